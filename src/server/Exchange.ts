@@ -1,0 +1,60 @@
+/**
+ * One HTTP exchange as the front end hands it to a direct route: the request's copied head, its body on demand, and a
+ * response that is written by callback with honest backpressure.
+ *
+ * A direct route is the thin lane of the few hot endpoints: a plain callback instead of effect's router. Everything
+ * else is served through effect's `HttpServer`. Both lanes stand on this one interface.
+ */
+
+/** Why an exchange ended before its response did. */
+export type AbortReason = "client-closed" | "slow-reader" | "shutdown"
+
+/** Why a request body could not be handed over. */
+export type BodyFailure = "too-large" | "aborted" | "timeout"
+
+export interface Exchange {
+  /** Upper-case method. */
+  readonly method: string
+  /** Path without the query string, exactly as the client sent it. */
+  readonly path: string
+  /** Query string without `?`, still percent-encoded; empty when absent. */
+  readonly query: string
+  /** Value of a request header by lower-case name, or undefined. Repeated headers are joined with `, `. */
+  readonly header: (lowerCaseName: string) => string | undefined
+  /** Every request header, lower-case name then value, flat, in the order of arrival. */
+  readonly headers: ReadonlyArray<string>
+  /** Textual peer address. */
+  readonly remoteAddress: string
+  /** True after the client has gone, the response has ended, or it was closed by us. */
+  readonly closed: boolean
+  /**
+   * Collects the request body and calls back exactly once, at once or later. The bytes belong to the caller.
+   * `limit` is in bytes; a declared content-length above it fails before the first body byte.
+   */
+  readonly readBody: (limit: number, done: (body: Uint8Array | null, failure: BodyFailure | null) => void) => void
+  /** Registers the one listener that hears of an abort; called at once when the exchange is already aborted. */
+  readonly onAbort: (listener: (reason: AbortReason) => void) => void
+  /**
+   * Starts the response. `headers` is flat: name, value, name, value. Never contains content-length, transfer-encoding
+   * or connection. Nothing reaches the socket before the first `write`, `flush` or `end` of the same turn.
+   */
+  readonly start: (status: number, headers: ReadonlyArray<string>) => void
+  /**
+   * Appends body bytes; they are sent once per turn. Returns false when the client is behind: stop producing until the
+   * drain listener runs. Bytes given to `write` are never dropped while the exchange lives.
+   */
+  readonly write: (chunk: Uint8Array) => boolean
+  /** Registers the one listener that hears when a `write` that answered false has been sent entirely. */
+  readonly onDrain: (listener: () => void) => void
+  /** Bytes accepted by `write` that the kernel has not taken yet. */
+  readonly pendingBytes: number
+  /** Sends what is left and completes the response. */
+  readonly end: (chunk?: Uint8Array | string) => void
+  /** Sends a whole response with its content-length; `body` empty for 204 and 304. For HEAD only the length is sent. */
+  readonly respond: (status: number, headers: ReadonlyArray<string>, body: Uint8Array | string) => void
+  /** Cuts the connection: the client sees a broken response, never a completed one. */
+  readonly close: () => void
+}
+
+/** Handler of a direct route. It must answer, or register `onAbort`, before it returns. A throw is answered with 500. */
+export type DirectRoute = (exchange: Exchange) => void
