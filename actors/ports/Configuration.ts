@@ -1,0 +1,41 @@
+/**
+ * The whole configuration as one immutable snapshot in memory. Reads are synchronous, so the hot path never waits for a
+ * store; a write goes to the store first, then the snapshot is rebuilt and its version grows.
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type { Connection } from "#schemas/records/Connection.ts"
+import type { CustomModel } from "#schemas/records/CustomModel.ts"
+import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
+import type { StoreError } from "./StoreError.ts"
+
+export interface Snapshot {
+  /** Grows with every change; caches key on it. */
+  readonly version: number
+  readonly connections: ReadonlyArray<Connection>
+  readonly connectionById: ReadonlyMap<string, Connection>
+  /** Active connections of a provider id or node id, lowest priority number first, then oldest. */
+  readonly activeByProvider: ReadonlyMap<string, ReadonlyArray<Connection>>
+  readonly nodes: ReadonlyArray<ProviderNode>
+  readonly nodeById: ReadonlyMap<string, ProviderNode>
+  readonly nodeByPrefix: ReadonlyMap<string, ProviderNode>
+  readonly customModels: ReadonlyArray<CustomModel>
+  readonly aliases: ReadonlyMap<string, string>
+  /** General settings over their defaults (supplement 15.11). */
+  readonly settings: ReadonlyMap<string, unknown>
+  readonly flagOverrides: ReadonlyMap<string, string>
+  /** `<provider>/<model>` to a partial price. */
+  readonly pricing: ReadonlyMap<string, unknown>
+  /** Base URL of the built-in simulator while it is offered as provider `sim`; null otherwise. */
+  readonly simulatorUrl: string | null
+}
+
+export class Configuration extends Context.Service<Configuration, {
+  readonly current: () => Snapshot
+  /** Runs a write against the stores, then reloads the snapshot; the reply is given after every reader sees the change. */
+  readonly commit: <A, E, R>(write: Effect.Effect<A, E, R>) => Effect.Effect<A, E | StoreError, R>
+  /** Reloads from the stores. */
+  readonly reload: Effect.Effect<void, StoreError>
+  /** Hears of every new snapshot, after it became current; returns the unsubscribe. */
+  readonly onChange: (listener: (snapshot: Snapshot) => void) => () => void
+}>()("gateway/ports/Configuration") {}

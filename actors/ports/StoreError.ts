@@ -1,0 +1,10 @@
+import * as Schema from "effect/Schema"
+
+/** A record store could not do its work. `unavailable` may be retried; `conflict` names the unique field that stands in the way. */
+export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
+  store: Schema.String,
+  operation: Schema.String,
+  reason: Schema.Literals(["unavailable", "conflict", "corrupt"]),
+  message: Schema.String,
+  cause: Schema.optional(Schema.Defect())
+}) {}

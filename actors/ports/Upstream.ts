@@ -1,0 +1,64 @@
+/** One wire call to a provider, by callbacks: no fiber, no promise and no allocation per chunk. */
+import * as Context from "effect/Context"
+
+/** The phase that a deadline belongs to (PROMISES 5). */
+export type Phase = "queue" | "connect" | "headers" | "first-event" | "idle" | "total"
+
+/** Deadlines in ms; 0 = off. `firstEvent` and `idle` are re-armed by the caller through `UpstreamCall.useful`. */
+export interface Timeouts {
+  readonly connect: number
+  readonly headers: number
+  readonly firstEvent: number
+  readonly idle: number
+  readonly total: number
+}
+
+export interface UpstreamRequest {
+  /** `https://host[:port]`, lower case, no path. Checked by the URL guard when the target was configured and on connect. */
+  readonly origin: string
+  /** Path with query. */
+  readonly path: string
+  readonly method: "GET" | "POST" | "DELETE" | "PUT" | "PATCH"
+  /** Flat: name, value, name, value; lower-case names. */
+  readonly headers: ReadonlyArray<string>
+  readonly body: Uint8Array | string | null
+  readonly timeouts: Timeouts
+  /** Egress proxy URL (http, https, socks5), or null to go direct. */
+  readonly proxy: string | null
+}
+
+/** Why a wire call failed, whose fault it is and whether a retry is safe. */
+export interface UpstreamFailure {
+  readonly _tag: "UpstreamFailure"
+  readonly reason: "timeout" | "connect-refused" | "dns" | "tls" | "reset" | "truncated" | "protocol" | "blocked-url" | "proxy" | "aborted"
+  readonly phase: Phase
+  readonly source: "upstream" | "gateway" | "client"
+  readonly retry: "safe" | "before-first-byte" | "never"
+  /** Safe to show an operator: no credential, no full URL query. */
+  readonly message: string
+}
+
+export interface UpstreamHandler {
+  /** Response head; `headers` flat, lower-case names. Called at most once, never for 1xx. */
+  readonly onHead: (status: number, headers: ReadonlyArray<string>) => void
+  /** Body bytes, valid after the call returns (the receiver may keep them). */
+  readonly onData: (chunk: Uint8Array) => void
+  /** Complete body received. Exactly one of onEnd and onFailure ends a call. */
+  readonly onEnd: () => void
+  readonly onFailure: (failure: UpstreamFailure) => void
+}
+
+export interface UpstreamCall {
+  readonly pause: () => void
+  readonly resume: () => void
+  /** Ends the call at once and frees the socket; no callback follows. Safe to call twice. */
+  readonly abort: () => void
+  /** Tells the deadlines that a useful event arrived: ends `first-event`, re-arms `idle`. Cheap: stores a time. */
+  readonly useful: () => void
+}
+
+export class Upstream extends Context.Service<Upstream, {
+  readonly dispatch: (request: UpstreamRequest, handler: UpstreamHandler) => UpstreamCall
+  /** Open and queued calls per origin, for metrics. */
+  readonly stats: () => ReadonlyArray<{ readonly origin: string; readonly running: number; readonly pending: number }>
+}>()("gateway/ports/Upstream") {}

@@ -1,0 +1,109 @@
+/**
+ * What a client of the inference surface may be told (inference document "Errors", supplement 18.1 and 18.2).
+ *
+ * One class, one table of codes. The renderer of the client's wire format (`src/http/PublicErrors.ts`) turns it into bytes;
+ * services never build bodies and never know a status number.
+ */
+
+const kinds = {
+  bad_request: [400, "invalid_request_error"],
+  invalid_json: [400, "invalid_request_error"],
+  provider_required: [400, "invalid_request_error"],
+  model_mismatch: [400, "invalid_request_error"],
+  context_length_exceeded: [400, "invalid_request_error"],
+  capability_unsupported: [400, "invalid_request_error"],
+  unsupported_feature: [400, "unsupported_feature"],
+  invalid_api_key: [401, "authentication_error"],
+  payment_required: [402, "billing_error"],
+  insufficient_permissions: [403, "permission_error"],
+  insufficient_quota: [403, "permission_error"],
+  model_not_found: [404, "invalid_request_error"],
+  unknown_route: [404, "not_found"],
+  method_not_allowed: [405, "invalid_request_error"],
+  model_not_supported: [406, "invalid_request_error"],
+  request_timeout: [408, "invalid_request_error"],
+  payload_too_large: [413, "invalid_request_error"],
+  unsupported_media_type: [415, "invalid_request_error"],
+  headers_too_large: [431, "invalid_request_error"],
+  rate_limit_exceeded: [429, "rate_limit_error"],
+  model_cooldown: [429, "rate_limit_error"],
+  token_limit_exceeded: [429, "rate_limit_error"],
+  budget_exceeded: [429, "rate_limit_error"],
+  client_closed_request: [499, "client_error"],
+  internal_server_error: [500, "server_error"],
+  bad_gateway: [502, "server_error"],
+  STREAM_EARLY_EOF: [502, "stream_early_eof"],
+  upstream_connect_error: [502, "server_error"],
+  upstream_reset: [502, "server_error"],
+  upstream_invalid_response: [502, "server_error"],
+  service_unavailable: [503, "server_error"],
+  shutting_down: [503, "server_error"],
+  starting: [503, "server_error"],
+  ledger_unavailable: [503, "server_error"],
+  provider_circuit_open: [503, "server_error"],
+  ALL_ACCOUNTS_INACTIVE: [503, "service_unavailable"],
+  gateway_timeout: [504, "server_error"],
+  upstream_connect_timeout: [504, "server_error"],
+  upstream_headers_timeout: [504, "server_error"],
+  upstream_idle_timeout: [504, "server_error"],
+  upstream_total_timeout: [504, "server_error"],
+  STREAM_READINESS_TIMEOUT: [504, "stream_timeout"]
+} as const satisfies Record<string, readonly [number, string]>
+
+export type ErrorCode = keyof typeof kinds
+
+/** Extra members of the error object, such as `candidates`, `path`, `field`. Never a secret, an owner or a raw upstream header. */
+export type ErrorExtra = Readonly<Record<string, unknown>>
+
+/** An expected failure as the client will read it. Plain class: no stack is captured on the hot path. */
+export class PublicError {
+  readonly _tag = "PublicError"
+  readonly code: string
+  readonly status: number
+  readonly type: string
+  readonly message: string
+  readonly retryAfterSeconds: number | null
+  readonly extra: ErrorExtra | null
+  constructor(
+    code: string,
+    status: number,
+    type: string,
+    message: string,
+    retryAfterSeconds: number | null = null,
+    extra: ErrorExtra | null = null
+  ) {
+    this.code = code
+    this.status = status
+    this.type = type
+    this.message = message.length > 4096 ? message.slice(0, 4096) : message
+    this.retryAfterSeconds = retryAfterSeconds
+    this.extra = extra
+  }
+}
+
+/** A public error of the catalogue; status and type follow from the code. */
+export const make = (
+  code: ErrorCode,
+  message: string,
+  options?: { readonly retryAfterSeconds?: number; readonly extra?: ErrorExtra }
+): PublicError =>
+  new PublicError(code, kinds[code][0], kinds[code][1], message, options?.retryAfterSeconds ?? null, options?.extra ?? null)
+
+/** The catalogue row of an upstream status that is passed on: its type and code in the client's vocabulary. */
+export const ofStatus = (status: number): { readonly type: string; readonly code: string } => {
+  switch (status) {
+    case 400: return { type: "invalid_request_error", code: "bad_request" }
+    case 401: return { type: "authentication_error", code: "invalid_api_key" }
+    case 402: return { type: "billing_error", code: "payment_required" }
+    case 403: return { type: "permission_error", code: "insufficient_quota" }
+    case 404: return { type: "invalid_request_error", code: "model_not_found" }
+    case 406: return { type: "invalid_request_error", code: "model_not_supported" }
+    case 429: return { type: "rate_limit_error", code: "rate_limit_exceeded" }
+    case 500: return { type: "server_error", code: "internal_server_error" }
+    case 502: return { type: "server_error", code: "bad_gateway" }
+    case 503: return { type: "server_error", code: "service_unavailable" }
+    case 504: return { type: "server_error", code: "gateway_timeout" }
+    default:
+      return status < 500 ? { type: "invalid_request_error", code: "" } : { type: "server_error", code: "internal_server_error" }
+  }
+}

@@ -1,0 +1,62 @@
+import * as Schema from "effect/Schema"
+
+/**
+ * How an attempt ended; exactly one per attempt (DESIGN: the walk). Only the upstream-* and gateway-timeout classes speak
+ * about the upstream's health; client-abort never does. `crashed` is written by the journal's replay for an attempt that
+ * a killed process had started.
+ */
+export const Outcome = Schema.Literals([
+  "completed", "client-abort", "gateway-timeout", "upstream-reset", "upstream-status", "parse-error", "policy", "crashed"
+])
+export type Outcome = typeof Outcome.Type
+
+/** One upstream attempt, one durable row (PROMISES 1). Times in ms since the epoch, durations in ms, cost in USD. */
+export const LedgerRow = Schema.Struct({
+  /** Idempotency key of the row: unique over nodes and restarts. */
+  attemptId: Schema.String,
+  requestId: Schema.String,
+  /** 1 for the first wire call of the request. */
+  attempt: Schema.Int,
+  /** True on the attempt whose answer (or error) the client received. */
+  final: Schema.Boolean,
+  startedAt: Schema.Number,
+  settledAt: Schema.Number,
+  nodeId: Schema.String,
+  endpoint: Schema.String,
+  requestedModel: Schema.String,
+  provider: Schema.String,
+  model: Schema.String,
+  connectionId: Schema.NullOr(Schema.String),
+  apiKeyId: Schema.NullOr(Schema.String),
+  apiKeyName: Schema.NullOr(Schema.String),
+  combo: Schema.NullOr(Schema.String),
+  sessionTag: Schema.NullOr(Schema.String),
+  sourceFormat: Schema.String,
+  targetFormat: Schema.String,
+  stream: Schema.Boolean,
+  outcome: Outcome,
+  /** HTTP status of the upstream, or 0 when it never answered. */
+  upstreamStatus: Schema.Int,
+  /** HTTP status the client was given; 499 when it had left. */
+  status: Schema.Int,
+  errorCode: Schema.NullOr(Schema.String),
+  /** Timed-out phase of a gateway-timeout. */
+  phase: Schema.NullOr(Schema.String),
+  tokensIn: Schema.Number,
+  tokensOut: Schema.Number,
+  tokensCacheRead: Schema.Number,
+  tokensCacheCreation: Schema.Number,
+  tokensReasoning: Schema.Number,
+  /** True when the upstream gave no usage and the tokenizer counted. */
+  estimated: Schema.Boolean,
+  costUsd: Schema.Number,
+  latencyMs: Schema.Number,
+  /** First content frame, not first byte; null when there was none. */
+  ttftMs: Schema.NullOr(Schema.Number)
+})
+export interface LedgerRow extends Schema.Schema.Type<typeof LedgerRow> {}
+
+/** What is known when an attempt starts; enough to write a `crashed` row for it. */
+export type AttemptStart = Pick<LedgerRow,
+  | "attemptId" | "requestId" | "attempt" | "startedAt" | "nodeId" | "endpoint" | "requestedModel" | "provider" | "model"
+  | "connectionId" | "apiKeyId" | "apiKeyName" | "combo" | "sessionTag" | "sourceFormat" | "targetFormat" | "stream">

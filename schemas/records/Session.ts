@@ -1,0 +1,24 @@
+import * as Schema from "effect/Schema"
+
+/** A signed-in dashboard session; the cookie's JWT carries `id`, so that logout can revoke it (supplement 17). */
+export const Session = Schema.Struct({
+  id: Schema.String,
+  createdAt: Schema.Number,
+  expiresAt: Schema.Number,
+  revokedAt: Schema.NullOr(Schema.Number),
+  ipAddress: Schema.NullOr(Schema.String)
+})
+export interface Session extends Schema.Schema.Type<typeof Session> {}
+
+/** A token of a remote command line (supplement 3.6). */
+export const AccessToken = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  scope: Schema.Literals(["read", "write", "admin"]),
+  tokenHash: Schema.String,
+  tokenPrefix: Schema.String,
+  createdAt: Schema.String,
+  expiresAt: Schema.NullOr(Schema.String),
+  lastUsedAt: Schema.NullOr(Schema.String)
+})
+export interface AccessToken extends Schema.Schema.Type<typeof AccessToken> {}
