@@ -1,0 +1,329 @@
+/**
+ * One attempt: one wire call to one target, from its start record to the moment it is decided.
+ *
+ * A plain callback machine, because a stream's chunks must cost nothing but a tap and a write. The request actor holds it in
+ * one `Effect.callback`; the machine calls `done` exactly once and never again touches the client after it.
+ */
+import type { Face, StreamTap, Usage } from "#actors/ports/Face.ts"
+import type { Ledger } from "#actors/ports/Ledger.ts"
+import type { Target } from "#actors/ports/Target.ts"
+import type { Phase, Timeouts, Upstream, UpstreamCall, UpstreamFailure, UpstreamHandler } from "#actors/ports/Upstream.ts"
+import * as AttemptFailure from "#actors/attemptFailure.ts"
+import { joinBytes } from "#actors/bytes.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { AttemptStart, Outcome } from "#schemas/records/LedgerRow.ts"
+
+/** Bytes held before the commit point, and of an upstream error body. */
+const maxHeldBytes = 1024 * 1024
+/** Largest whole (not streamed) answer. */
+const maxAnswerBytes = 64 * 1024 * 1024
+
+/** The client's side of a stream, as far as an attempt may touch it. */
+export interface AttemptClient {
+  /** False when the client is behind. */
+  readonly write: (chunk: Uint8Array) => boolean
+  readonly onDrain: (listener: () => void) => void
+}
+
+export interface AttemptOptions {
+  readonly start: AttemptStart
+  readonly target: Target
+  readonly body: Uint8Array
+  readonly requestHeaders: ReadonlyArray<string>
+  readonly face: Face
+  readonly stream: boolean
+  /** Whether usage frames are forwarded to the client (decisions 10). */
+  readonly forwardUsage: boolean
+  readonly timeouts: Timeouts
+  readonly client: AttemptClient
+  /** Sends status 200 and the headers of a stream: the commit point. */
+  readonly commit: () => void
+  readonly now: () => number
+}
+
+/** How an attempt ended; `error` is what the client would be told if nothing else is tried. */
+export interface AttemptEnd {
+  readonly outcome: Outcome
+  readonly error: PublicError | null
+  /** True when another target may be tried: nothing reached the client and the failure is not the request's own. */
+  readonly retryable: boolean
+  readonly phase: Phase | null
+  readonly upstreamStatus: number
+  readonly usage: Usage | null
+  readonly outputText: () => string
+  readonly committed: boolean
+  /** False when the attempt was refused before it started: it has no row in the ledger. */
+  readonly opened: boolean
+  /** True when the upstream's own error frame was forwarded, so that the client must not hear of it twice. */
+  readonly errorForwarded: boolean
+  /** True when the format's last frame was forwarded. */
+  readonly terminated: boolean
+  /** Body bytes given to the client. */
+  readonly bytesOut: number
+  /** A whole answer, when the attempt succeeded without streaming. */
+  readonly answer: Uint8Array | null
+  readonly firstContentAt: number | null
+  /** Upstream response headers, flat; empty before the head. */
+  readonly headers: ReadonlyArray<string>
+}
+
+const noText = () => ""
+
+export class Attempt implements UpstreamHandler {
+  readonly options: AttemptOptions
+  private readonly done: (end: AttemptEnd) => void
+  private call: UpstreamCall | null = null
+  private ended = false
+  private opened = false
+  private status = 0
+  private headers: ReadonlyArray<string> = []
+  /** Set once the response is known to be a stream that is forwarded. */
+  private tap: StreamTap | null = null
+  private held: Array<Uint8Array> = []
+  private heldBytes = 0
+  private bytesOut = 0
+  private committed = false
+  private paused = false
+  /** The client has left and the rest is read for its usage only (PROMISES 3, drain-for-usage). */
+  private detached = false
+  private firstContentAt: number | null = null
+
+  constructor(options: AttemptOptions, done: (end: AttemptEnd) => void) {
+    this.options = options
+    this.done = done
+  }
+
+  /** Journals the start, then dispatches: no upstream byte leaves before the start record is on disk (PROMISES 1). */
+  run(ledger: Ledger["Service"], upstream: Upstream["Service"]): void {
+    ledger.open(this.options.start, (unavailable) => {
+      if (this.ended) return
+      if (unavailable !== null) {
+        this.finish("policy", AttemptFailure.ledgerUnavailable(unavailable.message), false, null)
+        return
+      }
+      this.opened = true
+      const { target } = this.options
+      this.call = upstream.dispatch({
+        origin: target.origin,
+        path: target.path,
+        method: "POST",
+        headers: this.options.requestHeaders,
+        body: this.options.body,
+        timeouts: this.options.timeouts,
+        proxy: target.proxy
+      }, this)
+    })
+  }
+
+  /** Upstream response headers, flat; empty before the head. */
+  get responseHeaders(): ReadonlyArray<string> {
+    return this.headers
+  }
+
+  /** Ends the wire call at once; the attempt is decided as `outcome`. */
+  cut(outcome: Outcome, error: PublicError | null): void {
+    if (this.ended) return
+    this.call?.abort()
+    this.finish(outcome, error, false, null)
+  }
+
+  /** The client has left: keep reading for usage, forward nothing. Answers false when there is nothing worth reading. */
+  detach(): boolean {
+    if (this.ended || !this.committed) return false
+    this.detached = true
+    if (this.paused) {
+      this.paused = false
+      this.call?.resume()
+    }
+    return true
+  }
+
+  onHead(status: number, headers: ReadonlyArray<string>): void {
+    this.status = status
+    this.headers = headers
+    if (this.options.stream && status >= 200 && status < 300 && !isPlainDocument(headers)) {
+      this.tap = this.options.face.makeTap({ forwardUsage: this.options.forwardUsage })
+    }
+  }
+
+  onData(chunk: Uint8Array): void {
+    if (this.ended) return
+    try {
+      this.take(chunk)
+    } catch (defect) {
+      this.call?.abort()
+      this.finish("policy", AttemptFailure.internal(), false, null)
+      throw defect
+    }
+  }
+
+  private take(chunk: Uint8Array): void {
+    const tap = this.tap
+    if (tap === null) {
+      this.hold(chunk, this.status >= 200 && this.status < 300 ? maxAnswerBytes : maxHeldBytes)
+      return
+    }
+    const out = tap.push(chunk)
+    if (tap.malformed) {
+      this.failMalformed()
+      return
+    }
+    if (out === null) return
+    if (this.committed) this.forward(out)
+    else this.beforeCommit(tap, out)
+  }
+
+  onEnd(): void {
+    if (this.ended) return
+    const tap = this.tap
+    if (tap === null) {
+      this.endWhole()
+      return
+    }
+    const rest = tap.end()
+    if (rest !== null) {
+      if (this.committed) this.forward(rest)
+      else this.beforeCommit(tap, rest)
+      if (this.ended) return
+    }
+    if (tap.error !== null) this.finish("upstream-status", AttemptFailure.inStream(tap.error), false, null)
+    else if (!this.committed) this.finish("upstream-reset", AttemptFailure.earlyEof(this.options.target), true, null)
+    else if (tap.terminal || tap.finished) this.finish("completed", null, false, null)
+    else this.finish("upstream-reset", AttemptFailure.truncated(this.options.target), false, null)
+  }
+
+  onFailure(failure: UpstreamFailure): void {
+    if (this.ended) return
+    const tap = this.tap
+    // The vendor's last word was seen: what happens to the socket afterwards changes nothing.
+    if (tap !== null && this.committed && (tap.terminal || tap.error !== null)) {
+      if (tap.error === null) this.finish("completed", null, false, null)
+      else this.finish("upstream-status", AttemptFailure.inStream(tap.error), false, null)
+      return
+    }
+    this.finish(
+      failure.reason === "timeout" ? "gateway-timeout" : failure.reason === "protocol" ? "parse-error" : "upstream-reset",
+      AttemptFailure.ofFailure(failure, this.options.target),
+      !this.committed,
+      failure.phase
+    )
+  }
+
+  private beforeCommit(tap: StreamTap, out: Uint8Array): void {
+    if (!tap.useful) {
+      this.hold(out, maxHeldBytes)
+      return
+    }
+    if (tap.error !== null) {
+      // An error object as the first useful frame is a failed call with a late status (supplement 10.4).
+      this.call?.abort()
+      const error = AttemptFailure.inStream(tap.error)
+      this.finish("upstream-status", error, error.status >= 500 || error.status === 429, null)
+      return
+    }
+    this.committed = true
+    this.firstContentAt = this.options.now()
+    this.options.commit()
+    const held = this.held
+    this.held = []
+    for (const chunk of held) this.forward(chunk)
+    this.forward(out)
+  }
+
+  private forward(chunk: Uint8Array): void {
+    this.call?.useful()
+    if (this.detached || this.ended) return
+    this.bytesOut += chunk.length
+    if (this.options.client.write(chunk) || this.paused) return
+    this.paused = true
+    this.call?.pause()
+    this.options.client.onDrain(this.drained)
+  }
+
+  private readonly drained = (): void => {
+    if (!this.paused || this.ended) return
+    this.paused = false
+    this.call?.resume()
+  }
+
+  private hold(chunk: Uint8Array, limit: number): void {
+    this.heldBytes += chunk.length
+    if (this.heldBytes > limit) {
+      this.call?.abort()
+      this.finish("parse-error", AttemptFailure.tooLarge(this.options.target, limit), !this.committed, null)
+      return
+    }
+    this.held.push(chunk)
+  }
+
+  /** A frame that is no frame: before the commit point another target may do better, after it the stream is broken. */
+  private failMalformed(): void {
+    this.call?.abort()
+    this.finish("parse-error", AttemptFailure.malformed(this.options.target), !this.committed, null)
+  }
+
+  private endWhole(): void {
+    const { face, target } = this.options
+    const body = joinBytes(this.held, this.heldBytes)
+    this.held = []
+    if (this.status < 200 || this.status >= 300) {
+      const error = AttemptFailure.ofStatus(this.status, face.readError(body), this.headers, target)
+      this.finish("upstream-status", error, AttemptFailure.mayRetryStatus(this.status), null)
+      return
+    }
+    const facts = face.readAnswer(body)
+    if (facts === null || (this.options.stream && facts.error === null)) {
+      this.finish("parse-error", AttemptFailure.malformed(target), true, null)
+      return
+    }
+    if (facts.error !== null) {
+      const error = AttemptFailure.inStream(facts.error)
+      this.finish("upstream-status", error, error.status >= 500 || error.status === 429, null)
+      return
+    }
+    this.firstContentAt = this.options.now()
+    this.settle({
+      outcome: "completed", error: null, retryable: false, phase: null, usage: facts.usage, outputText: facts.outputText,
+      answer: body
+    })
+  }
+
+  private finish(outcome: Outcome, error: PublicError | null, retryable: boolean, phase: Phase | null): void {
+    const tap = this.tap
+    this.settle({
+      outcome, error, retryable, phase,
+      usage: tap === null ? null : tap.usage,
+      outputText: tap === null ? noText : () => tap.outputText(),
+      answer: null
+    })
+  }
+
+  private settle(
+    end: Pick<AttemptEnd, "outcome" | "error" | "retryable" | "phase" | "usage" | "outputText" | "answer">
+  ): void {
+    if (this.ended) return
+    this.ended = true
+    this.held = []
+    this.done({
+      ...end,
+      upstreamStatus: this.status,
+      committed: this.committed,
+      opened: this.opened,
+      errorForwarded: this.committed && this.tap !== null && this.tap.error !== null,
+      terminated: this.tap !== null && this.tap.terminal,
+      bytesOut: this.bytesOut,
+      firstContentAt: this.firstContentAt,
+      headers: this.headers
+    })
+  }
+}
+
+/** JSON or HTML instead of an event stream: read whole, then judged. */
+const isPlainDocument = (headers: ReadonlyArray<string>): boolean => {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] !== "content-type") continue
+    const type = headers[i + 1] as string
+    return type.includes("json") || type.includes("html")
+  }
+  return false
+}

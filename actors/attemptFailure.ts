@@ -1,0 +1,110 @@
+/** What a failed attempt means to the client: pure, one function per way to fail (supplement 2.5, 10.4, 18). */
+import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { Target } from "#actors/ports/Target.ts"
+import type { Phase, UpstreamFailure } from "#actors/ports/Upstream.ts"
+import * as Errors from "#schemas/errors.ts"
+import type { ErrorCode, PublicError } from "#schemas/errors.ts"
+
+/** 400, 413 and 422 are the request's own fault: every other target would be asked in vain (supplement 2.5). */
+export const mayRetryStatus = (status: number): boolean => status !== 400 && status !== 413 && status !== 422
+
+const timeoutCodes: Readonly<Record<Phase, ErrorCode>> = {
+  "queue": "upstream_connect_timeout",
+  "connect": "upstream_connect_timeout",
+  "headers": "upstream_headers_timeout",
+  "first-event": "STREAM_READINESS_TIMEOUT",
+  "idle": "upstream_idle_timeout",
+  "total": "upstream_total_timeout"
+}
+
+export const ofFailure = (failure: UpstreamFailure, target: Target): PublicError => {
+  const where = `Provider ${target.providerAlias}`
+  switch (failure.reason) {
+    case "timeout":
+      return Errors.make(timeoutCodes[failure.phase], `${where} did not answer in time (${failure.phase}): ${failure.message}`)
+    case "connect-refused":
+    case "dns":
+    case "tls":
+    case "proxy":
+      return Errors.make("upstream_connect_error", `${where} cannot be reached (${failure.reason}): ${failure.message}`)
+    case "blocked-url":
+      return Errors.make("bad_gateway", `${where} has an address that the outgoing-URL guard refuses: ${failure.message}`)
+    case "protocol":
+      return Errors.make("upstream_invalid_response", `${where} sent an invalid response: ${failure.message}`)
+    case "reset":
+    case "truncated":
+    case "aborted":
+      return Errors.make("upstream_reset", `${where} closed the connection before the answer was complete.`)
+  }
+}
+
+/** A non-2xx answer: the upstream's own words where they help the client, never where they speak of the stored credential. */
+export const ofStatus = (
+  status: number,
+  body: UpstreamErrorBody | null,
+  headers: ReadonlyArray<string>,
+  target: Target
+): PublicError => {
+  const kind = Errors.ofStatus(status)
+  const retryAfter = retryAfterSeconds(headers)
+  if (status === 401 || (status === 403 && body === null)) {
+    return new Errors.PublicError(
+      "upstream_auth_error", status, kind.type,
+      `Provider ${target.providerAlias} refused the credential stored in the gateway (HTTP ${status}). ` +
+        "Check the connection with POST /api/providers/{id}/test.",
+      retryAfter
+    )
+  }
+  if (status < 400) return Errors.make("bad_gateway", `Provider ${target.providerAlias} answered with an unexpected status ${status}.`)
+  const message = body === null ? `Provider ${target.providerAlias} answered with HTTP ${status}.` : scrub(body.message)
+  return new Errors.PublicError(body?.code ?? kind.code, status, body?.type ?? kind.type, message, retryAfter)
+}
+
+/** An error object inside a 200 answer; its own status when it names one, else 502. */
+export const inStream = (body: UpstreamErrorBody): PublicError => {
+  const status = body.status !== null && body.status >= 400 && body.status <= 599 ? body.status : statusOfType(body)
+  const kind = Errors.ofStatus(status)
+  return new Errors.PublicError(body.code ?? kind.code, status, body.type ?? kind.type, scrub(body.message))
+}
+
+const statusOfType = (body: UpstreamErrorBody): number => {
+  const word = `${body.type ?? ""} ${body.code ?? ""}`
+  if (word.includes("rate_limit") || word.includes("overloaded")) return 429
+  if (word.includes("invalid_request") || word.includes("context_length")) return 400
+  return 502
+}
+
+export const earlyEof = (target: Target): PublicError =>
+  Errors.make("STREAM_EARLY_EOF", `Provider ${target.providerAlias} ended the stream before any content.`)
+
+export const truncated = (target: Target): PublicError =>
+  Errors.make("upstream_reset", `Provider ${target.providerAlias} ended the stream before it was complete.`)
+
+export const malformed = (target: Target): PublicError =>
+  Errors.make("upstream_invalid_response", `Provider ${target.providerAlias} sent an answer that is no chat completion.`)
+
+export const tooLarge = (target: Target, limit: number): PublicError =>
+  Errors.make("upstream_invalid_response", `Provider ${target.providerAlias} sent more than ${limit} bytes where less is allowed.`)
+
+export const ledgerUnavailable = (detail: string): PublicError =>
+  Errors.make("ledger_unavailable", `The usage journal cannot be written, so no request is sent unaccounted: ${detail}`, { retryAfterSeconds: 1 })
+
+export const internal = (): PublicError =>
+  Errors.make("internal_server_error", "The gateway failed while it handled this request; the log has the request id.")
+
+export const shuttingDown = (): PublicError =>
+  Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 })
+
+const secretLike = /\b(sk|pk|gsk|xai|key|gwa_live)[-_][A-Za-z0-9_*.-]{6,}|\bAIza[A-Za-z0-9_-]{10,}|Bearer\s+\S+/g
+
+/** Upstream messages may quote credentials and addresses of the operator: cut them out (supplement 18.1). */
+const scrub = (message: string): string => message.replace(secretLike, "[redacted]")
+
+const retryAfterSeconds = (headers: ReadonlyArray<string>): number | null => {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] !== "retry-after") continue
+    const seconds = Number(headers[i + 1])
+    return Number.isFinite(seconds) && seconds >= 0 ? Math.max(1, Math.ceil(Math.min(seconds, 86_400))) : null
+  }
+  return null
+}

@@ -1,0 +1,97 @@
+/**
+ * Interleaved rounds: A B C A B C, so that a slow minute of a shared machine slows every target. A run that fails is
+ * recorded and the others go on.
+ */
+import type { Harness } from "./Harness.ts"
+import { ForeignLoad } from "./ForeignLoad.ts"
+import type { Failure, Measurement } from "./metrics.ts"
+import { type Outcome as Measured, type Scenario, type Sizes, warm } from "./scenarios.ts"
+import type { Running, Target } from "./targets/Target.ts"
+
+export interface Plan {
+  readonly scenarios: ReadonlyArray<Scenario>
+  readonly targets: ReadonlyArray<Target>
+  readonly direct: Target
+  /** Null: as many as each scenario wants in a smoke run. */
+  readonly rounds: number | null
+  readonly sizes: Sizes
+}
+
+export interface Outcome {
+  readonly measurements: ReadonlyArray<Measurement>
+  readonly failures: ReadonlyArray<Failure>
+}
+
+const message = (error: unknown): string => error instanceof Error ? error.message : String(error)
+
+const shown = (values: Readonly<Record<string, number>>): string =>
+  Object.entries(values).map(([id, value]) => `${id.slice(id.indexOf(".") + 1)} ${Number(value.toPrecision(4))}`).join("  ")
+
+export class Runner {
+  readonly #harness: Harness
+  readonly #plan: Plan
+  readonly #log: (line: string) => void
+  readonly #lasting = new Map<string, Running>()
+  readonly #measurements: Array<Measurement> = []
+  readonly #failures: Array<Failure> = []
+  #instances = 0
+
+  constructor(harness: Harness, plan: Plan, log: (line: string) => void) {
+    this.#harness = harness
+    this.#plan = plan
+    this.#log = log
+  }
+
+  async run(): Promise<Outcome> {
+    try {
+      for (const scenario of this.#plan.scenarios) {
+        this.#log(`${scenario.id}: ${scenario.title(this.#plan.sizes)}`)
+        for (let round = 1; round <= (this.#plan.rounds ?? scenario.smokeRounds); round++) {
+          if (scenario.direct) await this.#once(scenario, this.#plan.direct, round)
+          for (const target of this.#plan.targets) await this.#once(scenario, target, round)
+        }
+      }
+    } finally {
+      await Promise.all([...this.#lasting.values()].map((running) => running.stop()))
+    }
+    return { measurements: this.#measurements, failures: this.#failures }
+  }
+
+  async #once(scenario: Scenario, target: Target, round: number): Promise<void> {
+    if (scenario.excludes(target) !== null) return
+    try {
+      const { values, notes } = scenario.fresh ? await this.#fresh(scenario, target) : await this.#shared(scenario, target)
+      this.#measurements.push({ scenario: scenario.id, target: target.name, round, values, notes })
+      this.#log(`  ${round} ${target.name.padEnd(10)} ${shown(values)}${notes.length === 0 ? "" : `  (${notes.join("; ")})`}`)
+    } catch (error) {
+      this.#failures.push({ scenario: scenario.id, target: target.name, round, error: message(error) })
+      this.#log(`  ${round} ${target.name.padEnd(10)} FAILED: ${message(error)}`)
+    }
+  }
+
+  async #fresh(scenario: Scenario, target: Target): Promise<Measured> {
+    const running = await target.launch(String(++this.#instances))
+    try {
+      return await this.#measure(scenario, running)
+    } finally {
+      await running.stop()
+    }
+  }
+
+  async #shared(scenario: Scenario, target: Target): Promise<Measured> {
+    let running = this.#lasting.get(target.name)
+    if (running === undefined) {
+      running = await target.launch(String(++this.#instances))
+      this.#lasting.set(target.name, running)
+      await warm(this.#harness, running)
+    }
+    return this.#measure(scenario, running)
+  }
+
+  async #measure(scenario: Scenario, running: Running): Promise<Measured> {
+    const foreign = new ForeignLoad()
+    const { values, notes } = await scenario.run(this.#harness, running, this.#plan.sizes)
+    const note = foreign.note()
+    return { values, notes: note === null ? notes : [...notes, note] }
+  }
+}

@@ -1,0 +1,106 @@
+/** What the load generator can be asked to do, and what it answers. Both travel as JSON between two processes. */
+import type { Script, StreamScript } from "../payload.ts"
+import type { Tail } from "../statistics.ts"
+
+/** Where to send requests, and how this target names models and authenticates. */
+export interface Endpoint {
+  readonly host: string
+  readonly port: number
+  /** Path prefix before `/chat/completions`, such as `/v1`. */
+  readonly basePath: string
+  /** Put before the mock's model name. */
+  readonly modelPrefix: string
+  readonly apiKey: string | null
+  /** Root of the process tree that is charged; null for the direct path. */
+  readonly pid: number | null
+}
+
+interface Common {
+  readonly endpoint: Endpoint
+  /** The job fails and all its connections are cut when it takes longer. */
+  readonly deadlineMs: number
+}
+
+/** Closed loop: `concurrency` keep-alive connections, each sends its next request when the last one is verified. */
+export interface ClosedJob extends Common {
+  readonly kind: "closed"
+  readonly script: Exclude<Script, { readonly kind: "paced" }>
+  readonly concurrency: number
+  readonly warmupMs: number
+  readonly measureMs: number
+}
+
+/** Open loop: requests leave on schedule whatever happens to the earlier ones; latency counts from the schedule. */
+export interface OpenJob extends Common {
+  readonly kind: "open"
+  readonly ratePerSecond: number
+  readonly warmupMs: number
+  readonly measureMs: number
+}
+
+/** `streams` paced streams at once, opened over `rampMs`; every stream is read to its end and verified. */
+export interface PacedJob extends Common {
+  readonly kind: "paced"
+  readonly script: StreamScript & { readonly kind: "paced" }
+  readonly streams: number
+  readonly rampMs: number
+  readonly warmupMs: number
+  readonly measureMs: number
+  /** "messages" asks in another client format, so that the target translates. */
+  readonly format: "chat" | "messages"
+}
+
+/** Readers that first do not read at all, then read in turns. */
+export interface SlowJob extends Common {
+  readonly kind: "slow"
+  readonly script: StreamScript & { readonly kind: "bulk" }
+  readonly readers: number
+  readonly stallMs: number
+}
+
+export type Job = ClosedJob | OpenJob | PacedJob | SlowJob
+
+export interface ClosedResult {
+  readonly kind: "closed"
+  readonly requests: number
+  readonly events: number
+  /** Reads from sockets in the window: events per read show how far events were merged on the way. */
+  readonly reads: number
+  readonly windowMs: number
+  readonly cpuNs: number
+  readonly comments: number
+}
+
+export interface OpenResult {
+  readonly kind: "open"
+  /** Milliseconds from the scheduled start to the last verified byte. */
+  readonly latencyMs: Tail
+  /** Milliseconds by which the generator itself was late. */
+  readonly lagMs: Tail
+  readonly requests: number
+  readonly connections: number
+}
+
+export interface PacedResult {
+  readonly kind: "paced"
+  readonly events: number
+  readonly windowMs: number
+  readonly cpuNs: number
+  /** Milliseconds from the mock's clock stamp to the reader. */
+  readonly delayMs: Tail
+  readonly rssBeforeKb: number
+  readonly rssDuringKb: number
+  readonly comments: number
+}
+
+export interface SlowResult {
+  readonly kind: "slow"
+  readonly bytes: number
+  readonly elapsedMs: number
+  readonly rssBeforeKb: number
+  readonly rssPeakKb: number
+  readonly comments: number
+}
+
+export type Result = ClosedResult | OpenResult | PacedResult | SlowResult
+export type Reply = { readonly ok: true; readonly result: Result } | { readonly ok: false; readonly error: string }

@@ -1,0 +1,59 @@
+import { expectedAnswer, expectedStream } from "../payload.ts"
+import { type Connection, contentCheck, readCount } from "./Connection.ts"
+import type { ClosedJob, ClosedResult } from "./Job.ts"
+import { chatRequest } from "./request.ts"
+import { withRun } from "./Run.ts"
+
+/** Saturates a target: each connection sends its next request as soon as the last answer was verified. */
+export const closed = (job: ClosedJob): Promise<ClosedResult> =>
+  withRun(job.endpoint, job.deadlineMs, async (run) => {
+    const expected = job.script.kind === "json" ? expectedAnswer : expectedStream(job.script)
+    const eventsPerByte = job.script.kind === "json" ? 0 : job.script.events / expected.bytes.length
+    const request = chatRequest(job.endpoint, job.script)
+    let requests = 0
+    let bytes = 0
+    let comments = 0
+    let stopping = false
+    let busy = 0
+    let idle: () => void = () => undefined
+    const drained = new Promise<void>((resolve) => idle = resolve)
+
+    const next = (connection: Connection): void => {
+      const check = contentCheck(expected)
+      connection.send(request, {
+        feed: (data, start, end) => check.feed(data, start, end),
+        finish: () => {
+          comments += check.comments
+          return check.finish()
+        }
+      })
+    }
+    for (let index = 0; index < job.concurrency; index++) {
+      busy++
+      next(run.connect({
+        received: (_, length) => {
+          bytes += length
+          return true
+        },
+        done: (connection) => {
+          requests++
+          if (!stopping) return next(connection)
+          run.release(connection)
+          if (--busy === 0) idle()
+        }
+      }))
+    }
+
+    await run.sleep(job.warmupMs)
+    const begun = performance.now()
+    const before = { requests, bytes, reads: readCount(), cpu: run.cpu() }
+    await run.sleep(job.measureMs)
+    const cpuNs = run.cpu() - before.cpu
+    const windowMs = performance.now() - begun
+    const measured = { requests: requests - before.requests, bytes: bytes - before.bytes, reads: readCount() - before.reads }
+    stopping = true
+    await run.until(drained)
+    if (measured.requests === 0 && measured.bytes === 0) throw new Error("nothing was answered in the measured window")
+    const { requests: answered, reads: taken } = measured
+    return { kind: "closed", requests: answered, events: measured.bytes * eventsPerByte, reads: taken, windowMs, cpuNs, comments }
+  })

@@ -1,0 +1,79 @@
+import { clockMicros, expectedStream } from "../payload.ts"
+import { median, Samples, tail } from "../statistics.ts"
+import { type BodyCheck, contentCheck } from "./Connection.ts"
+import type { PacedJob, PacedResult } from "./Job.ts"
+import { MessagesCheck } from "./MessagesCheck.ts"
+import { chatRequest, messagesRequest } from "./request.ts"
+import { withRun } from "./Run.ts"
+
+const RAMP_STEP_MS = 10
+
+/** Opens many paced streams, measures while all of them run, then reads and verifies every one to its end. */
+export const paced = (job: PacedJob): Promise<PacedResult> =>
+  withRun(job.endpoint, job.deadlineMs, async (run) => {
+    const expected = expectedStream(job.script)
+    const request = job.format === "chat" ? chatRequest(job.endpoint, job.script) : messagesRequest(job.endpoint, job.script)
+    const delays = new Samples()
+    let events = 0
+    let comments = 0
+    let measuring = false
+    let begunStreams = 0
+    let endedStreams = 0
+    let allBegun: () => void = () => undefined
+    let allEnded: () => void = () => undefined
+    const begun = new Promise<void>((resolve) => allBegun = resolve)
+    const ended = new Promise<void>((resolve) => allEnded = resolve)
+
+    const onStamp = (stamp: number): void => {
+      events++
+      if (measuring) delays.add((clockMicros() - stamp) / 1_000)
+    }
+    const check = (): BodyCheck => {
+      if (job.format === "messages") return new MessagesCheck(job.script, onStamp)
+      const content = contentCheck(expected, onStamp)
+      return {
+        feed: (data, start, end) => content.feed(data, start, end),
+        finish: () => {
+          comments += content.comments
+          return content.finish()
+        }
+      }
+    }
+    const openOne = (): void => {
+      let first = true
+      run.connect({
+        received: () => {
+          if (first && ++begunStreams === job.streams) allBegun()
+          first = false
+          return true
+        },
+        done: (connection) => {
+          run.release(connection)
+          if (++endedStreams === job.streams) allEnded()
+        }
+      }).send(request, check())
+    }
+
+    const rssBeforeKb = run.residentKb()
+    const steps = Math.max(1, Math.floor(job.rampMs / RAMP_STEP_MS))
+    for (let step = 0, opened = 0; step < steps; step++) {
+      for (const goal = Math.round((job.streams * (step + 1)) / steps); opened < goal; opened++) openOne()
+      await run.sleep(RAMP_STEP_MS)
+    }
+    await run.until(begun)
+    await run.sleep(job.warmupMs)
+
+    const start = performance.now()
+    const before = { events, cpu: run.cpu() }
+    const memory = run.watchMemory()
+    measuring = true
+    await run.sleep(job.measureMs)
+    measuring = false
+    const cpuNs = run.cpu() - before.cpu
+    const windowMs = performance.now() - start
+    const measured = events - before.events
+    const rssDuringKb = median(memory.stop())
+    if (endedStreams > 0) run.fail(`${endedStreams} streams ended inside the measured window`)
+    await run.until(ended)
+    return { kind: "paced", events: measured, windowMs, cpuNs, delayMs: tail(delays), rssBeforeKb, rssDuringKb, comments }
+  })

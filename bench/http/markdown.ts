@@ -1,0 +1,111 @@
+/** The report as text: what was run, what was measured, what was kept. */
+import type { Row } from "./comparison.ts"
+import { type Metric, metricOf, metrics } from "./metrics.ts"
+import type { Results } from "./report.ts"
+import type { Summary } from "./statistics.ts"
+
+const number = (value: number, digits: number): string => Number.isFinite(value) ? value.toFixed(digits) : "-"
+
+const range = (summary: Summary, digits: number): string =>
+  summary.rounds === 1
+    ? number(summary.median, digits)
+    : `${number(summary.median, digits)} (${number(summary.min, digits)} .. ${number(summary.max, digits)})`
+
+const digitsOf = (metric: Metric): number => metric.compare === "ratio" ? 2 : metric.digits
+
+const comparedTitle = (metric: Metric, reference: string): string | null => {
+  if (metric.compare === "ratio") return `x ${reference}`
+  return metric.compare === "added" ? "added to direct" : null
+}
+
+const metricTable = (metric: Metric, rows: ReadonlyArray<Row>, reference: string): ReadonlyArray<string> => {
+  const title = comparedTitle(metric, reference)
+  const tail = title === null ? ["", ""] : [` ${title} |`, "---:|"]
+  return [
+    `### ${metric.label} (${metric.unit})`,
+    "",
+    `| target | ${metric.unit} |${tail[0]}`,
+    `|---|---:|${tail[1]}`,
+    ...rows.map((row) => {
+      const compared = title === null ? "" : ` ${row.compared === null ? "-" : range(row.compared, digitsOf(metric))} |`
+      return `| ${row.target} | ${range(row.measured, metric.digits)} |${compared}`
+    }),
+    ""
+  ]
+}
+
+const judgementTable = (results: Results): ReadonlyArray<string> => {
+  const measured = results.judgements.filter((each) => each.verdict !== "not measured")
+  if (measured.length === 0) return [`No budget could be judged: ${results.subject} was not measured.`, ""]
+  return [
+    `| metric of ${results.subject} | value | reach | guard | verdict |`,
+    "|---|---:|---:|---:|---|",
+    ...measured.map((each) => {
+      const metric = metricOf(each.metric)
+      const digits = digitsOf(metric)
+      const unit = comparedTitle(metric, results.reference) ?? metric.unit
+      const guard = each.guard === null ? "-" : number(each.guard, digits)
+      return `| ${metric.label} (${unit}) | ${number(each.value ?? Number.NaN, digits)} | ${number(each.reach, digits)} | ${guard} | ${each.verdict} |`
+    }),
+    ""
+  ]
+}
+
+const notesOf = (results: Results): ReadonlyArray<string> => {
+  const notes = results.measurements.flatMap((each) => each.notes.map((note) => `- ${each.scenario}, ${each.target}, round ${each.round}: ${note}`))
+  return notes.length === 0 ? [] : ["## Notes", "", ...notes, ""]
+}
+
+/** Lines for the terminal: failures first, then what the budgets say. */
+export const verdictLines = (results: Results): ReadonlyArray<string> => [
+  "",
+  ...results.failures.map((each) => `FAILED ${each.scenario}, ${each.target}, round ${each.round}: ${each.error}`),
+  ...results.rows.flatMap((row) => {
+    const metric = metricOf(row.metric)
+    const title = comparedTitle(metric, results.reference)
+    const compared = title === null || row.compared === null ? "" : `   ${title}: ${range(row.compared, digitsOf(metric))}`
+    return [`${metric.id.padEnd(20)} ${row.target.padEnd(10)} ${range(row.measured, metric.digits).padEnd(28)} ${metric.unit.padEnd(8)}${compared}`]
+  }),
+  "",
+  ...results.judgements.filter((each) => each.verdict !== "not measured").map((each) =>
+    `${each.verdict === "beyond guard" ? "BEYOND" : each.verdict === "beyond guard in some rounds" ? "noisy " : "ok    "} ${each.metric.padEnd(20)} ${
+      number(each.value ?? Number.NaN, 3)
+    } (reach ${each.reach}, guard ${each.guard === null ? "none" : Number(each.guard.toFixed(3))}): ${each.verdict}`
+  )
+]
+
+export const markdown = (results: Results, plotFile: string): string => {
+  const { machine, sizes } = results
+  return [
+    `# Benchmark of ${results.startedAt.slice(0, 16).replace("T", " ")} UTC`,
+    "",
+    `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, Node ${machine.node}` +
+      `${machine.nginx === null ? "" : `, nginx ${machine.nginx}`}${machine.haproxy === null ? "" : `, haproxy ${machine.haproxy}`}. ` +
+      (machine.pinned ? "Target on one core, mock and load generator on another. " : "Processes were not pinned to cores. ") +
+      `Profile ${results.profile}: ${results.rounds ?? "few"} interleaved rounds of ${sizes.measureMs / 1_000} s, ${results.seconds} s in all. ` +
+      "Median (smallest .. largest round). Differences under 20 % are noise.",
+    "",
+    `![Cost beside ${results.reference}](${plotFile})`,
+    "",
+    "## Budgets",
+    "",
+    ...judgementTable(results),
+    ...(results.failures.length === 0 ? [] : [
+      "## Failures",
+      "",
+      ...results.failures.map((each) => `- ${each.scenario}, ${each.target}, round ${each.round}: ${each.error.split("\n", 1)[0] ?? ""}`),
+      ""
+    ]),
+    "## Scenarios",
+    "",
+    ...results.scenarios.map((each) => `- **${each.id}**: ${each.title}`),
+    "",
+    "## Measurements",
+    "",
+    ...metrics.flatMap((metric) => {
+      const rows = results.rows.filter((row) => row.metric === metric.id)
+      return rows.length === 0 ? [] : metricTable(metric, rows, results.reference)
+    }),
+    ...notesOf(results)
+  ].join("\n")
+}

@@ -1,0 +1,136 @@
+/** The command line of the bench. Everything is bounded: rounds, seconds, streams, bytes. */
+import { parseArgs } from "node:util"
+import type { Sizes } from "./scenarios.ts"
+import { scenarios } from "./scenarios.ts"
+import { parsePeer, type PeerOptions } from "./targets/peer.ts"
+
+export type Profile = "smoke" | "quick" | "full"
+
+export interface Options {
+  readonly profile: Profile
+  readonly scenarios: ReadonlyArray<string>
+  /** Null: every target that is available. */
+  readonly targets: ReadonlyArray<string> | null
+  readonly peers: ReadonlyArray<PeerOptions>
+  /** Null in a smoke run: each scenario knows its own. */
+  readonly rounds: number | null
+  readonly sizes: Sizes
+  readonly tickMs: number
+  readonly mockPort: number
+  readonly pin: boolean
+  readonly cpuProfile: boolean
+  readonly json: boolean
+  readonly report: boolean
+}
+
+export const usage = `npm run bench -- [options]
+
+  --smoke               under a minute: everything works, contents are right, wide guards hold
+  --full                five long rounds, 50 MB slow readers, the capacity search
+  --scenario a,b        ${scenarios.map((each) => each.id).join(", ")}
+  --targets a,b         gateway, nginx, haproxy, bare and the names of peers (default: all that are available)
+  --rounds n            1 to 20
+  --seconds s           length of one measured window, 0.5 to 60
+  --peer name=url[,pid=n][,key=k][,prefix=p]
+                        a proxy on loopback that already stands in front of the mock; repeatable
+  --mock-port n         a fixed port of the mock, for peers
+  --tick ms             timer of the mock: 2 spreads paced streams (default), the interval wakes them all at once
+  --streams n           paced streams, 1 to 4000
+  --cpu-prof            V8 profiles of the targets on Node, summarized; run it alone, it costs CPU
+  --no-pin              do not pin processes to cores
+  --no-report           write no report files
+  --json                print the results as JSON on standard output
+  --help
+`
+
+const base: Sizes = {
+  measureMs: 3_000,
+  warmupMs: 500,
+  concurrency: 64,
+  ratePerSecond: 1_000,
+  streams: 500,
+  intervalMs: 20,
+  memoryStreams: 2_000,
+  readers: 200,
+  megabytes: 4
+}
+
+const profiles: Record<Profile, { readonly rounds: number | null; readonly sizes: Sizes; readonly scenarios: ReadonlyArray<string> }> = {
+  smoke: {
+    rounds: null,
+    sizes: { ...base, measureMs: 800, warmupMs: 300, streams: 200, memoryStreams: 500, readers: 30, megabytes: 2 },
+    scenarios: ["request", "paced", "burst", "translated", "latency", "slow", "start"]
+  },
+  quick: {
+    rounds: 3,
+    sizes: base,
+    scenarios: ["request", "paced", "burst", "translated", "latency", "memory", "slow", "start"]
+  },
+  full: {
+    rounds: 5,
+    sizes: { ...base, measureMs: 8_000, warmupMs: 1_000, megabytes: 50 },
+    scenarios: scenarios.map((each) => each.id)
+  }
+}
+
+const bounded = (name: string, text: string | undefined, fallback: number, min: number, max: number): number => {
+  if (text === undefined) return fallback
+  const value = Number(text)
+  if (!Number.isFinite(value) || value < min || value > max) throw new Error(`--${name} ${text}: a number from ${min} to ${max} expected`)
+  return value
+}
+
+const names = (text: string | undefined): ReadonlyArray<string> | null =>
+  text === undefined ? null : text.split(",").map((name) => name.trim()).filter((name) => name !== "")
+
+/** The options of a command line, or null when help was asked for. Throws with the option's name when it is wrong. */
+export const parseOptions = (args: ReadonlyArray<string>): Options | null => {
+  const { values } = parseArgs({
+    args: [...args],
+    allowNegative: true,
+    options: {
+      smoke: { type: "boolean", default: false },
+      full: { type: "boolean", default: false },
+      scenario: { type: "string" },
+      targets: { type: "string" },
+      rounds: { type: "string" },
+      seconds: { type: "string" },
+      peer: { type: "string", multiple: true, default: [] },
+      "mock-port": { type: "string" },
+      tick: { type: "string" },
+      streams: { type: "string" },
+      "cpu-prof": { type: "boolean", default: false },
+      pin: { type: "boolean", default: true },
+      report: { type: "boolean", default: true },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", default: false }
+    }
+  })
+  if (values.help) return null
+  if (values.smoke && values.full) throw new Error("--smoke and --full exclude each other")
+  const profile: Profile = values.smoke ? "smoke" : values.full ? "full" : "quick"
+  const { rounds, sizes, scenarios: usual } = profiles[profile]
+  const wanted = names(values.scenario) ?? usual
+  const known = scenarios.map((each) => each.id)
+  for (const id of wanted) {
+    if (!known.includes(id)) throw new Error(`--scenario ${id}: unknown; known: ${known.join(", ")}`)
+  }
+  return {
+    profile,
+    scenarios: known.filter((id) => wanted.includes(id)),
+    targets: names(values.targets),
+    peers: values.peer.map(parsePeer),
+    rounds: values.rounds === undefined ? rounds : Math.round(bounded("rounds", values.rounds, 1, 1, 20)),
+    sizes: {
+      ...sizes,
+      measureMs: bounded("seconds", values.seconds, sizes.measureMs / 1_000, 0.5, 60) * 1_000,
+      streams: Math.round(bounded("streams", values.streams, sizes.streams, 1, 4_000))
+    },
+    tickMs: bounded("tick", values.tick, 2, 1, 1_000),
+    mockPort: Math.round(bounded("mock-port", values["mock-port"], 0, 0, 65_535)),
+    pin: values.pin,
+    cpuProfile: values["cpu-prof"],
+    json: values.json,
+    report: values.report && profile !== "smoke"
+  }
+}

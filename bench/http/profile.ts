@@ -1,0 +1,62 @@
+/** Reads V8 CPU profiles and names the functions that used most time themselves. */
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { root, workDirectory } from "./processes.ts"
+
+export const profileDirectory = join(workDirectory, "profiles")
+const TOP = 30
+
+interface CallFrame {
+  readonly functionName: string
+  readonly url: string
+  readonly lineNumber: number
+}
+
+export interface CpuProfile {
+  readonly nodes: ReadonlyArray<{ readonly id: number; readonly callFrame: CallFrame }>
+  readonly samples: ReadonlyArray<number>
+  readonly timeDeltas: ReadonlyArray<number>
+}
+
+export interface SelfTime {
+  readonly name: string
+  readonly where: string
+  readonly share: number
+}
+
+const isProfile = (value: unknown): value is CpuProfile =>
+  typeof value === "object" && value !== null && "nodes" in value && "samples" in value && "timeDeltas" in value
+
+/** Self time by function, largest first, as a share of the time that was not idle. */
+export const selfTimes = (profile: CpuProfile): ReadonlyArray<SelfTime> => {
+  const frames = new Map(profile.nodes.map((node) => [node.id, node.callFrame]))
+  const times = new Map<string, { readonly frame: CallFrame; micros: number }>()
+  let total = 0
+  for (const [index, id] of profile.samples.entries()) {
+    const frame = frames.get(id)
+    if (frame === undefined || frame.functionName === "(idle)" || frame.functionName === "(root)") continue
+    const micros = Math.max(0, profile.timeDeltas[index] ?? 0)
+    total += micros
+    const key = `${frame.functionName} ${frame.url}:${frame.lineNumber}`
+    const known = times.get(key)
+    if (known === undefined) times.set(key, { frame, micros })
+    else known.micros += micros
+  }
+  return [...times.values()].sort((a, b) => b.micros - a.micros).map(({ frame, micros }) => ({
+    name: frame.functionName === "" ? "(anonymous)" : frame.functionName,
+    where: frame.url === "" ? "native" : `${frame.url.replace(`file://${root}/`, "")}:${frame.lineNumber + 1}`,
+    share: micros / total
+  }))
+}
+
+/** One block of lines for each profile of the run. */
+export const hottest = (): ReadonlyArray<string> => {
+  if (!existsSync(profileDirectory)) return ["no profile was written"]
+  return readdirSync(profileDirectory).filter((file) => file.endsWith(".cpuprofile")).flatMap((file) => {
+    const parsed: unknown = JSON.parse(readFileSync(join(profileDirectory, file), "utf8"))
+    if (!isProfile(parsed)) return [`${file}: no CPU profile`]
+    return ["", file, ...selfTimes(parsed).slice(0, TOP).map(({ name, where, share }) =>
+      `  ${(share * 100).toFixed(1).padStart(5)} %  ${name.padEnd(32)} ${where}`
+    )]
+  })
+}

@@ -1,0 +1,307 @@
+/** What is measured. Each scenario turns one run against one target into numbers; content is verified in all of them. */
+import { setTimeout as sleep } from "node:timers/promises"
+import type { Harness } from "./Harness.ts"
+import type { Endpoint, PacedJob, PacedResult } from "./load/Job.ts"
+import { bulkEvents } from "./payload.ts"
+import { residentKb, treeResidentKb } from "./ProcFs.ts"
+import type { Running, Target } from "./targets/Target.ts"
+
+/** How large and how long everything is. Times in milliseconds. */
+export interface Sizes {
+  readonly measureMs: number
+  readonly warmupMs: number
+  readonly concurrency: number
+  readonly ratePerSecond: number
+  readonly streams: number
+  readonly intervalMs: number
+  readonly memoryStreams: number
+  readonly readers: number
+  readonly megabytes: number
+}
+
+export interface Outcome {
+  readonly values: Readonly<Record<string, number>>
+  readonly notes: ReadonlyArray<string>
+}
+
+export interface Scenario {
+  readonly id: string
+  readonly title: (sizes: Sizes) => string
+  /** The direct path is measured in every round, to be subtracted. */
+  readonly direct: boolean
+  /** Each run gets an instance that nothing else has used. */
+  readonly fresh: boolean
+  /** Rounds of a smoke run, which has less than a minute for everything. */
+  readonly smokeRounds: number
+  /** Null, or why this target is left out. */
+  readonly excludes: (target: Target) => string | null
+  readonly run: (harness: Harness, running: Running, sizes: Sizes) => Promise<Outcome>
+}
+
+const BURST_STREAMS = 16
+const BURST_EVENTS = 256
+const WARM_CONNECTIONS = 32
+const WARM_MS = 1_000
+const RAMP_MS = 500
+const STREAM_MARGIN_MS = 500
+const DEADLINE_FACTOR = 3
+const DEADLINE_BASE_MS = 20_000
+const SLOW_STALL_MS = 1_000
+const SLOW_DEADLINE_MS = 240_000
+const IDLE_MS = 1_500
+const QUIET_INTERVAL_MS = 1_000
+const BUSY_INTERVAL_MS = 100
+const MEMORY_RAMP_MS = 1_000
+const MEMORY_MEASURE_MS = 1_000
+const CAPACITY_STEPS = [300, 500, 700, 850, 1_000, 1_200]
+const CAPACITY_P99_MS = 10
+const CAPACITY_MEASURE_MS = 2_000
+
+const deadline = (expectedMs: number): number => DEADLINE_BASE_MS + expectedMs * DEADLINE_FACTOR
+const always = (): null => null
+const needsPid = (target: Target): string | null => target.name === "direct" ? "no process of its own" : null
+const needsStart = (target: Target): string | null => target.owned ? null : "not started by the bench"
+
+const pacedJob = (
+  endpoint: Endpoint,
+  shape: { readonly streams: number; readonly intervalMs: number; readonly warmupMs: number; readonly measureMs: number; readonly rampMs?: number },
+  format: PacedJob["format"] = "chat"
+): PacedJob => {
+  const rampMs = shape.rampMs ?? RAMP_MS
+  const lifeMs = rampMs + shape.warmupMs + shape.measureMs + STREAM_MARGIN_MS
+  return {
+    kind: "paced",
+    endpoint,
+    script: { kind: "paced", intervalMs: shape.intervalMs, events: Math.ceil(lifeMs / shape.intervalMs) },
+    streams: shape.streams,
+    rampMs,
+    warmupMs: shape.warmupMs,
+    measureMs: shape.measureMs,
+    format,
+    deadlineMs: deadline(lifeMs)
+  }
+}
+
+const cpuUs = (result: { readonly cpuNs: number }, count: number): number => result.cpuNs / 1_000 / count
+
+const comments = (count: number): ReadonlyArray<string> => count === 0 ? [] : [`${count} SSE comments were added to the streams`]
+
+/** A wrong rate means that mock or load generator could not keep up: the number would describe them. */
+const paceNote = (result: PacedResult, streams: number, intervalMs: number): ReadonlyArray<string> => {
+  const share = result.events / ((streams * result.windowMs) / intervalMs)
+  return share > 0.95 && share < 1.05 ? [] : [`only ${Math.round(share * 100)} % of the paced rate was reached`]
+}
+
+/** Load before the first measurement of an instance, so that no target is charged for compiling its hot functions. */
+export const warm = async (harness: Harness, { endpoint }: Running): Promise<void> => {
+  const shape = { kind: "closed", endpoint, concurrency: WARM_CONNECTIONS, warmupMs: 0, deadlineMs: deadline(WARM_MS) } as const
+  await harness.submit<"closed">({ ...shape, measureMs: WARM_MS, script: { kind: "json" } })
+  await harness.submit<"closed">({ ...shape, measureMs: WARM_MS / 2, script: { kind: "burst", events: BURST_EVENTS } })
+}
+
+const request: Scenario = {
+  id: "request",
+  title: (sizes) => `small non-streamed requests, ${sizes.concurrency} keep-alive connections, saturated`,
+  direct: false,
+  fresh: false,
+  smokeRounds: 3,
+  excludes: needsPid,
+  run: async (harness, { endpoint }, sizes) => {
+    const before = await harness.upstreamRequests()
+    const result = await harness.submit<"closed">({
+      kind: "closed",
+      endpoint,
+      script: { kind: "json" },
+      concurrency: sizes.concurrency,
+      warmupMs: sizes.warmupMs,
+      measureMs: sizes.measureMs,
+      deadlineMs: deadline(sizes.measureMs)
+    })
+    const reached = (await harness.upstreamRequests()) - before
+    if (reached < result.requests) throw new Error(`${result.requests} answers, but only ${reached} requests reached the upstream`)
+    return {
+      values: {
+        ...(endpoint.pid === null ? {} : { "request.cpuUs": cpuUs(result, result.requests) }),
+        "request.perSecond": result.requests / (result.windowMs / 1_000)
+      },
+      notes: []
+    }
+  }
+}
+
+const paced: Scenario = {
+  id: "paced",
+  title: (sizes) => `${sizes.streams} streams, one event every ${sizes.intervalMs} ms each`,
+  direct: true,
+  fresh: false,
+  smokeRounds: 2,
+  excludes: always,
+  run: async (harness, { endpoint }, sizes) => {
+    const result = await harness.submit<"paced">(pacedJob(endpoint, sizes))
+    return {
+      values: {
+        ...(endpoint.pid === null ? {} : { "paced.cpuUs": cpuUs(result, result.events) }),
+        "paced.p50Ms": result.delayMs.p50,
+        "paced.p99Ms": result.delayMs.p99
+      },
+      notes: [...comments(result.comments), ...paceNote(result, sizes.streams, sizes.intervalMs)]
+    }
+  }
+}
+
+const burst: Scenario = {
+  id: "burst",
+  title: () => `${BURST_STREAMS} connections, streams of ${BURST_EVENTS} events as fast as they go, one segment each`,
+  direct: false,
+  fresh: false,
+  smokeRounds: 3,
+  excludes: (target) => needsPid(target),
+  run: async (harness, { endpoint }, sizes) => {
+    const result = await harness.submit<"closed">({
+      kind: "closed",
+      endpoint,
+      script: { kind: "burst", events: BURST_EVENTS },
+      concurrency: BURST_STREAMS,
+      warmupMs: sizes.warmupMs,
+      measureMs: sizes.measureMs,
+      deadlineMs: deadline(sizes.measureMs)
+    })
+    return {
+      values: {
+        ...(endpoint.pid === null ? {} : { "burst.cpuUs": cpuUs(result, result.events) }),
+        "burst.eventsPerRead": result.events / result.reads
+      },
+      notes: comments(result.comments)
+    }
+  }
+}
+
+const translated: Scenario = {
+  id: "translated",
+  title: (sizes) => `${sizes.streams} paced streams asked for in the messages format, against the same in the upstream's own`,
+  direct: false,
+  fresh: false,
+  smokeRounds: 1,
+  excludes: (target) => target.translates ? null : "does not translate",
+  run: async (harness, { endpoint }, sizes) => {
+    const same = await harness.submit<"paced">(pacedJob(endpoint, sizes))
+    const other = await harness.submit<"paced">(pacedJob(endpoint, sizes, "messages"))
+    return {
+      values: { "translated.extraUs": cpuUs(other, other.events) - cpuUs(same, same.events) },
+      notes: paceNote(other, sizes.streams, sizes.intervalMs)
+    }
+  }
+}
+
+const latency: Scenario = {
+  id: "latency",
+  title: (sizes) => `open loop, ${sizes.ratePerSecond} requests per second, latency from the scheduled moment`,
+  direct: true,
+  fresh: false,
+  smokeRounds: 1,
+  excludes: always,
+  run: async (harness, { endpoint }, sizes) => {
+    const result = await harness.submit<"open">({
+      kind: "open",
+      endpoint,
+      ratePerSecond: sizes.ratePerSecond,
+      warmupMs: sizes.warmupMs,
+      measureMs: sizes.measureMs,
+      deadlineMs: deadline(sizes.measureMs)
+    })
+    const late = result.lagMs.p99 > 5 ? [`the load generator itself was up to ${result.lagMs.p99.toFixed(1)} ms late (p99)`] : []
+    return { values: { "latency.p50Ms": result.latencyMs.p50, "latency.p99Ms": result.latencyMs.p99 }, notes: late }
+  }
+}
+
+const slow: Scenario = {
+  id: "slow",
+  title: (sizes) => `${sizes.readers} slow readers of ${sizes.megabytes} MB each, every byte compared`,
+  direct: false,
+  fresh: true,
+  smokeRounds: 1,
+  excludes: needsPid,
+  run: async (harness, { endpoint }, sizes) => {
+    const result = await harness.submit<"slow">({
+      kind: "slow",
+      endpoint,
+      script: { kind: "bulk", events: bulkEvents(sizes.megabytes) },
+      readers: sizes.readers,
+      stallMs: SLOW_STALL_MS,
+      deadlineMs: SLOW_DEADLINE_MS
+    })
+    return {
+      values: {
+        ...(endpoint.pid === null ? {} : { "slow.peakMb": result.rssPeakKb / 1_024 }),
+        "slow.mbPerSecond": result.bytes / 1_048_576 / (result.elapsedMs / 1_000),
+        "slow.lostBytes": 0
+      },
+      notes: comments(result.comments)
+    }
+  }
+}
+
+const memory: Scenario = {
+  id: "memory",
+  title: (sizes) => `memory growth with ${sizes.memoryStreams} open streams, on a fresh and warmed instance`,
+  direct: false,
+  fresh: true,
+  smokeRounds: 1,
+  excludes: needsStart,
+  run: async (harness, running, sizes) => {
+    const { endpoint } = running
+    await warm(harness, running)
+    await sleep(IDLE_MS)
+    const shape = { streams: sizes.memoryStreams, rampMs: MEMORY_RAMP_MS, warmupMs: MEMORY_MEASURE_MS, measureMs: MEMORY_MEASURE_MS }
+    const quiet = await harness.submit<"paced">(pacedJob(endpoint, { ...shape, intervalMs: QUIET_INTERVAL_MS }))
+    const busy = await harness.submit<"paced">(pacedJob(endpoint, { ...shape, intervalMs: BUSY_INTERVAL_MS }))
+    const perStream = (result: PacedResult): number => (result.rssDuringKb - quiet.rssBeforeKb) / sizes.memoryStreams
+    return { values: { "memory.quietKb": perStream(quiet), "memory.busyKb": perStream(busy) }, notes: [] }
+  }
+}
+
+const startup: Scenario = {
+  id: "start",
+  title: () => "a fresh instance: time until it accepts connections, memory when idle",
+  direct: false,
+  fresh: true,
+  smokeRounds: 1,
+  excludes: needsStart,
+  run: async (_, { endpoint, listeningMs }) => {
+    await sleep(IDLE_MS)
+    const pid = endpoint.pid ?? 0
+    return {
+      values: {
+        ...(listeningMs === null ? {} : { "start.listeningMs": listeningMs }),
+        "start.idleMb": residentKb(pid) / 1_024,
+        "start.idleTreeMb": treeResidentKb(pid) / 1_024
+      },
+      notes: []
+    }
+  }
+}
+
+const capacity: Scenario = {
+  id: "capacity",
+  title: (sizes) => `the most paced streams (one event per ${sizes.intervalMs} ms) with a delay p99 of at most ${CAPACITY_P99_MS} ms`,
+  direct: true,
+  fresh: false,
+  smokeRounds: 1,
+  excludes: always,
+  run: async (harness, { endpoint }, sizes) => {
+    let best = 0
+    const notes: Array<string> = []
+    for (const streams of CAPACITY_STEPS) {
+      // One second try: on a shared machine a single stall would decide the search.
+      const shape = { streams, intervalMs: sizes.intervalMs, warmupMs: sizes.warmupMs, measureMs: CAPACITY_MEASURE_MS }
+      let result = await harness.submit<"paced">(pacedJob(endpoint, shape))
+      if (result.delayMs.p99 > CAPACITY_P99_MS) result = await harness.submit<"paced">(pacedJob(endpoint, shape))
+      notes.push(`${streams} streams: p99 ${result.delayMs.p99.toFixed(1)} ms`)
+      if (result.delayMs.p99 > CAPACITY_P99_MS) break
+      best = streams
+    }
+    return { values: { "capacity.streams": best }, notes }
+  }
+}
+
+export const scenarios: ReadonlyArray<Scenario> = [request, paced, burst, translated, latency, memory, slow, startup, capacity]

@@ -1,0 +1,36 @@
+/** A proxy under test: how to start one instance of it in front of the mock, and how to speak to it. */
+import type { Endpoint } from "../load/Job.ts"
+import { type Child, stop } from "../processes.ts"
+
+export interface Running {
+  readonly endpoint: Endpoint
+  /** Milliseconds from spawn to the first accepted connection; null for what the bench did not start. */
+  readonly listeningMs: number | null
+  readonly stop: () => Promise<void>
+}
+
+export interface Target {
+  readonly name: string
+  /** Starts a fresh instance. `instance` makes its files unique. */
+  readonly launch: (instance: string) => Promise<Running>
+  /** False for an outside peer or the direct path, whose start and memory cannot be measured. */
+  readonly owned: boolean
+  /** True when the target serves /v1/messages from a chat upstream. */
+  readonly translates: boolean
+}
+
+/** Why a target cannot take part, or the target. */
+export type Candidate = { readonly target: Target } | { readonly name: string; readonly missing: string }
+
+export interface Surroundings {
+  readonly mockPort: number
+  readonly cpu: number | null
+  /** Node flags for the targets that run on Node, such as the profiler's. */
+  readonly nodeFlags: ReadonlyArray<string>
+}
+
+export const owned = (child: Child, port: number, listeningMs: number): Running => ({
+  endpoint: { host: "127.0.0.1", port, basePath: "/v1", modelPrefix: "", apiKey: null, pid: child.pid },
+  listeningMs,
+  stop: () => stop(child)
+})

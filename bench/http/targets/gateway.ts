@@ -1,0 +1,129 @@
+/**
+ * The gateway with everything on: key authentication, model resolution, plan, usage, ledger and metrics. It is started as
+ * an operator would start it and configured through its own management API.
+ */
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { alive, type Child, freePort, listening, logTail, root, startNode, stop, workDirectory } from "../processes.ts"
+import type { Candidate, Surroundings } from "./Target.ts"
+
+const LISTEN_TIMEOUT_MS = 30_000
+const READY_TIMEOUT_MS = 60_000
+const CALL_TIMEOUT_MS = 15_000
+const PASSWORD = "bench-only-password"
+
+interface Answer {
+  readonly status: number
+  readonly body: unknown
+  readonly cookie: string | null
+}
+
+const call = async (origin: string, method: string, path: string, cookie: string | null, body?: unknown): Promise<Answer> => {
+  const response = await fetch(origin + path, {
+    method,
+    headers: { "content-type": "application/json", ...(cookie === null ? {} : { cookie }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(CALL_TIMEOUT_MS)
+  })
+  const text = await response.text()
+  const cookies = response.headers.getSetCookie().map((line) => line.split(";", 1)[0] ?? "")
+  let parsed: unknown = null
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    parsed = text.slice(0, 300)
+  }
+  return { status: response.status, body: parsed, cookie: cookies.find((line) => line.startsWith("auth_token=")) ?? null }
+}
+
+/** The string at a path of an answer, or an error that shows the answer. */
+const stringAt = (answer: Answer, what: string, ...path: ReadonlyArray<string>): string => {
+  let value: unknown = answer.body
+  for (const name of path) {
+    value = typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined
+  }
+  if (answer.status >= 300 || typeof value !== "string") {
+    throw new Error(`${what}: status ${answer.status}, ${JSON.stringify(answer.body).slice(0, 400)}`)
+  }
+  return value
+}
+
+const ready = async (child: Child, origin: string): Promise<void> => {
+  const begun = performance.now()
+  while (performance.now() - begun < READY_TIMEOUT_MS) {
+    const answer = await call(origin, "GET", "/api/health/ping", null).catch(() => null)
+    if (answer?.status === 200) return
+    if (!alive(child)) break
+    await sleep(25)
+  }
+  throw new Error(`GET /api/health/ping never answered 200\n${logTail(child)}`)
+}
+
+/** Declares the mock as a provider and creates a key; answers the key. */
+const configure = async (origin: string, mockPort: number): Promise<string> => {
+  const login = await call(origin, "POST", "/api/auth/login", null, { password: PASSWORD })
+  if (login.cookie === null) throw new Error(`POST /api/auth/login: status ${login.status}, no auth_token cookie`)
+  const node = await call(origin, "POST", "/api/provider-nodes", login.cookie, {
+    type: "openai-compatible",
+    name: "Bench upstream",
+    prefix: "bench",
+    apiType: "chat",
+    baseUrl: `http://127.0.0.1:${mockPort}/v1`
+  })
+  const provider = stringAt(node, "POST /api/provider-nodes", "node", "id")
+  const connection = await call(origin, "POST", "/api/providers", login.cookie, { provider, name: "bench", apiKey: "sk-bench-upstream" })
+  stringAt(connection, "POST /api/providers", "connection", "id")
+  const key = await call(origin, "POST", "/api/keys", login.cookie, { name: "bench" })
+  return stringAt(key, "POST /api/keys", "key")
+}
+
+export const gateway = (around: Surroundings): Candidate => {
+  if (!existsSync(join(root, "src", "main.ts"))) return { name: "gateway", missing: "src/main.ts does not exist" }
+  return {
+    target: {
+      name: "gateway",
+      owned: true,
+      translates: true,
+      launch: async (instance) => {
+        mkdirSync(workDirectory, { recursive: true })
+        const data = mkdtempSync(join(workDirectory, `gateway-${instance}-`))
+        const port = await freePort()
+        const child = startNode("src/main.ts", ["serve"], {
+          name: `gateway-${instance}`,
+          cpu: around.cpu,
+          env: {
+            NODE_ENV: "production",
+            HOST: "127.0.0.1",
+            PORT: String(port),
+            GATEWAY_DATA_DIR: data,
+            INITIAL_PASSWORD: PASSWORD,
+            REQUIRE_API_KEY: "true",
+            GATEWAY_SIM_PROVIDER: "false",
+            GATEWAY_ALLOW_LOCAL_PROVIDER_URLS: "true",
+            GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS: "true",
+            LIVE_WS_PORT: String(await freePort())
+          }
+        }, around.nodeFlags)
+        const end = async (): Promise<void> => {
+          await stop(child)
+          rmSync(data, { recursive: true, force: true })
+        }
+        try {
+          const origin = `http://127.0.0.1:${port}`
+          const listeningMs = await listening(child, "127.0.0.1", port, LISTEN_TIMEOUT_MS)
+          await ready(child, origin)
+          const apiKey = await configure(origin, around.mockPort)
+          return {
+            endpoint: { host: "127.0.0.1", port, basePath: "/v1", modelPrefix: "bench/", apiKey, pid: child.pid },
+            listeningMs,
+            stop: end
+          }
+        } catch (error) {
+          await end()
+          throw error
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * CPU per request of the upstream port against bare undici and node:http, over loopback to a mock in a child process.
+ *
+ * `node bench/micro/upstream.ts [requests] [rounds]`: each client has a process of its own, rounds are interleaved, the median is
+ * printed; the second table has 1,000 open streams beside the requests.
+ */
+import { spawn } from "node:child_process"
+import type { ChildProcess } from "node:child_process"
+import * as http from "node:http"
+import * as net from "node:net"
+import { fileURLToPath } from "node:url"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import { Pool } from "undici"
+import { Upstream } from "#actors/ports/Upstream.ts"
+import { UrlGuard } from "#actors/ports/UrlGuard.ts"
+import * as UndiciUpstream from "#src/upstream/UndiciUpstream.ts"
+import * as Guard from "#src/upstream/UrlGuard.ts"
+
+const concurrency = 64
+const body = JSON.stringify({ model: "m", messages: [{ role: "user", content: "x".repeat(200) }], stream: true })
+const headerList: ReadonlyArray<string> = ["content-type", "application/json", "authorization", "Bearer sk-0123456789abcdef", "accept", "*/*", "user-agent", "gateway"]
+const bodyBytes = Buffer.from(body)
+const timeouts = { connect: 30_000, headers: 600_000, firstEvent: 30_000, idle: 300_000, total: 900_000 }
+
+/** A mock that answers every request (one segment each) with the same bytes; the first `held` sockets get a head and no end. */
+const serve = (held: number): void => {
+  const events = Array.from({ length: 5 }, (_, i) => `data: {"choices":[{"delta":{"content":"token ${i}"}}]}\n\n`).join("")
+  const head = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ndate: Thu, 01 Jan 2026 00:00:00 GMT\r\nx-request-id: req_0123456789\r\n` +
+    `x-ratelimit-remaining-requests: 99\r\ntransfer-encoding: chunked\r\n\r\n`
+  const reply = Buffer.from(`${head}${events.length.toString(16)}\r\n${events}\r\n0\r\n\r\n`)
+  // All client processes open their held streams before the first round.
+  let opened = 0
+  const server = net.createServer({ noDelay: true }, (socket) => {
+    const hold = opened++ < held * names.length
+    socket.on("data", () => socket.write(hold ? head : reply))
+    socket.on("error", () => {})
+  })
+  server.listen({ port: 0, host: "127.0.0.1", backlog: 4_096 }, () => {
+    const address = server.address()
+    process.send?.(typeof address === "object" && address !== null ? address.port : 0)
+  })
+}
+
+type OneCall = (done: () => void) => void
+
+/** Runs `count` calls, 64 at once; answers CPU us per call. */
+const measure = (count: number, one: OneCall): Promise<number> =>
+  new Promise((resolve) => {
+    const before = process.cpuUsage()
+    let started = 0
+    let finished = 0
+    const next = () => {
+      if (started >= count) return
+      started++
+      one(() => {
+        if (++finished === count) {
+          const used = process.cpuUsage(before)
+          resolve((used.user + used.system) / count)
+        } else next()
+      })
+    }
+    for (let i = 0; i < concurrency; i++) next()
+  })
+
+const fail = (error: unknown): never => {
+  throw error instanceof Error ? error : new Error(String(error))
+}
+
+const undiciCall = (pool: Pool): OneCall => (done) => {
+  let bytes = 0
+  pool.dispatch({ path: "/v1/x", method: "POST", headers: [...headerList, "accept-encoding", "identity"], body: bodyBytes }, {
+    onRequestStart: () => {},
+    onResponseStart: () => {},
+    onResponseData: (_controller, chunk) => {
+      bytes += chunk.length
+    },
+    onResponseEnd: () => bytes > 0 ? done() : fail("empty"),
+    onResponseError: (_controller, error) => fail(error)
+  })
+}
+
+const portCall = (upstream: Upstream["Service"], origin: string): OneCall => {
+  const request = { origin, path: "/v1/x", method: "POST", headers: headerList, body: bodyBytes, timeouts, proxy: null } as const
+  return (done) => {
+    let bytes = 0
+    const call = upstream.dispatch(request, {
+      onHead: () => {},
+      onData: (chunk) => {
+        bytes += chunk.length
+        call.useful()
+      },
+      onEnd: () => bytes > 0 ? done() : fail("empty"),
+      onFailure: fail
+    })
+  }
+}
+
+const nodeCall = (port: number, agent: http.Agent): OneCall => (done) => {
+  const headers = { ...Object.fromEntries(headerList.flatMap((name, i) => i % 2 === 0 ? [[name, headerList[i + 1] ?? ""]] : [])), "content-length": String(bodyBytes.length) }
+  const request = http.request({ host: "127.0.0.1", port, path: "/v1/x", method: "POST", agent, headers }, (response) => {
+    response.on("data", () => {})
+    response.on("end", done)
+  })
+  request.on("error", fail)
+  request.end(bodyBytes)
+}
+
+/** One client in a process of its own: three clients in one process would share (and spoil) their inline caches and heap. */
+const clientFor = async (name: string, port: number): Promise<OneCall> => {
+  const origin = `http://127.0.0.1:${port}`
+  if (name === "undici Pool.dispatch") {
+    return undiciCall(new Pool(origin, { connections: 4096, pipelining: 1, allowH2: false, headersTimeout: 0, bodyTimeout: 0 }))
+  }
+  if (name === "node:http") return nodeCall(port, new http.Agent({ keepAlive: true }))
+  const guard = Layer.succeed(UrlGuard, UrlGuard.of(Guard.make({ policy: () => ({ local: true, private: false, guard: true }) })))
+  const scope = await Effect.runPromise(Scope.make())
+  const context = await Effect.runPromise(Layer.buildWithScope(UndiciUpstream.layer().pipe(Layer.provide(guard)), scope))
+  return portCall(Context.get(context, Upstream), origin)
+}
+
+/** `held` streams stay open on the side; then each message is a round: its number of requests in, CPU us per request out. */
+const work = async (name: string, port: number, held: number): Promise<void> => {
+  const one = await clientFor(name, port)
+  for (let i = 0; i < held; i++) one(() => {})
+  process.on("message", (count) => {
+    void measure(Number(count), one).then((cost) => process.send?.(cost))
+  })
+  process.send?.("ready")
+}
+
+const script = fileURLToPath(import.meta.url)
+
+const child = async (...args: ReadonlyArray<string>): Promise<{ readonly process: ChildProcess; readonly first: unknown }> => {
+  const started = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", script, ...args], { stdio: ["ignore", "inherit", "inherit", "ipc"] })
+  const first = await new Promise<unknown>((resolve) => started.once("message", resolve))
+  return { process: started, first }
+}
+
+const median = (values: ReadonlyArray<number>): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+
+const names = ["undici Pool.dispatch", "upstream port", "node:http"]
+
+const table = async (port: number, requests: number, rounds: number, held: number): Promise<void> => {
+  const workers = new Map<string, ChildProcess>()
+  for (const name of names) workers.set(name, (await child("work", name, String(port), String(held))).process)
+  const round = (worker: ChildProcess, count: number): Promise<number> =>
+    new Promise((resolve) => {
+      worker.once("message", (cost) => resolve(Number(cost)))
+      worker.send(count)
+    })
+  const results = new Map<string, Array<number>>()
+  for (const worker of workers.values()) await round(worker, 10_000)
+  for (let i = 0; i < rounds; i++) {
+    for (const [name, worker] of workers) results.set(name, [...results.get(name) ?? [], await round(worker, requests)])
+  }
+  for (const worker of workers.values()) worker.kill()
+  const base = median(results.get("undici Pool.dispatch") ?? [])
+  console.log(`CPU per request, ${concurrency} at once${held > 0 ? ` beside ${held} open streams` : ""}, ${rounds} x ${requests} requests, an SSE body of five events`)
+  for (const [name, values] of results) {
+    const value = median(values)
+    const spread = `${Math.min(...values).toFixed(1)}..${Math.max(...values).toFixed(1)}`
+    console.log(`${name.padEnd(22)} ${value.toFixed(2).padStart(7)} us   ${(value - base >= 0 ? "+" : "") + (value - base).toFixed(2)} us   (${spread})`)
+  }
+}
+
+const main = async (): Promise<void> => {
+  const requests = Number(process.argv[2] ?? 20_000)
+  const rounds = Number(process.argv[3] ?? 5)
+  const mock = await child("serve")
+  await table(Number(mock.first), requests, rounds, 0)
+  mock.process.kill()
+  const holding = await child("serve", "1000")
+  await table(Number(holding.first), requests, rounds, 1_000)
+  holding.process.kill()
+}
+
+switch (process.argv[2]) {
+  case "serve":
+    serve(Number(process.argv[3] ?? 0))
+    break
+  case "work":
+    await work(process.argv[3] ?? "", Number(process.argv[4]), Number(process.argv[5]))
+    break
+  default:
+    await main()
+}

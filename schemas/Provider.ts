@@ -1,0 +1,123 @@
+import * as Schema from "effect/Schema"
+
+/** The wire formats a provider can speak on its main (chat) path; `none` = no chat at all (audio, search, rerank rows). */
+export const WireFormat = Schema.Literals([
+  "chat-completions", "messages", "responses", "generateContent", "local-model-server", "none"
+])
+export type WireFormat = typeof WireFormat.Type
+
+/** What a model is for; decides the endpoint that serves it and the `type` of its /v1/models entry. */
+export const ModelKind = Schema.Literals([
+  "chat", "embedding", "rerank", "image", "audio", "video", "music", "moderation", "ocr", "search"
+])
+export type ModelKind = typeof ModelKind.Type
+
+/** Endpoints other than chat; the value in `paths` is a path below `baseUrl`, or a whole URL where the vendor uses another host. */
+export const EndpointName = Schema.Literals([
+  "chat-completions", "messages", "responses", "embeddings", "rerank", "images-generations", "images-edits",
+  "audio-transcriptions", "audio-speech", "moderations", "ocr", "search", "classify", "segment", "count-tokens"
+])
+export type EndpointName = typeof EndpointName.Type
+
+/** The groups of POST /api/providers/test-batch that a registry row can belong to (supplement 1.6). */
+export const ProviderCategory = Schema.Literals(["apikey", "oauth", "no-auth", "local", "search", "audio"])
+export type ProviderCategory = typeof ProviderCategory.Type
+
+export const Modality = Schema.Literals(["text", "image", "audio", "video", "pdf"])
+export type Modality = typeof Modality.Type
+
+export const Capability = Schema.Literals(["tools", "vision", "reasoning", "structuredOutput"])
+export type Capability = typeof Capability.Type
+
+/** How a credential travels. `prefix` stands before the key (`Bearer ` is implied by `bearer`). */
+export const ProviderAuth = Schema.Union([
+  Schema.Struct({ type: Schema.Literal("bearer") }),
+  Schema.Struct({ type: Schema.Literal("header"), name: Schema.String, prefix: Schema.optionalKey(Schema.String) }),
+  Schema.Struct({ type: Schema.Literal("query"), name: Schema.String }),
+  Schema.Struct({ type: Schema.Literal("oauth") }),
+  Schema.Struct({ type: Schema.Literal("none") })
+])
+export type ProviderAuth = typeof ProviderAuth.Type
+
+const Amount = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
+const Tokens = Schema.Int.check(Schema.isGreaterThan(0))
+
+/**
+ * USD per 1,000,000 tokens (supplement 8.2); the `per_*` fields are USD per single unit.
+ * Missing: cached = input, reasoning = output, cache_creation = input. `long` replaces them above `above` input tokens.
+ */
+export const Price = Schema.Struct({
+  input: Schema.optionalKey(Amount),
+  output: Schema.optionalKey(Amount),
+  cached: Schema.optionalKey(Amount),
+  reasoning: Schema.optionalKey(Amount),
+  cache_creation: Schema.optionalKey(Amount),
+  per_image: Schema.optionalKey(Amount),
+  per_second: Schema.optionalKey(Amount),
+  per_character: Schema.optionalKey(Amount),
+  per_search_unit: Schema.optionalKey(Amount),
+  per_query: Schema.optionalKey(Amount),
+  long: Schema.optionalKey(Schema.Struct({
+    above: Tokens,
+    input: Amount,
+    output: Amount,
+    cached: Schema.optionalKey(Amount),
+    cache_creation: Schema.optionalKey(Amount)
+  }))
+})
+export interface Price extends Schema.Schema.Type<typeof Price> {}
+
+/** One model of one provider. A fact that could not be confirmed is left out, never guessed. */
+export const Model = Schema.Struct({
+  id: Schema.NonEmptyString.check(Schema.isMaxLength(240)),
+  name: Schema.NonEmptyString,
+  kind: ModelKind,
+  /** The vendor's own id when it differs from `id` (a family id that stands for one variant). */
+  upstreamId: Schema.optionalKey(Schema.NonEmptyString),
+  /** Other ids the vendor accepts for the same model (dated snapshots); they resolve, and are not listed. */
+  aliases: Schema.optionalKey(Schema.Array(Schema.NonEmptyString)),
+  contextWindow: Schema.optionalKey(Tokens),
+  maxOutputTokens: Schema.optionalKey(Tokens),
+  dimensions: Schema.optionalKey(Tokens),
+  inputModalities: Schema.optionalKey(Schema.Array(Modality)),
+  outputModalities: Schema.optionalKey(Schema.Array(Modality)),
+  capabilities: Schema.optionalKey(Schema.Array(Capability)),
+  price: Schema.optionalKey(Price),
+  /** Overrides the family rule of the no-thinking variants: true lists one, false says the model cannot stop thinking. */
+  noThinkingAlias: Schema.optionalKey(Schema.Boolean)
+})
+export interface Model extends Schema.Schema.Type<typeof Model> {}
+
+const Slug = Schema.String.check(Schema.isPattern(/^[a-z0-9][a-z0-9.-]{0,63}$/))
+const UrlPath = Schema.String.check(Schema.isPattern(/^(\/|https:\/\/)\S*$/))
+const EnvName = Schema.String.check(Schema.isPattern(/^[A-Z][A-Z0-9_]*$/))
+
+/**
+ * One row of the provider registry: data only. Request URL = `baseUrl` + path; `{name}` in either is filled from the
+ * connection's providerSpecificData (`{model}` from the request). An empty baseUrl is filled by the operator or at run time.
+ */
+export const Provider = Schema.Struct({
+  id: Slug,
+  alias: Slug,
+  name: Schema.NonEmptyString,
+  baseUrl: Schema.String,
+  wireFormat: WireFormat,
+  auth: ProviderAuth,
+  headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+  chatPath: Schema.NullOr(UrlPath),
+  /** Where streaming uses another path than `chatPath`. */
+  streamPath: Schema.optionalKey(UrlPath),
+  modelsPath: Schema.NullOr(UrlPath),
+  paths: Schema.optionalKey(Schema.Record(Schema.String, UrlPath)),
+  authKinds: Schema.Array(Schema.Literals(["apikey", "oauth", "none"])).check(Schema.isMinLength(1)),
+  category: ProviderCategory,
+  freeTier: Schema.Boolean,
+  env: Schema.Array(EnvName),
+  modalities: Schema.Array(ModelKind).check(Schema.isMinLength(1)),
+  models: Schema.Array(Model),
+  source: Schema.Struct({
+    date: Schema.String.check(Schema.isPattern(/^\d{4}-\d{2}-\d{2}$/)),
+    urls: Schema.Array(Schema.String.check(Schema.isPattern(/^https:\/\/\S+$/)))
+  })
+})
+export interface Provider extends Schema.Schema.Type<typeof Provider> {}

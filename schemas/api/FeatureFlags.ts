@@ -1,0 +1,58 @@
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { Access, reads, writes } from "./Access.ts"
+import { text } from "./fields.ts"
+
+const Source = Schema.Literals(["db", "env", "default"])
+
+export const FlagView = Schema.Struct({
+  key: Schema.String,
+  label: Schema.String,
+  description: Schema.String,
+  category: Schema.String,
+  type: Schema.Literals(["boolean", "enum"]),
+  enumValues: Schema.NullOr(Schema.Array(Schema.String)),
+  defaultValue: Schema.String,
+  effectiveValue: Schema.String,
+  source: Source,
+  requiresRestart: Schema.Boolean,
+  warningLevel: Schema.NullOr(Schema.String)
+})
+export interface FlagView extends Schema.Schema.Type<typeof FlagView> {}
+
+const path = "/api/settings/feature-flags"
+
+/** Runtime feature flags (management document, "Feature flags"). */
+export const FeatureFlagsGroup = HttpApiGroup.make("featureFlags").add(
+  HttpApiEndpoint.get("list", path, {
+    success: Schema.Struct({
+      flags: Schema.Array(FlagView),
+      summary: Schema.Struct({
+        total: Schema.Int,
+        active: Schema.Int,
+        inactive: Schema.Int,
+        overriddenByDb: Schema.Int,
+        overriddenByEnv: Schema.Int
+      })
+    })
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "All flags with their effective values"),
+  HttpApiEndpoint.put("set", path, {
+    /** Without `value` the override is removed. */
+    payload: Schema.Struct({ key: text(1, 200), value: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))) }),
+    success: Schema.Struct({
+      key: Schema.String,
+      effectiveValue: Schema.String,
+      source: Source,
+      previousValue: Schema.String,
+      previousSource: Source,
+      requiresRestart: Schema.Boolean
+    })
+  }).annotate(Access, writes).annotate(OpenApi.Summary, "Set or remove one override"),
+  HttpApiEndpoint.delete("clear", path, { success: Schema.Struct({ cleared: Schema.Int, message: Schema.String }) })
+    .annotate(Access, writes).annotate(OpenApi.Summary, "Remove every override")
+).annotateMerge(OpenApi.annotations({
+  title: "Feature flags",
+  description: "Database override, else environment variable of the same name, else default."
+}))

@@ -1,0 +1,74 @@
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { Access, reads, writes } from "./Access.ts"
+import { Document, Success, text } from "./fields.ts"
+
+const opt = Schema.optionalKey
+const alias = text(1, 200)
+const model = text(1, 400)
+
+const Aliases = Schema.Struct({ aliases: Schema.Record(Schema.String, Schema.String), catalogVersion: Schema.String })
+const Resolved = Schema.Struct({
+  alias: Schema.String,
+  resolved: Schema.Struct({
+    provider: Schema.String,
+    providerAlias: Schema.String,
+    model: Schema.String,
+    qualifiedId: Schema.String,
+    source: Schema.String,
+    target: Schema.String,
+    metadata: Document
+  }),
+  catalogVersion: Schema.String
+})
+const AliasSet = Schema.Struct({ success: Schema.Literal(true), model: Schema.String, alias: Schema.String })
+const setAlias = { payload: Schema.Struct({ alias, model }), success: AliasSet }
+const versionHeader = { "x-model-catalog-version": Schema.String }
+
+const CatalogModel = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  type: Schema.String,
+  custom: Schema.Boolean,
+  capabilities: opt(Schema.Json),
+  context_length: opt(Schema.Int),
+  max_output_tokens: opt(Schema.Int),
+  input_modalities: opt(Schema.Array(Schema.String)),
+  output_modalities: opt(Schema.Array(Schema.String)),
+  supported_endpoints: opt(Schema.Array(Schema.String))
+})
+export interface CatalogModel extends Schema.Schema.Type<typeof CatalogModel> {}
+
+/** Model aliases and the catalogue (supplement 1.12). */
+export const ModelsGroup = HttpApiGroup.make("models").add(
+  HttpApiEndpoint.get("aliases", "/api/models/alias", {
+    query: { alias: opt(alias) },
+    success: [HttpApiSchema.WithHeaders(Schema.Union([Aliases, Resolved]), versionHeader)]
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "All aliases, or what one id resolves to"),
+  HttpApiEndpoint.put("setAlias", "/api/models/alias", setAlias)
+    .annotate(Access, writes).annotate(OpenApi.Summary, "Set an alias"),
+  HttpApiEndpoint.post("postAlias", "/api/models/alias", setAlias)
+    .annotate(Access, writes).annotate(OpenApi.Summary, "As PUT"),
+  HttpApiEndpoint.delete("removeAlias", "/api/models/alias", { query: { alias }, success: Success })
+    .annotate(Access, writes).annotate(OpenApi.Summary, "Remove an alias"),
+  HttpApiEndpoint.get("settingAliases", "/api/settings/model-aliases", {
+    success: Schema.Struct({ aliases: Schema.Record(Schema.String, Schema.String) })
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "Aliases, as the settings page shows them"),
+  HttpApiEndpoint.post("addSettingAlias", "/api/settings/model-aliases", {
+    payload: Schema.Struct({ from: alias, to: model }), success: Success
+  }).annotate(Access, writes).annotate(OpenApi.Summary, "Set an alias"),
+  HttpApiEndpoint.delete("removeSettingAlias", "/api/settings/model-aliases", {
+    query: { from: opt(alias) }, success: Success
+  }).annotate(Access, writes).annotate(OpenApi.Summary, "Remove an alias; `from` in the query or in a JSON body"),
+  HttpApiEndpoint.get("catalog", "/api/models/catalog", {
+    success: Schema.Struct({
+      catalog: Schema.Record(Schema.String, Schema.Struct({
+        provider: Schema.String, active: Schema.Boolean, models: Schema.Array(CatalogModel)
+      })),
+      catalogVersion: Schema.String
+    })
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "Models by provider and type")
+).annotateMerge(OpenApi.annotations({ title: "Models", description: "Aliases and the model catalogue." }))

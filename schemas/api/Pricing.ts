@@ -1,0 +1,48 @@
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { Access, reads, writes } from "./Access.ts"
+import { amount, text } from "./fields.ts"
+
+/** USD per 1,000,000 tokens; the per_* fields are USD per single unit (supplement 8.2). */
+export const PriceInput = Schema.Struct({
+  input: Schema.optionalKey(amount),
+  output: Schema.optionalKey(amount),
+  cached: Schema.optionalKey(amount),
+  reasoning: Schema.optionalKey(amount),
+  cache_creation: Schema.optionalKey(amount),
+  per_image: Schema.optionalKey(amount),
+  per_second: Schema.optionalKey(amount),
+  per_character: Schema.optionalKey(amount),
+  per_search_unit: Schema.optionalKey(amount),
+  per_query: Schema.optionalKey(amount)
+})
+export interface PriceInput extends Schema.Schema.Type<typeof PriceInput> {}
+
+const PriceView = Schema.Struct({ ...PriceInput.fields, source: Schema.optionalKey(Schema.Literals(["user", "default"])) })
+export interface PriceView extends Schema.Schema.Type<typeof PriceView> {}
+
+const prices = Schema.Record(Schema.String, Schema.Record(Schema.String, PriceView))
+const flag = Schema.optionalKey(Schema.Literals(["0", "1", "true", "false"]))
+
+/** Prices: operator overrides over the shipped defaults (supplement 8.2). */
+export const PricingGroup = HttpApiGroup.make("pricing").add(
+  HttpApiEndpoint.get("get", "/api/pricing", { query: { includeSources: flag }, success: prices })
+    .annotate(Access, reads).annotate(OpenApi.Summary, "Effective prices by provider and model"),
+  HttpApiEndpoint.patch("update", "/api/pricing", {
+    payload: Schema.Record(Schema.String, Schema.Record(Schema.String, PriceInput)),
+    success: prices
+  }).annotate(Access, writes).annotate(OpenApi.Summary, "Merge overrides; the reply is the whole map"),
+  HttpApiEndpoint.delete("reset", "/api/pricing", {
+    query: { provider: Schema.optionalKey(text(1, 120)), model: Schema.optionalKey(text(1, 240)) },
+    success: prices
+  }).annotate(Access, writes).annotate(OpenApi.Summary, "Back to the defaults: of one model, of a provider, or of all"),
+  HttpApiEndpoint.get("defaults", "/api/pricing/defaults", { success: prices })
+    .annotate(Access, reads).annotate(OpenApi.Summary, "The shipped prices"),
+  HttpApiEndpoint.get("models", "/api/pricing/models", {
+    success: Schema.Struct({
+      models: Schema.Array(Schema.Struct({ provider: Schema.String, model: Schema.String, name: Schema.String, priced: Schema.Boolean }))
+    })
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "Models that can be priced")
+).annotateMerge(OpenApi.annotations({ title: "Pricing", description: "USD per 1,000,000 tokens." }))

@@ -1,0 +1,77 @@
+/** The table of every route and who may call it, generated from an API description. */
+import * as Context from "effect/Context"
+import * as HttpApi from "effect/http-api/HttpApi"
+import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import { Access, type AccessRule } from "./Access.ts"
+
+export interface Route {
+  readonly method: string
+  /** With `:name` parameters. */
+  readonly path: string
+  readonly group: string
+  readonly endpoint: string
+  /** Null only by mistake; a test fails on it and the middleware serves such a route to nobody. */
+  readonly access: AccessRule | null
+}
+
+export interface RouteTable {
+  readonly routes: ReadonlyArray<Route>
+  /** Routes whose pattern fits the raw path exactly; those without parameters win over those with. */
+  readonly match: (path: string) => ReadonlyArray<Route>
+}
+
+/** Anchored pattern of a path: literal segments byte for byte, parameters one segment without escapes. */
+export const compilePath = (pattern: string): RegExp =>
+  new RegExp(`^${pattern.split("/").map((part) =>
+    part.startsWith(":") ? "[^/%;#\\\\]+" : part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")
+  ).join("/")}$`)
+
+/** The path of a request target as it was sent, without the query. */
+export const rawPath = (target: string): string => {
+  const end = target.indexOf("?")
+  return end < 0 ? target : target.slice(0, end)
+}
+
+export const make = (routes: ReadonlyArray<Route>): RouteTable => {
+  const fixed = new Map<string, Array<Route>>()
+  const patterns: Array<{ readonly regexp: RegExp; readonly route: Route }> = []
+  for (const route of routes) {
+    if (route.path.includes(":")) {
+      patterns.push({ regexp: compilePath(route.path), route })
+      continue
+    }
+    const known = fixed.get(route.path)
+    if (known === undefined) fixed.set(route.path, [route])
+    else known.push(route)
+  }
+  return {
+    routes,
+    match: (path) => fixed.get(path) ?? patterns.filter(({ regexp }) => regexp.test(path)).map(({ route }) => route)
+  }
+}
+
+export const fromApi = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>
+): ReadonlyArray<Route> => {
+  const routes: Array<Route> = []
+  HttpApi.reflect(api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint, group, mergedAnnotations }) => {
+      routes.push({
+        method: endpoint.method,
+        path: endpoint.path,
+        group: group.identifier,
+        endpoint: endpoint.identifier,
+        access: Context.getOrUndefined(mergedAnnotations, Access) ?? null
+      })
+    }
+  })
+  return routes
+}
+
+/** Methods to name in an Allow header; GET implies HEAD. */
+export const allowed = (routes: ReadonlyArray<Route>): ReadonlyArray<string> => {
+  const methods = new Set(routes.map((route) => route.method))
+  if (methods.has("GET")) methods.add("HEAD")
+  return Array.from(methods)
+}

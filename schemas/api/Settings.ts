@@ -1,0 +1,123 @@
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { Access, reads, writes } from "./Access.ts"
+import { PASSWORD_MINIMUM } from "./Auth.ts"
+import { Document, integer, listOf, text } from "./fields.ts"
+
+const opt = Schema.optionalKey
+const flag = opt(Schema.Boolean)
+const words = opt(listOf(text(1, 200), 500))
+const nullableText = (maximum: number) => opt(Schema.NullOr(text(0, maximum)))
+
+/** Settings an operator may store (supplement 15.11), each with its range. */
+export const SettingsInput = Schema.Struct({
+  requireLogin: flag,
+  setupComplete: flag,
+  theme: nullableText(50),
+  language: nullableText(10),
+  instanceName: nullableText(100),
+  corsOrigins: nullableText(500),
+  baseUrl: nullableText(500),
+  cloudUrl: nullableText(500),
+  customLogoUrl: nullableText(500_000),
+  customFaviconUrl: nullableText(500_000),
+  cloudEnabled: flag,
+  stickyRoundRobinLimit: opt(integer(0, 1000)),
+  requestRetry: opt(integer(0, 10)),
+  maxRetryIntervalSec: opt(integer(0, 300)),
+  fallbackStrategy: opt(Schema.Literals([
+    "priority", "weighted", "fill-first", "round-robin", "p2c", "random", "least-used", "cost-optimized", "strict-random"
+  ])),
+  wildcardAliases: opt(listOf(Schema.Struct({ pattern: text(1, 500), target: text(1, 400) }), 500)),
+  blockedProviders: words,
+  customBannedSignals: words,
+  bruteForceProtection: flag,
+  mcpEnabled: flag,
+  mcpTransport: opt(Schema.Literals(["stdio", "sse", "streamable-http"])),
+  a2aEnabled: flag,
+  wsAuth: flag,
+  maxBodySizeMb: opt(integer(1, 512)),
+  comboConfigMode: opt(Schema.Literals(["guided", "expert"])),
+  comboDefaults: opt(Document),
+  providerOverrides: opt(Document),
+  comboAutoPromoteEnabled: flag,
+  sessionAffinityTtlMs: opt(integer(0, 86_400_000)),
+  responsesPreviousResponseIdMode: nullableText(50),
+  alwaysPreserveClientCache: opt(text(1, 20)),
+  idempotencyWindowMs: opt(integer(0, 600_000)),
+  autoRefreshProviderQuota: flag,
+  autoRefreshProviderQuotaInterval: opt(integer(10, 86_400)),
+  intentDetectionEnabled: flag,
+  intentSimpleMaxWords: opt(integer(1, 500)),
+  intentExtraCodeKeywords: words,
+  intentExtraReasoningKeywords: words,
+  intentExtraSimpleKeywords: words,
+  autoRoutingEnabled: flag,
+  autoRoutingDefaultVariant: opt(text(1, 60)),
+  lkgpEnabled: flag,
+  modelLockout: opt(Document),
+  stripModelPrefix: flag,
+  cliCompatProviders: words,
+  systemTransforms: opt(Document),
+  usageTokenBuffer: opt(integer(0, 1_000_000)),
+  skillsProvider: opt(Schema.Literals(["skillsmp", "skillssh"])),
+  proxyEnabled: flag,
+  perKeyProxyEnabled: flag,
+  enableSocks5Proxy: flag,
+  localOnlyManageScopeBypassEnabled: flag,
+  localOnlyManageScopeBypassPrefixes: words,
+  customSystemPromptEnabled: flag,
+  customSystemPrompt: opt(text(0, 50_000)),
+  allowGuardrailOptOut: flag,
+  debugMode: flag,
+  logToolSources: flag,
+  hiddenSidebarItems: words,
+  hideHealthCheckLogs: flag,
+  customAgents: opt(Schema.Array(Document)),
+  oidcEnabled: flag,
+  oidcIssuer: nullableText(500),
+  oidcClientId: nullableText(500),
+  /** Written, never read back. */
+  oidcClientSecret: nullableText(2000),
+  oidcAllowedSubjects: words,
+  modelsDevSyncEnabled: flag,
+  modelsDevSyncInterval: opt(integer(60, 2_592_000))
+})
+export interface SettingsInput extends Schema.Schema.Type<typeof SettingsInput> {}
+
+/** Defaults of the settings above; a key without one is absent until it is stored. */
+export const settingDefaults: Readonly<Record<string, Schema.Json>> = {
+  requireLogin: true, setupComplete: false, cloudEnabled: false, stickyRoundRobinLimit: 3, requestRetry: 3, maxRetryIntervalSec: 30,
+  fallbackStrategy: "fill-first", wildcardAliases: [], blockedProviders: [], customBannedSignals: [], bruteForceProtection: true,
+  mcpEnabled: false, mcpTransport: "stdio", a2aEnabled: false, wsAuth: false, maxBodySizeMb: 10, comboConfigMode: "guided",
+  comboDefaults: {}, providerOverrides: {}, comboAutoPromoteEnabled: false, sessionAffinityTtlMs: 0, alwaysPreserveClientCache: "auto",
+  idempotencyWindowMs: 5000, autoRefreshProviderQuota: false, autoRefreshProviderQuotaInterval: 180, intentDetectionEnabled: false,
+  autoRoutingEnabled: true, autoRoutingDefaultVariant: "lkgp", lkgpEnabled: true, proxyEnabled: true, perKeyProxyEnabled: false,
+  localOnlyManageScopeBypassEnabled: true, localOnlyManageScopeBypassPrefixes: ["/api/mcp/"], customSystemPromptEnabled: false,
+  customSystemPrompt: "", allowGuardrailOptOut: true, debugMode: false, logToolSources: false, customAgents: [], oidcEnabled: false,
+  oidcAllowedSubjects: [], modelsDevSyncEnabled: false
+}
+
+/** Settings that are sealed at rest and absent from every reply. */
+export const secretSettings: ReadonlySet<string> = new Set(["oidcClientSecret"])
+
+const payload = Schema.Struct({
+  ...SettingsInput.fields,
+  newPassword: opt(text(PASSWORD_MINIMUM, 200)),
+  currentPassword: opt(text(1, 200))
+})
+export interface SettingsChange extends Schema.Schema.Type<typeof payload> {}
+
+const change = { payload, success: Document }
+
+/** General settings (supplement 15.11). */
+export const SettingsGroup = HttpApiGroup.make("settings").add(
+  HttpApiEndpoint.get("get", "/api/settings", { success: Document })
+    .annotate(Access, reads).annotate(OpenApi.Summary, "All settings over their defaults"),
+  HttpApiEndpoint.put("put", "/api/settings", change)
+    .annotate(Access, writes).annotate(OpenApi.Summary, "As PATCH"),
+  HttpApiEndpoint.patch("patch", "/api/settings", change)
+    .annotate(Access, writes).annotate(OpenApi.Summary, "Merge settings; a new password needs the current one")
+).annotateMerge(OpenApi.annotations({ title: "Settings", description: "General settings." }))

@@ -1,0 +1,25 @@
+/** Small field schemas that the request bodies share. */
+import * as Schema from "effect/Schema"
+
+export const text = (minimum: number, maximum: number) => Schema.String.check(Schema.isBetweenLength(minimum, maximum))
+export const integer = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
+export const amount = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
+export const listOf = <S extends Schema.Constraint>(item: S, maximum: number) =>
+  Schema.Array(item).check(Schema.isMaxLength(maximum))
+
+/** ISO 8601 time with a zone, or a date. */
+export const isoTime = Schema.String.check(
+  Schema.isPattern(/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/, { message: "Expected an ISO 8601 time" })
+)
+
+/** An optional field that may also be cleared. */
+export const clearable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+/** Whole number of a query string within bounds. */
+export const queryInteger = (minimum: number, maximum: number) =>
+  Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum, maximum }))
+
+export const Success = Schema.Struct({ success: Schema.Literal(true) })
+export const Message = Schema.Struct({ message: Schema.String })
+/** JSON object of any members. */
+export const Document = Schema.Record(Schema.String, Schema.Json)

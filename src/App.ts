@@ -1,0 +1,208 @@
+/**
+ * The only file that wires. Five tiers, each built on the ones before it; stopping runs them backwards, so that HTTP drains
+ * first and the ledger is flushed after the last request has settled (DESIGN: actors, start order).
+ */
+import * as Crypto from "node:crypto"
+import * as Os from "node:os"
+import * as Path from "node:path"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Flags } from "#actors/ports/Flags.ts"
+import { Telemetry } from "#actors/ports/Telemetry.ts"
+import * as Errors from "#schemas/errors.ts"
+import { version } from "#schemas/version.ts"
+import type { DirectRoute } from "#src/server/Exchange.ts"
+import { errorBody } from "#src/wire/chatCompletions.ts"
+import { Passwords } from "#actors/ports/Passwords.ts"
+import type { Limits } from "#actors/Request.ts"
+import { defaultPolicy, type ApiKey } from "#schemas/records/ApiKey.ts"
+import * as GatewayAccounting from "#src/accounting/GatewayAccounting.ts"
+import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
+import { banner } from "#src/bootstrap/banner.ts"
+import * as FirstRun from "#src/bootstrap/FirstRun.ts"
+import * as NodeLifecycle from "#src/bootstrap/NodeLifecycle.ts"
+import { LifecycleControl } from "#src/bootstrap/NodeLifecycle.ts"
+import * as CachedKeys from "#src/configuration/CachedKeys.ts"
+import * as EffectiveFlags from "#src/configuration/EffectiveFlags.ts"
+import * as StoredConfiguration from "#src/configuration/StoredConfiguration.ts"
+import * as ConnectionMarks from "#src/http/ConnectionMarks.ts"
+import * as Inference from "#src/http/Inference.ts"
+import * as Models from "#src/http/Models.ts"
+import * as UnknownRoutes from "#src/http/UnknownRoutes.ts"
+import * as PostgresClient from "#src/postgres/PostgresClient.ts"
+import * as PostgresStores from "#src/postgres/PostgresStores.ts"
+import * as Registry from "#src/providers/Registry.ts"
+import * as Password from "#src/secrets/Password.ts"
+import * as Sealer from "#src/secrets/Sealer.ts"
+import { FrontEnd } from "#src/server/FrontEnd.ts"
+import * as UwsHttpServer from "#src/server/UwsHttpServer.ts"
+import type { Settings } from "#src/Settings.ts"
+import * as Simulator from "#src/simulator/Simulator.ts"
+import * as UndiciUpstream from "#src/upstream/UndiciUpstream.ts"
+import * as UrlGuard from "#src/upstream/UrlGuard.ts"
+
+type Values = Settings["Service"]
+
+/** Names this node in the ledger: given, or derived from the machine and the data directory. */
+export const nodeIdOf = (settings: Values): string =>
+  settings.machineId ?? Crypto.hash("sha256", `${Os.hostname()}:${Path.resolve(settings.dataDir)}`, "hex").slice(0, 12)
+
+const limitsOf = (settings: Values): Limits => {
+  const request = settings.requestTimeoutMs
+  return {
+    timeouts: {
+      connect: settings.connectTimeoutMs,
+      headers: request ?? settings.headersTimeoutMs ?? settings.fetchTimeoutMs,
+      firstEvent: settings.readinessTimeoutMs,
+      idle: request ?? settings.idleTimeoutMs,
+      total: settings.totalTimeoutMs
+    },
+    maxAttempts: settings.maxAttempts,
+    drainForUsageMs: settings.drainForUsageMs
+  }
+}
+
+/** GATEWAY_API_KEY and ROUTER_API_KEY act as permanent keys with full inference access (supplement 3.2). */
+const environmentKeys = (settings: Values): ReadonlyMap<string, ApiKey> => {
+  const keys = new Map<string, ApiKey>()
+  for (const [name, secret] of [["GATEWAY_API_KEY", settings.gatewayApiKey], ["ROUTER_API_KEY", settings.routerApiKey]] as const) {
+    if (secret === null) continue
+    const keyHash = Crypto.hash("sha256", Redacted.value(secret), "hex")
+    keys.set(keyHash, {
+      id: `env:${name}`, name, keyHash, keyPrefix: "", keySuffix: "", sealedKey: null, machineId: "", policy: defaultPolicy,
+      createdAt: "", updatedAt: "", lastUsedAt: null, revokedAt: null
+    })
+  }
+  return keys
+}
+
+const stubTelemetry = Layer.succeed(Telemetry, { requestStarted: () => {}, attemptSettled: () => {}, requestSettled: () => {}, render: () => "" })
+
+/** Tier 1: the port is open before anything else is ready; until then each request is told to come back (decisions 2). */
+const frontEnd = (settings: Values) => UwsHttpServer.layer({
+  host: settings.host,
+  port: settings.port,
+  tls: settings.tlsCert === null || settings.tlsKey === null ? undefined : {
+    certFile: settings.tlsCert,
+    keyFile: settings.tlsKey,
+    passphrase: settings.tlsPassphrase === null ? undefined : Redacted.value(settings.tlsPassphrase)
+  },
+  maxBodyBytes: settings.maxBodyBytes,
+  slowReaderTimeout: settings.slowReaderTimeoutMs,
+  // The grace of live streams ends a second earlier, so that their own error still reaches them.
+  gracefulShutdownTimeout: settings.shutdownTimeoutMs + 1_000,
+  notReady: starting
+})
+
+const starting: DirectRoute = (exchange) => {
+  const ping = exchange.path === "/api/health/ping"
+  exchange.respond(503, ["Content-Type", "application/json", "Retry-After", "1", "X-Gateway-Version", version], ping
+    ? JSON.stringify({ status: "unavailable", version })
+    : errorBody(Errors.make("starting", "The gateway is starting or shutting down; repeat the request in a second.")))
+}
+
+/** Tier 2: secrets and the record stores, migrated. */
+const records = (settings: Values) => {
+  const secrets = Sealer.layer({
+    dataDir: settings.dataDir,
+    secret: settings.secret ?? undefined,
+    previous: settings.previousSecrets === null
+      ? undefined
+      : Redacted.value(settings.previousSecrets).split(",").map((text) => text.trim()).filter((text) => text !== "").map((text) => Redacted.make(text))
+  })
+  const client = settings.databaseUrl === null
+    ? Layer.orDie(PostgresClient.pgliteLayer({ dataDir: settings.dataDir }))
+    : Layer.orDie(PostgresClient.layer({ url: settings.databaseUrl, poolSize: settings.databasePool }))
+  return PostgresStores.layer().pipe(Layer.provideMerge(client), Layer.provideMerge(secrets))
+}
+
+const passwords = Layer.succeed(Passwords, { hash: Password.hash, verify: Password.verify })
+
+/** The simulator of newcomers: a real upstream on loopback, never a shortcut inside the pipeline (decisions 3). */
+const simulator = Simulator.layer({ defaults: { paceMs: 30 } })
+
+/** Tier 3: configuration, flags, keys, and the way out. */
+const shared = (settings: Values) => {
+  const configuration = Layer.unwrap(Effect.gen(function*() {
+    const sim = settings.simulator === "false" ? null : yield* Simulator.Simulator
+    return StoredConfiguration.layer({
+      simulatorUrl: sim === null ? null : `${sim.url}/v1`,
+      simulatorMode: settings.simulator === "true" ? "always" : settings.simulator === "auto" ? "auto" : "never"
+    })
+  }))
+  const upstream = Layer.unwrap(Effect.gen(function*() {
+    const sim = yield* Simulator.Simulator
+    return UndiciUpstream.layer({
+      keepAliveMs: settings.keepAliveTimeoutMs,
+      connections: settings.upstreamConnections,
+      isTrusted: (origin) => origin === sim.url
+    })
+  }))
+  return Layer.mergeAll(upstream, CachedKeys.layer, ConnectionMarks.layer).pipe(
+    Layer.provideMerge(UrlGuard.layer()),
+    Layer.provideMerge(EffectiveFlags.layer(settings.environment)),
+    Layer.provideMerge(configuration),
+    Layer.provideMerge(simulator)
+  )
+}
+
+/** Tier 4: the ledger and its money. */
+const accounting = (settings: Values) => Layer.mergeAll(
+  JournaledLedger.layer({ directory: Path.join(settings.dataDir, "journal"), nodeId: nodeIdOf(settings) }),
+  GatewayAccounting.layer((text) => Math.ceil(text.length / 4)),
+  stubTelemetry
+)
+
+/** Tier 5: the endpoints. */
+const http = (settings: Values) =>
+  HttpRouter.serve(Layer.mergeAll(Models.routes, UnknownRoutes.routes), {
+    disableLogger: true,
+    disableListenLog: true,
+    routerConfig: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false }
+  }).pipe(
+    Layer.provideMerge(Inference.layer({
+      limits: limitsOf(settings),
+      maxBodyBytes: settings.maxBodyBytes,
+      graceMs: settings.shutdownTimeoutMs,
+      environmentKeys: environmentKeys(settings)
+    }))
+  )
+
+/** What happens once, between the last tier and the banner. */
+const firstRun = (settings: Values) => Layer.effectDiscard(Effect.gen(function*() {
+  const control = yield* LifecycleControl
+  const front = yield* FrontEnd
+  const flags = yield* Flags
+  const configuration = yield* Configuration
+  control.markMigrated()
+  const password = yield* FirstRun.ensurePassword(settings.initialPassword)
+  yield* FirstRun.importProviderKeys(settings.environment, Registry.builtin.all)
+  front.onDrain(control.markDraining)
+  control.markReady()
+  const scheme = settings.tlsCert === null ? "http" : "https"
+  const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host
+  yield* Console.log(banner({
+    url: `${scheme}://${host}:${front.port}`,
+    version,
+    password: password === null ? null : Redacted.value(password),
+    model: configuration.current().simulatorUrl === null ? null : "sim/echo",
+    requireApiKey: flags.isOn("REQUIRE_API_KEY"),
+    loopback: settings.host === "localhost" || settings.host === "::1" || settings.host.startsWith("127."),
+    records: settings.databaseUrl === null ? `embedded Postgres in ${Path.resolve(settings.dataDir)}` : "Postgres server"
+  }))
+}))
+
+/** The whole gateway as one layer; it runs as long as its scope. */
+export const layer = (settings: Values, startedAt: number) =>
+  firstRun(settings).pipe(
+    Layer.provideMerge(http(settings)),
+    Layer.provideMerge(accounting(settings)),
+    Layer.provideMerge(shared(settings)),
+    Layer.provideMerge(Layer.mergeAll(passwords, records(settings))),
+    Layer.provideMerge(NodeLifecycle.layer({ nodeId: nodeIdOf(settings), startedAt })),
+    Layer.provideMerge(frontEnd(settings))
+  )

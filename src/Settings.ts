@@ -1,0 +1,153 @@
+/**
+ * Every environment variable the gateway reads, decoded once at start. One table: the decode, the error texts and the page
+ * `docs/settings.md` come from it (decisions 18).
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+interface Variable<A> {
+  readonly name: string
+  readonly doc: string
+  /** As the documentation shows it. */
+  readonly fallback: string
+  readonly expects: string
+  readonly secret: boolean
+  readonly read: (text: string | undefined) => A | Problem
+}
+
+class Problem {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+const decoded = <A>(name: string, schema: Schema.Decoder<A>, fallback: A, expects: string, doc: string, shown?: string): Variable<A> => {
+  const decode = Schema.decodeUnknownResult(schema)
+  return {
+    name, doc, expects, secret: false,
+    fallback: shown ?? String(fallback),
+    read: (text) => {
+      if (text === undefined || text === "") return fallback
+      const result = decode(text)
+      return Result.isSuccess(result) ? result.success : new Problem(`${name}='${text.slice(0, 60)}' is not ${expects}`)
+    }
+  }
+}
+
+const text = (name: string, fallback: string, doc: string) => decoded(name, Schema.String, fallback, "a text", doc)
+
+const choice = <const L extends ReadonlyArray<string>>(name: string, values: L, fallback: L[number], doc: string): Variable<L[number]> =>
+  decoded(name, Schema.Literals(values), fallback, `one of ${values.join(", ")}`, doc)
+
+const whole = (name: string, fallback: number, least: number, most: number, unit: string, doc: string) =>
+  decoded(
+    name,
+    Schema.NumberFromString.check(Schema.isInt(), Schema.isGreaterThanOrEqualTo(least), Schema.isLessThanOrEqualTo(most)),
+    fallback, `a whole number of ${unit} from ${least} to ${most}`, doc, `${fallback}`
+  )
+
+/** A number of ms that follows another setting while unset. */
+const wholeOr = (name: string, shown: string, doc: string) =>
+  decoded<number | null>(
+    name,
+    Schema.NumberFromString.check(Schema.isInt(), Schema.isGreaterThanOrEqualTo(0)),
+    null, "a whole number of ms", doc, shown
+  )
+
+const optional = (name: string, doc: string): Variable<string | null> => ({
+  name, doc, fallback: "unset", expects: "a text", secret: false,
+  read: (value) => value === undefined || value === "" ? null : value
+})
+
+const secret = (name: string, doc: string): Variable<Redacted.Redacted<string> | null> => ({
+  name, doc, fallback: "unset", expects: "a text", secret: true,
+  read: (value) => value === undefined || value === "" ? null : Redacted.make(value)
+})
+
+const hour = 3_600_000
+
+const variables = {
+  host: text("HOST", "127.0.0.1", "Address to listen on."),
+  port: whole("PORT", 20128, 0, 65535, "port numbers", "Port of the API and the dashboard; 0 picks a free one."),
+  dataDir: text("GATEWAY_DATA_DIR", "./data", "Directory of the embedded database, the usage journal and the generated secret."),
+  databaseUrl: secret("DATABASE_URL", "Postgres server (postgres://...). Unset: an embedded Postgres in the data directory."),
+  databasePool: whole("GATEWAY_DATABASE_POOL", 8, 1, 200, "connections", "Connections to the Postgres server."),
+  secret: secret("GATEWAY_SECRET", "Master key of secrets at rest, at least 16 characters. Unset: generated into a 0600 file in the data directory."),
+  previousSecrets: secret("GATEWAY_SECRET_PREVIOUS", "Comma-separated former master keys, so that `gateway rekey` can read what they sealed."),
+  initialPassword: secret("INITIAL_PASSWORD", "First management password. Unset on a first start: generated and shown once."),
+  jwtSecret: secret("JWT_SECRET", "Key of the session cookie. Unset: derived from the master key."),
+  secureCookie: choice("AUTH_COOKIE_SECURE", ["auto", "true", "false"], "auto", "Secure attribute of the session cookie; auto = under https."),
+  gatewayApiKey: secret("GATEWAY_API_KEY", "A permanent API key with full inference access."),
+  routerApiKey: secret("ROUTER_API_KEY", "The same under its older name."),
+  simulator: choice("GATEWAY_SIM_PROVIDER", ["auto", "true", "false"], "auto", "Built-in simulator as provider `sim`: auto = while no real connection exists."),
+  tlsCert: optional("GATEWAY_TLS_CERT", "Certificate file (PEM); with GATEWAY_TLS_KEY the gateway speaks https."),
+  tlsKey: optional("GATEWAY_TLS_KEY", "Private key file (PEM)."),
+  tlsPassphrase: secret("GATEWAY_TLS_PASSPHRASE", "Passphrase of the private key."),
+  maxBodyBytes: whole("MAX_BODY_SIZE_BYTES", 10 * 1024 * 1024, 1024, 1024 * 1024 * 1024, "bytes", "Largest JSON request body; setting maxBodySizeMb overrides it."),
+  requestTimeoutMs: wholeOr("REQUEST_TIMEOUT_MS", "unset", "Overrides FETCH_TIMEOUT_MS and STREAM_IDLE_TIMEOUT_MS."),
+  fetchTimeoutMs: whole("FETCH_TIMEOUT_MS", 600_000, 0, 24 * hour, "ms", "Until the upstream's response head; 0 = no limit."),
+  headersTimeoutMs: wholeOr("FETCH_HEADERS_TIMEOUT_MS", "FETCH_TIMEOUT_MS", "Until the response head, when it shall differ from FETCH_TIMEOUT_MS."),
+  idleTimeoutMs: whole("STREAM_IDLE_TIMEOUT_MS", 600_000, 0, 24 * hour, "ms", "Between two events of a stream; 0 = no limit."),
+  connectTimeoutMs: whole("FETCH_CONNECT_TIMEOUT_MS", 30_000, 1, hour, "ms", "DNS, TCP and TLS to the upstream."),
+  keepAliveTimeoutMs: whole("FETCH_KEEPALIVE_TIMEOUT_MS", 4_000, 1, hour, "ms", "How long an idle upstream connection is kept."),
+  readinessTimeoutMs: whole("STREAM_READINESS_TIMEOUT_MS", 30_000, 0, hour, "ms", "From the response head to the first useful event of a stream; 0 = no limit."),
+  totalTimeoutMs: whole("GATEWAY_TOTAL_TIMEOUT_MS", 1_980_000, 0, 24 * hour, "ms", "A whole request over all its attempts; 0 = no limit."),
+  slowReaderTimeoutMs: whole("GATEWAY_SLOW_READER_TIMEOUT_MS", 60_000, 1_000, hour, "ms", "A client that takes no byte for so long is cut."),
+  maxAttempts: whole("GATEWAY_MAX_ATTEMPTS", 6, 1, 100, "wire calls", "Upstream calls one request may cost."),
+  drainForUsageMs: whole("GATEWAY_DRAIN_FOR_USAGE_MS", 10_000, 0, hour, "ms", "How long a stream is read on after its client left, under disconnectPolicy drain-for-usage."),
+  shutdownTimeoutMs: whole("SHUTDOWN_TIMEOUT_MS", 30_000, 0, hour, "ms", "Grace of live streams after SIGTERM."),
+  upstreamConnections: whole("GATEWAY_UPSTREAM_CONNECTIONS", 8192, 1, 100_000, "sockets", "Sockets per upstream origin."),
+  logLevel: choice("LOG_LEVEL", ["debug", "info", "warn", "error"], "info", "Least severe line that is logged."),
+  logFormat: choice("LOG_FORMAT", ["auto", "json", "pretty"], "auto", "auto = pretty on a terminal, else JSON lines."),
+  accessLog: choice("GATEWAY_ACCESS_LOG", ["off", "errors", "all"], "errors", "Which finished requests get a log line."),
+  otlpEndpoint: optional("OTEL_EXPORTER_OTLP_ENDPOINT", "OTLP/HTTP collector for traces and logs; unset = off."),
+  otlpHeaders: secret("OTEL_EXPORTER_OTLP_HEADERS", "Comma-separated name=value headers of the collector."),
+  machineId: optional("GATEWAY_NODE_ID", "Name of this node; unset: derived from host and data directory."),
+  workers: whole("GATEWAY_WORKERS", 1, 1, 256, "processes", "Processes on one port; more than one needs DATABASE_URL and REDIS_URL."),
+  redisUrl: secret("REDIS_URL", "Redis server for shared state of several processes or nodes.")
+} as const
+
+export type Values = { readonly [K in keyof typeof variables]: (typeof variables)[K] extends Variable<infer A> ? A : never }
+
+/** The decoded environment, and the environment itself for flags and provider keys. */
+export class Settings extends Context.Service<Settings, Values & {
+  readonly environment: Readonly<Record<string, string | undefined>>
+}>()("gateway/Settings") {}
+
+/** One or more variables cannot be used; every problem is named, so that one look mends them all. */
+export class SettingsError extends Schema.TaggedError<SettingsError>()("SettingsError", {
+  problems: Schema.Array(Schema.String),
+  message: Schema.String
+}) {}
+
+export const decode = (environment: Readonly<Record<string, string | undefined>>): Result.Result<Values, SettingsError> => {
+  const problems: Array<string> = []
+  const values: Record<string, unknown> = {}
+  for (const [key, variable] of Object.entries(variables)) {
+    const value: unknown = variable.read(environment[variable.name])
+    if (value instanceof Problem) problems.push(value.text)
+    else values[key] = value
+  }
+  const v = values as Values
+  if (v.secret !== undefined && v.secret !== null && Redacted.value(v.secret).length < 16) problems.push("GATEWAY_SECRET is shorter than 16 characters")
+  if ((v.tlsCert === null) !== (v.tlsKey === null)) problems.push("GATEWAY_TLS_CERT and GATEWAY_TLS_KEY must be set together")
+  if (v.workers > 1) problems.push("GATEWAY_WORKERS above 1 is not available yet: this build keeps its shared state in one process")
+  return problems.length === 0
+    ? Result.succeed(v)
+    : Result.fail(new SettingsError({ problems, message: `The environment cannot be used:\n  ${problems.join("\n  ")}` }))
+}
+
+/** `environment` is process.env over the `.env` file, merged by the caller. */
+export const layer = (environment: Readonly<Record<string, string | undefined>>) =>
+  Layer.effect(Settings, Effect.map(Effect.fromResult(decode(environment)), (values) => ({ ...values, environment })))
+
+/** The table of `docs/settings.md`. */
+export const markdown = (): string => {
+  const rows = Object.values(variables).map((v) => `| ${v.name} | ${v.fallback.replaceAll("|", "\\|")} | ${v.doc.replaceAll("|", "\\|")} |`)
+  return ["| variable | default | meaning |", "|---|---|---|", ...rows].join("\n")
+}

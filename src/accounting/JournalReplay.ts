@@ -1,0 +1,137 @@
+/**
+ * Replay of a dead process's segments: settled rows that the store has not acknowledged are delivered again, and a start
+ * without a settle becomes one row with outcome `crashed`. The files are removed when everything is in the store.
+ */
+import * as fs from "node:fs/promises"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type { AttemptStart, LedgerRow } from "#schemas/records/LedgerRow.ts"
+import type { Delivery, Report } from "./Delivery.ts"
+import type { Claim } from "./JournalOwner.ts"
+import * as JournalRecord from "./JournalRecord.ts"
+
+/** Records decoded before the loop gets a turn, and rows per insert. */
+const SLICE = 1000
+
+/** What one dead owner left; the counters grow while its rows are delivered. */
+export interface Replayed {
+  /** False until the segments were read once. */
+  scanned: boolean
+  attempts: number
+  /** Rows that the store has, of this replay or from before. */
+  stored: number
+  /** Rows set aside in `rejected.jsonl`. */
+  rejected: number
+  done: boolean
+}
+
+export const start = (): Replayed => ({ scanned: false, attempts: 0, stored: 0, rejected: 0, done: false })
+
+/** The row of an attempt whose process was killed before it settled: nothing was measured, so nothing is claimed. */
+export const crashedRow = (start: AttemptStart, now: number): LedgerRow => ({
+  ...start,
+  final: false,
+  settledAt: now,
+  outcome: "crashed",
+  upstreamStatus: 0,
+  status: 0,
+  errorCode: null,
+  phase: null,
+  tokensIn: 0,
+  tokensOut: 0,
+  tokensCacheRead: 0,
+  tokensCacheCreation: 0,
+  tokensReasoning: 0,
+  estimated: true,
+  costUsd: 0,
+  latencyMs: Math.max(0, now - start.startedAt),
+  ttftMs: null
+})
+
+const readSegment = (path: string): Effect.Effect<Uint8Array> =>
+  Effect.tryPromise(() => fs.readFile(path)).pipe(Effect.orDie)
+
+const walk = (path: string, visit: (frame: JournalRecord.Frame) => void): Effect.Effect<void> =>
+  Effect.gen(function*() {
+    const bytes = yield* readSegment(path)
+    let count = 0
+    for (const frame of JournalRecord.frames(bytes)) {
+      visit(frame)
+      if (++count % SLICE === 0) yield* Effect.yieldNow
+    }
+  })
+
+const removeFile = (path: string): Effect.Effect<void> =>
+  Effect.tryPromise(() => fs.rm(path, { force: true })).pipe(Effect.orDie)
+
+/** Delivers what a dead owner left, then removes its files; `replayed` shows the progress. Damaged segments are kept, renamed. */
+export const run = (
+  claim: Claim,
+  options: { readonly delivery: Delivery; readonly report: Report; readonly replayed: Replayed }
+): Effect.Effect<void> =>
+  Effect.gen(function*() {
+    const { delivery, replayed, report } = options
+    const open = new Map<string, AttemptStart>()
+    const damaged = new Set<string>()
+    let acknowledged = 0
+    let highest = 0
+    let settled = 0
+    let first = 0
+    for (const segment of claim.segments) {
+      yield* walk(segment, (frame) => {
+        if (frame._tag === "Damage") {
+          if (frame.tail) report("warn", "the torn end of a journal segment was cut", { segment, offset: frame.offset, bytes: frame.end - frame.offset })
+          else {
+            damaged.add(segment)
+            report("error", "a damaged stretch of a journal segment was passed over; the file is kept", { segment, offset: frame.offset, bytes: frame.end - frame.offset })
+          }
+          return
+        }
+        const record = frame.record
+        if (record._tag === "Start") open.set(record.start.attemptId, record.start)
+        else if (record._tag === "Settle") {
+          open.delete(record.row.attemptId)
+          if (record.ordinal > highest) {
+            if (first === 0) first = record.ordinal
+            highest = record.ordinal
+            settled++
+          }
+        } else if (record._tag === "Ack") acknowledged = Math.max(acknowledged, record.ordinal)
+      })
+    }
+    replayed.attempts = settled + open.size
+    replayed.stored = first === 0 ? 0 : Math.max(0, Math.min(settled, acknowledged - first + 1))
+    replayed.scanned = true
+    if (claim.segments.length > 0) {
+      report("info", "replaying the journal of a process that is gone", { owner: claim.owner, settled: settled - replayed.stored, crashed: open.size })
+    }
+    const deliver = (rows: ReadonlyArray<LedgerRow>) =>
+      delivery.deliver(rows).pipe(Effect.map((stored) => {
+        replayed.stored += stored
+        replayed.rejected += rows.length - stored
+      }))
+    let last = acknowledged
+    for (const segment of claim.segments) {
+      let rows: Array<LedgerRow> = []
+      const bytes = yield* readSegment(segment)
+      for (const frame of JournalRecord.frames(bytes)) {
+        if (frame._tag === "Damage" || frame.record._tag !== "Settle" || frame.record.ordinal <= last) continue
+        last = frame.record.ordinal
+        rows.push(frame.record.row)
+        if (rows.length < SLICE) continue
+        yield* deliver(rows)
+        rows = []
+      }
+      if (rows.length > 0) yield* deliver(rows)
+    }
+    const now = yield* Clock.currentTimeMillis
+    const crashed = Array.from(open.values(), (start) => crashedRow(start, now))
+    for (let i = 0; i < crashed.length; i += SLICE) yield* deliver(crashed.slice(i, i + SLICE))
+    for (const segment of claim.segments) {
+      if (damaged.has(segment)) yield* Effect.tryPromise(() => fs.rename(segment, `${segment}.damaged`)).pipe(Effect.orDie)
+      else yield* removeFile(segment)
+    }
+    yield* removeFile(claim.file)
+    replayed.stored = replayed.attempts - replayed.rejected
+    replayed.done = true
+  })

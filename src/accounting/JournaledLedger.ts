@@ -1,0 +1,358 @@
+/**
+ * The ledger: every opened attempt becomes exactly one row of the record store, through the journal. `open` and `settle` are
+ * synchronous and never wait for the store; one fiber delivers in batches, another replays what dead processes left.
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import { Ledger, LedgerUnavailable, type Reconciliation } from "#actors/ports/Ledger.ts"
+import { UsageStore } from "#actors/ports/UsageStore.ts"
+import type { AttemptStart, LedgerRow } from "#schemas/records/LedgerRow.ts"
+import { Backlog, WINDOW_ROWS } from "./Backlog.ts"
+import { Delivery, type Report } from "./Delivery.ts"
+import * as Journal from "./Journal.ts"
+import * as JournalOwner from "./JournalOwner.ts"
+import * as JournalRecord from "./JournalRecord.ts"
+import * as JournalReplay from "./JournalReplay.ts"
+import * as Retention from "./Retention.ts"
+
+/** Rows per insert. */
+export const BATCH_ROWS = 1000
+/** Longest wait of a row for companions, ms. */
+export const BATCH_MS = 250
+/** How often a refused write is tried again and old segments are looked at, ms. */
+export const TICK_MS = 1000
+/** How often the files of dead siblings are looked for, and our lock is touched, ms. */
+export const SWEEP_MS = 30_000
+/** Time for the store to take what is left when the scope closes, ms. */
+export const DRAIN_MS = 2000
+
+export interface Options {
+  /** Directory of the segments, `<data>/journal`. */
+  readonly directory: string
+  readonly nodeId: string
+  readonly segmentBytes?: number | undefined
+  /** Flush to the device so often, ms; 0 (default) = leave it to the kernel. */
+  readonly fsyncIntervalMs?: number | undefined
+  readonly drainMs?: number | undefined
+  readonly windowRows?: number | undefined
+  readonly fs?: Journal.JournalFs | undefined
+  readonly schedule?: ((run: () => void) => void) | undefined
+}
+
+type Go = (error: LedgerUnavailable | null) => void
+
+/** An attempt between `open` and the write of its settle. */
+class Attempt implements Journal.Pending {
+  settled = false
+  segment: Journal.Segment | null = null
+  readonly start: AttemptStart
+  readonly #ledger: Core
+  #go: Go | null
+  constructor(ledger: Core, start: AttemptStart, go: Go) {
+    this.#ledger = ledger
+    this.start = start
+    this.#go = go
+  }
+  encode(): Uint8Array {
+    return JournalRecord.encodeStart(this.start)
+  }
+  written(segment: Journal.Segment): void {
+    this.segment = segment
+    segment.liveStarts++
+    this.#answer(null)
+  }
+  failed(message: string): boolean {
+    if (!this.settled) this.#ledger.refuse(this.start.attemptId)
+    this.#answer(new LedgerUnavailable(message))
+    return false
+  }
+  #answer(error: LedgerUnavailable | null): void {
+    const go = this.#go
+    this.#go = null
+    if (go === null) return
+    try {
+      go(error)
+    } catch (defect) {
+      this.#ledger.report("error", "the go callback of an attempt threw", { attemptId: this.start.attemptId, error: String(defect) })
+    }
+  }
+}
+
+/** The settle of an attempt, until it is on disk. */
+class Settled implements Journal.Pending {
+  /** Already in the window, because the disk refused it once. */
+  #queued = false
+  readonly ordinal: number
+  readonly row: LedgerRow
+  readonly #attempt: Attempt
+  readonly #ledger: Core
+  constructor(ledger: Core, attempt: Attempt, ordinal: number, row: LedgerRow) {
+    this.#ledger = ledger
+    this.#attempt = attempt
+    this.ordinal = ordinal
+    this.row = row
+  }
+  encode(): Uint8Array {
+    return JournalRecord.encodeSettle(this.ordinal, this.row)
+  }
+  written(segment: Journal.Segment, offset: number): void {
+    segment.lastOrdinal = this.ordinal
+    const home = this.#attempt.segment
+    if (home !== null) {
+      home.liveStarts--
+      if (home.lastOrdinal < this.ordinal) home.lastOrdinal = this.ordinal
+    }
+    if (this.#queued) return
+    this.#queued = true
+    this.#ledger.backlog.push(this, segment, offset)
+    this.#ledger.wake()
+  }
+  failed(): boolean {
+    if (!this.#queued && this.#ledger.backlog.pushUnwritten(this)) {
+      this.#queued = true
+      this.#ledger.wake()
+    }
+    return true
+  }
+}
+
+/** The synchronous half: what the hot path touches. */
+class Core {
+  readonly live = new Map<string, Attempt>()
+  readonly backlog: Backlog
+  readonly journal: Journal.Journal
+  readonly report: Report
+  /** Open while there is something to deliver. */
+  readonly work = Latch.makeUnsafe(false)
+  /** Opened when a whole batch waits, or somebody flushes. */
+  readonly full = Latch.makeUnsafe(false)
+  started = 0
+  /** Ordinal of the last settle: how many there were. */
+  settled = 0
+  closing = false
+
+  constructor(options: Options, now: () => number, report: Report) {
+    this.report = report
+    this.backlog = new Backlog(options.windowRows ?? WINDOW_ROWS)
+    this.journal = new Journal.Journal({ ...options, syncOnClose: (options.fsyncIntervalMs ?? 0) > 0, now })
+  }
+
+  readonly open = (start: AttemptStart, go: Go): void => {
+    const twice = this.live.has(start.attemptId)
+    if (twice || this.closing) {
+      if (twice) this.report("error", "an attempt was opened twice; the second one is refused", { attemptId: start.attemptId })
+      const error = new LedgerUnavailable(twice ? `Attempt ${start.attemptId} is already open.` : "The gateway is shutting down.")
+      queueMicrotask(() => go(error))
+      return
+    }
+    const attempt = new Attempt(this, start, go)
+    this.live.set(start.attemptId, attempt)
+    this.started++
+    this.journal.append(attempt)
+  }
+
+  readonly settle = (row: LedgerRow): void => {
+    if (this.journal.closed) {
+      this.report("error", "an attempt was settled after the ledger had closed; the next start records it as crashed", { attemptId: row.attemptId })
+      return
+    }
+    const attempt = this.live.get(row.attemptId)
+    if (attempt === undefined) {
+      this.report("error", "an attempt that is not open was settled; the row is ignored", { attemptId: row.attemptId, outcome: row.outcome })
+      return
+    }
+    this.live.delete(row.attemptId)
+    attempt.settled = true
+    this.journal.append(new Settled(this, attempt, ++this.settled, row))
+  }
+
+  refuse(attemptId: string): void {
+    if (this.live.delete(attemptId)) this.started--
+  }
+
+  wake(): void {
+    if (!this.work.isOpen()) this.work.openUnsafe()
+    if (this.backlog.size >= BATCH_ROWS && !this.full.isOpen()) this.full.openUnsafe()
+  }
+}
+
+/** Starts the ledger; its fibers live in the scope, whose end flushes within the drain time and leaves the rest on disk. */
+export const make = (options: Options): Effect.Effect<Ledger["Service"], never, UsageStore | Scope.Scope> =>
+  Effect.gen(function*() {
+    const store = yield* UsageStore
+    const clock = yield* Clock.Clock
+    const runLog = Effect.runForkWith(yield* Effect.context<never>())
+    const report: Report = (level, message, fields = {}) => {
+      const log = level === "error" ? Effect.logError(message) : level === "warn" ? Effect.logWarning(message) : Effect.logInfo(message)
+      runLog(Effect.annotateLogs(log, { module: "ledger", ...fields }))
+    }
+    const now = () => clock.currentTimeMillisUnsafe()
+    const core = new Core(options, now, report)
+    const { backlog, full, journal, work } = core
+    const hurry = Latch.makeUnsafe(false)
+    const delivery = new Delivery({ store, directory: options.directory, hurry, report })
+    const replays: Array<JournalReplay.Replayed> = []
+    const waiters = new Set<() => void>()
+    let acknowledged = 0
+    let stored = 0
+    let replaying = 0
+
+    const notify = () => {
+      for (const waiter of waiters) waiter()
+    }
+
+    const batch = Effect.gen(function*() {
+      yield* work.await
+      if (!backlog.spilling && backlog.size < BATCH_ROWS) yield* Effect.raceFirst(Effect.sleep(Duration.millis(BATCH_MS)), full.await)
+      full.closeUnsafe()
+      const entries = backlog.peek(BATCH_ROWS)
+      if (entries.length > 0) {
+        stored += yield* delivery.deliver(entries.map((entry) => entry.row))
+        backlog.drop(entries.length)
+        acknowledged = entries.at(-1)!.ordinal
+        const ordinal = acknowledged
+        journal.append({ encode: () => JournalRecord.encodeAck(ordinal), written: () => {}, failed: () => false })
+        notify()
+        yield* Retention.sweep(core, acknowledged)
+      }
+      if (backlog.spilling && backlog.size < BATCH_ROWS) {
+        yield* backlog.refill(journal.segments, (segment, bytes) =>
+          report("error", "a damaged stretch of a journal segment was passed over", { segment: segment.path, bytes }))
+      }
+      if (backlog.size === 0 && !backlog.spilling) work.closeUnsafe()
+      else core.wake()
+    })
+
+    const tick = Effect.sleep(Duration.millis(TICK_MS)).pipe(
+      Effect.andThen(Effect.sync(() => {
+        if (journal.pending > 0) journal.flush()
+      })),
+      Effect.andThen(Effect.suspend(() => Retention.sweep(core, acknowledged)))
+    )
+
+    const replayOne = (estate: JournalOwner.Estate) => {
+      const owner = journal.owner
+      const claim = owner === null ? null : JournalOwner.claim(owner, estate)
+      if (owner === null || claim === null) return Effect.void
+      const replayed = JournalReplay.start()
+      replays.push(replayed)
+      return JournalReplay.run(claim, { delivery, report, replayed }).pipe(
+        Effect.onExit((exit) =>
+          Effect.sync(() => {
+            if (exit._tag === "Failure") {
+              replays.splice(replays.indexOf(replayed), 1)
+              JournalOwner.unclaim(owner, claim)
+            }
+          })
+        )
+      )
+    }
+
+    const sweep = Effect.suspend(() => {
+      const owner = journal.owner
+      if (owner === null) return Effect.void
+      JournalOwner.touch(owner, () => {})
+      replaying++
+      return Effect.forEach(JournalOwner.estates(owner), replayOne, { discard: true }).pipe(
+        Effect.ensuring(Effect.sync(() => {
+          replaying--
+          notify()
+        }))
+      )
+    })
+
+    /** Failure is supervision: a defect is logged and the loop goes on with its next turn. */
+    const supervised = (name: string, turn: Effect.Effect<void>) =>
+      turn.pipe(
+        Effect.catchCause((cause) =>
+          Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : Effect.sync(() => report("error", `the ledger's ${name} failed`, { cause: Cause.pretty(cause) })).pipe(
+            Effect.andThen(Effect.sleep(Duration.millis(TICK_MS)))
+          )
+        ),
+        Effect.forever,
+        Effect.forkScoped({ startImmediately: true })
+      )
+
+    const pendingReplay = () => replays.reduce((sum, replay) => sum + (replay.scanned ? replay.attempts - replay.stored - replay.rejected : 0), 0)
+    const left = () => core.settled - acknowledged + pendingReplay()
+
+    const flush = (timeoutMs: number): Effect.Effect<number> =>
+      Effect.gen(function*() {
+        journal.flush()
+        const target = core.settled
+        const done = yield* Deferred.make<void>()
+        const check = () => {
+          if (acknowledged >= target && replaying === 0) Deferred.doneUnsafe(done, Effect.void)
+          else full.openUnsafe()
+        }
+        waiters.add(check)
+        hurry.openUnsafe()
+        check()
+        yield* Deferred.await(done).pipe(
+          Effect.timeoutOption(Duration.millis(timeoutMs)),
+          Effect.ensuring(Effect.sync(() => {
+            waiters.delete(check)
+            hurry.closeUnsafe()
+          }))
+        )
+        return left()
+      })
+
+    const reconciliation = (): Reconciliation => {
+      const attempts = replays.reduce((sum, replay) => sum + replay.attempts, 0)
+      const storedAll = stored + replays.reduce((sum, replay) => sum + replay.stored, 0)
+      const oldest = backlog.oldest
+      return {
+        started: core.started + attempts,
+        settled: core.settled + attempts,
+        journaled: core.settled + attempts - storedAll,
+        stored: storedAll,
+        live: core.live.size,
+        gap: core.started - core.settled - core.live.size,
+        oldestPendingMs: oldest === null ? 0 : Math.max(0, now() - oldest),
+        lastError: journal.failure ?? delivery.lastError
+      }
+    }
+
+    if (!journal.acquire()) report("error", "the usage journal is not available; requests are refused until it is", { error: journal.failure })
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        const rowsLeft = core.live.size > 0 || left() > 0
+        if (journal.pending > 0 && !journal.flush()) {
+          report("error", "settled rows could not be journaled before the end", { rows: journal.pending, error: journal.failure })
+        }
+        if (!rowsLeft) Retention.removeAll(core)
+        journal.close(rowsLeft)
+      })
+    )
+    yield* supervised("delivery", batch)
+    yield* supervised("housekeeping", tick)
+    yield* supervised("replay", sweep.pipe(Effect.andThen(Effect.sleep(Duration.millis(SWEEP_MS)))))
+    const fsyncMs = options.fsyncIntervalMs ?? 0
+    if (fsyncMs > 0) {
+      const sync = Effect.callback<void>((resume) =>
+        journal.sync((error) => {
+          if (error !== null) report("error", "the journal could not be flushed to the device", { error: error.message })
+          resume(Effect.void)
+        })
+      )
+      yield* supervised("fsync", Effect.sleep(Duration.millis(fsyncMs)).pipe(Effect.andThen(sync)))
+    }
+    // Registered last, so it runs first: the fibers still work while the store takes what is left.
+    yield* Effect.addFinalizer(() =>
+      Effect.gen(function*() {
+        core.closing = true
+        const rows = yield* flush(options.drainMs ?? DRAIN_MS)
+        if (rows > 0) report("warn", "usage rows stay in the journal for the next start", { rows })
+      })
+    )
+    return { open: core.open, settle: core.settle, reconciliation, flush }
+  })
+
+export const layer = (options: Options): Layer.Layer<Ledger, never, UsageStore> => Layer.effect(Ledger, make(options))

@@ -1,0 +1,143 @@
+/**
+ * What an attempt cost: tokens times prices in whole pico-USD, rounded once to the 10 decimals of a ledger row. Sums of rows
+ * are exact as long as they are taken in units (`toUnits`, 1e-10 USD), never by adding doubles.
+ */
+import type { Price } from "#schemas/Provider.ts"
+
+/** The token fields of a ledger row. */
+export interface Tokens {
+  readonly tokensIn: number
+  readonly tokensOut: number
+  readonly tokensCacheRead: number
+  readonly tokensCacheCreation: number
+  readonly tokensReasoning: number
+}
+
+/** Which counts contain which; what is contained is subtracted first, so that no token is paid for twice. */
+export interface Convention {
+  /** tokensOut contains tokensReasoning. */
+  readonly reasoningInOutput: boolean
+  /** tokensIn contains tokensCacheRead. */
+  readonly cacheReadInInput: boolean
+  /** tokensIn contains tokensCacheCreation. */
+  readonly cacheCreationInInput: boolean
+}
+
+/** Everything inside: how ledger rows count, whatever the vendor's form was (supplement 11.7). */
+export const LEDGER_CONVENTION: Convention = { reasoningInOutput: true, cacheReadInInput: true, cacheCreationInInput: true }
+
+/**
+ * How each wire format's own usage object counts, as its vendor sends it: only `generateContent` counts thoughts beside the
+ * candidates, only `messages` counts cache reads and writes beside the input.
+ */
+export const VENDOR_CONVENTION: Readonly<Record<"chat" | "messages" | "responses" | "generateContent" | "local", Convention>> = {
+  chat: LEDGER_CONVENTION,
+  messages: { reasoningInOutput: true, cacheReadInInput: false, cacheCreationInInput: false },
+  responses: LEDGER_CONVENTION,
+  generateContent: { reasoningInOutput: false, cacheReadInInput: true, cacheCreationInInput: true },
+  local: LEDGER_CONVENTION
+}
+
+/** The parts of a cost, pico-USD (1e-12 USD). */
+export interface Parts {
+  readonly input: bigint
+  readonly cacheRead: bigint
+  readonly cacheCreation: bigint
+  readonly output: bigint
+  readonly reasoning: bigint
+}
+
+/** Pico-USD per unit of 1e-10 USD. */
+const PICO_PER_UNIT = 100
+const UNITS_PER_USD = 1e10
+
+/** A usable count: whole, not negative, finite. */
+const count = (tokens: number): number => tokens > 0 && tokens < Number.MAX_SAFE_INTEGER ? Math.round(tokens) : 0
+
+/** USD per million tokens to pico-USD per token, exact to 6 decimals of the price. */
+const rate = (usdPerMillion: number): number => usdPerMillion > 0 && usdPerMillion < 1e9 ? Math.round(usdPerMillion * 1e6) : 0
+
+interface Split {
+  readonly input: number
+  readonly cacheRead: number
+  readonly cacheCreation: number
+  readonly output: number
+  readonly reasoning: number
+}
+
+/** Disjoint token counts. */
+const split = (tokens: Tokens, convention: Convention): Split => {
+  const cacheRead = count(tokens.tokensCacheRead)
+  const cacheCreation = count(tokens.tokensCacheCreation)
+  const reasoning = count(tokens.tokensReasoning)
+  return {
+    input: Math.max(
+      0,
+      count(tokens.tokensIn) - (convention.cacheReadInInput ? cacheRead : 0) - (convention.cacheCreationInInput ? cacheCreation : 0)
+    ),
+    cacheRead,
+    cacheCreation,
+    output: Math.max(0, count(tokens.tokensOut) - (convention.reasoningInOutput ? reasoning : 0)),
+    reasoning
+  }
+}
+
+/**
+ * Disjoint rates per token, pico-USD. Absent: cached and cache_creation cost what input costs, reasoning what output costs.
+ * Above its threshold the fields of the long-context tier stand over the base.
+ */
+const rates = (price: Price, tokensIn: number): Split => {
+  const { long } = price
+  const inTier = long !== undefined && count(tokensIn) > long.above
+  const rated = inTier ? { ...price, ...long } : price
+  const input = rated.input ?? 0
+  const output = rated.output ?? 0
+  return {
+    input: rate(input),
+    cacheRead: rate(rated.cached ?? input),
+    cacheCreation: rate(rated.cache_creation ?? input),
+    output: rate(output),
+    reasoning: rate(inTier ? output : rated.reasoning ?? output)
+  }
+}
+
+/** Each part exactly. */
+export const parts = (tokens: Tokens, price: Price, convention: Convention = LEDGER_CONVENTION): Parts => {
+  const n = split(tokens, convention)
+  const r = rates(price, tokens.tokensIn)
+  return {
+    input: BigInt(n.input) * BigInt(r.input),
+    cacheRead: BigInt(n.cacheRead) * BigInt(r.cacheRead),
+    cacheCreation: BigInt(n.cacheCreation) * BigInt(r.cacheCreation),
+    output: BigInt(n.output) * BigInt(r.output),
+    reasoning: BigInt(n.reasoning) * BigInt(r.reasoning)
+  }
+}
+
+/** USD with 10 decimals (half up); 0 without a price. Never negative, never NaN. */
+export const cost = (tokens: Tokens, price: Price | null, convention: Convention = LEDGER_CONVENTION): number => {
+  if (price === null) return 0
+  const n = split(tokens, convention)
+  const r = rates(price, tokens.tokensIn)
+  // Doubles are exact up to 2^53 pico-USD (9,007 USD); a larger bill takes the slow road.
+  const pico = n.input * r.input + n.cacheRead * r.cacheRead + n.cacheCreation * r.cacheCreation + n.output * r.output + n.reasoning * r.reasoning
+  if (pico < Number.MAX_SAFE_INTEGER) return fromUnits(Math.floor((pico + PICO_PER_UNIT / 2) / PICO_PER_UNIT))
+  const p = parts(tokens, price, convention)
+  const exact = p.input + p.cacheRead + p.cacheCreation + p.output + p.reasoning
+  return fromUnits(Number((exact + BigInt(PICO_PER_UNIT / 2)) / BigInt(PICO_PER_UNIT)))
+}
+
+/** Whole units of 1e-10 USD; exact for every cost of a ledger row below 900,000 USD. */
+export const toUnits = (usd: number): number => Math.round(usd * UNITS_PER_USD)
+
+export const fromUnits = (units: number): number => units / UNITS_PER_USD
+
+/** The exact sum of costs with 10 decimals. */
+export const sum = (costs: Iterable<number>): number => {
+  let units = 0
+  for (const usd of costs) units += toUnits(usd)
+  return fromUnits(units)
+}
+
+/** `0.0000000000`: 10 decimals, never an exponent. */
+export const formatCost = (usd: number): string => (Number.isFinite(usd) ? fromUnits(toUnits(usd)) : 0).toFixed(10)

@@ -1,0 +1,107 @@
+/** What a start puts in place when it is missing: the management password and connections for provider keys of the environment. */
+import * as Crypto from "node:crypto"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
+import { Passwords } from "#actors/ports/Passwords.ts"
+import type { Connection } from "#schemas/records/Connection.ts"
+import type { Provider } from "#schemas/Provider.ts"
+
+/** Letters and digits that cannot be mistaken for one another. */
+const alphabet = "abcdefghjkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+const passwordLength = 20
+
+const generatePassword = (): string => {
+  let password = ""
+  for (let i = 0; i < passwordLength; i++) password += alphabet[Crypto.randomInt(alphabet.length)]
+  return password
+}
+
+/** Generates the first password unless one is stored or INITIAL_PASSWORD gives it; answers it once, for the banner. */
+export const ensurePassword = Effect.fnUntraced(function*(initial: Redacted.Redacted<string> | null) {
+  const documents = yield* DocumentStore
+  const passwords = yield* Passwords
+  if (initial !== null || (yield* documents.get("password", "management")) !== null) return null
+  const password = generatePassword()
+  const hash = yield* passwords.hash(Redacted.make(password))
+  // Two nodes that start at once: the one whose hash stands shows its password, the other shows none.
+  const standing = yield* documents.putIfAbsent("password", "management", hash)
+  return standing === hash ? Redacted.make(password) : null
+})
+
+/** Marks a connection as made from the environment: providerSpecificData key, with the variable's name as value. */
+const fromEnvironment = "environmentVariable"
+
+/** Provider keys found in the usual variables become connections (decisions 3); a changed value updates its connection. */
+export const importProviderKeys = Effect.fnUntraced(function*(
+  environment: Readonly<Record<string, string | undefined>>,
+  providers: ReadonlyArray<Provider>
+) {
+  const configuration = yield* Configuration
+  const store = yield* ConnectionStore
+  const now = new Date(yield* Clock.currentTimeMillis).toISOString()
+  const imported: Array<string> = []
+  for (const provider of providers) {
+    const name = provider.env.find((variable) => (environment[variable] ?? "") !== "")
+    if (name === undefined || provider.auth.type === "none") continue
+    const secret = Redacted.make((environment[name] as string).trim())
+    const known = configuration.current().connections.find((c) =>
+      c.provider === provider.id && c.providerSpecificData[fromEnvironment] === name)
+    if (known === undefined) {
+      yield* store.insert(newConnection(provider.id, name, secret, now))
+    } else if (known.apiKey === null || Redacted.value(known.apiKey) !== Redacted.value(secret)) {
+      yield* store.replace({ ...known, apiKey: secret, testStatus: "unknown", updatedAt: now })
+    } else continue
+    imported.push(`${provider.id} (${name})`)
+  }
+  if (imported.length > 0) yield* configuration.reload
+  return imported
+})
+
+const newConnection = (provider: string, variable: string, apiKey: Redacted.Redacted<string>, now: string): Connection => ({
+  id: Crypto.randomUUID(),
+  provider,
+  authType: "apikey",
+  name: variable,
+  email: null,
+  displayName: null,
+  priority: 1,
+  globalPriority: null,
+  isActive: true,
+  apiKey,
+  accessToken: null,
+  refreshToken: null,
+  idToken: null,
+  tokenType: null,
+  scope: null,
+  projectId: null,
+  expiresAt: null,
+  tokenExpiresAt: null,
+  expiresIn: null,
+  testStatus: "unknown",
+  lastError: null,
+  lastErrorType: null,
+  lastErrorSource: null,
+  errorCode: null,
+  lastErrorAt: null,
+  lastTested: null,
+  lastHealthCheckAt: null,
+  backoffLevel: 0,
+  rateLimitedUntil: null,
+  healthCheckInterval: null,
+  providerSpecificData: { [fromEnvironment]: variable },
+  defaultModel: null,
+  consecutiveUseCount: 0,
+  rateLimitProtection: false,
+  maxConcurrent: null,
+  group: null,
+  quotaWindowThresholds: null,
+  rateLimitOverrides: null,
+  proxyEnabled: true,
+  perKeyProxyEnabled: true,
+  quotaVisible: true,
+  createdAt: now,
+  updatedAt: now
+})

@@ -1,0 +1,49 @@
+/** The Lifecycle port of one process: starting -> ready -> draining -> gone. */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Context from "effect/Context"
+import * as Layer from "effect/Layer"
+import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import { version } from "#schemas/version.ts"
+
+/** The launcher's side of the lifecycle. */
+export class LifecycleControl extends Context.Service<LifecycleControl, {
+  readonly markMigrated: () => void
+  readonly markReady: () => void
+  readonly markDraining: () => void
+  /** Ends when somebody asked the process to stop over HTTP. */
+  readonly stopRequested: Effect.Effect<"restart" | "shutdown">
+}>()("gateway/bootstrap/LifecycleControl") {}
+
+/** Time for the reply of POST /api/shutdown to leave (supplement 15.8) (ms). */
+const replyGraceMs = 500
+
+export const layer = (options: { readonly nodeId: string; readonly startedAt: number }) =>
+  Layer.effectContext(Effect.gen(function*() {
+    const stop = yield* Deferred.make<"restart" | "shutdown">()
+    let ready = false
+    let draining = false
+    let migrated = false
+    return Context.make(Lifecycle, {
+      version,
+      startedAt: options.startedAt,
+      nodeId: options.nodeId,
+      ready: () => ready,
+      draining: () => draining,
+      migrated: () => migrated,
+      requestShutdown: (kind) => {
+        setTimeout(() => Deferred.doneUnsafe(stop, Effect.succeed(kind)), replyGraceMs)
+      }
+    }).pipe(Context.add(LifecycleControl, {
+      markMigrated: () => {
+        migrated = true
+      },
+      markReady: () => {
+        ready = true
+      },
+      markDraining: () => {
+        draining = true
+      },
+      stopRequested: Deferred.await(stop)
+    }))
+  }))

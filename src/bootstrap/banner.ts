@@ -1,0 +1,39 @@
+/** What a person sees when the gateway is ready. */
+
+export interface BannerFacts {
+  readonly url: string
+  readonly version: string
+  /** Shown once, on the start that generated it. */
+  readonly password: string | null
+  /** A model that answers now, for the curl line. */
+  readonly model: string | null
+  readonly requireApiKey: boolean
+  readonly loopback: boolean
+  readonly records: string
+}
+
+export const banner = (facts: BannerFacts): string => {
+  const lines = ["", `  Gateway ${facts.version} listens on ${facts.url}`, `  records: ${facts.records}`]
+  if (facts.password !== null) {
+    lines.push("", `  Management password: ${facts.password}`, "  (generated now, shown only this once; change it with PUT /api/settings/require-login)")
+  }
+  if (facts.model !== null) {
+    const key = facts.requireApiKey ? " \\\n    -H 'Authorization: Bearer <your key>'" : ""
+    lines.push(
+      "",
+      "  Try it:",
+      `  curl -N ${facts.url}/v1/chat/completions${key} \\`,
+      "    -H 'Content-Type: application/json' \\",
+      `    -d '{"model":"${facts.model}","stream":true,"messages":[{"role":"user","content":"Hello, gateway"}]}'`
+    )
+  }
+  if (!facts.requireApiKey && !facts.loopback) {
+    lines.push(
+      "",
+      "  !! WARNING: REQUIRE_API_KEY is off and this address is reachable from other machines:",
+      "  !! anybody can spend your provider credits. Set REQUIRE_API_KEY=true, or HOST=127.0.0.1."
+    )
+  }
+  lines.push("")
+  return lines.join("\n")
+}

@@ -1,0 +1,51 @@
+/** The Flags port: database override, else environment, else the definition's default (management document, Feature flag). */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Flags } from "#actors/ports/Flags.ts"
+import * as Catalogue from "#schemas/flags.ts"
+import type { FlagKey, FlagSource } from "#schemas/flags.ts"
+
+interface Effective {
+  readonly value: string
+  readonly source: FlagSource
+  readonly on: boolean
+}
+
+/** An environment value outside an enum's set is no value: the default stands, and `doctor` says so. */
+const fromEnvironment = (definition: Catalogue.FlagDefinition, value: string | undefined): string | null =>
+  value === undefined || value === "" || (definition.enumValues !== null && !definition.enumValues.includes(value)) ? null : value
+
+/** `environment` is read once: process variables do not change under a running gateway. */
+export const make = Effect.fnUntraced(function*(environment: Readonly<Record<string, string | undefined>>) {
+  const configuration = yield* Configuration
+  const startValues = new Map<string, Effective>()
+  let table = new Map<string, Effective>()
+
+  const build = (): void => {
+    const overrides = configuration.current().flagOverrides
+    const next = new Map<string, Effective>()
+    for (const definition of Catalogue.catalogue) {
+      const override = overrides.get(definition.key)
+      const env = fromEnvironment(definition, environment[definition.key])
+      const value = override ?? env ?? definition.defaultValue
+      next.set(definition.key, { value, source: override !== undefined ? "db" : env !== null ? "env" : "default", on: Catalogue.isTruthy(value) })
+    }
+    table = next
+  }
+  build()
+  // A flag that requires a restart is persisted at once but read only at process start (management document).
+  for (const definition of Catalogue.catalogue) {
+    if (definition.requiresRestart) startValues.set(definition.key, table.get(definition.key) as Effective)
+  }
+  configuration.onChange(build)
+
+  const at = (key: FlagKey): Effective => table.get(key) as Effective
+  return Flags.of({
+    isOn: (key) => (startValues.get(key) ?? at(key)).on,
+    value: (key) => at(key).value,
+    source: (key) => at(key).source
+  })
+})
+
+export const layer = (environment: Readonly<Record<string, string | undefined>>) => Layer.effect(Flags, make(environment))

@@ -1,0 +1,48 @@
+/** Writes audit entries; a store that cannot take one is logged and never stops the call (supplement 15.12). */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Schema from "effect/Schema"
+import { AuditStore } from "#actors/ports/Stores.ts"
+import { Call } from "#schemas/api/Management.ts"
+import { redact } from "#src/http/redact.ts"
+import { actorOf } from "#src/http/sessions/rights.ts"
+
+export interface Event {
+  readonly action: string
+  readonly target?: string | null
+  readonly resourceType?: string
+  readonly status?: "success" | "failure" | "blocked"
+  readonly details?: Readonly<Record<string, Schema.Json>>
+}
+
+export class Audit extends Context.Service<Audit, {
+  readonly note: (event: Event) => Effect.Effect<void, never, Call>
+}>()("gateway/http/Audit") {}
+
+export const make = Effect.gen(function*() {
+  const store = yield* AuditStore
+  const random = yield* SecureRandom.SecureRandom
+  return Audit.of({
+    note: Effect.fn("Audit.note")(function*(event) {
+      const call = yield* Call
+      const now = yield* Clock.currentTimeMillis
+      yield* store.append({
+        id: yield* random.uuidV4(),
+        timestamp: new Date(now).toISOString(),
+        action: event.action,
+        actor: actorOf(call.caller),
+        target: event.target ?? null,
+        details: redact(event.details ?? {}),
+        ipAddress: call.ip,
+        resourceType: event.resourceType ?? null,
+        status: event.status ?? "success",
+        requestId: call.requestId
+      }).pipe(Effect.catch((error) => Effect.logError(`audit entry ${event.action} was not stored: ${error.message}`)))
+    })
+  })
+})
+
+export const layer = Layer.effect(Audit, make)

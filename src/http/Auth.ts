@@ -1,0 +1,96 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Flags } from "#actors/ports/Flags.ts"
+import { DocumentStore, SessionStore } from "#actors/ports/Stores.ts"
+import { ManagementApi } from "#schemas/api/Api.ts"
+import { Call } from "#schemas/api/Management.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import { answer } from "#src/http/answer.ts"
+import { Audit } from "#src/http/Audit.ts"
+import * as Cookie from "#src/http/sessions/cookie.ts"
+import { PasswordGate } from "#src/http/sessions/PasswordGate.ts"
+import { Password } from "#src/http/sessions/Password.ts"
+import { Sessions } from "#src/http/sessions/Sessions.ts"
+
+export const layer = HttpApiBuilder.group(ManagementApi, "auth", Effect.fn(function*(handlers) {
+  const audit = yield* Audit
+  const configuration = yield* Configuration
+  const documents = yield* DocumentStore
+  const flags = yield* Flags
+  const gate = yield* PasswordGate
+  const password = yield* Password
+  const sessions = yield* Sessions
+  const sessionStore = yield* SessionStore
+
+  const loginState = Effect.gen(function*() {
+    const { settings } = configuration.current()
+    const hasPassword = yield* password.exists
+    return {
+      requireLogin: settings.get("requireLogin") !== false,
+      hasPassword,
+      setupComplete: hasPassword || settings.get("setupComplete") === true
+    }
+  })
+
+  const login = Effect.fn("Auth.login")(function*(presented: string) {
+    const call = yield* Call
+    if (flags.isOn("GATEWAY_OIDC_DISABLE_PASSWORD_LOGIN")) {
+      return yield* Effect.fail(Refusal.forbidden("Signing in with a password is switched off"))
+    }
+    yield* gate.pass(presented, "auth.login")
+    yield* Effect.flatMap(Clock.currentTimeMillis, sessionStore.removeExpired)
+    const value = yield* sessions.open(call.ip)
+    yield* audit.note({ action: "auth.login.success", resourceType: "session" })
+    return Cookie.give(HttpServerResponse.jsonUnsafe({ success: true }), value, call.secure)
+  })
+
+  const logout = Effect.gen(function*() {
+    const call = yield* Call
+    if (call.caller.kind === "session") {
+      yield* sessions.revoke(call.caller.sessionId)
+      yield* audit.note({ action: "auth.logout.success", resourceType: "session" })
+    }
+    return Cookie.takeBack(HttpServerResponse.jsonUnsafe({ success: true }), call.secure)
+  })
+
+  const setRequireLogin = Effect.fn("Auth.setRequireLogin")(function*(change: {
+    readonly requireLogin?: boolean
+    readonly password?: string
+    readonly currentPassword?: string
+  }) {
+    const { caller } = yield* Call
+    if (change.requireLogin === undefined && change.password === undefined) {
+      return yield* Effect.fail(Refusal.badRequest("Nothing to change: send requireLogin or password"))
+    }
+    if (caller.kind === "anonymous" && change.password === undefined) {
+      return yield* Effect.fail(Refusal.invalidField("password", "The first call from this machine must set a password"))
+    }
+    if (change.password !== undefined) yield* gate.replace(change.password, change.currentPassword)
+    if (change.requireLogin !== undefined) {
+      yield* configuration.commit(documents.put("setting", "requireLogin", change.requireLogin))
+      yield* audit.note({ action: "settings.updated", resourceType: "settings", target: "requireLogin", details: { requireLogin: change.requireLogin } })
+    }
+    return yield* loginState
+  })
+
+  return handlers.handleAll({
+    login: ({ payload }) => answer(login(payload.password)),
+    logout: () => answer(logout),
+    status: () => answer(Effect.gen(function*() {
+      const { caller } = yield* Call
+      const state = yield* loginState
+      const authenticated = caller.kind !== "anonymous" && caller.kind !== "open"
+      return {
+        authenticated: authenticated || !state.requireLogin,
+        method: authenticated || state.requireLogin ? caller.kind : "open",
+        ...state
+      }
+    })),
+    requireLogin: () => answer(loginState),
+    setRequireLogin: ({ payload }) => answer(setRequireLogin(payload)),
+    postRequireLogin: ({ payload }) => answer(setRequireLogin(payload))
+  })
+}))

@@ -1,0 +1,63 @@
+/**
+ * Marks a connection's health from what its attempts saw: errors and recovery, written off the hot path and never twice for
+ * the same state. A terminal status is never overwritten here (supplement 1.2).
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
+import * as Layer from "effect/Layer"
+import type { AttemptEnd } from "#actors/Attempt.ts"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { ConnectionStore } from "#actors/ports/Stores.ts"
+import type { Target } from "#actors/ports/Target.ts"
+
+export class ConnectionMarks extends Context.Service<ConnectionMarks, {
+  readonly report: (target: Target, end: AttemptEnd) => void
+}>()("gateway/http/ConnectionMarks") {}
+
+/** The same error of one connection is written again after this time at the earliest (ms). */
+const repeatMs = 30_000
+
+const make = Effect.gen(function*() {
+  const configuration = yield* Configuration
+  const store = yield* ConnectionStore
+  const clock = yield* Clock.Clock
+  const fork = yield* FiberSet.makeRuntime<never, void, never>()
+  /** Last written state per connection: null = well. */
+  const states = new Map<string, { readonly code: string; readonly at: number } | null>()
+
+  const write = (id: string, fields: Parameters<typeof store.patch>[1]): void => {
+    fork(Effect.ignore(configuration.commit(store.patch(id, fields))))
+  }
+
+  return ConnectionMarks.of({
+    report: (target, end) => {
+      const connection = target.connection
+      if (connection === null) return
+      const known = states.get(connection.id)
+      if (end.error === null) {
+        if (known === null || (known === undefined && connection.testStatus === "active")) return
+        states.set(connection.id, null)
+        write(connection.id, { testStatus: "active", lastError: null, lastErrorType: null, lastErrorSource: null, errorCode: null })
+        return
+      }
+      const at = clock.currentTimeMillisUnsafe()
+      const code = end.error.code
+      // A request's own fault says nothing about the connection.
+      if (end.upstreamStatus === 400 || end.upstreamStatus === 413 || end.upstreamStatus === 422) return
+      if (known !== null && known !== undefined && known.code === code && at - known.at < repeatMs) return
+      states.set(connection.id, { code, at })
+      write(connection.id, {
+        ...(end.upstreamStatus === 401 ? { testStatus: "error" as const } : {}),
+        lastError: end.error.message.slice(0, 500),
+        lastErrorType: end.error.type,
+        lastErrorSource: "upstream",
+        errorCode: end.upstreamStatus > 0 ? String(end.upstreamStatus) : code,
+        lastErrorAt: new Date(at).toISOString()
+      })
+    }
+  })
+})
+
+export const layer = Layer.effect(ConnectionMarks, make)

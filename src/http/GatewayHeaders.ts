@@ -1,0 +1,75 @@
+/** The gateway's own response headers (inference document, "Response headers"), as flat name, value lists. */
+import type { ResponseFacts } from "#actors/Request.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import { version } from "#schemas/version.ts"
+
+export { version }
+
+/** What a request says about itself that its responses repeat. */
+export interface RequestTags {
+  readonly requestId: string
+  /** X-Gateway-Session-Id or X-Session-Id as the client sent it; never synthesized. */
+  readonly sessionId: string | null
+}
+
+/** USD with ten fixed decimals, `0.0000000000` when free or unpriced. */
+export const formatCost = (usd: number): string => usd === 0 ? "0.0000000000" : usd.toFixed(10)
+
+const common = (tags: RequestTags): Array<string> => {
+  const headers = ["X-Gateway-Request-Id", tags.requestId, "X-Gateway-Version", version]
+  if (tags.sessionId !== null) headers.push("X-Gateway-Session-Id", tags.sessionId)
+  return headers
+}
+
+const routed = (headers: Array<string>, facts: ResponseFacts): void => {
+  headers.push(
+    "X-Gateway-Decision", `strategy=single; provider=${facts.target.providerAlias}; latency_ms=${Math.round(facts.latencyMs)}`,
+    "X-Gateway-Model", facts.target.publicModel,
+    "X-Gateway-Provider", facts.target.providerAlias,
+    "X-Gateway-Compression", "off; source=off"
+  )
+  if (facts.fallbackAttempts > 0) headers.push("X-Gateway-Fallback-Attempts", String(facts.fallbackAttempts))
+  forwardUpstream(headers, facts.upstreamHeaders)
+}
+
+/** Upstream headers a client may see: its rate-limit view and the vendor's request id, nothing else (PROMISES 13). */
+const forwardUpstream = (headers: Array<string>, upstream: ReadonlyArray<string>): void => {
+  for (let i = 0; i < upstream.length; i += 2) {
+    const name = upstream[i] as string
+    if (name.charCodeAt(0) !== 0x78 && name.charCodeAt(0) !== 0x6f) continue
+    if (name === "x-request-id") headers.push("X-Upstream-Request-Id", upstream[i + 1] as string)
+    else if (name === "openai-processing-ms" || name.startsWith("x-ratelimit-")) headers.push(name, upstream[i + 1] as string)
+  }
+}
+
+/** Headers of a stream: they leave before the usage is known, so they carry no cost. */
+export const ofStream = (tags: RequestTags, facts: ResponseFacts): ReadonlyArray<string> => {
+  const headers = common(tags)
+  headers.push("Content-Type", "text/event-stream", "Cache-Control", "no-cache, no-transform", "X-Accel-Buffering", "no")
+  routed(headers, facts)
+  return headers
+}
+
+/** Headers of a whole answer with its cost telemetry. */
+export const ofAnswer = (tags: RequestTags, facts: ResponseFacts): ReadonlyArray<string> => {
+  const headers = common(tags)
+  headers.push("Content-Type", "application/json")
+  routed(headers, facts)
+  headers.push("X-Gateway-Cache", "MISS", "X-Gateway-Cache-Hit", "false", "X-Gateway-Latency-Ms", String(Math.round(facts.latencyMs)))
+  if (facts.settled !== null) {
+    headers.push(
+      "X-Gateway-Response-Cost", formatCost(facts.settled.costUsd),
+      "X-Gateway-Tokens-In", String(facts.settled.usage.input),
+      "X-Gateway-Tokens-Out", String(facts.settled.usage.output)
+    )
+  }
+  return headers
+}
+
+export const ofError = (tags: RequestTags, error: PublicError, fallbackAttempts: number): ReadonlyArray<string> => {
+  const headers = common(tags)
+  headers.push("Content-Type", "application/json")
+  if (error.retryAfterSeconds !== null) headers.push("Retry-After", String(error.retryAfterSeconds))
+  if (fallbackAttempts > 0) headers.push("X-Gateway-Fallback-Attempts", String(fallbackAttempts))
+  return headers
+}

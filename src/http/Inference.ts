@@ -1,0 +1,121 @@
+/** Puts the inference endpoints on the front end: assembles what their routes need from the ports, once. */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
+import * as Layer from "effect/Layer"
+import { LiveRequests } from "#actors/LiveRequests.ts"
+import { Accounting } from "#actors/ports/Accounting.ts"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Flags } from "#actors/ports/Flags.ts"
+import { Keys } from "#actors/ports/Keys.ts"
+import { Ledger } from "#actors/ports/Ledger.ts"
+import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import { Telemetry } from "#actors/ports/Telemetry.ts"
+import { Upstream } from "#actors/ports/Upstream.ts"
+import type { AttemptEnd } from "#actors/Attempt.ts"
+import type { Limits } from "#actors/Request.ts"
+import type { Target } from "#actors/ports/Target.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import * as ChatCompletions from "#src/http/ChatCompletions.ts"
+import { ConnectionMarks } from "#src/http/ConnectionMarks.ts"
+import * as Registry from "#src/providers/Registry.ts"
+import { makePricer } from "#src/providers/pricing.ts"
+import { makePlanner, type Planner } from "#src/routing/plan.ts"
+import { FrontEnd } from "#src/server/FrontEnd.ts"
+
+export interface Options {
+  readonly limits: Limits
+  readonly maxBodyBytes: number
+  /** Time that live streams get after a shutdown began, in ms. */
+  readonly graceMs: number
+  readonly environmentKeys: ReadonlyMap<string, ApiKey>
+}
+
+export const make = Effect.fnUntraced(function*(options: Options) {
+  const frontEnd = yield* FrontEnd
+  const accounting = yield* Accounting
+  const configuration = yield* Configuration
+  const flags = yield* Flags
+  const keys = yield* Keys
+  const ledger = yield* Ledger
+  const lifecycle = yield* Lifecycle
+  const telemetry = yield* Telemetry
+  const upstream = yield* Upstream
+  const marks = yield* ConnectionMarks
+  const clock = yield* Clock.Clock
+  const fork = yield* FiberSet.makeRuntime<never, void, never>()
+  const lookups = yield* FiberSet.makeRuntime<never, void, never>()
+  const log = Effect.runForkWith(yield* Effect.context<never>())
+  const live = new LiveRequests()
+  // Live streams get their grace; what still runs then ends with an error in its own format (PROMISES 17).
+  frontEnd.onDrain(() => {
+    fork(Effect.delay(Effect.sync(live.shutDown), options.graceMs))
+  })
+  const now = () => clock.currentTimeMillisUnsafe()
+  const prefix = `${lifecycle.nodeId}-${lifecycle.startedAt.toString(36)}-`
+  let sequence = 0
+  const nextId = () => prefix + (++sequence).toString(36)
+
+  let planner: Planner | null = null
+  configuration.onChange(() => {
+    planner = null
+  })
+  const planNow = (): Planner => planner ??= makePlanner({
+    snapshot: configuration.current(),
+    registry: Registry.builtin,
+    noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED"),
+    priceOf: makePricer({ registry: Registry.builtin, user: configuration.current().pricing, synced: new Map() })
+  })
+
+  const services: ChatCompletions.ChatServices = {
+    admission: {
+      keys,
+      flags,
+      environmentKeys: options.environmentKeys,
+      now,
+      makeRequestId: () => `req_${nextId()}`,
+      runLookup: (lookup, done) => {
+        lookups(Effect.match(lookup, { onFailure: done, onSuccess: done }))
+      }
+    },
+    request: {
+      ledger,
+      upstream,
+      accounting,
+      telemetry,
+      limits: options.limits,
+      nodeId: lifecycle.nodeId,
+      now,
+      makeAttemptId: nextId,
+      report: (target: Target, end: AttemptEnd) => marks.report(target, end),
+      defect: (requestId, cause) => {
+        log(Effect.annotateLogs(Effect.logError("A request failed unexpectedly", cause), { requestId }))
+      },
+      closed: live.remove
+    },
+    planner: planNow,
+    maxBodyBytes: () => {
+      const megabytes = configuration.current().settings.get("maxBodySizeMb")
+      return typeof megabytes === "number" && megabytes > 0 ? megabytes * 1024 * 1024 : options.maxBodyBytes
+    },
+    fork: (effect) => fork(effect),
+    live,
+    draining: lifecycle.draining,
+    refused: (endpoint, tags, error) => {
+      const at = now()
+      telemetry.requestSettled({
+        requestId: tags.requestId, method: "POST", endpoint, requestedModel: null, provider: null, model: null, apiKeyId: null,
+        status: error.status, outcome: "policy", errorCode: error.code, stream: false, attempts: 0, cache: "off",
+        startedAt: at, latencyMs: 0, ttftMs: null, bytesOut: 0
+      })
+    }
+  }
+  frontEnd.direct("POST", "/v1/chat/completions", ChatCompletions.route(services))
+  return services
+})
+
+/** The assembled inference services, for the routes on the effect lane. */
+export class Inference extends Context.Service<Inference, ChatCompletions.ChatServices>()("gateway/http/Inference") {}
+
+export const layer = (options: Options) => Layer.effect(Inference, make(options))

@@ -1,0 +1,25 @@
+/** Turns what a store may say into what a client may hear. */
+import * as Effect from "effect/Effect"
+import type { StoreError } from "#actors/ports/StoreError.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+
+export const ofStore = (error: StoreError): Refusal.Refusal => {
+  switch (error.reason) {
+    case "conflict":
+      return Refusal.conflict(error.message)
+    case "unavailable":
+      return Refusal.unavailable("The record store cannot be reached; nothing was changed", { code: "store_unavailable" })
+    case "corrupt":
+      return Refusal.internal()
+  }
+}
+
+/** The last step of a handler: its store failures become refusals, and the log keeps what a client is not told. */
+export const answer = <A, R>(effect: Effect.Effect<A, Refusal.Refusal | StoreError, R>): Effect.Effect<A, Refusal.Refusal, R> =>
+  Effect.catchTag(effect, "StoreError", (error) =>
+    error.reason === "conflict"
+      ? Effect.fail(ofStore(error))
+      : Effect.andThen(
+        Effect.logError(`${error.store}.${error.operation} ${error.reason}: ${error.message}`),
+        Effect.fail(ofStore(error))
+      ))

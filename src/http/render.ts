@@ -1,0 +1,66 @@
+/** From whatever a management call ended with to the bytes of its reply. */
+import * as Cause from "effect/Cause"
+import { HttpApiSchemaError } from "effect/http-api/HttpApiError"
+import * as HttpServerError from "effect/http/HttpServerError"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as SchemaIssue from "effect/SchemaIssue"
+import * as Refusal from "#schemas/api/Refusal.ts"
+
+/** Bytes of a management request body. */
+export const BODY_MAX = 1024 * 1024
+/** Levels of nesting of a management request body. */
+export const DEPTH_MAX = 64
+
+export const body = (refusal: Refusal.Refusal, requestId: string): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.jsonUnsafe(
+    { error: { ...refusal.error, ...refusal.errorExtra }, ...refusal.extra, requestId },
+    { status: refusal.status, headers: refusal.headers }
+  )
+
+const format = SchemaIssue.makeFormatterStandardSchemaV1()
+const messages: Readonly<Record<string, string>> = { "Expected no excess property": "Unknown field", "Missing key": "Required" }
+
+/** `details` of a failed schema: dotted path, `body` (or `query`) when the whole is meant; never the offending value. */
+const ofSchema = (error: HttpApiSchemaError): Refusal.Refusal => {
+  const whole = error.kind === "Query" ? "query" : "body"
+  const details = format(error.cause.issue).issues.map((issue) => {
+    const path = (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".")
+    return { field: path === "" ? whole : path, message: messages[issue.message] ?? issue.message }
+  })
+  const badJson = error.kind === "Payload" && details.length === 1 && details[0]?.message === "Expected a valid JSON body"
+  return Refusal.badRequest("Invalid request", badJson ? { code: "invalid_json", details } : { details })
+}
+
+/** What a failed call tells the client; `defect` is set when somebody must look into the log. */
+export const ofCause = (cause: Cause.Cause<unknown>): { readonly refusal: Refusal.Refusal; readonly defect: boolean } => {
+  for (const reason of cause.reasons) {
+    const error = Cause.isFailReason(reason) ? reason.error : Cause.isDieReason(reason) ? reason.defect : undefined
+    if (error instanceof Refusal.Refusal) return { refusal: error, defect: error.status === 500 }
+    if (HttpApiSchemaError.is(error) && error.kind !== "Body" && error.kind !== "ResponseHeaders") {
+      return { refusal: ofSchema(error), defect: false }
+    }
+    if (HttpServerError.isHttpServerError(error) && error.reason._tag === "RequestParseError") {
+      return error.reason.reason === "BodyTooLarge"
+        ? { refusal: Refusal.payloadTooLarge(BODY_MAX), defect: false }
+        : { refusal: Refusal.badRequest("The request body could not be read"), defect: false }
+    }
+  }
+  return { refusal: Refusal.internal(), defect: true }
+}
+
+/** True when a JSON text nests deeper than DEPTH_MAX; looks at brackets only, so that no parser has to survive it first. */
+export const isTooDeep = (text: string): boolean => {
+  let depth = 0
+  let quoted = false
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (quoted) {
+      if (code === 92) i++
+      else if (code === 34) quoted = false
+    } else if (code === 34) quoted = true
+    else if (code === 123 || code === 91) {
+      if (++depth > DEPTH_MAX) return true
+    } else if (code === 125 || code === 93) depth--
+  }
+  return false
+}

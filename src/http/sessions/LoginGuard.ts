@@ -1,0 +1,78 @@
+/**
+ * Brute-force brake of the password: 5 failures in 15 minutes per address lock it for 15 minutes (supplement 17).
+ * An attempt counts when it begins, so that parallel guesses cannot pass; a success forgets the address.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Semaphore from "effect/Semaphore"
+
+export const ATTEMPTS_MAX = 5
+export const WINDOW_MS = 15 * 60_000
+export const LOCK_MS = 15 * 60_000
+/** Addresses remembered; the one that was heard of longest ago goes first. */
+const ADDRESSES_MAX = 10_000
+/** Password hashes computed at once: scrypt takes 16 MiB and a core each. */
+const PARALLEL_HASHES = 2
+
+export interface Attempts {
+  /** Begin of the window, ms. */
+  readonly since: number
+  readonly count: number
+  /** 0 = not locked. */
+  readonly lockedUntil: number
+}
+
+/** Pure: the state after one more attempt, or the ms until the address may try again. */
+export const attempt = (
+  state: Attempts | undefined,
+  now: number
+): { readonly allowed: true; readonly state: Attempts } | { readonly allowed: false; readonly waitMs: number } => {
+  if (state !== undefined && state.lockedUntil > now) return { allowed: false, waitMs: state.lockedUntil - now }
+  const fresh = state === undefined || state.lockedUntil !== 0 || now - state.since >= WINDOW_MS
+  const count = fresh ? 1 : state.count + 1
+  return {
+    allowed: true,
+    state: { since: fresh ? now : state.since, count, lockedUntil: count >= ATTEMPTS_MAX ? now + LOCK_MS : 0 }
+  }
+}
+
+/** IPv6 clients own whole /64 networks: they share one count. */
+export const bucketOf = (ip: string | null): string => {
+  if (ip === null || !ip.includes(":") || ip.includes(".")) return ip ?? "unknown"
+  const [head = "", tail = ""] = ip.split("::")
+  const groups = head.split(":").filter((group) => group !== "")
+  const missing = ip.includes("::") ? 8 - groups.length - tail.split(":").filter((group) => group !== "").length : 0
+  return [...groups, ...new Array<string>(Math.max(0, missing)).fill("0"), ...tail.split(":")].slice(0, 4).join(":")
+}
+
+export class LoginGuard extends Context.Service<LoginGuard, {
+  /** Counts an attempt; answers 0, or the ms to wait. */
+  readonly begin: (ip: string | null) => Effect.Effect<number>
+  readonly succeeded: (ip: string | null) => Effect.Effect<void>
+  /** Bounds the hashes computed at once. */
+  readonly hashing: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+}>()("gateway/http/LoginGuard") {}
+
+export const make = Effect.gen(function*() {
+  const known = new Map<string, Attempts>()
+  const slots = yield* Semaphore.make(PARALLEL_HASHES)
+  return LoginGuard.of({
+    begin: (ip) => Effect.map(Clock.currentTimeMillis, (now) => {
+      const bucket = bucketOf(ip)
+      const result = attempt(known.get(bucket), now)
+      if (!result.allowed) return result.waitMs
+      known.delete(bucket)
+      if (known.size >= ADDRESSES_MAX) known.delete(known.keys().next().value as string)
+      known.set(bucket, result.state)
+      return 0
+    }),
+    succeeded: (ip) => Effect.sync(() => {
+      known.delete(bucketOf(ip))
+    }),
+    hashing: (effect) => slots.withPermits(1)(effect)
+  })
+})
+
+export const layer: Layer.Layer<LoginGuard> = Layer.effect(LoginGuard, make)

@@ -1,0 +1,81 @@
+/** May this caller use this route? Pure over the access rule; deny by default (supplement 3.3, 3.6, 17). */
+import type { AccessRule } from "#schemas/api/Access.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import type { Caller } from "#schemas/api/Management.ts"
+
+export interface Situation {
+  readonly caller: Caller
+  readonly refusedBearer: boolean
+  readonly loopback: boolean
+  readonly requireLogin: boolean
+  /** Known only when it matters: an anonymous loopback call of a first-run route. */
+  readonly hasPassword: boolean
+}
+
+const rank = { read: 1, write: 2, admin: 3 } as const
+
+/** The caller the handler will see, or why it will not run. */
+export const admit = (rule: AccessRule | null, situation: Situation): Caller | Refusal.Refusal => {
+  const { caller } = situation
+  if (rule === null) return Refusal.forbidden("This route has no access rule and is served to nobody")
+  if (rule.tier === "PUBLIC") return caller
+  if (rule.tier === "LOCAL_ONLY" && !situation.loopback) {
+    return Refusal.forbidden("This route answers on the gateway's own machine only", { code: "LOCAL_ONLY" })
+  }
+  if (!situation.requireLogin && rule.tier !== "ALWAYS_PROTECTED") {
+    return caller.kind === "anonymous" ? { kind: "open" } : caller
+  }
+  switch (caller.kind) {
+    case "session":
+    case "local":
+      return caller
+    case "token":
+      return rank[caller.token.scope] >= rank[rule.token]
+        ? caller
+        : Refusal.forbidden(`This access token has scope ${caller.token.scope}; the call needs ${rule.token}`)
+    case "key":
+      return caller.admin || !rule.adminKey
+        ? caller
+        : Refusal.forbidden("This API key has scope manage; the call needs admin")
+    case "open":
+    case "anonymous":
+      if (rule.firstRun && situation.loopback && !situation.hasPassword) return caller
+      return situation.refusedBearer
+        ? Refusal.forbidden("Invalid management token")
+        : Refusal.unauthorized()
+  }
+}
+
+/** How much authority a set of key scopes carries, to stop a weaker caller from minting or touching a stronger key. */
+export const scopeRank = (scopes: ReadonlyArray<string>): number => scopes.includes("admin") ? 3 : scopes.includes("manage") ? 2 : 0
+
+export const callerRank = (caller: Caller): number => {
+  switch (caller.kind) {
+    case "session":
+    case "local":
+    case "open":
+      return 3
+    case "token":
+      return caller.token.scope === "admin" ? 3 : 1
+    case "key":
+      return caller.admin ? 3 : 2
+    case "anonymous":
+      return 0
+  }
+}
+
+export const actorOf = (caller: Caller): string => {
+  switch (caller.kind) {
+    case "session":
+      return "dashboard"
+    case "local":
+      return "local-cli"
+    case "token":
+      return `token:${caller.token.name}`
+    case "key":
+      return `key:${caller.key.id}`
+    case "open":
+    case "anonymous":
+      return "anonymous"
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * The ledger in Postgres: batches go in with one statement, keyed by attempt id, so that a replay adds nothing.
+ *
+ * Reads count by `startedAt`. Sums leave the database as numbers: cost is exact to ten decimals there.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as SqlClient from "effect/sql/SqlClient"
+import type { Fragment } from "effect/sql/Statement"
+import { type UsageFilter, type UsageGroup, UsageStore, type UsageTotals } from "#actors/ports/UsageStore.ts"
+import { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import * as Operation from "./operation.ts"
+import * as Table from "./Table.ts"
+import * as UsageRow from "./usageRow.ts"
+
+const table = Table.make("UsageStore", LedgerRow, { nameOf: (row) => String(Reflect.get(row, "attemptId")) })
+
+/** Rows per statement. */
+const batchSize = 1_000
+const maxRows = 10_000
+/** Rows decoded before other fibers get a turn. */
+const decodeSlice = 250
+/** Rows deleted per statement, so that a sweep never holds its locks for long. */
+const removeSlice = 5_000
+const minute = 60_000
+const minutes = 10
+
+/** Types of the columns as `json_to_recordset` needs them; the JSON's names are the record's fields. */
+const types: Record<keyof LedgerRow, string> = {
+  attemptId: "text", requestId: "text", attempt: "integer", final: "boolean", startedAt: "bigint", settledAt: "bigint",
+  nodeId: "text", endpoint: "text", requestedModel: "text", provider: "text", model: "text", connectionId: "text",
+  apiKeyId: "text", apiKeyName: "text", combo: "text", sessionTag: "text", sourceFormat: "text", targetFormat: "text",
+  stream: "boolean", outcome: "text", upstreamStatus: "integer", status: "integer", errorCode: "text", phase: "text",
+  tokensIn: "bigint", tokensOut: "bigint", tokensCacheRead: "bigint", tokensCacheCreation: "bigint",
+  tokensReasoning: "bigint", estimated: "boolean", costUsd: "numeric", latencyMs: "double precision",
+  ttftMs: "double precision"
+}
+
+const fields = Object.entries(types)
+const targets = fields.map(([field]) => Table.columnOf(field)).join(", ")
+const sources = fields.map(([field]) => `"${field}"`).join(", ")
+const recordset = fields.map(([field, type]) => `"${field}" ${type}`).join(", ")
+
+/** One parameter: the rows as JSON. */
+const insertText = `
+  WITH added AS (
+    INSERT INTO usage (${targets})
+    SELECT ${sources} FROM json_to_recordset($1::json) AS rows(${recordset})
+    ON CONFLICT (attempt_id) DO NOTHING
+    RETURNING 1
+  )
+  SELECT count(*) AS added FROM added`
+
+const sums = `
+  count(*) AS requests,
+  coalesce(sum(tokens_in), 0) AS "promptTokens",
+  coalesce(sum(tokens_out), 0) AS "completionTokens",
+  coalesce(sum(cost_usd), 0) AS cost`
+
+/** What a group is keyed by; the names that depend on the key come along. */
+const dimensions = {
+  provider: { by: "provider", select: `provider, NULL AS model, NULL AS "connectionId", NULL AS "apiKeyId", NULL AS "apiKeyName"` },
+  model: { by: "provider, model", select: `provider, model, NULL AS "connectionId", NULL AS "apiKeyId", NULL AS "apiKeyName"` },
+  connection: { by: "provider, connection_id", select: `provider, NULL AS model, connection_id AS "connectionId", NULL AS "apiKeyId", NULL AS "apiKeyName"` },
+  apiKey: {
+    by: "api_key_id",
+    select: `NULL AS provider, NULL AS model, NULL AS "connectionId", api_key_id AS "apiKeyId",
+      (array_agg(api_key_name ORDER BY started_at DESC))[1] AS "apiKeyName"`
+  }
+} as const
+
+const none: UsageTotals = { requests: 0, promptTokens: 0, completionTokens: 0, cost: 0 }
+
+const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
+  const sql = yield* SqlClient.SqlClient
+  const run = Operation.make("UsageStore", options)
+  const columns = sql.literal(table.columns)
+
+  const where = (filter: UsageFilter): Fragment => {
+    const clauses: Array<Fragment> = []
+    if (filter.since !== undefined) clauses.push(sql`started_at >= ${Math.ceil(filter.since)}`)
+    if (filter.until !== undefined) clauses.push(sql`started_at <= ${Math.floor(filter.until)}`)
+    if (filter.provider !== undefined) clauses.push(sql`provider = ${filter.provider}`)
+    if (filter.model !== undefined) clauses.push(sql`model = ${filter.model}`)
+    if (filter.connectionId !== undefined) clauses.push(sql`connection_id = ${filter.connectionId}`)
+    if (filter.apiKeyId !== undefined) clauses.push(sql`api_key_id = ${filter.apiKeyId}`)
+    if (filter.status !== undefined) clauses.push(sql`status = ${filter.status}`)
+    if (filter.requestId !== undefined) clauses.push(sql`request_id = ${filter.requestId}`)
+    if (filter.finalOnly === true) clauses.push(sql`final`)
+    return sql.and(clauses)
+  }
+
+  const insertBatch = (rows: ReadonlyArray<LedgerRow>) =>
+    Effect.gen(function*() {
+      const { json, mendedIds } = UsageRow.toJson(rows)
+      if (mendedIds.length > 0) yield* Effect.logError("Ledger rows with impossible numbers were stored with bounded ones.", mendedIds)
+      const [result] = yield* sql.unsafe<{ readonly added: number }>(insertText, [json])
+      return result?.added ?? 0
+    })
+
+  const insert = (rows: ReadonlyArray<LedgerRow>) => {
+    if (rows.length === 0) return Effect.succeed(0)
+    if (rows.length <= batchSize) return insertBatch(rows)
+    const batches = Array.from({ length: Math.ceil(rows.length / batchSize) }, (_, index) => rows.slice(index * batchSize, (index + 1) * batchSize))
+    return sql.withTransaction(Effect.map(Effect.forEach(batches, insertBatch), (counts) => counts.reduce((sum, count) => sum + count, 0)))
+  }
+
+  const decodeAll = Effect.fnUntraced(function*(rows: ReadonlyArray<object>) {
+    const decoded: Array<LedgerRow> = []
+    for (const [index, row] of rows.entries()) {
+      if (index > 0 && index % decodeSlice === 0) yield* Effect.yieldNow
+      decoded.push(yield* table.fromRow(row))
+    }
+    return decoded
+  })
+
+  // Each slice has its own deadline: a long sweep is many short operations.
+  const removeBefore = (time: number) =>
+    Effect.gen(function*() {
+      let removed = 0
+      while (true) {
+        const rows = yield* run("removeBefore", sql`
+          DELETE FROM usage WHERE attempt_id IN
+            (SELECT attempt_id FROM usage WHERE started_at < ${Math.ceil(time)} LIMIT ${removeSlice})
+          RETURNING 1`)
+        removed += rows.length
+        if (rows.length < removeSlice) return removed
+      }
+    })
+
+  return UsageStore.of({
+    insert: (rows) => run("insert", insert(rows)),
+    rows: (filter) =>
+      run("rows", Effect.flatMap(
+        sql`SELECT ${columns} FROM usage WHERE ${where(filter)}
+          ORDER BY started_at DESC, attempt_id DESC LIMIT ${Math.min(filter.limit ?? maxRows, maxRows)}`,
+        decodeAll
+      )),
+    totals: (filter) =>
+      run("totals", Effect.map(
+        sql<UsageTotals>`SELECT ${sql.literal(sums)} FROM usage WHERE ${where(filter)}`,
+        ([totals]) => totals ?? none
+      )),
+    groupBy: (dimension, filter) => {
+      const { by, select } = dimensions[dimension]
+      return run("groupBy", sql<UsageGroup>`
+        SELECT ${sql.literal(select)}, ${sql.literal(sums)}, max(started_at) AS "lastUsed"
+        FROM usage WHERE ${where(filter)} GROUP BY ${sql.literal(by)}
+        ORDER BY requests DESC, ${sql.literal(by)} LIMIT ${Math.min(filter.limit ?? maxRows, maxRows)}`)
+    },
+    lastMinutes: (now) =>
+      run("lastMinutes", Effect.gen(function*() {
+        const start = Math.floor(now) - minutes * minute
+        const rows = yield* sql<UsageTotals & { readonly bucket: number }>`
+          SELECT ((started_at - ${start} - 1) / ${minute})::integer AS bucket, ${sql.literal(sums)}
+          FROM usage WHERE started_at > ${start} AND started_at <= ${Math.floor(now)} GROUP BY bucket`
+        const buckets: Array<UsageTotals> = Array.from({ length: minutes }, () => none)
+        for (const { bucket, ...totals } of rows) buckets[bucket] = totals
+        return buckets
+      })),
+    count: (nodeId) =>
+      run("count", Effect.map(
+        sql<{ readonly outcome: string; readonly rows: number }>`
+          SELECT outcome, count(*) AS rows FROM usage
+          WHERE ${nodeId === undefined ? sql`true` : sql`node_id = ${nodeId}`} GROUP BY outcome`,
+        (rows) => new Map(rows.map((row) => [row.outcome, row.rows]))
+      )),
+    removeBefore
+  })
+})
+
+/** `UsageStore` on the client's database, which must be migrated. */
+export const layer = (options: Operation.StoreOptions = {}): Layer.Layer<UsageStore, never, SqlClient.SqlClient> =>
+  Layer.effect(UsageStore, make(options))

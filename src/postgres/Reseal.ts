@@ -1,0 +1,75 @@
+/**
+ * Every sealed value of the database and how it is bound to its place; `make` seals the stale ones anew.
+ *
+ * One transaction with the rows locked: a crash leaves all of them as they were, and a write that waits for the lock
+ * is sealed with the current key anyway.
+ */
+import * as Effect from "effect/Effect"
+import * as SqlClient from "effect/sql/SqlClient"
+import { SealBroken, Secrets } from "#actors/ports/Secrets.ts"
+import { secretFields } from "#schemas/records/Connection.ts"
+import { columnOf } from "./Table.ts"
+
+export const connectionContext = (id: string, field: typeof secretFields[number]): string => `connection:${id}:${field}`
+export const apiKeyContext = (id: string): string => `apiKey:${id}:sealedKey`
+export const documentContext = (key: string): string => `document:secret:${key}`
+
+/** Seals again what another key sealed; answers how many rows were rewritten. */
+export const make = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const secrets = yield* Secrets
+
+  const again = (sealed: unknown, context: string): Effect.Effect<string | null, SealBroken> =>
+    Effect.try({
+      try: () => typeof sealed === "string" && secrets.isStale(sealed) ? secrets.seal(secrets.openUnsafe(sealed, context), context) : null,
+      catch: (error) => error instanceof SealBroken ? error : new SealBroken({ keyId: "", message: String(error) })
+    })
+
+  const connections = Effect.gen(function*() {
+    const columns = secretFields.map(columnOf)
+    const rows = yield* sql<Record<string, unknown>>`SELECT id, ${sql.csv(columns)} FROM connections ORDER BY id FOR UPDATE`
+    let count = 0
+    for (const row of rows) {
+      const id = String(row["id"])
+      const changed: Record<string, unknown> = {}
+      for (const field of secretFields) {
+        const fresh = yield* again(row[columnOf(field)], connectionContext(id, field))
+        if (fresh !== null) changed[columnOf(field)] = fresh
+      }
+      if (Object.keys(changed).length === 0) continue
+      yield* sql`UPDATE connections SET ${sql.update(changed)} WHERE id = ${id}`
+      count++
+    }
+    return count
+  })
+
+  const apiKeys = Effect.gen(function*() {
+    const rows = yield* sql<{ readonly id: string; readonly sealed_key: string }>`
+      SELECT id, sealed_key FROM api_keys WHERE sealed_key IS NOT NULL ORDER BY id FOR UPDATE`
+    let count = 0
+    for (const row of rows) {
+      const fresh = yield* again(row.sealed_key, apiKeyContext(row.id))
+      if (fresh === null) continue
+      yield* sql`UPDATE api_keys SET sealed_key = ${fresh} WHERE id = ${row.id}`
+      count++
+    }
+    return count
+  })
+
+  const documents = Effect.gen(function*() {
+    const rows = yield* sql<{ readonly key: string; readonly value: unknown }>`
+      SELECT key, value FROM documents WHERE kind = 'secret' ORDER BY key FOR UPDATE`
+    let count = 0
+    for (const row of rows) {
+      const fresh = yield* again(row.value, documentContext(row.key))
+      if (fresh === null) continue
+      yield* sql`UPDATE documents SET value = ${JSON.stringify(fresh)} WHERE kind = 'secret' AND key = ${row.key}`
+      count++
+    }
+    return count
+  })
+
+  return sql.withTransaction(
+    Effect.map(Effect.all([connections, apiKeys, documents]), (counts) => counts.reduce((sum, count) => sum + count, 0))
+  )
+})

@@ -1,0 +1,69 @@
+/** How every store runs its statements: within a deadline, with failures told as `StoreError`. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { isSqlError, type SqlError, type UniqueViolation } from "effect/sql/SqlError"
+import { SealBroken } from "#actors/ports/Secrets.ts"
+import { StoreError } from "#actors/ports/StoreError.ts"
+
+export interface StoreOptions {
+  /** ms for one operation, the wait for a connection included; default 10000. */
+  readonly timeout?: number
+}
+
+/** What a store's effects may fail with before they are told as StoreError. */
+export type Failure = SqlError | Schema.SchemaError | SealBroken | StoreError
+
+/** Runs an effect as the named operation of a store. */
+export type Run = <A, R>(operation: string, effect: Effect.Effect<A, Failure, R>) => Effect.Effect<A, StoreError, R>
+
+const defaultTimeout = 10_000
+
+/** `<table>_<field>_key` names the field that stands in the way. */
+const fieldOf = (violation: UniqueViolation): string => {
+  const cause = violation.cause
+  const table: unknown = typeof cause === "object" && cause !== null ? Reflect.get(cause, "table") : null
+  const name = violation.constraint
+  return typeof table === "string" && name.startsWith(`${table}_`) ? name.slice(table.length + 1).replace(/_(key|pkey)$/, "") : name
+}
+
+/** Builds the runner of one store. */
+export const make = (store: string, options: StoreOptions = {}): Run => {
+  const timeout = options.timeout ?? defaultTimeout
+
+  const fromSql = (operation: string, error: SqlError): StoreError => {
+    const fields = { store, operation, cause: error }
+    const { reason } = error
+    switch (reason._tag) {
+      case "UniqueViolation":
+        return new StoreError({ ...fields, reason: "conflict", message: `${store}.${operation}: ${fieldOf(reason)} is taken.` })
+      case "ConnectionError":
+      case "AuthenticationError":
+      case "StatementTimeoutError":
+      case "LockTimeoutError":
+      case "DeadlockError":
+      case "SerializationError":
+        return new StoreError({ ...fields, reason: "unavailable", message: `${store}.${operation}: Postgres is not available: ${error.message}` })
+      case "AuthorizationError":
+      case "SqlSyntaxError":
+      case "ConstraintError":
+      case "UnknownError":
+        return new StoreError({ ...fields, reason: "corrupt", message: `${store}.${operation}: Postgres refused: ${error.message}` })
+    }
+  }
+
+  const toStoreError = (operation: string) => (error: Failure): StoreError => {
+    if (error instanceof StoreError) return error
+    if (isSqlError(error)) return fromSql(operation, error)
+    return new StoreError({ store, operation, reason: "corrupt", message: `${store}.${operation}: ${error.message}`, cause: error })
+  }
+
+  return (operation, effect) =>
+    effect.pipe(
+      Effect.mapError(toStoreError(operation)),
+      Effect.timeoutOrElse({
+        duration: timeout,
+        orElse: () =>
+          Effect.fail(new StoreError({ store, operation, reason: "unavailable", message: `${store}.${operation}: no answer from Postgres within ${timeout} ms.` }))
+      })
+    )
+}

@@ -1,0 +1,121 @@
+/** Where a provider is called and with which headers: a registry row or node plus one connection. Pure. */
+import * as Redacted from "effect/Redacted"
+import type { Connection } from "#schemas/records/Connection.ts"
+import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
+import type { EndpointName, Provider } from "#schemas/Provider.ts"
+
+export interface Endpoint {
+  readonly origin: string
+  readonly path: string
+  /** Flat, lower-case names; holds the credential. */
+  readonly headers: ReadonlyArray<string>
+}
+
+/** Why an endpoint cannot be built: names what the operator must fill in. */
+export interface EndpointMissing {
+  readonly _tag: "EndpointMissing"
+  readonly message: string
+}
+
+const dataOf = (connection: Connection | null, key: string): string | null => {
+  const value = connection === null ? undefined : connection.providerSpecificData[key]
+  return typeof value === "string" && value !== "" ? value : null
+}
+
+/** The credential of a connection as the vendor wants it: API key, else OAuth access token. */
+export const credentialOf = (connection: Connection | null): string | null => {
+  if (connection === null) return null
+  const secret = connection.authType === "oauth" ? connection.accessToken : connection.apiKey ?? connection.accessToken
+  return secret === null ? null : Redacted.value(secret)
+}
+
+const missing = (message: string): EndpointMissing => ({ _tag: "EndpointMissing", message })
+
+/** Fills `{name}` from the connection's providerSpecificData, `{model}` from the request. */
+const fill = (template: string, connection: Connection | null, model: string): string | EndpointMissing => {
+  let unknown: string | null = null
+  const filled = template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = name === "model" ? model : dataOf(connection, name)
+    if (value === null) unknown ??= name
+    return encodeURIComponent(value ?? "")
+  })
+  return unknown === null ? filled : missing(`The connection lacks providerSpecificData.${String(unknown)}.`)
+}
+
+const locate = (base: string, path: string): { readonly origin: string; readonly path: string } | EndpointMissing => {
+  const text = path.startsWith("https://") ? path : base.replace(/\/+$/, "") + path
+  try {
+    const url = new URL(text)
+    return { origin: url.origin, path: url.pathname + url.search }
+  } catch {
+    return missing(`'${text}' is no URL.`)
+  }
+}
+
+const withQuery = (path: string, name: string, value: string): string =>
+  `${path}${path.includes("?") ? "&" : "?"}${encodeURIComponent(name)}=${encodeURIComponent(value)}`
+
+const common = ["content-type", "application/json", "accept-encoding", "identity"]
+
+/** Endpoint of a registry provider. `path` is one of the row's own (chatPath, modelsPath, paths[...]). */
+export const ofProvider = (
+  row: Provider,
+  connection: Connection | null,
+  rowPath: string,
+  model: string,
+  baseUrl: string | null
+): Endpoint | EndpointMissing => {
+  const base = dataOf(connection, "baseUrl") ?? baseUrl ?? row.baseUrl
+  if (base === "") return missing(`Provider ${row.id} has no base URL: set providerSpecificData.baseUrl of the connection.`)
+  const filled = fill(`${base.replace(/\/+$/, "")}\u0000${rowPath}`, connection, model)
+  if (typeof filled !== "string") return filled
+  const [filledBase, filledPath] = filled.split("\u0000") as [string, string]
+  const place = locate(filledBase, filledPath)
+  if ("_tag" in place) return place
+  const headers = [...common]
+  for (const [name, value] of Object.entries(row.headers ?? {})) headers.push(name.toLowerCase(), value)
+  const agent = dataOf(connection, "customUserAgent")
+  if (agent !== null) headers.push("user-agent", agent)
+  const secret = credentialOf(connection)
+  let path = place.path
+  if (secret !== null) {
+    switch (row.auth.type) {
+      case "bearer":
+      case "oauth":
+        headers.push("authorization", `Bearer ${secret}`)
+        break
+      case "header":
+        headers.push(row.auth.name.toLowerCase(), (row.auth.prefix ?? "") + secret)
+        break
+      case "query":
+        path = withQuery(path, row.auth.name, secret)
+        break
+      case "none":
+        break
+    }
+  }
+  return { origin: place.origin, path, headers }
+}
+
+/** Endpoint of a provider node: OpenAI type by Bearer, Anthropic type by x-api-key (supplement 1.10). */
+export const ofNode = (node: ProviderNode, connection: Connection | null, path: string): Endpoint | EndpointMissing => {
+  const place = locate(dataOf(connection, "baseUrl") ?? node.baseUrl, path)
+  if ("_tag" in place) return place
+  const headers = [...common]
+  for (const [name, value] of Object.entries(node.customHeaders)) headers.push(name.toLowerCase(), value)
+  const agent = dataOf(connection, "customUserAgent")
+  if (agent !== null) headers.push("user-agent", agent)
+  const secret = credentialOf(connection)
+  if (secret !== null) {
+    if (node.type === "anthropic-compatible") headers.push("x-api-key", secret, "anthropic-version", "2023-06-01")
+    else headers.push("authorization", `Bearer ${secret}`)
+  }
+  return { origin: place.origin, path: place.path, headers }
+}
+
+/** The row's path for an endpoint when it can serve it in that wire format, else null. */
+export const pathFor = (row: Provider, endpoint: EndpointName): string | null => {
+  const own = row.paths?.[endpoint]
+  if (own !== undefined) return own
+  return row.wireFormat === endpoint ? row.chatPath : null
+}

@@ -1,0 +1,149 @@
+/**
+ * What a model costs: the operator's prices over the synced ones over the registry's, field by field (supplement 8.2).
+ * Pure; a model nobody priced costs nothing.
+ */
+import type { Model, Price } from "#schemas/Provider.ts"
+import type { Registry } from "#src/providers/Registry.ts"
+
+export type PriceSource = "user" | "synced" | "default"
+
+/** The layers of one snapshot. `user` and `synced` are keyed `<provider>/<model>`; fields that are no amount are ignored. */
+export interface PricingView {
+  readonly registry: Registry
+  readonly user: ReadonlyMap<string, unknown>
+  readonly synced: ReadonlyMap<string, unknown>
+}
+
+/** A price with the document's defaults filled in: USD per 1,000,000 tokens. */
+export interface TokenPrice {
+  readonly input: number
+  readonly output: number
+  readonly cached: number
+  readonly reasoning: number
+  readonly cache_creation: number
+}
+
+export type PriceMap = Readonly<Record<string, Readonly<Record<string, Price>>>>
+
+const amounts = [
+  "input", "output", "cached", "reasoning", "cache_creation",
+  "per_image", "per_second", "per_character", "per_search_unit", "per_query"
+] as const
+
+/** Answers remembered per view; the oldest goes first. */
+const REMEMBERED_MAX = 4096
+
+type Draft = { -readonly [K in keyof Price]: Price[K] }
+
+const overlay = (into: Draft, layer: unknown): boolean => {
+  if (typeof layer !== "object" || layer === null) return false
+  let found = false
+  for (const field of amounts) {
+    const amount = (layer as Record<string, unknown>)[field]
+    if (typeof amount !== "number" || !Number.isFinite(amount) || amount < 0) continue
+    into[field] = amount
+    found = true
+  }
+  return found
+}
+
+/** The registry's model behind an id: its own id, a dated alias of it, or the upstream id it stands for. */
+const registered = (registry: Registry, provider: string, model: string): Model | undefined =>
+  registry.modelsOf.get(provider)?.get(model)
+
+const exact = (view: PricingView, provider: string, model: string): Price | null => {
+  const facts = registered(view.registry, provider, model)?.price
+  const key = `${provider}/${model}`
+  const synced = view.synced.get(key)
+  const user = view.user.get(key)
+  if (synced === undefined && user === undefined) return facts ?? null
+  const price: Draft = { ...facts }
+  const changed = overlay(price, synced)
+  // A tier of the registry belongs to the registry's base price: it goes when somebody else sets the base.
+  if (overlay(price, user) || changed) delete price.long
+  return Object.keys(price).length === 0 ? null : price
+}
+
+/** Removes what stands before the last slash, and a trailing date (`-20250929`, `-2025-08-07`, `@20250929`). */
+export const normalizedModel = (model: string): string =>
+  model.slice(model.lastIndexOf("/") + 1).replace(/[-@](\d{8}|\d{4}-\d{2}-\d{2})$/, "")
+
+/** The price of a model, else of its normalized name with the same provider, else null. */
+export const priceOf = (view: PricingView, provider: string, model: string): Price | null => {
+  const price = exact(view, provider, model)
+  if (price !== null) return price
+  const normalized = normalizedModel(model)
+  return normalized === model || normalized === "" ? null : exact(view, provider, normalized)
+}
+
+/** `priceOf` over one view with a bounded memory: keep it as long as the view. */
+export const makePricer = (view: PricingView): (provider: string, model: string) => Price | null => {
+  const remembered = new Map<string, Price | null>()
+  return (provider, model) => {
+    const key = `${provider}/${model}`
+    const known = remembered.get(key)
+    if (known !== undefined) return known
+    const price = priceOf(view, provider, model)
+    if (remembered.size >= REMEMBERED_MAX) {
+      for (const oldest of remembered.keys()) {
+        remembered.delete(oldest)
+        break
+      }
+    }
+    remembered.set(key, price)
+    return price
+  }
+}
+
+/** Missing input and output cost nothing; cached and cache_creation default to input, reasoning to output. */
+export const tokenPrice = (price: Price | null): TokenPrice => {
+  const input = price?.input ?? 0
+  const output = price?.output ?? 0
+  return {
+    input,
+    output,
+    cached: price?.cached ?? input,
+    reasoning: price?.reasoning ?? output,
+    cache_creation: price?.cache_creation ?? input
+  }
+}
+
+/** GET /api/pricing/defaults: what the registry knows, unfilled. */
+export const defaults = (registry: Registry): PriceMap => {
+  const map: Record<string, Record<string, Price>> = {}
+  for (const row of registry.all) {
+    for (const model of row.models) if (model.price !== undefined) (map[row.id] ??= {})[model.id] = model.price
+  }
+  return map
+}
+
+const splitKey = (key: string): readonly [string, string] => {
+  const slash = key.indexOf("/")
+  return slash < 0 ? [key, ""] : [key.slice(0, slash), key.slice(slash + 1)]
+}
+
+/** GET /api/pricing: every priced model, the layers merged. */
+export const pricingMap = (view: PricingView): PriceMap => {
+  const map: Record<string, Record<string, Price>> = {}
+  for (const [provider, models] of Object.entries(defaults(view.registry))) map[provider] = { ...models }
+  for (const key of [...view.synced.keys(), ...view.user.keys()]) {
+    const [provider, model] = splitKey(key)
+    const price = exact(view, provider, model)
+    if (price !== null) (map[provider] ??= {})[model] = price
+  }
+  return map
+}
+
+/** GET /api/pricing?includeSources=1: the strongest layer that says something about each model. */
+export const pricingSources = (view: PricingView): Readonly<Record<string, Readonly<Record<string, PriceSource>>>> => {
+  const sources: Record<string, Record<string, PriceSource>> = {}
+  for (const [provider, models] of Object.entries(pricingMap(view))) {
+    for (const model of Object.keys(models)) {
+      const key = `${provider}/${model}`
+      const source = overlay({}, view.user.get(key)) ? "user" : overlay({}, view.synced.get(key)) ? "synced" : "default"
+      const of = sources[provider] ??= {}
+      of[model] = source
+    }
+  }
+  return sources
+}

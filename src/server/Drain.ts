@@ -1,0 +1,77 @@
+/** The end of a server, bounded at every step: stop listening, wait, interrupt, wait a little, cut. */
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type { Listening } from "#src/server/Listener.ts"
+import { native, type NativeApp } from "#src/server/native.ts"
+import type { ExchangeHost } from "#src/server/UwsExchange.ts"
+import type { Upgrade } from "#src/server/UwsSocket.ts"
+
+/** What interrupted requests get to run their finalizers and answer. */
+const INTERRUPTED_MILLIS = 2_000
+/** What the kernel gets to take the last bytes of responses that are already over. */
+const LINGER_MILLIS = 250
+
+export interface DrainParts {
+  readonly app: NativeApp
+  readonly host: ExchangeHost
+  readonly sockets: Set<Upgrade>
+  readonly listening: Listening
+  readonly connections: () => number
+  readonly gracefulShutdownTimeout: Duration.Input
+}
+
+export const makeDrain = Effect.fnUntraced(function*(parts: DrainParts) {
+  const { app, host, listening, sockets } = parts
+  const listeners = new Set<() => void>()
+
+  const idle = Effect.callback<void>((resume) => {
+    if (host.live.size === 0 && sockets.size === 0) return resume(Effect.void)
+    host.onIdle = () => {
+      if (host.live.size === 0 && sockets.size === 0) resume(Effect.void)
+    }
+    return Effect.sync(() => {
+      host.onIdle = undefined
+    })
+  })
+
+  const disconnected = Effect.callback<void>((resume) => {
+    const timer = setInterval(() => {
+      if (parts.connections() > 0) return
+      clearInterval(timer)
+      resume(Effect.void)
+    }, 5)
+    return Effect.sync(() => clearInterval(timer))
+  })
+
+  const begin = Effect.sync(() => {
+    host.draining = true
+    native.us_listen_socket_close(listening.socket)
+    for (const listener of listeners) {
+      try {
+        listener()
+      } catch (error) {
+        Effect.runFork(Effect.logError("A drain listener failed", error))
+      }
+    }
+  })
+
+  const drain = yield* Effect.cached(Effect.gen(function*() {
+    yield* begin
+    yield* Effect.timeoutOption(idle, parts.gracefulShutdownTimeout)
+    for (const exchange of host.live) exchange.stop()
+    for (const socket of sockets) socket.shutdown()
+    yield* Effect.timeoutOption(idle, INTERRUPTED_MILLIS)
+    for (const exchange of host.live) exchange.abort("shutdown")
+    yield* Effect.timeoutOption(disconnected, LINGER_MILLIS)
+    app.close()
+    host.watch.stop()
+  }))
+
+  return {
+    drain,
+    onDrain: (listener: () => void) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    }
+  }
+})

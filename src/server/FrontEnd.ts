@@ -1,0 +1,28 @@
+/** What the front end offers beside effect's `HttpServer`: hot routes, liveness and the drain. */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type { SocketAddress } from "effect/net/NetAddress"
+import type { DirectRoute } from "#src/server/Exchange.ts"
+
+export class FrontEnd extends Context.Service<FrontEnd, {
+  /**
+   * Registers a route that bypasses effect's router. Paths are matched exactly; a path that differs by case, doubled
+   * slash or encoding is unknown and goes to the served application. Routes are live from `serve` on.
+   */
+  readonly direct: (method: string, path: string, route: DirectRoute) => void
+  readonly address: SocketAddress
+  /** The port in fact listened on. */
+  readonly port: number
+  /** Exchanges and WebSockets that are not over. */
+  readonly liveExchanges: number
+  /** Open connections, idle ones included. */
+  readonly connections: number
+  readonly draining: boolean
+  /**
+   * Registers a listener for the moment at which draining begins: an application ends its live streams there with an
+   * error in the format of their protocol. Answers the way to unregister.
+   */
+  readonly onDrain: (listener: () => void) => () => void
+  /** Stops listening, lets live exchanges end, interrupts and then cuts the rest. Runs once; later runs wait for it. */
+  readonly drain: Effect.Effect<void>
+}>()("gateway/server/FrontEnd") {}

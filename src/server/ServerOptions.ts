@@ -1,0 +1,52 @@
+/** What a front end can be told, with the value that holds when it is not told. */
+import type * as Duration from "effect/Duration"
+import type { DirectRoute, Exchange } from "#src/server/Exchange.ts"
+import type { WebSocketOptions } from "#src/server/UwsSocket.ts"
+
+export interface TlsOptions {
+  /** PEM files. */
+  readonly keyFile: string
+  readonly certFile: string
+  readonly passphrase?: string | undefined
+}
+
+export interface ServerOptions {
+  /** IP address or host name to listen on. Default `127.0.0.1`. */
+  readonly host?: string | undefined
+  /** 0 picks a free port; `address` reports it. */
+  readonly port: number
+  readonly tls?: TlsOptions | undefined
+  /** Lets several processes listen on one port. Default false: a second process fails with `ListenError`. */
+  readonly reusePort?: boolean | undefined
+  /** Bytes of request body accepted on the effect lane unless `MaxBodySize` is set. Default 32 MiB. */
+  readonly maxBodyBytes?: number | undefined
+  /** Bytes a producer may write ahead of its client before the exchange is cut as a slow reader. Default 16 MiB. */
+  readonly maxPendingBytes?: number | undefined
+  /** Time without progress while the client's socket is full, after which it is cut. Default 30 seconds. */
+  readonly slowReaderTimeout?: Duration.Input | undefined
+  /** Time in which a request body has to arrive; a silent client is cut after about 10 seconds anyway. Default 5 minutes. */
+  readonly bodyTimeout?: Duration.Input | undefined
+  /** Time that live exchanges get to end by themselves at shutdown. Default 20 seconds. */
+  readonly gracefulShutdownTimeout?: Duration.Input | undefined
+  /** Answers while nothing is served yet and while the server drains. Default: 503 with Retry-After: 1. */
+  readonly notReady?: DirectRoute | undefined
+  readonly webSocket?: WebSocketOptions | undefined
+  /** Hears of what a route threw. Default: logged as an error. */
+  readonly onDefect?: ((error: unknown, exchange: Exchange) => void) | undefined
+}
+
+export const defaults = {
+  host: "127.0.0.1",
+  maxBodyBytes: 32 * 1024 * 1024,
+  maxPendingBytes: 16 * 1024 * 1024,
+  slowReaderTimeout: "30 seconds",
+  bodyTimeout: "5 minutes",
+  gracefulShutdownTimeout: "20 seconds"
+} as const
+
+const NOT_READY_BODY = JSON.stringify({
+  error: { message: "The server is starting or shutting down: retry in a second", type: "server_error", code: "not_ready" }
+})
+
+export const notReady: DirectRoute = (exchange) =>
+  exchange.respond(503, ["Content-Type", "application/json", "Retry-After", "1"], NOT_READY_BODY)

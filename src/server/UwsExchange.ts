@@ -1,0 +1,272 @@
+/** The `Exchange` over uWebSockets: the copied request head, the body on demand, and how the exchange ends. */
+import { type BodyDone, type BodyOwner, BodyReader } from "#src/server/BodyReader.ts"
+import type { AbortReason, Exchange } from "#src/server/Exchange.ts"
+import type { NativeRequest, NativeResponse } from "#src/server/native.ts"
+import { DONE, ENDING, OPEN, Outgoing, STARTED } from "#src/server/Outgoing.ts"
+import { declaredLength, findHeader } from "#src/server/requestHead.ts"
+import type { Watch, Watched } from "#src/server/Watch.ts"
+
+/** The native server cuts a socket that made no progress for 10 s (it checks every 4 s); re-arming prolongs that. */
+const REARM_MILLIS = 4_000
+const NATIVE_TIMEOUT_MILLIS = 9_500
+
+/** What all exchanges of one server share. */
+export interface ExchangeHost {
+  readonly maxPendingBytes: number
+  readonly slowReaderMillis: number
+  readonly bodyMillis: number
+  readonly watch: Watch
+  readonly live: Set<UwsExchange>
+  draining: boolean
+  readonly onDefect: (error: unknown, exchange: Exchange) => void
+  /** Hears that an exchange was the last live one; only set while draining. */
+  onIdle: (() => void) | undefined
+}
+
+let sink: Array<string> = []
+const collectHeader = (name: string, value: string): void => {
+  sink.push(name, value)
+}
+
+const textDecoder = new TextDecoder()
+
+export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watched {
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly headers: ReadonlyArray<string>
+  /** Content length by the head; -1 chunked, 0 none, null contradictory. */
+  readonly declared: number | null
+
+  private readonly host: ExchangeHost
+  private reader: BodyReader | undefined
+  private address: string | undefined
+  private isCut = false
+  private progressAt = 0
+  private rearmedAt = 0
+  private bodyStartedAt = 0
+  private bodySeen = 0
+  private abortReason: AbortReason | undefined
+  private abortListener: ((reason: AbortReason) => void) | undefined
+  private drainListener: (() => void) | undefined
+  private finishListener: (() => void) | undefined
+  private stopListener: (() => void) | undefined
+
+  /** To be made inside the native callback; the request is not valid any more when that returns. */
+  constructor(res: NativeResponse, req: NativeRequest, host: ExchangeHost) {
+    super(res)
+    this.host = host
+    this.method = req.getCaseSensitiveMethod().toUpperCase()
+    this.path = req.getUrl()
+    this.query = req.getQuery() ?? ""
+    sink = []
+    req.forEach(collectHeader)
+    this.headers = sink
+    this.declared = declaredLength(sink)
+    res.onAborted(() => this.nativeAborted())
+    host.live.add(this)
+  }
+
+  header(lowerCaseName: string): string | undefined {
+    return findHeader(this.headers, lowerCaseName)
+  }
+
+  get remoteAddress(): string {
+    if (this.address === undefined) {
+      if (this.state === DONE) return ""
+      this.address = textDecoder.decode(this.res.getRemoteAddressAsText())
+    }
+    return this.address
+  }
+
+  /** True when the response did not reach the client entirely: the client went, or the exchange was cut. */
+  get aborted(): boolean {
+    return this.isCut || this.abortReason !== undefined
+  }
+
+  // ---- request body -------------------------------------------------------------------------------------------------
+
+  readBody(limit: number, done: BodyDone): void {
+    const guarded: BodyDone = (body, failure) => this.guard(() => done(body, failure))
+    const reader = this.bodyReader()
+    if (reader !== undefined) return reader.collect(limit, guarded)
+    if (this.state < ENDING) guarded(new Uint8Array(0), null)
+    else guarded(null, "aborted")
+  }
+
+  /** Hands over what arrived since the last pull; null, null at the end. Answers the way to stop waiting. */
+  pullBody(done: BodyDone): () => void {
+    const guarded: BodyDone = (body, failure) => this.guard(() => done(body, failure))
+    const reader = this.bodyReader()
+    if (reader === undefined) {
+      guarded(null, this.state < ENDING ? null : "aborted")
+      return () => {}
+    }
+    reader.pull(guarded)
+    return () => reader.unwait(guarded)
+  }
+
+  /** To be called in the turn of the request: the native side drops a body that nobody listens to. */
+  keepBody(): void {
+    if (this.declared !== 0) this.bodyReader()
+  }
+
+  private bodyReader(): BodyReader | undefined {
+    if (this.reader === undefined && this.declared !== 0 && this.state < ENDING) {
+      this.reader = new BodyReader(this.res, this.declared ?? -1, this)
+    }
+    return this.reader
+  }
+
+  /** More of the body is to come. The native timeout alone would cut a client that uploads slowly but steadily. */
+  bodyPartial(): void {
+    this.bodyStartedAt = this.rearmedAt = performance.now()
+    this.host.watch.add(this)
+  }
+
+  /** Pausing also stops writable events, so not while those are awaited. */
+  bodyAhead(reader: BodyReader): void {
+    if (!this.blocked) reader.pause()
+    else if (reader.held > this.host.maxPendingBytes) this.abort("slow-reader")
+  }
+
+  // ---- listeners ----------------------------------------------------------------------------------------------------
+
+  onAbort(listener: (reason: AbortReason) => void): void {
+    this.abortListener = listener
+    const reason = this.abortReason
+    if (reason !== undefined) this.guard(() => listener(reason))
+  }
+
+  onDrain(listener: () => void): void {
+    this.drainListener = listener
+  }
+
+  /** Registers the one listener that hears that the exchange is over, however it ended. */
+  onFinish(listener: () => void): void {
+    this.finishListener = listener
+    if (this.state === DONE) listener()
+  }
+
+  /** Registers the one listener that is asked to end the exchange at shutdown, before it is cut. */
+  onStop(listener: () => void): void {
+    this.stopListener = listener
+  }
+
+  // ---- ends ---------------------------------------------------------------------------------------------------------
+
+  close(): void {
+    if (this.state === DONE) return
+    this.isCut = true
+    this.over()
+    this.res.close()
+  }
+
+  /** Cuts the exchange from our side and tells the abort listener why. */
+  abort(reason: AbortReason): void {
+    if (this.state === DONE) return
+    this.abortReason = reason
+    this.over()
+    this.res.close()
+  }
+
+  /** Asks the exchange to end now: its owner may still answer; without an owner it is cut. */
+  stop(): void {
+    if (this.state === DONE) return
+    if (this.stopListener === undefined) this.abort("shutdown")
+    else this.stopListener()
+  }
+
+  /** Gives the native response away for a protocol upgrade; null when it is not free any more. */
+  upgrade(): NativeResponse | null {
+    if (this.state !== OPEN) return null
+    this.over()
+    return this.res
+  }
+
+  /** Reports a defect of a route and answers 500 if that is still possible. */
+  defect(error: unknown): void {
+    this.host.onDefect(error, this)
+    if (this.state === OPEN) this.respond(500, JSON_HEADERS, INTERNAL_ERROR)
+    else if (this.state === STARTED) this.close()
+  }
+
+  private nativeAborted(): void {
+    if (this.state === DONE) return
+    const stalled = this.blocked && performance.now() - this.progressAt >= NATIVE_TIMEOUT_MILLIS
+    this.abortReason = stalled ? "slow-reader" : "client-closed"
+    this.over()
+  }
+
+  protected override over(): void {
+    const { host } = this
+    this.state = DONE
+    this.discard()
+    host.live.delete(this)
+    if (this.reader !== undefined || this.blocked) host.watch.delete(this)
+    this.reader?.fail("aborted")
+    const reason = this.abortReason
+    const listener = this.abortListener
+    if (reason !== undefined && listener !== undefined) this.guard(() => listener(reason))
+    this.finishListener?.()
+    if (host.onIdle !== undefined && host.live.size === 0) host.onIdle()
+  }
+
+  private guard(run: () => void): void {
+    try {
+      run()
+    } catch (error) {
+      this.defect(error)
+    }
+  }
+
+  // ---- the writing half asks ----------------------------------------------------------------------------------------
+
+  protected override get maxPendingBytes(): number {
+    return this.host.maxPendingBytes
+  }
+
+  protected override get draining(): boolean {
+    return this.host.draining
+  }
+
+  protected override unpause(): void {
+    if (this.reader !== undefined) this.reader.resume()
+  }
+
+  protected override blocking(): void {
+    this.progressAt = this.rearmedAt = performance.now()
+    this.host.watch.add(this)
+  }
+
+  protected override drained(): void {
+    const listener = this.drainListener
+    if (listener !== undefined) this.guard(listener)
+  }
+
+  protected override overrun(): void {
+    this.abort("slow-reader")
+  }
+
+  /** Called by the watch while the client is behind or its body is arriving. */
+  tick(now: number): void {
+    const { host, reader } = this
+    const arriving = reader !== undefined && !reader.complete && reader.failure === null
+    if (this.state === DONE || (!this.blocked && !arriving)) return host.watch.delete(this)
+    if (this.blocked && now - this.progressAt >= host.slowReaderMillis) return this.abort("slow-reader")
+    if (arriving && now - this.bodyStartedAt >= host.bodyMillis) return reader.fail("timeout")
+    if (now - this.rearmedAt < REARM_MILLIS) return
+    // A silent uploader is left to the native timeout; a slow but steady one and a blocked reader live on.
+    const progressed = arriving && !reader.paused && reader.received > this.bodySeen
+    if (!this.blocked && !progressed) return
+    this.bodySeen = reader?.received ?? 0
+    this.rearmedAt = now
+    this.res.pause()
+    this.res.resume()
+  }
+}
+
+const JSON_HEADERS = ["Content-Type", "application/json"]
+const INTERNAL_ERROR = JSON.stringify({
+  error: { message: "Internal server error", type: "server_error", code: "internal_error" }
+})

@@ -1,0 +1,100 @@
+/**
+ * The seam between the simulator and a wire format: a format reads a request strictly into a `Call` and writes an `Answer`
+ * as one body or as a sequence of events. It knows nothing of time, sockets or faults.
+ */
+import type { IncomingHttpHeaders } from "node:http"
+import type * as Result from "effect/Result"
+
+export interface Tool {
+  readonly name: string
+  readonly parameters: unknown
+}
+
+/** What a vendor's error body says, before a format renders it. */
+export interface Refusal {
+  readonly status: number
+  readonly message: string
+  readonly type?: string
+  readonly code?: string | null
+  readonly param?: string | null
+}
+
+/** One request in terms that all formats share. */
+export interface Call {
+  readonly model: string
+  readonly stream: boolean
+  /** How many alternative answers. */
+  readonly n: number
+  /** The client asked for a usage chunk. */
+  readonly includeUsage: boolean
+  readonly maxTokens: number | null
+  readonly stop: ReadonlyArray<string>
+  readonly lastUserText: string
+  /** Text of the tool results that end the conversation, or null when it does not end with one. */
+  readonly toolResult: string | null
+  readonly tools: ReadonlyArray<Tool>
+  readonly toolChoice: "auto" | "none" | "required" | { readonly name: string }
+  /** Set when the answer must be JSON; `schema` is undefined for "any object". */
+  readonly json: { readonly schema: unknown } | null
+  readonly promptTokens: number
+  /** What an embeddings call wants; absent elsewhere. */
+  readonly embeddings?: { readonly inputs: ReadonlyArray<string>; readonly dimensions: number; readonly base64: boolean }
+}
+
+export interface AnsweredToolCall {
+  readonly id: string
+  readonly name: string
+  /** The JSON of the arguments, cut into tokens. */
+  readonly pieces: ReadonlyArray<string>
+}
+
+export interface Choice {
+  readonly reasoning: ReadonlyArray<string>
+  readonly text: ReadonlyArray<string>
+  readonly toolCalls: ReadonlyArray<AnsweredToolCall>
+  /** In the chat vocabulary (stop, length, tool_calls, content_filter); formats translate. Scripts may put any word here. */
+  readonly finish: string
+}
+
+export interface Usage {
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly totalTokens: number
+  readonly cachedTokens: number
+  readonly cacheWriteTokens: number
+  readonly reasoningTokens: number
+}
+
+export interface Answer {
+  /** Unique part of every id; the id of the truth log's entry. */
+  readonly id: string
+  /** Seconds since the epoch. */
+  readonly created: number
+  readonly choices: ReadonlyArray<Choice>
+  /** What the vendor reports; null when the script omits usage. */
+  readonly usage: Usage | null
+  readonly usageOn: "vendor" | "finish" | "every"
+}
+
+/** One event of a stream, before framing. */
+export interface WireEvent {
+  readonly event?: string
+  readonly data: string
+  /** Model tokens that this event carries. */
+  readonly tokens: number
+  /** Carries the usage that the truth log calls reported. */
+  readonly usage?: boolean
+  /** The last event of a complete stream. */
+  readonly terminal?: boolean
+}
+
+export interface Format {
+  readonly name: string
+  readonly matches: (path: string) => boolean
+  readonly read: (body: { readonly [key: string]: unknown }, headers: IncomingHttpHeaders) => Result.Result<Call, Refusal>
+  readonly events: (call: Call, answer: Answer) => Iterable<WireEvent>
+  readonly body: (call: Call, answer: Answer) => string
+  readonly renderError: (refusal: Refusal) => string
+  /** How this vendor reports an error inside a stream that began well. */
+  readonly streamError: WireEvent
+}

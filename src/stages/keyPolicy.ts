@@ -1,0 +1,102 @@
+/** May this key make this call? The checks of supplement 3.4, steps 2 to 5, in their order; pure over the key and the time. */
+import * as Errors from "#schemas/errors.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { AccessSchedule, ApiKey } from "#schemas/records/ApiKey.ts"
+import { compileGlob } from "#src/routing/resolveModel.ts"
+import * as IpRange from "#src/stages/ipRange.ts"
+
+export interface Call {
+  /** Endpoint name, `chat` for /v1/chat/completions. */
+  readonly endpoint: string
+  readonly remoteAddress: string
+  /** ms since the epoch. */
+  readonly now: number
+}
+
+interface Compiled {
+  readonly expiresAt: number
+  readonly blocked: ReadonlyArray<(id: string) => boolean>
+  readonly allowed: ReadonlyArray<(id: string) => boolean> | null
+}
+
+const compiled = new WeakMap<ApiKey, Compiled>()
+
+const compile = (key: ApiKey): Compiled => {
+  const known = compiled.get(key)
+  if (known !== undefined) return known
+  const { policy } = key
+  const made: Compiled = {
+    expiresAt: policy.expiresAt === null ? Infinity : Date.parse(policy.expiresAt),
+    blocked: policy.blockedModels.map(compileGlob),
+    allowed: policy.modelAccessMode === "restricted" ? policy.allowedModels.map(compileGlob) : null
+  }
+  compiled.set(key, made)
+  return made
+}
+
+const refuse = (message: string): PublicError => Errors.make("insufficient_permissions", message)
+
+/** Steps 2 to 4: the key itself, its schedule, its addresses and endpoints. */
+export const admit = (key: ApiKey, call: Call): PublicError | null => {
+  const { policy } = key
+  if (key.revokedAt !== null) return Errors.make("invalid_api_key", "This API key was revoked.")
+  if (!policy.isActive) return refuse("This API key is disabled.")
+  if (policy.isBanned) return refuse("This API key is banned.")
+  const { expiresAt } = compile(key)
+  if (call.now >= expiresAt) return refuse(`This API key expired at ${policy.expiresAt}.`)
+  if (policy.accessSchedule !== null && !withinSchedule(policy.accessSchedule, call.now)) {
+    return refuse(`This API key may be used from ${policy.accessSchedule.from} until ${policy.accessSchedule.until} (${policy.accessSchedule.tz}) only.`)
+  }
+  if (policy.ipAllowlist.length > 0 && !IpRange.contains(policy.ipAllowlist, call.remoteAddress)) {
+    return refuse("This API key may not be used from this address.")
+  }
+  if (policy.allowedEndpoints.length > 0 && !policy.allowedEndpoints.includes(call.endpoint)) {
+    return refuse(`This API key may not use the ${call.endpoint} endpoint.`)
+  }
+  return null
+}
+
+/** Step 5: blockedModels before allowedModels; `restricted` with an empty list allows nothing. Asked for the requested and the canonical id. */
+export const admitModel = (key: ApiKey, requested: string, canonical: string): PublicError | null => {
+  const { allowed, blocked } = compile(key)
+  if (allowed === null && blocked.length === 0) return null
+  const either = (globs: ReadonlyArray<(id: string) => boolean>) => globs.some((glob) => glob(requested) || glob(canonical))
+  return either(blocked) || (allowed !== null && !either(allowed))
+    ? refuse(`This API key may not use the model '${requested}'.`)
+    : null
+}
+
+/** A window of the week; `until` before `from` runs past midnight and belongs to the day it began. */
+export const withinSchedule = (schedule: typeof AccessSchedule.Type, now: number): boolean => {
+  if (!schedule.enabled) return true
+  const { day, minutes } = localTime(schedule.tz, now)
+  const from = minutesOf(schedule.from)
+  const until = minutesOf(schedule.until)
+  const onDay = (d: number) => schedule.days.length === 0 || schedule.days.includes(d)
+  if (from <= until) return onDay(day) && minutes >= from && minutes < until
+  return (onDay(day) && minutes >= from) || (onDay((day + 6) % 7) && minutes < until)
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+const days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+
+const localTime = (tz: string, now: number): { readonly day: number; readonly minutes: number } => {
+  let format = formats.get(tz)
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat("en-US", { timeZone: tz, weekday: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" })
+    formats.set(tz, format)
+  }
+  let day = 0
+  let minutes = 0
+  for (const part of format.formatToParts(now)) {
+    if (part.type === "weekday") day = days.indexOf(part.value)
+    else if (part.type === "hour") minutes += Number(part.value) * 60
+    else if (part.type === "minute") minutes += Number(part.value)
+  }
+  return { day, minutes }
+}
+
+const minutesOf = (clock: string): number => {
+  const [hours, minutes] = clock.split(":")
+  return Number(hours) * 60 + Number(minutes)
+}

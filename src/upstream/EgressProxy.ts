@@ -1,0 +1,218 @@
+/**
+ * Tunnels through an egress proxy: HTTP CONNECT (over TCP or TLS) and SOCKS5.
+ *
+ * undici's own proxy agents cannot cancel a tunnel that is being made, rebuild every header list and hide whose fault a failure is;
+ * a tunnel is a few bytes each way, so it is made here. The target's name is resolved by the proxy: names that are (or spell) a
+ * blocked address are refused before the proxy hears of them, what the proxy resolves is the proxy operator's trust.
+ */
+import * as net from "node:net"
+import type { Dial, Dialed, Dialer, SessionSlot, Target } from "./Dialer.ts"
+import { peerOf } from "./Dialer.ts"
+import { isLocalName, isMetadataName } from "./addressRules.ts"
+import { DialError } from "./failures.ts"
+
+export interface Proxy {
+  readonly kind: "http" | "socks5"
+  readonly target: Target
+  readonly username: string
+  readonly password: string
+}
+
+/** Bytes of a proxy's greeting that are read before giving up. */
+const maxGreetingBytes = 16 * 1024
+
+const defaultPorts: Readonly<Record<string, number>> = { "http:": 80, "https:": 443, "socks5:": 1080 }
+
+const decode = (part: string): string => {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+/** Reads a proxy URL (`http`, `https` or `socks5`, credentials inside); a string says what is wrong with it. */
+export const parse = (url: string): Proxy | string => {
+  // The host of a scheme that the URL standard does not know is not normalised: read it as http.
+  const scheme = /^(https?|socks5):\/\//i.exec(url)?.[1]?.toLowerCase()
+  if (scheme === undefined) return "the proxy URL must start with http://, https:// or socks5://"
+  const parsed = URL.parse(url.replace(/^[a-z0-9]+:/i, scheme === "socks5" ? "http:" : `${scheme}:`))
+  if (parsed === null) return "the proxy URL cannot be read"
+  // A port that is the default of the borrowed scheme vanishes from `port`; look at the text for it.
+  const explicit = scheme === "socks5" && /:80(?:\/|$)/.test(url) ? 80 : Number(parsed.port)
+  return {
+    kind: scheme === "socks5" ? "socks5" : "http",
+    target: {
+      host: parsed.hostname.replace(/^\[|\]$/g, ""),
+      port: explicit === 0 ? defaultPorts[`${scheme}:`] ?? 1080 : explicit,
+      secure: scheme === "https"
+    },
+    username: decode(parsed.username),
+    password: decode(parsed.password)
+  }
+}
+
+/** One step of a handshake: needs more bytes, or says what to write next, or is done with `rest` left over. */
+type Step =
+  | { readonly _tag: "More" }
+  | { readonly _tag: "Write"; readonly bytes: Buffer; readonly rest: Buffer; readonly next: Reader }
+  | { readonly _tag: "Done"; readonly rest: Buffer }
+  | { readonly _tag: "Refused"; readonly message: string }
+type Reader = (bytes: Buffer) => Step
+
+const more: Step = { _tag: "More" }
+const refused = (message: string): Step => ({ _tag: "Refused", message })
+
+const readConnectHead: Reader = (bytes) => {
+  const end = bytes.indexOf("\r\n\r\n")
+  if (end < 0) return more
+  const status = /^HTTP\/1\.[01] (\d{3})/.exec(bytes.toString("latin1", 0, end))?.[1]
+  if (status === undefined) return refused("did not answer CONNECT with HTTP/1.1")
+  if (status[0] === "2") return { _tag: "Done", rest: bytes.subarray(end + 4) }
+  return refused(status === "407" ? "asks for other credentials (407)" : `refused the tunnel (status ${status})`)
+}
+
+const connectRequest = (proxy: Proxy, target: Target): Buffer => {
+  const peer = peerOf(target)
+  const authorization = proxy.username === "" && proxy.password === ""
+    ? ""
+    : `proxy-authorization: Basic ${Buffer.from(`${proxy.username}:${proxy.password}`).toString("base64")}\r\n`
+  return Buffer.from(`CONNECT ${peer} HTTP/1.1\r\nhost: ${peer}\r\n${authorization}\r\n`, "latin1")
+}
+
+/** RFC 1928, section 6. */
+const socksReplies: ReadonlyArray<string> = [
+  "succeeded", "general failure", "not allowed by its rules", "network unreachable", "host unreachable", "connection refused",
+  "TTL expired", "command not supported", "address type not supported"
+]
+
+const socksAddress = (host: string): Buffer => {
+  if (net.isIPv4(host)) return Buffer.from([1, ...host.split(".").map(Number)])
+  if (net.isIPv6(host)) {
+    const halves = host.split("::")
+    const groups = (part: string | undefined): ReadonlyArray<number> =>
+      part === undefined || part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16))
+    const head = groups(halves[0])
+    const tail = halves.length === 2 ? groups(halves[1]) : []
+    const all = [...head, ...Array.from<number>({ length: 8 - head.length - tail.length }).fill(0), ...tail]
+    return Buffer.from([4, ...all.flatMap((group) => [group >> 8, group & 255])])
+  }
+  const name = Buffer.from(host, "latin1")
+  return Buffer.concat([Buffer.from([3, name.length]), name])
+}
+
+const socksReader = (proxy: Proxy, target: Target): Reader => {
+  const request = Buffer.concat([Buffer.from([5, 1, 0]), socksAddress(target.host), Buffer.from([target.port >> 8, target.port & 255])])
+  const readReply: Reader = (bytes) => {
+    if (bytes.length < 5) return more
+    if (bytes[0] !== 5) return refused("does not speak SOCKS5")
+    const code = bytes[1] ?? 1
+    if (code !== 0) return refused(`could not open the tunnel: ${socksReplies[code] ?? `code ${code}`}`)
+    const length = bytes[3] === 1 ? 10 : bytes[3] === 4 ? 22 : 7 + (bytes[4] ?? 0)
+    return bytes.length < length ? more : { _tag: "Done", rest: bytes.subarray(length) }
+  }
+  const readAuthentication: Reader = (bytes) => {
+    if (bytes.length < 2) return more
+    if (bytes[1] !== 0) return refused("rejected the credentials")
+    return { _tag: "Write", bytes: request, rest: bytes.subarray(2), next: readReply }
+  }
+  return (bytes) => {
+    if (bytes.length < 2) return more
+    if (bytes[0] !== 5) return refused("does not speak SOCKS5")
+    const rest = bytes.subarray(2)
+    if (bytes[1] === 0) return { _tag: "Write", bytes: request, rest, next: readReply }
+    if (bytes[1] !== 2 || proxy.username === "") return refused("accepts no authentication method that we have")
+    const user = Buffer.from(proxy.username)
+    const password = Buffer.from(proxy.password)
+    if (user.length > 255 || password.length > 255) return refused("takes credentials of at most 255 bytes")
+    const bytesOut = Buffer.concat([Buffer.from([1, user.length]), user, Buffer.from([password.length]), password])
+    return { _tag: "Write", bytes: bytesOut, rest, next: readAuthentication }
+  }
+}
+
+/** Runs a handshake on an open socket; the socket is handed on paused, with nothing of ours listening. */
+const handshake = (socket: net.Socket, first: Buffer, reader: Reader, label: string, done: (error: DialError | null) => void): void => {
+  let bytes: Buffer = Buffer.alloc(0)
+  let read = reader
+  const finish = (error: DialError | null) => {
+    socket.removeListener("readable", onReadable)
+    socket.removeListener("error", onError)
+    socket.removeListener("close", onClose)
+    if (error !== null) socket.destroy()
+    done(error)
+  }
+  const fail = (message: string) => finish(new DialError("proxy", `${label} ${message}`))
+  const onError = (error: Error) => fail(`broke the connection (${error.message})`)
+  const onClose = () => fail("closed the connection during the handshake")
+  const onReadable = () => {
+    for (let chunk: unknown = socket.read(); Buffer.isBuffer(chunk); chunk = socket.read()) {
+      bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk])
+    }
+    for (;;) {
+      const step = read(bytes)
+      switch (step._tag) {
+        case "More":
+          if (bytes.length > maxGreetingBytes) fail("sent too long an answer")
+          return
+        case "Write":
+          bytes = step.rest
+          read = step.next
+          socket.write(step.bytes)
+          break
+        case "Done":
+          if (step.rest.length > 0) socket.unshift(step.rest)
+          return finish(null)
+        case "Refused":
+          return fail(step.message)
+      }
+    }
+  }
+  socket.on("readable", onReadable)
+  socket.on("error", onError)
+  socket.on("close", onClose)
+  socket.write(first)
+}
+
+/** What the guard can say of a target that the proxy will resolve: null when the tunnel may be asked for. */
+const refuseTarget = (dialer: Dialer, target: Target): DialError | null => {
+  const address = net.isIP(target.host) !== 0
+    ? target.host
+    : isMetadataName(target.host) ? "169.254.169.254" : isLocalName(target.host) ? "127.0.0.1" : null
+  const problem = address === null ? null : dialer.checkAddress(target.host, address, "provider")
+  return problem === null ? null : new DialError("blocked-url", problem.message, problem)
+}
+
+/** Connects to `target` through `proxy`; every failure of the proxy has the reason `proxy`, and nothing ever goes direct. */
+export const connect = (dialer: Dialer, proxy: Proxy, target: Target, proxySessions: SessionSlot, sessions: SessionSlot, done: Dialed): Dial => {
+  const refusal = refuseTarget(dialer, target)
+  if (refusal !== null) {
+    const late = setImmediate(() => done(refusal, null, Infinity))
+    return { cancel: () => clearImmediate(late) }
+  }
+  const label = `the proxy ${peerOf(proxy.target)}`
+  let cancelled = false
+  let current: Dial = dialer.connect(proxy.target, "proxy", proxySessions, (error, socket, rttMs) => {
+    if (socket === null) {
+      const reason = error?.reason === "blocked-url" ? "blocked-url" : "proxy"
+      return done(new DialError(reason, `${label} cannot be reached: ${error?.message ?? "unknown"}`, error), null, Infinity)
+    }
+    current = {
+      cancel: () => socket.destroy()
+    }
+    const methods = proxy.username === "" ? [5, 1, 0] : [5, 2, 0, 2]
+    const first = proxy.kind === "socks5" ? Buffer.from(methods) : connectRequest(proxy, target)
+    const reader = proxy.kind === "socks5" ? socksReader(proxy, target) : readConnectHead
+    handshake(socket, first, reader, label, (failure) => {
+      if (cancelled) return
+      if (failure !== null) return done(failure, null, Infinity)
+      if (!target.secure) return done(null, socket, rttMs)
+      current = dialer.secure(socket, target, sessions, (tlsError, secured) => done(tlsError, secured, rttMs))
+    })
+  })
+  return {
+    cancel: () => {
+      cancelled = true
+      current.cancel()
+    }
+  }
+}

@@ -1,0 +1,166 @@
+/** What can go wrong on the wire, as values: error codes of node and undici become one `UpstreamFailure` with fault and retry safety. */
+import type { Phase, UpstreamFailure } from "#actors/ports/Upstream.ts"
+
+export type Reason = UpstreamFailure["reason"]
+
+/** A connection could not be made; carries its reason so that nothing has to be guessed from a code later. */
+export class DialError extends Error {
+  readonly reason: Reason
+  /** Not one of undici's codes: those make its client try again by itself. */
+  readonly code = "GATEWAY_DIAL"
+  constructor(reason: Reason, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.reason = reason
+  }
+}
+
+const text = (value: unknown): string => typeof value === "string" ? value : ""
+
+/** The `code` of a node, OpenSSL or undici error, or "". */
+export const codeOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "code" in error ? text(error.code) : ""
+
+export const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
+
+const tlsHints: ReadonlyArray<readonly [RegExp, string]> = [
+  [/SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|UNTRUSTED/, "its certificate is not signed by a known authority; add the authority's file to NODE_EXTRA_CA_CERTS"],
+  [/ALTNAME_INVALID/, "its certificate is for another host name"],
+  [/CERT_HAS_EXPIRED/, "its certificate has expired"],
+  [/CERT_NOT_YET_VALID/, "its certificate is not valid yet; check the clock of this machine"],
+  [/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST/, "the port does not speak TLS; should the base URL start with http://?"],
+  [/PROTOCOL_VERSION|NO_PROTOCOLS|UNSUPPORTED_PROTOCOL/, "no TLS version in common"],
+  [/HANDSHAKE_FAILURE|ALERT/, "the server refused the handshake"],
+  [/ECONNRESET/, "the server closed the connection during the handshake"]
+]
+
+/** One sentence for an operator about a failed TLS handshake with `peer` (`host:port`). */
+export const tlsMessage = (peer: string, error: unknown): string => {
+  const code = codeOf(error)
+  const hint = tlsHints.find(([pattern]) => pattern.test(code))?.[1] ?? messageOf(error)
+  return `TLS with ${peer} failed: ${hint}${code === "" ? "" : ` (${code})`}`
+}
+
+/** The failure of a TCP connect to `peer`; `tcp` tells whether TCP was up already, so that TLS is to blame. */
+export const dialError = (error: unknown, peer: string, tcp: boolean): DialError => {
+  if (error instanceof DialError) return error
+  if (tcp) return new DialError("tls", tlsMessage(peer, error), error)
+  const code = codeOf(error)
+  switch (code) {
+    case "ECONNREFUSED":
+      return new DialError("connect-refused", `nothing listens on ${peer} (ECONNREFUSED)`, error)
+    case "ETIMEDOUT":
+    case "ERR_SOCKET_CONNECTION_TIMEOUT":
+      return new DialError("timeout", `${peer} did not answer the connection request (${code})`, error)
+    case "ECONNRESET":
+      return new DialError("reset", `${peer} closed the connection while it was being made (ECONNRESET)`, error)
+    default:
+      return new DialError("connect-refused", `cannot connect to ${peer}: ${code === "" ? messageOf(error) : code}`, error)
+  }
+}
+
+/** What a call knows of itself when something fails. */
+export interface Progress {
+  readonly phase: Phase
+  /** True once undici began to write the request on the socket. */
+  readonly sent: boolean
+  /** True once the response head was handed to the receiver. */
+  readonly head: boolean
+  /** True once content reached the receiver: `useful()` was called, or body bytes came and no first event was awaited. */
+  readonly useful: boolean
+  /** `host:port` of the upstream. */
+  readonly peer: string
+}
+
+/**
+ * Whether the same request may be made again, seen from the wire.
+ *
+ * - `safe`: no byte of the request can have been processed (nothing was written yet).
+ * - `before-first-byte`: the upstream may have worked (and may bill), but no content reached the receiver.
+ * - `never`: content reached the receiver.
+ */
+export const retryOf = (progress: Progress): UpstreamFailure["retry"] =>
+  progress.useful ? "never" : progress.sent ? "before-first-byte" : "safe"
+
+export const make = (
+  reason: Reason,
+  progress: Progress,
+  message: string,
+  over: { readonly source?: UpstreamFailure["source"]; readonly retry?: UpstreamFailure["retry"] } = {}
+): UpstreamFailure => ({
+  _tag: "UpstreamFailure",
+  reason,
+  phase: progress.phase,
+  source: over.source ?? (reason === "blocked-url" ? "gateway" : "upstream"),
+  retry: over.retry ?? (reason === "blocked-url" ? "never" : retryOf(progress)),
+  message
+})
+
+/** The failure of a running call from the error that undici reports. */
+export const fromError = (error: unknown, progress: Progress): UpstreamFailure => {
+  if (error instanceof DialError) return make(error.reason, progress, error.message)
+  const code = codeOf(error)
+  const { peer } = progress
+  switch (code) {
+    case "UND_ERR_RES_CONTENT_LENGTH_MISMATCH":
+      return make("truncated", progress, `${peer} closed before the whole body (content-length) had arrived`)
+    case "HPE_INVALID_EOF_STATE":
+      return progress.head
+        ? make("truncated", progress, `${peer} closed in the middle of a chunked body`)
+        : make("reset", progress, `${peer} closed before the response head was complete`)
+    case "UND_ERR_HEADERS_OVERFLOW":
+      return make("protocol", progress, `${peer} sent a response head over the limit`)
+    case "UND_ERR_SOCKET":
+      if (/bad response|bad upgrade/.test(messageOf(error))) {
+        return make("protocol", progress, `${peer} sent an answer that does not belong to the request (${messageOf(error)})`)
+      }
+      return progress.head
+        ? make("truncated", progress, `${peer} closed before the body had ended`)
+        : make("reset", progress, `${peer} closed the connection without an answer`)
+    case "ECONNRESET":
+    case "EPIPE":
+    case "ECONNABORTED":
+    case "ETIMEDOUT":
+    case "EHOSTUNREACH":
+    case "ENETUNREACH":
+      return make("reset", progress, `the connection to ${peer} was cut (${code})`)
+    case "UND_ERR_INVALID_ARG":
+    case "UND_ERR_NOT_SUPPORTED":
+    case "UND_ERR_REQ_CONTENT_LENGTH_MISMATCH":
+      return make("protocol", progress, `the request cannot be sent: ${messageOf(error)}`, { source: "gateway", retry: "never" })
+    default:
+      if (code.startsWith("HPE_")) return make("protocol", progress, `${peer} does not speak HTTP/1.1: ${messageOf(error)} (${code})`)
+      if (/^ERR_(TLS|SSL|OSSL)/.test(code) || code === "EPROTO") return make("tls", progress, tlsMessage(peer, error))
+      return make("protocol", progress, `the call to ${peer} broke: ${messageOf(error)}${code === "" ? "" : ` (${code})`}`, {
+        source: "gateway"
+      })
+  }
+}
+
+/** What decides whether a request whose reused socket closed without an answer may be sent again by itself. */
+export interface StaleSocket {
+  readonly method: string
+  /** True when the request carries an `idempotency-key` header. */
+  readonly idempotencyKey: boolean
+  /** True when the socket had served a request before. */
+  readonly reused: boolean
+  /** Time in ms from the write to the observed close. */
+  readonly sinceWriteMs: number
+  /** Smallest TCP handshake time in ms that was seen for this origin; Infinity when unknown. */
+  readonly minRttMs: number
+}
+
+/** An RTT sample above this (a lost SYN, a stalled loop) proves nothing. */
+const maxTrustedRttMs = 250
+
+/**
+ * Servers close idle keep-alive sockets, sometimes just while a request is on its way.
+ *
+ * A first response byte never came, so the only question is whether the server can have acted. An idempotent request may be acted
+ * on twice (RFC 9110, 9.2.2). A POST may be sent again only with proof: a reaction to the request takes a whole round trip, so a
+ * close that is seen sooner than the smallest round trip was on its way before the request arrived.
+ */
+export const maySendAgain = (stale: StaleSocket): boolean =>
+  stale.reused && (
+    stale.method === "GET" || stale.method === "PUT" || stale.method === "DELETE" || stale.idempotencyKey ||
+    (stale.minRttMs <= maxTrustedRttMs && stale.sinceWriteMs < stale.minRttMs)
+  )

@@ -1,0 +1,158 @@
+/**
+ * A byte scanner for server-sent events: finds where each event ends, whatever the upstream does to line ends or segment
+ * boundaries (PROMISES 7). It never decodes, and never copies a byte that arrived whole: an event that lies inside one chunk
+ * is handed on as offsets into that chunk; only an event cut by a segment boundary is joined.
+ *
+ * Handles LF, CRLF and CR, a leading BOM, comments, `data:` with and without space, multi-line data and a missing last
+ * newline (`flush`). An event longer than `maxEventBytes` is refused, so a hostile upstream cannot grow the buffer.
+ */
+const LF = 0x0a
+const CR = 0x0d
+const COLON = 0x3a
+const SPACE = 0x20
+const endOfEvent = Buffer.from("\n\n")
+
+/** Largest single event in bytes; image and audio deltas are the longest in the field. */
+export const maxEventBytes = 16 * 1024 * 1024
+
+/** Longest terminator is CRLF CRLF: a resumed search looks again at one byte less. */
+const longestTerminator = 4
+
+/** Hears of each complete event: `bytes[start, end)` includes the terminating blank line and may be kept. */
+export interface EventSink {
+  readonly event: (bytes: Buffer, start: number, end: number) => void
+}
+
+export class SseScanner {
+  private readonly sink: EventSink
+  private tail: Buffer | null = null
+  private tailLength = 0
+  private sawCarriageReturn = false
+
+  constructor(sink: EventSink) {
+    this.sink = sink
+  }
+
+  /** Bytes of an unfinished event that are being held back. */
+  get held(): number {
+    return this.tailLength
+  }
+
+  /** Feeds bytes; answers false when an event grew over the limit (the scanner must not be fed again). */
+  push(chunk: Buffer): boolean {
+    let bytes = chunk
+    let from = 0
+    if (this.tail !== null) {
+      from = Math.max(0, this.tailLength - longestTerminator + 1)
+      bytes = this.join(this.tail, chunk)
+    }
+    if (!this.sawCarriageReturn && chunk.indexOf(CR) !== -1) {
+      this.sawCarriageReturn = true
+      from = 0
+    }
+    let start = 0
+    for (;;) {
+      const end = this.sawCarriageReturn ? endOfMixedEvent(bytes, Math.max(start, from)) : endOfPlainEvent(bytes, Math.max(start, from))
+      if (end === -1) break
+      this.sink.event(bytes, start, end)
+      start = end
+    }
+    if (start === bytes.length) {
+      this.tail = null
+      this.tailLength = 0
+      return true
+    }
+    if (this.tail === null || start > 0) {
+      // What was handed on may be kept by the sink, so the rest starts a buffer of its own.
+      this.tail = bytes.subarray(start)
+      this.tailLength = this.tail.length
+    }
+    return this.tailLength <= maxEventBytes
+  }
+
+  /** The stream ended: an event without its blank line is handed over as it is. */
+  flush(): void {
+    const tail = this.tail
+    if (tail === null) return
+    const length = this.tailLength
+    this.tail = null
+    this.tailLength = 0
+    this.sink.event(tail.subarray(0, length), 0, length)
+  }
+
+  /** Appends to the held bytes with doubling capacity, so that one huge event costs linear time. */
+  private join(tail: Buffer, chunk: Buffer): Buffer {
+    const length = this.tailLength + chunk.length
+    let joined = tail
+    if (tail.length < length) {
+      joined = Buffer.allocUnsafeSlow(Math.max(length, Math.min(2 * length, maxEventBytes)) + 1)
+      tail.copy(joined, 0, 0, this.tailLength)
+    }
+    chunk.copy(joined, this.tailLength)
+    this.tail = joined
+    this.tailLength = length
+    return joined.subarray(0, length)
+  }
+}
+
+const endOfPlainEvent = (bytes: Buffer, from: number): number => {
+  const at = bytes.indexOf(endOfEvent, from)
+  return at === -1 ? -1 : at + 2
+}
+
+/**
+ * The end of an event when carriage returns are about: two line ends in a row, each CRLF, CR or LF. A CR that is the very
+ * last byte may still become CRLF, so it ends nothing until the next byte is seen.
+ */
+const endOfMixedEvent = (bytes: Buffer, from: number): number => {
+  const length = bytes.length
+  let i = from
+  while (i < length) {
+    const byte = bytes[i]
+    if (byte !== LF && byte !== CR) {
+      i++
+      continue
+    }
+    const first = afterLineEnd(bytes, i)
+    if (first === -1 || first >= length) return -1
+    const next = bytes[first]
+    if (next === LF || next === CR) return afterLineEnd(bytes, first)
+    i = first
+  }
+  return -1
+}
+
+/** Offset after the line end at `i`, or -1 while the byte after a final CR is not known. */
+const afterLineEnd = (bytes: Buffer, i: number): number => {
+  if (bytes[i] === LF) return i + 1
+  if (i + 1 >= bytes.length) return -1
+  return bytes[i + 1] === LF ? i + 2 : i + 1
+}
+
+/**
+ * The data payload of one event as a string: `data` lines joined by a newline, comments and other fields ignored; null
+ * when the event carries no data. Off the per-event fast path.
+ */
+export const dataOf = (bytes: Buffer, start: number, end: number): string | null => {
+  let data: string | null = null
+  let i = start
+  if (end - start >= 3 && bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf) i += 3
+  while (i < end) {
+    let stop = i
+    while (stop < end && bytes[stop] !== LF && bytes[stop] !== CR) stop++
+    if (isDataLine(bytes, i, stop)) {
+      let value = i + 4
+      if (value < stop && bytes[value] === COLON) value++
+      if (value < stop && bytes[value] === SPACE) value++
+      const line = bytes.toString("utf8", value, stop)
+      data = data === null ? line : `${data}\n${line}`
+    }
+    i = stop + 1
+  }
+  return data
+}
+
+/** A line of field `data`: exactly `data`, or `data:` with anything after it. */
+const isDataLine = (bytes: Buffer, i: number, stop: number): boolean =>
+  stop - i >= 4 && bytes[i] === 0x64 && bytes[i + 1] === 0x61 && bytes[i + 2] === 0x74 && bytes[i + 3] === 0x61 &&
+  (stop - i === 4 || bytes[i + 4] === COLON)

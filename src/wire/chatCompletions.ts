@@ -1,0 +1,225 @@
+/** The chat-completions format: forwarded by bytes with a tap that reads usage, errors and the end (decisions 9 and 10). */
+import type { AnswerFacts, Face, StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import { dataOf, SseScanner } from "#src/wire/SseScanner.ts"
+import * as Json from "#src/wire/json.ts"
+import { TextMeter } from "#src/wire/TextMeter.ts"
+
+const usageKey = Buffer.from('"usage"')
+const errorKey = Buffer.from('"error"')
+const doneData = Buffer.from("[DONE]")
+const finishKey = Buffer.from('"finish_reason":"')
+const finishKeySpaced = Buffer.from('"finish_reason": "')
+
+class ChatTap implements StreamTap {
+  useful = false
+  terminal = false
+  malformed = false
+  error: UpstreamErrorBody | null = null
+  usage: Usage | null = null
+  private sawFinish = false
+  /** Newest content event, unparsed: looked at once, when the stream ends without its last frame. */
+  private newest: Buffer | null = null
+  private readonly forwardUsage: boolean
+  private readonly scanner: SseScanner
+  private readonly text = new TextMeter()
+  /** Forwarded ranges of the current push; almost always one range that is the chunk itself. */
+  private source: Buffer | null = null
+  private from = 0
+  private to = 0
+  private pieces: Array<Buffer> | null = null
+
+  constructor(forwardUsage: boolean) {
+    this.forwardUsage = forwardUsage
+    this.scanner = new SseScanner(this)
+  }
+
+  get finished(): boolean {
+    return this.sawFinish || (this.newest !== null && hasFinishReason(this.newest))
+  }
+
+  push(chunk: Uint8Array): Uint8Array | null {
+    const bytes = asBuffer(chunk)
+    if (!this.scanner.push(bytes)) this.malformed = true
+    return this.take()
+  }
+
+  end(): Uint8Array | null {
+    this.scanner.flush()
+    return this.take()
+  }
+
+  outputText(): string {
+    return this.text.text()
+  }
+
+  /** One complete event of the upstream (called by the scanner). */
+  event(bytes: Buffer, start: number, end: number): void {
+    if (this.inspect(bytes, start, end)) this.forward(bytes, start, end)
+  }
+
+  /** Reads what the gateway must know of one event; answers whether the client gets it. */
+  private inspect(bytes: Buffer, start: number, end: number): boolean {
+    const event = start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end)
+    if (this.terminal) return false
+    // The common frame: content and nothing else to learn. Everything rarer is parsed.
+    if (this.useful && event.indexOf(usageKey) === -1 && event.indexOf(errorKey) === -1) {
+      if (this.text.add(event)) {
+        this.newest = event
+        return true
+      }
+      if (event.indexOf(doneData) === -1) {
+        if (event.length > 2) this.newest = event
+        return true
+      }
+    }
+    const data = dataOf(event, 0, event.length)
+    if (data === null) return true
+    if (data.trim() === "[DONE]") {
+      this.terminal = true
+      return true
+    }
+    return this.inspectFrame(data, event)
+  }
+
+  private inspectFrame(data: string, event: Buffer): boolean {
+    const frame = Json.parseRecord(data)
+    if (frame === null) {
+      if (data.length > 0) this.malformed = true
+      return false
+    }
+    const error = errorOf(frame)
+    if (error !== null) {
+      this.error ??= error
+      this.useful = true
+      return true
+    }
+    const choices = frame["choices"]
+    const usage = usageOf(frame["usage"])
+    if (usage !== null) this.usage = usage
+    const isUsageOnly = usage !== null && (!Array.isArray(choices) || choices.length === 0)
+    if (isUsageOnly) return this.forwardUsage
+    if (Array.isArray(choices)) {
+      for (const choice of choices) {
+        if (!Json.isRecord(choice)) continue
+        if (isUsefulChoice(choice)) this.useful = true
+        if (typeof choice["finish_reason"] === "string") this.sawFinish = true
+      }
+      this.text.add(event)
+    }
+    return true
+  }
+
+  private forward(bytes: Buffer, start: number, end: number): void {
+    if (this.source === bytes && this.to === start) {
+      this.to = end
+      return
+    }
+    if (this.source !== null) (this.pieces ??= []).push(this.source.subarray(this.from, this.to))
+    this.source = bytes
+    this.from = start
+    this.to = end
+  }
+
+  private take(): Buffer | null {
+    const source = this.source
+    if (source === null) return null
+    this.source = null
+    const last = this.from === 0 && this.to === source.length ? source : source.subarray(this.from, this.to)
+    const pieces = this.pieces
+    if (pieces === null) return last
+    this.pieces = null
+    pieces.push(last)
+    return Buffer.concat(pieces)
+  }
+}
+
+const asBuffer = (chunk: Uint8Array): Buffer =>
+  Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+
+const hasFinishReason = (event: Buffer): boolean =>
+  event.indexOf(finishKey) !== -1 || event.indexOf(finishKeySpaced) !== -1
+
+/** Useful frame (supplement 10.4): content, text, reasoning, tool or role; an empty delta alone does not count. */
+const isUsefulChoice = (choice: Record<string, unknown>): boolean => {
+  if (typeof choice["finish_reason"] === "string") return true
+  if (typeof choice["text"] === "string" && choice["text"] !== "") return true
+  const delta = choice["delta"] ?? choice["message"]
+  if (!Json.isRecord(delta)) return false
+  for (const key in delta) {
+    const value = delta[key]
+    if (value === null || value === undefined || value === "") continue
+    if (Array.isArray(value) && value.length === 0) continue
+    return true
+  }
+  return false
+}
+
+/** Usage in the vendor's shape (supplement 11.7), or null when the value is no usage object. */
+export const usageOf = (value: unknown): Usage | null => {
+  if (!Json.isRecord(value)) return null
+  const prompt = Json.recordAt(value, "prompt_tokens_details")
+  const completion = Json.recordAt(value, "completion_tokens_details")
+  return {
+    input: Json.countAt(value, "prompt_tokens"),
+    output: Json.countAt(value, "completion_tokens"),
+    cacheRead: prompt === null ? Json.countAt(value, "prompt_cache_hit_tokens") : Json.countAt(prompt, "cached_tokens"),
+    cacheCreation: prompt === null ? 0 : Json.countAt(prompt, "cache_creation_tokens"),
+    reasoning: completion === null ? 0 : Json.countAt(completion, "reasoning_tokens")
+  }
+}
+
+/** Error object of the common form `{error:{message, type, code}}` or `{error:"text"}`; null when there is none. */
+export const errorOf = (body: Record<string, unknown>): UpstreamErrorBody | null => {
+  const error = body["error"]
+  if (typeof error === "string" && error !== "") return { message: error, type: null, code: null, status: null }
+  if (!Json.isRecord(error)) return null
+  const code = error["code"]
+  const status = error["status"]
+  return {
+    message: typeof error["message"] === "string" ? error["message"] : "The upstream reported an error without a message.",
+    type: typeof error["type"] === "string" ? error["type"] : null,
+    code: typeof code === "string" ? code : null,
+    status: typeof code === "number" ? code : typeof status === "number" ? status : null
+  }
+}
+
+const readAnswer = (body: Uint8Array): AnswerFacts | null => {
+  const answer = Json.parseRecord(asBuffer(body).toString("utf8"))
+  if (answer === null) return null
+  const error = errorOf(answer)
+  const choices = answer["choices"]
+  if (error === null && !Array.isArray(choices)) return null
+  return { usage: usageOf(answer["usage"]), error, outputText: () => textOfChoices(choices) }
+}
+
+const textOfChoices = (choices: unknown): string => {
+  if (!Array.isArray(choices)) return ""
+  let text = ""
+  for (const choice of choices) {
+    const message = Json.isRecord(choice) ? choice["message"] : null
+    if (!Json.isRecord(message)) continue
+    for (const key of ["reasoning_content", "reasoning", "content", "refusal"]) {
+      if (typeof message[key] === "string") text += message[key]
+    }
+    if (Array.isArray(message["tool_calls"])) text += JSON.stringify(message["tool_calls"])
+  }
+  return text
+}
+
+/** The common error object of the inference document; extra members follow message, type and code. */
+export const errorBody = (error: PublicError): string =>
+  JSON.stringify({ error: { message: error.message, type: error.type, code: error.code, ...error.extra } })
+
+export const face: Face = {
+  name: "chat-completions",
+  makeTap: ({ forwardUsage }) => new ChatTap(forwardUsage),
+  readAnswer,
+  readError: (body) => {
+    const parsed = Json.parseRecord(asBuffer(body).toString("utf8"))
+    return parsed === null ? null : errorOf(parsed)
+  },
+  errorBody,
+  errorFrames: (error) => Buffer.from(`data: ${errorBody(error)}\n\ndata: [DONE]\n\n`),
+  lastFrame: Buffer.from("data: [DONE]\n\n")
+}

@@ -1,0 +1,26 @@
+/** Small total readers over parsed JSON of unknown shape. */
+import * as Predicate from "effect/Predicate"
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  Predicate.isObject(value) && !Array.isArray(value)
+
+/** Parses a JSON object; null for anything else, malformed included. */
+export const parseRecord = (text: string): Record<string, unknown> | null => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isRecord(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+export const recordAt = (record: Record<string, unknown>, key: string): Record<string, unknown> | null => {
+  const value = record[key]
+  return isRecord(value) ? value : null
+}
+
+/** A non-negative integer count, 0 when the field is absent or no number. */
+export const countAt = (record: Record<string, unknown>, key: string): number => {
+  const value = record[key]
+  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0
+}

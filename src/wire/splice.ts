@@ -1,0 +1,164 @@
+/**
+ * Changes top-level members of a JSON object by splicing bytes, so that a body keeps every other byte (unknown fields, number
+ * spelling, key order) and a long prompt is neither walked nor re-stringified to change its model.
+ *
+ * A member is found by its quoted key: when the key's bytes occur once in the whole body and are followed by `:` and the
+ * value that JSON.parse saw, that is it. Otherwise (the key also occurs deeper, or twice) the top level is scanned.
+ */
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COLON = 0x3a
+
+/** Byte range of a value. */
+interface Range {
+  readonly start: number
+  readonly end: number
+}
+
+export interface Edit {
+  readonly key: string
+  /** JSON text of the new value. */
+  readonly value: string
+}
+
+/**
+ * Applies the edits to `body`, whose parsed form is `parsed`: replaces the value of a present key (every occurrence of it, as
+ * JSON keeps the last), inserts an absent one at the front. Answers null when a key cannot be found though `parsed` has it
+ * (written with escapes): the caller re-stringifies.
+ */
+export const edit = (body: Buffer, parsed: Readonly<Record<string, unknown>>, edits: ReadonlyArray<Edit>): Buffer | null => {
+  const changes: Array<{ readonly range: Range; readonly text: string }> = []
+  let inserted = ""
+  for (const { key, value } of edits) {
+    if (!Object.hasOwn(parsed, key)) {
+      inserted += `${JSON.stringify(key)}:${value},`
+      continue
+    }
+    const ranges = rangesOf(body, key, parsed[key])
+    if (ranges.length === 0) return null
+    for (const range of ranges) changes.push({ range, text: value })
+  }
+  changes.sort((a, b) => a.range.start - b.range.start)
+  const parts: Array<Buffer> = []
+  let at = 0
+  if (inserted !== "") {
+    const open = body.indexOf(0x7b) + 1
+    // An empty object takes no trailing comma; a chat request is never empty, but the function is total.
+    const text = Object.keys(parsed).length === 0 ? inserted.slice(0, -1) : inserted
+    parts.push(body.subarray(0, open), Buffer.from(text))
+    at = open
+  }
+  for (const { range, text } of changes) {
+    parts.push(body.subarray(at, range.start), Buffer.from(text))
+    at = range.end
+  }
+  parts.push(body.subarray(at))
+  return Buffer.concat(parts)
+}
+
+const rangesOf = (body: Buffer, key: string, value: unknown): ReadonlyArray<Range> => {
+  const needle = Buffer.from(JSON.stringify(key))
+  const first = body.indexOf(needle)
+  if (first === -1) return []
+  if (typeof value === "string" && body.indexOf(needle, first + needle.length) === -1) {
+    const start = afterColon(body, first + needle.length)
+    if (start !== -1 && body[start] === QUOTE) {
+      const end = endOfString(body, start)
+      if (end !== -1 && sameString(body, start, end, value)) return [{ start, end }]
+    }
+  }
+  return scanTopLevel(body, key)
+}
+
+const afterColon = (body: Buffer, from: number): number => {
+  const at = skipSpace(body, from)
+  return body[at] === COLON ? skipSpace(body, at + 1) : -1
+}
+
+const skipSpace = (body: Buffer, from: number): number => {
+  let i = from
+  while (i < body.length && (body[i] === 0x20 || body[i] === 0x0a || body[i] === 0x0d || body[i] === 0x09)) i++
+  return i
+}
+
+/** Offset after the closing quote of the string that opens at `start`, -1 when it never closes. */
+const endOfString = (body: Buffer, start: number): number => {
+  let quote = body.indexOf(QUOTE, start + 1)
+  while (quote !== -1) {
+    let i = quote - 1
+    while (i > start && body[i] === BACKSLASH) i--
+    if ((quote - 1 - i) % 2 === 0) return quote + 1
+    quote = body.indexOf(QUOTE, quote + 1)
+  }
+  return -1
+}
+
+const sameString = (body: Buffer, start: number, end: number, value: string): boolean => {
+  try {
+    return JSON.parse(body.toString("utf8", start, end)) === value
+  } catch {
+    return false
+  }
+}
+
+/** Every value range of `key` at depth one. The body is known to be valid JSON. */
+const scanTopLevel = (body: Buffer, key: string): ReadonlyArray<Range> => {
+  const found: Array<Range> = []
+  let depth = 0
+  let i = 0
+  let expectKey = false
+  while (i < body.length) {
+    const byte = body[i]
+    if (byte === QUOTE) {
+      const end = endOfString(body, i)
+      if (end === -1) return found
+      if (depth === 1 && expectKey) {
+        expectKey = false
+        const start = afterColon(body, end)
+        if (start !== -1 && sameString(body, i, end, key)) {
+          const stop = endOfValue(body, start)
+          found.push({ start, end: stop })
+          i = stop
+          continue
+        }
+      }
+      i = end
+      continue
+    }
+    if (byte === 0x7b || byte === 0x5b) {
+      depth++
+      if (depth === 1) expectKey = true
+    } else if (byte === 0x7d || byte === 0x5d) depth--
+    else if (byte === 0x2c && depth === 1) expectKey = true
+    i++
+  }
+  return found
+}
+
+const endOfValue = (body: Buffer, start: number): number => {
+  let depth = 0
+  let i = start
+  while (i < body.length) {
+    const byte = body[i]
+    if (byte === QUOTE) {
+      i = endOfString(body, i)
+      if (i === -1) return body.length
+      if (depth === 0) return i
+      continue
+    }
+    if (byte === 0x7b || byte === 0x5b) depth++
+    else if (byte === 0x7d || byte === 0x5d) {
+      if (depth === 0) return trimEnd(body, start, i)
+      depth--
+      if (depth === 0) return i + 1
+    } else if (byte === 0x2c && depth === 0) return trimEnd(body, start, i)
+    i++
+  }
+  return trimEnd(body, start, i)
+}
+
+const trimEnd = (body: Buffer, start: number, end: number): number => {
+  let i = end
+  while (i > start && (body[i - 1] === 0x20 || body[i - 1] === 0x0a || body[i - 1] === 0x0d || body[i - 1] === 0x09)) i--
+  return i
+}

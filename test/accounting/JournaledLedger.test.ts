@@ -1,0 +1,293 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+import * as Journal from "#src/accounting/Journal.ts"
+import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
+import * as Support from "./support.ts"
+
+const { attemptStart, Disk, run, settledRow } = Support
+
+describe("JournaledLedger", () => {
+  it.effect("a settled attempt is in the store within a quarter of a second, once", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      const { ledger, stop } = yield* run(store, { directory })
+      const start = attemptStart("a1")
+      assert.isNull(yield* Support.open(ledger, start))
+      assert.deepInclude(ledger.reconciliation(), { started: 1, settled: 0, live: 1, gap: 0, stored: 0 })
+      ledger.settle(settledRow(start))
+      yield* Support.turn
+      assert.strictEqual(store.rows.size, 0)
+      yield* TestClock.adjust(JournaledLedger.BATCH_MS)
+      assert.deepStrictEqual(store.rows.get("a1"), settledRow(start))
+      assert.deepInclude(ledger.reconciliation(), { started: 1, settled: 1, live: 0, gap: 0, journaled: 0, stored: 1, lastError: null })
+      yield* stop
+      assert.deepStrictEqual(Support.files(directory, /./), [])
+      assert.strictEqual(store.inserts, 1)
+    }))
+
+  it.effect("the start record is on disk before go is called", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const { ledger, stop } = yield* run(new Support.ScriptedStore(), { directory })
+      let seen = ""
+      yield* Effect.callback<void>((resume) => {
+        ledger.open(attemptStart("needle"), () => {
+          seen = Support.files(directory, /\.log$/).map((name) => fs.readFileSync(path.join(directory, name), "latin1")).join("")
+          resume(Effect.void)
+        })
+        assert.strictEqual(seen, "")
+      })
+      assert.include(seen, "needle")
+      yield* stop
+    }))
+
+  it.effect("attempts of one turn share one write", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      let writes = 0
+      const { ledger, stop } = yield* run(new Support.ScriptedStore(), {
+        directory,
+        fs: { ...Journal.nodeJournalFs, write: (...args) => (writes++, Journal.nodeJournalFs.write(...args)) }
+      })
+      let answered = 0
+      for (let i = 0; i < 500; i++) ledger.open(attemptStart(`a${i}`), () => answered++)
+      yield* Support.turn
+      assert.strictEqual(answered, 500)
+      assert.strictEqual(writes, 1)
+      yield* stop
+    }))
+
+  it.effect("a batch holds at most a thousand rows and a full one does not wait", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      const { ledger, stop } = yield* run(store, { directory })
+      const starts = Array.from({ length: 2500 }, (_, i) => attemptStart(`a${i}`))
+      yield* Effect.forEach(starts, (start) => Support.open(ledger, start), { concurrency: "unbounded", discard: true })
+      for (const start of starts) ledger.settle(settledRow(start))
+      assert.strictEqual(yield* ledger.flush(10_000), 0)
+      assert.deepStrictEqual(store.batches, [1000, 1000, 500])
+      yield* stop
+    }))
+
+  it.effect("a second settle and a settle without open are ignored", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      const { ledger, stop } = yield* run(store, { directory })
+      const start = attemptStart("a1")
+      yield* Support.open(ledger, start)
+      ledger.settle(settledRow(start))
+      ledger.settle(settledRow(start, { tokensIn: 999 }))
+      ledger.settle(settledRow(attemptStart("never-opened")))
+      yield* ledger.flush(1000)
+      assert.deepStrictEqual([...store.rows.values()], [settledRow(start)])
+      assert.deepInclude(ledger.reconciliation(), { started: 1, settled: 1, gap: 0 })
+      yield* stop
+    }))
+
+  it.effect("a second open of a running attempt is refused", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const { ledger, stop } = yield* run(new Support.ScriptedStore(), { directory })
+      yield* Support.open(ledger, attemptStart("a1"))
+      assert.strictEqual((yield* Support.open(ledger, attemptStart("a1")))?._tag, "LedgerUnavailable")
+      assert.deepInclude(ledger.reconciliation(), { started: 1, live: 1, gap: 0 })
+      yield* stop
+    }))
+
+  for (const mood of ["down", "frozen", "dying"] as const) {
+    it.effect(`a store that is ${mood} loses nothing and never delays the hot path`, () =>
+      Effect.gen(function*() {
+        const directory = yield* Support.temporaryDirectory
+        const store = new Support.ScriptedStore()
+        store.mood = mood
+        const { ledger, stop } = yield* run(store, { directory })
+        const start = attemptStart("a1")
+        assert.isNull(yield* Support.open(ledger, start))
+        ledger.settle(settledRow(start))
+        yield* Support.turn
+        yield* TestClock.adjust("2 minutes")
+        assert.isNull(yield* Support.open(ledger, attemptStart("a2")))
+        assert.strictEqual(store.rows.size, 0)
+        const waiting = ledger.reconciliation()
+        assert.deepInclude(waiting, { started: 2, settled: 1, journaled: 1, live: 1, gap: 0 })
+        assert.isNotNull(waiting.lastError)
+        store.mood = "up"
+        yield* TestClock.adjust("2 minutes")
+        assert.strictEqual(store.rows.size, 1)
+        assert.deepInclude(ledger.reconciliation(), { journaled: 0, stored: 1, lastError: null })
+        yield* stop
+      }))
+  }
+
+  it.effect("retries are spaced by a capped backoff", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      store.mood = "down"
+      const { ledger, stop } = yield* run(store, { directory })
+      const start = attemptStart("a1")
+      yield* Support.open(ledger, start)
+      ledger.settle(settledRow(start))
+      yield* Support.turn
+      yield* TestClock.adjust("10 minutes")
+      assert.isAtLeast(store.inserts, 45)
+      assert.isAtMost(store.inserts, 90)
+      yield* stop
+    }))
+
+  it.effect("beyond the window rows wait on disk only, and all arrive in order when the store returns", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      store.mood = "down"
+      const { ledger, stop } = yield* run(store, { directory, windowRows: 50, segmentBytes: 20_000 })
+      for (let i = 0; i < 1000; i++) {
+        const start = attemptStart(`a${i}`)
+        yield* Support.open(ledger, start)
+        ledger.settle(settledRow(start, { tokensIn: i }))
+      }
+      yield* Support.turn
+      assert.isAbove(Support.files(directory, /\.log$/).length, 10)
+      store.mood = "up"
+      const flushed = yield* Effect.forkChild(ledger.flush(60_000))
+      yield* Fiber.join(flushed)
+      assert.strictEqual(store.rows.size, 1000)
+      assert.deepStrictEqual([...store.rows.values()].map((row) => row.tokensIn), Array.from({ length: 1000 }, (_, i) => i))
+      assert.deepInclude(ledger.reconciliation(), { journaled: 0, stored: 1000, gap: 0 })
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual(Support.files(directory, /\.log$/).length, 1)
+      yield* stop
+    }))
+
+  it.effect("one long stream does not pin old segments, and its start survives the move", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      const { ledger, stop } = yield* run(store, { directory, segmentBytes: 5000 })
+      yield* Support.open(ledger, attemptStart("long"))
+      for (let i = 0; i < 300; i++) {
+        const start = attemptStart(`a${i}`)
+        yield* Support.open(ledger, start)
+        ledger.settle(settledRow(start))
+        if (i % 20 === 0) yield* TestClock.adjust("2 seconds")
+      }
+      yield* TestClock.adjust("10 seconds")
+      yield* Support.turn
+      yield* TestClock.adjust("10 seconds")
+      assert.isAtMost(Support.files(directory, /\.log$/).length, 6)
+      yield* stop
+      const second = yield* run(store, { directory })
+      yield* second.ledger.flush(1000)
+      assert.strictEqual(store.rows.get("long")?.outcome, "crashed")
+      assert.strictEqual(store.rows.size, 301)
+      yield* second.stop
+    }))
+
+  it.effect("a row that the store refuses for its content is set aside and stops nobody else", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      store.refuse = (row) => row.attemptId === "a13"
+      const { ledger, stop } = yield* run(store, { directory })
+      for (let i = 0; i < 40; i++) {
+        const start = attemptStart(`a${i}`)
+        yield* Support.open(ledger, start)
+        ledger.settle(settledRow(start))
+      }
+      yield* Support.turn
+      yield* TestClock.adjust("2 minutes")
+      assert.strictEqual(store.rows.size, 39)
+      assert.include(fs.readFileSync(path.join(directory, "rejected.jsonl"), "utf8"), "a13")
+      assert.strictEqual(ledger.reconciliation().journaled, 1)
+      yield* stop
+    }))
+})
+
+describe("JournaledLedger on a broken disk", () => {
+  it.effect("a full disk refuses new attempts, keeps settled rows and heals by itself", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      store.mood = "down"
+      const disk = new Disk()
+      const { ledger, stop } = yield* run(store, { directory, fs: disk.fs })
+      const first = attemptStart("a1")
+      yield* Support.open(ledger, first)
+      disk.full = true
+      const refused = yield* Support.open(ledger, attemptStart("refused"))
+      assert.include(refused?.message, "ENOSPC")
+      ledger.settle(settledRow(first))
+      yield* Support.turn
+      assert.deepInclude(ledger.reconciliation(), { started: 1, settled: 1, live: 0, gap: 0, journaled: 1 })
+      disk.full = false
+      yield* TestClock.adjust(JournaledLedger.TICK_MS)
+      assert.isNull(yield* Support.open(ledger, attemptStart("a2")))
+      yield* stop
+      const again = yield* run(store, { directory })
+      store.mood = "up"
+      yield* again.ledger.flush(1000)
+      assert.deepStrictEqual([...store.rows.keys()].sort(), ["a1", "a2"])
+      assert.strictEqual(store.rows.get("a1")?.outcome, "completed")
+      yield* again.stop
+    }))
+
+  it.effect("a settled row that the disk refuses reaches the store from memory", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      const disk = new Disk()
+      const { ledger, stop } = yield* run(store, { directory, fs: disk.fs })
+      const start = attemptStart("a1")
+      yield* Support.open(ledger, start)
+      disk.full = true
+      ledger.settle(settledRow(start))
+      yield* Support.turn
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(store.rows.get("a1")?.outcome, "completed")
+      disk.full = false
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(store.batches, [1])
+      yield* stop
+    }))
+
+  for (const truncates of [true, false]) {
+    it.effect(`a write that stops half way leaves no trace${truncates ? "" : ", even when the file cannot be cut"}`, () =>
+      Effect.gen(function*() {
+        const directory = yield* Support.temporaryDirectory
+        const store = new Support.ScriptedStore()
+        const disk = new Disk()
+        disk.truncates = truncates
+        const { ledger, stop } = yield* run(store, { directory, fs: disk.fs })
+        yield* Support.open(ledger, attemptStart("a1"))
+        disk.full = true
+        disk.room = 57
+        assert.isNotNull(yield* Support.open(ledger, attemptStart("torn")))
+        disk.full = false
+        yield* Support.open(ledger, attemptStart("a2"))
+        yield* stop
+        const again = yield* run(store, { directory })
+        yield* again.ledger.flush(1000)
+        assert.deepStrictEqual([...store.rows.keys()].sort(), ["a1", "a2"])
+        yield* again.stop
+      }))
+  }
+
+  it.effect("a data directory that cannot be created refuses requests instead of failing the start", () =>
+    Effect.gen(function*() {
+      const parent = yield* Support.temporaryDirectory
+      const directory = path.join(parent, "file", "journal")
+      fs.writeFileSync(path.join(parent, "file"), "")
+      const { ledger, stop } = yield* run(new Support.ScriptedStore(), { directory })
+      assert.strictEqual((yield* Support.open(ledger, attemptStart("a1")))?._tag, "LedgerUnavailable")
+      fs.rmSync(path.join(parent, "file"))
+      assert.isNull(yield* Support.open(ledger, attemptStart("a1")))
+      yield* stop
+    }))
+})

@@ -1,0 +1,147 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
+import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
+import * as Support from "./support.ts"
+
+const { attemptStart, run, settledRow } = Support
+
+describe("JournaledLedger at start", () => {
+  it.effect("rows that were settled but not stored are delivered, starts without settle become one crashed row", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      store.mood = "down"
+      const first = yield* run(store, { directory })
+      const [a, b] = [attemptStart("a"), attemptStart("b")]
+      yield* Support.open(first.ledger, a)
+      yield* Support.open(first.ledger, b)
+      first.ledger.settle(settledRow(a))
+      yield* first.stop
+      assert.strictEqual(store.rows.size, 0)
+      store.mood = "up"
+      const second = yield* run(store, { directory })
+      yield* second.ledger.flush(1000)
+      assert.deepStrictEqual(store.rows.get("a"), settledRow(a))
+      assert.deepInclude(store.rows.get("b"), { outcome: "crashed", status: 0, upstreamStatus: 0, estimated: true, tokensIn: 0, tokensOut: 0, costUsd: 0, nodeId: "node-1" })
+      assert.deepInclude(second.ledger.reconciliation(), { started: 2, settled: 2, stored: 2, journaled: 0, gap: 0 })
+      yield* second.stop
+      assert.deepStrictEqual(Support.files(directory, /./), [])
+    }))
+
+  it.effect("an acknowledged row is not sent again", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      const first = yield* run(store, { directory })
+      const [a, b] = [attemptStart("a"), attemptStart("b")]
+      yield* Support.open(first.ledger, a)
+      yield* Support.open(first.ledger, b)
+      first.ledger.settle(settledRow(a))
+      yield* first.ledger.flush(1000)
+      yield* first.stop
+      store.rows.clear()
+      const second = yield* run(store, { directory })
+      yield* second.ledger.flush(1000)
+      assert.deepStrictEqual([...store.rows.keys()], ["b"])
+      yield* second.stop
+    }))
+
+  it.effect("it starts and accepts while the store is away, and replays when it comes", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      store.mood = "down"
+      const first = yield* run(store, { directory })
+      yield* Support.open(first.ledger, attemptStart("a"))
+      yield* first.stop
+      const second = yield* run(store, { directory })
+      assert.isNull(yield* Support.open(second.ledger, attemptStart("b")))
+      second.ledger.settle(settledRow(attemptStart("b")))
+      yield* TestClock.adjust("1 minute")
+      yield* Support.turn
+      assert.deepInclude(second.ledger.reconciliation(), { started: 2, settled: 2, journaled: 2, live: 0, gap: 0 })
+      store.mood = "up"
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(store.rows.size, 2)
+      yield* second.stop
+    }))
+
+  it.effect("two ledgers of one directory do not touch each other's segments, and one takes what the other leaves", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      store.mood = "down"
+      const first = yield* run(store, { directory })
+      const second = yield* run(store, { directory })
+      yield* Support.open(first.ledger, attemptStart("a"))
+      yield* Support.open(second.ledger, attemptStart("b"))
+      yield* first.stop
+      assert.strictEqual(second.ledger.reconciliation().started, 1)
+      store.mood = "up"
+      yield* TestClock.adjust(JournaledLedger.SWEEP_MS)
+      yield* second.ledger.flush(1000)
+      assert.deepStrictEqual([...store.rows.keys()], ["a"])
+      assert.strictEqual(second.ledger.reconciliation().live, 1)
+      yield* second.stop
+    }))
+
+  it.effect("a damaged record is passed over, its neighbours arrive, and the file is kept", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      store.mood = "down"
+      const first = yield* run(store, { directory })
+      for (const id of ["a", "b", "c"]) {
+        yield* Support.open(first.ledger, attemptStart(id))
+        first.ledger.settle(settledRow(attemptStart(id), { errorCode: `mark-${id}` }))
+        yield* Support.turn
+      }
+      yield* first.stop
+      const segment = path.join(directory, Support.files(directory, /\.log$/)[0]!)
+      const bytes = fs.readFileSync(segment)
+      bytes[bytes.indexOf("mark-b")]! ^= 1
+      fs.writeFileSync(segment, bytes)
+      store.mood = "up"
+      const second = yield* run(store, { directory })
+      yield* second.ledger.flush(1000)
+      assert.strictEqual(store.rows.get("a")?.outcome, "completed")
+      assert.strictEqual(store.rows.get("b")?.outcome, "crashed")
+      assert.strictEqual(store.rows.get("c")?.outcome, "completed")
+      assert.strictEqual(Support.files(directory, /\.damaged$/).length, 1)
+      yield* second.stop
+      const third = yield* run(store, { directory })
+      assert.strictEqual(third.ledger.reconciliation().started, 0)
+      yield* third.stop
+    }))
+
+  it.effect("a write that was torn at any byte costs only the torn record", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      store.mood = "down"
+      const first = yield* run(store, { directory })
+      yield* Support.open(first.ledger, attemptStart("a"))
+      yield* Support.open(first.ledger, attemptStart("b"))
+      const segment = path.join(directory, Support.files(directory, /\.log$/)[0]!)
+      const before = fs.statSync(segment).size
+      first.ledger.settle(settledRow(attemptStart("a")))
+      yield* Support.turn
+      const whole = fs.readFileSync(segment)
+      yield* first.stop
+      for (let length = before; length <= whole.length; length++) {
+        const copy = yield* Support.temporaryDirectory
+        fs.writeFileSync(path.join(copy, path.basename(segment)), whole.subarray(0, length))
+        const fresh = new Support.ScriptedStore()
+        const again = yield* run(fresh, { directory: copy })
+        assert.strictEqual(yield* again.ledger.flush(1000), 0)
+        assert.strictEqual(fresh.rows.get("a")?.outcome, length === whole.length ? "completed" : "crashed")
+        assert.strictEqual(fresh.rows.get("b")?.outcome, "crashed")
+        assert.strictEqual(fresh.rows.size, 2)
+        yield* again.stop
+        assert.deepStrictEqual(Support.files(copy, /./), [])
+      }
+    }))
+})

@@ -1,0 +1,163 @@
+/** A usage store whose availability a test controls, ledger rows by default, and temporary journal directories. */
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { StoreError } from "#actors/ports/StoreError.ts"
+import { UsageStore } from "#actors/ports/UsageStore.ts"
+import type { LedgerUnavailable } from "#actors/ports/Ledger.ts"
+import type { Ledger } from "#actors/ports/Ledger.ts"
+import * as Journal from "#src/accounting/Journal.ts"
+import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
+import type { AttemptStart, LedgerRow } from "#schemas/records/LedgerRow.ts"
+
+export const attemptStart = (attemptId: string, over: Partial<AttemptStart> = {}): AttemptStart => ({
+  attemptId,
+  requestId: `req-${attemptId}`,
+  attempt: 1,
+  startedAt: 1_760_000_000_000,
+  nodeId: "node-1",
+  endpoint: "/v1/chat/completions",
+  requestedModel: "openai/gpt-4o",
+  provider: "openai",
+  model: "gpt-4o",
+  connectionId: "connection-1",
+  apiKeyId: "key-1",
+  apiKeyName: "production",
+  combo: null,
+  sessionTag: null,
+  sourceFormat: "chat",
+  targetFormat: "chat",
+  stream: true,
+  ...over
+})
+
+export const settledRow = (start: AttemptStart, over: Partial<LedgerRow> = {}): LedgerRow => ({
+  ...start,
+  final: true,
+  settledAt: start.startedAt + 1234,
+  outcome: "completed",
+  upstreamStatus: 200,
+  status: 200,
+  errorCode: null,
+  phase: null,
+  tokensIn: 100,
+  tokensOut: 20,
+  tokensCacheRead: 0,
+  tokensCacheCreation: 0,
+  tokensReasoning: 0,
+  estimated: false,
+  costUsd: 0.0001234567,
+  latencyMs: 1234.5,
+  ttftMs: 321.25,
+  ...over
+})
+
+export type Mood = "up" | "down" | "frozen" | "dying"
+
+/** Rows by attempt id, and how many inserts named each: 1 everywhere means that nothing was even sent twice. */
+export class ScriptedStore {
+  readonly rows = new Map<string, LedgerRow>()
+  readonly batches: Array<number> = []
+  mood: Mood = "up"
+  inserts = 0
+  /** Rows for whose content the store refuses a batch. */
+  refuse: (row: LedgerRow) => boolean = () => false
+
+  readonly service: UsageStore["Service"] = {
+    insert: (rows) =>
+      Effect.suspend(() => {
+        this.inserts++
+        switch (this.mood) {
+          case "down":
+            return Effect.fail(new StoreError({ store: "usage", operation: "insert", reason: "unavailable", message: "connection refused" }))
+          case "frozen":
+            return Effect.never
+          case "dying":
+            return Effect.die(new Error("a defect of the store"))
+          case "up": {
+            const bad = rows.find(this.refuse)
+            if (bad !== undefined) {
+              return Effect.fail(new StoreError({ store: "usage", operation: "insert", reason: "corrupt", message: `bad row ${bad.attemptId}` }))
+            }
+            this.batches.push(rows.length)
+            let fresh = 0
+            for (const row of rows) {
+              if (this.rows.has(row.attemptId)) continue
+              this.rows.set(row.attemptId, row)
+              fresh++
+            }
+            return Effect.succeed(fresh)
+          }
+        }
+      }),
+    rows: () => Effect.die("not used"),
+    totals: () => Effect.die("not used"),
+    groupBy: () => Effect.die("not used"),
+    lastMinutes: () => Effect.die("not used"),
+    count: () => Effect.die("not used"),
+    removeBefore: () => Effect.die("not used")
+  }
+}
+
+/** Opens an attempt and waits for its go. */
+export const open = (ledger: Ledger["Service"], start: AttemptStart): Effect.Effect<LedgerUnavailable | null> =>
+  Effect.gen(function*() {
+    const answer = yield* Deferred.make<LedgerUnavailable | null>()
+    ledger.open(start, (error) => {
+      Deferred.doneUnsafe(answer, Effect.succeed(error))
+    })
+    return yield* Deferred.await(answer)
+  })
+
+export const temporaryDirectory = Effect.acquireRelease(
+  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "ledger-"))),
+  (directory) => Effect.sync(() => fs.rmSync(directory, { recursive: true, force: true }))
+)
+
+/** Names in a directory that match, sorted. */
+export const files = (directory: string, pattern: RegExp): ReadonlyArray<string> =>
+  fs.existsSync(directory) ? fs.readdirSync(directory).filter((name) => pattern.test(name)).sort() : []
+
+/** One turn of the event loop: the group commit of everything queued before has run afterwards. */
+export const turn = Effect.callback<void>((resume) => {
+  setImmediate(() => setImmediate(() => resume(Effect.void)))
+})
+
+/** A running ledger whose end a test decides. */
+export const run = (store: ScriptedStore, options: Partial<JournaledLedger.Options> & { readonly directory: string }) =>
+  Effect.gen(function*() {
+    const scope = yield* Scope.make()
+    const ledger = yield* JournaledLedger.make({ nodeId: "node-1", drainMs: 0, ...options }).pipe(
+      Effect.provideService(UsageStore, store.service),
+      Scope.provide(scope)
+    )
+    return { ledger, stop: Scope.close(scope, Exit.void) }
+  })
+
+/** A disk that can be full or dying. */
+export class Disk {
+  full = false
+  /** Bytes that still fit when full. */
+  room = 0
+  truncates = true
+  readonly fs: Journal.JournalFs = {
+    ...Journal.nodeJournalFs,
+    write: (fd, bytes, offset, length, position) => {
+      if (!this.full) return Journal.nodeJournalFs.write(fd, bytes, offset, length, position)
+      if (this.room > 0) {
+        const part = Math.min(this.room, length)
+        this.room = 0
+        return Journal.nodeJournalFs.write(fd, bytes, offset, part, position)
+      }
+      throw Object.assign(new Error("no space"), { code: "ENOSPC" })
+    },
+    truncate: (fd, length) => {
+      if (!this.truncates) throw Object.assign(new Error("io"), { code: "EIO" })
+      Journal.nodeJournalFs.truncate(fd, length)
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest"
+import * as Schema from "effect/Schema"
+import { Provider } from "#schemas/Provider.ts"
+import * as Registry from "#src/providers/Registry.ts"
+
+const rows = Registry.builtin.all
+const rowsWith = (keep: (row: Provider) => boolean) => rows.filter(keep).map((row) => row.id)
+const placeholders = /\{[a-zA-Z]+\}/g
+
+/** First segments that mean something else than a provider. */
+const reserved = ["combo", "auto", "no-think", "claude-3-gateway-no-thinking", "qtSd", "models"]
+
+describe("the shipped registry", () => {
+  it("decodes row by row, without a field the schema does not know", () => {
+    const decode = Schema.decodeUnknownSync(Provider, { onExcessProperty: "error" })
+    for (const row of rows) expect(() => decode(row), row.id).not.toThrow()
+  })
+
+  it("holds at least 45 providers besides the simulator", () => {
+    expect(rows.length - 1).toBeGreaterThanOrEqual(45)
+  })
+
+  it("gives every provider an id and an alias that nobody else answers to", () => {
+    const owners = new Map<string, string>()
+    for (const row of rows) {
+      for (const name of new Set([row.id, row.alias])) {
+        expect(owners.get(name), `${name} of ${row.id}`).toBeUndefined()
+        owners.set(name, row.id)
+      }
+    }
+    expect(reserved.filter((name) => owners.has(name))).toEqual([])
+  })
+
+  it("calls nothing over plain http except loopback, and only rows of category local live there", () => {
+    const loopback = /^http:\/\/127\.0\.0\.1:\d+/
+    expect(rowsWith((row) => !row.baseUrl.startsWith("https://") && row.category !== "local")).toEqual([])
+    expect(rowsWith((row) => row.category === "local" && row.id !== "sim" && !loopback.test(row.baseUrl))).toEqual([])
+    expect(rowsWith((row) => row.category !== "local" && !URL.canParse(row.baseUrl.replace(placeholders, "x")))).toEqual([])
+  })
+
+  it("leaves only the simulator's base URL to the run time", () => {
+    expect(rowsWith((row) => row.baseUrl === "")).toEqual(["sim"])
+  })
+
+  it("has a chat path exactly where it speaks a chat format, and no trailing slash on a base URL", () => {
+    expect(rowsWith((row) => (row.wireFormat === "none") !== (row.chatPath === null))).toEqual([])
+    expect(rowsWith((row) => row.baseUrl.endsWith("/"))).toEqual([])
+  })
+
+  it("names an environment variable for every provider that needs a key", () => {
+    expect(rowsWith((row) => !row.authKinds.includes("none") && row.env.length === 0)).toEqual([])
+  })
+
+  it("lists no model id or alias twice for one provider", () => {
+    for (const row of rows) {
+      const ids = row.models.flatMap((model) => [model.id, ...(model.aliases ?? [])])
+      expect(new Set(ids).size, row.id).toBe(ids.length)
+    }
+  })
+
+  it("has every upstream id of a family among the models of the same provider", () => {
+    for (const row of rows) {
+      for (const model of row.models) {
+        if (model.upstreamId !== undefined) expect(row.models.some((one) => one.id === model.upstreamId), model.id).toBe(true)
+      }
+    }
+  })
+
+  it("declares every kind of its models among its modalities", () => {
+    for (const row of rows) for (const model of row.models) expect(row.modalities, `${row.id}/${model.id}`).toContain(model.kind)
+  })
+
+  it("never prices cached input above fresh input, nor output of a chat model below its input", () => {
+    for (const row of rows) {
+      for (const { id, kind, price } of row.models) {
+        if (price?.cached !== undefined) expect(price.cached, `${row.id}/${id}`).toBeLessThanOrEqual(price.input ?? 0)
+        if (kind === "chat" && price !== undefined) expect(price.output, `${row.id}/${id}`).toBeGreaterThanOrEqual(price.input ?? 0)
+      }
+    }
+  })
+
+  it("says for every row but the simulator when and where its facts were read", () => {
+    expect(rowsWith((row) => row.id !== "sim" && row.source.urls.length === 0)).toEqual([])
+  })
+
+  it("knows the wire quirks of the big three", () => {
+    const { byId } = Registry.builtin
+    expect(byId.get("openai")).toMatchObject({ baseUrl: "https://api.openai.com/v1", auth: { type: "bearer" } })
+    expect(byId.get("anthropic")).toMatchObject({
+      wireFormat: "messages",
+      auth: { type: "header", name: "x-api-key" },
+      headers: { "anthropic-version": "2023-06-01" }
+    })
+    expect(byId.get("gemini")).toMatchObject({ wireFormat: "generateContent", auth: { type: "header", name: "x-goog-api-key" } })
+  })
+})
+
+describe("the indexes", () => {
+  const row = rows.find((one) => one.id === "openai") as Provider
+
+  it("find a provider by id and by alias", () => {
+    expect(Registry.builtin.byId.get("openai")).toBe(row)
+    expect(Registry.builtin.byAlias.get(row.alias)).toBe(row)
+    expect(Registry.builtin.byPrefix.get(row.alias)).toBe(Registry.builtin.byPrefix.get("openai"))
+  })
+
+  it("find a model by its dated alias as well", () => {
+    const models = Registry.modelsOf(Registry.builtin, "openai")
+    expect(models.get("gpt-4o-mini-2024-07-18")).toBe(models.get("gpt-4o-mini"))
+    expect(Registry.modelsOf(Registry.builtin, "nobody").size).toBe(0)
+  })
+
+  it("list every provider that serves a bare id", () => {
+    const owners = Registry.builtin.byModel.get("openai/gpt-oss-120b")?.map((one) => one.id)
+    expect(owners).toEqual(expect.arrayContaining(["groq", "together", "nebius"]))
+  })
+
+  it("are frozen to the last array", () => {
+    expect(Object.isFrozen(row)).toBe(true)
+    expect(Object.isFrozen(row.models[0]?.price)).toBe(true)
+    expect(Object.isFrozen(row.models)).toBe(true)
+  })
+})

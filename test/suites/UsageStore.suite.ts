@@ -1,0 +1,157 @@
+import { assert, layer as withLayer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import { UsageStore } from "#actors/ports/UsageStore.ts"
+import { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import { asText, kept, ledgerRow } from "./records.ts"
+
+const rows = (count: number, mark: string, fields: Partial<LedgerRow> = {}): ReadonlyArray<LedgerRow> =>
+  Array.from({ length: count }, (_, index) => ledgerRow({ attemptId: `${mark}-${String(index).padStart(5, "0")}`, nodeId: mark, ...fields }))
+
+/** Numbers as the ledger bounds them, cost to ten decimals. */
+const stored = (given: LedgerRow): LedgerRow => {
+  const whole = (value: number) => {
+    const bounded = Math.round(Math.min(Math.max(value, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER))
+    return bounded === 0 ? 0 : bounded
+  }
+  const small = (value: number) => Math.min(Math.max(whole(value), -2_147_483_647), 2_147_483_647)
+  const cost = Number(Math.min(Math.max(given.costUsd, -9_999_999_999), 9_999_999_999).toFixed(10))
+  return kept({
+    ...given,
+    attempt: small(given.attempt), upstreamStatus: small(given.upstreamStatus), status: small(given.status),
+    startedAt: whole(given.startedAt), settledAt: whole(given.settledAt), tokensIn: whole(given.tokensIn),
+    tokensOut: whole(given.tokensOut), tokensCacheRead: whole(given.tokensCacheRead),
+    tokensCacheCreation: whole(given.tokensCacheCreation), tokensReasoning: whole(given.tokensReasoning),
+    costUsd: cost === 0 ? 0 : cost
+  })
+}
+
+export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
+  withLayer(layer, { excludeTestServices: true })(`UsageStore on ${name}`, (it) => {
+    it.effect("a thousand rows go in once, however often they come", () =>
+      Effect.gen(function*() {
+        const store = yield* UsageStore
+        const batch = rows(1_000, "twice")
+        assert.strictEqual(yield* store.insert(batch), 1_000)
+        assert.strictEqual(yield* store.insert(batch), 0)
+        assert.strictEqual(yield* store.insert([...batch.slice(0, 10), ...rows(5, "twice-new", { nodeId: "twice" })]), 5)
+        assert.strictEqual(yield* store.insert([]), 0)
+        assert.deepStrictEqual(yield* store.count("twice"), new Map([["completed", 1_005]]))
+      }))
+
+    it.effect("the same row twice in one batch counts once, and concurrent replays of one batch count once in all", () =>
+      Effect.gen(function*() {
+        const store = yield* UsageStore
+        const [row] = rows(1, "double")
+        assert.strictEqual(yield* store.insert([row ?? ledgerRow(), row ?? ledgerRow()]), 1)
+        const batch = rows(300, "replayed")
+        const added = yield* Effect.forEach([batch, [...batch].reverse(), batch, batch], (some) => store.insert(some), { concurrency: "unbounded" })
+        assert.strictEqual(added.reduce((sum, count) => sum + count, 0), 300)
+      }))
+
+    it.effect("more rows than one statement takes are still all or nothing", () =>
+      Effect.gen(function*() {
+        const store = yield* UsageStore
+        assert.strictEqual(yield* store.insert(rows(2_500, "many")), 2_500)
+        assert.strictEqual(yield* store.insert(rows(2_500, "many")), 0)
+      }))
+
+    it.effect("hostile values never keep a batch out: they are stored bounded", () =>
+      Effect.gen(function*() {
+        const store = yield* UsageStore
+        const hostile = [
+          ledgerRow({ attemptId: "x-1", nodeId: "hostile", requestedModel: "a\0b", errorCode: "\ud800" }),
+          ledgerRow({ attemptId: "x-2", nodeId: "hostile", costUsd: Number.NaN, tokensIn: Infinity, tokensOut: 1e300, latencyMs: Number.NaN }),
+          ledgerRow({ attemptId: "x-3", nodeId: "hostile", costUsd: 1e15, startedAt: 12.7, status: 1e12, ttftMs: Infinity }),
+          ledgerRow({ attemptId: "x-4", nodeId: "hostile", model: "\\u0000 is six characters", sessionTag: "'; DROP TABLE usage; --" })
+        ]
+        assert.strictEqual(yield* store.insert(hostile), 4)
+        const found = new Map((yield* store.rows({})).filter((row) => row.nodeId === "hostile").map((row) => [row.attemptId, row]))
+        assert.strictEqual(found.get("x-1")?.requestedModel, "a\uFFFDb")
+        assert.deepInclude({ ...found.get("x-2") }, { costUsd: 0, tokensIn: Number.MAX_SAFE_INTEGER, latencyMs: 0 })
+        assert.deepInclude({ ...found.get("x-3") }, { costUsd: 9_999_999_999, startedAt: 13, status: 2_147_483_647 })
+        assert.deepInclude({ ...found.get("x-4") }, { model: "\\u0000 is six characters", sessionTag: "'; DROP TABLE usage; --" })
+        assert.strictEqual(yield* store.removeBefore(14), 1)
+      }))
+
+    it.effect("rows are newest first, filtered and limited", () =>
+      Effect.gen(function*() {
+        const store = yield* UsageStore
+        yield* store.insert([
+          ledgerRow({ attemptId: "f-1", requestId: "req-f", provider: "filter", startedAt: 100, final: false, status: 502, outcome: "upstream-status" }),
+          ledgerRow({ attemptId: "f-2", requestId: "req-f", provider: "filter", startedAt: 200, model: "m2" }),
+          ledgerRow({ attemptId: "f-3", provider: "filter", startedAt: 300, apiKeyId: "key-f", connectionId: "conn-f" })
+        ])
+        const ids = (filter: Parameters<typeof store.rows>[0]) => Effect.map(store.rows({ provider: "filter", ...filter }), (found) => found.map((row) => row.attemptId))
+        assert.deepStrictEqual(yield* ids({}), ["f-3", "f-2", "f-1"])
+        assert.deepStrictEqual(yield* ids({ limit: 1 }), ["f-3"])
+        assert.deepStrictEqual(yield* ids({ since: 200, until: 299.5 }), ["f-2"])
+        assert.deepStrictEqual(yield* ids({ requestId: "req-f", finalOnly: true }), ["f-2"])
+        assert.deepStrictEqual(yield* ids({ status: 502 }), ["f-1"])
+        assert.deepStrictEqual(yield* ids({ model: "m2" }), ["f-2"])
+        assert.deepStrictEqual(yield* ids({ apiKeyId: "key-f", connectionId: "conn-f" }), ["f-3"])
+        assert.deepStrictEqual(yield* ids({ apiKeyId: "key-f", status: 500 }), [])
+      }))
+
+    it.effect("totals and groups add up, to the last decimal of the cost", () =>
+      Effect.gen(function*() {
+        const store = yield* UsageStore
+        const since = 5_000_000
+        const group = (attemptId: string, fields: Partial<LedgerRow>) => ledgerRow({ attemptId, startedAt: since + 1, tokensIn: 1, tokensOut: 2, costUsd: 0.1, ...fields })
+        yield* store.insert([
+          group("g-1", { provider: "p1", model: "m1", apiKeyId: "k1", apiKeyName: "Old name" }),
+          group("g-2", { provider: "p1", model: "m2", apiKeyId: "k1", apiKeyName: "New name", startedAt: since + 9 }),
+          group("g-3", { provider: "p2", model: "m1", apiKeyId: null, apiKeyName: null, connectionId: null, costUsd: 0.2 })
+        ])
+        assert.deepStrictEqual(yield* store.totals({ since }), { requests: 3, promptTokens: 3, completionTokens: 6, cost: 0.4 })
+        assert.deepStrictEqual(yield* store.totals({ since: since * 2 }), { requests: 0, promptTokens: 0, completionTokens: 0, cost: 0 })
+        const empty = { provider: null, model: null, connectionId: null, apiKeyId: null, apiKeyName: null }
+        const plain = (groups: ReadonlyArray<object>) => groups.map((found) => ({ ...found }))
+        assert.deepStrictEqual(plain(yield* store.groupBy("provider", { since })), [
+          { ...empty, provider: "p1", requests: 2, promptTokens: 2, completionTokens: 4, cost: 0.2, lastUsed: since + 9 },
+          { ...empty, provider: "p2", requests: 1, promptTokens: 1, completionTokens: 2, cost: 0.2, lastUsed: since + 1 }
+        ])
+        assert.deepStrictEqual(
+          (yield* store.groupBy("model", { since })).map(({ model, provider }) => [provider, model]),
+          [["p1", "m1"], ["p1", "m2"], ["p2", "m1"]]
+        )
+        assert.deepStrictEqual(
+          (yield* store.groupBy("apiKey", { since })).map(({ apiKeyId, apiKeyName, requests }) => [apiKeyId, apiKeyName, requests]),
+          [["k1", "New name", 2], [null, null, 1]]
+        )
+        assert.deepStrictEqual(
+          (yield* store.groupBy("connection", { since, limit: 1 })).map(({ connectionId, provider }) => [provider, connectionId]),
+          [["p1", "connection-1"]]
+        )
+      }))
+
+    it.effect("the last ten minutes are ten buckets, oldest first, each open at its start and closed at its end", () =>
+      Effect.gen(function*() {
+        const store = yield* UsageStore
+        const now = 1_800_000_000_000
+        const times = [now, now - 59_999, now - 60_000, now - 599_999, now - 600_000, now + 1]
+        yield* store.insert(times.map((startedAt, index) => ledgerRow({ attemptId: `m-${index}`, startedAt, tokensIn: 1, tokensOut: 0, costUsd: 1 })))
+        const buckets = yield* store.lastMinutes(now)
+        assert.deepStrictEqual(buckets.map((bucket) => bucket.requests), [1, 0, 0, 0, 0, 0, 0, 0, 1, 2])
+        assert.deepStrictEqual({ ...buckets[9] }, { requests: 2, promptTokens: 2, completionTokens: 0, cost: 2 })
+      }))
+
+    it.effect("count is per node and outcome, or over all nodes", () =>
+      Effect.gen(function*() {
+        const store = yield* UsageStore
+        yield* store.insert([...rows(2, "counted"), ...rows(1, "counted-x", { nodeId: "counted", outcome: "crashed" })])
+        assert.deepStrictEqual(yield* store.count("counted"), new Map([["completed", 2], ["crashed", 1]]))
+        assert.isTrue(((yield* store.count()).get("completed") ?? 0) >= 2)
+        assert.deepStrictEqual(yield* store.count("nobody"), new Map())
+      }))
+
+    it.effect.prop("any row comes back as it was put, bounded", [LedgerRow], ([given]) =>
+      Effect.gen(function*() {
+        const store = yield* UsageStore
+        const row = { ...given, attemptId: `any-${crypto.randomUUID()}`, requestId: crypto.randomUUID() }
+        assert.strictEqual(yield* store.insert([row]), 1)
+        const found = yield* store.rows({ requestId: asText(row.requestId) })
+        assert.deepStrictEqual(found.map((some) => ({ ...some })), [stored(row)])
+      }), { arbitrary: { runs: 25 } })
+  })
+}

@@ -1,0 +1,25 @@
+/** Every record store's suite on one layer. */
+import type * as Layer from "effect/Layer"
+import type { Stores } from "#src/postgres/PostgresStores.ts"
+import * as AccessTokenStore from "./AccessTokenStore.suite.ts"
+import * as AuditStore from "./AuditStore.suite.ts"
+import * as ConnectionStore from "./ConnectionStore.suite.ts"
+import * as CustomModelStore from "./CustomModelStore.suite.ts"
+import * as DocumentStore from "./DocumentStore.suite.ts"
+import * as KeyStore from "./KeyStore.suite.ts"
+import * as NodeStore from "./NodeStore.suite.ts"
+import * as SessionStore from "./SessionStore.suite.ts"
+import * as UsageStore from "./UsageStore.suite.ts"
+
+/** `layer` is called once per suite, so that each may have its own database. */
+export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => {
+  AccessTokenStore.suite(name, layer())
+  AuditStore.suite(name, layer())
+  ConnectionStore.suite(name, layer())
+  CustomModelStore.suite(name, layer())
+  DocumentStore.suite(name, layer())
+  KeyStore.suite(name, layer())
+  NodeStore.suite(name, layer())
+  SessionStore.suite(name, layer())
+  UsageStore.suite(name, layer())
+}

@@ -1,0 +1,24 @@
+import type { Reporter, TestModule } from "vitest/node"
+
+/** Ends a run with one plain line, `N passed, N failed, N skipped`, for machines that read the log; refuses skips in CI. */
+export default class ClosingLine implements Reporter {
+  onTestRunEnd(modules: ReadonlyArray<TestModule>): void {
+    let passed = 0
+    let failed = 0
+    let skipped = 0
+    for (const module of modules) {
+      for (const test of module.children.allTests()) {
+        const state = test.result().state
+        if (state === "passed") passed++
+        else if (state === "failed") failed++
+        else skipped++
+      }
+      if (module.state() === "failed" && failed === 0) failed++
+    }
+    console.log(`\n${passed} passed, ${failed} failed, ${skipped} skipped`)
+    if (skipped > 0 && process.env["CI"] === "true") {
+      console.error("Skipped suites are refused in CI: install the servers they need.")
+      process.exitCode = 1
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import { describe, expect, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Schema from "effect/Schema"
+import { face } from "#src/wire/chatCompletions.ts"
+import { dataOf, SseScanner } from "#src/wire/SseScanner.ts"
+
+/** Data payloads that a scanner reports for the given segments. */
+const scan = (segments: ReadonlyArray<Buffer>): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  const scanner = new SseScanner({
+    event: (bytes, start, end) => {
+      const data = dataOf(bytes, start, end)
+      if (data !== null) found.push(data)
+    }
+  })
+  for (const segment of segments) scanner.push(segment)
+  scanner.flush()
+  return found
+}
+
+const cut = (bytes: Buffer, at: ReadonlyArray<number>): ReadonlyArray<Buffer> => {
+  const points = [...new Set(at.map((n) => n % (bytes.length + 1)))].sort((a, b) => a - b)
+  const segments: Array<Buffer> = []
+  let from = 0
+  for (const point of [...points, bytes.length]) {
+    // Each segment is a copy: the scanner must not depend on neighbours in memory.
+    if (point > from) segments.push(Buffer.from(bytes.subarray(from, point)))
+    from = point
+  }
+  return segments
+}
+
+const frame = (content: string) => JSON.stringify({ id: "x", choices: [{ index: 0, delta: { content } }] })
+const payloads = [
+  JSON.stringify({ choices: [{ index: 0, delta: { role: "assistant" } }] }),
+  frame("Grüße 🌍 "), frame("a \"quoted\" \\ back\nslash"), frame("data: [DONE]"), frame(""),
+  JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }),
+  JSON.stringify({ choices: [], usage: { prompt_tokens: 9, completion_tokens: 4, prompt_tokens_details: { cached_tokens: 2 } } }),
+  "[DONE]"
+]
+
+const fixtures: Record<string, string> = {
+  "LF": payloads.map((p) => `data: ${p}\n\n`).join(""),
+  "CRLF": payloads.map((p) => `data: ${p}\r\n\r\n`).join(""),
+  "CR": payloads.map((p) => `data: ${p}\r\r`).join(""),
+  "no space": payloads.map((p) => `data:${p}\n\n`).join(""),
+  "BOM and comments": `\ufeff: hello\n\n${payloads.map((p) => `: keep\nevent: message\ndata: ${p}\nid: 7\n\n`).join("")}`,
+  "missing last newline": payloads.map((p) => `data: ${p}\n\n`).join("").trimEnd(),
+  "mixed line ends": payloads.map((p, i) => `data: ${p}${["\n\n", "\r\n\r\n", "\r\n\n"][i % 3]}`).join("")
+}
+
+describe("SSE scanner", () => {
+  for (const [name, text] of Object.entries(fixtures)) {
+    it(`${name}: the same events for a cut at every byte`, () => {
+      const bytes = Buffer.from(text)
+      expect(scan([bytes])).toEqual(payloads)
+      for (let at = 1; at < bytes.length; at++) expect(scan(cut(bytes, [at]))).toEqual(payloads)
+      expect(scan([...bytes].map((byte) => Buffer.from([byte])))).toEqual(payloads)
+    })
+  }
+
+  it.prop("the same events for any split", { at: Arbitrary.schema(Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 5000 })))) }, ({ at }) => {
+    for (const text of Object.values(fixtures)) expect(scan(cut(Buffer.from(text), at))).toEqual(payloads)
+  })
+
+  it("multi-line data is joined by a newline", () => {
+    expect(scan([Buffer.from("data: {\ndata: \"a\":1}\n\n")])).toEqual(["{\n\"a\":1}"])
+  })
+
+  it("an event over the limit is refused", () => {
+    const scanner = new SseScanner({ event: () => {} })
+    const block = Buffer.alloc(1024 * 1024, 0x61)
+    let ok = true
+    for (let i = 0; i < 17 && ok; i++) ok = scanner.push(block)
+    expect(ok).toBe(false)
+  })
+})
+
+describe("chat tap", () => {
+  const read = (segments: ReadonlyArray<Buffer>, forwardUsage: boolean) => {
+    const tap = face.makeTap({ forwardUsage })
+    const out: Array<Uint8Array> = []
+    for (const segment of segments) {
+      const bytes = tap.push(segment)
+      if (bytes !== null) out.push(Buffer.from(bytes))
+    }
+    const rest = tap.end()
+    if (rest !== null) out.push(rest)
+    return { bytes: Buffer.concat(out).toString(), tap }
+  }
+
+  for (const [name, text] of Object.entries(fixtures)) {
+    it(`${name}: bytes, usage, text and end are the same for every single cut`, () => {
+      const bytes = Buffer.from(text)
+      for (let at = 0; at < bytes.length; at++) {
+        const { bytes: forwarded, tap } = read(cut(bytes, [at]), true)
+        expect(forwarded).toBe(text)
+        expect(tap.usage).toEqual({ input: 9, output: 4, cacheRead: 2, cacheCreation: 0, reasoning: 0 })
+        expect(tap.terminal && tap.useful && tap.finished && !tap.malformed).toBe(true)
+      }
+      expect(read([bytes], true).tap.outputText()).toBe("Grüße 🌍 a \"quoted\" \\ back\nslashdata: [DONE]")
+    })
+
+    it(`${name}: the usage frame is held back from a client that did not ask, for every cut`, () => {
+      const bytes = Buffer.from(text)
+      for (let at = 0; at < bytes.length; at++) {
+        const { bytes: forwarded, tap } = read(cut(bytes, [at]), false)
+        expect(scan([Buffer.from(forwarded)])).toEqual(payloads.filter((p) => !p.includes("usage")))
+        expect(tap.usage?.output).toBe(4)
+      }
+    })
+  }
+
+  it("an error object as the first frame is no content", () => {
+    const { tap } = read([Buffer.from("data: {\"error\":{\"message\":\"slow down\",\"type\":\"rate_limit_error\",\"code\":\"rate_limit_exceeded\"}}\n\n")], true)
+    expect(tap.error).toEqual({ message: "slow down", type: "rate_limit_error", code: "rate_limit_exceeded", status: null })
+  })
+
+  it("comments, empty deltas and [DONE] alone are not useful", () => {
+    const { tap } = read([Buffer.from(": ping\n\ndata: {\"choices\":[{\"delta\":{}}]}\n\ndata: [DONE]\n\n")], true)
+    expect(tap.useful).toBe(false)
+    expect(tap.terminal).toBe(true)
+  })
+
+  it("a first frame that is not JSON is malformed", () => {
+    expect(read([Buffer.from("data: {oops\n\n")], true).tap.malformed).toBe(true)
+  })
+})

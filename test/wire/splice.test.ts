@@ -1,0 +1,44 @@
+import { describe, expect, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Schema from "effect/Schema"
+import { edit } from "#src/wire/splice.ts"
+
+const apply = (text: string, edits: ReadonlyArray<{ key: string; value: string }>) => {
+  const spliced = edit(Buffer.from(text), JSON.parse(text) as Record<string, unknown>, edits)
+  return spliced === null ? null : spliced.toString()
+}
+
+describe("splice", () => {
+  it("replaces the model and keeps every other byte", () => {
+    expect(apply('{ "temperature": 1.0, "model" : "sim/echo","x":[1, 2]}', [{ key: "model", value: '"echo"' }]))
+      .toBe('{ "temperature": 1.0, "model" : "echo","x":[1, 2]}')
+  })
+
+  it("leaves a nested key of the same name alone", () => {
+    expect(apply('{"messages":[{"model":"sim/echo"}],"metadata":{"model":"sim/echo"},"model":"sim/echo"}', [{ key: "model", value: '"echo"' }]))
+      .toBe('{"messages":[{"model":"sim/echo"}],"metadata":{"model":"sim/echo"},"model":"echo"}')
+  })
+
+  it("replaces every top-level occurrence of a repeated key", () => {
+    expect(apply('{"model":"a/b","model":"sim/echo"}', [{ key: "model", value: '"echo"' }])).toBe('{"model":"echo","model":"echo"}')
+  })
+
+  it("inserts an absent member at the front", () => {
+    expect(apply('{"stream":true}', [{ key: "stream_options", value: '{"include_usage":true}' }])).toBe('{"stream_options":{"include_usage":true},"stream":true}')
+    expect(apply("{}", [{ key: "a", value: "1" }])).toBe('{"a":1}')
+  })
+
+  it("gives up on a key that is written with escapes", () => {
+    expect(apply('{"mod\\u0065l":"sim/echo"}', [{ key: "model", value: '"echo"' }])).toBeNull()
+  })
+
+  const json = Schema.Record(Schema.String, Schema.Json)
+  it.prop("equals editing the parsed object, for any object and spacing", {
+    object: Arbitrary.schema(json), indent: Arbitrary.schema(Schema.Literals([0, 2]))
+  }, ({ indent, object }) => {
+    const text = JSON.stringify({ ...object, model: "p/m", nested: { model: "p/m", text: 'quote " model' } }, null, indent)
+    const edited = apply(text, [{ key: "model", value: '"m"' }, { key: "stream_options", value: "{}" }])
+    expect(edited).not.toBeNull()
+    expect(JSON.parse(edited as string)).toEqual({ ...JSON.parse(text) as object, model: "m", stream_options: {} })
+  })
+})
