@@ -1,4 +1,5 @@
 /** The requests that are being served, so that a shutdown can end each with an error in its own format. */
+import type { LiveCall } from "#actors/ports/LiveCalls.ts"
 import type { RequestActor } from "#actors/Request.ts"
 
 export class LiveRequests {
@@ -19,5 +20,18 @@ export class LiveRequests {
   /** Ends every live request; each settles its own ledger row. */
   readonly shutDown = (): void => {
     for (const request of [...this.requests]) request.shutDown()
+  }
+
+  /** Attempts in flight, grouped by target. */
+  readonly list = (): ReadonlyArray<LiveCall> => {
+    const calls = new Map<string, { model: string; provider: string; connectionId: string | null; count: number }>()
+    for (const { target } of this.requests) {
+      const connectionId = target.connection === null ? null : target.connection.id
+      const id = `${target.provider} ${target.model} ${connectionId}`
+      const known = calls.get(id)
+      if (known === undefined) calls.set(id, { model: target.model, provider: target.provider, connectionId, count: 1 })
+      else known.count++
+    }
+    return [...calls.values()]
   }
 }

@@ -98,7 +98,7 @@ export class RequestActor {
   private readonly services: Services
   private readonly startedAt: number
   private attempts = 0
-  private target: Target
+  private currentTarget: Target
   private current: Attempt | null = null
   private start: AttemptStart | null = null
   private newest: LedgerRow | null = null
@@ -113,11 +113,16 @@ export class RequestActor {
     this.services = services
     this.inbound = inbound
     this.startedAt = services.now()
-    this.target = inbound.targets[0] as Target
+    this.currentTarget = inbound.targets[0] as Target
   }
 
   /** The whole exchange as one effect; the caller forks it under the front end's scope and hands the fiber to `attach`. */
   readonly run: Effect.Effect<void> = Effect.onExit(Effect.suspend(() => this.tryTarget(0)), (exit) => Effect.sync(() => this.close(exit)))
+
+  /** The target of the running or newest attempt. */
+  get target(): Target {
+    return this.currentTarget
+  }
 
   attach(fiber: Fiber.Fiber<void>): void {
     this.fiber = fiber
@@ -149,7 +154,7 @@ export class RequestActor {
   /** Answers whether the next target shall be tried. Everything about this attempt is settled before the fiber goes on. */
   private attempt(target: Target, index: number): Effect.Effect<boolean> {
     return Effect.callback<boolean>((resume) => {
-      this.target = target
+      this.currentTarget = target
       this.attempts++
       const start = this.startOf(target)
       this.start = start
@@ -216,7 +221,7 @@ export class RequestActor {
   private commit(attempt: Attempt): void {
     this.answered = true
     this.inbound.client.start(200, this.inbound.responseHeaders({
-      target: this.target,
+      target: this.currentTarget,
       latencyMs: this.services.now() - this.startedAt,
       fallbackAttempts: this.attempts - 1,
       settled: null,
@@ -230,7 +235,7 @@ export class RequestActor {
     const start = this.start
     if (start === null) return
     this.start = null
-    const { services, target } = this
+    const { currentTarget: target, services } = this
     const outcome: Outcome = this.clientGone ? "client-abort" : end.outcome
     const ranModel = end.usage !== null || end.committed || end.answer !== null
     const usage = end.usage ?? (ranModel ? this.estimate(end) : noUsage)
@@ -288,7 +293,7 @@ export class RequestActor {
       return
     }
     client.respond(200, this.inbound.responseHeaders({
-      target: this.target,
+      target: this.currentTarget,
       latencyMs: this.services.now() - this.startedAt,
       fallbackAttempts: this.attempts - 1,
       settled: row === null ? null : {

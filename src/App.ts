@@ -5,13 +5,16 @@
 import * as Crypto from "node:crypto"
 import * as Os from "node:os"
 import * as Path from "node:path"
+import * as Clock from "effect/Clock"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
+import { ProviderProbe } from "#actors/ports/ProviderProbe.ts"
 import { Telemetry } from "#actors/ports/Telemetry.ts"
 import * as Errors from "#schemas/errors.ts"
 import { version } from "#schemas/version.ts"
@@ -21,6 +24,7 @@ import { Passwords } from "#actors/ports/Passwords.ts"
 import type { Limits } from "#actors/Request.ts"
 import { defaultPolicy, type ApiKey } from "#schemas/records/ApiKey.ts"
 import * as GatewayAccounting from "#src/accounting/GatewayAccounting.ts"
+import { TokenEstimate } from "#src/accounting/TokenEstimate.ts"
 import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
 import { banner } from "#src/bootstrap/banner.ts"
 import * as FirstRun from "#src/bootstrap/FirstRun.ts"
@@ -31,8 +35,11 @@ import * as EffectiveFlags from "#src/configuration/EffectiveFlags.ts"
 import * as StoredConfiguration from "#src/configuration/StoredConfiguration.ts"
 import * as ConnectionMarks from "#src/http/ConnectionMarks.ts"
 import * as Inference from "#src/http/Inference.ts"
+import * as KeyDevices from "#src/http/keys/KeyDevices.ts"
 import * as Models from "#src/http/Models.ts"
-import * as UnknownRoutes from "#src/http/UnknownRoutes.ts"
+import { inferenceRoutes } from "#src/http/inferenceRoutes.ts"
+import * as ManagementHttp from "#src/http/ManagementHttp.ts"
+import { ManagementOptions } from "#src/http/ManagementOptions.ts"
 import * as PostgresClient from "#src/postgres/PostgresClient.ts"
 import * as PostgresStores from "#src/postgres/PostgresStores.ts"
 import * as Registry from "#src/providers/Registry.ts"
@@ -81,6 +88,8 @@ const environmentKeys = (settings: Values): ReadonlyMap<string, ApiKey> => {
 }
 
 const stubTelemetry = Layer.succeed(Telemetry, { requestStarted: () => {}, attemptSettled: () => {}, requestSettled: () => {}, render: () => "" })
+
+const stubProbe = Layer.succeed(ProviderProbe, { probe: () => Effect.die("not wired") })
 
 /** Tier 1: the port is open before anything else is ready; until then each request is told to come back (decisions 2). */
 const frontEnd = (settings: Values) => UwsHttpServer.layer({
@@ -150,26 +159,46 @@ const shared = (settings: Values) => {
   )
 }
 
+const tokenizer = Layer.unwrap(Effect.gen(function*() {
+  const clock = yield* Clock.Clock
+  const tokens = yield* Effect.acquireRelease(
+    Effect.sync(() => new TokenEstimate({ now: () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6 })),
+    (estimate) => Effect.sync(() => estimate.close())
+  )
+  return GatewayAccounting.layer((text) => tokens.estimate(text))
+}))
+
 /** Tier 4: the ledger and its money. */
 const accounting = (settings: Values) => Layer.mergeAll(
   JournaledLedger.layer({ directory: Path.join(settings.dataDir, "journal"), nodeId: nodeIdOf(settings) }),
-  GatewayAccounting.layer((text) => Math.ceil(text.length / 4)),
+  tokenizer,
   stubTelemetry
 )
 
+const managementOptions = (settings: Values) => Layer.effect(ManagementOptions, Effect.map(FrontEnd, (front) => ({
+  machineId: nodeIdOf(settings),
+  jwtSecret: settings.jwtSecret,
+  cookieSecure: settings.secureCookie === "true",
+  initialPassword: settings.initialPassword,
+  port: front.port
+})))
+
 /** Tier 5: the endpoints. */
 const http = (settings: Values) =>
-  HttpRouter.serve(Layer.mergeAll(Models.routes, UnknownRoutes.routes), {
+  HttpRouter.serve(Layer.mergeAll(Models.routes, ManagementHttp.layer(inferenceRoutes)), {
     disableLogger: true,
     disableListenLog: true,
     routerConfig: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false }
   }).pipe(
+    Layer.provide(Layer.mergeAll(stubProbe, managementOptions(settings), HttpServer.layerServices)),
     Layer.provideMerge(Inference.layer({
       limits: limitsOf(settings),
       maxBodyBytes: settings.maxBodyBytes,
       graceMs: settings.shutdownTimeoutMs,
+      metricsAccess: settings.metricsAccess,
       environmentKeys: environmentKeys(settings)
-    }))
+    })),
+    Layer.provideMerge(KeyDevices.layer)
   )
 
 /** What happens once, between the last tier and the banner. */

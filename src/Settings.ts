@@ -105,6 +105,7 @@ const variables = {
   logLevel: choice("LOG_LEVEL", ["debug", "info", "warn", "error"], "info", "Least severe line that is logged."),
   logFormat: choice("LOG_FORMAT", ["auto", "json", "pretty"], "auto", "auto = pretty on a terminal, else JSON lines."),
   accessLog: choice("GATEWAY_ACCESS_LOG", ["off", "errors", "all"], "errors", "Which finished requests get a log line."),
+  metricsAccess: choice("GATEWAY_METRICS_ACCESS", ["loopback", "all"], "loopback", "Who may read GET /metrics."),
   otlpEndpoint: optional("OTEL_EXPORTER_OTLP_ENDPOINT", "OTLP/HTTP collector for traces and logs; unset = off."),
   otlpHeaders: secret("OTEL_EXPORTER_OTLP_HEADERS", "Comma-separated name=value headers of the collector."),
   machineId: optional("GATEWAY_NODE_ID", "Name of this node; unset: derived from host and data directory."),

@@ -1,6 +1,7 @@
-import "effect/schema/SchemaJITCompiler/enable"
-import * as Module from "node:module"
+import { enableCompileCache } from "node:module"
 
-Module.enableCompileCache?.()
+// Static imports would be compiled before the cache is on.
+enableCompileCache()
+await import("effect/schema/SchemaJITCompiler/enable")
 const { run } = await import("#src/cli/main.ts")
-run(process.argv.slice(2))
+await run(process.argv.slice(2))

@@ -15,6 +15,8 @@ export interface Candidate {
   /** Model of the one-token chat. */
   readonly model?: string | null
   readonly providerSpecificData: Readonly<Record<string, unknown>>
+  /** `chat` = the model itself is in question: go straight to the one-token chat. */
+  readonly wants?: "chat"
   /** A node that is not stored yet. */
   readonly node?: Pick<ProviderNode, "type" | "apiType" | "baseUrl" | "chatPath" | "modelsPath" | "customHeaders">
 }

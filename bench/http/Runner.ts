@@ -32,6 +32,8 @@ export class Runner {
   readonly #plan: Plan
   readonly #log: (line: string) => void
   readonly #lasting = new Map<string, Running>()
+  /** Targets that could not be started: tried once, not once per round. */
+  readonly #broken = new Set<string>()
   readonly #measurements: Array<Measurement> = []
   readonly #failures: Array<Failure> = []
   #instances = 0
@@ -58,7 +60,7 @@ export class Runner {
   }
 
   async #once(scenario: Scenario, target: Target, round: number): Promise<void> {
-    if (scenario.excludes(target) !== null) return
+    if (scenario.excludes(target) !== null || this.#broken.has(target.name)) return
     try {
       const { values, notes } = scenario.fresh ? await this.#fresh(scenario, target) : await this.#shared(scenario, target)
       this.#measurements.push({ scenario: scenario.id, target: target.name, round, values, notes })
@@ -70,7 +72,7 @@ export class Runner {
   }
 
   async #fresh(scenario: Scenario, target: Target): Promise<Measured> {
-    const running = await target.launch(String(++this.#instances))
+    const running = await this.#launch(target)
     try {
       return await this.#measure(scenario, running)
     } finally {
@@ -81,11 +83,20 @@ export class Runner {
   async #shared(scenario: Scenario, target: Target): Promise<Measured> {
     let running = this.#lasting.get(target.name)
     if (running === undefined) {
-      running = await target.launch(String(++this.#instances))
+      running = await this.#launch(target)
       this.#lasting.set(target.name, running)
       await warm(this.#harness, running)
     }
     return this.#measure(scenario, running)
+  }
+
+  async #launch(target: Target): Promise<Running> {
+    try {
+      return await target.launch(String(++this.#instances))
+    } catch (error) {
+      this.#broken.add(target.name)
+      throw new Error(`could not be started and is left out: ${message(error)}`)
+    }
   }
 
   async #measure(scenario: Scenario, running: Running): Promise<Measured> {

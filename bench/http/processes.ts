@@ -3,14 +3,16 @@
  * ended by name, and nothing that this module did not start.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
-import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs"
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { createServer, connect } from "node:net"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { allowedCpus, tree } from "./ProcFs.ts"
 
 export const root = join(import.meta.dirname, "..", "..")
-export const workDirectory = join(root, "bench", ".work")
+const workRoot = join(root, "bench", ".work")
+/** Logs, configurations and data of this run; two runs never share one. */
+export const workDirectory = join(workRoot, `run-${process.pid}`)
 
 const STOP_GRACE_MS = 5_000
 const LOG_TAIL_LINES = 15
@@ -22,6 +24,15 @@ export interface Child {
 }
 
 const children = new Set<Child>()
+
+/** Removes what earlier runs have left, unless they still run. */
+export const clearOldWork = (): void => {
+  if (!existsSync(workRoot)) return
+  for (const name of readdirSync(workRoot)) {
+    const pid = /^run-(\d+)$/.exec(name)?.[1]
+    if (pid === undefined || !existsSync(`/proc/${pid}`)) rmSync(join(workRoot, name), { recursive: true, force: true })
+  }
+}
 
 /** True when the program can be found on PATH or at one of the usual places of servers. */
 export const programPath = (name: string): string | null => {

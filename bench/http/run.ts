@@ -1,5 +1,5 @@
 /** The bench from its command line to its exit code. */
-import { readFileSync, rmSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { cpus, totalmem } from "node:os"
 import { join } from "node:path"
 import { spawnSync } from "node:child_process"
@@ -7,7 +7,7 @@ import { type Budgets, judge, parseBudgets } from "./budgets.ts"
 import { rowsOf } from "./comparison.ts"
 import * as Harness from "./Harness.ts"
 import { type Options, parseOptions, usage } from "./options.ts"
-import { killAllNow, placement, programPath, root, stopAll, workDirectory } from "./processes.ts"
+import { clearOldWork, killAllNow, placement, programPath, root, stopAll } from "./processes.ts"
 import { hottest, profileDirectory } from "./profile.ts"
 import { type Results, writeReport } from "./report.ts"
 import { verdictLines } from "./markdown.ts"
@@ -139,7 +139,7 @@ export const main = async (args: ReadonlyArray<string>): Promise<number> => {
   endOn("SIGINT", 130)
   endOn("SIGTERM", 143)
   process.on("exit", killAllNow)
-  rmSync(workDirectory, { recursive: true, force: true })
+  clearOldWork()
   try {
     return await bench(options)
   } catch (error) {

@@ -23,19 +23,17 @@ const concurrency = 64
 const body = JSON.stringify({ model: "m", messages: [{ role: "user", content: "x".repeat(200) }], stream: true })
 const headerList: ReadonlyArray<string> = ["content-type", "application/json", "authorization", "Bearer sk-0123456789abcdef", "accept", "*/*", "user-agent", "gateway"]
 const bodyBytes = Buffer.from(body)
-const timeouts = { connect: 30_000, headers: 600_000, firstEvent: 30_000, idle: 300_000, total: 900_000 }
+const timeouts = { connect: 30_000, headers: 600_000, firstEvent: 600_000, idle: 300_000, total: 900_000 }
 
-/** A mock that answers every request (one segment each) with the same bytes; the first `held` sockets get a head and no end. */
-const serve = (held: number): void => {
+/** A mock that answers every request (one segment each) with the same bytes; `/hold` gets a head and no end. */
+const serve = (): void => {
   const events = Array.from({ length: 5 }, (_, i) => `data: {"choices":[{"delta":{"content":"token ${i}"}}]}\n\n`).join("")
   const head = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ndate: Thu, 01 Jan 2026 00:00:00 GMT\r\nx-request-id: req_0123456789\r\n` +
     `x-ratelimit-remaining-requests: 99\r\ntransfer-encoding: chunked\r\n\r\n`
   const reply = Buffer.from(`${head}${events.length.toString(16)}\r\n${events}\r\n0\r\n\r\n`)
-  // All client processes open their held streams before the first round.
-  let opened = 0
+  const hold = Buffer.from("/hold")
   const server = net.createServer({ noDelay: true }, (socket) => {
-    const hold = opened++ < held * names.length
-    socket.on("data", () => socket.write(hold ? head : reply))
+    socket.on("data", (bytes) => socket.write(bytes.subarray(5, 10).equals(hold) ? head : reply))
     socket.on("error", () => {})
   })
   server.listen({ port: 0, host: "127.0.0.1", backlog: 4_096 }, () => {
@@ -44,7 +42,7 @@ const serve = (held: number): void => {
   })
 }
 
-type OneCall = (done: () => void) => void
+type OneCall = (path: string, done: () => void) => void
 
 /** Runs `count` calls, 64 at once; answers CPU us per call. */
 const measure = (count: number, one: OneCall): Promise<number> =>
@@ -55,7 +53,7 @@ const measure = (count: number, one: OneCall): Promise<number> =>
     const next = () => {
       if (started >= count) return
       started++
-      one(() => {
+      one("/v1/x", () => {
         if (++finished === count) {
           const used = process.cpuUsage(before)
           resolve((used.user + used.system) / count)
@@ -66,12 +64,12 @@ const measure = (count: number, one: OneCall): Promise<number> =>
   })
 
 const fail = (error: unknown): never => {
-  throw error instanceof Error ? error : new Error(String(error))
+  throw error instanceof Error ? error : new Error(JSON.stringify(error))
 }
 
-const undiciCall = (pool: Pool): OneCall => (done) => {
+const undiciCall = (pool: Pool): OneCall => (path, done) => {
   let bytes = 0
-  pool.dispatch({ path: "/v1/x", method: "POST", headers: [...headerList, "accept-encoding", "identity"], body: bodyBytes }, {
+  pool.dispatch({ path, method: "POST", headers: [...headerList, "accept-encoding", "identity"], body: bodyBytes }, {
     onRequestStart: () => {},
     onResponseStart: () => {},
     onResponseData: (_controller, chunk) => {
@@ -83,10 +81,10 @@ const undiciCall = (pool: Pool): OneCall => (done) => {
 }
 
 const portCall = (upstream: Upstream["Service"], origin: string): OneCall => {
-  const request = { origin, path: "/v1/x", method: "POST", headers: headerList, body: bodyBytes, timeouts, proxy: null } as const
-  return (done) => {
+  const request = { origin, method: "POST", headers: headerList, body: bodyBytes, timeouts, proxy: null } as const
+  return (path, done) => {
     let bytes = 0
-    const call = upstream.dispatch(request, {
+    const call = upstream.dispatch({ path, ...request }, {
       onHead: () => {},
       onData: (chunk) => {
         bytes += chunk.length
@@ -98,9 +96,9 @@ const portCall = (upstream: Upstream["Service"], origin: string): OneCall => {
   }
 }
 
-const nodeCall = (port: number, agent: http.Agent): OneCall => (done) => {
+const nodeCall = (port: number, agent: http.Agent): OneCall => (path, done) => {
   const headers = { ...Object.fromEntries(headerList.flatMap((name, i) => i % 2 === 0 ? [[name, headerList[i + 1] ?? ""]] : [])), "content-length": String(bodyBytes.length) }
-  const request = http.request({ host: "127.0.0.1", port, path: "/v1/x", method: "POST", agent, headers }, (response) => {
+  const request = http.request({ host: "127.0.0.1", port, path, method: "POST", agent, headers }, (response) => {
     response.on("data", () => {})
     response.on("end", done)
   })
@@ -124,7 +122,7 @@ const clientFor = async (name: string, port: number): Promise<OneCall> => {
 /** `held` streams stay open on the side; then each message is a round: its number of requests in, CPU us per request out. */
 const work = async (name: string, port: number, held: number): Promise<void> => {
   const one = await clientFor(name, port)
-  for (let i = 0; i < held; i++) one(() => {})
+  for (let i = 0; i < held; i++) one("/hold", () => {})
   process.on("message", (count) => {
     void measure(Number(count), one).then((cost) => process.send?.(cost))
   })
@@ -172,14 +170,14 @@ const main = async (): Promise<void> => {
   const mock = await child("serve")
   await table(Number(mock.first), requests, rounds, 0)
   mock.process.kill()
-  const holding = await child("serve", "1000")
+  const holding = await child("serve")
   await table(Number(holding.first), requests, rounds, 1_000)
   holding.process.kill()
 }
 
 switch (process.argv[2]) {
   case "serve":
-    serve(Number(process.argv[3] ?? 0))
+    serve()
     break
   case "work":
     await work(process.argv[3] ?? "", Number(process.argv[4]), Number(process.argv[5]))

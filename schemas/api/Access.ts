@@ -42,3 +42,7 @@ export const mints = rule("MANAGEMENT", "admin", { adminKey: true })
 export const setsUp = rule("MANAGEMENT", "admin", { adminKey: true, firstRun: true })
 /** Needs a credential even while requireLogin is off. */
 export const alwaysProtected = rule("ALWAYS_PROTECTED", "admin")
+/** An inference route: the API key's own rules decide (inference document, Authentication). */
+export const clientApi = rule("CLIENT_API", "read")
+/** Answers this machine only. */
+export const loopback = rule("LOCAL_ONLY", "read")

@@ -3,6 +3,9 @@
  * take 5 s), so a text is counted in pieces: cut before a blank or line where there is one, hard where there is none.
  */
 
+/** A client may write the tokenizer's own special tokens; in a text they are text. */
+export const asText = { disallowedSpecial: new Set<string>() }
+
 /** A piece is cut at the first boundary behind this length, UTF-16 units, */
 const SOFT_LENGTH = 1024
 /** and at this length in any case. */

@@ -44,7 +44,16 @@ export const ask = (channel: Channel, text: string, waitMs: number): number | nu
   if (Atomics.compareExchange(cells, STATE, ASKED, ABANDONED) === ASKED) return null
   const answer = Atomics.load(cells, ANSWER)
   Atomics.store(cells, STATE, IDLE)
-  return answer
+  return answer < 0 ? null : answer
+}
+
+/** -1 when the tokenizer throws: the next text may be better. */
+const counted = (count: (text: string) => number, text: string): number => {
+  try {
+    return count(text)
+  } catch {
+    return -1
+  }
 }
 
 /** Runs the worker's side for ever. */
@@ -61,7 +70,7 @@ export const serve = (channel: Channel, count: (text: string) => number): never 
     }
     // A copy: TextDecoder takes no shared memory.
     const text = decoder.decode(bytes.slice(0, Atomics.load(cells, LENGTH)))
-    Atomics.store(cells, ANSWER, count(text))
+    Atomics.store(cells, ANSWER, counted(count, text))
     if (Atomics.compareExchange(cells, STATE, ASKED, ANSWERED) !== ASKED) continue
     Atomics.notify(cells, STATE)
   }

@@ -13,7 +13,8 @@ import type { Provider } from "#schemas/Provider.ts"
 const alphabet = "abcdefghjkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 const passwordLength = 20
 
-const generatePassword = (): string => {
+/** Twenty characters, about 115 bits. */
+export const generatePassword = (): string => {
   let password = ""
   for (let i = 0; i < passwordLength; i++) password += alphabet[Crypto.randomInt(alphabet.length)]
   return password

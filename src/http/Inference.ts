@@ -9,6 +9,8 @@ import { Accounting } from "#actors/ports/Accounting.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { Keys } from "#actors/ports/Keys.ts"
+import { KeyDevices } from "#actors/ports/KeyDevices.ts"
+import { LiveCalls } from "#actors/ports/LiveCalls.ts"
 import { Ledger } from "#actors/ports/Ledger.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { Telemetry } from "#actors/ports/Telemetry.ts"
@@ -20,6 +22,7 @@ import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as ChatCompletions from "#src/http/ChatCompletions.ts"
 import { ConnectionMarks } from "#src/http/ConnectionMarks.ts"
 import * as Registry from "#src/providers/Registry.ts"
+import * as Metrics from "#src/http/Metrics.ts"
 import { makePricer } from "#src/providers/pricing.ts"
 import { makePlanner, type Planner } from "#src/routing/plan.ts"
 import { FrontEnd } from "#src/server/FrontEnd.ts"
@@ -29,8 +32,12 @@ export interface Options {
   readonly maxBodyBytes: number
   /** Time that live streams get after a shutdown began, in ms. */
   readonly graceMs: number
+  readonly metricsAccess: "loopback" | "all"
   readonly environmentKeys: ReadonlyMap<string, ApiKey>
 }
+
+/** Devices remembered as already noted; forgotten all at once, so that a returning device is noted anew now and then. */
+const notedDevices = 10_000
 
 export const make = Effect.fnUntraced(function*(options: Options) {
   const frontEnd = yield* FrontEnd
@@ -47,7 +54,9 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
   const lookups = yield* FiberSet.makeRuntime<never, void, never>()
   const log = Effect.runForkWith(yield* Effect.context<never>())
+  const devices = yield* KeyDevices
   const live = new LiveRequests()
+  const noted = new Set<string>()
   // Live streams get their grace; what still runs then ends with an error in its own format (PROMISES 17).
   frontEnd.onDrain(() => {
     fork(Effect.delay(Effect.sync(live.shutDown), options.graceMs))
@@ -74,6 +83,14 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       flags,
       environmentKeys: options.environmentKeys,
       now,
+      seen: (key, head) => {
+        const agent = head.header("user-agent") ?? ""
+        const device = `${key.id} ${head.remoteAddress} ${agent}`
+        if (noted.has(device)) return
+        if (noted.size >= notedDevices) noted.clear()
+        noted.add(device)
+        devices.note(key.id, head.remoteAddress, agent, now())
+      },
       makeRequestId: () => `req_${nextId()}`,
       runLookup: (lookup, done) => {
         lookups(Effect.match(lookup, { onFailure: done, onSuccess: done }))
@@ -111,11 +128,14 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       })
     }
   }
+  frontEnd.direct("GET", "/metrics", Metrics.route(telemetry, options.metricsAccess))
   frontEnd.direct("POST", "/v1/chat/completions", ChatCompletions.route(services))
-  return services
+  return { services, live }
 })
 
 /** The assembled inference services, for the routes on the effect lane. */
 export class Inference extends Context.Service<Inference, ChatCompletions.ChatServices>()("gateway/http/Inference") {}
 
-export const layer = (options: Options) => Layer.effect(Inference, make(options))
+export const layer = (options: Options) =>
+  Layer.effectContext(Effect.map(make(options), ({ live, services }) =>
+    Context.make(Inference, services).pipe(Context.add(LiveCalls, { list: live.list }))))

@@ -27,6 +27,8 @@ export interface AdmissionServices {
   readonly environmentKeys: ReadonlyMap<string, ApiKey>
   readonly now: () => number
   readonly makeRequestId: () => string
+  /** Notes which device used a key (GET /api/keys/{id}/devices); called for every admitted call, so it must be cheap. */
+  readonly seen: (key: ApiKey, head: CallHead) => void
   /** Runs a store look-up off the synchronous path. */
   readonly runLookup: (lookup: Effect.Effect<ApiKey | null, StoreError>, done: (key: ApiKey | null | StoreError) => void) => void
 }
@@ -95,7 +97,10 @@ export const admit = (
       return
     }
     const refusal = KeyPolicy.admit(key, { endpoint, remoteAddress: head.remoteAddress, now: services.now() })
-    if (refusal === null) services.keys.touch(key)
+    if (refusal === null) {
+      services.keys.touch(key)
+      services.seen(key, head)
+    }
     done(refusal ?? key)
   }
   const known = services.keys.peek(hash)

@@ -98,8 +98,10 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
       return result?.added ?? 0
     })
 
-  const insert = (rows: ReadonlyArray<LedgerRow>) => {
-    if (rows.length === 0) return Effect.succeed(0)
+  const insert = (given: ReadonlyArray<LedgerRow>) => {
+    if (given.length === 0) return Effect.succeed(0)
+    // One order everywhere: two nodes that replay the same rows wait for each other instead of deadlocking.
+    const rows = [...given].sort((a, b) => a.attemptId < b.attemptId ? -1 : a.attemptId > b.attemptId ? 1 : 0)
     if (rows.length <= batchSize) return insertBatch(rows)
     const batches = Array.from({ length: Math.ceil(rows.length / batchSize) }, (_, index) => rows.slice(index * batchSize, (index + 1) * batchSize))
     return sql.withTransaction(Effect.map(Effect.forEach(batches, insertBatch), (counts) => counts.reduce((sum, count) => sum + count, 0)))

@@ -9,10 +9,11 @@ import * as SqlClient from "effect/sql/SqlClient"
 import { SealBroken, Secrets } from "#actors/ports/Secrets.ts"
 import { secretFields } from "#schemas/records/Connection.ts"
 import { columnOf } from "./Table.ts"
+import { stored } from "./text.ts"
 
-export const connectionContext = (id: string, field: typeof secretFields[number]): string => `connection:${id}:${field}`
-export const apiKeyContext = (id: string): string => `apiKey:${id}:sealedKey`
-export const documentContext = (key: string): string => `document:secret:${key}`
+export const connectionContext = (id: string, field: typeof secretFields[number]): string => `connection:${stored(id)}:${field}`
+export const apiKeyContext = (id: string): string => `apiKey:${stored(id)}:sealedKey`
+export const documentContext = (key: string): string => `document:secret:${stored(key)}`
 
 /** Seals again what another key sealed; answers how many rows were rewritten. */
 export const make = Effect.gen(function*() {

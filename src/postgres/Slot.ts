@@ -6,7 +6,7 @@
  * than its own statement timeout is gone, and its socket is cut), and a generation, so that a transaction never
  * continues on another connection than the one it began on.
  */
-import type { Duplex } from "node:stream"
+import { Duplex } from "node:stream"
 import { setTimeout as delay } from "node:timers/promises"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -15,6 +15,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
 import postgres from "postgres"
 import { connectionLost, fromDriver } from "./sqlErrors.ts"
+import { stored } from "./text.ts"
 
 /** Where a slot's bytes go: TCP, TLS, a Unix socket or the embedded server. */
 export interface Transport {
@@ -50,7 +51,7 @@ type Shape = "rows" | "values" | "result"
 export const Patience = Context.Reference<number | undefined>("gateway/postgres/Patience", { defaultValue: () => undefined })
 
 export class Slot {
-  readonly #sql: postgres.Sql
+  #sql: postgres.Sql
   readonly #options: SlotOptions
   readonly #sockets = new Set<Duplex>()
   readonly #prepared = new Set<string>()
@@ -65,16 +66,29 @@ export class Slot {
 
   constructor(options: SlotOptions) {
     this.#options = options
-    const driver: DriverOptions & { readonly socket: () => Promise<Duplex> } = {
-      ...options.driver,
+    this.#sql = this.#driver()
+  }
+
+  /**
+   * A driver for one life of the connection. The driver keeps the last error of a connection that the server ended and
+   * gives it to the first statement of the next one: so a lost connection takes its driver with it.
+   */
+  #driver(): postgres.Sql {
+    const born = this.#generation
+    const options: DriverOptions & { readonly socket: () => Promise<Duplex> } = {
+      ...this.#options.driver,
       max: 1,
-      socket: () => this.#open(),
+      socket: () => this.#open(born),
       onclose: () => {
+        if (born !== this.#generation) return
         this.#generation++
         this.#prepared.clear()
+        const old = this.#sql
+        this.#sql = this.#driver()
+        old.end({ timeout: 0 }).catch(() => undefined)
       }
     }
-    this.#sql = postgres(driver)
+    return postgres(options)
   }
 
   /** For statements that stand alone. */
@@ -120,15 +134,25 @@ export class Slot {
     this.sever("The client was closed.")
   }
 
-  async #open(): Promise<Duplex> {
+  /** Never rejects: the driver forgets a connection whose stream it did not get, so a failure is a stream that breaks. */
+  async #open(born: number): Promise<Duplex> {
     if (this.#fruitless > 0) await delay(Math.min(maxPause, firstPause * 2 ** (this.#fruitless - 1)))
     this.#fruitless++
-    if (this.#closed) throw Object.assign(new Error("The client was closed."), { code: "CONNECTION_ENDED" })
-    const socket = await this.#options.transport.open()
-    for (const other of this.#sockets) if (other.destroyed) this.#sockets.delete(other)
-    this.#sockets.add(socket)
-    this.#severed = null
-    return socket
+    const over = () => this.#closed || born !== this.#generation
+    if (over()) return broken(new Error("The connection was given up."))
+    try {
+      const socket = await this.#options.transport.open()
+      for (const other of this.#sockets) if (other.destroyed) this.#sockets.delete(other)
+      if (over()) {
+        socket.on("error", () => undefined).destroy()
+        return broken(new Error("The connection was given up."))
+      }
+      this.#sockets.add(socket)
+      this.#severed = null
+      return socket
+    } catch (error) {
+      return broken(error instanceof Error ? error : new Error(String(error)))
+    }
   }
 
   /** A lost connection has rolled back by itself, and one that cannot roll back is cut: this never fails. */
@@ -252,9 +276,15 @@ export class Slot {
   }
 }
 
+/** A stream that fails once the driver listens to it. */
+const broken = (error: Error): Duplex => {
+  const stream = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() })
+  setImmediate(() => stream.destroy("code" in error ? error : Object.assign(error, { code: "CONNECTION_ENDED" })))
+  return stream
+}
+
 /** True when the server itself answered with an error: the connection works. */
 const isAnswer = (error: unknown): boolean => error instanceof postgres.PostgresError
 
-/** Postgres text has no NUL; a client-supplied one must not fail a whole batch. */
-const clean = (value: unknown): unknown =>
-  typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\uFFFD") : value ?? null
+/** A client-supplied NUL must not fail a statement. */
+const clean = (value: unknown): unknown => typeof value === "string" ? stored(value) : value ?? null

@@ -3,6 +3,7 @@
  * upstream reported, a NUL in a model name that a client sent) must not keep a whole batch out of the ledger.
  */
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import { stored } from "./text.ts"
 
 /** numeric(20,10) holds ten digits before the point. */
 const maxCost = 9_999_999_999
@@ -13,8 +14,7 @@ const bounded = (value: number, max: number): number =>
 
 const whole = (value: number, max = Number.MAX_SAFE_INTEGER): number => Math.round(bounded(value, max))
 
-const plain = (text: string): string => text.replaceAll("\0", "\uFFFD").toWellFormed()
-const plainOrNull = (text: string | null): string | null => text === null ? null : plain(text)
+const storedOrNull = (text: string | null): string | null => text === null ? null : stored(text)
 
 const isWhole = Number.isSafeInteger
 
@@ -28,22 +28,22 @@ const numbersFit = (row: LedgerRow): boolean =>
 
 const mended = (row: LedgerRow): LedgerRow => ({
   ...row,
-  attemptId: plain(row.attemptId),
-  requestId: plain(row.requestId),
-  nodeId: plain(row.nodeId),
-  endpoint: plain(row.endpoint),
-  requestedModel: plain(row.requestedModel),
-  provider: plain(row.provider),
-  model: plain(row.model),
-  connectionId: plainOrNull(row.connectionId),
-  apiKeyId: plainOrNull(row.apiKeyId),
-  apiKeyName: plainOrNull(row.apiKeyName),
-  combo: plainOrNull(row.combo),
-  sessionTag: plainOrNull(row.sessionTag),
-  sourceFormat: plain(row.sourceFormat),
-  targetFormat: plain(row.targetFormat),
-  errorCode: plainOrNull(row.errorCode),
-  phase: plainOrNull(row.phase),
+  attemptId: stored(row.attemptId),
+  requestId: stored(row.requestId),
+  nodeId: stored(row.nodeId),
+  endpoint: stored(row.endpoint),
+  requestedModel: stored(row.requestedModel),
+  provider: stored(row.provider),
+  model: stored(row.model),
+  connectionId: storedOrNull(row.connectionId),
+  apiKeyId: storedOrNull(row.apiKeyId),
+  apiKeyName: storedOrNull(row.apiKeyName),
+  combo: storedOrNull(row.combo),
+  sessionTag: storedOrNull(row.sessionTag),
+  sourceFormat: stored(row.sourceFormat),
+  targetFormat: stored(row.targetFormat),
+  errorCode: storedOrNull(row.errorCode),
+  phase: storedOrNull(row.phase),
   attempt: whole(row.attempt, maxInt),
   upstreamStatus: whole(row.upstreamStatus, maxInt),
   status: whole(row.status, maxInt),
@@ -73,5 +73,5 @@ export const toJson = (rows: ReadonlyArray<LedgerRow>): { readonly json: string;
     return mended(row)
   })
   const json = JSON.stringify(fit)
-  return { json: suspicious.test(json) ? JSON.stringify(fit.map(mended)) : json, mendedIds }
+  return { json: json.includes("\\u") && suspicious.test(json) ? JSON.stringify(fit.map(mended)) : json, mendedIds }
 }

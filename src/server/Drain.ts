@@ -1,6 +1,7 @@
 /** The end of a server, bounded at every step: stop listening, wait, interrupt, wait a little, cut. */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import type { Listening } from "#src/server/Listener.ts"
 import { native, type NativeApp } from "#src/server/native.ts"
 import type { ExchangeHost } from "#src/server/UwsExchange.ts"
@@ -15,22 +16,25 @@ export interface DrainParts {
   readonly app: NativeApp
   readonly host: ExchangeHost
   readonly sockets: Set<Upgrade>
+  /** Request fibers, which may outlive their exchange by their finalizers. */
+  readonly fibers: Set<Fiber.Fiber<void>>
   readonly listening: Listening
   readonly connections: () => number
   readonly gracefulShutdownTimeout: Duration.Input
 }
 
 export const makeDrain = Effect.fnUntraced(function*(parts: DrainParts) {
-  const { app, host, listening, sockets } = parts
+  const { app, fibers, host, listening, sockets } = parts
   const listeners = new Set<() => void>()
 
+  const busy = () => host.live.size + sockets.size + fibers.size
   const idle = Effect.callback<void>((resume) => {
-    if (host.live.size === 0 && sockets.size === 0) return resume(Effect.void)
-    host.onIdle = () => {
-      if (host.live.size === 0 && sockets.size === 0) resume(Effect.void)
+    if (busy() === 0) return resume(Effect.void)
+    host.onSettled = () => {
+      if (busy() === 0) resume(Effect.void)
     }
     return Effect.sync(() => {
-      host.onIdle = undefined
+      host.onSettled = undefined
     })
   })
 
@@ -60,8 +64,12 @@ export const makeDrain = Effect.fnUntraced(function*(parts: DrainParts) {
     yield* Effect.timeoutOption(idle, parts.gracefulShutdownTimeout)
     for (const exchange of host.live) exchange.stop()
     for (const socket of sockets) socket.shutdown()
+    for (const fiber of fibers) fiber.interruptUnsafe()
     yield* Effect.timeoutOption(idle, INTERRUPTED_MILLIS)
     for (const exchange of host.live) exchange.abort("shutdown")
+    if (fibers.size > 0) {
+      yield* Effect.logWarning(`${fibers.size} requests did not end within ${INTERRUPTED_MILLIS} ms of their interruption and are left behind`)
+    }
     yield* Effect.timeoutOption(disconnected, LINGER_MILLIS)
     app.close()
     host.watch.stop()

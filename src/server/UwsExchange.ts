@@ -19,8 +19,8 @@ export interface ExchangeHost {
   readonly live: Set<UwsExchange>
   draining: boolean
   readonly onDefect: (error: unknown, exchange: Exchange) => void
-  /** Hears that an exchange was the last live one; only set while draining. */
-  onIdle: (() => void) | undefined
+  /** Hears that something ended; only set while draining. */
+  onSettled: (() => void) | undefined
 }
 
 let sink: Array<string> = []
@@ -209,7 +209,7 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     const listener = this.abortListener
     if (reason !== undefined && listener !== undefined) this.guard(() => listener(reason))
     this.finishListener?.()
-    if (host.onIdle !== undefined && host.live.size === 0) host.onIdle()
+    host.onSettled?.()
   }
 
   private guard(run: () => void): void {

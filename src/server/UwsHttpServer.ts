@@ -7,7 +7,7 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
+import type * as Fiber from "effect/Fiber"
 import * as HttpEffect from "effect/http/HttpEffect"
 import * as HttpServer from "effect/http/HttpServer"
 import { ClientAbort } from "effect/http/HttpServerError"
@@ -24,7 +24,7 @@ import type { NativeRequest, NativeResponse, NativeUpgradeContext } from "#src/s
 import { defaults, notReady, type ServerOptions } from "#src/server/ServerOptions.ts"
 import { handleResponse } from "#src/server/serverResponse.ts"
 import { type ExchangeHost, UwsExchange } from "#src/server/UwsExchange.ts"
-import { UwsServerRequest } from "#src/server/UwsServerRequest.ts"
+import { type RequestOrigin, UwsServerRequest } from "#src/server/UwsServerRequest.ts"
 import { Upgrade, webSocketDefaults, type WebSocketLimits } from "#src/server/UwsSocket.ts"
 import { Watch } from "#src/server/Watch.ts"
 
@@ -52,10 +52,11 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
     onDefect: options.onDefect ?? ((error, exchange) => {
       runLog(Effect.logError(`A route failed: ${exchange.method} ${exchange.path}`, error))
     }),
-    onIdle: undefined
+    onSettled: undefined
   }
   const origin = { scheme: options.tls === undefined ? "http" : "https", maxBodyBytes } as const
   const sockets = new Set<Upgrade>()
+  const fibers = new Set<Fiber.Fiber<void>>()
   const table = new Map<string, Map<string, DirectRoute>>()
   let handler: Handler | undefined
   let connections = 0
@@ -101,7 +102,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
       const { upgrade } = ws.getUserData()
       sockets.delete(upgrade)
       upgrade.closed(code, textDecoder.decode(reason))
-      if (sockets.size === 0 && host.live.size === 0) host.onIdle?.()
+      host.onSettled?.()
     }
   })
   app.any("/*", (res, req) => dispatch(new UwsExchange(res, req, host), undefined))
@@ -116,6 +117,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
     app,
     host,
     sockets,
+    fibers,
     listening,
     connections: () => connections,
     gracefulShutdownTimeout: options.gracefulShutdownTimeout ?? defaults.gracefulShutdownTimeout
@@ -126,10 +128,8 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
     address,
     serve: Effect.fnUntraced(function*(httpEffect, middleware) {
       const serveScope = yield* Effect.scope
-      // Forked before the finalizer is added: the drain must run while request fibers still live.
-      const requests = Scope.forkUnsafe(serveScope, "parallel")
       const handled = HttpEffect.toHandled(httpEffect, handleResponse, middleware)
-      const own = yield* makeHandler(handled as Effect.Effect<void, never, HttpServerRequest>, requests, origin)
+      const own = yield* makeHandler(handled as Effect.Effect<void, never, HttpServerRequest>, origin, host, fibers)
       handler = own
       yield* Scope.addFinalizer(serveScope, Effect.andThen(drain, Effect.sync(() => {
         if (handler === own) handler = undefined
@@ -165,11 +165,15 @@ export const layer = (options: ServerOptions): Layer.Layer<HttpServer.HttpServer
   Layer.effectContext(Effect.map(make(options), ({ frontEnd, server }) =>
     Context.make(HttpServer.HttpServer, server).pipe(Context.add(FrontEnd, frontEnd))))
 
-/** One fiber per request, in the scope of the requests, interrupted when its client goes. */
+/**
+ * One fiber per request, interrupted when its client goes and by the drain. They are not forked into the serve scope,
+ * because closing that would wait without bound for a handler that cannot be interrupted.
+ */
 const makeHandler = (
   handled: Effect.Effect<void, never, HttpServerRequest>,
-  requests: Scope.Scope,
-  origin: ConstructorParameters<typeof UwsServerRequest>[1]
+  origin: RequestOrigin,
+  host: ExchangeHost,
+  fibers: Set<Fiber.Fiber<void>>
 ): Effect.Effect<Handler> =>
   Effect.withFiber((parent) => {
     const services = parent.context
@@ -177,7 +181,11 @@ const makeHandler = (
       const request = new UwsServerRequest(exchange, origin, upgrade)
       const fiber = Effect.runForkWith(Context.add(services, HttpServerRequest, request))(handled)
       if (fiber.pollUnsafe() !== undefined) return
-      Fiber.runIn(fiber, requests)
+      fibers.add(fiber)
+      fiber.addObserver(() => {
+        fibers.delete(fiber)
+        host.onSettled?.()
+      })
       exchange.onAbort((reason) => fiber.interruptUnsafe(parent.id, reason === "shutdown" ? undefined : ClientAbort.annotation))
       exchange.onStop(() => fiber.interruptUnsafe(parent.id))
       if (upgrade !== undefined) upgrade.onLost = () => fiber.interruptUnsafe(parent.id, ClientAbort.annotation)

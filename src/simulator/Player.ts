@@ -58,9 +58,7 @@ export class Player {
     this.#log = log
     this.#entry = entry
     this.#next = this.#head
-    this.#timer = pacer.entry((now) => {
-      if (!this.#over) this.#next(now)
-    })
+    this.#timer = pacer.entry((now) => this.#advance(now))
     const split = plan.split
     if (split === "byte") this.#cut = () => 1
     else if (split === "frame") this.#cut = () => Infinity
@@ -96,7 +94,19 @@ export class Player {
     const now = this.#pacer.now()
     this.#deadline = now + plan.latencyMs
     if (plan.latencyMs > 0) this.#pacer.schedule(this.#timer, this.#deadline)
-    else this.#next(now)
+    else this.#advance(now)
+  }
+
+  #advance(now: number): void {
+    if (this.#over) return
+    try {
+      this.#next(now)
+    } catch (error) {
+      // A format that throws must not end the process of every other stream.
+      this.#release()
+      this.#log.fail(this.#entry, error)
+      this.#socket?.destroy()
+    }
   }
 
   #head(now: number): void {

@@ -47,6 +47,8 @@ export interface Entry {
   /** Usage as reported on the wire; null when that frame was never sent. */
   usageSent: Usage | null
   outcome: Outcome
+  /** Why the simulator itself failed; null when it did not. */
+  failure: string | null
   headAt: number | null
   firstFrameAt: number | null
   lastFrameAt: number | null
@@ -180,6 +182,7 @@ export class TruthLog {
       tokensSent: 0,
       usageSent: null,
       outcome: "open",
+      failure: null,
       headAt: null,
       firstFrameAt: null,
       lastFrameAt: null,
@@ -222,6 +225,12 @@ export class TruthLog {
     totals.framesSent += entry.framesSent
     totals.bytesSent += entry.bytesSent
     this.#changed()
+  }
+
+  /** The simulator's own failure on a request: a defect, kept where a test will see it. */
+  fail(entry: Entry, error: unknown): void {
+    entry.failure = error instanceof Error ? error.stack ?? error.message : String(error)
+    this.settle(entry, "error")
   }
 
   /** Oldest first. */

@@ -97,6 +97,14 @@ export const whenEnded = (core: Pick<Core, "log">, filter: Filter, count: number
   return stop
 }
 
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 const rules = (core: Core, req: IncomingMessage, res: ServerResponse, bytes: Buffer): void => {
   if (!(req.headers["content-type"] ?? "").startsWith("application/json")) return problem(res, 415, "rules are sent as application/json")
   let body: unknown
@@ -105,9 +113,9 @@ const rules = (core: Core, req: IncomingMessage, res: ServerResponse, bytes: Buf
   } catch {
     return problem(res, 400, "the body is no JSON")
   }
-  const decoded = decodeRules(Array.isArray(body) ? body : [body])
-  if (Result.isFailure(decoded)) return problem(res, 400, `not a rule: ${String(decoded.failure)}`)
-  reply(res, 200, { ids: decoded.success.map((rule) => core.rules.add(rule)) })
+  const read = decodeRules(Array.isArray(body) ? body : [body])
+  if (Result.isFailure(read)) return problem(res, 400, `not a rule: ${String(read.failure)}`)
+  reply(res, 200, { ids: read.success.map((rule) => core.rules.add(rule)) })
 }
 
 export const handleControl = (core: Core, req: IncomingMessage, res: ServerResponse, path: string, query: URLSearchParams, bytes: Buffer | null): void => {
@@ -135,7 +143,7 @@ export const handleControl = (core: Core, req: IncomingMessage, res: ServerRespo
       return reply(res, 200, { cleared: true })
   }
   if (req.method === "DELETE" && path.startsWith("/__sim/rules/")) {
-    const id = decodeURIComponent(path.slice("/__sim/rules/".length))
+    const id = decoded(path.slice("/__sim/rules/".length))
     return core.rules.remove(id) ? reply(res, 200, { removed: id }) : problem(res, 404, `no rule '${id}'`)
   }
   problem(res, 404, `no control endpoint ${Predicate.isString(req.method) ? req.method : ""} ${path}`)

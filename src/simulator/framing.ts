@@ -27,7 +27,10 @@ const BOM = "\uFEFF"
 
 export const htmlPage = "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center></body></html>\n"
 
-type Lines = Pick<Script, "lineEnding" | "comments" | "bom" | "dataSpace" | "multiLine" | "extraFields">
+type Lines = Pick<Script, "lineEnding" | "comments" | "bom" | "dataSpace" | "multiLine" | "extraFields"> & {
+  /** The format brings its own framing: events are written as they are. */
+  readonly plain?: boolean
+}
 
 const isPlain = (script: Script): boolean =>
   script.lineEnding === undefined && script.comments === undefined && script.bom === undefined && script.dataSpace === undefined &&
@@ -49,6 +52,7 @@ const comment = (lines: Lines): string => {
 }
 
 const render = (event: WireEvent, lines: Lines, index: number, field = "data"): string => {
+  if (lines.plain === true) return event.data
   const eol = EOL[lines.lineEnding ?? "LF"]
   const colon = lines.dataSpace === false ? ":" : ": "
   let text = lines.bom === true && index === 0 ? BOM : ""
@@ -93,7 +97,7 @@ const malformedFrame = (bad: Malformed, event: WireEvent, lines: Lines, index: n
   }
 }
 
-function* shaped(events: Iterable<WireEvent>, script: Script, error: WireEvent): Generator<Frame, void> {
+function* shaped(events: Iterable<WireEvent>, script: Script & Lines, error: WireEvent): Generator<Frame, void> {
   let index = 0
   for (const event of events) {
     if (event.terminal === true && script.omitDone === true) continue
@@ -119,6 +123,10 @@ function* unterminated(frames: Iterable<Frame>): Generator<Frame, void> {
   if (held !== null) yield { ...held, bytes: Buffer.from(held.bytes.toString().replace(/[\r\n]+$/, "")) }
 }
 
+function* unframed(events: Iterable<WireEvent>): Generator<Frame, void> {
+  for (const event of events) yield frame(event.data, event.tokens, event.usage === true)
+}
+
 function* plain(events: Iterable<WireEvent>): Generator<Frame, void> {
   for (const event of events) {
     const text = event.event === undefined ? `data: ${event.data}\n\n` : `event: ${event.event}\ndata: ${event.data}\n\n`
@@ -127,9 +135,9 @@ function* plain(events: Iterable<WireEvent>): Generator<Frame, void> {
 }
 
 /** The frames of a stream, made one by one as the reply asks for them. */
-export const framesOf = (events: Iterable<WireEvent>, script: Script, error: WireEvent): Frames => {
-  if (isPlain(script)) return plain(events)
-  const frames = shaped(events, script, error)
+export const framesOf = (events: Iterable<WireEvent>, script: Script, error: WireEvent, sse: boolean): Frames => {
+  if (isPlain(script)) return sse ? plain(events) : unframed(events)
+  const frames = shaped(events, sse ? script : { ...script, plain: true }, error)
   return script.finalNewline === false ? unterminated(frames) : frames
 }
 

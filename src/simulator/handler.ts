@@ -5,6 +5,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import { handleControl } from "./control.ts"
+import { catalogue, isCatalogue } from "./formats/catalogues.ts"
 import { formatOf } from "./formats/index.ts"
 import { renderChatError } from "./formats/errors.ts"
 import type { Format, Refusal } from "./formats/Format.ts"
@@ -29,7 +30,6 @@ export interface Core {
 }
 
 const PLAIN: Pick<Format, "renderError"> = { renderError: renderChatError }
-const MODEL_CREATED = 1_735_689_600
 /** Bounds of the shared replies: how many, and how large one may be. */
 const SHARED_REPLIES = 64
 const SHARED_BYTES = 8 * 1024 * 1024
@@ -126,14 +126,25 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
     })
   }
 
+  const guarded = (res: ServerResponse, entry: Entry, run: () => void): void => {
+    try {
+      run()
+    } catch (error) {
+      log.fail(entry, error)
+      if (res.headersSent) res.destroy()
+      else res.writeHead(500, { "content-type": "application/json" }).end(renderChatError({ status: 500, message: "The simulator failed: see the truth log." }))
+    }
+  }
+
   const answer = (req: IncomingMessage, res: ServerResponse, entry: Entry, format: Format, bytes: Buffer): void => {
     const key = keyOf(req.headers, entry.query)
     const text = bytes.toString()
     const body = parseJson(text)
     log.keepBody(entry, body === undefined ? text : body, bytes.length)
     if (Predicate.isObject(body)) {
-      if (Predicate.isString(body["model"])) entry.model = body["model"]
-      entry.stream = body["stream"] === true
+      const identity = format.identify?.(entry.path, body) ?? { model: body["model"], stream: body["stream"] === true }
+      if (Predicate.isString(identity.model)) entry.model = identity.model
+      entry.stream = identity.stream
     }
     const found = scriptFor(req, entry, key)
     if (Result.isFailure(found)) return refuse(req, res, entry, format, {}, { status: 400, message: found.failure })
@@ -149,7 +160,7 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
           "The API expects a JSON payload, but what was sent was not valid JSON.)"
       })
     }
-    const read = format.read(body, req.headers)
+    const read = format.read(body, { headers: req.headers, path: entry.path, query: entry.query })
     if (Result.isFailure(read)) return refuse(req, res, entry, format, script, read.failure)
     if (found.success === undefined) {
       return refuse(req, res, entry, format, script, {
@@ -165,7 +176,7 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
   /** Replies are shared only while nothing but the request decides about them. */
   const sharing = (): boolean => settings.shareReplies && rules.size === 0 && settings.keys === null && !settings.trustHeaders
 
-  const sharedKey = (entry: Entry, text: string): string => `${entry.path}\n${text}`
+  const sharedKey = (entry: Entry, text: string): string => `${entry.path}?${entry.query}\n${text}`
 
   const share = (entry: Entry, text: string, plan: Plan): Plan => {
     const frames: Array<Frame> = []
@@ -190,20 +201,16 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
     const fixed = plans.fixed(PLAIN, merged, entry.id)
     if (fixed !== null) return play(req, res, entry, fixed)
     const ids = [...BUILT_IN.map((model) => model.example), ...settings.models.keys()].filter((id) => id !== "*")
-    const describe = (id: string) => ({ id, object: "model", created: MODEL_CREATED, owned_by: "sim" })
-    const one = entry.path.slice("/v1/models/".length)
-    if (one !== "" && !settings.models.has(one) && scriptOf(one) === undefined) {
-      return refuse(req, res, entry, PLAIN, merged, { status: 404, code: "model_not_found", param: "model", message: `The model '${one}' does not exist` })
-    }
-    const body = one === "" ? { object: "list", data: ids.map(describe) } : describe(one)
-    play(req, res, entry, plans.fixed(PLAIN, { ...merged, body }, entry.id)!)
+    const body = catalogue(entry.path, ids, (id) => settings.models.has(id) || scriptOf(id) !== undefined)
+    if (body === null) return refuse(req, res, entry, PLAIN, merged, { status: 404, code: "model_not_found", param: "model", message: "The model does not exist" })
+    play(req, res, entry, plans.whole(merged, 200, "application/json", JSON.stringify(body), entry.id))
   }
 
   const inference = (req: IncomingMessage, res: ServerResponse, path: string, query: string): void => {
     const entry = begin(req, path, query)
     const format = formatOf(path)
-    const isModels = path === "/v1/models" || path.startsWith("/v1/models/")
-    if (isModels && entry.method === "GET") return models(req, res, entry)
+    const isModels = format === undefined && isCatalogue(path)
+    if (isModels && entry.method === "GET") return guarded(res, entry, () => models(req, res, entry))
     if (isModels || (format !== undefined && entry.method !== "POST")) {
       return refuse(req, res, entry, format ?? PLAIN, {}, { status: 405, code: "method_not_supported", message: `Not allowed to ${entry.method} on ${path}.` })
     }
@@ -212,7 +219,7 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
     collect(req, settings.bodyLimitBytes, (bytes) => {
       res.removeListener("close", gone)
       if (bytes === null) return refuse(req, res, entry, format ?? PLAIN, {}, { status: 413, message: `The request body is larger than ${settings.bodyLimitBytes} bytes.` })
-      if (format === undefined) return unknown(req, res, entry, bytes)
+      if (format === undefined) return guarded(res, entry, () => unknown(req, res, entry, bytes))
       if (sharing()) {
         const hit = shared.get(sharedKey(entry, bytes.toString()))
         if (hit !== undefined) {
@@ -221,7 +228,7 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
           return play(req, res, entry, { ...hit.plan, frames: hit.frames.values() })
         }
       }
-      answer(req, res, entry, format, bytes)
+      guarded(res, entry, () => answer(req, res, entry, format, bytes))
     })
   }
 

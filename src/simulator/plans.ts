@@ -64,7 +64,7 @@ const common = (script: Script) => ({
 } as const)
 
 /** One body with its content-length. */
-const whole = (script: Script, status: number, contentType: string, text: string, id: string, extra: Partial<Plan> = {}): Plan => {
+export const whole = (script: Script, status: number, contentType: string, text: string, id: string, extra: Partial<Plan> = {}): Plan => {
   const plain = Buffer.from(text)
   const bytes = script.gzip === true ? gzipSync(plain) : plain
   const only: Frame = { bytes, tokens: extra.tokens ?? 0, usage: extra.usage !== undefined && extra.usage !== null }
@@ -118,13 +118,15 @@ export const answered = (format: Format, call: Call, script: Script, id: string,
     ...common(script),
     ...counts,
     status: script.status ?? 200,
-    headers: { "cache-control": "no-cache", ...headersOf(script, "text/event-stream; charset=utf-8", id) },
-    frames: framesOf(format.events(call, answer), script, format.streamError),
+    headers: { "cache-control": "no-cache", ...headersOf(script, call.streamType ?? "text/event-stream; charset=utf-8", id) },
+    frames: framesOf(format.events(call, answer), script, format.streamError, call.streamType === undefined),
     length: null,
     latencyMs: script.latencyMs ?? 0,
     ttftMs: script.ttftMs ?? 0,
     paceMs,
     burst: typeof script.burst === "number" ? script.burst : null,
+    // A comment is only understood in server-sent events.
+    ...(call.streamType === undefined ? {} : { keepaliveMs: null }),
     gzip: script.gzip === true
   }
 }

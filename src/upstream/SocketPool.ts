@@ -26,14 +26,14 @@ export interface Settings {
   readonly maxSocketAgeMs: number
   /** Largest response head in bytes. */
   readonly maxHeadBytes: number
+  /** An idle socket's address is checked by the guard again when the last check is older than this, in ms. */
+  readonly recheckMs: number
 }
 
 /** Longest idle time that a server's `keep-alive: timeout=` may ask for, in ms. */
 const maxKeepAliveMs = 120_000
 /** Taken off the server's own `keep-alive: timeout=`, in ms: the margin against the race with its close. */
 const keepAliveMarginMs = 1_000
-/** An idle socket's address is checked by the guard again when the last check is older than this, in ms. */
-const recheckMs = 1_000
 
 /** One socket and the undici client that drives it. */
 export class Connection {
@@ -221,7 +221,7 @@ export class SocketPool {
     if (connection.closed) return false
     const now = this.now()
     if (now - connection.bornAt > this.#settings.maxSocketAgeMs) return false
-    if (this.#trusted || now - connection.checkedAt < recheckMs) return true
+    if (this.#trusted || now - connection.checkedAt < this.#settings.recheckMs) return true
     connection.checkedAt = now
     return this.#dialer.checkAddress(
       this.#proxy === null ? this.target.host : this.#proxy.target.host,

@@ -31,6 +31,8 @@ export interface Options {
   readonly maxPools?: number
   /** Largest response head in bytes. */
   readonly maxHeadBytes?: number
+  /** How long the guard's word on the address of an idle socket holds, in ms. */
+  readonly recheckMs?: number
   /** Resolution of the deadlines in ms. */
   readonly tickMs?: number
   /** Resolver of names; the system's by default. */
@@ -49,6 +51,7 @@ const defaultMaxQueued = 16_384
 const defaultMaxSocketAgeMs = 300_000
 const defaultMaxPools = 512
 const defaultMaxHeadBytes = 64 * 1024
+const defaultRecheckMs = 1_000
 
 /** The handle of a call that failed before it began. */
 const dead = { pause: () => {}, resume: () => {}, abort: () => {}, useful: () => {} }
@@ -90,7 +93,8 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
       maxQueued: options.maxQueued ?? defaultMaxQueued,
       keepAliveMs: options.keepAliveMs ?? defaultKeepAliveMs,
       maxSocketAgeMs: options.maxSocketAgeMs ?? defaultMaxSocketAgeMs,
-      maxHeadBytes: options.maxHeadBytes ?? defaultMaxHeadBytes
+      maxHeadBytes: options.maxHeadBytes ?? defaultMaxHeadBytes,
+      recheckMs: options.recheckMs ?? defaultRecheckMs
     }
     const maxPools = options.maxPools ?? defaultMaxPools
     const pools = new Map<string, SocketPool>()

@@ -58,6 +58,17 @@ export const settledRow = (start: AttemptStart, over: Partial<LedgerRow> = {}): 
 
 export type Mood = "up" | "down" | "frozen" | "dying"
 
+/** A usage store that can only insert. */
+export const storeOf = (insert: UsageStore["Service"]["insert"]): UsageStore["Service"] => ({
+  insert,
+  rows: () => Effect.die("not used"),
+  totals: () => Effect.die("not used"),
+  groupBy: () => Effect.die("not used"),
+  lastMinutes: () => Effect.die("not used"),
+  count: () => Effect.die("not used"),
+  removeBefore: () => Effect.die("not used")
+})
+
 /** Rows by attempt id, and how many inserts named each: 1 everywhere means that nothing was even sent twice. */
 export class ScriptedStore {
   readonly rows = new Map<string, LedgerRow>()
@@ -67,8 +78,7 @@ export class ScriptedStore {
   /** Rows for whose content the store refuses a batch. */
   refuse: (row: LedgerRow) => boolean = () => false
 
-  readonly service: UsageStore["Service"] = {
-    insert: (rows) =>
+  readonly service = storeOf((rows) =>
       Effect.suspend(() => {
         this.inserts++
         switch (this.mood) {
@@ -93,14 +103,8 @@ export class ScriptedStore {
             return Effect.succeed(fresh)
           }
         }
-      }),
-    rows: () => Effect.die("not used"),
-    totals: () => Effect.die("not used"),
-    groupBy: () => Effect.die("not used"),
-    lastMinutes: () => Effect.die("not used"),
-    count: () => Effect.die("not used"),
-    removeBefore: () => Effect.die("not used")
-  }
+      })
+  )
 }
 
 /** Opens an attempt and waits for its go. */

@@ -5,8 +5,11 @@ import { createHash } from "node:crypto"
 import { describe, expect, it } from "vitest"
 import type { Exchange } from "#src/server/Exchange.ts"
 import { HIGH_WATER_BYTES } from "#src/server/Outgoing.ts"
+import type { UwsExchange } from "#src/server/UwsExchange.ts"
 import { type App, eventually, latch, random, start } from "./support/harness.ts"
+import { RawClient } from "./support/RawClient.ts"
 import { SlowReader } from "./support/SlowReader.ts"
+import { makeCertificate } from "./support/tls.ts"
 
 const READERS = 20
 /** More than the kernel buffers of one loopback connection hold. */
@@ -78,6 +81,73 @@ describe("slow readers", () => {
     await Promise.all(readers.map((reader) => reader.read()))
     for (const reader of readers) expect([reader.bytes, reader.digest()]).toEqual([body.length, whole])
     await eventually("all are over", () => frontEnd.liveExchanges === 0)
+  })
+
+  it("over TLS lose nothing, on both lanes", async () => {
+    const { cert, certFile, keyFile, remove } = makeCertificate()
+    const { frontEnd, port } = await start({ tls: { certFile, keyFile } }, streamApp)
+    frontEnd.direct("GET", "/direct", pump)
+    const readers = await Promise.all(["/direct", "/direct", "/effect", "/effect"].map((path) => SlowReader.get(port, path, cert)))
+    await Promise.all(readers.map((reader) => reader.read()))
+    for (const reader of readers) expect([reader.bytes, reader.digest()]).toEqual([BODY_BYTES, expected])
+    remove()
+  })
+
+  it("of many answers on one connection lose nothing when the socket fills inside the parser's own cork", async () => {
+    const { frontEnd, port } = await start()
+    const exchanges = new Map<string, UwsExchange>()
+    // Written in the turn of the request, where the native parser has corked the socket.
+    frontEnd.direct("GET", "/", (exchange) => {
+      exchanges.set(exchange.query, exchange as UwsExchange)
+      exchange.start(200, [])
+      exchange.write(source.subarray(0, Number(exchange.query.split("-")[0])))
+      exchange.end()
+    })
+    // The sizes move the point at which the socket fills through the batches of one answer.
+    await Promise.all(Array.from({ length: 12 }, async (_, n) => {
+      const size = 24_000 + n * 1_500
+      const client = await RawClient.connect(port)
+      client.socket.pause()
+      let asked = 0
+      let answered = true
+      while (answered) {
+        const id = `${size}-${asked++}`
+        client.get(`/?${id}`)
+        await eventually("the request arrives", () => exchanges.has(id))
+        answered = await eventually("it is answered", () => exchanges.get(id)!.finished, 300).then(() => true, () => false)
+      }
+      client.socket.resume()
+      for (let at = 0; at < asked; at++) {
+        const response = await client.response()
+        expect([size, at, response.body.equals(source.subarray(0, size))]).toEqual([size, at, true])
+      }
+    }))
+  })
+
+  it("get everything that was written although the producer then falls silent", async () => {
+    const { frontEnd, port } = await start()
+    const stopped = latch<number>()
+    frontEnd.direct("GET", "/", (exchange) => {
+      exchange.start(200, [])
+      let written = 0
+      const go = () => {
+        written++
+        if (exchange.write(source.subarray(0, 10_000))) setImmediate(go)
+        else stopped.open(written)
+      }
+      go()
+    })
+    const client = await RawClient.connect(port)
+    client.socket.pause()
+    client.get("/")
+    const written = await stopped.promise
+    let size = 0
+    client.socket.on("data", (data: Buffer) => {
+      size += data.length
+    })
+    client.socket.resume()
+    await client.until("all chunks", () => size >= written * 10_008)
+    expect(client.ended).toBe(false)
   })
 
   it("that never read are cut after slowReaderTimeout, on both lanes", async () => {

@@ -123,13 +123,19 @@ describe("request bodies", () => {
   it("are kept for a handler that asks late, and pause the socket when they are large", async () => {
     const asked = latch()
     const { frontEnd, port } = await start({}, Effect.andThen(Effect.promise(() => asked.promise), hashApp))
-    const body = Buffer.alloc(6_000_000, "late ")
+    const body = Buffer.alloc(12_000_000, "late ")
     const client = await RawClient.connect(port)
     client.send(`POST / HTTP/1.1\r\nHost: test\r\nContent-Length: ${body.length}\r\n\r\n`)
     client.send(body)
     await eventually("the request arrives", () => frontEnd.liveExchanges === 1)
     // The rest stays in the kernel: the client cannot get rid of it until somebody reads.
-    await eventually("the client is stuck", () => client.socket.writableLength > 0)
+    let last = -1
+    let turns = 0
+    await eventually("the client is stuck", () => {
+      turns = client.socket.writableLength > 0 && client.socket.writableLength === last ? turns + 1 : 0
+      last = client.socket.writableLength
+      return turns === 300
+    })
     asked.open()
     expect((await client.response()).body.toString()).toBe(`${body.length} ${sha(body)}`)
   })

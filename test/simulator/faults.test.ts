@@ -38,6 +38,18 @@ test("a fault after n bytes cuts at that byte, also inside a frame", async () =>
   }
 })
 
+test("every byte of the first frames can be the last one", async () => {
+  await script({ tokens: 2 })
+  const plain = await raw(sim.port, chat("echo"))
+  const frame = plain.body.indexOf("\n\n") + 2
+  for (let bytes = frame - 3; bytes <= frame + 3; bytes++) {
+    await sim.reset()
+    await script({ tokens: 2, endAfter: { bytes } })
+    expect((await raw(sim.port, chat("echo"))).body.length).toBe(bytes)
+    expect(await last()).toMatchObject({ bytesSent: bytes, framesSent: bytes >= frame ? 1 : 0 })
+  }
+})
+
 test("paced streams are cut at the same frame as streams in a burst", async () => {
   await script({ tokens: 20, paceMs: 1, resetAfter: { frames: 4 } })
   const reply = await raw(sim.port, chat("echo"))

@@ -135,6 +135,87 @@ describe("messages", () => {
   })
 })
 
+describe("generateContent", () => {
+  const ask = (model: string, method: string, over: Record<string, unknown> = {}) =>
+    raw(sim.port, { contents: [{ role: "user", parts: [{ text: "hello brave new world" }] }], ...over }, { path: `/v1beta/models/${model}:${method}` })
+  interface Reply {
+    readonly candidates: ReadonlyArray<{ readonly content: { readonly parts: ReadonlyArray<Record<string, unknown>> }; readonly finishReason?: string }>
+    readonly usageMetadata: Record<string, number>
+  }
+  const textOf = (replies: ReadonlyArray<Reply>, thought: boolean) =>
+    replies.flatMap((reply) => reply.candidates[0]!.content.parts).filter((part) => (part["thought"] === true) === thought).map((part) => part["text"] ?? "").join("")
+
+  test("as server-sent events, as an array and whole: the same text and usage, no terminal event", async () => {
+    const sse = eventsOf((await ask("reason-2", "streamGenerateContent?alt=sse")).body).map((data) => JSON.parse(data) as Reply)
+    const array = await ask("reason-2", "streamGenerateContent")
+    const list = JSON.parse(array.body.toString()) as ReadonlyArray<Reply>
+    const whole = [JSON.parse((await ask("reason-2", "generateContent")).body.toString()) as Reply]
+    for (const replies of [sse, list, whole]) {
+      expect([textOf(replies, true), textOf(replies, false)]).toEqual(["the model", "hello brave new world"])
+      expect(replies.at(-1)!.candidates[0]!.finishReason).toBe("STOP")
+      expect(replies.at(-1)!.usageMetadata).toEqual({ promptTokenCount: 8, candidatesTokenCount: 4, thoughtsTokenCount: 2, totalTokenCount: 14 })
+    }
+    expect(array.headers["content-type"]).toMatch(/^application\/json/)
+    expect(sse.slice(0, -1).every((reply) => reply.candidates[0]!.finishReason === undefined)).toBe(true)
+    expect((await sim.ended({ model: "reason-2" }, 3)).map((entry) => [entry.stream, entry.tokensSent])).toEqual([[true, 6], [true, 6], [false, 6]])
+  })
+
+  test("a function call comes whole; its response is answered with text; a missing one is refused", async () => {
+    const tools = [{ functionDeclarations: [{ name: "weather", parameters: { type: "OBJECT", properties: { city: { type: "STRING" } } } }] }]
+    const first = JSON.parse((await ask("tools", "generateContent", { tools })).body.toString()) as Reply
+    expect(first.candidates[0]!.content.parts).toEqual([{ functionCall: { name: "weather", args: { city: "sim" } } }])
+    const turns = [
+      { role: "user", parts: [{ text: "weather?" }] },
+      { role: "model", parts: first.candidates[0]!.content.parts },
+      { role: "user", parts: [{ functionResponse: { name: "weather", response: { result: "sunny" } } }] }
+    ]
+    const second = JSON.parse((await ask("tools", "generateContent", { tools, contents: turns })).body.toString()) as Reply
+    expect(textOf([second], false)).toBe("The tool answered: sunny")
+    const stray = await ask("tools", "generateContent", { tools, contents: [turns[0], turns[2]] })
+    expect(JSON.parse(stray.body.toString())).toMatchObject({ error: { code: 400, status: "INVALID_ARGUMENT" } })
+    expect((await ask("echo", "generateContent", { messages: [] })).status).toBe(400)
+    expect(JSON.parse((await ask("error-429", "generateContent")).body.toString())).toMatchObject({ error: { code: 429, status: "RESOURCE_EXHAUSTED" } })
+  })
+})
+
+describe("a local model server", () => {
+  const ask = (over: Record<string, unknown>) => raw(sim.port, { messages: [{ role: "user", content: "hello brave new world" }], ...over }, { path: "/api/chat" })
+  interface Line {
+    readonly done: boolean
+    readonly done_reason?: string
+    readonly eval_count?: number
+    readonly message: { readonly content: string; readonly tool_calls?: ReadonlyArray<unknown> }
+  }
+  const lines = (body: Buffer) => body.toString().trim().split("\n").map((line) => JSON.parse(line) as Line)
+
+  test("streams lines unless told not to; only the last is done, with counts", async () => {
+    const reply = await ask({ model: "echo" })
+    const got = lines(reply.body)
+    expect(reply.headers["content-type"]).toBe("application/x-ndjson")
+    expect(got.map((line) => line.message.content).join("")).toBe("hello brave new world")
+    expect(got.map((line) => line.done)).toEqual([false, false, false, false, true])
+    expect(got.at(-1)).toMatchObject({ done_reason: "stop", eval_count: 4 })
+    const whole = lines((await ask({ model: "echo", stream: false })).body)
+    expect(whole).toMatchObject([{ done: true, eval_count: 4, message: { content: "hello brave new world" } }])
+  })
+
+  test("tool calls come in one line with arguments as an object; faults and cuts work here too", async () => {
+    const tools = [{ type: "function", function: { name: "weather", parameters: { type: "object", properties: { city: { type: "string" } } } } }]
+    expect(lines((await ask({ model: "tools", tools })).body)[0]!.message.tool_calls).toEqual([{ function: { name: "weather", arguments: { city: "sim" } } }])
+    expect(lines((await ask({ model: "cut-2" })).body).length).toBe(2)
+    expect((await ask({ model: "bytes" })).chunks.every((chunk) => chunk.length === 1)).toBe(true)
+    expect(JSON.parse((await ask({ model: "nope" })).body.toString())).toEqual({ error: expect.any(String) as string })
+  })
+})
+
+test("every vendor's model list names the models", async () => {
+  const text = async (path: string) => await (await fetch(sim.url + path)).text()
+  expect(await text("/v1beta/models")).toContain(`"models/echo"`)
+  expect(await text("/v1beta/models/tokens-5%4020")).toContain(`"models/tokens-5@20"`)
+  expect(await text("/api/tags")).toContain(`"name":"echo"`)
+  expect((await fetch(`${sim.url}/v1/models/%`)).status).toBe(404)
+})
+
 test("shared replies are the same bytes for the same request, and are counted as if they were made", async () => {
   const shared = await startSim({ shareReplies: true, logSize: 0 })
   const one = await raw(shared.port, chat("tokens-30"))

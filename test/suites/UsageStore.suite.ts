@@ -1,6 +1,7 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import * as References from "effect/References"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import { asText, kept, ledgerRow } from "./records.ts"
@@ -8,21 +9,24 @@ import { asText, kept, ledgerRow } from "./records.ts"
 const rows = (count: number, mark: string, fields: Partial<LedgerRow> = {}): ReadonlyArray<LedgerRow> =>
   Array.from({ length: count }, (_, index) => ledgerRow({ attemptId: `${mark}-${String(index).padStart(5, "0")}`, nodeId: mark, ...fields }))
 
+/** Bounded numbers are logged as errors: here they are meant. */
+const quietly = Effect.provideService(References.MinimumLogLevel, "None")
+
 /** Numbers as the ledger bounds them, cost to ten decimals. */
 const stored = (given: LedgerRow): LedgerRow => {
-  const whole = (value: number) => {
-    const bounded = Math.round(Math.min(Math.max(value, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER))
-    return bounded === 0 ? 0 : bounded
-  }
-  const small = (value: number) => Math.min(Math.max(whole(value), -2_147_483_647), 2_147_483_647)
-  const cost = Number(Math.min(Math.max(given.costUsd, -9_999_999_999), 9_999_999_999).toFixed(10))
+  const bounded = (value: number, max: number) =>
+    value === Infinity ? max : Number.isFinite(value) ? Math.min(Math.max(value, -max), max) : 0
+  const whole = (value: number) => Math.round(bounded(value, Number.MAX_SAFE_INTEGER))
+  const small = (value: number) => Math.round(bounded(value, 2_147_483_647))
   return kept({
     ...given,
     attempt: small(given.attempt), upstreamStatus: small(given.upstreamStatus), status: small(given.status),
     startedAt: whole(given.startedAt), settledAt: whole(given.settledAt), tokensIn: whole(given.tokensIn),
     tokensOut: whole(given.tokensOut), tokensCacheRead: whole(given.tokensCacheRead),
     tokensCacheCreation: whole(given.tokensCacheCreation), tokensReasoning: whole(given.tokensReasoning),
-    costUsd: cost === 0 ? 0 : cost
+    costUsd: Number(bounded(given.costUsd, 9_999_999_999).toFixed(10)),
+    latencyMs: bounded(given.latencyMs, Number.MAX_VALUE),
+    ttftMs: given.ttftMs === null ? null : bounded(given.ttftMs, Number.MAX_VALUE)
   })
 }
 
@@ -65,7 +69,7 @@ export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
           ledgerRow({ attemptId: "x-3", nodeId: "hostile", costUsd: 1e15, startedAt: 12.7, status: 1e12, ttftMs: Infinity }),
           ledgerRow({ attemptId: "x-4", nodeId: "hostile", model: "\\u0000 is six characters", sessionTag: "'; DROP TABLE usage; --" })
         ]
-        assert.strictEqual(yield* store.insert(hostile), 4)
+        assert.strictEqual(yield* quietly(store.insert(hostile)), 4)
         const found = new Map((yield* store.rows({})).filter((row) => row.nodeId === "hostile").map((row) => [row.attemptId, row]))
         assert.strictEqual(found.get("x-1")?.requestedModel, "a\uFFFDb")
         assert.deepInclude({ ...found.get("x-2") }, { costUsd: 0, tokensIn: Number.MAX_SAFE_INTEGER, latencyMs: 0 })
@@ -149,7 +153,7 @@ export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
       Effect.gen(function*() {
         const store = yield* UsageStore
         const row = { ...given, attemptId: `any-${crypto.randomUUID()}`, requestId: crypto.randomUUID() }
-        assert.strictEqual(yield* store.insert([row]), 1)
+        assert.strictEqual(yield* quietly(store.insert([row])), 1)
         const found = yield* store.rows({ requestId: asText(row.requestId) })
         assert.deepStrictEqual(found.map((some) => ({ ...some })), [stored(row)])
       }), { arbitrary: { runs: 25 } })

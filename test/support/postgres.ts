@@ -15,14 +15,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
 import postgres from "postgres"
 import { describe, it } from "vitest"
-import type { Secrets } from "#actors/ports/Secrets.ts"
+import { Secrets } from "#actors/ports/Secrets.ts"
 import * as PostgresClient from "#src/postgres/PostgresClient.ts"
 import * as PostgresStores from "#src/postgres/PostgresStores.ts"
 import * as Sealer from "#src/secrets/Sealer.ts"
-import { Secrets as SecretsTag } from "#actors/ports/Secrets.ts"
 
 /** A server that this process started, on a free loopback port. */
 export interface SpawnedServer {
@@ -181,7 +181,7 @@ const databaseUrl = (server: string, database: string): string => {
 }
 
 /** A database that lives as long as the scope. */
-export const freshDatabase = (server: string): Effect.Effect<string, never, import("effect/Scope").Scope> =>
+export const freshDatabase = (server: string): Effect.Effect<string, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const name = `gateway_${randomBytes(6).toString("hex")}`
@@ -206,18 +206,39 @@ export const freshClient = (
   Layer.unwrap(Effect.map(freshDatabase(server), (url) => PostgresClient.layer({ ...options, url: Redacted.make(url) }))).pipe(Layer.orDie)
 
 /** A directory that is removed with the scope. */
-export const temporaryDirectory: Effect.Effect<string, never, import("effect/Scope").Scope> = Effect.acquireRelease(
+export const temporaryDirectory: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
   Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "gateway-test-"))),
   (directory) => Effect.sync(() => fs.rmSync(directory, { recursive: true, force: true }))
 )
 
-/** An embedded server in a fresh directory. */
+const pgliteVersion = "0.5.16"
+
+/** An initialised, empty database, made once per machine: initdb takes seconds, a copy does not. */
+const template = async (): Promise<string> => {
+  const home = path.join(os.tmpdir(), `gateway-pglite-template-${pgliteVersion}-${process.getuid?.() ?? 0}`)
+  if (fs.existsSync(home)) return home
+  const fresh = fs.mkdtempSync(`${home}-`)
+  await Effect.runPromise(Effect.scoped(Layer.build(PostgresClient.pgliteLayer({ dataDir: fresh }))))
+  try {
+    fs.renameSync(fresh, home)
+  } catch {
+    // Another test file was faster.
+    fs.rmSync(fresh, { recursive: true, force: true })
+  }
+  return home
+}
+
+/** A data directory whose embedded database was initialised by an earlier start. */
+export const pgliteDirectory: Effect.Effect<string, never, Scope.Scope> = Effect.tap(temporaryDirectory, (directory) =>
+  Effect.promise(async () => fs.cpSync(await template(), directory, { recursive: true })))
+
+/** An embedded server on an empty database. */
 export const pgliteClient: Layer.Layer<SqlClient.SqlClient> = Layer.unwrap(
-  Effect.map(temporaryDirectory, (dataDir) => PostgresClient.pgliteLayer({ dataDir }))
+  Effect.map(pgliteDirectory, (dataDir) => PostgresClient.pgliteLayer({ dataDir }))
 ).pipe(Layer.orDie)
 
 /** Secrets under a fixed master key. */
-export const secrets: Layer.Layer<Secrets> = Layer.sync(SecretsTag, () =>
+export const secrets: Layer.Layer<Secrets> = Layer.sync(Secrets, () =>
   Sealer.make({ current: Redacted.make("a test master secret"), previous: [] }))
 
 /** Migrates the client's database and offers every store, the client and the secrets. */

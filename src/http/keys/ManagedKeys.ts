@@ -6,7 +6,6 @@ import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { KeyDevices } from "#actors/ports/KeyDevices.ts"
 import { Keys } from "#actors/ports/Keys.ts"
@@ -46,7 +45,6 @@ const missing = Effect.fail(Refusal.notFound("Key not found"))
 
 export const make = Effect.gen(function*() {
   const audit = yield* Audit
-  const configuration = yield* Configuration
   const devices = yield* KeyDevices
   const flags = yield* Flags
   const keys = yield* Keys
@@ -82,7 +80,7 @@ export const make = Effect.gen(function*() {
     audit.note({ action, target: key.id, resourceType: "apikey", details: { name: key.name, ...details } })
 
   const replace = (key: ApiKey) => Effect.gen(function*() {
-    if (!(yield* configuration.commit(store.replace(key)))) return yield* missing
+    if (!(yield* store.replace(key))) return yield* missing
     keys.forget(key.id)
   })
 
@@ -98,7 +96,7 @@ export const make = Effect.gen(function*() {
       const key: ApiKey = {
         id: yield* random.uuidV4(), name, ...stored, machineId, policy, createdAt: at, updatedAt: at, lastUsedAt: null, revokedAt: null
       }
-      yield* configuration.commit(store.insert(key))
+      yield* store.insert(key)
       yield* note("apikey.created", key, { scopes: policy.scopes })
       return { key, raw }
     }),
@@ -138,7 +136,7 @@ export const make = Effect.gen(function*() {
     remove: Effect.fn("ManagedKeys.remove")(function*(id) {
       const key = yield* get(id)
       yield* mayTouch(key.policy.scopes)
-      if (!(yield* configuration.commit(store.remove(id)))) return yield* missing
+      if (!(yield* store.remove(id))) return yield* missing
       keys.forget(id)
       devices.forget(id)
       yield* note("apikey.deleted", key)

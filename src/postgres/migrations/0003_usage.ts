@@ -42,7 +42,6 @@ export default Effect.gen(function*() {
     )`
   yield* sql`CREATE INDEX usage_time ON usage (started_at)`
   yield* sql`CREATE INDEX usage_by_key ON usage (api_key_id, started_at)`
-  yield* sql`CREATE INDEX usage_by_connection ON usage (connection_id, started_at)`
   yield* sql`CREATE INDEX usage_by_request ON usage (request_id)`
   yield* sql`CREATE INDEX usage_by_node ON usage (node_id, outcome)`
 })

@@ -92,7 +92,8 @@ class Life {
     const { port1, port2 } = new MessageChannel()
     this.#worker.postMessage({ type: "connect", port: port2 }, [port2])
     await this.expect("connected", connectTimeout)
-    const stream = new PortStream(port1)
+    // Nobody can cancel a statement of an embedded server: one that is given up on ends with its thread.
+    const stream = new PortStream(port1, () => void this.kill())
     const ended = () => stream.destroy()
     this.#worker.once("exit", ended)
     stream.once("close", () => this.#worker.off("exit", ended))
@@ -108,6 +109,7 @@ class Life {
   }
 
   async kill(): Promise<void> {
+    this.#end(new Error("The embedded Postgres was stopped."))
     await this.#worker.terminate()
   }
 }

@@ -5,6 +5,15 @@
 import type { IncomingHttpHeaders } from "node:http"
 import type * as Result from "effect/Result"
 
+export type Body = { readonly [key: string]: unknown }
+
+export interface RequestHead {
+  readonly headers: IncomingHttpHeaders
+  readonly path: string
+  /** Without the question mark. */
+  readonly query: string
+}
+
 export interface Tool {
   readonly name: string
   readonly parameters: unknown
@@ -37,6 +46,8 @@ export interface Call {
   /** Set when the answer must be JSON; `schema` is undefined for "any object". */
   readonly json: { readonly schema: unknown } | null
   readonly promptTokens: number
+  /** Content type of a stream that is no server-sent events; its events are then written as they are. */
+  readonly streamType?: string
   /** What an embeddings call wants; absent elsewhere. */
   readonly embeddings?: { readonly inputs: ReadonlyArray<string>; readonly dimensions: number; readonly base64: boolean }
 }
@@ -91,7 +102,9 @@ export interface WireEvent {
 export interface Format {
   readonly name: string
   readonly matches: (path: string) => boolean
-  readonly read: (body: { readonly [key: string]: unknown }, headers: IncomingHttpHeaders) => Result.Result<Call, Refusal>
+  /** Model and kind of a request before it is read, where they do not stand in `model` and `stream` of the body. */
+  readonly identify?: (path: string, body: Body) => { readonly model: string | null; readonly stream: boolean }
+  readonly read: (body: Body, request: RequestHead) => Result.Result<Call, Refusal>
   readonly events: (call: Call, answer: Answer) => Iterable<WireEvent>
   readonly body: (call: Call, answer: Answer) => string
   readonly renderError: (refusal: Refusal) => string

@@ -1,13 +1,10 @@
 /**
  * Reads a chat-completions request as strictly as the vendor does: the first thing wrong is answered with its message and param.
  */
-import type { IncomingHttpHeaders } from "node:http"
 import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import { countTokens } from "../text.ts"
-import type { Call, Refusal, Tool } from "./Format.ts"
-
-type Body = { readonly [key: string]: unknown }
+import type { Body, Call, Refusal, RequestHead, Tool } from "./Format.ts"
 
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function"] as const
 const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"]
@@ -284,9 +281,9 @@ const read = (body: Body): Call => {
 }
 
 /** Runs a strict reader; the first `Bad` it meets is the refusal. */
-export const strictly = <A>(reader: (body: Body, headers: IncomingHttpHeaders) => A) => (body: Body, headers: IncomingHttpHeaders): Result.Result<A, Refusal> => {
+export const strictly = <A>(reader: (body: Body, request: RequestHead) => A) => (body: Body, request: RequestHead): Result.Result<A, Refusal> => {
   try {
-    return Result.succeed(reader(body, headers))
+    return Result.succeed(reader(body, request))
   } catch (error) {
     if (error instanceof Bad) return Result.fail(error.refusal)
     throw error

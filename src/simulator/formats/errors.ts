@@ -68,6 +68,32 @@ export const renderMessagesError = (refusal: Refusal): string => {
   })
 }
 
+const GOOGLE_STATUS: { readonly [status: number]: string } = {
+  400: "INVALID_ARGUMENT",
+  401: "UNAUTHENTICATED",
+  403: "PERMISSION_DENIED",
+  404: "NOT_FOUND",
+  409: "ABORTED",
+  429: "RESOURCE_EXHAUSTED",
+  500: "INTERNAL",
+  503: "UNAVAILABLE",
+  504: "DEADLINE_EXCEEDED"
+}
+
+/** `{error:{code, message, status}}` */
+export const renderGoogleError = (refusal: Refusal): string =>
+  JSON.stringify({
+    error: {
+      code: refusal.status,
+      message: refusal.message === "" ? wordsOf(refusal.status).message : refusal.message,
+      status: GOOGLE_STATUS[refusal.status] ?? (refusal.status < 500 ? "INVALID_ARGUMENT" : "INTERNAL")
+    }
+  })
+
+/** `{error: message}` */
+export const renderLocalError = (refusal: Refusal): string =>
+  JSON.stringify({ error: refusal.message === "" ? wordsOf(refusal.status).message : refusal.message })
+
 const STREAM_MESSAGE = CHAT[500]!.message
 
 export const chatStreamError = { data: renderChatError({ status: 500, message: STREAM_MESSAGE }), tokens: 0 }
@@ -83,3 +109,7 @@ export const responsesStreamError = {
   data: JSON.stringify({ type: "error", code: "server_error", message: STREAM_MESSAGE, param: null, sequence_number: 0 }),
   tokens: 0
 }
+
+export const googleStreamError = { data: renderGoogleError({ status: 503, message: "The model is overloaded. Please try again later." }), tokens: 0 }
+
+export const localStreamError = { data: `${renderLocalError({ status: 500, message: "an error was encountered while running the model" })}\n`, tokens: 0 }

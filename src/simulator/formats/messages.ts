@@ -4,14 +4,11 @@
  * Stream: message_start, then per block start, deltas and stop (thinking closes before text, text before tool use), then
  * message_delta with the stop reason and usage, then message_stop. A ping follows the first block's start.
  */
-import type { IncomingHttpHeaders } from "node:http"
 import * as Predicate from "effect/Predicate"
 import { countTokens } from "../text.ts"
 import { Bad, strictly } from "./chatRequest.ts"
 import { messagesStreamError, renderMessagesError } from "./errors.ts"
-import type { Answer, Call, Format, Tool, Usage, WireEvent } from "./Format.ts"
-
-type Body = { readonly [key: string]: unknown }
+import type { Answer, Body, Call, Format, RequestHead, Tool, Usage, WireEvent } from "./Format.ts"
 
 const BLOCKS = ["text", "image", "document", "tool_use", "tool_result", "thinking", "redacted_thinking"]
 const TOKENS_PER_MESSAGE = 4
@@ -119,8 +116,8 @@ const readToolChoice = (choice: unknown, tools: ReadonlyArray<Tool>): Call["tool
   return { name }
 }
 
-const read = (body: Body, headers: IncomingHttpHeaders): Call => {
-  if (headers["anthropic-version"] === undefined) throw bad("anthropic-version: header is required")
+const read = (body: Body, request: RequestHead): Call => {
+  if (request.headers["anthropic-version"] === undefined) throw bad("anthropic-version: header is required")
   const model = body["model"]
   if (!Predicate.isString(model) || model === "") throw bad("model: Field required")
   const maxTokens = body["max_tokens"]

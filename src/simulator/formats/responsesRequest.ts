@@ -4,9 +4,7 @@
 import * as Predicate from "effect/Predicate"
 import { countTokens } from "../text.ts"
 import { Bad, invalidType, optionalBoolean, optionalNumber, requiredModel, strictly } from "./chatRequest.ts"
-import type { Call, Tool } from "./Format.ts"
-
-type Body = { readonly [key: string]: unknown }
+import type { Body, Call, Tool } from "./Format.ts"
 
 const ROLES = ["user", "assistant", "system", "developer"]
 const TOKENS_PER_ITEM = 4

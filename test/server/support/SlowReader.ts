@@ -2,6 +2,7 @@
 import { createHash, type Hash } from "node:crypto"
 import { once } from "node:events"
 import * as Net from "node:net"
+import * as Tls from "node:tls"
 
 export class SlowReader {
   readonly socket: Net.Socket
@@ -24,9 +25,11 @@ export class SlowReader {
     })
   }
 
-  static async get(port: number, path: string): Promise<SlowReader> {
-    const socket = Net.connect({ port, host: "127.0.0.1" })
-    await once(socket, "connect")
+  static async get(port: number, path: string, ca?: Buffer): Promise<SlowReader> {
+    const socket = ca === undefined
+      ? Net.connect({ port, host: "127.0.0.1" })
+      : Tls.connect({ port, host: "127.0.0.1", ca, servername: "localhost" })
+    await once(socket, ca === undefined ? "connect" : "secureConnect")
     socket.pause()
     socket.write(`GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`)
     return new SlowReader(socket)

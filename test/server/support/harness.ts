@@ -40,7 +40,8 @@ export const start = async (options: Partial<ServerOptions> = {}, app: App | nul
     ...options
   }), outer))
   const serving = Scope.forkUnsafe(outer)
-  if (app !== null) await Effect.runPromise(Scope.provide(made.server.serve(app), serving))
+  // A served effect is uninterruptible unless it says otherwise; effect's router says so for every route.
+  if (app !== null) await Effect.runPromise(Scope.provide(made.server.serve(Effect.interruptible(app)), serving))
   let stopping: Promise<void> | undefined
   const server: TestServer = {
     frontEnd: made.frontEnd,

@@ -1,0 +1,42 @@
+/** `gateway password reset`: a new management password for who may read the data directory or the database. */
+import { text } from "node:stream/consumers"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import { DocumentStore } from "#actors/ports/Stores.ts"
+import { PASSWORD_MINIMUM } from "#schemas/api/Auth.ts"
+import { generatePassword } from "#src/bootstrap/FirstRun.ts"
+import * as Password from "#src/secrets/Password.ts"
+import { load, type Overrides } from "./environment.ts"
+import { failure } from "./Failure.ts"
+import * as LocalAudit from "./LocalAudit.ts"
+import * as Records from "./records.ts"
+
+/** As the login accepts it. */
+const maxLength = 200
+
+/** The first line of standard input. */
+const fromStdin = Effect.gen(function*() {
+  const line = (yield* Effect.promise(() => text(process.stdin))).split(/\r?\n/, 1)[0] ?? ""
+  if (line.length < PASSWORD_MINIMUM || line.length > maxLength) {
+    return yield* failure(`The password on standard input has ${line.length} characters; it needs ${PASSWORD_MINIMUM} to ${maxLength}.`)
+  }
+  return line
+})
+
+export const reset = (options: Overrides & { readonly stdin: boolean }) =>
+  Effect.gen(function*() {
+    const settings = yield* load(options)
+    yield* Records.refuseWhileRunning(settings, "gateway password reset")
+    const password = options.stdin ? yield* fromStdin : generatePassword()
+    const hash = yield* Password.hash(Redacted.make(password))
+    yield* Effect.gen(function*() {
+      const documents = yield* DocumentStore
+      yield* documents.put("password", "management", hash)
+      yield* documents.put("setting", "setupComplete", true)
+      yield* LocalAudit.note({ action: "auth.password.reset", target: null, resourceType: "settings", details: {} })
+    }).pipe(Effect.provide(Records.stores(settings)))
+    yield* Console.log(options.stdin
+      ? "The management password is set. Sessions that are open stay open until they are signed out or end."
+      : `Management password: ${password}\n(shown only this once)`)
+  })

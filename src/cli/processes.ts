@@ -1,0 +1,60 @@
+/** Looks at other processes of this machine: who lives, who listens. Answers "unknown" where /proc is absent. */
+import * as fs from "node:fs"
+
+const read = (file: string): string => {
+  try {
+    return fs.readFileSync(file, "utf8")
+  } catch {
+    return ""
+  }
+}
+
+export const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM"
+  }
+}
+
+/** Start time in clock ticks since boot, so that a reused pid is not mistaken; empty when unknown. */
+export const startTicks = (pid: number): string => {
+  const stat = read(`/proc/${pid}/stat`)
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? ""
+}
+
+/** The command line, cut to 80 characters; empty when unknown. */
+export const commandOf = (pid: number): string => read(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim().slice(0, 80)
+
+const listening = "0A"
+
+/** Socket inodes that listen on a TCP port. */
+const inodesOf = (port: number): ReadonlySet<string> => {
+  const hex = port.toString(16).toUpperCase().padStart(4, "0")
+  const inodes = new Set<string>()
+  for (const table of ["/proc/net/tcp", "/proc/net/tcp6"]) {
+    for (const line of read(table).split("\n").slice(1)) {
+      const fields = line.trim().split(/\s+/)
+      if (fields[1]?.endsWith(`:${hex}`) === true && fields[3] === listening) inodes.add(fields[9] ?? "")
+    }
+  }
+  return inodes
+}
+
+/** The process that listens on a TCP port, when this user may see it. */
+export const listenerOn = (port: number): { readonly pid: number; readonly command: string } | null => {
+  const inodes = inodesOf(port)
+  if (inodes.size === 0) return null
+  for (const name of fs.readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      for (const fd of fs.readdirSync(`/proc/${name}/fd`)) {
+        const inode = /^socket:\[(\d+)\]$/.exec(fs.readlinkSync(`/proc/${name}/fd/${fd}`))?.[1]
+        if (inode !== undefined && inodes.has(inode)) return { pid: Number(name), command: commandOf(Number(name)) }
+      }
+    } catch {
+      // It ended meanwhile, or belongs to somebody else.
+    }
+  }
+  return null
+}

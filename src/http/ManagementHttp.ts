@@ -1,0 +1,68 @@
+/** The whole management surface as one layer of routes over the ports. */
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Layer from "effect/Layer"
+import { ManagementApi, managementRoutes } from "#schemas/api/Api.ts"
+import type { Route } from "#schemas/api/RouteTable.ts"
+import * as Audit from "./Audit.ts"
+import * as Auth from "./Auth.ts"
+import * as Authentication from "./Authentication.ts"
+import * as Compliance from "./Compliance.ts"
+import * as Docs from "./Docs.ts"
+import * as FeatureFlags from "./FeatureFlags.ts"
+import * as Health from "./Health.ts"
+import * as ManagedKeys from "./keys/ManagedKeys.ts"
+import * as Keys from "./Keys.ts"
+import * as ModelCatalog from "./ModelCatalog.ts"
+import * as Pricing from "./Pricing.ts"
+import * as ProviderModels from "./ProviderModels.ts"
+import * as ProviderNodes from "./ProviderNodes.ts"
+import * as Additions from "./providers/Additions.ts"
+import * as Connections from "./providers/Connections.ts"
+import * as ConnectionTests from "./providers/ConnectionTests.ts"
+import * as Nodes from "./providers/Nodes.ts"
+import * as Upstreams from "./providers/Upstreams.ts"
+import * as Providers from "./Providers.ts"
+import * as Callers from "./sessions/Callers.ts"
+import * as LoginGuard from "./sessions/LoginGuard.ts"
+import * as Password from "./sessions/Password.ts"
+import * as PasswordGate from "./sessions/PasswordGate.ts"
+import * as Sessions from "./sessions/Sessions.ts"
+import * as Settings from "./Settings.ts"
+import * as Tokens from "./Tokens.ts"
+import * as Unrouted from "./Unrouted.ts"
+import * as UsageReads from "./usage/UsageReads.ts"
+import * as Usage from "./Usage.ts"
+
+/** Every route of this surface and who may call it (PROMISES 14). */
+export const routes = (): ReadonlyArray<Route> => [...managementRoutes(), ...Docs.routes]
+
+const sessions = PasswordGate.layer.pipe(
+  Layer.provideMerge(Layer.mergeAll(Callers.layer, Password.layer)),
+  Layer.provideMerge(Layer.mergeAll(Sessions.layer, LoginGuard.layer, Audit.layer))
+)
+
+const providers = Layer.mergeAll(Additions.layer, Nodes.layer, Upstreams.layer).pipe(
+  Layer.provideMerge(Layer.mergeAll(Connections.layer, ConnectionTests.layer))
+)
+
+const services = Layer.mergeAll(providers, ManagedKeys.layer, UsageReads.layer).pipe(
+  Layer.provideMerge(sessions),
+  Layer.provideMerge(SecureRandom.layerWebCrypto)
+)
+
+const groups = Layer.mergeAll(
+  Auth.layer, Tokens.layer, Keys.layer, Providers.layer, ProviderNodes.layer, ProviderModels.layer, ModelCatalog.layer, Pricing.layer,
+  Settings.layer, FeatureFlags.layer, Usage.layer, Health.layer, Compliance.layer
+)
+
+/** `otherRoutes`: routes of other surfaces on the same router, so that their paths answer 405 for a wrong method. */
+export const layer = (otherRoutes: ReadonlyArray<Route> = []) => Layer.mergeAll(
+  HttpApiBuilder.layer(ManagementApi),
+  Docs.layer(ManagementApi),
+  Unrouted.layer([...routes(), ...otherRoutes])
+).pipe(
+  Layer.provide(groups),
+  Layer.provide(Authentication.layer),
+  Layer.provide(services)
+)

@@ -1,0 +1,100 @@
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as Schema from "effect/Schema"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Flags } from "#actors/ports/Flags.ts"
+import { DocumentStore } from "#actors/ports/Stores.ts"
+import { ManagementApi } from "#schemas/api/Api.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import { answer } from "#src/http/answer.ts"
+import { Audit } from "#src/http/Audit.ts"
+import { catalogView } from "#src/routing/catalogView.ts"
+import { managementCatalog } from "#src/routing/modelCatalog.ts"
+import { resolveModel } from "#src/routing/resolveModel.ts"
+
+const KIND = "alias"
+
+const Wildcards = Schema.Array(Schema.Struct({ pattern: Schema.String, target: Schema.String }))
+const readWildcards = Schema.decodeUnknownOption(Wildcards)
+const From = Schema.Struct({ from: Schema.String })
+const readFrom = Schema.decodeUnknownOption(Schema.fromJsonString(From))
+
+export const layer = HttpApiBuilder.group(ManagementApi, "models", Effect.fn(function*(handlers) {
+  const audit = yield* Audit
+  const configuration = yield* Configuration
+  const documents = yield* DocumentStore
+  const flags = yield* Flags
+
+  const catalogVersion = () => String(configuration.current().version)
+  const versioned = <A>(body: A) => HttpApiSchema.withHeaders({ body, headers: { "x-model-catalog-version": catalogVersion() } })
+  const aliases = () => Object.fromEntries(configuration.current().aliases)
+
+  const resolve = Effect.fnUntraced(function*(alias: string) {
+    const snapshot = configuration.current()
+    const wildcards = readWildcards(snapshot.settings.get("wildcardAliases"))
+    const found = resolveModel({
+      ...catalogView(snapshot),
+      wildcardAliases: wildcards._tag === "Some" ? wildcards.value : [],
+      noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED")
+    }, alias)
+    if (found._tag === "Unresolved") {
+      const extra = { candidates: [...found.candidates], nearMatches: [...found.nearMatches] }
+      return yield* Effect.fail(found.status === 404
+        ? Refusal.notFound(found.message, { code: found.code, errorExtra: extra })
+        : Refusal.badRequest(found.message, { code: found.code, errorExtra: extra }))
+    }
+    return {
+      alias,
+      resolved: {
+        provider: found.provider,
+        providerAlias: found.row?.alias ?? found.node?.prefix ?? found.provider,
+        model: found.model,
+        qualifiedId: found.id,
+        source: found.via,
+        target: snapshot.aliases.get(alias) ?? found.id,
+        metadata: {
+          contextWindow: found.facts?.contextWindow ?? null,
+          maxOutputTokens: found.facts?.maxOutputTokens ?? null,
+          noThinking: found.noThinking
+        }
+      },
+      catalogVersion: catalogVersion()
+    }
+  })
+
+  const set = Effect.fn("ModelCatalog.setAlias")(function*(alias: string, model: string) {
+    if (alias === model) return yield* Effect.fail(Refusal.invalidField("model", "An alias cannot point at itself"))
+    yield* configuration.commit(documents.put(KIND, alias, model))
+    yield* audit.note({ action: "alias.set", target: alias, resourceType: "alias", details: { model } })
+  })
+
+  const remove = Effect.fn("ModelCatalog.removeAlias")(function*(alias: string) {
+    if (!(yield* configuration.commit(documents.remove(KIND, alias)))) return yield* Effect.fail(Refusal.notFound("Alias not found"))
+    yield* audit.note({ action: "alias.removed", target: alias, resourceType: "alias" })
+    return { success: true as const }
+  })
+
+  const setAlias = ({ alias, model }: { readonly alias: string; readonly model: string }) =>
+    answer(Effect.as(set(alias, model), { success: true as const, model, alias }))
+
+  return handlers.handleAll({
+    aliases: ({ query }) => query.alias === undefined
+      ? Effect.sync(() => versioned({ aliases: aliases(), catalogVersion: catalogVersion() }))
+      : Effect.map(resolve(query.alias), versioned),
+    setAlias: ({ payload }) => setAlias(payload),
+    postAlias: ({ payload }) => setAlias(payload),
+    removeAlias: ({ query }) => answer(remove(query.alias)),
+    settingAliases: () => Effect.sync(() => ({ aliases: aliases() })),
+    addSettingAlias: ({ payload }) => answer(Effect.as(set(payload.from, payload.to), { success: true as const })),
+    removeSettingAlias: ({ query, request }) => answer(Effect.gen(function*() {
+      if (query.from !== undefined) return yield* remove(query.from)
+      const body = readFrom(yield* Effect.orDie(request.text))
+      if (body._tag === "None") return yield* Effect.fail(Refusal.invalidField("from", "Required"))
+      return yield* remove(body.value.from)
+    })),
+    catalog: () => Effect.sync(() => ({
+      catalog: managementCatalog(catalogView(configuration.current())), catalogVersion: catalogVersion()
+    }))
+  })
+}))

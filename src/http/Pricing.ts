@@ -1,0 +1,75 @@
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Schema from "effect/Schema"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { DocumentStore } from "#actors/ports/Stores.ts"
+import { ManagementApi } from "#schemas/api/Api.ts"
+import { PriceInput, type PriceView } from "#schemas/api/Pricing.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import { answer } from "#src/http/answer.ts"
+import { Audit } from "#src/http/Audit.ts"
+import * as Pricing from "#src/providers/pricing.ts"
+import { builtin } from "#src/providers/Registry.ts"
+
+const KIND = "pricing"
+
+const readPrice = Schema.decodeUnknownOption(PriceInput)
+
+export const layer = HttpApiBuilder.group(ManagementApi, "pricing", Effect.fn(function*(handlers) {
+  const audit = yield* Audit
+  const configuration = yield* Configuration
+  const documents = yield* DocumentStore
+
+  const view = (): Pricing.PricingView => ({ registry: builtin, user: configuration.current().pricing, synced: new Map() })
+
+  const effective = (withSources: boolean) => {
+    const map = Pricing.pricingMap(view())
+    if (!withSources) return map
+    const sources = Pricing.pricingSources(view())
+    return Object.fromEntries(Object.entries(map).map(([provider, models]) => [
+      provider,
+      Object.fromEntries(Object.entries(models).map(([model, price]): readonly [string, PriceView] => {
+        const source = sources[provider]?.[model]
+        return [model, { ...price, source: source === "user" ? "user" : "default" }]
+      }))
+    ]))
+  }
+
+  const update = Effect.fn("Pricing.update")(function*(change: Readonly<Record<string, Readonly<Record<string, PriceInput>>>>) {
+    const keys = Object.entries(change).flatMap(([provider, models]) => Object.entries(models).map(([model, price]) => ({ key: `${provider}/${model}`, price })))
+    if (keys.length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
+    const stored = configuration.current().pricing
+    yield* configuration.commit(Effect.forEach(keys, ({ key, price }) => {
+      const known = readPrice(stored.get(key))
+      return documents.put(KIND, key, { ...(known._tag === "Some" ? known.value : {}), ...price })
+    }, { discard: true }))
+    yield* audit.note({ action: "pricing.updated", resourceType: "pricing", details: { models: keys.map(({ key }) => key) } })
+    return effective(false)
+  })
+
+  const reset = Effect.fn("Pricing.reset")(function*(query: { readonly provider?: string; readonly model?: string }) {
+    if (query.model !== undefined && query.provider === undefined) {
+      return yield* Effect.fail(Refusal.invalidField("provider", "Required together with model"))
+    }
+    const prefix = query.provider === undefined ? "" : query.model === undefined ? `${query.provider}/` : `${query.provider}/${query.model}`
+    const keys = Array.from(configuration.current().pricing.keys()).filter((key) => query.model === undefined ? key.startsWith(prefix) : key === prefix)
+    yield* configuration.commit(Effect.forEach(keys, (key) => documents.remove(KIND, key), { discard: true }))
+    yield* audit.note({ action: "pricing.reset", resourceType: "pricing", details: { models: keys } })
+    return effective(false)
+  })
+
+  return handlers.handleAll({
+    get: ({ query }) => Effect.sync(() => effective(query.includeSources === "1" || query.includeSources === "true")),
+    update: ({ payload }) => answer(update(payload)),
+    reset: ({ query }) => answer(reset(query)),
+    defaults: () => Effect.sync(() => Pricing.defaults(builtin)),
+    models: () => Effect.sync(() => {
+      const price = Pricing.makePricer(view())
+      return {
+        models: builtin.all.flatMap((row) => row.models.map((model) => ({
+          provider: row.id, model: model.id, name: model.name, priced: price(row.id, model.id) !== null
+        })))
+      }
+    })
+  })
+}))

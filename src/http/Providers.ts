@@ -1,0 +1,110 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Schema from "effect/Schema"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { DocumentStore } from "#actors/ports/Stores.ts"
+import { ManagementApi } from "#schemas/api/Api.ts"
+import { InterceptionRules, ParamFilters } from "#schemas/api/Providers.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import { answer } from "#src/http/answer.ts"
+import { Additions } from "#src/http/providers/Additions.ts"
+import { view } from "#src/http/providers/connection.ts"
+import { Connections } from "#src/http/providers/Connections.ts"
+import { ConnectionTests, selected } from "#src/http/providers/ConnectionTests.ts"
+import * as Overview from "#src/http/providers/overview.ts"
+import { Upstreams } from "#src/http/providers/Upstreams.ts"
+import { builtin } from "#src/providers/Registry.ts"
+
+const noFilters: typeof ParamFilters.Type = { block: [], allow: [], models: {}, autoLearn: false }
+const noRules: typeof InterceptionRules.Type = {
+  interceptSearch: false, interceptFetch: false, fetchBackend: null, fetchProxyUrl: null, models: {}
+}
+
+export const layer = HttpApiBuilder.group(ManagementApi, "providers", Effect.fn(function*(handlers) {
+  const additions = yield* Additions
+  const configuration = yield* Configuration
+  const connections = yield* Connections
+  const documents = yield* DocumentStore
+  const tests = yield* ConnectionTests
+  const upstreams = yield* Upstreams
+
+  /** A document of one connection that is stored now and acts with its feature. */
+  const kept = <A extends object>(kind: string, schema: Schema.Codec<A, A>, fallback: A) => {
+    const read = Schema.decodeUnknownOption(schema)
+    const get = Effect.fnUntraced(function*(id: string) {
+      yield* connections.get(id)
+      const stored = read(yield* documents.get(kind, id))
+      return stored._tag === "Some" ? stored.value : fallback
+    })
+    const put = Effect.fnUntraced(function*(id: string, change: Partial<A>) {
+      yield* connections.get(id)
+      const next: A = { ...fallback, ...change }
+      yield* configuration.commit(documents.put(kind, id, next))
+      return next
+    })
+    return { get, put }
+  }
+  const filters = kept("param-filters", ParamFilters, noFilters)
+  const rules = kept("interception-rules", InterceptionRules, noRules)
+
+  const testBatch = Effect.fn("Providers.testBatch")(function*(body: {
+    readonly mode: Parameters<typeof selected>[1]
+    readonly providerId?: string
+    readonly connectionIds?: ReadonlyArray<string>
+  }) {
+    if (body.mode === "provider" && body.providerId === undefined) {
+      return yield* Effect.fail(Refusal.invalidField("providerId", "Required for mode provider"))
+    }
+    if (body.mode === "selected" && (body.connectionIds?.length ?? 0) === 0) {
+      return yield* Effect.fail(Refusal.invalidField("connectionIds", "Required for mode selected"))
+    }
+    const results = yield* tests.testAll(selected(configuration.current(), body.mode, body.providerId, body.connectionIds))
+    const passed = results.filter((result) => result.valid).length
+    return {
+      mode: body.mode,
+      providerId: body.providerId ?? null,
+      results,
+      testedAt: new Date(yield* Clock.currentTimeMillis).toISOString(),
+      summary: { total: results.length, passed, failed: results.length - passed }
+    }
+  })
+
+  return handlers.handleAll({
+    list: () => Effect.sync(() => ({ connections: configuration.current().connections.map(view) })),
+    create: ({ payload }) => answer(Effect.gen(function*() {
+      const connection = yield* connections.prepare(payload)
+      yield* connections.store(connection)
+      return { connection: view(connection) }
+    })),
+    activate: ({ payload }) => answer(Effect.map(connections.activate(payload.ids, payload.isActive), (updated) => ({ updated }))),
+    client: () => Effect.sync(() => ({ providers: Overview.catalogue(builtin, configuration.current()) })),
+    expiration: () => Effect.map(Clock.currentTimeMillis, (now) => ({ connections: Overview.expiring(configuration.current(), now) })),
+    validate: ({ payload }) => answer(upstreams.validate(payload)),
+    testBatch: ({ payload }) => answer(testBatch(payload)),
+    bulk: ({ payload: { entries, provider, validateKeys, ...shared } }) => additions.add(
+      entries.map(({ accountId, ...entry }) => ({
+        ...shared,
+        ...entry,
+        provider,
+        providerSpecificData: { ...shared.providerSpecificData, ...(accountId === undefined ? {} : { accountId }) }
+      })),
+      validateKeys === true
+    ),
+    import: ({ payload }) => additions.add(
+      payload.entries.map(({ baseUrl, ...entry }) => ({ ...entry, ...(baseUrl === undefined ? {} : { providerSpecificData: { baseUrl } }) })),
+      payload.validateKeys === true
+    ),
+    get: ({ params }) => answer(Effect.map(connections.get(params.id), (connection) => ({ connection: view(connection) }))),
+    update: ({ params, payload }) =>
+      answer(Effect.map(connections.change(params.id, payload), (connection) => ({ connection: view(connection) }))),
+    remove: ({ params }) => answer(Effect.as(connections.remove(params.id), { message: "Connection deleted" })),
+    test: ({ params }) => answer(Effect.flatMap(connections.get(params.id), tests.test)),
+    models: ({ params }) => answer(Effect.flatMap(connections.get(params.id), upstreams.models)),
+    syncModels: ({ params }) => answer(Effect.flatMap(connections.get(params.id), upstreams.sync)),
+    paramFilters: ({ params }) => answer(filters.get(params.id)),
+    setParamFilters: ({ params, payload }) => answer(filters.put(params.id, payload)),
+    interceptionRules: ({ params }) => answer(rules.get(params.id)),
+    setInterceptionRules: ({ params, payload }) => answer(rules.put(params.id, payload))
+  })
+}))

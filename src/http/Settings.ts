@@ -1,0 +1,73 @@
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Redacted from "effect/Redacted"
+import type * as Schema from "effect/Schema"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Secrets } from "#actors/ports/Secrets.ts"
+import { DocumentStore } from "#actors/ports/Stores.ts"
+import { ManagementApi } from "#schemas/api/Api.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import { secretSettings, settingDefaults, type SettingsChange } from "#schemas/api/Settings.ts"
+import { answer } from "#src/http/answer.ts"
+import { Audit } from "#src/http/Audit.ts"
+import { ManagementOptions } from "#src/http/ManagementOptions.ts"
+import { Password } from "#src/http/sessions/Password.ts"
+import { PasswordGate } from "#src/http/sessions/PasswordGate.ts"
+
+const KIND = "setting"
+/** Sealed settings live under their own kind, so that no list of settings can show them. */
+const SECRET_KIND = "secret"
+const sealContext = (name: string): string => `setting:${name}`
+
+export const layer = HttpApiBuilder.group(ManagementApi, "settings", Effect.fn(function*(handlers) {
+  const audit = yield* Audit
+  const configuration = yield* Configuration
+  const documents = yield* DocumentStore
+  const gate = yield* PasswordGate
+  const options = yield* ManagementOptions
+  const password = yield* Password
+  const secrets = yield* Secrets
+
+  const view = Effect.gen(function*() {
+    const stored = Object.fromEntries(configuration.current().settings) as Record<string, Schema.Json>
+    const hidden = yield* documents.list(SECRET_KIND)
+    const secretsSet = Object.fromEntries(Array.from(secretSettings, (name) => [`${name}Set`, hidden.has(name)]))
+    return {
+      ...settingDefaults,
+      ...Object.fromEntries(Object.entries(stored).filter(([name]) => !secretSettings.has(name))),
+      ...secretsSet,
+      hasPassword: yield* password.exists,
+      runtimePorts: { api: options.port, dashboard: options.port },
+      apiPort: options.port,
+      dashboardPort: options.port,
+      cloudConfigured: typeof stored["cloudUrl"] === "string" && stored["cloudUrl"] !== "",
+      cloudUrl: stored["cloudUrl"] ?? null,
+      machineId: options.machineId
+    }
+  })
+
+  const store = (name: string, value: Schema.Json) => {
+    if (!secretSettings.has(name)) return value === null ? documents.remove(KIND, name) : documents.put(KIND, name, value)
+    return typeof value === "string" && value !== ""
+      ? documents.put(SECRET_KIND, name, secrets.seal(Redacted.make(value), sealContext(name)))
+      : documents.remove(SECRET_KIND, name)
+  }
+
+  const change = Effect.fn("Settings.change")(function*(input: SettingsChange) {
+    const { currentPassword, newPassword, ...settings } = input
+    const entries = Object.entries(settings as Readonly<Record<string, Schema.Json>>)
+    if (entries.length === 0 && newPassword === undefined) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
+    if (newPassword !== undefined) yield* gate.replace(newPassword, currentPassword)
+    if (entries.length > 0) {
+      yield* configuration.commit(Effect.forEach(entries, ([name, value]) => store(name, value), { discard: true }))
+      yield* audit.note({ action: "settings.updated", resourceType: "settings", details: { changed: entries.map(([name]) => name) } })
+    }
+    return yield* view
+  })
+
+  return handlers.handleAll({
+    get: () => answer(view),
+    put: ({ payload }) => answer(change(payload)),
+    patch: ({ payload }) => answer(change(payload))
+  })
+}))

@@ -1,0 +1,91 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Ledger } from "#actors/ports/Ledger.ts"
+import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import { UsageStore } from "#actors/ports/UsageStore.ts"
+import { ManagementApi } from "#schemas/api/Api.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import { answer } from "#src/http/answer.ts"
+import * as CallLog from "#src/http/usage/callLog.ts"
+import * as Statistics from "#src/http/usage/statistics.ts"
+import { UsageReads } from "#src/http/usage/UsageReads.ts"
+
+/** Lines of /api/usage/logs. */
+const LINES = 200
+/** Rows a filtered read looks through. */
+const SCANNED = 10_000
+const PAGE = 100
+const HOUR_MS = 3_600_000
+
+export const layer = HttpApiBuilder.group(ManagementApi, "usage", Effect.fn(function*(handlers) {
+  const configuration = yield* Configuration
+  const ledger = yield* Ledger
+  const lifecycle = yield* Lifecycle
+  const reads = yield* UsageReads
+  const store = yield* UsageStore
+
+  const logs = Effect.map(store.rows({ limit: LINES }), (rows) => rows.map((row) => CallLog.line(row, reads.accountOf)))
+
+  const callLogs = Effect.fnUntraced(function*(query: CallLog.Filter & { readonly limit?: number }) {
+    const { limit, ...filter } = query
+    const wanted = limit ?? PAGE
+    const plain = Object.keys(filter).length === 0
+    const rows = yield* store.rows({ limit: plain ? wanted : SCANNED })
+    return rows.map((row) => CallLog.ofRow(row, reads.accountOf)).filter(CallLog.matches(filter)).slice(0, wanted)
+  })
+
+  const callLog = Effect.fnUntraced(function*(id: string) {
+    // The attempt id starts with, or belongs to, its request: a request id finds all of its attempts.
+    const byRequest = yield* store.rows({ requestId: id, limit: LINES })
+    const found = byRequest.find((row) => row.final) ?? byRequest[0] ??
+      (yield* store.rows({ limit: SCANNED })).find((row) => row.attemptId === id)
+    if (found === undefined) return yield* Effect.fail(Refusal.notFound("Call log not found"))
+    const attempts = byRequest.length > 0 ? byRequest : yield* store.rows({ requestId: found.requestId, limit: LINES })
+    return {
+      ...CallLog.ofRow(found, reads.accountOf),
+      requestBody: null,
+      responseBody: null,
+      pipelineDetails: null,
+      attempts: attempts.map((row) => CallLog.ofRow(row, reads.accountOf)).sort((a, b) => a.attempt - b.attempt)
+    }
+  })
+
+  const latency = Effect.fnUntraced(function*(query: {
+    readonly windowHours?: number
+    readonly minSamples?: number
+    readonly maxRows?: number
+    readonly provider?: string
+    readonly model?: string
+  }) {
+    const { maxRows = SCANNED, minSamples = 1, windowHours = 24, ...target } = query
+    const now = yield* Clock.currentTimeMillis
+    const rows = yield* store.rows({ ...target, since: now - windowHours * HOUR_MS, limit: Math.min(maxRows, SCANNED) })
+    const entries = Statistics.latencies(rows, windowHours, minSamples)
+    return { windowHours, minSamples, maxRows, count: entries.length, entries }
+  })
+
+  const reconciliation = Effect.gen(function*() {
+    const rows = yield* Effect.catch(
+      Effect.map(store.count(lifecycle.nodeId), (counts): Record<string, number> | null => Object.fromEntries(counts)),
+      () => Effect.succeed(null)
+    )
+    return { ...ledger.reconciliation(), nodeId: lifecycle.nodeId, rows }
+  })
+
+  return handlers.handleAll({
+    history: () => answer(reads.history),
+    logs: () => answer(logs),
+    requestLogs: () => answer(logs),
+    callLogs: ({ query }) => answer(callLogs(query)),
+    callLog: ({ params }) => answer(callLog(params.id)),
+    analytics: ({ query }) => answer(reads.analytics(query.range ?? "7d")),
+    latency: ({ query }) => answer(latency(query)),
+    reconciliation: () => reconciliation,
+    connection: ({ params }) => Effect.suspend(() =>
+      configuration.current().connectionById.has(params.connectionId)
+        ? Effect.succeed({ plan: null, quotas: {}, message: "No quota data for this connection" })
+        : Effect.fail(Refusal.notFound("Connection not found")))
+  })
+}))

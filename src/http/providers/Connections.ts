@@ -1,0 +1,154 @@
+/** Storing, changing and removing credentials of providers (supplement 1.3, 1.5, 1.8). */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import type * as Schema from "effect/Schema"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import type { StoreError } from "#actors/ports/StoreError.ts"
+import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
+import { UrlGuard } from "#actors/ports/UrlGuard.ts"
+import type { Call } from "#schemas/api/Management.ts"
+import type { ConnectionChange } from "#schemas/api/Providers.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import type { Connection } from "#schemas/records/Connection.ts"
+import { Audit } from "#src/http/Audit.ts"
+import { builtin } from "#src/providers/Registry.ts"
+import * as Made from "./connection.ts"
+import * as Credential from "./credential.ts"
+
+type Data = Readonly<Record<string, Schema.Json>>
+type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, Call>
+
+export interface NewConnection {
+  readonly provider: string
+  readonly name: string
+  readonly apiKey?: string | undefined
+  readonly priority?: number | undefined
+  readonly globalPriority?: number | null | undefined
+  readonly defaultModel?: string | null | undefined
+  readonly testStatus?: string | undefined
+  readonly providerSpecificData?: Data | undefined
+}
+
+export class Connections extends Context.Service<Connections, {
+  readonly get: (id: string) => Done<Connection>
+  /** Checks everything that needs no upstream; nothing is stored. */
+  readonly prepare: (input: NewConnection) => Done<Connection>
+  readonly store: (connection: Connection) => Done<void>
+  readonly change: (id: string, change: ConnectionChange) => Done<Connection>
+  readonly activate: (ids: ReadonlyArray<string>, isActive: boolean) => Done<number>
+  readonly remove: (id: string) => Done<void>
+  /** The URL guard's word on a base URL, as a refusal with an audit entry. */
+  readonly checkUrl: (url: string, field: string) => Done<void>
+}>()("gateway/http/Connections") {}
+
+/** Kinds of documents that belong to one connection. */
+export const documentKinds = ["param-filters", "interception-rules", "synced-models"] as const
+
+const missing = Effect.fail(Refusal.notFound("Connection not found"))
+
+/** Registry id of a provider id or alias; a node id as it is; else why not. */
+const resolveProvider = (provider: string, isNode: boolean): string | Refusal.Refusal => {
+  if (isNode) return provider
+  const row = builtin.byPrefix.get(provider)
+  if (row !== undefined) return row.id
+  return /^(openai|anthropic)-compatible-/.test(provider)
+    ? Refusal.notFound("Provider node not found")
+    : Refusal.badRequest("Invalid provider", { details: [{ field: "provider", message: "No such provider or provider node" }] })
+}
+
+export const make = Effect.gen(function*() {
+  const audit = yield* Audit
+  const configuration = yield* Configuration
+  const documents = yield* DocumentStore
+  const guard = yield* UrlGuard
+  const random = yield* SecureRandom.SecureRandom
+  const store = yield* ConnectionStore
+
+  const now = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
+  const note = (action: string, connection: Connection, details: Data = {}) => audit.note({
+    action, target: connection.id, resourceType: "provider", details: { provider: connection.provider, name: connection.name, ...details }
+  })
+  const get = (id: string): Done<Connection> =>
+    Effect.flatMap(store.get(id), (connection) => connection === null ? missing : Effect.succeed(connection))
+
+  const checkUrl = (url: string, field: string): Done<void> => Effect.asVoid(
+    Effect.catchTag(guard.check(url, "provider"), "UrlBlocked", (blocked) =>
+      Effect.andThen(
+        audit.note({ action: "provider.validation.ssrf_blocked", resourceType: "provider", status: "blocked", details: { reason: blocked.reason } }),
+        Effect.fail(Refusal.badRequest(blocked.message, { code: "url_blocked", details: [{ field, message: blocked.message }] }))
+      ))
+  )
+  const checkData = (data: Data | undefined): Done<void> =>
+    typeof data?.["baseUrl"] === "string" ? checkUrl(data["baseUrl"], "providerSpecificData.baseUrl") : Effect.void
+
+  return Connections.of({
+    get,
+    checkUrl,
+    prepare: Effect.fn("Connections.prepare")(function*(input) {
+      const node = configuration.current().nodeById.get(input.provider) ?? null
+      const provider = resolveProvider(input.provider, node !== null)
+      if (typeof provider !== "string") return yield* Effect.fail(provider)
+      const apiKey = Credential.clean(input.apiKey, "apiKey")
+      if (apiKey instanceof Refusal.Refusal) return yield* Effect.fail(apiKey)
+      const row = builtin.byId.get(provider)
+      if (apiKey === null && node === null && row?.authKinds.includes("none") !== true) {
+        return yield* Effect.fail(Refusal.invalidField("apiKey", `Provider ${provider} needs a credential`))
+      }
+      yield* checkData(input.providerSpecificData)
+      return Made.make({
+        id: yield* random.uuidV4(),
+        provider,
+        name: input.name,
+        apiKey,
+        priority: input.priority ?? 1,
+        globalPriority: input.globalPriority ?? null,
+        defaultModel: input.defaultModel ?? null,
+        testStatus: input.testStatus,
+        providerSpecificData: Made.mergeData(node === null ? {} : Made.nodeData(node), input.providerSpecificData ?? {}),
+        now: yield* now
+      })
+    }),
+    store: Effect.fn("Connections.store")(function*(connection) {
+      yield* configuration.commit(store.insert(connection))
+      yield* note("provider.credentials.created", connection)
+    }),
+    change: Effect.fn("Connections.change")(function*(id, requested) {
+      const current = yield* get(id)
+      const { apiKey: offered, ...rest } = requested
+      const apiKey = current.authType === "apikey" ? Credential.clean(offered, "apiKey") : null
+      if (apiKey instanceof Refusal.Refusal) return yield* Effect.fail(apiKey)
+      const change: ConnectionChange = apiKey === null ? rest : { ...rest, apiKey }
+      if (Object.keys(change).length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
+      yield* checkData(change.providerSpecificData)
+      const patch = Made.patchOf(current, change, yield* now)
+      const next: Connection = { ...current, ...patch, ...(apiKey === null ? {} : { apiKey: Redacted.make(apiKey) }) }
+      // Only a new secret rewrites the record; else health marks of running requests would be lost.
+      const written = yield* configuration.commit(apiKey === null ? store.patch(id, patch) : store.replace(next))
+      if (!written) return yield* missing
+      yield* note("provider.credentials.updated", next, { changed: Object.keys(change) })
+      return next
+    }),
+    activate: Effect.fn("Connections.activate")(function*(ids, isActive) {
+      const updatedAt = yield* now
+      const written = yield* configuration.commit(Effect.forEach(ids, (id) => store.patch(id, { isActive, updatedAt })))
+      const updated = written.filter(Boolean).length
+      yield* audit.note({ action: "provider.credentials.updated", resourceType: "provider", details: { ids, isActive, updated } })
+      return updated
+    }),
+    remove: Effect.fn("Connections.remove")(function*(id) {
+      const connection = yield* get(id)
+      const removed = yield* configuration.commit(Effect.andThen(
+        Effect.forEach(documentKinds, (kind) => documents.remove(kind, id), { discard: true }),
+        store.remove(id)
+      ))
+      if (!removed) return yield* missing
+      yield* note("provider.credentials.revoked", connection)
+    })
+  })
+})
+
+export const layer = Layer.effect(Connections, make)

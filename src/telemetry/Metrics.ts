@@ -1,0 +1,184 @@
+/**
+ * The gateway's metrics on effect's registry: updated in place with `updateUnsafe`, rendered as Prometheus text, exported by
+ * OTLP from the same registry. Label sets are bounded; what comes beyond a bound is counted under `other`.
+ */
+import * as Context from "effect/Context"
+import * as Metric from "effect/Metric"
+import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
+import type { RequestSummary } from "#actors/ports/Telemetry.ts"
+import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+
+/** Provider and model pairs with series of their own. */
+export const TARGETS_MAX = 100
+/** Endpoint and status pairs with series of their own. */
+export const ENDPOINTS_MAX = 200
+
+const OTHER = "other"
+
+/** Bucket bounds, seconds. */
+const DURATION = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
+const FIRST_TOKEN = [0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 30]
+
+type Labels = Readonly<Record<string, string>>
+
+/** A gauge or counter whose value is read when somebody looks. */
+export interface Reading {
+  readonly name: string
+  readonly help: string
+  readonly type: "gauge" | "counter"
+  readonly read: () => number
+  readonly labels?: Labels | undefined
+}
+
+interface TargetSeries {
+  readonly labels: Labels
+  readonly outcomes: Map<string, Metric.Counter<number>>
+  readonly input: Metric.Counter<number>
+  readonly output: Metric.Counter<number>
+  readonly cacheRead: Metric.Counter<number>
+  readonly cacheCreation: Metric.Counter<number>
+  readonly reasoning: Metric.Counter<number>
+  readonly cost: Metric.Counter<number>
+  readonly estimated: Metric.Counter<number>
+  readonly duration: Metric.Histogram<number>
+  readonly firstToken: Metric.Histogram<number>
+}
+
+interface EndpointSeries {
+  readonly total: Metric.Counter<number>
+  readonly duration: Metric.Histogram<number>
+  readonly bytes: Metric.Counter<number>
+}
+
+const counter = (id: string, description: string, attributes: Labels) => Metric.counter(id, { description, attributes, incremental: true })
+
+const histogram = (id: string, description: string, boundaries: ReadonlyArray<number>, attributes: Labels) =>
+  Metric.histogram(id, { description, attributes, boundaries })
+
+const targetSeries = (provider: string, model: string): TargetSeries => {
+  const labels = { provider, model }
+  const tokens = (direction: string) => counter("gateway_tokens_total", "Tokens by direction; input includes cache reads and writes, output includes reasoning.", { ...labels, direction })
+  return {
+    labels,
+    outcomes: new Map(),
+    input: tokens("input"),
+    output: tokens("output"),
+    cacheRead: tokens("cache_read"),
+    cacheCreation: tokens("cache_creation"),
+    reasoning: tokens("reasoning"),
+    cost: counter("gateway_cost_usd_total", "Cost of settled attempts in USD.", labels),
+    estimated: counter("gateway_estimated_attempts_total", "Attempts whose tokens were estimated because the upstream gave no usage.", labels),
+    duration: histogram("gateway_attempt_duration_seconds", "Attempt, from its start to its settle.", DURATION, labels),
+    firstToken: histogram("gateway_time_to_first_token_seconds", "Attempt, from its start to the first content frame.", FIRST_TOKEN, labels)
+  }
+}
+
+const endpointSeries = (endpoint: string, status: string): EndpointSeries => {
+  const labels = { endpoint, status }
+  return {
+    total: counter("gateway_requests_total", "Client requests by endpoint and HTTP status; 499 = the client had left.", labels),
+    duration: histogram("gateway_request_duration_seconds", "Client request, socket to socket.", DURATION, { endpoint }),
+    bytes: counter("gateway_response_bytes_total", "Body bytes given to clients.", { endpoint })
+  }
+}
+
+export class Metrics {
+  /** Requests that are being served now, and those of them that stream. */
+  liveRequests = 0
+  liveStreams = 0
+  readonly #context: Context.Context<never>
+  readonly #targets = new Map<string, Map<string, TargetSeries>>()
+  #targetCount = 0
+  readonly #otherTarget = targetSeries(OTHER, OTHER)
+  readonly #endpoints = new Map<string, Map<number, EndpointSeries>>()
+  #endpointCount = 0
+  readonly #otherEndpoint = endpointSeries(OTHER, OTHER)
+  readonly #cached = counter("gateway_cache_hits_total", "Requests answered from the response cache.", {})
+  readonly #fallbacks = counter("gateway_fallback_attempts_total", "Attempts beyond the first of their request.", {})
+
+  /** The metrics live in the registry of `context`. */
+  constructor(context: Context.Context<never>) {
+    this.#context = context
+    this.reading({ name: "gateway_requests_live", help: "Client requests that are being served.", type: "gauge", read: () => this.liveRequests })
+    this.reading({ name: "gateway_streams_live", help: "Streaming client requests that are being served.", type: "gauge", read: () => this.liveStreams })
+  }
+
+  requestStarted(stream: boolean): void {
+    this.liveRequests++
+    if (stream) this.liveStreams++
+  }
+
+  attemptSettled(row: LedgerRow): void {
+    const context = this.#context
+    const series = this.#target(row.provider, row.model)
+    let outcome = series.outcomes.get(row.outcome)
+    if (outcome === undefined) {
+      outcome = counter("gateway_attempts_total", "Upstream attempts by outcome.", { ...series.labels, outcome: row.outcome })
+      series.outcomes.set(row.outcome, outcome)
+    }
+    outcome.updateUnsafe(1, context)
+    if (row.tokensIn > 0) series.input.updateUnsafe(row.tokensIn, context)
+    if (row.tokensOut > 0) series.output.updateUnsafe(row.tokensOut, context)
+    if (row.tokensCacheRead > 0) series.cacheRead.updateUnsafe(row.tokensCacheRead, context)
+    if (row.tokensCacheCreation > 0) series.cacheCreation.updateUnsafe(row.tokensCacheCreation, context)
+    if (row.tokensReasoning > 0) series.reasoning.updateUnsafe(row.tokensReasoning, context)
+    if (row.costUsd > 0) series.cost.updateUnsafe(row.costUsd, context)
+    if (row.estimated) series.estimated.updateUnsafe(1, context)
+    if (row.attempt > 1) this.#fallbacks.updateUnsafe(1, context)
+    series.duration.updateUnsafe(row.latencyMs / 1000, context)
+    if (row.ttftMs !== null) series.firstToken.updateUnsafe(row.ttftMs / 1000, context)
+  }
+
+  requestSettled(summary: RequestSummary): void {
+    const context = this.#context
+    if (this.liveRequests > 0) this.liveRequests--
+    if (summary.stream && this.liveStreams > 0) this.liveStreams--
+    const series = this.#endpoint(summary.endpoint, summary.status)
+    series.total.updateUnsafe(1, context)
+    series.duration.updateUnsafe(summary.latencyMs / 1000, context)
+    if (summary.bytesOut > 0) series.bytes.updateUnsafe(summary.bytesOut, context)
+    if (summary.cache === "hit") this.#cached.updateUnsafe(1, context)
+  }
+
+  /** Registers a value that is read on every render; the registration ends with the answered function. */
+  reading(reading: Reading): () => void {
+    const options = { description: reading.help, attributes: reading.labels ?? {} }
+    const { remove } = reading.type === "gauge"
+      ? Metric.registerUnsafe(Metric.gauge(reading.name, options), this.#context, {
+        get: () => ({ value: reading.read() }), update: () => {}, modify: () => {}
+      })
+      : Metric.registerUnsafe(Metric.counter(reading.name, { ...options, incremental: true }), this.#context, {
+        get: () => ({ count: reading.read(), incremental: true }), update: () => {}, modify: () => {}
+      })
+    return remove
+  }
+
+  /** Prometheus text format 0.0.4. */
+  render(): string {
+    return PrometheusMetrics.formatUnsafe(this.#context)
+  }
+
+  #target(provider: string, model: string): TargetSeries {
+    const models = this.#targets.get(provider)
+    const known = models?.get(model)
+    if (known !== undefined) return known
+    if (this.#targetCount >= TARGETS_MAX) return this.#otherTarget
+    this.#targetCount++
+    const series = targetSeries(provider, model)
+    if (models === undefined) this.#targets.set(provider, new Map([[model, series]]))
+    else models.set(model, series)
+    return series
+  }
+
+  #endpoint(endpoint: string, status: number): EndpointSeries {
+    const statuses = this.#endpoints.get(endpoint)
+    const known = statuses?.get(status)
+    if (known !== undefined) return known
+    if (this.#endpointCount >= ENDPOINTS_MAX) return this.#otherEndpoint
+    this.#endpointCount++
+    const series = endpointSeries(endpoint, String(status))
+    if (statuses === undefined) this.#endpoints.set(endpoint, new Map([[status, series]]))
+    else statuses.set(status, series)
+    return series
+  }
+}

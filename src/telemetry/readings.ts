@@ -1,0 +1,63 @@
+/** What the gateway reads about itself when somebody looks at the metrics: the process, the ledger, the upstream pools, the log. */
+import { monitorEventLoopDelay } from "node:perf_hooks"
+import type { Reconciliation } from "#actors/ports/Ledger.ts"
+import type { Reading } from "./Metrics.ts"
+
+/** Resolution of the event loop's delay histogram, ms. */
+const LOOP_RESOLUTION_MS = 20
+
+const gauge = (name: string, help: string, read: () => number, labels: Reading["labels"] = {}): Reading => ({ name, help, type: "gauge", read, labels })
+const total = (name: string, help: string, read: () => number, labels: Reading["labels"] = {}): Reading => ({ name, help, type: "counter", read, labels })
+
+/** Process metrics under their usual Prometheus names; `stop` ends the event loop's monitor. */
+export const processReadings = (startedAtMs: number): { readonly readings: ReadonlyArray<Reading>; readonly stop: () => void } => {
+  const delay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS })
+  delay.enable()
+  // The histogram counts the timer's own resolution as delay.
+  const lag = (nanos: number) => Math.max(0, nanos / 1e9 - LOOP_RESOLUTION_MS / 1000)
+  const quantile = (percentile: number) => () => lag(delay.percentile(percentile))
+  return {
+    stop: () => delay.disable(),
+    readings: [
+      total("process_cpu_user_seconds_total", "User CPU time.", () => process.cpuUsage().user / 1e6),
+      total("process_cpu_system_seconds_total", "System CPU time.", () => process.cpuUsage().system / 1e6),
+      gauge("process_resident_memory_bytes", "Resident memory.", () => process.memoryUsage.rss()),
+      gauge("process_heap_bytes", "Heap in use.", () => process.memoryUsage().heapUsed),
+      gauge("process_start_time_seconds", "Start time since the epoch.", () => startedAtMs / 1000),
+      gauge("gateway_event_loop_lag_seconds", "Delay of the event loop since the start.", quantile(50), { quantile: "0.5" }),
+      gauge("gateway_event_loop_lag_seconds", "Delay of the event loop since the start.", quantile(99), { quantile: "0.99" }),
+      gauge("gateway_event_loop_lag_seconds", "Delay of the event loop since the start.", () => lag(delay.max), { quantile: "1" })
+    ]
+  }
+}
+
+/** The ledger's own books; a gap other than 0 is a defect to alert on. */
+export const ledgerReadings = (reconciliation: () => Reconciliation): ReadonlyArray<Reading> => [
+  total("gateway_ledger_started_total", "Attempts opened, including those replayed from the journal.", () => reconciliation().started),
+  total("gateway_ledger_settled_total", "Attempts settled, including those replayed from the journal.", () => reconciliation().settled),
+  total("gateway_ledger_stored_total", "Settled rows that the record store has acknowledged.", () => reconciliation().stored),
+  gauge("gateway_ledger_backlog_rows", "Settled rows in the journal that the record store has not acknowledged.", () => reconciliation().journaled),
+  gauge("gateway_ledger_live_attempts", "Attempts that are running.", () => reconciliation().live),
+  gauge("gateway_ledger_gap", "Attempts started minus settled minus running; anything but 0 is a defect.", () => reconciliation().gap),
+  gauge("gateway_ledger_oldest_pending_seconds", "Age of the oldest row that waits for the record store.", () => reconciliation().oldestPendingMs / 1000),
+  gauge("gateway_ledger_failing", "1 while the journal or the record store refuses writes.", () => reconciliation().lastError === null ? 0 : 1)
+]
+
+export interface PoolStats {
+  readonly origin: string
+  readonly running: number
+  readonly pending: number
+}
+
+/** Open and waiting upstream calls over all origins: an origin is an operator's data, not a label. */
+export const upstreamReadings = (stats: () => ReadonlyArray<PoolStats>): ReadonlyArray<Reading> => [
+  gauge("gateway_upstream_calls_running", "Upstream calls that hold a connection.", () => stats().reduce((sum, pool) => sum + pool.running, 0)),
+  gauge("gateway_upstream_calls_pending", "Upstream calls that wait for a connection.", () => stats().reduce((sum, pool) => sum + pool.pending, 0)),
+  gauge("gateway_upstream_origins", "Upstream origins with a pool.", () => stats().length)
+]
+
+/** Lines that the log lost because nobody read it. */
+export const logReadings = (sink: { readonly dropped: number; readonly bufferedBytes: number }): ReadonlyArray<Reading> => [
+  total("gateway_log_dropped_lines_total", "Log lines dropped because the output was blocked.", () => sink.dropped),
+  gauge("gateway_log_buffered_bytes", "Log bytes that wait for the output.", () => sink.bufferedBytes)
+]

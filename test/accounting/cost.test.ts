@@ -1,0 +1,93 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Schema from "effect/Schema"
+import type { Price } from "#schemas/Provider.ts"
+import * as Cost from "#src/accounting/cost.ts"
+
+const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000_000 }))
+/** Prices with up to six decimals, as micro-USD per million tokens. */
+const Micro = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 600_000_000 }))
+const Tokens = Schema.Struct({ tokensIn: Count, tokensOut: Count, tokensCacheRead: Count, tokensCacheCreation: Count, tokensReasoning: Count })
+const MicroPrice = Schema.Struct({ input: Micro, output: Micro, cached: Micro, reasoning: Micro, cache_creation: Micro })
+
+const usd = (micro: typeof MicroPrice.Type): Price => ({
+  input: micro.input / 1e6, output: micro.output / 1e6, cached: micro.cached / 1e6, reasoning: micro.reasoning / 1e6, cache_creation: micro.cache_creation / 1e6
+})
+
+/** The formula in whole numbers from the start: tokens x micro-USD per million tokens = pico-USD. */
+const reference = (tokens: typeof Tokens.Type, micro: typeof MicroPrice.Type): bigint => {
+  const n = (value: number) => BigInt(value)
+  const atLeast0 = (value: bigint) => value < 0n ? 0n : value
+  return atLeast0(n(tokens.tokensIn) - n(tokens.tokensCacheRead) - n(tokens.tokensCacheCreation)) * n(micro.input)
+    + n(tokens.tokensCacheRead) * n(micro.cached)
+    + n(tokens.tokensCacheCreation) * n(micro.cache_creation)
+    + atLeast0(n(tokens.tokensOut) - n(tokens.tokensReasoning)) * n(micro.output)
+    + n(tokens.tokensReasoning) * n(micro.reasoning)
+}
+
+const none = { tokensIn: 0, tokensOut: 0, tokensCacheRead: 0, tokensCacheCreation: 0, tokensReasoning: 0 }
+
+describe("cost", () => {
+  it.prop("is the formula in whole numbers, rounded once to ten decimals", [Tokens, MicroPrice], ([tokens, micro]) => {
+    const pico = reference(tokens, micro)
+    const units = (pico + 50n) / 100n
+    const digits = units.toString().padStart(11, "0")
+    assert.strictEqual(Cost.formatCost(Cost.cost(tokens, usd(micro))), `${digits.slice(0, -10)}.${digits.slice(-10)}`)
+  }, { arbitrary: { runs: 500 } })
+
+  it.prop("is the sum of its parts", [Tokens, MicroPrice], ([tokens, micro]) => {
+    const parts = Cost.parts(tokens, usd(micro))
+    assert.strictEqual(parts.input + parts.cacheRead + parts.cacheCreation + parts.output + parts.reasoning, reference(tokens, micro))
+    for (const part of Object.values(parts)) assert.isTrue(part >= 0n)
+  })
+
+  it.prop("is never negative, NaN or infinite, whatever an upstream reports", [
+    Schema.Struct({ tokensIn: Schema.Number, tokensOut: Schema.Number, tokensCacheRead: Schema.Number, tokensCacheCreation: Schema.Number, tokensReasoning: Schema.Number }),
+    Schema.Struct({ input: Schema.Number, output: Schema.Number, cached: Schema.Number, reasoning: Schema.Number, cache_creation: Schema.Number })
+  ], ([tokens, price]) => {
+    const cost = Cost.cost(tokens, price)
+    assert.isTrue(Number.isFinite(cost) && cost >= 0)
+  }, { arbitrary: { runs: 500 } })
+
+  it.prop("does not fall when input or output grow", [Tokens, MicroPrice, Count], ([tokens, micro, more]) => {
+    const price = usd(micro)
+    const base = Cost.cost(tokens, price)
+    assert.isAtLeast(Cost.cost({ ...tokens, tokensIn: tokens.tokensIn + more }, price), base)
+    assert.isAtLeast(Cost.cost({ ...tokens, tokensOut: tokens.tokensOut + more }, price), base)
+  })
+
+  it.prop("rows add up exactly, in any order", [Schema.Array(Tokens), MicroPrice], ([rows, micro]) => {
+    const costs = rows.map((tokens) => Cost.cost(tokens, usd(micro)))
+    const units = costs.reduce((sum, cost) => sum + BigInt(Cost.toUnits(cost)), 0n)
+    assert.strictEqual(Cost.formatCost(Cost.sum(costs)), Cost.formatCost(Cost.sum(costs.toReversed())))
+    if (units < BigInt(Number.MAX_SAFE_INTEGER)) assert.strictEqual(BigInt(Cost.toUnits(Cost.sum(costs))), units)
+  })
+
+  it("prices reasoning once when it is inside the output, and beside it when it is not", () => {
+    const tokens = { ...none, tokensOut: 100, tokensReasoning: 40 }
+    const price = { output: 10, reasoning: 20 }
+    assert.strictEqual(Cost.formatCost(Cost.cost(tokens, price)), "0.0014000000")
+    assert.strictEqual(Cost.formatCost(Cost.cost(tokens, price, Cost.VENDOR_CONVENTION.generateContent)), "0.0018000000")
+  })
+
+  it("takes the documents' defaults for absent prices", () => {
+    const tokens = { ...none, tokensIn: 1000, tokensCacheRead: 100, tokensCacheCreation: 100, tokensOut: 10, tokensReasoning: 5 }
+    assert.strictEqual(Cost.cost(tokens, { input: 2, output: 8 }), Cost.cost(tokens, { input: 2, output: 8, cached: 2, cache_creation: 2, reasoning: 8 }))
+    assert.strictEqual(Cost.cost(tokens, null), 0)
+    assert.strictEqual(Cost.cost(tokens, {}), 0)
+  })
+
+  it("takes the long-context tier above its threshold only", () => {
+    const price: Price = { input: 1, output: 2, cached: 0.5, reasoning: 3, long: { above: 1000, input: 2, output: 4 } }
+    assert.strictEqual(Cost.cost({ ...none, tokensIn: 1000 }, price), 0.001)
+    assert.strictEqual(Cost.cost({ ...none, tokensIn: 1001 }, price), 0.002002)
+    assert.strictEqual(Cost.cost({ ...none, tokensIn: 2000, tokensOut: 100, tokensReasoning: 100, tokensCacheRead: 1000 }, price), 0.0029)
+  })
+
+  it("never writes an exponent", () => {
+    assert.strictEqual(Cost.formatCost(1e-10), "0.0000000001")
+    assert.strictEqual(Cost.formatCost(0), "0.0000000000")
+    assert.strictEqual(Cost.formatCost(123456.789), "123456.7890000000")
+    assert.strictEqual(Cost.formatCost(Number.NaN), "0.0000000000")
+    assert.strictEqual(Cost.formatCost(0.1 + 0.2), "0.3000000000")
+  })
+})

@@ -1,0 +1,17 @@
+import { describe, expect, it } from "vitest"
+import { selfTimes } from "#bench/http/profile.ts"
+
+const node = (id: number, functionName: string, url = "file:///x/a.ts") => ({ id, callFrame: { functionName, url, lineNumber: 4 } })
+
+describe("profile", () => {
+  it("adds up self time by function over its call sites and leaves idle time out", () => {
+    const times = selfTimes({
+      nodes: [node(1, "(root)", ""), node(2, "hot"), node(3, "(idle)", ""), node(4, "cold"), node(5, "hot"), node(6, "", "")],
+      samples: [2, 3, 5, 4, 6, 1],
+      timeDeltas: [30, 1_000, 30, 20, 20, 5]
+    })
+    expect(times.map(({ name, share }) => [name, share])).toEqual([["hot", 0.6], ["cold", 0.2], ["(anonymous)", 0.2]])
+    expect(times[0]?.where).toBe("file:///x/a.ts:5")
+    expect(times[2]?.where).toBe("native")
+  })
+})

@@ -1,0 +1,161 @@
+/** The embedded server: start, lock, kill -9, hang, and what it may not do to the event loop. */
+import { type ChildProcess, spawn } from "node:child_process"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as SqlClient from "effect/sql/SqlClient"
+import { SqlError } from "effect/sql/SqlError"
+import { PgliteError } from "#src/postgres/pglite/Pglite.ts"
+import * as PostgresClient from "#src/postgres/PostgresClient.ts"
+import { pgliteClient, pgliteDirectory, temporaryDirectory } from "#test/support/postgres.ts"
+
+const child = new URL("./pgliteChild.ts", import.meta.url).pathname
+
+/** Starts the committing process and waits until it has printed `count` numbers. */
+const committing = (dataDir: string, count: number): Promise<{ readonly process: ChildProcess; readonly printed: () => number }> =>
+  new Promise((resolve, reject) => {
+    const running = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", child, dataDir], { stdio: ["ignore", "pipe", "pipe"] })
+    let [text, errors, seen] = ["", "", 0]
+    running.stderr?.on("data", (data: Buffer) => (errors += data.toString()))
+    running.stdout?.on("data", (data: Buffer) => {
+      text += data.toString()
+      const lines = text.split("\n")
+      text = lines.pop() ?? ""
+      seen += lines.length
+      if (seen >= count) resolve({ process: running, printed: () => Number(lines.at(-1)) })
+    })
+    running.once("exit", () => reject(new Error(`the child ended: ${errors}`)))
+  })
+
+const killed = (running: ChildProcess): Promise<void> =>
+  new Promise((resolve) => {
+    running.removeAllListeners("exit")
+    running.once("exit", () => resolve())
+    running.kill("SIGKILL")
+  })
+
+const numbers = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<{ readonly n: number }>`SELECT n FROM committed ORDER BY n`
+  return rows.map((row) => row.n)
+})
+
+const openOnce = (dataDir: string) => Effect.scoped(Layer.build(PostgresClient.pgliteLayer({ dataDir })))
+
+describe("PGlite", () => {
+  it.live("a fresh directory becomes a database; an interrupted first start is moved aside, not deleted", () =>
+    Effect.gen(function*() {
+      const dataDir = yield* temporaryDirectory
+      const half = path.join(dataDir, "pglite")
+      fs.mkdirSync(half)
+      fs.writeFileSync(path.join(half, "PG_VERSION"), "17\n")
+      const sum = Effect.flatMap(SqlClient.SqlClient, (sql) => sql<{ readonly n: number }>`SELECT 1 + 1 AS n`)
+      const rows = yield* Effect.provide(sum, PostgresClient.pgliteLayer({ dataDir }))
+      assert.strictEqual(rows[0]?.n, 2)
+      const aside = fs.readdirSync(dataDir).find((name) => name.startsWith("pglite.incomplete-"))
+      assert.isTrue(fs.existsSync(path.join(dataDir, aside ?? "", "PG_VERSION")))
+      assert.strictEqual(fs.statSync(half).mode & 0o077, 0)
+      assert.isFalse(fs.existsSync(path.join(dataDir, "pglite.lock")), "the lock goes with the scope")
+    }).pipe(Effect.scoped), 60_000)
+
+  it.live("kill -9 loses no committed row, three times over, and the dead process's lock is taken over at once", () =>
+    Effect.gen(function*() {
+      const dataDir = yield* pgliteDirectory
+      for (let round = 1; round <= 3; round++) {
+        const running = yield* Effect.promise(() => committing(dataDir, 25))
+        yield* Effect.promise(() => killed(running.process))
+        const found = yield* Effect.provide(numbers, PostgresClient.pgliteLayer({ dataDir }))
+        assert.isAtLeast(found.length, running.printed())
+        assert.deepStrictEqual(found, Array.from({ length: found.length }, (_, index) => index + 1))
+      }
+    }).pipe(Effect.scoped), 60_000)
+
+  it.live("a second process is refused with the directory, the pid and the way out, and harms nothing", () =>
+    Effect.gen(function*() {
+      const dataDir = yield* pgliteDirectory
+      const running = yield* Effect.promise(() => committing(dataDir, 1))
+      const error = yield* Effect.flip(openOnce(dataDir))
+      assert.instanceOf(error, PgliteError)
+      assert.strictEqual(error.reason, "locked")
+      for (const part of [dataDir, String(running.process.pid), "GATEWAY_DATA_DIR"]) assert.include(error.message, part)
+      yield* Effect.promise(() => killed(running.process))
+      yield* openOnce(dataDir)
+    }).pipe(Effect.scoped), 30_000)
+
+  it.live("the same process cannot open it twice either", () =>
+    Effect.gen(function*() {
+      const dataDir = yield* pgliteDirectory
+      yield* Layer.build(PostgresClient.pgliteLayer({ dataDir }))
+      const error = yield* Effect.flip(openOnce(dataDir))
+      assert.include(error.message, `process ${process.pid}`)
+    }).pipe(Effect.scoped), 30_000)
+
+  it.live("a lock of another container counts while its heartbeat beats, and not after", () =>
+    Effect.gen(function*() {
+      const dataDir = yield* pgliteDirectory
+      const lock = path.join(dataDir, "pglite.lock")
+      const foreign = JSON.stringify({ pid: 1, started: "1", place: "another container", nonce: "x" })
+      fs.writeFileSync(lock, foreign)
+      const beat = setInterval(() => fs.utimesSync(lock, new Date(), new Date()), 300)
+      const error = yield* Effect.flip(openOnce(dataDir))
+      clearInterval(beat)
+      assert.strictEqual(error instanceof PgliteError ? error.reason : "", "locked")
+      const old = new Date(Date.now() - 60_000)
+      fs.utimesSync(lock, old, old)
+      yield* openOnce(dataDir)
+    }).pipe(Effect.scoped), 30_000)
+
+  it.live("a broken database says what to do and leaves no lock", () =>
+    Effect.gen(function*() {
+      const dataDir = yield* pgliteDirectory
+      fs.rmSync(path.join(dataDir, "pglite", "global", "pg_control"))
+      const error = yield* Effect.flip(openOnce(dataDir))
+      assert.strictEqual(error instanceof PgliteError ? error.reason : "", "start-failed")
+      assert.include(error.message, "DATABASE_URL")
+      assert.isFalse(fs.existsSync(path.join(dataDir, "pglite.lock")))
+    }).pipe(Effect.scoped), 30_000)
+
+  it.live("its work does not stop the event loop", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      let ticks = 0
+      const timer = setInterval(() => ticks++, 5)
+      const began = performance.now()
+      yield* sql`SELECT count(*) FROM generate_series(1, 2000000) AS n WHERE sqrt(n) > 3`
+      clearInterval(timer)
+      const took = performance.now() - began
+      assert.isAbove(took, 50)
+      assert.isAbove(ticks, took / 5 / 10)
+    }).pipe(Effect.provide(pgliteClient)), 30_000)
+
+  it.live("concurrent transactions wait for each other; statements inside one do not wait for it", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`CREATE TABLE counter (n integer)`
+      yield* sql`INSERT INTO counter VALUES (0)`
+      const increment = sql.withTransaction(Effect.gen(function*() {
+        const [row] = yield* sql<{ readonly n: number }>`SELECT n FROM counter`
+        yield* Effect.sleep(2)
+        yield* sql.withTransaction(sql`UPDATE counter SET n = ${(row?.n ?? 0) + 1}`)
+      }))
+      yield* Effect.all(Array.from({ length: 10 }, () => increment), { concurrency: "unbounded" })
+      assert.deepStrictEqual((yield* sql<{ readonly n: number }>`SELECT n FROM counter`).map((row) => row.n), [10])
+    }).pipe(Effect.provide(pgliteClient)), 30_000)
+
+  it.live("a statement that never ends is cut, and the server comes back with what was committed", () =>
+    Effect.gen(function*() {
+      const dataDir = yield* pgliteDirectory
+      yield* Effect.gen(function*() {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`CREATE TABLE kept AS SELECT 7 AS n`
+        const error = yield* Effect.flip(
+          sql`WITH RECURSIVE forever(n) AS (SELECT 1 UNION ALL SELECT (n + 1) % 10 FROM forever) SELECT sum(n) FROM forever`
+        )
+        assert.instanceOf(error, SqlError)
+        assert.strictEqual(error.reason._tag, "ConnectionError")
+        assert.deepStrictEqual((yield* sql<{ readonly n: number }>`SELECT n FROM kept`).map((row) => row.n), [7])
+      }).pipe(Effect.provide(PostgresClient.pgliteLayer({ dataDir, statementTimeout: 1_500 })))
+    }).pipe(Effect.scoped), 30_000)
+})

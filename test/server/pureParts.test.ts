@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest"
+import { declaredLength, findHeader } from "#src/server/requestHead.ts"
+import { checkHeader, statusLine } from "#src/server/responseHead.ts"
+import { SendQueue } from "#src/server/SendQueue.ts"
+import { random } from "./support/harness.ts"
+
+describe("the send queue", () => {
+  it("gives back every byte in order, in batches within the limit, whatever the sizes", () => {
+    for (let seed = 1; seed <= 200; seed++) {
+      const pick = random(seed)
+      const queue = new SendQueue()
+      const given: Array<Uint8Array> = []
+      const taken: Array<Uint8Array> = []
+      let counter = 0
+      for (let step = 0; step < 60; step++) {
+        if (pick(2) === 0) {
+          const chunk = Uint8Array.from({ length: pick(50) }, () => counter++ % 256)
+          given.push(chunk)
+          queue.push(chunk)
+        } else if (queue.bytes > 0) {
+          const limit = 1 + pick(40)
+          const before = queue.bytes
+          const batch = queue.take(limit)
+          expect(batch.length).toBeGreaterThan(0)
+          expect(batch.length).toBeLessThanOrEqual(limit)
+          expect(queue.bytes).toBe(before - batch.length)
+          taken.push(batch)
+        }
+      }
+      while (queue.bytes > 0) taken.push(queue.take(17))
+      expect([seed, Buffer.concat(taken).equals(Buffer.concat(given))]).toEqual([seed, true])
+    }
+  })
+})
+
+describe("heads", () => {
+  it("find repeated headers joined, cookies in their own way", () => {
+    const headers = ["a", "1", "cookie", "x=1", "a", "2", "cookie", "y=2"]
+    expect([findHeader(headers, "a"), findHeader(headers, "cookie"), findHeader(headers, "b")]).toEqual(["1, 2", "x=1; y=2", undefined])
+  })
+
+  it("know what body was declared", () => {
+    expect(declaredLength(["host", "x"])).toBe(0)
+    expect(declaredLength(["content-length", "12"])).toBe(12)
+    expect(declaredLength(["content-length", "12", "content-length", "12"])).toBe(12)
+    expect(declaredLength(["transfer-encoding", "chunked"])).toBe(-1)
+    for (const bad of [["content-length", "1", "content-length", "2"], ["content-length", "-1"], ["content-length", "1e3"], ["content-length", ""], ["content-length", "1", "transfer-encoding", "chunked"]]) {
+      expect([bad, declaredLength(bad)]).toEqual([bad, null])
+    }
+  })
+
+  it("have status lines for final statuses only, and no line breaks in headers", () => {
+    expect([statusLine(200), statusLine(299)]).toEqual(["200 OK", "299 Status"])
+    for (const status of [0, 100, 199, 600, 200.5, NaN]) expect(() => statusLine(status)).toThrow(/200 to 599/)
+    expect(() => checkHeader("a", "b\nc")).toThrow(/"a" contains a line break/)
+    expect(() => checkHeader("a", 1 as unknown as string)).toThrow(/"a" is not text/)
+  })
+})

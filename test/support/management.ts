@@ -1,0 +1,199 @@
+/**
+ * The management surface without a socket: requests go in, replies come out. The peer address is chosen per call, so that
+ * rules about loopback and brute force can be told apart from the machine the test runs on.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as HttpEffect from "effect/http/HttpEffect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServer from "effect/http/HttpServer"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as References from "effect/References"
+import * as TestClock from "effect/testing/TestClock"
+import { type Reconciliation, Ledger } from "#actors/ports/Ledger.ts"
+import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import { LiveCalls } from "#actors/ports/LiveCalls.ts"
+import { Passwords } from "#actors/ports/Passwords.ts"
+import { type Candidate, type ProbeResult, ProviderProbe } from "#actors/ports/ProviderProbe.ts"
+import { Secrets } from "#actors/ports/Secrets.ts"
+import { DocumentStore } from "#actors/ports/Stores.ts"
+import { UrlBlocked, UrlGuard } from "#actors/ports/UrlGuard.ts"
+import * as CachedKeys from "#src/configuration/CachedKeys.ts"
+import * as EffectiveFlags from "#src/configuration/EffectiveFlags.ts"
+import * as StoredConfiguration from "#src/configuration/StoredConfiguration.ts"
+import * as KeyDevices from "#src/http/keys/KeyDevices.ts"
+import * as ManagementHttp from "#src/http/ManagementHttp.ts"
+import { ManagementOptions } from "#src/http/ManagementOptions.ts"
+import * as Sealer from "#src/secrets/Sealer.ts"
+import * as MemoryStores from "./memoryStores.ts"
+
+export const PASSWORD = "correct horse battery"
+export const MACHINE = "machine-under-test"
+export const HOST = "gateway.test"
+
+/** What a test may turn while the surface runs. */
+export interface Dials {
+  ready: boolean
+  draining: boolean
+  migrated: boolean
+  stops: Array<string>
+  reconciliation: Reconciliation
+  probe: (candidate: Candidate) => ProbeResult
+  probed: Array<Candidate>
+  blocked: ReadonlySet<string>
+}
+
+export const probeOk: ProbeResult = {
+  valid: true, statusCode: 200, latencyMs: 5, diagnosis: null, method: "models", models: [{ id: "m-1", name: null }], blocked: false
+}
+
+const dialsAtRest = (): Dials => ({
+  ready: true, draining: false, migrated: true, stops: [],
+  reconciliation: { started: 3, settled: 2, journaled: 1, stored: 1, live: 1, gap: 0, oldestPendingMs: 5, lastError: null },
+  probe: () => probeOk, probed: [], blocked: new Set()
+})
+
+/** Cheap and honest enough: the hash names its password only through the test's own secret. */
+const passwords = Layer.effect(Passwords, Effect.map(Secrets, (secrets) => ({
+  hash: (password) => Effect.sync(() => `mac$${secrets.mac("test-password", Redacted.value(password))}`),
+  verify: (password, hash) => Effect.sync(() => hash === `mac$${secrets.mac("test-password", Redacted.value(password))}`)
+})))
+
+const doubles = (dials: Dials) => Layer.mergeAll(
+  Layer.succeed(Lifecycle, {
+    version: "9.9.9", startedAt: 0, nodeId: "node-a", ready: () => dials.ready, draining: () => dials.draining,
+    migrated: () => dials.migrated, requestShutdown: (kind) => { dials.stops.push(kind) }
+  }),
+  Layer.succeed(Ledger, {
+    open: (_start, go) => go(null), settle: () => {}, reconciliation: () => dials.reconciliation, flush: () => Effect.succeed(0)
+  }),
+  Layer.succeed(LiveCalls, { list: () => [] }),
+  Layer.succeed(ProviderProbe, {
+    probe: (candidate) => Effect.sync(() => {
+      dials.probed.push(candidate)
+      return dials.probe(candidate)
+    })
+  }),
+  Layer.succeed(UrlGuard, {
+    check: (url) => dials.blocked.has(new URL(url).hostname)
+      ? Effect.fail(new UrlBlocked({ url, reason: "metadata", message: "The target is a cloud metadata address" }))
+      : Effect.succeed(["192.0.2.1"]),
+    checkAddress: () => null
+  })
+)
+
+export interface Options {
+  /** A password is stored before the first call; default PASSWORD. */
+  readonly password?: string | null
+  readonly initialPassword?: string
+  readonly environment?: Readonly<Record<string, string>>
+  readonly settings?: Readonly<Record<string, unknown>>
+  /** Real Postgres instead of memory. */
+  readonly stores?: typeof MemoryStores.layer
+}
+
+const base = (options: Options, dials: Dials) => {
+  const secrets = Layer.succeed(Secrets, Sealer.make({ current: Redacted.make("test master secret 0123456789"), previous: [] }))
+  const seeded = Layer.effectDiscard(Effect.gen(function*() {
+    const documents = yield* DocumentStore
+    const store = yield* Passwords
+    if (options.password !== null) yield* documents.put("password", "management", yield* store.hash(Redacted.make(options.password ?? PASSWORD)))
+    for (const [name, value] of Object.entries(options.settings ?? {})) yield* documents.put("setting", name, value)
+  }))
+  return Layer.mergeAll(
+    CachedKeys.layer,
+    KeyDevices.layer,
+    EffectiveFlags.layer(options.environment ?? {}),
+    Layer.succeed(ManagementOptions, {
+      machineId: MACHINE, jwtSecret: null, cookieSecure: false, port: 20128,
+      initialPassword: options.initialPassword === undefined ? null : Redacted.make(options.initialPassword)
+    })
+  ).pipe(
+    Layer.provideMerge(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" })),
+    Layer.provideMerge(seeded),
+    Layer.provideMerge(Layer.mergeAll(passwords, doubles(dials))),
+    Layer.provideMerge(options.stores ?? MemoryStores.layer),
+    Layer.provideMerge(secrets)
+  )
+}
+
+export interface Ask {
+  readonly method?: string
+  readonly body?: unknown
+  /** Sent as it is, instead of JSON of `body`. */
+  readonly raw?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly cookie?: string
+  readonly bearer?: string
+  /** Peer address; default a remote one. */
+  readonly from?: string
+}
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** Parsed body; untyped on purpose: tests look into it. */
+  readonly json: unknown
+}
+
+const peer = "x-test-peer"
+
+/** A typed look into a reply: `at(reply.json, "error", "code")`. */
+export const at = (value: unknown, ...path: ReadonlyArray<string | number>): unknown =>
+  path.reduce<unknown>((inner, key) => typeof inner === "object" && inner !== null ? (inner as Record<string | number, unknown>)[key] : undefined, value)
+
+/** The surface over fresh doubles; every service it stands on is in the context, so that a test can look behind it. */
+export const make = (options: Options = {}) => Effect.gen(function*() {
+  const dials = dialsAtRest()
+  const context = yield* Layer.build(base(options, dials))
+  const app = yield* HttpRouter.toHttpEffect(ManagementHttp.layer()).pipe(
+    Effect.provideContext(context),
+    Effect.provide(Layer.mergeAll(
+      HttpServer.layerServices,
+      Layer.succeed(HttpRouter.RouterConfig, { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false })
+    ))
+  )
+  const clock = yield* Effect.context<never>()
+  const handler = HttpEffect.toWebHandlerWith(Context.merge(clock, Context.make(References.MinimumLogLevel, "None")))(
+    Effect.updateService(app, HttpServerRequest.HttpServerRequest, (request) => {
+      const address = Option.fromNullishOr(request.headers[peer])
+      return request.modify({ remoteAddress: address, peerAddress: address })
+    }) as Effect.Effect<never, never, never>
+  )
+
+  const ask = (path: string, asked: Ask = {}): Effect.Effect<Reply> => Effect.promise(async () => {
+    const body = asked.raw ?? (asked.body === undefined ? undefined : JSON.stringify(asked.body))
+    const headers = new Headers({ host: HOST, [peer]: asked.from ?? "203.0.113.7", ...asked.headers })
+    if (body !== undefined && !headers.has("content-type")) headers.set("content-type", "application/json")
+    if (asked.cookie !== undefined) headers.set("cookie", `auth_token=${asked.cookie}`)
+    if (asked.bearer !== undefined) headers.set("authorization", `Bearer ${asked.bearer}`)
+    const method = asked.method ?? (body === undefined ? "GET" : "POST")
+    const response = await handler(new Request(`http://${HOST}${path}`, { method, headers, ...(body === undefined ? {} : { body }) }))
+    const text = await response.text()
+    let json: unknown
+    try {
+      json = JSON.parse(text)
+    } catch {
+      json = undefined
+    }
+    return { status: response.status, headers: response.headers, text, json }
+  })
+
+  const cookieOf = (reply: Reply): string => /auth_token=([^;]*)/.exec(reply.headers.get("set-cookie") ?? "")?.[1] ?? ""
+
+  /** Signs in and answers the cookie's value. */
+  const login = (password: string = PASSWORD) => Effect.map(ask("/api/auth/login", { body: { password } }), cookieOf)
+
+  /** A key with these scopes; answers its raw value. */
+  const key = (scopes: ReadonlyArray<string>, more: Readonly<Record<string, unknown>> = {}) => Effect.gen(function*() {
+    const cookie = yield* login()
+    const reply = yield* ask("/api/keys", { cookie, body: { name: "k", scopes, ...more } })
+    return { raw: String(at(reply.json, "key")), id: String(at(reply.json, "id")) }
+  })
+
+  return { ask, login, key, cookieOf, dials, context, advance: TestClock.adjust }
+})

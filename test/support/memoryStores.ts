@@ -1,0 +1,256 @@
+/** Fast doubles of the record stores: same answers, same conflicts, no durability. They pass `test/suites` like Postgres does. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { StoreError } from "#actors/ports/StoreError.ts"
+import {
+  AccessTokenStore, AuditStore, ConnectionStore, CustomModelStore, DocumentStore, KeyStore, NodeStore, SessionStore
+} from "#actors/ports/Stores.ts"
+import { type UsageFilter, type UsageGroup, UsageStore, type UsageTotals } from "#actors/ports/UsageStore.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { AuditEntry } from "#schemas/records/AuditEntry.ts"
+import { type Connection, secretFields } from "#schemas/records/Connection.ts"
+import type { CustomModel } from "#schemas/records/CustomModel.ts"
+import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
+import type { AccessToken, Session } from "#schemas/records/Session.ts"
+
+const taken = (store: string, field: string) => new StoreError({ store, operation: "write", reason: "conflict", message: `${field} is taken` })
+
+const orderOf = (a: string | number, b: string | number): number => a < b ? -1 : a > b ? 1 : 0
+const json = <A>(value: A): A => value === undefined ? value : JSON.parse(JSON.stringify(value)) as A
+const later = (known: string | null, next: string): string => known !== null && known > next ? known : next
+
+/** Records by id, with one more unique column at most. */
+const table = <A extends { readonly id: string }>(store: string, unique?: readonly [column: string, of: (record: A) => string]) => {
+  const rows = new Map<string, A>()
+  const clash = (record: A) => unique !== undefined &&
+    Array.from(rows.values()).some((other) => other.id !== record.id && unique[1](other) === unique[1](record))
+  return {
+    rows,
+    all: () => Array.from(rows.values()),
+    insert: (record: A) => Effect.suspend(() => {
+      if (rows.has(record.id)) return Effect.fail(taken(store, "id"))
+      if (clash(record)) return Effect.fail(taken(store, unique?.[0] ?? "id"))
+      rows.set(record.id, record)
+      return Effect.void
+    }),
+    replace: (record: A) => Effect.suspend(() => {
+      if (!rows.has(record.id)) return Effect.succeed(false)
+      if (clash(record)) return Effect.fail(taken(store, unique?.[0] ?? "id"))
+      rows.set(record.id, record)
+      return Effect.succeed(true)
+    }),
+    remove: (id: string) => Effect.sync(() => rows.delete(id))
+  }
+}
+
+const connections = Layer.sync(ConnectionStore, () => {
+  const own = table<Connection>("connections")
+  const guarded: ReadonlySet<string> = new Set(["id", ...secretFields])
+  return {
+    list: Effect.sync(() => own.all().sort((a, b) =>
+      orderOf(a.provider, b.provider) || a.priority - b.priority || orderOf(a.createdAt, b.createdAt) || orderOf(a.id, b.id))),
+    get: (id) => Effect.sync(() => own.rows.get(id) ?? null),
+    insert: own.insert,
+    replace: own.replace,
+    patch: (id, fields) => Effect.sync(() => {
+      const known = own.rows.get(id)
+      if (known === undefined) return false
+      own.rows.set(id, { ...known, ...Object.fromEntries(Object.entries(fields).filter(([name]) => !guarded.has(name))) })
+      return true
+    }),
+    remove: own.remove,
+    removeByProvider: (provider) => Effect.sync(() => {
+      const mine = own.all().filter((row) => row.provider === provider)
+      for (const row of mine) own.rows.delete(row.id)
+      return mine.length
+    }),
+    reseal: Effect.succeed(0)
+  }
+})
+
+const nodes = Layer.sync(NodeStore, () => {
+  const own = table<ProviderNode>("provider_nodes", ["prefix", (node) => node.prefix])
+  return {
+    list: Effect.sync(() => own.all().sort((a, b) => orderOf(a.createdAt, b.createdAt) || orderOf(a.id, b.id))),
+    insert: own.insert, replace: own.replace, remove: own.remove
+  }
+})
+
+const customModels = Layer.sync(CustomModelStore, () => {
+  const rows = new Map<string, CustomModel>()
+  const keyOf = (provider: string, modelId: string) => JSON.stringify([provider, modelId])
+  return {
+    list: Effect.sync(() => Array.from(rows.values()).sort((a, b) => orderOf(a.provider, b.provider) || orderOf(a.modelId, b.modelId))),
+    upsert: (model) => Effect.sync(() => {
+      rows.set(keyOf(model.provider, model.modelId), json(model))
+    }),
+    remove: (provider, modelId) => Effect.sync(() => rows.delete(keyOf(provider, modelId))),
+    removeAll: (provider) => Effect.sync(() => {
+      const mine = Array.from(rows.values()).filter((row) => row.provider === provider)
+      for (const row of mine) rows.delete(keyOf(row.provider, row.modelId))
+      return mine.length
+    })
+  }
+})
+
+const keys = Layer.sync(KeyStore, () => {
+  const own = table<ApiKey>("api_keys", ["key_hash", (key) => key.keyHash])
+  return {
+    findByHash: (hash) => Effect.sync(() => own.all().find((key) => key.keyHash === hash) ?? null),
+    get: (id) => Effect.sync(() => own.rows.get(id) ?? null),
+    list: (limit, offset) => Effect.sync(() => {
+      const sorted = own.all().sort((a, b) => orderOf(b.createdAt, a.createdAt) || orderOf(b.id, a.id))
+      return { keys: sorted.slice(offset, offset + limit), total: sorted.length }
+    }),
+    insert: own.insert,
+    replace: own.replace,
+    touch: (id, at) => Effect.sync(() => {
+      const key = own.rows.get(id)
+      if (key !== undefined) own.rows.set(id, { ...key, lastUsedAt: later(key.lastUsedAt, at) })
+    }),
+    remove: own.remove
+  }
+})
+
+const documents = Layer.sync(DocumentStore, () => {
+  const kinds = new Map<string, Map<string, unknown>>()
+  const of = (kind: string) => {
+    const known = kinds.get(kind) ?? new Map<string, unknown>()
+    kinds.set(kind, known)
+    return known
+  }
+  return {
+    list: (kind) => Effect.sync(() => new Map(Array.from(of(kind)).sort(([a], [b]) => orderOf(a, b)))),
+    get: (kind, key) => Effect.sync(() => of(kind).get(key)),
+    put: (kind, key, value) => Effect.sync(() => {
+      of(kind).set(key, json(value))
+    }),
+    putIfAbsent: (kind, key, value) => Effect.sync(() => {
+      if (!of(kind).has(key)) of(kind).set(key, json(value))
+      return of(kind).get(key)
+    }),
+    remove: (kind, key) => Effect.sync(() => of(kind).delete(key)),
+    clear: (kind) => Effect.sync(() => {
+      const count = of(kind).size
+      kinds.delete(kind)
+      return count
+    })
+  }
+})
+
+const sessions = Layer.sync(SessionStore, () => {
+  const own = table<Session>("sessions")
+  return {
+    insert: own.insert,
+    get: (id) => Effect.sync(() => own.rows.get(id) ?? null),
+    extend: (id, expiresAt) => Effect.sync(() => {
+      const known = own.rows.get(id)
+      if (known !== undefined && known.revokedAt === null && expiresAt > known.expiresAt) own.rows.set(id, { ...known, expiresAt })
+    }),
+    revoke: (id, revokedAt) => Effect.sync(() => {
+      const known = own.rows.get(id)
+      if (known === undefined || known.revokedAt !== null) return false
+      own.rows.set(id, { ...known, revokedAt })
+      return true
+    }),
+    removeExpired: (now) => Effect.sync(() => {
+      const ended = own.all().filter((row) => row.expiresAt <= now)
+      for (const row of ended) own.rows.delete(row.id)
+      return ended.length
+    })
+  }
+})
+
+const accessTokens = Layer.sync(AccessTokenStore, () => {
+  const own = table<AccessToken>("access_tokens", ["token_hash", (token) => token.tokenHash])
+  return {
+    findByHash: (hash) => Effect.sync(() => own.all().find((token) => token.tokenHash === hash) ?? null),
+    list: Effect.sync(() => own.all().sort((a, b) => orderOf(b.createdAt, a.createdAt) || orderOf(b.id, a.id))),
+    insert: own.insert,
+    touch: (id, at) => Effect.sync(() => {
+      const token = own.rows.get(id)
+      if (token !== undefined) own.rows.set(id, { ...token, lastUsedAt: later(token.lastUsedAt, at) })
+    }),
+    remove: own.remove
+  }
+})
+
+const audit = Layer.sync(AuditStore, () => {
+  const own = table<AuditEntry>("audit_log")
+  const fields = ["action", "actor", "target", "resourceType", "status", "requestId"] as const
+  return {
+    append: (entry) => own.insert(json(entry)),
+    query: (query) => Effect.sync(() => {
+      const found = own.all().filter((entry) =>
+        fields.every((name) => query[name] === undefined || entry[name] === query[name]) &&
+        (query.from === undefined || Date.parse(entry.timestamp) >= Date.parse(query.from)) &&
+        (query.to === undefined || Date.parse(entry.timestamp) <= Date.parse(query.to)))
+        .reverse().sort((a, b) => Date.parse(b.timestamp) - Date.parse(a.timestamp))
+      return { entries: found.slice(query.offset, query.offset + query.limit), total: found.length }
+    })
+  }
+})
+
+const noTotals: UsageTotals = { requests: 0, promptTokens: 0, completionTokens: 0, cost: 0 }
+const plus = (totals: UsageTotals, row: LedgerRow): UsageTotals => ({
+  requests: totals.requests + 1,
+  promptTokens: totals.promptTokens + row.tokensIn,
+  completionTokens: totals.completionTokens + row.tokensOut,
+  cost: Math.round((totals.cost + row.costUsd) * 1e10) / 1e10
+})
+
+const usage = Layer.sync(UsageStore, () => {
+  const rows = new Map<string, LedgerRow>()
+  const matching = (filter: UsageFilter) => Array.from(rows.values()).filter((row) =>
+    (filter.since === undefined || row.startedAt >= filter.since) && (filter.until === undefined || row.startedAt <= filter.until) &&
+    (["provider", "model", "connectionId", "apiKeyId", "status", "requestId"] as const).every((name) => filter[name] === undefined || row[name] === filter[name]) &&
+    (filter.finalOnly !== true || row.final))
+    .sort((a, b) => b.startedAt - a.startedAt || orderOf(b.attemptId, a.attemptId))
+  const dimensions = {
+    provider: (row: LedgerRow) => ({ provider: row.provider }),
+    model: (row: LedgerRow) => ({ provider: row.provider, model: row.model }),
+    connection: (row: LedgerRow) => ({ provider: row.provider, connectionId: row.connectionId }),
+    apiKey: (row: LedgerRow) => ({ apiKeyId: row.apiKeyId })
+  }
+  return {
+    insert: (batch) => Effect.sync(() => {
+      const before = rows.size
+      for (const row of batch) if (!rows.has(row.attemptId)) rows.set(row.attemptId, row)
+      return rows.size - before
+    }),
+    rows: (filter) => Effect.sync(() => matching(filter).slice(0, Math.min(filter.limit ?? 10_000, 10_000))),
+    totals: (filter) => Effect.sync(() => matching(filter).reduce(plus, noTotals)),
+    groupBy: (dimension, filter) => Effect.sync(() => {
+      const groups = new Map<string, UsageGroup>()
+      const empty = { ...noTotals, provider: null, model: null, connectionId: null, apiKeyId: null, apiKeyName: null, lastUsed: 0 }
+      for (const row of matching(filter)) {
+        const named = dimensions[dimension](row)
+        const key = JSON.stringify(named)
+        // Newest first: the first row's name is the one that holds.
+        const known = groups.get(key) ?? { ...empty, ...named, apiKeyName: dimension === "apiKey" ? row.apiKeyName : null, lastUsed: row.startedAt }
+        groups.set(key, { ...known, ...plus(known, row) })
+      }
+      return Array.from(groups.values()).sort((a, b) => b.requests - a.requests).slice(0, filter.limit)
+    }),
+    lastMinutes: (now) => Effect.sync(() => Array.from({ length: 10 }, (_, index) => {
+      const end = now - (9 - index) * 60_000
+      return Array.from(rows.values()).filter((row) => row.startedAt > end - 60_000 && row.startedAt <= end).reduce(plus, noTotals)
+    })),
+    count: (nodeId) => Effect.sync(() => {
+      const counts = new Map<string, number>()
+      for (const row of rows.values()) {
+        if (nodeId === undefined || row.nodeId === nodeId) counts.set(row.outcome, (counts.get(row.outcome) ?? 0) + 1)
+      }
+      return counts
+    }),
+    removeBefore: (time) => Effect.sync(() => {
+      const old = Array.from(rows.values()).filter((row) => row.startedAt < time)
+      for (const row of old) rows.delete(row.attemptId)
+      return old.length
+    })
+  }
+})
+
+export const layer = Layer.mergeAll(connections, nodes, customModels, keys, documents, sessions, accessTokens, audit, usage)
+export { accessTokens, audit, connections, customModels, documents, keys, nodes, sessions, usage }
