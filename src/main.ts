@@ -1,7 +1,7 @@
-import { enableCompileCache } from "node:module"
+import { enable } from "#src/cli/moduleCache.ts"
 
-// Static imports would be compiled before the cache is on.
-enableCompileCache()
+// Static imports would be loaded before the cache is on.
+enable()
 await import("effect/schema/SchemaJITCompiler/enable")
 const { run } = await import("#src/cli/main.ts")
 await run(process.argv.slice(2))

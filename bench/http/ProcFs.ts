@@ -74,6 +74,12 @@ export const cpuNanoseconds = (root: number): number => {
   return total
 }
 
+/** Nanoseconds of CPU of the main thread alone: what an event loop has left before it is full. */
+export const mainThreadNanoseconds = (pid: number): number => {
+  const text = readOrEmpty(`/proc/${pid}/task/${pid}/schedstat`)
+  return text === "" ? 0 : parseSchedstat(text)
+}
+
 /** Resident kB of one process; 0 when it is gone. */
 export const residentKb = (pid: number): number => {
   const text = readOrEmpty(`/proc/${pid}/statm`)

@@ -83,6 +83,7 @@ export const markdown = (results: Results, plotFile: string): string => {
       `${machine.nginx === null ? "" : `, nginx ${machine.nginx}`}${machine.haproxy === null ? "" : `, haproxy ${machine.haproxy}`}. ` +
       (machine.pinned ? "Target on one core, mock and load generator on another. " : "Processes were not pinned to cores. ") +
       `Profile ${results.profile}: ${results.rounds ?? "few"} interleaved rounds of ${sizes.measureMs / 1_000} s, ${results.seconds} s in all. ` +
+      (results.records === "postgres" ? "Records on a Postgres server. " : "Records embedded, charged to the target. ") +
       "Median (smallest .. largest round). Differences under 20 % are noise.",
     "",
     `![Cost beside ${results.reference}](${plotFile})`,

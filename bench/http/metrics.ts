@@ -15,8 +15,10 @@ const metric = (id: string, label: string, unit: string, digits: number, compare
 
 export const metrics: ReadonlyArray<Metric> = [
   metric("request.cpuUs", "CPU per request, saturated", "us", 1, "ratio"),
+  metric("request.mainUs", "CPU per request of the main thread, saturated", "us", 1, "ratio"),
   metric("request.perSecond", "requests per second, saturated", "1/s", 0, "value"),
   metric("paced.cpuUs", "CPU per paced event", "us", 2, "ratio"),
+  metric("paced.mainUs", "CPU per paced event of the main thread", "us", 2, "ratio"),
   metric("paced.p50Ms", "event delay p50", "ms", 2, "added"),
   metric("paced.p99Ms", "event delay p99", "ms", 2, "added"),
   metric("burst.cpuUs", "CPU per burst event", "us", 2, "ratio"),

@@ -18,6 +18,8 @@ export interface Options {
   readonly tickMs: number
   readonly mockPort: number
   readonly pin: boolean
+  /** Where the gateway keeps records; auto: a Postgres server where one is installed. */
+  readonly records: "auto" | "postgres" | "embedded"
   readonly cpuProfile: boolean
   readonly json: boolean
   readonly report: boolean
@@ -37,6 +39,7 @@ export const usage = `npm run bench -- [options]
   --tick ms             timer of the mock: 2 spreads paced streams (default), the interval wakes them all at once
   --streams n           paced streams, 1 to 4000
   --cpu-prof            V8 profiles of the targets on Node, summarized; run it alone, it costs CPU
+  --records kind        postgres, embedded, or auto: a Postgres server of the bench's own where one is installed
   --no-pin              do not pin processes to cores
   --no-report           write no report files
   --json                print the results as JSON on standard output
@@ -99,6 +102,7 @@ export const parseOptions = (args: ReadonlyArray<string>): Options | null => {
       "mock-port": { type: "string" },
       tick: { type: "string" },
       streams: { type: "string" },
+      records: { type: "string", default: "auto" },
       "cpu-prof": { type: "boolean", default: false },
       pin: { type: "boolean", default: true },
       report: { type: "boolean", default: true },
@@ -111,6 +115,10 @@ export const parseOptions = (args: ReadonlyArray<string>): Options | null => {
   const profile: Profile = values.smoke ? "smoke" : values.full ? "full" : "quick"
   const { rounds, sizes, scenarios: usual } = profiles[profile]
   const wanted = names(values.scenario) ?? usual
+  const { records } = values
+  if (records !== "auto" && records !== "postgres" && records !== "embedded") {
+    throw new Error(`--records ${records}: auto, postgres or embedded expected`)
+  }
   const known = scenarios.map((each) => each.id)
   for (const id of wanted) {
     if (!known.includes(id)) throw new Error(`--scenario ${id}: unknown; known: ${known.join(", ")}`)
@@ -129,6 +137,7 @@ export const parseOptions = (args: ReadonlyArray<string>): Options | null => {
     tickMs: bounded("tick", values.tick, 2, 1, 1_000),
     mockPort: Math.round(bounded("mock-port", values["mock-port"], 0, 0, 65_535)),
     pin: values.pin,
+    records,
     cpuProfile: values["cpu-prof"],
     json: values.json,
     report: values.report && profile !== "smoke"

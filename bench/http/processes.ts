@@ -21,6 +21,7 @@ export interface Child {
   readonly pid: number
   readonly process: ChildProcess
   readonly log: string
+  readonly stopSignal: NodeJS.Signals
 }
 
 const children = new Set<Child>()
@@ -66,6 +67,11 @@ export interface SpawnOptions {
   readonly cpu: number | null
   readonly env?: Readonly<Record<string, string>>
   readonly ipc?: boolean
+  /** Default: the project. */
+  readonly cwd?: string
+  readonly identity?: { readonly uid: number; readonly gid: number }
+  /** What asks it to end; default SIGTERM. */
+  readonly stopSignal?: NodeJS.Signals
 }
 
 /** Variables that a child may inherit: nothing of the caller's credentials or settings reaches a target. */
@@ -81,13 +87,14 @@ export const start = (command: string, args: ReadonlyArray<string>, options: Spa
   const file = openSync(log, "w")
   const pinned = options.cpu === null ? [command, ...args] : ["taskset", "-c", String(options.cpu), command, ...args]
   const child = spawn(pinned[0] ?? command, pinned.slice(1), {
-    cwd: root,
+    cwd: options.cwd ?? root,
+    ...options.identity,
     env: { ...inherited(), ...options.env },
     stdio: options.ipc === true ? ["ignore", file, file, "ipc"] : ["ignore", file, file]
   })
   closeSync(file)
   if (child.pid === undefined) throw new Error(`${options.name} could not be started: ${command}`)
-  const started: Child = { pid: child.pid, process: child, log }
+  const started: Child = { pid: child.pid, process: child, log, stopSignal: options.stopSignal ?? "SIGTERM" }
   children.add(started)
   child.on("error", () => children.delete(started))
   child.on("exit", () => children.delete(started))
@@ -100,7 +107,7 @@ export const startNode = (script: string, args: ReadonlyArray<string>, options: 
 
 export const alive = (child: Child): boolean => child.process.exitCode === null && child.process.signalCode === null
 
-const signal = (pid: number, name: "SIGTERM" | "SIGKILL"): void => {
+const signal = (pid: number, name: NodeJS.Signals): void => {
   try {
     process.kill(pid, name)
   } catch {
@@ -113,7 +120,7 @@ export const stop = async (child: Child): Promise<void> => {
   const family = tree(child.pid)
   if (alive(child)) {
     const exited = new Promise<void>((resolve) => child.process.once("exit", () => resolve()))
-    signal(child.pid, "SIGTERM")
+    signal(child.pid, child.stopSignal)
     await Promise.race([exited, sleep(STOP_GRACE_MS, undefined, { ref: false })])
   }
   if (alive(child)) for (const pid of [...family].reverse()) signal(pid, "SIGKILL")

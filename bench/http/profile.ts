@@ -4,7 +4,10 @@ import { join } from "node:path"
 import { root, workDirectory } from "./processes.ts"
 
 export const profileDirectory = join(workDirectory, "profiles")
-const TOP = 30
+const TOP = 40
+const TOP_PARTS = 20
+
+const percent = (share: number): string => `${(share * 100).toFixed(1).padStart(5)} %`
 
 interface CallFrame {
   readonly functionName: string
@@ -49,14 +52,37 @@ export const selfTimes = (profile: CpuProfile): ReadonlyArray<SelfTime> => {
   }))
 }
 
+/** Which part of the program a function belongs to: a folder of ours, a package, Node itself, or native code. */
+export const partOf = (where: string): string => {
+  const packageName = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(where)?.[1]
+  if (packageName !== undefined) return packageName
+  if (where.startsWith("node:")) return "node"
+  return /^(?:src|actors|schemas|bench)(?:\/[^/:]+(?=\/))?/.exec(where)?.[0] ?? where.replace(/:.*$/, "")
+}
+
+/** Shares of the parts, largest first. Garbage collection and what V8 cannot name keep their own lines. */
+export const parts = (times: ReadonlyArray<SelfTime>): ReadonlyArray<readonly [part: string, share: number]> => {
+  const shares = new Map<string, number>()
+  for (const { name, where, share } of times) {
+    const part = where === "native" ? (name.startsWith("(") ? name : "native") : partOf(where)
+    shares.set(part, (shares.get(part) ?? 0) + share)
+  }
+  return [...shares].sort((a, b) => b[1] - a[1])
+}
+
 /** One block of lines for each profile of the run. */
 export const hottest = (): ReadonlyArray<string> => {
   if (!existsSync(profileDirectory)) return ["no profile was written"]
   return readdirSync(profileDirectory).filter((file) => file.endsWith(".cpuprofile")).flatMap((file) => {
     const parsed: unknown = JSON.parse(readFileSync(join(profileDirectory, file), "utf8"))
     if (!isProfile(parsed)) return [`${file}: no CPU profile`]
-    return ["", file, ...selfTimes(parsed).slice(0, TOP).map(({ name, where, share }) =>
-      `  ${(share * 100).toFixed(1).padStart(5)} %  ${name.padEnd(32)} ${where}`
-    )]
+    const times = selfTimes(parsed)
+    return [
+      "",
+      file,
+      ...parts(times).slice(0, TOP_PARTS).map(([part, share]) => `  ${percent(share)}  ${part}`),
+      "",
+      ...times.slice(0, TOP).map(({ name, where, share }) => `  ${percent(share)}  ${name.padEnd(32)} ${where}`)
+    ]
   })
 }

@@ -27,6 +27,8 @@ export interface Results {
   }
   readonly reference: string
   readonly subject: string
+  /** Where the subject kept its records: in its own process, or on a server that is not charged to it. */
+  readonly records: "embedded" | "postgres"
   readonly scenarios: ReadonlyArray<{ readonly id: string; readonly title: string }>
   readonly rows: ReadonlyArray<Row>
   readonly judgements: ReadonlyArray<Judgement>

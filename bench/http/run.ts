@@ -11,6 +11,7 @@ import { clearOldWork, killAllNow, placement, programPath, root, stopAll } from 
 import { hottest, profileDirectory } from "./profile.ts"
 import { type Results, writeReport } from "./report.ts"
 import { verdictLines } from "./markdown.ts"
+import { startPostgres } from "./PostgresServer.ts"
 import { Runner } from "./Runner.ts"
 import { scenarios } from "./scenarios.ts"
 import { bare } from "./targets/bare.ts"
@@ -35,6 +36,9 @@ const select = (options: Options, budgets: Budgets, around: Surroundings): Selec
   const candidates: ReadonlyArray<Candidate> = [
     nginx(around), gateway(around), haproxy(around), bare(around), ...options.peers.map((each) => ({ target: peer(each) }))
   ]
+  const taken = candidates.map((each) => "target" in each ? each.target.name : each.name)
+  const double = taken.find((name, index) => name === "direct" || taken.indexOf(name) !== index)
+  if (double !== undefined) throw new Error(`--peer ${double}: the name is taken`)
   const available = candidates.flatMap((each) => "target" in each ? [each.target] : [])
   const missing = candidates.flatMap((each) => "missing" in each ? [each] : [])
   const present = new Set(available.map((each) => each.name))
@@ -79,7 +83,11 @@ const bench = async (options: Options): Promise<number> => {
   if (place.rest !== null) spawnSync("taskset", ["-a", "-cp", String(place.rest), String(process.pid)])
   const harness = await Harness.start(place, options.mockPort, options.tickMs)
   const nodeFlags = options.cpuProfile ? ["--cpu-prof", `--cpu-prof-dir=${profileDirectory}`] : []
-  const around: Surroundings = { mockPort: harness.mockPort, cpu: place.target, nodeFlags }
+  const needsRecords = options.targets?.includes(budgets.subject) ?? true
+  const server = options.records === "embedded" || !needsRecords ? null : await startPostgres(place.rest)
+  if (server === null && options.records === "postgres") throw new Error("--records postgres: no Postgres is installed")
+  if (server === null && needsRecords) log(`${budgets.subject} keeps its records embedded: their CPU and memory count as its own`)
+  const around: Surroundings = { mockPort: harness.mockPort, cpu: place.target, nodeFlags, database: server?.database ?? null }
   if (options.peers.length > 0) log(`the mock listens on 127.0.0.1:${harness.mockPort}`)
   const { targets, reference } = select(options, budgets, around)
   const plan = {
@@ -103,6 +111,7 @@ const bench = async (options: Options): Promise<number> => {
     machine: machine(place.target !== null),
     reference,
     subject: budgets.subject,
+    records: server === null ? "embedded" : "postgres",
     scenarios: plan.scenarios.map((each) => ({ id: each.id, title: each.title(options.sizes) })),
     rows,
     judgements,

@@ -2,8 +2,8 @@ import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Access, anyone, setsUp } from "./Access.ts"
-import { Success, text } from "./fields.ts"
+import { Access, anyone, setsUp } from "#schemas/api/Access.ts"
+import { Success, text } from "#schemas/api/fields.ts"
 
 /** Minimum length of a new management password (supplement 17). */
 export const PASSWORD_MINIMUM = 8

@@ -3,8 +3,8 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Access, reads } from "./Access.ts"
-import { Document, isoTime, queryInteger, text } from "./fields.ts"
+import { Access, reads } from "#schemas/api/Access.ts"
+import { Document, isoTime, queryInteger, text } from "#schemas/api/fields.ts"
 
 const opt = Schema.optionalKey
 

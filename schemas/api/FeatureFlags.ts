@@ -2,8 +2,8 @@ import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Access, reads, writes } from "./Access.ts"
-import { text } from "./fields.ts"
+import { Access, reads, writes } from "#schemas/api/Access.ts"
+import { text } from "#schemas/api/fields.ts"
 
 const Source = Schema.Literals(["db", "env", "default"])
 

@@ -3,7 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Access, alwaysProtected, anyone, reads, writes } from "./Access.ts"
+import { Access, alwaysProtected, anyone, reads, writes } from "#schemas/api/Access.ts"
 
 const Ping = Schema.Struct({ status: Schema.Literals(["ok", "starting", "draining"]), version: Schema.String })
 const Check = Schema.Struct({ status: Schema.Literals(["ok", "failed"]), latencyMs: Schema.NullOr(Schema.Number) })

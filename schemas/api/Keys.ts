@@ -4,8 +4,8 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { ApiKeyPolicy } from "#schemas/records/ApiKey.ts"
-import { Access, reads, writes } from "./Access.ts"
-import { amount, clearable, integer, isoTime, listOf, Message, queryInteger, text } from "./fields.ts"
+import { Access, reads, writes } from "#schemas/api/Access.ts"
+import { amount, clearable, integer, isoTime, listOf, Message, queryInteger, text } from "#schemas/api/fields.ts"
 
 const opt = Schema.optionalKey
 const clock = Schema.String.check(Schema.isPattern(/^([01]\d|2[0-3]):[0-5]\d$/, { message: "Expected HH:MM" }))

@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { AccessToken } from "#schemas/records/Session.ts"
-import { errorResponses } from "./Refusal.ts"
+import { errorResponses } from "#schemas/api/Refusal.ts"
 
 /**
  * Who is calling. `open` = nobody identified while requireLogin is off; `local` = the command line on this machine;

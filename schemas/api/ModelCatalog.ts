@@ -3,8 +3,8 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Access, reads, writes } from "./Access.ts"
-import { Document, Success, text } from "./fields.ts"
+import { Access, reads, writes } from "#schemas/api/Access.ts"
+import { Document, Success, text } from "#schemas/api/fields.ts"
 
 const opt = Schema.optionalKey
 const alias = text(1, 200)

@@ -2,8 +2,8 @@ import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Access, reads, writes } from "./Access.ts"
-import { amount, text } from "./fields.ts"
+import { Access, reads, writes } from "#schemas/api/Access.ts"
+import { amount, text } from "#schemas/api/fields.ts"
 
 /** USD per 1,000,000 tokens; the per_* fields are USD per single unit (supplement 8.2). */
 export const PriceInput = Schema.Struct({

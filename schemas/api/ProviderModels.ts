@@ -2,8 +2,8 @@ import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Access, administers, reads } from "./Access.ts"
-import { clearable, Document, integer, listOf, text } from "./fields.ts"
+import { Access, administers, reads } from "#schemas/api/Access.ts"
+import { clearable, Document, integer, listOf, text } from "#schemas/api/fields.ts"
 
 const opt = Schema.optionalKey
 const tokens = integer(1, 1_000_000_000)

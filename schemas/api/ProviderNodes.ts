@@ -4,8 +4,8 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { NodeApiType, NodeType, ProviderNode } from "#schemas/records/ProviderNode.ts"
-import { Access, administers, reads } from "./Access.ts"
-import { clearable, integer, Success, text } from "./fields.ts"
+import { Access, administers, reads } from "#schemas/api/Access.ts"
+import { clearable, integer, Success, text } from "#schemas/api/fields.ts"
 
 const opt = Schema.optionalKey
 const path = Schema.String.check(Schema.isBetweenLength(1, 500), Schema.isPattern(/^\/\S*$/, { message: "Must start with /" }))

@@ -4,8 +4,8 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { AuthType, Connection, TestStatus } from "#schemas/records/Connection.ts"
-import { Access, administers, reads } from "./Access.ts"
-import { clearable, Document, integer, isoTime, listOf, Message, text } from "./fields.ts"
+import { Access, administers, reads } from "#schemas/api/Access.ts"
+import { clearable, Document, integer, isoTime, listOf, Message, text } from "#schemas/api/fields.ts"
 
 const opt = Schema.optionalKey
 const { accessToken: _a, apiKey: _k, idToken: _i, refreshToken: _r, ...visible } = Connection.fields

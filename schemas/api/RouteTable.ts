@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import * as HttpApi from "effect/http-api/HttpApi"
 import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
-import { Access, type AccessRule } from "./Access.ts"
+import { Access, type AccessRule } from "#schemas/api/Access.ts"
 
 export interface Route {
   readonly method: string

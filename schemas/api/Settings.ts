@@ -2,9 +2,9 @@ import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Access, reads, writes } from "./Access.ts"
-import { PASSWORD_MINIMUM } from "./Auth.ts"
-import { Document, integer, listOf, text } from "./fields.ts"
+import { Access, reads, writes } from "#schemas/api/Access.ts"
+import { PASSWORD_MINIMUM } from "#schemas/api/Auth.ts"
+import { Document, integer, listOf, text } from "#schemas/api/fields.ts"
 
 const opt = Schema.optionalKey
 const flag = opt(Schema.Boolean)

@@ -3,8 +3,8 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Access, anyone, mints, reads, TokenScope } from "./Access.ts"
-import { Message, text } from "./fields.ts"
+import { Access, anyone, mints, reads, TokenScope } from "#schemas/api/Access.ts"
+import { Message, text } from "#schemas/api/fields.ts"
 
 export const AccessTokenView = Schema.Struct({
   id: Schema.String,

@@ -2,8 +2,8 @@ import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Access, reads } from "./Access.ts"
-import { Document, queryInteger, text } from "./fields.ts"
+import { Access, reads } from "#schemas/api/Access.ts"
+import { Document, queryInteger, text } from "#schemas/api/fields.ts"
 
 const opt = Schema.optionalKey
 const record = <S extends Schema.Top>(value: S) => Schema.Record(Schema.String, value)

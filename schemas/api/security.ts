@@ -1,5 +1,5 @@
 /** Adds security schemes and the tier of every operation to a generated OpenAPI document. */
-import type { Route } from "./RouteTable.ts"
+import type { Route } from "#schemas/api/RouteTable.ts"
 
 const schemes = {
   session: { type: "apiKey", in: "cookie", name: "auth_token", description: "Dashboard session of POST /api/auth/login." },

@@ -103,7 +103,7 @@ export const run = (
     replayed.stored = first === 0 ? 0 : Math.max(0, Math.min(settled, acknowledged - first + 1))
     replayed.scanned = true
     if (claim.segments.length > 0) {
-      report("info", "replaying the journal of a process that is gone", { owner: claim.owner, settled: settled - replayed.stored, crashed: open.size })
+      report("info", "replaying the journal of a process that is gone", { journal: claim.owner, settled: settled - replayed.stored, crashed: open.size })
     }
     const deliver = (rows: ReadonlyArray<LedgerRow>) =>
       delivery.deliver(rows).pipe(Effect.map((stored) => {

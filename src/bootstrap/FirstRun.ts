@@ -24,7 +24,7 @@ export const generatePassword = (): string => {
 export const ensurePassword = Effect.fnUntraced(function*(initial: Redacted.Redacted<string> | null) {
   const documents = yield* DocumentStore
   const passwords = yield* Passwords
-  if (initial !== null || (yield* documents.get("password", "management")) !== null) return null
+  if (initial !== null || typeof (yield* documents.get("password", "management")) === "string") return null
   const password = generatePassword()
   const hash = yield* passwords.hash(Redacted.make(password))
   // Two nodes that start at once: the one whose hash stands shows its password, the other shows none.

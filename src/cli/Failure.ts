@@ -20,7 +20,7 @@ export interface Explained {
 
 /** Errors whose own message says what to change. */
 const spoken: ReadonlySet<string> = new Set([
-  "SettingsError", "ServeError", "PgliteError", "MasterKeyError", "SimulatorError", "MigrationError", "StoreError", "SealBroken", "Refusal"
+  "SettingsError", "ServeError", "PgliteError", "MasterKeyError", "SimulatorError", "MigrationError", "StoreError", "SealBroken"
 ])
 
 const fieldOf = (value: unknown, field: string): unknown =>
@@ -45,6 +45,14 @@ const sqlText = (error: unknown): string => {
   }
 }
 
+/** A refusal of the management services: its message, and the fields it names. */
+export const refusalText = (refusal: unknown): string => {
+  const body = fieldOf(refusal, "error")
+  const details = fieldOf(body, "details")
+  const lines = Array.isArray(details) ? details.map((issue: unknown) => `  ${textOf(issue, "field")}: ${textOf(issue, "message")}`) : []
+  return [textOf(body, "message"), ...lines].join("\n")
+}
+
 const explainOne = (error: unknown): Explained | null => {
   if (error instanceof Failure) return { text: error.message, exitCode: error.exitCode }
   const tag = textOf(error, "_tag")
@@ -53,6 +61,7 @@ const explainOne = (error: unknown): Explained | null => {
     const errors = fieldOf(error, "errors")
     return { text: "", exitCode: Array.isArray(errors) && errors.length > 0 ? exitCodes.usage : 0 }
   }
+  if (tag === "Refusal") return { text: refusalText(error), exitCode: exitCodes.failed }
   if (tag === "SqlError") return { text: sqlText(error), exitCode: exitCodes.failed }
   if (!spoken.has(tag)) return null
   const cause = fieldOf(error, "cause")

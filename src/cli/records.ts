@@ -3,7 +3,10 @@ import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import * as PostgresClient from "#src/postgres/PostgresClient.ts"
+import type { PgliteError } from "#src/postgres/pglite/Pglite.ts"
 import * as PostgresStores from "#src/postgres/PostgresStores.ts"
 import * as Sealer from "#src/secrets/Sealer.ts"
 import type { Loaded } from "./environment.ts"
@@ -21,7 +24,7 @@ export const nameOf = (settings: Loaded): string => {
   }
 }
 
-export const client = (settings: Loaded) =>
+export const client = (settings: Loaded): Layer.Layer<SqlClient, PgliteError | SqlError> =>
   settings.databaseUrl === null
     ? PostgresClient.pgliteLayer({ dataDir: settings.dataDir })
     : PostgresClient.layer({ url: settings.databaseUrl, poolSize: 2 })

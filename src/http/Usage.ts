@@ -67,9 +67,9 @@ export const layer = HttpApiBuilder.group(ManagementApi, "usage", Effect.fn(func
   })
 
   const reconciliation = Effect.gen(function*() {
-    const rows = yield* Effect.catch(
-      Effect.map(store.count(lifecycle.nodeId), (counts): Record<string, number> | null => Object.fromEntries(counts)),
-      () => Effect.succeed(null)
+    const rows = yield* store.count(lifecycle.nodeId).pipe(
+      Effect.map((counts): Record<string, number> | null => Object.fromEntries(counts)),
+      Effect.catchTag("StoreError", () => Effect.succeed(null))
     )
     return { ...ledger.reconciliation(), nodeId: lifecycle.nodeId, rows }
   })

@@ -23,10 +23,13 @@ const messages: Readonly<Record<string, string>> = { "Expected no excess propert
 /** `details` of a failed schema: dotted path, `body` (or `query`) when the whole is meant; never the offending value. */
 const ofSchema = (error: HttpApiSchemaError): Refusal.Refusal => {
   const whole = error.kind === "Query" ? "query" : "body"
-  const details = format(error.cause.issue).issues.map((issue) => {
+  const byField = new Map<string, string>()
+  for (const issue of format(error.cause.issue).issues) {
     const path = (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".")
-    return { field: path === "" ? whole : path, message: messages[issue.message] ?? issue.message }
-  })
+    const field = path === "" ? whole : path
+    if (!byField.has(field)) byField.set(field, messages[issue.message] ?? issue.message)
+  }
+  const details = Array.from(byField, ([field, message]) => ({ field, message }))
   const badJson = error.kind === "Payload" && details.length === 1 && details[0]?.message === "Expected a valid JSON body"
   return Refusal.badRequest("Invalid request", badJson ? { code: "invalid_json", details } : { details })
 }

@@ -18,10 +18,11 @@ import * as Pglite from "./pglite/Pglite.ts"
 import { Slot, type SlotOptions } from "./Slot.ts"
 import { connectionLost } from "./sqlErrors.ts"
 import * as Tcp from "./tcp.ts"
+import { types } from "./types.ts"
 
 /** How to reach a Postgres server; times in ms. */
 export interface Options {
-  /** `postgres://user:password@host[,host]:port/database?sslmode=require`; the path of a Unix socket is `?host=`. */
+  /** `postgres://user:password@host[,host]:port/database?sslmode=require`; a Unix socket's directory is a percent-encoded host. */
   readonly url: Redacted.Redacted<string>
   /** Connections of this process; default 10. */
   readonly poolSize?: number
@@ -48,28 +49,9 @@ const silenceGrace = 2_000
 /** ms that running statements may take when the client closes. */
 const closeGrace = 2_000
 
-const timestamp = 1114
-
-/** int8 and numeric as numbers; `timestamp` as UTC; a string given for json is taken as JSON text. */
-const types = {
-  whole: { to: 20, from: [20], serialize: (value: unknown) => String(value), parse: (value: string) => Number(value) },
-  numeric: { to: 1700, from: [1700], serialize: (value: unknown) => String(value), parse: (value: string) => Number(value) },
-  timestamp: {
-    to: timestamp,
-    from: [timestamp],
-    serialize: (value: unknown) => value instanceof Date ? value.toISOString() : String(value),
-    parse: (value: string) => new Date(value.replace(" ", "T") + "Z")
-  },
-  json: {
-    to: 114,
-    from: [114, 3802],
-    serialize: (value: unknown) => typeof value === "string" ? value : JSON.stringify(value),
-    parse: (value: string): unknown => JSON.parse(value)
-  }
-}
-
 const driverOptions = (): postgres.Options<Record<string, never>> => ({
   types: types as unknown as Record<string, never>,
+  fetch_types: false,
   idle_timeout: 0,
   max_lifetime: null,
   backoff: () => 0,
@@ -149,6 +131,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   })
   const connectTimeout = options.connectTimeout ?? 5_000
   const statementTimeout = options.statementTimeout ?? 10_000
+  const named = parsed.connection.application_name
   const path = typeof parsed.path === "string" ? parsed.path : null
   const slotOptions = (): SlotOptions => ({
     driver: {
@@ -162,7 +145,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       connect_timeout: connectTimeout / 1_000,
       connection: {
         ...parsed.connection,
-        application_name: options.applicationName ?? "gateway",
+        application_name: options.applicationName ?? (named === undefined || named === "postgres.js" ? "gateway" : named),
         TimeZone: "UTC",
         statement_timeout: statementTimeout,
         idle_in_transaction_session_timeout: options.idleTransactionTimeout ?? 60_000

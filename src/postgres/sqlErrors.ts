@@ -39,16 +39,18 @@ const failureOf = (error: unknown): DriverFailure => ({
   constraint: text(error, "constraint_name")
 })
 
-const sqlState = /^[0-9A-Z]{5}$/
+/** SQLSTATE as the server sends it; `EPIPE` and its like are not. */
+const sqlState = /^(?!E)[0-9A-Z]{5}$/
 
 /** SQLSTATE classes and codes after which the same statement may succeed on another or the same server. */
 const connectionStates = ["08", "53", "57P", "25P03", "25P04", "25006", "3D000", "58"]
 
-/** True for a failure of the wire rather than of a statement: refused, reset, closed, timed out, shut down, out of slots. */
+/** Codes by which the driver refuses a call: defects of the caller. */
+const misuse = new Set(["UNDEFINED_VALUE", "MAX_PARAMETERS_EXCEEDED", "MESSAGE_NOT_SUPPORTED", "NOT_TAGGED_CALL", "UNSAFE_TRANSACTION", "COPY_IN_PROGRESS"])
+
+/** True for a failure of the wire rather than of a statement: refused, reset, closed, timed out, TLS, shut down, out of slots. */
 const isConnectionCode = (code: string): boolean =>
-  sqlState.test(code) && !code.startsWith("E")
-    ? connectionStates.some((state) => code.startsWith(state))
-    : code.startsWith("CONNECT") || code.startsWith("E")
+  sqlState.test(code) ? connectionStates.some((state) => code.startsWith(state)) : code !== "" && !misuse.has(code)
 
 const reasonOf = (failure: DriverFailure): SqlErrorReason => {
   const { code } = failure

@@ -39,7 +39,7 @@ const parse = (stored: string): Stored | null => {
   return { N: 2 ** logN, r, p, salt: Buffer.from(match[4] ?? "", "base64url"), key: Buffer.from(match[5] ?? "", "base64url") }
 }
 
-/** Hashes a password for storage (about 60 ms of one pool thread, 32 MiB). */
+/** Hashes a password for storage (about 100 ms of one pool thread, 32 MiB). */
 export const hash = Effect.fnUntraced(function*(password: Redacted.Redacted<string>) {
   const salt = randomBytes(saltBytes)
   const key = yield* derive(Redacted.value(password), salt, cost.N, cost.r, cost.p)

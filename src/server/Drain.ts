@@ -47,15 +47,11 @@ export const makeDrain = Effect.fnUntraced(function*(parts: DrainParts) {
     return Effect.sync(() => clearInterval(timer))
   })
 
-  const begin = Effect.sync(() => {
+  const begin = Effect.gen(function*() {
     host.draining = true
     native.us_listen_socket_close(listening.socket)
     for (const listener of listeners) {
-      try {
-        listener()
-      } catch (error) {
-        Effect.runFork(Effect.logError("A drain listener failed", error))
-      }
+      yield* Effect.catchDefect(Effect.sync(listener), (error) => Effect.logError("A drain listener failed", error))
     }
   })
 

@@ -19,29 +19,37 @@ export interface Exchange {
   readonly path: string
   /** Query string without `?`, still percent-encoded; empty when absent. */
   readonly query: string
-  /** Value of a request header by lower-case name, or undefined. Repeated headers are joined with `, `. */
+  /** Value of a request header by lower-case name, or undefined. Repeated ones are joined with `, `, cookies with `; `. */
   readonly header: (lowerCaseName: string) => string | undefined
   /** Every request header, lower-case name then value, flat, in the order of arrival. */
   readonly headers: ReadonlyArray<string>
-  /** Textual peer address. */
+  /** Textual peer address. Read it first while the exchange lives: it is empty when only asked for afterwards. */
   readonly remoteAddress: string
   /** True after the client has gone, the response has ended, or it was closed by us. */
   readonly closed: boolean
   /**
    * Collects the request body and calls back exactly once, at once or later. The bytes belong to the caller.
-   * `limit` is in bytes; a declared content-length above it fails before the first body byte.
+   * `limit` is in bytes; a declared content-length above it fails before the first body byte. Once the body is complete
+   * every reader gets the same bytes; a second reader while the first waits is a defect. After `too-large` or `timeout`
+   * the route still has to answer.
    */
   readonly readBody: (limit: number, done: (body: Uint8Array | null, failure: BodyFailure | null) => void) => void
-  /** Registers the one listener that hears of an abort; called at once when the exchange is already aborted. */
+  /**
+   * Registers the one listener that hears of an abort, also of one after `end` or `respond` before the client took
+   * everything; called at once when the exchange is already aborted. Not called for `close`.
+   */
   readonly onAbort: (listener: (reason: AbortReason) => void) => void
   /**
-   * Starts the response. `headers` is flat: name, value, name, value. Never contains content-length, transfer-encoding
-   * or connection. Nothing reaches the socket before the first `write`, `flush` or `end` of the same turn.
+   * Starts the response. `headers` is flat: name, value, name, value; at most 12 KiB. Never contains content-length,
+   * transfer-encoding or connection. The head leaves together with the first bytes of the body, not before: to send it
+   * early, write something, such as a comment of the event stream.
    */
   readonly start: (status: number, headers: ReadonlyArray<string>) => void
   /**
-   * Appends body bytes; they are sent once per turn. Returns false when the client is behind: stop producing until the
-   * drain listener runs. Bytes given to `write` are never dropped while the exchange lives.
+   * Appends body bytes; they are sent once per turn and must not be changed until then. Returns false when the client is
+   * behind: stop producing until the drain listener runs. Bytes given to `write` are never dropped while the exchange
+   * lives; a producer that goes on regardless is cut as a slow reader at `maxPendingBytes`. After the end of the
+   * exchange it answers false and no drain follows: `onAbort` tells.
    */
   readonly write: (chunk: Uint8Array) => boolean
   /** Registers the one listener that hears when a `write` that answered false has been sent entirely. */

@@ -3,11 +3,11 @@
  *
  * What a route writes in one turn leaves in one cork. Three native rules shape the code: one cork never holds more than
  * `CORK_BYTES`, because bytes that do not fit its 16 kB buffer are lost when the socket is full; the response is not
- * touched after it was aborted or completed, because that throws; and the socket is drained only by writing, so the
- * writable handler always writes, if only an empty cork.
+ * touched after it was aborted or completed, because that throws; and our callbacks run inside a cork of the native
+ * parser, which our own corks cannot split, so that a large first flush goes on in a turn of its own.
  */
 import type { NativeResponse } from "#src/server/native.ts"
-import { checkHeader, headBytes, isBodyless, statusLine } from "#src/server/responseHead.ts"
+import { checkHead, headTail, isBodyless, statusLine } from "#src/server/responseHead.ts"
 import { SendQueue } from "#src/server/SendQueue.ts"
 
 /** Most bytes in one cork; the native buffer holds 16 KiB. */
@@ -34,6 +34,7 @@ export abstract class Outgoing {
 
   private status = 0
   private head: ReadonlyArray<string> | undefined
+  private headBytes = 0
   private queue: SendQueue | undefined
   /** The bytes of a whole response that `respond` could not hand over at once. */
   private tail: Uint8Array | undefined
@@ -128,7 +129,7 @@ export abstract class Outgoing {
     }
     // A UTF-16 unit takes at most three bytes in UTF-8.
     const most = typeof body === "string" ? body.length * 3 : body.byteLength
-    if (most + headBytes(headers) > CORK_BYTES) {
+    if (most + this.headBytes > CORK_BYTES) {
       this.state = ENDING
       this.tail = typeof body === "string" ? Buffer.from(body) : body
       return this.sendTail()
@@ -159,8 +160,7 @@ export abstract class Outgoing {
   private prepareHead(status: number, headers: ReadonlyArray<string>): void {
     if (this.state !== OPEN) throw new Error(`A second response (${status}) was given to one ${this.method} exchange`)
     statusLine(status)
-    for (let i = 0; i < headers.length; i += 2) checkHeader(headers[i]!, headers[i + 1]!)
-    const bytes = headBytes(headers)
+    const bytes = checkHead(headers)
     if (bytes > MAX_RESPONSE_HEAD_BYTES) {
       throw new RangeError(
         `Response head of ${bytes} bytes exceeds the limit of ${MAX_RESPONSE_HEAD_BYTES}: send fewer or shorter headers`
@@ -168,6 +168,7 @@ export abstract class Outgoing {
     }
     this.status = status
     this.head = headers
+    this.headBytes = bytes
   }
 
   private closing(): boolean {
@@ -179,7 +180,7 @@ export abstract class Outgoing {
     const headers = this.head!
     this.head = undefined
     res.writeStatus(statusLine(this.status))
-    for (let i = 0; i < headers.length; i += 2) res.writeHeader(headers[i]!, headers[i + 1]!)
+    if (headers.length > 0) res.writeHeader(headers[0]!, headTail(headers))
   }
 
   /** For all but `end`, which alone can tell the native side: there the client has to close. */
@@ -216,7 +217,7 @@ export abstract class Outgoing {
       return this.release()
     }
     while (queue !== undefined && queue.bytes > 0) {
-      const batch = queue.take(this.head === undefined ? CORK_BYTES : CORK_BYTES - headBytes(this.head))
+      const batch = queue.take(this.head === undefined ? CORK_BYTES : CORK_BYTES - this.headBytes)
       const last = this.state === ENDING && queue.bytes === 0
       const taken = this.send(batch, last)
       if (last) return this.over()
@@ -304,7 +305,7 @@ export abstract class Outgoing {
     this.leaving = false
     this.unsent = 0
     if (this.tail !== undefined) return this.sendTail()
-    // What the native side buffered leaves only when something is written.
+    // Some native versions empty their own buffer after this handler, others only when something is written.
     this.res.cork(nothing)
     this.flush()
   }

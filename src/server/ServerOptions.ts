@@ -28,8 +28,13 @@ export interface ServerOptions {
   readonly bodyTimeout?: Duration.Input | undefined
   /** Time that live exchanges get to end by themselves at shutdown. Default 20 seconds. */
   readonly gracefulShutdownTimeout?: Duration.Input | undefined
-  /** Answers while nothing is served yet and while the server drains. Default: 503 with Retry-After: 1. */
+  /**
+   * Answers everything, direct routes included, while nothing is served yet and while the server drains: liveness
+   * probes too, if it looks at the path. Default: 503 with Retry-After: 1.
+   */
   readonly notReady?: DirectRoute | undefined
+  /** Keeps effect's HTTP logger, which a router adds by default and which costs every request. Default false. */
+  readonly httpLogger?: boolean | undefined
   readonly webSocket?: WebSocketOptions | undefined
   /** Hears of what a route threw. Default: logged as an error. */
   readonly onDefect?: ((error: unknown, exchange: Exchange) => void) | undefined
@@ -43,6 +48,12 @@ export const defaults = {
   bodyTimeout: "5 minutes",
   gracefulShutdownTimeout: "20 seconds"
 } as const
+
+/**
+ * For `HttpRouter.serve({ routerConfig })`: by default effect's router ignores case, doubled and trailing slashes. It
+ * still decodes, so that `/%61` reaches `/a` there; direct routes do not.
+ */
+export const exactPaths = { caseSensitive: true, ignoreDuplicateSlashes: false, ignoreTrailingSlash: false } as const
 
 const NOT_READY_BODY = JSON.stringify({
   error: { message: "The server is starting or shutting down: retry in a second", type: "server_error", code: "not_ready" }

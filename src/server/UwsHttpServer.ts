@@ -9,6 +9,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as HttpEffect from "effect/http/HttpEffect"
+import * as HttpMiddleware from "effect/http/HttpMiddleware"
 import * as HttpServer from "effect/http/HttpServer"
 import { ClientAbort } from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -25,7 +26,7 @@ import { defaults, notReady, type ServerOptions } from "#src/server/ServerOption
 import { handleResponse } from "#src/server/serverResponse.ts"
 import { type ExchangeHost, UwsExchange } from "#src/server/UwsExchange.ts"
 import { type RequestOrigin, UwsServerRequest } from "#src/server/UwsServerRequest.ts"
-import { Upgrade, webSocketDefaults, type WebSocketLimits } from "#src/server/UwsSocket.ts"
+import { Upgrade, webSocketLimits } from "#src/server/UwsSocket.ts"
 import { Watch } from "#src/server/Watch.ts"
 
 type Handler = (exchange: UwsExchange, upgrade: Upgrade | undefined) => void
@@ -38,7 +39,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   const slowReaderMillis = Duration.toMillis(options.slowReaderTimeout ?? defaults.slowReaderTimeout)
   const bodyMillis = Duration.toMillis(options.bodyTimeout ?? defaults.bodyTimeout)
   const maxBodyBytes = options.maxBodyBytes ?? defaults.maxBodyBytes
-  const webSocket = { ...webSocketDefaults, ...options.webSocket } as WebSocketLimits
+  const webSocket = webSocketLimits(options.webSocket)
   const answerNotReady = options.notReady ?? notReady
   const runLog = Effect.runForkWith(logContext)
 
@@ -128,7 +129,8 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
     address,
     serve: Effect.fnUntraced(function*(httpEffect, middleware) {
       const serveScope = yield* Effect.scope
-      const handled = HttpEffect.toHandled(httpEffect, handleResponse, middleware)
+      const unlogged = middleware === HttpMiddleware.logger && options.httpLogger !== true
+      const handled = HttpEffect.toHandled(httpEffect, handleResponse, unlogged ? undefined : middleware)
       const own = yield* makeHandler(handled as Effect.Effect<void, never, HttpServerRequest>, origin, host, fibers)
       handler = own
       yield* Scope.addFinalizer(serveScope, Effect.andThen(drain, Effect.sync(() => {
@@ -160,7 +162,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   return { server, frontEnd }
 })
 
-/** Both services as a layer. Effect's own HTTP logger stays off unless the application's router adds it. */
+/** Both services as a layer. */
 export const layer = (options: ServerOptions): Layer.Layer<HttpServer.HttpServer | FrontEnd, ListenError> =>
   Layer.effectContext(Effect.map(make(options), ({ frontEnd, server }) =>
     Context.make(HttpServer.HttpServer, server).pipe(Context.add(FrontEnd, frontEnd))))

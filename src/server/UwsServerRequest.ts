@@ -217,3 +217,7 @@ export class UwsServerRequest extends Inspectable.Class implements HttpServerReq
 }
 
 const NO_OVERRIDES: Overrides = {}
+
+/** The body bytes without the copy that `arrayBuffer` has to make; for requests of any server. */
+export const bytesOf = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<Uint8Array, HttpServerError> =>
+  request instanceof UwsServerRequest ? request.bytes : Effect.map(request.arrayBuffer, (buffer) => new Uint8Array(buffer))

@@ -23,12 +23,13 @@ export interface WebSocketOptions {
 
 export type WebSocketLimits = { readonly [K in keyof WebSocketOptions]-?: number }
 
-export const webSocketDefaults: WebSocketLimits = {
-  maxPayloadBytes: 16 * 1024 * 1024,
-  highWaterBytes: 256 * 1024,
-  maxUnreadBytes: 32 * 1024 * 1024,
-  idleSeconds: 120
-}
+export const webSocketLimits = (options: WebSocketOptions = {}): WebSocketLimits => ({
+  maxPayloadBytes: options.maxPayloadBytes ?? 16 * 1024 * 1024,
+  highWaterBytes: options.highWaterBytes ?? 256 * 1024,
+  maxUnreadBytes: options.maxUnreadBytes ?? 32 * 1024 * 1024,
+  // The native server ends the process for a value outside this range.
+  idleSeconds: Math.min(960, Math.max(8, Math.round(options.idleSeconds ?? 120)))
+})
 
 type Messages = NonEmptyReadonlyArray<Uint8Array | string>
 type Resume<A> = (effect: Effect.Effect<A, Socket.SocketError>) => void
@@ -111,7 +112,6 @@ export class Upgrade {
   private writeMany(chunks: ReadonlyArray<Uint8Array | string>): Effect.Effect<void, Socket.SocketError> {
     const { ws } = this
     if (ws === undefined) return Effect.fail(this.error!)
-    // Each message in a cork of its own: one that does not fit the rest of a cork is lost when the socket is full.
     for (const chunk of chunks) {
       if (ws.send(chunk, typeof chunk !== "string") === 2) {
         return Effect.fail(new Socket.SocketError({

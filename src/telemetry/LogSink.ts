@@ -17,7 +17,7 @@ export interface Destination {
   readonly write: (bytes: Uint8Array, done: (error: Error | null, written: number) => void) => void
 }
 
-/** The descriptor behind a call of the thread pool: for files, and for what cannot be opened a second time. */
+/** The descriptor behind a call of the thread pool: for files, which never block for long. */
 const pooled = (fd: number): Destination => ({
   write: (bytes, done) => fs.write(fd, bytes, (error, written) => done(error, error === null ? written : 0))
 })
@@ -38,10 +38,17 @@ const nonBlocking = (fd: number): Destination => {
   }
 }
 
+/** Node's own stream of a socket (a service manager's journal): it queues instead of blocking, and owns the descriptor. */
+const streamed = (stream: NodeJS.WriteStream): Destination => {
+  stream.on("error", () => {})
+  return { write: (bytes, done) => void stream.write(bytes, (error) => done(error ?? null, bytes.length)) }
+}
+
 /** The best way to write to a descriptor without ever stopping the event loop. */
 export const destination = (fd: number): Destination => {
   try {
     const kind = fs.fstatSync(fd)
+    if (kind.isSocket() && (fd === 1 || fd === 2)) return streamed(fd === 1 ? process.stdout : process.stderr)
     return kind.isFIFO() || kind.isCharacterDevice() ? nonBlocking(fd) : pooled(fd)
   } catch {
     return pooled(fd)

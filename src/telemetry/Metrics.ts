@@ -1,12 +1,12 @@
 /**
- * The gateway's metrics on effect's registry: updated in place with `updateUnsafe`, rendered as Prometheus text, exported by
+ * The gateway's metrics on effect's registry: updated in place, rendered as Prometheus text, exported by
  * OTLP from the same registry. Label sets are bounded; what comes beyond a bound is counted under `other`.
  */
 import * as Context from "effect/Context"
 import * as Metric from "effect/Metric"
-import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import type { RequestSummary } from "#actors/ports/Telemetry.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import * as prometheusText from "./prometheusText.ts"
 
 /** Provider and model pairs with series of their own. */
 export const TARGETS_MAX = 100
@@ -30,57 +30,35 @@ export interface Reading {
   readonly labels?: Labels | undefined
 }
 
+/** A counter that costs one addition; the registry reads it. */
+interface Count {
+  value: number
+}
+
 interface TargetSeries {
   readonly labels: Labels
-  readonly outcomes: Map<string, Metric.Counter<number>>
-  readonly input: Metric.Counter<number>
-  readonly output: Metric.Counter<number>
-  readonly cacheRead: Metric.Counter<number>
-  readonly cacheCreation: Metric.Counter<number>
-  readonly reasoning: Metric.Counter<number>
-  readonly cost: Metric.Counter<number>
-  readonly estimated: Metric.Counter<number>
+  readonly outcomes: Map<string, Count>
+  readonly input: Count
+  readonly output: Count
+  readonly cacheRead: Count
+  readonly cacheCreation: Count
+  readonly reasoning: Count
+  readonly cost: Count
+  readonly estimated: Count
   readonly duration: Metric.Histogram<number>
   readonly firstToken: Metric.Histogram<number>
 }
 
 interface EndpointSeries {
-  readonly total: Metric.Counter<number>
+  readonly total: Count
   readonly duration: Metric.Histogram<number>
-  readonly bytes: Metric.Counter<number>
+  readonly bytes: Count
 }
-
-const counter = (id: string, description: string, attributes: Labels) => Metric.counter(id, { description, attributes, incremental: true })
 
 const histogram = (id: string, description: string, boundaries: ReadonlyArray<number>, attributes: Labels) =>
   Metric.histogram(id, { description, attributes, boundaries })
 
-const targetSeries = (provider: string, model: string): TargetSeries => {
-  const labels = { provider, model }
-  const tokens = (direction: string) => counter("gateway_tokens_total", "Tokens by direction; input includes cache reads and writes, output includes reasoning.", { ...labels, direction })
-  return {
-    labels,
-    outcomes: new Map(),
-    input: tokens("input"),
-    output: tokens("output"),
-    cacheRead: tokens("cache_read"),
-    cacheCreation: tokens("cache_creation"),
-    reasoning: tokens("reasoning"),
-    cost: counter("gateway_cost_usd_total", "Cost of settled attempts in USD.", labels),
-    estimated: counter("gateway_estimated_attempts_total", "Attempts whose tokens were estimated because the upstream gave no usage.", labels),
-    duration: histogram("gateway_attempt_duration_seconds", "Attempt, from its start to its settle.", DURATION, labels),
-    firstToken: histogram("gateway_time_to_first_token_seconds", "Attempt, from its start to the first content frame.", FIRST_TOKEN, labels)
-  }
-}
-
-const endpointSeries = (endpoint: string, status: string): EndpointSeries => {
-  const labels = { endpoint, status }
-  return {
-    total: counter("gateway_requests_total", "Client requests by endpoint and HTTP status; 499 = the client had left.", labels),
-    duration: histogram("gateway_request_duration_seconds", "Client request, socket to socket.", DURATION, { endpoint }),
-    bytes: counter("gateway_response_bytes_total", "Body bytes given to clients.", { endpoint })
-  }
-}
+const positive = (value: number): number => value > 0 ? value : 0
 
 export class Metrics {
   /** Requests that are being served now, and those of them that stream. */
@@ -89,16 +67,19 @@ export class Metrics {
   readonly #context: Context.Context<never>
   readonly #targets = new Map<string, Map<string, TargetSeries>>()
   #targetCount = 0
-  readonly #otherTarget = targetSeries(OTHER, OTHER)
+  #otherTarget: TargetSeries | null = null
   readonly #endpoints = new Map<string, Map<number, EndpointSeries>>()
   #endpointCount = 0
-  readonly #otherEndpoint = endpointSeries(OTHER, OTHER)
-  readonly #cached = counter("gateway_cache_hits_total", "Requests answered from the response cache.", {})
-  readonly #fallbacks = counter("gateway_fallback_attempts_total", "Attempts beyond the first of their request.", {})
+  #otherEndpoint: EndpointSeries | null = null
+  readonly #byEndpoint = new Map<string, Pick<EndpointSeries, "duration" | "bytes">>()
+  readonly #cached: Count
+  readonly #fallbacks: Count
 
   /** The metrics live in the registry of `context`. */
   constructor(context: Context.Context<never>) {
     this.#context = context
+    this.#cached = this.#count("gateway_cache_hits_total", "Requests answered from the response cache.", {})
+    this.#fallbacks = this.#count("gateway_fallback_attempts_total", "Attempts beyond the first of their request.", {})
     this.reading({ name: "gateway_requests_live", help: "Client requests that are being served.", type: "gauge", read: () => this.liveRequests })
     this.reading({ name: "gateway_streams_live", help: "Streaming client requests that are being served.", type: "gauge", read: () => this.liveStreams })
   }
@@ -113,18 +94,18 @@ export class Metrics {
     const series = this.#target(row.provider, row.model)
     let outcome = series.outcomes.get(row.outcome)
     if (outcome === undefined) {
-      outcome = counter("gateway_attempts_total", "Upstream attempts by outcome.", { ...series.labels, outcome: row.outcome })
+      outcome = this.#count("gateway_attempts_total", "Upstream attempts by outcome.", { ...series.labels, outcome: row.outcome })
       series.outcomes.set(row.outcome, outcome)
     }
-    outcome.updateUnsafe(1, context)
-    if (row.tokensIn > 0) series.input.updateUnsafe(row.tokensIn, context)
-    if (row.tokensOut > 0) series.output.updateUnsafe(row.tokensOut, context)
-    if (row.tokensCacheRead > 0) series.cacheRead.updateUnsafe(row.tokensCacheRead, context)
-    if (row.tokensCacheCreation > 0) series.cacheCreation.updateUnsafe(row.tokensCacheCreation, context)
-    if (row.tokensReasoning > 0) series.reasoning.updateUnsafe(row.tokensReasoning, context)
-    if (row.costUsd > 0) series.cost.updateUnsafe(row.costUsd, context)
-    if (row.estimated) series.estimated.updateUnsafe(1, context)
-    if (row.attempt > 1) this.#fallbacks.updateUnsafe(1, context)
+    outcome.value++
+    series.input.value += positive(row.tokensIn)
+    series.output.value += positive(row.tokensOut)
+    series.cacheRead.value += positive(row.tokensCacheRead)
+    series.cacheCreation.value += positive(row.tokensCacheCreation)
+    series.reasoning.value += positive(row.tokensReasoning)
+    series.cost.value += positive(row.costUsd)
+    if (row.estimated) series.estimated.value++
+    if (row.attempt > 1) this.#fallbacks.value++
     series.duration.updateUnsafe(row.latencyMs / 1000, context)
     if (row.ttftMs !== null) series.firstToken.updateUnsafe(row.ttftMs / 1000, context)
   }
@@ -134,10 +115,10 @@ export class Metrics {
     if (this.liveRequests > 0) this.liveRequests--
     if (summary.stream && this.liveStreams > 0) this.liveStreams--
     const series = this.#endpoint(summary.endpoint, summary.status)
-    series.total.updateUnsafe(1, context)
+    series.total.value++
     series.duration.updateUnsafe(summary.latencyMs / 1000, context)
-    if (summary.bytesOut > 0) series.bytes.updateUnsafe(summary.bytesOut, context)
-    if (summary.cache === "hit") this.#cached.updateUnsafe(1, context)
+    series.bytes.value += positive(summary.bytesOut)
+    if (summary.cache === "hit") this.#cached.value++
   }
 
   /** Registers a value that is read on every render; the registration ends with the answered function. */
@@ -155,16 +136,16 @@ export class Metrics {
 
   /** Prometheus text format 0.0.4. */
   render(): string {
-    return PrometheusMetrics.formatUnsafe(this.#context)
+    return prometheusText.format(Metric.snapshotUnsafe(this.#context))
   }
 
   #target(provider: string, model: string): TargetSeries {
     const models = this.#targets.get(provider)
     const known = models?.get(model)
     if (known !== undefined) return known
-    if (this.#targetCount >= TARGETS_MAX) return this.#otherTarget
+    if (this.#targetCount >= TARGETS_MAX) return this.#otherTarget ??= this.#targetSeries(OTHER, OTHER)
     this.#targetCount++
-    const series = targetSeries(provider, model)
+    const series = this.#targetSeries(provider, model)
     if (models === undefined) this.#targets.set(provider, new Map([[model, series]]))
     else models.set(model, series)
     return series
@@ -174,11 +155,51 @@ export class Metrics {
     const statuses = this.#endpoints.get(endpoint)
     const known = statuses?.get(status)
     if (known !== undefined) return known
-    if (this.#endpointCount >= ENDPOINTS_MAX) return this.#otherEndpoint
+    if (this.#endpointCount >= ENDPOINTS_MAX) return this.#otherEndpoint ??= this.#endpointSeries(OTHER, OTHER)
     this.#endpointCount++
-    const series = endpointSeries(endpoint, String(status))
+    const series = this.#endpointSeries(endpoint, String(status))
     if (statuses === undefined) this.#endpoints.set(endpoint, new Map([[status, series]]))
     else statuses.set(status, series)
     return series
+  }
+
+  #count(name: string, help: string, labels: Labels): Count {
+    const count: Count = { value: 0 }
+    this.reading({ name, help, type: "counter", read: () => count.value, labels })
+    return count
+  }
+
+  #targetSeries(provider: string, model: string): TargetSeries {
+    const labels = { provider, model }
+    const tokens = (direction: string) =>
+      this.#count("gateway_tokens_total", "Tokens by direction; input includes cache reads and writes, output includes reasoning.", { ...labels, direction })
+    return {
+      labels,
+      outcomes: new Map(),
+      input: tokens("input"),
+      output: tokens("output"),
+      cacheRead: tokens("cache_read"),
+      cacheCreation: tokens("cache_creation"),
+      reasoning: tokens("reasoning"),
+      cost: this.#count("gateway_cost_usd_total", "Cost of settled attempts in USD.", labels),
+      estimated: this.#count("gateway_estimated_attempts_total", "Attempts whose tokens were estimated because the upstream gave no usage.", labels),
+      duration: histogram("gateway_attempt_duration_seconds", "Attempt, from its start to its settle.", DURATION, labels),
+      firstToken: histogram("gateway_time_to_first_token_seconds", "Attempt, from its start to the first content frame.", FIRST_TOKEN, labels)
+    }
+  }
+
+  #endpointSeries(endpoint: string, status: string): EndpointSeries {
+    let shared = this.#byEndpoint.get(endpoint)
+    if (shared === undefined) {
+      shared = {
+        duration: histogram("gateway_request_duration_seconds", "Client request, socket to socket.", DURATION, { endpoint }),
+        bytes: this.#count("gateway_response_bytes_total", "Body bytes given to clients.", { endpoint })
+      }
+      this.#byEndpoint.set(endpoint, shared)
+    }
+    return {
+      ...shared,
+      total: this.#count("gateway_requests_total", "Client requests by endpoint and HTTP status; 499 = the client had left.", { endpoint, status })
+    }
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Secrets out of everything that is told to the outside (PROMISES 13): by type (Redacted), by name (headers and fields that
- * hold credentials) and by shape (key-like strings), the last one over the finished text, whatever it was made from.
+ * hold credentials) and by shape (key-like strings in any text).
  */
 import * as Redacted from "effect/Redacted"
 
@@ -21,27 +21,29 @@ export const isSecretName = (name: string): boolean => SECRET_NAMES.has(name.rep
 
 /** Key-like strings: vendor prefixes, our own keys, JSON web tokens. */
 const KEYS =
-  /\b(?:sk|pk|rk|gsk|xai|gwa|hf|ghp|gho|ghs|ghu|glpat|whsec|nvapi|pplx|fw|csk|r8|tvly|AIza|AKIA|ASIA|ya29|xox[abeprs])(?=[-_.A-Z0-9a-z])[-_.]?[A-Za-z0-9][A-Za-z0-9_\-.]{10,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?/g
+  /\b(?:(?:sk|pk|rk|gsk|xai|gwa|hf|gh[posu]|glpat|whsec|nvapi|pplx|fw|csk|r8|tvly|xox[abeprs])[-_.]|AIza|AKIA|ASIA|ya29\.)[A-Za-z0-9_\-.]{10,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?/g
 
-/** `Bearer ...` and `Basic ...`. */
-const SCHEMES = /\b(Bearer|Basic|Digest)(\s+)[^\s"',;\\]{4,}/gi
+const BEARER = /\b(Bearer\s+)[^\s"',;\\]{4,}/gi
+/** Before what can be base64 and is no plain word. */
+const BASIC = /\b([Bb]asic\s+)(?=[a-z]*[A-Z0-9+/=])[A-Za-z0-9+/=_-]{6,}/g
 
 /** `authorization: ...`, `"x-api-key":"..."`, `cookie=...` inside a text, to the end of the value. */
 const HEADERS =
-  /(["']?\b(?:proxy-)?authorization|["']?\bx-api-key|["']?\bx-goog-api-key|["']?\bapi[-_]key|["']?\b(?:set-)?cookie|["']?\bx-session-owner)(["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"|'[^']*'|\\"(?:[^"\\]|\\[^"])*\\"|[^\r\n"'\\]*)/gi
+  /(["']?\b(?:proxy-)?authorization|["']?\bx-api-key|["']?\bx-goog-api-key|["']?\bapi[-_]key|["']?\b(?:set-)?cookie|["']?\bx-session-owner)(\\?["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"|'[^']*'|\\"(?:[^"\\]|\\[^"])*\\"|[^\r\n"'\\]*)/gi
 
 /** Credentials in a URL: `//user:password@` and query parameters. */
 const USERINFO = /(\/\/)[^\s/@:"']+:[^\s/@"']+@/g
 const PARAMETERS = /([?&](?:key|api_?key|token|access_token|refresh_token|secret|client_secret|password|sig|signature|code)=)[^&\s"'#\\]+/gi
 
 /** Anything that could be one of the above; most lines have none of it. */
-const SUSPECT = /[?&]\w+=|\/\/[^\s/]+:|Bearer|Basic|Digest|authorization|api[-_]key|cookie|session-owner|eyJ|AIza|AKIA|ASIA|ya29|xox|\b(?:sk|pk|rk|gsk|xai|gwa|hf|gh[posu]|glpat|whsec|nvapi|pplx|fw|csk|r8|tvly)[-_.]/i
+const SUSPECT = /[?&]\w+=|\/\/[^\s/]+:|Bearer|Basic|authorization|api[-_]key|cookie|session-owner|eyJ|AIza|AKIA|ASIA|ya29|xox|\b(?:sk|pk|rk|gsk|xai|gwa|hf|gh[posu]|glpat|whsec|nvapi|pplx|fw|csk|r8|tvly)[-_.]/i
 
 /** The text without what looks like a secret. */
 export const text = (value: string): string =>
   SUSPECT.test(value)
     ? value
-      .replace(SCHEMES, `$1$2${REDACTED}`)
+      .replace(BEARER, `$1${REDACTED}`)
+      .replace(BASIC, `$1${REDACTED}`)
       .replace(HEADERS, (_match, name: string, separator: string, secret: string) => `${name}${separator}${secret.startsWith("\"") ? `"${REDACTED}"` : REDACTED}`)
       .replace(USERINFO, `$1${REDACTED}@`)
       .replace(PARAMETERS, `$1${REDACTED}`)
@@ -51,11 +53,12 @@ export const text = (value: string): string =>
 const isHeaderList = (value: ReadonlyArray<unknown>): boolean =>
   value.length % 2 === 0 && value.some((item, i) => i % 2 === 0 && typeof item === "string" && isSecretName(item))
 
-/** A value that JSON can show: bounded, without cycles, secrets replaced by type and by name. Texts are left to `text`. */
+/** A value that JSON can show: bounded, without cycles, secrets replaced by type, by name and by shape. */
 export const value = (input: unknown, depth = 0): unknown => {
   if (Redacted.isRedacted(input)) return REDACTED
   switch (typeof input) {
     case "string":
+      return text(input)
     case "boolean":
     case "undefined":
       return input
@@ -72,7 +75,7 @@ export const value = (input: unknown, depth = 0): unknown => {
   if (ArrayBuffer.isView(input)) return `[${input.byteLength} bytes]`
   if (depth >= DEPTH_MAX) return "[...]"
   if (input instanceof Error) {
-    return { name: input.name, message: input.message, stack: input.stack, ...input.cause === undefined ? {} : { cause: value(input.cause, depth + 1) } }
+    return { name: input.name, message: text(input.message), stack: text(input.stack ?? ""), ...input.cause === undefined ? {} : { cause: value(input.cause, depth + 1) } }
   }
   if (Array.isArray(input)) {
     // A flat header list: name, value, name, value.

@@ -40,7 +40,6 @@ export class Call extends Entry implements UpstreamCall, Dispatcher.DispatchHand
   #complete = false
   #paused = false
   #full = false
-  #sentAgain = false
   #head = false
   #useful = false
   /** True while dispatch() is on the stack: no callback may come before the caller holds the handle. */
@@ -191,16 +190,12 @@ export class Call extends Entry implements UpstreamCall, Dispatcher.DispatchHand
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     if (this.#over || this.#complete) return
-    const stale = this.#isStale()
-    if (stale && !this.#sentAgain) {
-      this.#sentAgain = true
-      this.#letGo(false)
-      this.#controller = null
-      this.#enter("queue")
-      return this.#submit(true)
-    }
-    const failure = Failures.fromError(error, this.#progress())
-    this.#fail(stale ? { ...failure, retry: "safe" } : failure)
+    if (!this.#isStale()) return this.#fail(Failures.fromError(error, this.#progress()))
+    // Once at most: a new socket has served nothing, so its close is never stale.
+    this.#letGo(false)
+    this.#controller = null
+    this.#enter("queue")
+    this.#submit(true)
   }
 
   // ---- inside ------------------------------------------------------------------------------------------------------------------

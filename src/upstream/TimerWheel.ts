@@ -5,12 +5,12 @@
  * wheel: the entry is asked for its true deadline when its slot comes up, and goes back if it is not due yet.
  */
 
-/** Resolution in ms: a deadline ends between its time and one tick later. */
-export const defaultTickMs = 50
-/** Slots in the ring (about 25 s with the default tick); a later deadline waits in the last slot and is asked again. */
+/** Resolution in ms: a deadline ends at its time or at most two ticks later (the interval is not aligned with the slots). */
+export const defaultTickMs = 25
+/** Slots in the ring (about 13 s with the default tick); a later deadline waits in the last slot and is asked again. */
 const slotCount = 512
 /** The interval stops after this many ticks without an entry, so that an idle process does not wake up. */
-const idleTicksBeforeStop = 40
+const idleTicksBeforeStop = 80
 
 /** What the wheel holds; a call extends this class, so that an entry is not a second object. */
 export abstract class Entry {
@@ -56,7 +56,7 @@ export class TimerWheel {
     return this.#interval !== null
   }
 
-  /** Makes sure that the entry is looked at no later than `at` (plus one tick); a later time than before is ignored. */
+  /** Makes sure that the entry is looked at no later than `at` (plus two ticks); a later time than before is ignored. */
   schedule(entry: Entry, at: number): void {
     if (entry.wheelAt !== 0) {
       if (at >= entry.wheelAt) return

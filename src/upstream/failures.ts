@@ -95,6 +95,16 @@ export const make = (
   message
 })
 
+// undici's parser errors have a name; their code is missing in this version.
+const isParserError = (error: unknown): error is Error => error instanceof Error && error.name === "HTTPParserError"
+
+const fromParser = (error: Error, progress: Progress): UpstreamFailure => {
+  if (!/invalid eof state/i.test(error.message)) return make("protocol", progress, `${progress.peer} does not speak HTTP/1.1: ${error.message}`)
+  return progress.head
+    ? make("truncated", progress, `${progress.peer} closed in the middle of a chunked body`)
+    : make("reset", progress, `${progress.peer} closed before the response head was complete`)
+}
+
 /** The failure of a running call from the error that undici reports. */
 export const fromError = (error: unknown, progress: Progress): UpstreamFailure => {
   if (error instanceof DialError) return make(error.reason, progress, error.message)
@@ -102,11 +112,10 @@ export const fromError = (error: unknown, progress: Progress): UpstreamFailure =
   const { peer } = progress
   switch (code) {
     case "UND_ERR_RES_CONTENT_LENGTH_MISMATCH":
-      return make("truncated", progress, `${peer} closed before the whole body (content-length) had arrived`)
-    case "HPE_INVALID_EOF_STATE":
+      // undici reports every parse error of a message with content-length like this, also one in the head.
       return progress.head
-        ? make("truncated", progress, `${peer} closed in the middle of a chunked body`)
-        : make("reset", progress, `${peer} closed before the response head was complete`)
+        ? make("truncated", progress, `${peer} closed before the whole body (content-length) had arrived`)
+        : make("protocol", progress, `${peer} sent a response head that is not HTTP/1.1`)
     case "UND_ERR_HEADERS_OVERFLOW":
       return make("protocol", progress, `${peer} sent a response head over the limit`)
     case "UND_ERR_SOCKET":
@@ -128,7 +137,7 @@ export const fromError = (error: unknown, progress: Progress): UpstreamFailure =
     case "UND_ERR_REQ_CONTENT_LENGTH_MISMATCH":
       return make("protocol", progress, `the request cannot be sent: ${messageOf(error)}`, { source: "gateway", retry: "never" })
     default:
-      if (code.startsWith("HPE_")) return make("protocol", progress, `${peer} does not speak HTTP/1.1: ${messageOf(error)} (${code})`)
+      if (isParserError(error)) return fromParser(error, progress)
       if (/^ERR_(TLS|SSL|OSSL)/.test(code) || code === "EPROTO") return make("tls", progress, tlsMessage(peer, error))
       return make("protocol", progress, `the call to ${peer} broke: ${messageOf(error)}${code === "" ? "" : ` (${code})`}`, {
         source: "gateway"

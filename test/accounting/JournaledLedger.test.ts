@@ -279,6 +279,24 @@ describe("JournaledLedger on a broken disk", () => {
       }))
   }
 
+  it.effect("a refused start that was written whole before the disk was full is cut away", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      const disk = new Disk()
+      const { ledger, stop } = yield* run(store, { directory, fs: disk.fs })
+      yield* Support.open(ledger, attemptStart("a1"))
+      disk.full = true
+      disk.room = 350
+      const refused = yield* Effect.forEach(["b1", "b2", "b3"], (id) => Support.open(ledger, attemptStart(id)), { concurrency: "unbounded" })
+      assert.isTrue(refused.every((error) => error !== null))
+      yield* stop
+      const again = yield* run(store, { directory })
+      yield* again.ledger.flush(1000)
+      assert.deepStrictEqual([...store.rows.keys()], ["a1"])
+      yield* again.stop
+    }))
+
   it.effect("a data directory that cannot be created refuses requests instead of failing the start", () =>
     Effect.gen(function*() {
       const parent = yield* Support.temporaryDirectory

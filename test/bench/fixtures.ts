@@ -44,6 +44,7 @@ export const results: Results = {
   machine: { cpu: "a <fast> CPU", cores: 2, memoryGb: 8, pinned: true, node: "22.0.0", nginx: "1.22.1", haproxy: null },
   reference: "nginx",
   subject: "gateway",
+  records: "postgres",
   scenarios: [{ id: "request", title: "small requests" }],
   rows: rowsOf(measurements, "nginx"),
   judgements: [],

@@ -93,11 +93,11 @@ withServer(server, "PostgresClient", (url) => {
       const [row] = yield* sql`
         SELECT 9007199254740991::bigint AS big, 1.5::numeric AS exact, '{"a":[1,null]}'::json AS json, true AS yes,
           timestamptz '2026-01-01 00:00:00+00' AS zoned, timestamp '2026-01-01 00:00:00' AS plain, NULL AS nothing,
-          ${"o'clock \0 \\ ünï"}::text AS text, ${["a", "b\"{}"]}::text[] AS list, ${new Uint8Array([0, 255])}::bytea AS bytes`
+          ${"o'clock \0 \\ ünï"}::text AS text, ${["a", "b\"{}"]}::text[] AS list, ${[1, null]}::int[] AS numbers, ${new Uint8Array([0, 255])}::bytea AS bytes`
       const moment = new Date("2026-01-01T00:00:00Z")
       assert.deepStrictEqual({ ...row }, {
         big: 9_007_199_254_740_991, exact: 1.5, json: { a: [1, null] }, yes: true, zoned: moment, plain: moment, nothing: null,
-        text: "o'clock \uFFFD \\ ünï", list: ["a", "b\"{}"], bytes: Buffer.from([0, 255])
+        text: "o'clock \uFFFD \\ ünï", list: ["a", "b\"{}"], numbers: [1, null], bytes: Buffer.from([0, 255])
       })
       assert.deepStrictEqual(yield* sql`SELECT ${1}::int AS a, ${2}::int AS b`.values, [[1, 2]])
     }).pipe(Effect.provide(reused)))

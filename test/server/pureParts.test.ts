@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { declaredLength, findHeader } from "#src/server/requestHead.ts"
-import { checkHeader, statusLine } from "#src/server/responseHead.ts"
+import { checkHead, statusLine } from "#src/server/responseHead.ts"
 import { SendQueue } from "#src/server/SendQueue.ts"
 import { random } from "./support/harness.ts"
 
@@ -52,7 +52,7 @@ describe("heads", () => {
   it("have status lines for final statuses only, and no line breaks in headers", () => {
     expect([statusLine(200), statusLine(299)]).toEqual(["200 OK", "299 Status"])
     for (const status of [0, 100, 199, 600, 200.5, NaN]) expect(() => statusLine(status)).toThrow(/200 to 599/)
-    expect(() => checkHeader("a", "b\nc")).toThrow(/"a" contains a line break/)
-    expect(() => checkHeader("a", 1 as unknown as string)).toThrow(/"a" is not text/)
+    expect(() => checkHead(["a", "b\nc"])).toThrow(/"a" contains a line break/)
+    expect(() => checkHead(["a", 1 as unknown as string])).toThrow(/"a" is not text/)
   })
 })

@@ -1,6 +1,7 @@
 /** Fast doubles of the record stores: same answers, same conflicts, no durability. They pass `test/suites` like Postgres does. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import {
   AccessTokenStore, AuditStore, ConnectionStore, CustomModelStore, DocumentStore, KeyStore, NodeStore, SessionStore
@@ -20,6 +21,16 @@ const orderOf = (a: string | number, b: string | number): number => a < b ? -1 :
 const json = <A>(value: A): A => value === undefined ? value : JSON.parse(JSON.stringify(value)) as A
 const later = (known: string | null, next: string): string => known !== null && known > next ? known : next
 
+/** Text as a database keeps it: no NUL, no lone surrogate. */
+const asText = (text: string): string => text.replaceAll("\0", "\uFFFD").toWellFormed()
+
+const tidyValue = (value: unknown): unknown =>
+  typeof value === "string" ? asText(value) : value === null || typeof value !== "object" || Redacted.isRedacted(value) ? value === 0 ? 0 : value : json(value)
+
+/** A record as a database gives it back. */
+const tidy = <A extends object>(record: A): A =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, tidyValue(value)])) as A
+
 /** Records by id, with one more unique column at most. */
 const table = <A extends { readonly id: string }>(store: string, unique?: readonly [column: string, of: (record: A) => string]) => {
   const rows = new Map<string, A>()
@@ -28,19 +39,22 @@ const table = <A extends { readonly id: string }>(store: string, unique?: readon
   return {
     rows,
     all: () => Array.from(rows.values()),
-    insert: (record: A) => Effect.suspend(() => {
+    get: (id: string) => rows.get(asText(id)) ?? null,
+    insert: (given: A) => Effect.suspend(() => {
+      const record = tidy(given)
       if (rows.has(record.id)) return Effect.fail(taken(store, "id"))
       if (clash(record)) return Effect.fail(taken(store, unique?.[0] ?? "id"))
       rows.set(record.id, record)
       return Effect.void
     }),
-    replace: (record: A) => Effect.suspend(() => {
+    replace: (given: A) => Effect.suspend(() => {
+      const record = tidy(given)
       if (!rows.has(record.id)) return Effect.succeed(false)
       if (clash(record)) return Effect.fail(taken(store, unique?.[0] ?? "id"))
       rows.set(record.id, record)
       return Effect.succeed(true)
     }),
-    remove: (id: string) => Effect.sync(() => rows.delete(id))
+    remove: (id: string) => Effect.sync(() => rows.delete(asText(id)))
   }
 }
 
@@ -50,7 +64,7 @@ const connections = Layer.sync(ConnectionStore, () => {
   return {
     list: Effect.sync(() => own.all().sort((a, b) =>
       orderOf(a.provider, b.provider) || a.priority - b.priority || orderOf(a.createdAt, b.createdAt) || orderOf(a.id, b.id))),
-    get: (id) => Effect.sync(() => own.rows.get(id) ?? null),
+    get: (id) => Effect.sync(() => own.get(id)),
     insert: own.insert,
     replace: own.replace,
     patch: (id, fields) => Effect.sync(() => {
@@ -83,11 +97,12 @@ const customModels = Layer.sync(CustomModelStore, () => {
   return {
     list: Effect.sync(() => Array.from(rows.values()).sort((a, b) => orderOf(a.provider, b.provider) || orderOf(a.modelId, b.modelId))),
     upsert: (model) => Effect.sync(() => {
-      rows.set(keyOf(model.provider, model.modelId), json(model))
+      const kept = tidy(model)
+      rows.set(keyOf(kept.provider, kept.modelId), kept)
     }),
-    remove: (provider, modelId) => Effect.sync(() => rows.delete(keyOf(provider, modelId))),
+    remove: (provider, modelId) => Effect.sync(() => rows.delete(keyOf(asText(provider), asText(modelId)))),
     removeAll: (provider) => Effect.sync(() => {
-      const mine = Array.from(rows.values()).filter((row) => row.provider === provider)
+      const mine = Array.from(rows.values()).filter((row) => row.provider === asText(provider))
       for (const row of mine) rows.delete(keyOf(row.provider, row.modelId))
       return mine.length
     })
@@ -97,8 +112,8 @@ const customModels = Layer.sync(CustomModelStore, () => {
 const keys = Layer.sync(KeyStore, () => {
   const own = table<ApiKey>("api_keys", ["key_hash", (key) => key.keyHash])
   return {
-    findByHash: (hash) => Effect.sync(() => own.all().find((key) => key.keyHash === hash) ?? null),
-    get: (id) => Effect.sync(() => own.rows.get(id) ?? null),
+    findByHash: (hash) => Effect.sync(() => own.all().find((key) => key.keyHash === asText(hash)) ?? null),
+    get: (id) => Effect.sync(() => own.get(id)),
     list: (limit, offset) => Effect.sync(() => {
       const sorted = own.all().sort((a, b) => orderOf(b.createdAt, a.createdAt) || orderOf(b.id, a.id))
       return { keys: sorted.slice(offset, offset + limit), total: sorted.length }
@@ -143,7 +158,7 @@ const sessions = Layer.sync(SessionStore, () => {
   const own = table<Session>("sessions")
   return {
     insert: own.insert,
-    get: (id) => Effect.sync(() => own.rows.get(id) ?? null),
+    get: (id) => Effect.sync(() => own.get(id)),
     extend: (id, expiresAt) => Effect.sync(() => {
       const known = own.rows.get(id)
       if (known !== undefined && known.revokedAt === null && expiresAt > known.expiresAt) own.rows.set(id, { ...known, expiresAt })
@@ -165,7 +180,7 @@ const sessions = Layer.sync(SessionStore, () => {
 const accessTokens = Layer.sync(AccessTokenStore, () => {
   const own = table<AccessToken>("access_tokens", ["token_hash", (token) => token.tokenHash])
   return {
-    findByHash: (hash) => Effect.sync(() => own.all().find((token) => token.tokenHash === hash) ?? null),
+    findByHash: (hash) => Effect.sync(() => own.all().find((token) => token.tokenHash === asText(hash)) ?? null),
     list: Effect.sync(() => own.all().sort((a, b) => orderOf(b.createdAt, a.createdAt) || orderOf(b.id, a.id))),
     insert: own.insert,
     touch: (id, at) => Effect.sync(() => {
@@ -180,7 +195,7 @@ const audit = Layer.sync(AuditStore, () => {
   const own = table<AuditEntry>("audit_log")
   const fields = ["action", "actor", "target", "resourceType", "status", "requestId"] as const
   return {
-    append: (entry) => own.insert(json(entry)),
+    append: own.insert,
     query: (query) => Effect.sync(() => {
       const found = own.all().filter((entry) =>
         fields.every((name) => query[name] === undefined || entry[name] === query[name]) &&

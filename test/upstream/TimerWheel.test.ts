@@ -35,7 +35,7 @@ const wheelAt = (start: number) => {
 }
 
 describe("the timer wheel", () => {
-  it("fires every entry between its time and one tick later, near or beyond its ring", () => {
+  it("fires every entry between its time and two ticks later, near or beyond its ring", () => {
     let seed = 11
     const random = () => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648
     const { clock, step, wheel } = wheelAt(123_457)
@@ -44,7 +44,7 @@ describe("the timer wheel", () => {
     step(91_000)
     for (const probe of probes) {
       expect(probe.firedAt).toBeGreaterThanOrEqual(probe.due)
-      expect(probe.firedAt - probe.due).toBeLessThanOrEqual(50)
+      expect(probe.firedAt - probe.due).toBeLessThanOrEqual(100)
     }
     expect(wheel.size).toBe(0)
     wheel.close()
@@ -62,7 +62,7 @@ describe("the timer wheel", () => {
     expect(probe.firedAt).toBe(0)
     expect(probe.looks).toBeLessThanOrEqual(11)
     step(1_050)
-    expect(probe.firedAt - probe.due).toBeLessThanOrEqual(50)
+    expect(probe.firedAt - probe.due).toBeLessThanOrEqual(100)
     wheel.close()
   })
 
@@ -96,7 +96,7 @@ describe("the timer wheel", () => {
     expect(first.firedAt).toBeGreaterThan(0)
     expect(wheel.size).toBe(1)
     step(41_000)
-    expect(late.firedAt - late.due).toBeLessThanOrEqual(50)
+    expect(late.firedAt - late.due).toBeLessThanOrEqual(100)
     wheel.close()
   })
 
@@ -107,7 +107,7 @@ describe("the timer wheel", () => {
     wheel.schedule(probe, probe.due)
     expect(wheel.running).toBe(true)
     wheel.cancel(probe)
-    step(50 * 41)
+    step(50 * 81)
     expect(wheel.running).toBe(false)
   })
 })

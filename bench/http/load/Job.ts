@@ -68,6 +68,8 @@ export interface ClosedResult {
   readonly reads: number
   readonly windowMs: number
   readonly cpuNs: number
+  /** The part of `cpuNs` that the main thread used. */
+  readonly mainCpuNs: number
   readonly comments: number
 }
 
@@ -86,6 +88,10 @@ export interface PacedResult {
   readonly events: number
   readonly windowMs: number
   readonly cpuNs: number
+  /** The part of `cpuNs` that the main thread used. */
+  readonly mainCpuNs: number
+  /** Streams that ended before the window did, because opening them all took too long. */
+  readonly endedEarly: number
   /** Milliseconds from the mock's clock stamp to the reader. */
   readonly delayMs: Tail
   readonly rssBeforeKb: number

@@ -1,6 +1,6 @@
 /** One running job: its open connections, its deadline and the first thing that went wrong. */
 import { setTimeout as sleep } from "node:timers/promises"
-import { cpuNanoseconds, treeResidentKb } from "../ProcFs.ts"
+import { cpuNanoseconds, mainThreadNanoseconds, treeResidentKb } from "../ProcFs.ts"
 import { Connection, type ConnectionEvents } from "./Connection.ts"
 import type { Endpoint } from "./Job.ts"
 
@@ -56,6 +56,10 @@ export class Run {
 
   cpu(): number {
     return this.endpoint.pid === null ? 0 : cpuNanoseconds(this.endpoint.pid)
+  }
+
+  mainCpu(): number {
+    return this.endpoint.pid === null ? 0 : mainThreadNanoseconds(this.endpoint.pid)
   }
 
   residentKb(): number {

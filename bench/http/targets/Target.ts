@@ -25,6 +25,8 @@ export type Candidate = { readonly target: Target } | { readonly name: string; r
 export interface Surroundings {
   readonly mockPort: number
   readonly cpu: number | null
+  /** A new database for one instance, or null for records that the target embeds. */
+  readonly database: (() => Promise<string>) | null
   /** Node flags for the targets that run on Node, such as the profiler's. */
   readonly nodeFlags: ReadonlyArray<string>
 }

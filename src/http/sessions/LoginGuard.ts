@@ -41,10 +41,12 @@ export const attempt = (
 /** IPv6 clients own whole /64 networks: they share one count. */
 export const bucketOf = (ip: string | null): string => {
   if (ip === null || !ip.includes(":") || ip.includes(".")) return ip ?? "unknown"
-  const [head = "", tail = ""] = ip.split("::")
-  const groups = head.split(":").filter((group) => group !== "")
-  const missing = ip.includes("::") ? 8 - groups.length - tail.split(":").filter((group) => group !== "").length : 0
-  return [...groups, ...new Array<string>(Math.max(0, missing)).fill("0"), ...tail.split(":")].slice(0, 4).join(":")
+  const groupsOf = (part: string) => part.split(":").filter((group) => group !== "")
+  const [head = "", tail] = ip.split("::")
+  const before = groupsOf(head)
+  const after = tail === undefined ? [] : groupsOf(tail)
+  const between = tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => "0")
+  return [...before, ...between, ...after].slice(0, 4).join(":")
 }
 
 export class LoginGuard extends Context.Service<LoginGuard, {

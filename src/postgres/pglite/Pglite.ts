@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as DirectoryLock from "./DirectoryLock.ts"
 import { PortStream } from "./PortStream.ts"
-import { isReport, marker, type Report, type StartData } from "./protocol.ts"
+import { isReport, type MaintenanceOptions, marker, type Report, type StartData } from "./protocol.ts"
 
 /** The embedded server cannot start. `locked` names the directory and the process that has it. */
 export class PgliteError extends Schema.TaggedError<PgliteError>()("PgliteError", {
@@ -25,6 +25,8 @@ export interface Options {
   readonly durable?: boolean
   /** ms for a start, initdb included; default 60000. */
   readonly startTimeout?: number
+  /** When it checkpoints and vacuums. */
+  readonly maintenance?: MaintenanceOptions
 }
 
 export interface Pglite {
@@ -145,7 +147,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     catch: (error) => new PgliteError({ reason: "directory", message: `The database directory ${directory} cannot be used: ${messageOf(error)}` })
   })
 
-  const data: StartData = { directory, durable: options.durable ?? true }
+  const data: StartData = { directory, durable: options.durable ?? true, maintenance: options.maintenance ?? {} }
   const start = async (): Promise<Life> => {
     const life = new Life(data)
     try {

@@ -4,10 +4,19 @@ import { MessagePort } from "node:worker_threads"
 /** File in the database directory that tells a finished first start from an interrupted one. */
 export const marker = "gateway_initialized"
 
+/** When the embedded server looks after itself. */
+export interface MaintenanceOptions {
+  /** ms between two looks while it is used; default 30000. */
+  readonly every?: number
+  /** Bytes of write-ahead log after which a checkpoint is due; default 48 MiB. */
+  readonly walBytes?: number
+}
+
 export interface StartData {
   readonly directory: string
   /** fsync at every commit. */
   readonly durable: boolean
+  readonly maintenance: MaintenanceOptions
 }
 
 export type Command =
@@ -26,6 +35,7 @@ const hasType = (value: unknown): value is { readonly type: unknown } =>
 export const isStartData = (value: unknown): value is StartData =>
   typeof value === "object" && value !== null && "directory" in value && typeof value.directory === "string"
   && "durable" in value && typeof value.durable === "boolean"
+  && "maintenance" in value && typeof value.maintenance === "object" && value.maintenance !== null
 
 export const isCommand = (value: unknown): value is Command =>
   hasType(value) && (value.type === "close"

@@ -9,6 +9,7 @@ import { NodeFS } from "@electric-sql/pglite/nodefs"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { type MessagePort, parentPort, workerData } from "node:worker_threads"
+import * as Maintenance from "./Maintenance.ts"
 import { isCommand, isStartData, marker, type Report } from "./protocol.ts"
 
 const terminate = 0x58
@@ -33,15 +34,16 @@ class DurableFS extends NodeFS {
 
 const report = (message: Report): void => parentPort?.postMessage(message)
 
-/** Flushes a freshly copied database to the disk, directories after their files. */
+/** Files flushed at once: the disk merges their journal commits, which makes a thousand files five times cheaper. */
+const syncLanes = 16
+
+/** Flushes a freshly copied database to the disk, files and directories. */
 const syncTree = async (directory: string): Promise<void> => {
-  const entries = await fs.promises.readdir(directory, { withFileTypes: true })
-  for (const entry of entries) {
-    const file = path.join(directory, entry.name)
-    if (entry.isDirectory()) await syncTree(file)
-    else await syncFile(file)
-  }
-  await syncFile(directory)
+  const entries = await fs.promises.readdir(directory, { recursive: true })
+  const files = [directory, ...entries.map((entry) => path.join(directory, entry))]
+  await Promise.all(Array.from({ length: syncLanes }, async () => {
+    for (let file = files.pop(); file !== undefined; file = files.pop()) await syncFile(file)
+  }))
 }
 
 const syncFile = async (file: string): Promise<void> => {
@@ -57,7 +59,7 @@ const open = async (directory: string, durable: boolean): Promise<PGlite> => {
   const params = PGlite.defaultStartParams.filter((param) => !(durable && param === "-F"))
   const database = await PGlite.create({
     fs: durable ? new DurableFS(directory) : new NodeFS(directory),
-    startParams: [...params, "-c", "max_wal_size=128MB", "-c", "log_min_messages=fatal"]
+    startParams: [...params, "-c", "max_wal_size=128MB"]
   })
   const mark = path.join(directory, marker)
   if (!fs.existsSync(mark)) {
@@ -69,43 +71,60 @@ const open = async (directory: string, durable: boolean): Promise<PGlite> => {
   return database
 }
 
-/** Speaks the wire protocol of one client until it leaves. */
-const serve = (database: PGlite, port: MessagePort): void => {
-  port.on("message", (message: Uint8Array) => {
-    if (message[0] === terminate) return port.close()
-    const parts: Array<Uint8Array> = []
-    // Runs to its end before the next message is looked at; only the file system hook after it would be asynchronous.
-    database.execProtocolRawStream(message, {
-      syncToFs: false,
-      onRawData: (data) => {
-        parts.push(data.slice())
-      }
-    }).then(
-      () => {
-        if (parts.length > 0) port.postMessage(parts.length === 1 ? parts[0] : Buffer.concat(parts))
-      },
-      () => port.close()
-    )
-  })
-}
+const idleReply = [0x5a, 0, 0, 0, 5, 0x49]
+
+/** True when a reply ends with ReadyForQuery outside any transaction. */
+const endsIdle = (reply: Uint8Array): boolean =>
+  reply.length >= idleReply.length && idleReply.every((byte, index) => reply[reply.length - idleReply.length + index] === byte)
 
 const main = async (data: unknown): Promise<void> => {
   if (!isStartData(data)) throw new Error("pglite worker: wrong start data")
   const database = await open(data.directory, data.durable)
-  let session: MessagePort | null = null
-  parentPort?.on("message", async (command: unknown) => {
-    if (!isCommand(command)) return
-    if (command.type === "close") {
-      session?.close()
-      await database.close()
-      return report({ type: "closed" })
+
+  // One thing at a time: messages of the session, a new session, maintenance.
+  let last: Promise<void> = Promise.resolve()
+  const exclusive = (task: () => Promise<void>): void => {
+    last = last.then(task)
+  }
+  const maintenance = Maintenance.make(database, exclusive, data.maintenance)
+
+  const answer = async (port: MessagePort, message: Uint8Array): Promise<void> => {
+    const parts: Array<Uint8Array> = []
+    try {
+      await database.execProtocolRawStream(message, {
+        syncToFs: false,
+        onRawData: (part) => {
+          parts.push(part.slice())
+        }
+      })
+    } catch {
+      return port.close()
     }
+    const reply = parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
+    if (reply.length > 0) port.postMessage(reply)
+    maintenance.used(message.length, endsIdle(reply))
+  }
+
+  let session: MessagePort | null = null
+  const connect = async (port: MessagePort): Promise<void> => {
     session?.close()
-    session = command.port
+    session = port
     if (database.isInTransaction()) await database.exec("ROLLBACK")
     await database.exec("DISCARD ALL")
-    serve(database, command.port)
+    port.on("message", (message: Uint8Array) =>
+      message[0] === terminate ? port.close() : exclusive(() => answer(port, message)))
     report({ type: "connected" })
+  }
+
+  parentPort?.on("message", (command: unknown) => {
+    if (!isCommand(command)) return
+    exclusive(async () => {
+      if (command.type === "connect") return connect(command.port)
+      maintenance.stop()
+      session?.close()
+      await database.close()
+      report({ type: "closed" })
+    })
   })
   report({ type: "ready" })
 }

@@ -1,0 +1,73 @@
+/** The database: who holds it, whether it answers, and the state of its schema. */
+import * as fs from "node:fs"
+import * as path from "node:path"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as SqlClient from "effect/sql/SqlClient"
+import type { Loaded } from "#src/cli/environment.ts"
+import { explain } from "#src/cli/Failure.ts"
+import * as Records from "#src/cli/records.ts"
+import type { RunningGateway } from "#src/cli/RunningGateway.ts"
+import * as Migrations from "#src/postgres/Migrations.ts"
+import { broken, type Finding, note, ok, warning } from "./Finding.ts"
+
+export interface Seen {
+  readonly findings: ReadonlyArray<Finding>
+  /** Flag overrides, when the database could be read. */
+  readonly flagOverrides: ReadonlyMap<string, unknown>
+}
+
+const none: ReadonlyMap<string, unknown> = new Map()
+
+const migrations = ({ applied, pending, unknown }: Migrations.Status): Finding => {
+  const names = pending.map((version) => version.name).join(", ")
+  if (unknown.length > 0) {
+    return broken("migrations", `${unknown.length} applied by a newer release: ${unknown.map((version) => version.name).join(", ")}`,
+      "Start the newer release, or restore a backup from before it.")
+  }
+  if (pending.length === 0) return ok("migrations", `${applied.length} applied, none pending`)
+  return note("migrations", `${pending.length} pending: ${names}`, "The next start applies them; `gateway migrate` does it now.")
+}
+
+const overrides = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<{ readonly key: string; readonly value: unknown }>`SELECT key, value FROM documents WHERE kind = 'flag'`
+  return new Map(rows.map((row) => [row.key, row.value]))
+})
+
+const looks = (name: string) =>
+  Effect.gen(function*() {
+    const status = yield* Migrations.status
+    const flagOverrides = status.applied.length === 0 ? none : yield* overrides
+    return { findings: [ok("database", `${name} answers`), migrations(status)], flagOverrides } satisfies Seen
+  })
+
+/** Opens what can be opened: never a directory that does not exist yet, never one that another process holds. */
+export const check = (settings: Loaded, running: RunningGateway | null) =>
+  Effect.gen(function*() {
+    const name = Records.nameOf(settings)
+    if (settings.databaseUrl === null) {
+      if (running !== null) {
+        return {
+          findings: [note("database", `${name} is in use by process ${running.pid}${running.url === null ? "" : `, a gateway at ${running.url}`}`)],
+          flagOverrides: none
+        } satisfies Seen
+      }
+      if (!fs.existsSync(path.join(settings.dataDir, "pglite"))) {
+        return { findings: [note("database", `${name} does not exist yet; the first start makes it`)], flagOverrides: none } satisfies Seen
+      }
+    }
+    const exit = yield* Effect.exit(Effect.provide(looks(name), Records.client(settings)))
+    if (Exit.isSuccess(exit)) return exit.value
+    const [text = "", ...mend] = explain(exit.cause).text.split("\n")
+    return {
+      findings: [broken("database", text, mend.join("\n") || "Mend what is named above, then look again.")],
+      flagOverrides: none
+    } satisfies Seen
+  })
+
+/** Several nodes need more than one machine's defaults. */
+export const sharing = (settings: Loaded): ReadonlyArray<Finding> =>
+  settings.redisUrl !== null && settings.databaseUrl === null
+    ? [warning("database", "REDIS_URL is set and DATABASE_URL is not: the records stay in this machine's embedded database", "Set DATABASE_URL as well before a second node starts.")]
+    : []

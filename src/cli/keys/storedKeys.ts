@@ -1,0 +1,54 @@
+/** The key desk on the stores, by the same service that answers `/api/keys`: the same rules, the same audit entries. */
+import { randomUUID } from "node:crypto"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { KeyStore } from "#actors/ports/Stores.ts"
+import { Call } from "#schemas/api/Management.ts"
+import { nodeIdOf } from "#src/bootstrap/nodeId.ts"
+import type { Loaded } from "#src/cli/environment.ts"
+import * as Records from "#src/cli/records.ts"
+import * as CachedKeys from "#src/configuration/CachedKeys.ts"
+import * as EffectiveFlags from "#src/configuration/EffectiveFlags.ts"
+import * as StoredConfiguration from "#src/configuration/StoredConfiguration.ts"
+import * as Audit from "#src/http/Audit.ts"
+import * as KeyDevices from "#src/http/keys/KeyDevices.ts"
+import * as ManagedKeys from "#src/http/keys/ManagedKeys.ts"
+import { view } from "#src/http/Keys.ts"
+import { ManagementOptions } from "#src/http/ManagementOptions.ts"
+import type { KeyDesk } from "./KeyDesk.ts"
+
+const services = (settings: Loaded) =>
+  ManagedKeys.layer.pipe(
+    Layer.provideMerge(Layer.mergeAll(
+      Audit.layer,
+      KeyDevices.layer,
+      CachedKeys.layer,
+      EffectiveFlags.layer(settings.environment).pipe(
+        Layer.provide(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" }))
+      ),
+      Layer.succeed(ManagementOptions, {
+        machineId: nodeIdOf(settings), jwtSecret: null, cookieSecure: false, initialPassword: null, port: settings.port
+      })
+    )),
+    Layer.provideMerge(SecureRandom.layerWebCrypto),
+    Layer.provideMerge(Records.stores(settings))
+  )
+
+const call = () => Call.of({
+  requestId: randomUUID(), caller: { kind: "local" }, ip: null, loopback: true, secure: true, userAgent: null
+})
+
+/** Opens the stores for as long as `use` runs. */
+export const withStoredKeys = <A, E>(settings: Loaded, use: (desk: KeyDesk) => Effect.Effect<A, E>) =>
+  Effect.gen(function*() {
+    const managed = yield* ManagedKeys.ManagedKeys
+    const store = yield* KeyStore
+    const asCall = Effect.provideService(Call, call())
+    return yield* use({
+      create: (name, policy) =>
+        Effect.map(asCall(managed.create(name, policy)), ({ key, raw }) => ({ id: key.id, name: key.name, key: raw })),
+      list: (limit) => Effect.map(store.list(limit, 0), ({ keys, total }) => ({ keys: keys.map(view), total })),
+      remove: (id) => asCall(managed.remove(id))
+    })
+  }).pipe(Effect.provide(services(settings)))

@@ -1,0 +1,60 @@
+/** One line per client request, sampled; a request that failed is always written. */
+import type { RequestSummary } from "#actors/ports/Telemetry.ts"
+import type { Format } from "./Log.ts"
+import * as Redact from "./redact.ts"
+
+export interface Options {
+  /** 0 = off, 1 = every request, n = every n-th that succeeded. */
+  readonly every: number
+  readonly format: Format
+  readonly write: (line: string) => void
+}
+
+/** Ids and models as clients usually write them: nothing to escape, and no key starts like this. */
+const PLAIN = /^(?!(?:sk|pk|rk|gsk|xai|gwa|hf|gh[posu]|glpat|whsec|nvapi|pplx|fw|csk|r8|tvly|xox)[-_.]|AIza|AKIA|ASIA|ya29|eyJ)[A-Za-z0-9_./:-]{1,64}$/
+
+/** A JSON string of text that may come from elsewhere. */
+const foreign = (text: string): string => PLAIN.test(text) ? `"${text}"` : JSON.stringify(Redact.text(text.slice(0, 256)))
+const foreignOrNull = (text: string | null): string => text === null ? "null" : foreign(text)
+const tenths = (ms: number): number => Math.round(ms * 10) / 10
+
+let lastSecond = -1
+let lastPrefix = ""
+
+/** ISO 8601 with ms; the text up to the second is made once per second. */
+const isoTime = (ms: number): string => {
+  const second = Math.floor(ms / 1000)
+  if (second !== lastSecond) {
+    lastSecond = second
+    lastPrefix = new Date(second * 1000).toISOString().slice(0, 20)
+  }
+  return `${lastPrefix}${String(Math.floor(ms - second * 1000)).padStart(3, "0")}Z`
+}
+
+const json = (s: RequestSummary, time: string, failed: boolean): string =>
+  `{"time":"${time}","level":"${failed ? "warn" : "info"}","message":"request","requestId":${foreign(s.requestId)},"method":${foreign(s.method)},` +
+  `"endpoint":${foreign(s.endpoint)},"status":${s.status},"outcome":"${s.outcome}","errorCode":${foreignOrNull(s.errorCode)},` +
+  `"requestedModel":${foreignOrNull(s.requestedModel)},"provider":${foreignOrNull(s.provider)},` +
+  `"model":${foreignOrNull(s.model)},"apiKeyId":${foreignOrNull(s.apiKeyId)},"stream":${s.stream},` +
+  `"attempts":${s.attempts},"cache":"${s.cache}","latencyMs":${tenths(s.latencyMs)},"ttftMs":${s.ttftMs === null ? "null" : tenths(s.ttftMs)},"bytesOut":${s.bytesOut}}`
+
+const pretty = (s: RequestSummary, time: string): string =>
+  `${time.slice(11, 23)} ${s.status} ${s.method} ${s.endpoint} ${s.requestedModel === null ? "-" : foreign(s.requestedModel)} ${Math.round(s.latencyMs)} ms ${s.outcome} ${foreign(s.requestId)}`
+
+export class AccessLog {
+  readonly #options: Options
+  #succeeded = 0
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  requestSettled(summary: RequestSummary): void {
+    const { every, format, write } = this.#options
+    if (every === 0) return
+    const failed = summary.status >= 500
+    if (!failed && this.#succeeded++ % every !== 0) return
+    const time = isoTime(summary.startedAt + summary.latencyMs)
+    write(format === "json" ? json(summary, time, failed) : pretty(summary, time))
+  }
+}

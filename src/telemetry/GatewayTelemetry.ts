@@ -1,0 +1,62 @@
+/** The Telemetry port: metrics in place, the access log into the sink, spans for later. Never throws into a request. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Ledger } from "#actors/ports/Ledger.ts"
+import { Telemetry } from "#actors/ports/Telemetry.ts"
+import { Upstream } from "#actors/ports/Upstream.ts"
+import { AccessLog } from "./AccessLog.ts"
+import { LogOutput } from "./Log.ts"
+import { Metrics } from "./Metrics.ts"
+import { Otlp } from "./Otlp.ts"
+import * as Readings from "./readings.ts"
+
+export interface Options {
+  /** Access log: 0 = off, 1 = every request, n = every n-th that succeeded. */
+  readonly accessLogEvery: number
+  /** Start of the process, ms since the epoch. */
+  readonly startedAt: number
+}
+
+export const make = (options: Options) =>
+  Effect.gen(function*() {
+    const context = yield* Effect.context<never>()
+    const ledger = yield* Ledger
+    const upstream = yield* Upstream
+    const output = yield* LogOutput
+    const otlp = yield* Otlp
+    const metrics = new Metrics(context)
+    const process = Readings.processReadings(options.startedAt)
+    const registered = [
+      ...process.readings,
+      ...Readings.ledgerReadings(ledger.reconciliation),
+      ...Readings.upstreamReadings(upstream.stats),
+      ...Readings.logReadings(output.sink)
+    ].map((reading) => metrics.reading(reading))
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        process.stop()
+        for (const remove of registered) remove()
+      })
+    )
+    const access = new AccessLog({ every: options.accessLogEvery, format: output.format, write: (line) => output.sink.write(line) })
+    return Telemetry.of({
+      requestStarted: (_endpoint, stream) => metrics.requestStarted(stream),
+      attemptSettled: (row) => {
+        metrics.attemptSettled(row)
+        otlp.attemptSettled(row)
+      },
+      requestSettled: (summary) => {
+        metrics.requestSettled(summary)
+        access.requestSettled(summary)
+        otlp.requestSettled(summary)
+      },
+      render: () => metrics.render()
+    })
+  })
+
+export const layer = (options: Options): Layer.Layer<Telemetry, never, Ledger | Upstream | LogOutput | Otlp> => Layer.effect(Telemetry, make(options))
+
+/** Hears nothing and shows nothing. */
+export const layerNone: Layer.Layer<Telemetry> = Layer.succeed(Telemetry, {
+  requestStarted: () => {}, attemptSettled: () => {}, requestSettled: () => {}, render: () => ""
+})

@@ -1,0 +1,19 @@
+/** The doubles that the tests of this folder stand on keep the contract of the real stores. */
+import * as AccessTokenStore from "#test/suites/AccessTokenStore.suite.ts"
+import * as AuditStore from "#test/suites/AuditStore.suite.ts"
+import * as ConnectionStore from "#test/suites/ConnectionStore.suite.ts"
+import * as CustomModelStore from "#test/suites/CustomModelStore.suite.ts"
+import * as DocumentStore from "#test/suites/DocumentStore.suite.ts"
+import * as KeyStore from "#test/suites/KeyStore.suite.ts"
+import * as NodeStore from "#test/suites/NodeStore.suite.ts"
+import * as SessionStore from "#test/suites/SessionStore.suite.ts"
+import * as Memory from "#test/support/memoryStores.ts"
+
+AccessTokenStore.suite("memory", Memory.accessTokens)
+AuditStore.suite("memory", Memory.audit)
+ConnectionStore.suite("memory", Memory.connections)
+CustomModelStore.suite("memory", Memory.customModels)
+DocumentStore.suite("memory", Memory.documents)
+KeyStore.suite("memory", Memory.keys)
+NodeStore.suite("memory", Memory.nodes)
+SessionStore.suite("memory", Memory.sessions)

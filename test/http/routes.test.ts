@@ -1,0 +1,169 @@
+/** PROMISES 14: every route, every kind of caller, and the ways a path can be bent. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as HttpApi from "effect/http-api/HttpApi"
+import { ManagementApi } from "#schemas/api/Api.ts"
+import type { Route } from "#schemas/api/RouteTable.ts"
+import * as ManagementHttp from "#src/http/ManagementHttp.ts"
+import * as Management from "#test/support/management.ts"
+import { at } from "#test/support/management.ts"
+
+const routes = ManagementHttp.routes()
+const concrete = (route: Route) => route.path.replaceAll(/:(\w+)/g, "no-such-record")
+const hasBody = (route: Route) => route.method !== "GET" && route.method !== "DELETE"
+/** Calls that end something: they would sign the test's own session out, or lock it. */
+const ending = new Set(["/api/auth/logout", "/api/auth/login", "/api/cli/connect"])
+
+describe("the route table", () => {
+  it("has one row with an access rule for every endpoint of the API", () => {
+    let endpoints = 0
+    HttpApi.reflect(ManagementApi, { onGroup: () => {}, onEndpoint: () => { endpoints++ } })
+    assert.strictEqual(routes.length - 2, endpoints)
+    for (const route of routes) assert.isNotNull(route.access, `${route.method} ${route.path} has no access rule`)
+    const unique = new Set(routes.map((route) => `${route.method} ${route.path}`))
+    assert.strictEqual(unique.size, routes.length)
+  })
+
+  it("holds exactly the documented tiers", () => {
+    const of = (tier: string) => routes.filter((route) => route.access?.tier === tier).map((route) => `${route.method} ${route.path}`).sort()
+    assert.deepStrictEqual(of("PUBLIC"), [
+      "GET /api/auth/status", "GET /api/health", "GET /api/health/ping", "GET /api/init", "GET /api/monitoring/health",
+      "GET /api/settings/require-login", "GET /docs", "GET /openapi.json", "POST /api/auth/login", "POST /api/auth/logout",
+      "POST /api/cli/connect"
+    ])
+    assert.deepStrictEqual(of("ALWAYS_PROTECTED"), ["POST /api/shutdown"])
+    for (const route of routes) {
+      const { access, method } = route
+      if (access?.tier !== "MANAGEMENT") continue
+      assert.isTrue(method === "GET" || access.token !== "read", `${method} ${route.path} mutates with a read token`)
+      if (/^\/api\/(providers|provider-nodes|provider-models)/.test(route.path) && method !== "GET") {
+        assert.strictEqual(access.token, "admin", `${method} ${route.path}: provider mutations need scope admin`)
+      }
+    }
+  })
+
+  it.effect("is enforced: anonymous 401, inference key 403, management key and session pass", () => Effect.gen(function*() {
+    const { ask, key, login } = yield* Management.make()
+    const cookie = yield* login()
+    const inference = yield* key([])
+    const manage = yield* key(["manage"])
+    const admin = yield* key(["admin"])
+    const refused = (reply: Management.Reply) => reply.status === 401 || (reply.status === 403 && at(reply.json, "error", "code") === "AUTH_004")
+    for (const route of routes) {
+      if (ending.has(route.path) || route.path === "/docs") continue
+      const name = `${route.method} ${route.path}`
+      const path = concrete(route)
+      const request = { method: route.method, ...(hasBody(route) ? { body: {} } : {}) }
+      const open = route.access?.tier === "PUBLIC"
+      const anonymous = yield* ask(path, request)
+      const withInference = yield* ask(path, { ...request, bearer: inference.raw })
+      if (open) {
+        assert.isFalse(refused(anonymous), `${name} anonymous: ${anonymous.status}`)
+      } else {
+        assert.strictEqual(anonymous.status, 401, `${name} anonymous`)
+        assert.deepInclude(at(anonymous.json, "error"), { message: "Authentication required", type: "invalid_request", code: "AUTH_001" }, name)
+        assert.strictEqual(withInference.status, 403, `${name} inference key`)
+        assert.deepInclude(at(withInference.json, "error"), { message: "Invalid management token", type: "invalid_request" }, name)
+      }
+      const stopped = path === "/api/restart" || path === "/api/shutdown"
+      if (!stopped) {
+        const withSession = yield* ask(path, { ...request, cookie })
+        assert.isFalse(refused(withSession), `${name} session: ${withSession.status}`)
+        const withAdmin = yield* ask(path, { ...request, bearer: admin.raw })
+        assert.isFalse(refused(withAdmin), `${name} admin key: ${withAdmin.status}`)
+        const withManage = yield* ask(path, { ...request, bearer: manage.raw })
+        assert.strictEqual(refused(withManage), route.access?.adminKey === true, `${name} manage key: ${withManage.status} ${withManage.text}`)
+      }
+      for (const reply of [anonymous, withInference]) {
+        assert.strictEqual(reply.headers.get("x-request-id") !== null || route.group === "docs", true, name)
+      }
+    }
+  }))
+
+  it.effect("an access token may do what its scope says: read < write < admin", () => Effect.gen(function*() {
+    const { ask, login } = yield* Management.make()
+    const cookie = yield* login()
+    const order = ["read", "write", "admin"] as const
+    for (const scope of order) {
+      const minted = yield* ask("/api/cli/tokens", { cookie, body: { name: scope, scope } })
+      assert.strictEqual(minted.status, 201)
+      assert.match(String(at(minted.json, "token")), /^gwa_live_[A-Za-z0-9_-]{43}$/)
+      const bearer = String(at(minted.json, "token"))
+      for (const route of routes) {
+        const rule = route.access
+        if (rule?.tier !== "MANAGEMENT" || route.path === "/api/restart") continue
+        const reply = yield* ask(concrete(route), { method: route.method, bearer, ...(hasBody(route) ? { body: {} } : {}) })
+        const allowed = order.indexOf(scope) >= order.indexOf(rule.token)
+        assert.strictEqual(at(reply.json, "error", "code") === "AUTH_004", !allowed, `${scope} ${route.method} ${route.path}: ${reply.status}`)
+      }
+    }
+  }))
+})
+
+describe("paths are exact (decisions 16)", () => {
+  it.effect("a variant by case, slash, encoding or dot segment is unknown and never another route", () => Effect.gen(function*() {
+    const { ask, login } = yield* Management.make()
+    const cookie = yield* login()
+    const variants = [
+      "/API/keys", "/api/Keys", "/api//keys", "//api/keys", "/api/keys/", "/api/%6beys", "/api/keys%2f", "/api/keys;x=1",
+      "/api/keys/a%2fb", "/api/settings%2Ffeature-flags", "/api/keys/%00", "/api/health/ping/", "/api/Health/Ping"
+    ]
+    for (const path of variants) {
+      for (const credential of [{}, { cookie }]) {
+        const reply = yield* ask(path, credential)
+        assert.strictEqual(reply.status, 404, path)
+        assert.deepInclude(at(reply.json, "error"), { type: "not_found", code: "unknown_route", path }, path)
+      }
+    }
+  }))
+
+  it.effect("an unknown path under /api answers 404 unknown_route with the path", () => Effect.gen(function*() {
+    const { ask } = yield* Management.make()
+    const reply = yield* ask("/api/no/such/thing?secret=1")
+    assert.strictEqual(reply.status, 404)
+    assert.deepInclude(at(reply.json, "error"), { code: "unknown_route", path: "/api/no/such/thing" })
+    assert.isNotNull(reply.headers.get("x-request-id"))
+    assert.strictEqual(reply.headers.get("x-gateway-version"), "9.9.9")
+  }))
+
+  it.effect("a known path with another method answers 405 with Allow", () => Effect.gen(function*() {
+    const { ask } = yield* Management.make()
+    for (const [method, path, allow] of [
+      ["DELETE", "/api/keys", "GET, POST, HEAD"],
+      ["POST", "/api/keys/x/devices", "GET, HEAD"],
+      ["GET", "/api/providers/validate", "POST"],
+      ["DELETE", "/api/providers/test-batch", "POST"],
+      ["PATCH", "/api/health/ping", "GET, HEAD"],
+      ["OPTIONS", "/api/shutdown", "POST"]
+    ] as const) {
+      const reply = yield* ask(path, { method })
+      assert.strictEqual(reply.status, 405, `${method} ${path}`)
+      assert.strictEqual(reply.headers.get("allow"), allow, `${method} ${path}`)
+      assert.strictEqual(at(reply.json, "error", "code"), "method_not_allowed")
+    }
+  }))
+
+  it.effect("HEAD follows GET", () => Effect.gen(function*() {
+    const { ask } = yield* Management.make()
+    assert.strictEqual((yield* ask("/api/health/ping", { method: "HEAD" })).status, 200)
+    assert.strictEqual((yield* ask("/api/keys", { method: "HEAD" })).status, 401)
+  }))
+})
+
+describe("the local command line", () => {
+  const from = { from: "127.0.0.1" }
+
+  it.effect("is accepted from loopback with its token, and from nowhere else", () => Effect.gen(function*() {
+    const { ask, context } = yield* Management.make()
+    const { localToken, LOCAL_TOKEN_HEADER } = yield* Effect.promise(() => import("#src/http/sessions/localToken.ts"))
+    const { Secrets } = yield* Effect.promise(() => import("#actors/ports/Secrets.ts"))
+    const { get } = yield* Effect.promise(() => import("effect/Context"))
+    const headers = { host: "127.0.0.1:20128", [LOCAL_TOKEN_HEADER]: localToken(get(context, Secrets), Management.MACHINE) }
+    assert.strictEqual((yield* ask("/api/keys", { ...from, headers })).status, 200)
+    assert.strictEqual((yield* ask("/api/keys", { from: "::ffff:127.0.0.1", headers })).status, 200)
+    assert.strictEqual((yield* ask("/api/keys", { from: "203.0.113.5", headers })).status, 401)
+    assert.strictEqual((yield* ask("/api/keys", { ...from, headers: { ...headers, "x-forwarded-for": "203.0.113.5" } })).status, 401)
+    assert.strictEqual((yield* ask("/api/keys", { ...from, headers: { ...headers, host: "rebound.test" } })).status, 401)
+    assert.strictEqual((yield* ask("/api/keys", { ...from, headers: { ...headers, [LOCAL_TOKEN_HEADER]: "wrong" } })).status, 401)
+  }))
+})

@@ -1,0 +1,183 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { AuditStore, DocumentStore } from "#actors/ports/Stores.ts"
+import * as Management from "#test/support/management.ts"
+import { at } from "#test/support/management.ts"
+
+const signedIn = (options: Management.Options = {}) => Effect.gen(function*() {
+  const surface = yield* Management.make(options)
+  const cookie = yield* surface.login()
+  const send = (method: string) => (path: string, body?: unknown) => surface.ask(path, { method, cookie, ...(body === undefined ? {} : { body }) })
+  return { ...surface, cookie, del: send("DELETE"), get: send("GET"), patch: send("PATCH"), post: send("POST"), put: send("PUT") }
+})
+
+const FLAGS = "/api/settings/feature-flags"
+const flagOf = (reply: Management.Reply, key: string) => (at(reply.json, "flags") as ReadonlyArray<{ key: string }>).find((flag) => flag.key === key)
+
+describe("feature flags (management document)", () => {
+  it.effect("all 74 are listed with their effective value and source", () => Effect.gen(function*() {
+    const { get } = yield* signedIn({ environment: { RADAR_ENABLED: "true", TOOL_POLICY_MODE: "nonsense" } })
+    const reply = yield* get(FLAGS)
+    assert.strictEqual(at(reply.json, "summary", "total"), 74)
+    assert.lengthOf(at(reply.json, "flags") as ReadonlyArray<unknown>, 74)
+    assert.strictEqual(at(reply.json, "summary", "overriddenByEnv"), 1)
+    assert.strictEqual(Number(at(reply.json, "summary", "active")) + Number(at(reply.json, "summary", "inactive")), 74)
+    assert.deepStrictEqual({ ...flagOf(reply, "INJECTION_GUARD_MODE") }, {
+      key: "INJECTION_GUARD_MODE", label: "Injection Guard Mode", description: "What the prompt-injection guard does with a suspicious prompt",
+      category: "security", type: "enum", enumValues: ["off", "warn", "block", "redact"], defaultValue: "off", effectiveValue: "off",
+      source: "default", requiresRestart: false, warningLevel: "info"
+    })
+    assert.deepInclude(flagOf(reply, "RADAR_ENABLED"), { effectiveValue: "true", source: "env" })
+  }))
+
+  it.effect("an override stands over the environment until it is removed", () => Effect.gen(function*() {
+    const { get, put } = yield* signedIn({ environment: { RADAR_ENABLED: "true" } })
+    assert.deepStrictEqual((yield* put(FLAGS, { key: "RADAR_ENABLED", value: "false" })).json, {
+      key: "RADAR_ENABLED", effectiveValue: "false", source: "db", previousValue: "true", previousSource: "env", requiresRestart: false
+    })
+    assert.deepInclude(flagOf(yield* get(FLAGS), "RADAR_ENABLED"), { effectiveValue: "false", source: "db" })
+    assert.deepInclude((yield* put(FLAGS, { key: "RADAR_ENABLED" })).json as object, { effectiveValue: "true", source: "env", previousSource: "db" })
+  }))
+
+  it.effect("an unknown key and a value outside the set answer 400", () => Effect.gen(function*() {
+    const { put } = yield* signedIn()
+    for (const body of [{ key: "NO_SUCH_FLAG", value: "true" }, { key: "INJECTION_GUARD_MODE", value: "sometimes" }, { key: "RADAR_ENABLED", value: "maybe" }, {}]) {
+      assert.strictEqual((yield* put(FLAGS, body)).status, 400, JSON.stringify(body))
+    }
+  }))
+
+  it.effect("DELETE clears all overrides and says how many; every change is audited", () => Effect.gen(function*() {
+    const { context, del, get, put } = yield* signedIn()
+    yield* put(FLAGS, { key: "RADAR_ENABLED", value: "true" })
+    yield* put(FLAGS, { key: "INJECTION_GUARD_MODE", value: "warn" })
+    assert.deepStrictEqual((yield* del(FLAGS)).json, { cleared: 2, message: "2 overrides removed" })
+    assert.strictEqual(at((yield* get(FLAGS)).json, "summary", "overriddenByDb"), 0)
+    const { entries } = yield* Context.get(context, AuditStore).query({ limit: 9, offset: 0, resourceType: "feature-flag" })
+    assert.deepStrictEqual(entries.map((entry) => entry.action), ["flag.cleared", "flag.set", "flag.set"])
+  }))
+
+  it.effect("an unauthenticated call answers 401", () => Effect.gen(function*() {
+    const { ask } = yield* Management.make()
+    for (const method of ["GET", "PUT", "DELETE"]) {
+      assert.strictEqual((yield* ask(FLAGS, { method, ...(method === "PUT" ? { body: { key: "RADAR_ENABLED" } } : {}) })).status, 401)
+    }
+  }))
+})
+
+describe("settings (supplement 15.11)", () => {
+  it.effect("GET answers every default, what is stored over it, and what the process is", () => Effect.gen(function*() {
+    const { get, patch } = yield* signedIn()
+    assert.strictEqual((yield* patch("/api/settings", { requestRetry: 7, theme: "dark" })).status, 200)
+    const reply = yield* get("/api/settings")
+    assert.deepInclude(reply.json as object, {
+      requireLogin: true, fallbackStrategy: "fill-first", requestRetry: 7, maxRetryIntervalSec: 30, theme: "dark", idempotencyWindowMs: 5000,
+      hasPassword: true, apiPort: 20128, dashboardPort: 20128, cloudConfigured: false, cloudUrl: null, machineId: Management.MACHINE
+    })
+  }))
+
+  it.effect("PUT is PATCH; ranges are checked; an unknown key is named", () => Effect.gen(function*() {
+    const { get, put } = yield* signedIn()
+    yield* put("/api/settings", { theme: "dark" })
+    yield* put("/api/settings", { language: "de" })
+    assert.deepInclude((yield* get("/api/settings")).json as object, { theme: "dark", language: "de" })
+    for (const [body, field] of [[{ requestRetry: 11 }, "requestRetry"], [{ fallbackStrategy: "luck" }, "fallbackStrategy"], [{ themee: 1 }, "themee"]] as const) {
+      const reply = yield* put("/api/settings", body)
+      assert.deepStrictEqual([reply.status, at(reply.json, "error", "details", 0, "field")], [400, field])
+    }
+  }))
+
+  it.effect("a new password needs the current one: 400 without, 401 with a wrong one", () => Effect.gen(function*() {
+    const { ask, patch } = yield* signedIn()
+    const without = yield* patch("/api/settings", { newPassword: "next password" })
+    assert.deepStrictEqual([without.status, at(without.json, "error", "message")], [400, "Current password required"])
+    const wrong = yield* patch("/api/settings", { newPassword: "next password", currentPassword: "wrong" })
+    assert.deepStrictEqual([wrong.status, at(wrong.json, "error", "message")], [401, "Invalid current password"])
+    const right = yield* patch("/api/settings", { newPassword: "next password", currentPassword: Management.PASSWORD })
+    assert.strictEqual(right.status, 200)
+    assert.notInclude(right.text, "next password")
+    assert.strictEqual((yield* ask("/api/auth/login", { body: { password: "next password" } })).status, 200)
+  }))
+
+  it.effect("a secret setting is sealed at rest and never read back", () => Effect.gen(function*() {
+    const { context, get, patch } = yield* signedIn()
+    const reply = yield* patch("/api/settings", { oidcClientSecret: "canary-oidc" })
+    assert.strictEqual(at(reply.json, "oidcClientSecretSet"), true)
+    for (const text of [reply.text, (yield* get("/api/settings")).text]) assert.notInclude(text, "canary-oidc")
+    const documents = Context.get(context, DocumentStore)
+    assert.isUndefined(yield* documents.get("setting", "oidcClientSecret"))
+    assert.notInclude(String(yield* documents.get("secret", "oidcClientSecret")), "canary-oidc")
+    yield* patch("/api/settings", { oidcClientSecret: null })
+    assert.strictEqual(at((yield* get("/api/settings")).json, "oidcClientSecretSet"), false)
+  }))
+})
+
+describe("models, aliases and prices (supplement 1.11, 1.12, 8.2)", () => {
+  it.effect("aliases are set by PUT or POST, resolved, and removed", () => Effect.gen(function*() {
+    const { del, get, post, put } = yield* signedIn()
+    assert.deepStrictEqual((yield* put("/api/models/alias", { alias: "fast", model: "openai/gpt-4o-mini" })).json, {
+      success: true, model: "openai/gpt-4o-mini", alias: "fast"
+    })
+    yield* post("/api/settings/model-aliases", { from: "slow", to: "fast" })
+    const list = yield* get("/api/models/alias")
+    assert.deepStrictEqual(at(list.json, "aliases"), { fast: "openai/gpt-4o-mini", slow: "fast" })
+    assert.strictEqual(list.headers.get("x-model-catalog-version"), at(list.json, "catalogVersion"))
+    const resolved = yield* get("/api/models/alias?alias=slow")
+    assert.deepInclude(at(resolved.json, "resolved"), { provider: "openai", source: "alias", target: "fast" })
+    assert.strictEqual((yield* get("/api/models/alias?alias=nothing-like-this")).status, 404)
+    assert.deepStrictEqual((yield* del("/api/models/alias?alias=fast")).json, { success: true })
+    assert.strictEqual((yield* del("/api/models/alias?alias=fast")).status, 404)
+    assert.deepStrictEqual((yield* del("/api/settings/model-aliases", { from: "slow" })).json, { success: true })
+    assert.strictEqual((yield* put("/api/models/alias", { alias: "a", model: "a" })).status, 400)
+  }))
+
+  it.effect("the catalogue groups models by provider", () => Effect.gen(function*() {
+    const { get } = yield* signedIn()
+    const reply = yield* get("/api/models/catalog")
+    assert.deepInclude(at(reply.json, "catalog", "openai"), { active: false })
+    assert.isAbove((at(reply.json, "catalog", "openai", "models") as ReadonlyArray<unknown>).length, 3)
+  }))
+
+  it.effect("custom models are added, changed, hidden and removed; a built-in one is overridden", () => Effect.gen(function*() {
+    const { del, get, patch, post, put } = yield* signedIn()
+    const created = yield* post("/api/provider-models", { provider: "openai", modelId: "my-model", max_input_tokens: 5, upstreamHeaders: { "x-secret-key": "canary" } })
+    assert.deepInclude(at(created.json, "model"), { modelId: "my-model", source: "manual", supportedEndpoints: ["chat"], max_input_tokens: 5 })
+    assert.notInclude(created.text, "canary")
+    assert.deepInclude(at((yield* put("/api/provider-models", { provider: "openai", modelId: "my-model", isFree: true })).json, "model"), { isFree: true, max_input_tokens: 5 })
+    assert.strictEqual((yield* put("/api/provider-models", { provider: "openai", modelId: "unknown-model" })).status, 404)
+    const { builtin } = yield* Effect.promise(() => import("#src/providers/Registry.ts"))
+    const own = builtin.byId.get("openai")?.models[0]?.id ?? ""
+    assert.strictEqual(at((yield* put("/api/provider-models", { provider: "openai", modelId: own, contextWindowOverride: 9 })).json, "ok"), true)
+    const hidden = yield* patch("/api/provider-models?provider=openai&modelId=my-model", { isHidden: true })
+    assert.deepInclude(hidden.json as object, { ok: true, updated: 1 })
+    assert.strictEqual(at(hidden.json, "models", 0, "isHidden"), true)
+    const listed = yield* get("/api/provider-models?provider=openai")
+    assert.deepStrictEqual(Object.keys(at(listed.json, "modelCompatOverrides") as object), [`openai/${own}`])
+    assert.deepStrictEqual((yield* del("/api/provider-models?provider=openai&model=my-model")).json, { removed: true })
+    assert.deepStrictEqual((yield* del("/api/provider-models?provider=openai&all=true")).json, { cleared: true })
+    assert.strictEqual((yield* post("/api/provider-models", { provider: "nobody", modelId: "x" })).status, 400)
+  }))
+
+  it.effect("validate-and-add asks the upstream for the model itself first", () => Effect.gen(function*() {
+    const { dials, post } = yield* signedIn()
+    const body = { provider: "openai", modelId: "new-model" }
+    assert.strictEqual((yield* post("/api/provider-models/validate-and-add", body)).status, 400)
+    yield* post("/api/providers", { provider: "openai", name: "Main", apiKey: "sk-x" })
+    assert.strictEqual((yield* post("/api/provider-models/validate-and-add", body)).status, 200)
+    assert.deepInclude(dials.probed.at(-1), { model: "new-model", wants: "chat" })
+  }))
+
+  it.effect("prices merge over the defaults and go back to them", () => Effect.gen(function*() {
+    const { del, get, patch } = yield* signedIn()
+    const defaults = yield* get("/api/pricing/defaults")
+    assert.deepStrictEqual((yield* get("/api/pricing")).json, defaults.json)
+    yield* patch("/api/pricing", { openai: { "my-model": { input: 1 } } })
+    yield* patch("/api/pricing", { openai: { "my-model": { output: 2 } } })
+    const priced = yield* get("/api/pricing?includeSources=1")
+    assert.deepStrictEqual(at(priced.json, "openai", "my-model"), { input: 1, output: 2, source: "user" })
+    assert.strictEqual((yield* patch("/api/pricing", { openai: { m: { input: -1 } } })).status, 400)
+    assert.deepStrictEqual((yield* del("/api/pricing?provider=openai&model=my-model")).json, defaults.json)
+    assert.strictEqual((yield* del("/api/pricing?model=my-model")).status, 400)
+    assert.isAbove((at((yield* get("/api/pricing/models")).json, "models") as ReadonlyArray<unknown>).length, 10)
+  }))
+})

@@ -1,0 +1,177 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { AuditStore } from "#actors/ports/Stores.ts"
+import { UsageStore } from "#actors/ports/UsageStore.ts"
+import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import * as Management from "#test/support/management.ts"
+import { at } from "#test/support/management.ts"
+import { ledgerRow } from "#test/suites/records.ts"
+
+const HOUR = 3_600_000
+
+const signedIn = (rows: ReadonlyArray<Partial<LedgerRow>> = []) => Effect.gen(function*() {
+  const surface = yield* Management.make()
+  yield* surface.advance("10 days")
+  const cookie = yield* surface.login()
+  const now = 10 * 24 * HOUR
+  yield* Context.get(surface.context, UsageStore).insert(rows.map((row, index) => ledgerRow({
+    attemptId: `a-${index}`, requestId: `r-${index}`, nodeId: "node-a", startedAt: now - 1000 - index, provider: "openai", model: "gpt-x",
+    connectionId: null, tokensIn: 10, tokensOut: 5, costUsd: 0.5, latencyMs: 100, ...row
+  })))
+  const get = (path: string) => surface.ask(path, { cookie })
+  return { ...surface, get, now }
+})
+
+describe("usage reads (supplement 8.1)", () => {
+  it.effect("history adds up by provider, model, account and key", () => Effect.gen(function*() {
+    const { get } = yield* signedIn([{}, { model: "gpt-y", apiKeyId: "k1", apiKeyName: "App" }, { provider: "groq", startedAt: 0 }])
+    const reply = yield* get("/api/usage/history")
+    assert.strictEqual(reply.status, 200)
+    assert.deepInclude(reply.json as object, { totalRequests: 3, totalPromptTokens: 30, totalCompletionTokens: 15, totalCost: 1.5 })
+    assert.deepStrictEqual(at(reply.json, "byProvider", "openai"), { requests: 2, promptTokens: 20, completionTokens: 10, cost: 1 })
+    assert.deepInclude(at(reply.json, "byModel", "gpt-y (openai)"), { requests: 1, rawModel: "gpt-y", provider: "openai" })
+    assert.deepInclude(at(reply.json, "byApiKey", "App"), { apiKeyId: "k1", requests: 1 })
+    const minutes = at(reply.json, "last10Minutes") as ReadonlyArray<{ requests: number }>
+    assert.deepStrictEqual([minutes.length, minutes.at(-1)?.requests], [10, 2])
+    assert.deepStrictEqual(at(reply.json, "pending"), { byModel: {}, byAccount: {} })
+    assert.deepStrictEqual(at(reply.json, "activeRequests"), [])
+  }))
+
+  it.effect("logs are lines of time, model, provider, account, tokens and status", () => Effect.gen(function*() {
+    const { get } = yield* signedIn([{ model: "a|b\nc" }, { outcome: "client-abort", status: 499 }])
+    for (const path of ["/api/usage/logs", "/api/usage/request-logs"]) {
+      assert.deepStrictEqual((yield* get(path)).json, [
+        "1970-01-10T23:59:59.000Z | a b c | OPENAI | - | 10 | 5 | 200", "1970-01-10T23:59:58.999Z | gpt-x | OPENAI | - | 10 | 5 | 499 client-abort"
+      ])
+    }
+  }))
+
+  it.effect("call logs are filtered; one is found by its request or attempt with all attempts", () => Effect.gen(function*() {
+    const { get } = yield* signedIn([
+      { requestId: "r", attemptId: "r-1", attempt: 1, final: false, status: 502, outcome: "upstream-status" },
+      { requestId: "r", attemptId: "r-2", attempt: 2, final: true }, { provider: "groq", apiKeyName: "App" }
+    ])
+    const count = (query: string) => Effect.map(get(`/api/usage/call-logs${query}`), (reply) => (reply.json as ReadonlyArray<unknown>).length)
+    assert.deepStrictEqual(yield* Effect.all([count(""), count("?limit=2"), count("?provider=groq"), count("?status=5xx"), count("?status=502"), count("?apiKey=app"), count("?search=r-2"), count("?combo=x")]), [3, 2, 1, 1, 1, 1, 1, 0])
+    const one = yield* get("/api/usage/call-logs/r")
+    assert.deepInclude(one.json as object, { id: "r-2", requestId: "r", status: 200, detailState: "none", requestBody: null })
+    assert.deepStrictEqual((at(one.json, "attempts") as ReadonlyArray<{ id: string }>).map((row) => row.id), ["r-1", "r-2"])
+    assert.strictEqual(at((yield* get("/api/usage/call-logs/r-1")).json, "id"), "r-1")
+    assert.strictEqual((yield* get("/api/usage/call-logs/nobody")).status, 404)
+    assert.strictEqual((yield* get("/api/usage/call-logs?limit=501")).status, 400)
+  }))
+
+  it.effect("latency statistics use successes, fall back to all, and refuse a bad query", () => Effect.gen(function*() {
+    const { get } = yield* signedIn([
+      ...Array.from({ length: 99 }, (_, index): Partial<LedgerRow> => ({ latencyMs: index + 1 })), { latencyMs: 9000, outcome: "upstream-reset" },
+      { model: "rare", outcome: "upstream-reset", latencyMs: 70 }
+    ])
+    const reply = yield* get("/api/usage/model-latency-stats")
+    assert.deepInclude(reply.json as object, { windowHours: 24, minSamples: 1, maxRows: 10_000, count: 2 })
+    assert.deepInclude(at(reply.json, "entries", 0), {
+      key: "openai/gpt-x", totalRequests: 100, successfulRequests: 99, successRate: 0.99, avgLatencyMs: 50, p50LatencyMs: 50, p95LatencyMs: 95, p99LatencyMs: 99
+    })
+    assert.deepInclude(at(reply.json, "entries", 1), { key: "openai/rare", successRate: 0, p50LatencyMs: 70 })
+    assert.strictEqual(at((yield* get("/api/usage/model-latency-stats?minSamples=50")).json, "count"), 1)
+    for (const query of ["windowHours=0", "windowHours=721", "minSamples=10001", "maxRows=100001", "windowHours=x"]) {
+      assert.strictEqual((yield* get(`/api/usage/model-latency-stats?${query}`)).status, 400, query)
+    }
+  }))
+
+  it.effect("analytics covers its range only", () => Effect.gen(function*() {
+    const { get, now } = yield* signedIn([{}, { startedAt: now0 - 3 * 24 * HOUR }, { startedAt: now0 - 9 * 24 * HOUR }])
+    assert.strictEqual(now, now0)
+    const week = yield* get("/api/usage/analytics")
+    assert.deepInclude(at(week.json, "summary"), { requests: 2, successRate: 1 })
+    assert.deepStrictEqual((at(week.json, "dailyTrend") as ReadonlyArray<{ requests: number }>).map((day) => day.requests), [1, 0, 0, 1, 0])
+    assert.lengthOf(at(week.json, "weeklyPattern") as ReadonlyArray<unknown>, 7)
+    assert.strictEqual(at((yield* get("/api/usage/analytics?range=all")).json, "summary", "requests"), 3)
+    assert.strictEqual((yield* get("/api/usage/analytics?range=1y")).status, 400)
+  }))
+
+  it.effect("reconciliation shows the ledger beside what the store holds", () => Effect.gen(function*() {
+    const { get } = yield* signedIn([{}, { outcome: "crashed" }, { nodeId: "node-b" }])
+    assert.deepStrictEqual((yield* get("/api/usage/reconciliation")).json, {
+      started: 3, settled: 2, journaled: 1, stored: 1, live: 1, gap: 0, oldestPendingMs: 5, lastError: null, nodeId: "node-a",
+      rows: { completed: 1, crashed: 1 }
+    })
+  }))
+
+  it.effect("a connection without quota data says so; an unknown one is 404", () => Effect.gen(function*() {
+    const { ask, get, login } = yield* signedIn()
+    const cookie = yield* login()
+    const created = yield* ask("/api/providers", { cookie, body: { provider: "openai", name: "Main", apiKey: "sk-x" } })
+    const reply = yield* get(`/api/usage/${String(at(created.json, "connection", "id"))}`)
+    assert.deepStrictEqual(reply.json, { plan: null, quotas: {}, message: "No quota data for this connection" })
+    assert.strictEqual((yield* get("/api/usage/nobody")).status, 404)
+  }))
+})
+
+const now0 = 10 * 24 * HOUR
+
+describe("health (decisions 2)", () => {
+  it.effect("ping answers 200 once ready, 503 before and while draining, without a store and without credentials", () => Effect.gen(function*() {
+    const { ask, dials } = yield* Management.make()
+    assert.deepStrictEqual((yield* ask("/api/health/ping")).json, { status: "ok", version: "9.9.9" })
+    dials.ready = false
+    assert.strictEqual((yield* ask("/api/health/ping")).status, 503)
+    dials.ready = true
+    dials.draining = true
+    const draining = yield* ask("/api/health/ping")
+    assert.deepStrictEqual([draining.status, at(draining.json, "status")], [503, "draining"])
+  }))
+
+  it.effect("readiness shows store, migrations and ledger; not migrated is not ready (PROMISES 17)", () => Effect.gen(function*() {
+    const { ask, dials } = yield* Management.make()
+    const reply = yield* ask("/api/health")
+    assert.deepStrictEqual([reply.status, at(reply.json, "status"), at(reply.json, "checks", "recordStore", "status")], [200, "ok", "ok"])
+    assert.deepStrictEqual(at(reply.json, "checks", "ledger"), { status: "ok", backlog: 1, oldestPendingMs: 5, gap: 0 })
+    dials.reconciliation = { ...dials.reconciliation, gap: 1 }
+    assert.strictEqual(at((yield* ask("/api/health")).json, "status"), "degraded")
+    dials.migrated = false
+    assert.strictEqual((yield* ask("/api/health")).status, 503)
+  }))
+
+  it.effect("monitoring is reduced for the public and fuller for management", () => Effect.gen(function*() {
+    const { ask, login } = yield* Management.make()
+    const cookie = yield* login()
+    yield* ask("/api/providers", { cookie, body: { provider: "openai", name: "Main", apiKey: "sk-x" } })
+    const open = yield* ask("/api/monitoring/health")
+    assert.deepInclude(at(open.json, "providers"), { configuredCount: 1, activeCount: 1, monitoredCount: 0 })
+    assert.isUndefined(at(open.json, "credentialHealth"))
+    const full = yield* ask("/api/monitoring/health", { cookie })
+    assert.deepStrictEqual(at(full.json, "credentialHealth"), [{ provider: "openai", total: 1, active: 1, byStatus: { unknown: 1 }, coolingDown: 0 }])
+  }))
+
+  it.effect("init, version, restart", () => Effect.gen(function*() {
+    const { ask, dials, login } = yield* Management.make()
+    const cookie = yield* login()
+    assert.deepStrictEqual((yield* ask("/api/init")).json, { initialized: true })
+    assert.strictEqual(at((yield* ask("/api/system/version", { cookie })).json, "current"), "9.9.9")
+    assert.deepStrictEqual((yield* ask("/api/restart", { method: "POST", cookie })).json, { status: "restarting" })
+    assert.deepStrictEqual(dials.stops, ["restart"])
+    const fresh = yield* Management.make({ password: null })
+    assert.deepStrictEqual((yield* fresh.ask("/api/init")).json, { initialized: false })
+  }))
+})
+
+describe("the audit log (supplement 15.12)", () => {
+  it.effect("is an array, newest first, with its page in headers, secrets redacted", () => Effect.gen(function*() {
+    const { context, get } = yield* signedIn()
+    const audit = Context.get(context, AuditStore)
+    for (let i = 0; i < 3; i++) {
+      yield* audit.append({
+        id: `x-${i}`, timestamp: new Date(now0 + i * 1000).toISOString(), action: "settings.updated", actor: "dashboard", target: null,
+        details: { apiKey: "canary-audit", count: i }, ipAddress: "203.0.113.7", resourceType: "settings", status: "success", requestId: null
+      })
+    }
+    const reply = yield* get("/api/compliance/audit-log?action=settings.updated&limit=2&offset=1")
+    assert.deepStrictEqual(["x-total-count", "x-page-limit", "x-page-offset"].map((name) => reply.headers.get(name)), ["3", "2", "1"])
+    assert.deepInclude(at(reply.json, 0), { id: "x-1", ip_address: "203.0.113.7", resource_type: "settings", details: { apiKey: "[redacted]", count: 1 } })
+    assert.notInclude(reply.text, "canary-audit")
+    const since = yield* get(`/api/compliance/audit-log?action=settings.updated&from=${encodeURIComponent("1970-01-11T00:00:02Z")}`)
+    assert.lengthOf(since.json as ReadonlyArray<unknown>, 1)
+    assert.strictEqual((yield* get("/api/compliance/audit-log?limit=501")).status, 400)
+  }))
+})

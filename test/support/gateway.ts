@@ -1,0 +1,233 @@
+/**
+ * The whole gateway for a test: in this process, or as a child that can be killed.
+ *
+ *     const gateway = await inProcess({ environment: { STREAM_READINESS_TIMEOUT_MS: "300" } })
+ *     afterAll(gateway.close)
+ *     const node = await gateway.operator.createNode({ prefix: "lab", baseUrl: `${sim.url}/v1` })
+ *
+ * A start takes seconds (embedded Postgres): start one gateway per test file.
+ */
+import { type ChildProcess, spawn } from "node:child_process"
+import * as fs from "node:fs"
+import * as net from "node:net"
+import * as path from "node:path"
+import * as Console from "effect/Console"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import { Ledger } from "#actors/ports/Ledger.ts"
+import { UsageStore } from "#actors/ports/UsageStore.ts"
+import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import * as App from "#src/App.ts"
+import { FrontEnd } from "#src/server/FrontEnd.ts"
+import * as Settings from "#src/Settings.ts"
+import * as Http from "./http.ts"
+import { eventually, Operator, PASSWORD } from "./operator.ts"
+import { pgliteDirectory } from "./postgres.ts"
+
+export interface Options {
+  /** Variables over the test's own. */
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+const repository = path.resolve(import.meta.dirname, "../..")
+const readyMs = 50_000
+const exitMs = 15_000
+
+const environmentOf = (dataDir: string, port: number, options: Options): Record<string, string> => ({
+  HOST: "127.0.0.1",
+  PORT: String(port),
+  GATEWAY_DATA_DIR: dataDir,
+  GATEWAY_SIM_PROVIDER: "false",
+  INITIAL_PASSWORD: PASSWORD,
+  LOG_FORMAT: "json",
+  ...options.environment
+})
+
+/** A data directory with an initialised database, removed by `remove`. */
+const directory = async () => {
+  const scope = Scope.makeUnsafe()
+  const dataDir = await Effect.runPromise(Scope.provide(pgliteDirectory, scope))
+  return { dataDir, remove: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
+}
+
+type Services = Layer.Success<ReturnType<typeof App.layer>>
+
+export interface InProcess {
+  readonly url: string
+  readonly operator: Operator
+  /** Everything that the gateway's layer offers: stores, ledger, configuration. */
+  readonly services: () => Context.Context<Services>
+  /** Rows in the database once everything settled so far has arrived there, newest first. */
+  readonly rows: (requestId?: string) => Promise<ReadonlyArray<LedgerRow>>
+  /** Lines that the gateway printed or logged. */
+  readonly output: () => string
+  /** Stops and starts on the same data directory; the address changes. */
+  readonly restart: () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+/** Builds `App.layer` in a scope of this process, signed in. */
+export const inProcess = async (options: Options = {}): Promise<InProcess> => {
+  const { dataDir, remove } = await directory()
+  const environment = environmentOf(dataDir, 0, options)
+  const lines: Array<string> = []
+  const take = (...parts: ReadonlyArray<unknown>): void => {
+    lines.push(parts.map((part) => typeof part === "string" ? part : JSON.stringify(part) ?? "").join(" "))
+  }
+  const quiet: Console.Console = Object.assign(Object.create(console) as Console.Console, { log: take, error: take, info: take, warn: take, debug: take })
+  let scope = Scope.makeUnsafe()
+  let context: Context.Context<Services>
+  let url = ""
+  const start = async () => {
+    const values = await Effect.runPromise(Effect.fromResult(Settings.decode(environment)))
+    scope = Scope.makeUnsafe()
+    context = await Effect.runPromise(Layer.buildWithScope(App.layer({ ...values, environment }, Date.now()), scope).pipe(
+      Effect.provideService(Console.Console, quiet)
+    ))
+    url = `http://127.0.0.1:${Context.get(context, FrontEnd).port}`
+  }
+  await start()
+  const operator = new Operator(() => url)
+  await operator.login()
+  const stop = () => Effect.runPromise(Scope.close(scope, Exit.void))
+  return {
+    get url() {
+      return url
+    },
+    operator,
+    services: () => context,
+    rows: (requestId) => Effect.runPromise(Effect.gen(function*() {
+      yield* Context.get(context, Ledger).flush(10_000)
+      return yield* Context.get(context, UsageStore).rows(requestId === undefined ? { limit: 10_000 } : { requestId, limit: 1_000 })
+    })),
+    output: () => lines.join("\n"),
+    restart: async () => {
+      await stop()
+      await start()
+    },
+    close: async () => {
+      await stop()
+      await remove()
+    }
+  }
+}
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = net.createServer()
+    server.once("error", reject)
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })
+
+export interface Exited {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+export interface Spawned {
+  readonly url: string
+  readonly pid: () => number
+  readonly operator: Operator
+  readonly dataDir: string
+  readonly output: () => string
+  /** Resident memory in bytes, and the most it has been. */
+  readonly memory: () => { readonly resident: number; readonly peak: number }
+  readonly kill9: () => Promise<void>
+  /** SIGTERM; answers how the process ended. */
+  readonly stop: () => Promise<Exited>
+  /** Starts it again on the same data directory and port. */
+  readonly start: () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+/** Children of this process, so that none survives it. */
+const children = new Set<ChildProcess>()
+process.once("exit", () => {
+  for (const child of children) child.kill("SIGKILL")
+})
+
+const field = (status: string, name: string): number => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) * 1024
+
+/** `gateway serve` as a child process on a free port, ready and signed in. */
+export const spawned = async (options: Options = {}): Promise<Spawned> => {
+  const { dataDir, remove } = await directory()
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const output: Array<string> = []
+  const operator = new Operator(() => url)
+  let child: ChildProcess | null = null
+  let exited: Promise<Exited> = Promise.resolve({ code: null, signal: null })
+
+  const start = async () => {
+    const born = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", "src/main.ts", "serve"], {
+      cwd: repository,
+      env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environmentOf(dataDir, port, options) },
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+    child = born
+    children.add(born)
+    let over = false
+    born.stdout.on("data", (chunk: Buffer) => output.push(chunk.toString("utf8")))
+    born.stderr.on("data", (chunk: Buffer) => output.push(chunk.toString("utf8")))
+    exited = new Promise((resolve) => born.once("exit", (code, signal) => {
+      over = true
+      children.delete(born)
+      resolve({ code, signal })
+    }))
+    await eventually(
+      () => Http.send(url, { path: "/api/health/ping" }).then((reply) => reply.status, () => 0),
+      (status) => {
+        if (over) throw new Error(`the gateway ended while it started:\n${output.join("")}`)
+        return status === 200
+      },
+      "the gateway's readiness",
+      readyMs
+    )
+    await operator.login()
+  }
+
+  const end = async (signal: NodeJS.Signals): Promise<Exited> => {
+    child?.kill(signal)
+    const timer = setTimeout(() => child?.kill("SIGKILL"), exitMs)
+    try {
+      return await exited
+    } finally {
+      clearTimeout(timer)
+      child = null
+    }
+  }
+
+  try {
+    await start()
+  } catch (error) {
+    await end("SIGKILL")
+    await remove()
+    throw error
+  }
+  return {
+    url,
+    pid: () => child?.pid ?? 0,
+    operator,
+    dataDir,
+    output: () => output.join(""),
+    memory: () => {
+      const status = fs.readFileSync(`/proc/${child?.pid ?? 0}/status`, "utf8")
+      return { resident: field(status, "VmRSS"), peak: field(status, "VmHWM") }
+    },
+    kill9: async () => {
+      await end("SIGKILL")
+    },
+    stop: () => end("SIGTERM"),
+    start,
+    close: async () => {
+      if (child !== null) await end("SIGKILL")
+      await remove()
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import { describe, expect, it } from "vitest"
+import * as EgressProxy from "#src/upstream/EgressProxy.ts"
+import * as Client from "./support/client.ts"
+import * as Proxies from "./support/proxies.ts"
+import * as Server from "./support/scriptedServer.ts"
+import { cert, key } from "./support/selfSigned.ts"
+
+/** A resolver that must not be asked: names are the proxy's to resolve. */
+const noResolver = (): never => {
+  throw new Error("a proxied call must not resolve names here")
+}
+
+const kinds: ReadonlyArray<readonly [string, (options: Proxies.ProxyOptions) => Promise<Proxies.LocalProxy>, string]> = [
+  ["http", Proxies.http, "http"],
+  ["https", (options) => Proxies.http({ ...options, tls: true }), "https"],
+  ["socks5", Proxies.socks5, "socks5"]
+]
+
+describe.each(kinds)("an egress proxy (%s)", (_name, start, scheme) => {
+  const open = () => Client.open({ ca: [cert], resolve: noResolver })
+
+  it("carries a plain and a TLS call to a name that only the proxy can resolve, byte by byte if need be", async () => {
+    await using plain = await Server.start(({ peer }) => peer.write(Server.answer("plain")))
+    await using secure = await Server.start(({ peer }) => peer.write(Server.answer("secure")), { tls: { key, cert } })
+    await using client = await open()
+    for (const [target, origin, text] of [[plain, "http://upstream.test:8080", "plain"], [secure, "https://upstream.test", "secure"]] as const) {
+      await using proxy = await start({ to: { host: "127.0.0.1", port: target.port }, slow: true })
+      const run = Client.run(client.upstream, Client.requestTo(origin, { proxy: `${scheme}://127.0.0.1:${proxy.port}` }))
+      expect((await run.over).failure).toBeNull()
+      expect(run.text()).toBe(text)
+      expect(proxy.tunnels).toEqual([`upstream.test:${text === "plain" ? 8080 : 443}`])
+    }
+  })
+
+  it("gets the credentials of its URL, decoded, and the upstream never sees them", async () => {
+    const requests: Array<Server.RequestSeen> = []
+    await using server = await Server.start((request) => {
+      requests.push(request)
+      request.peer.write(Server.answer("ok"))
+    })
+    await using proxy = await start({ to: server, expect: "us er:p@ss:ü" })
+    await using client = await open()
+    const url = `${scheme}://us%20er:p%40ss%3A%C3%BC@127.0.0.1:${proxy.port}`
+    const run = Client.run(client.upstream, Client.requestTo(server.origin, { proxy: url }))
+    expect((await run.over).failure).toBeNull()
+    expect(proxy.credentials).toEqual(["us er:p@ss:ü"])
+    expect(requests[0]?.head).not.toMatch(/proxy|us er/i)
+  })
+
+  it("that refuses the credentials is a proxy failure; nothing goes direct and no message holds them", async () => {
+    await using server = await Server.start(({ peer }) => peer.write(Server.answer("direct!")))
+    await using proxy = await start({ to: server, expect: "user:right" })
+    await using client = await open()
+    for (const credentials of ["user:canary@", "canary@", ""]) {
+      const seen = await Client.run(client.upstream, Client.requestTo(server.origin, { proxy: `${scheme}://${credentials}127.0.0.1:${proxy.port}` })).over
+      expect(seen.failure).toMatchObject({ reason: "proxy", phase: "connect", retry: "safe" })
+      expect(seen.failure?.message).not.toContain("canary")
+    }
+    expect(server.peers.length).toBe(0)
+  })
+
+  it("that is not there, closes, or talks nonsense is a proxy failure and nothing goes direct", async () => {
+    await using server = await Server.start(({ peer }) => peer.write(Server.answer("direct!")))
+    await using nonsense = await start({ to: server, instead: "HTTP/1.1 502 Bad Gateway\r\n\r\n" })
+    await using garbage = await start({ to: server, instead: "\u0007 what?\r\n\r\n" })
+    await using endless = await start({ to: server, instead: `HTTP/1.1 200 OK\r\nx: ${"a".repeat(40_000)}` })
+    await using closing = await Server.start(() => {}, { onConnect: (peer) => peer.socket.once("data", () => peer.socket.end()) })
+    await using client = await open()
+    for (const port of [nonsense.port, garbage.port, endless.port, closing.port, await Server.unusedPort()]) {
+      const seen = await Client.run(client.upstream, Client.requestTo(server.origin, { proxy: `${scheme}://127.0.0.1:${port}` })).over
+      expect(seen.failure).toMatchObject({ reason: "proxy", phase: "connect", retry: "safe" })
+    }
+    expect(server.peers.length).toBe(0)
+  })
+
+  it("that never answers is ended by the connect deadline, and by abort at once", async () => {
+    await using server = await Server.start(() => {})
+    await using client = await Client.open({ ca: [cert], resolve: noResolver, tickMs: 20 })
+    await using first = await start({ to: server, silent: true })
+    const timeouts = { ...Client.noTimeouts, connect: 150 }
+    const run = Client.run(client.upstream, Client.requestTo(server.origin, { proxy: `${scheme}://127.0.0.1:${first.port}`, timeouts }))
+    expect((await run.over).failure).toMatchObject({ reason: "timeout", phase: "connect", retry: "safe" })
+    await first.firstClosed
+    await using second = await start({ to: server, silent: true })
+    const aborted = Client.run(client.upstream, Client.requestTo(server.origin, { proxy: `${scheme}://127.0.0.1:${second.port}` }))
+    while (second.sockets.length === 0) await new Promise(setImmediate)
+    aborted.call.abort()
+    await second.firstClosed
+    expect(aborted.seen).toMatchObject({ ended: false, failure: null, late: 0 })
+  })
+
+  it("keeps backpressure, abort and keep-alive", async () => {
+    const body = Buffer.alloc(20 * 1024 * 1024, "abcd")
+    await using server = await Server.start(({ head, peer }) => peer.write(Server.answer(head.startsWith("GET /small") ? "small" : body)))
+    await using proxy = await start({ to: server })
+    await using client = await open()
+    const ask = (path: string) => Client.requestTo(server.origin, { method: "GET", body: null, path, proxy: `${scheme}://127.0.0.1:${proxy.port}` })
+    expect((await Client.run(client.upstream, ask("/small")).over).ended).toBe(true)
+    for (let i = 0; i < 3; i++) await new Promise(setImmediate)
+    const paused = Client.run(client.upstream, ask("/big"), { onHead: (call) => call().pause() })
+    await paused.head
+    for (let i = 0; i < 200; i++) await new Promise(setImmediate)
+    expect(paused.seen.bytes).toBeLessThanOrEqual(128 * 1024)
+    paused.call.resume()
+    const seen = await paused.over
+    expect(seen).toMatchObject({ ended: true, bytes: body.length, late: 0 })
+    expect(proxy.tunnels.length).toBe(1)
+    const cut = Client.run(client.upstream, ask("/big"))
+    await cut.nextData()
+    cut.call.abort()
+    await proxy.firstClosed
+    expect(cut.seen).toMatchObject({ ended: false, failure: null, late: 0 })
+  })
+
+  it("keeps a TLS tunnel for the next call, its proxy's address checked again", async () => {
+    await using server = await Server.start(({ peer }) => peer.write(Server.answer("ok")), { tls: { key, cert } })
+    await using proxy = await start({ to: server })
+    await using client = await Client.open({ ca: [cert], resolve: noResolver, recheckMs: 0 })
+    for (let i = 0; i < 3; i++) {
+      const run = Client.run(client.upstream, Client.requestTo("https://upstream.test", { proxy: `${scheme}://127.0.0.1:${proxy.port}` }))
+      expect((await run.over).failure).toBeNull()
+      for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
+    }
+    expect(proxy.tunnels.length).toBe(1)
+  })
+
+  it("is not asked for metadata services, and is itself subject to the guard", async () => {
+    await using server = await Server.start(() => {})
+    await using proxy = await start({ to: server })
+    await using client = await open()
+    for (const origin of ["http://169.254.169.254", "http://metadata.google.internal", "http://0xa9fea9fe", "http://[::ffff:a9fe:a9fe]"]) {
+      const seen = await Client.run(client.upstream, Client.requestTo(origin, { proxy: `${scheme}://127.0.0.1:${proxy.port}` })).over
+      expect(seen.failure).toMatchObject({ reason: "blocked-url", source: "gateway", retry: "never" })
+    }
+    expect(proxy.tunnels).toEqual([])
+    await using strict = await Client.open({ policy: () => ({ local: false, private: false, guard: true }) })
+    const seen = await Client.run(strict.upstream, Client.requestTo("https://upstream.test", { proxy: `${scheme}://127.0.0.1:${proxy.port}` })).over
+    expect(seen.failure).toMatchObject({ reason: "blocked-url", source: "gateway" })
+    const own = await Client.run(strict.upstream, Client.requestTo("https://localhost", { proxy: `${scheme}://127.0.0.1:${proxy.port}` })).over
+    expect(own.failure).toMatchObject({ reason: "blocked-url" })
+    const metadata = await Client.run(client.upstream, Client.requestTo("https://upstream.test", { proxy: `${scheme}://2852039166:80` })).over
+    expect(metadata.failure).toMatchObject({ reason: "blocked-url" })
+  })
+
+  it("blames TLS of the target on the target", async () => {
+    await using secure = await Server.start(() => {}, { tls: { key, cert } })
+    await using proxy = await start({ to: secure })
+    await using client = await open()
+    const seen = await Client.run(client.upstream, Client.requestTo("https://other.test", { proxy: `${scheme}://127.0.0.1:${proxy.port}` })).over
+    expect(seen.failure).toMatchObject({ reason: "tls", phase: "connect", retry: "safe" })
+  })
+})
+
+describe("a proxy URL", () => {
+  it("is read with its defaults, and a wrong one is refused without a call", async () => {
+    expect(EgressProxy.parse("http://p.test")).toMatchObject({ kind: "http", target: { host: "p.test", port: 80, secure: false } })
+    expect(EgressProxy.parse("https://p.test")).toMatchObject({ kind: "http", target: { port: 443, secure: true } })
+    expect(EgressProxy.parse("socks5://[::1]")).toMatchObject({ kind: "socks5", target: { host: "::1", port: 1080 } })
+    expect(EgressProxy.parse("socks5://p.test:80")).toMatchObject({ target: { port: 80 } })
+    await using client = await Client.open()
+    for (const proxy of ["ftp://p.test", "p.test:8080", "http://", "socks4://p.test"]) {
+      const seen = await Client.run(client.upstream, Client.requestTo("http://127.0.0.1:1", { proxy })).over
+      expect(seen.failure).toMatchObject({ reason: "proxy", source: "gateway", retry: "never" })
+    }
+  })
+})
