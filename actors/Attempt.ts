@@ -4,7 +4,7 @@
  * A plain callback machine, because a stream's chunks must cost nothing but a tap and a write. The request actor holds it in
  * one `Effect.callback`; the machine calls `done` exactly once and never again touches the client after it.
  */
-import type { Face, StreamTap, Usage } from "#actors/ports/Face.ts"
+import type { Face, StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
 import type { Ledger } from "#actors/ports/Ledger.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { Phase, Timeouts, Upstream, UpstreamCall, UpstreamFailure, UpstreamHandler } from "#actors/ports/Upstream.ts"
@@ -54,8 +54,8 @@ export interface AttemptEnd {
   readonly committed: boolean
   /** False when the attempt was refused before it started: it has no row in the ledger. */
   readonly opened: boolean
-  /** True when the upstream's own error frame was forwarded, so that the client must not hear of it twice. */
-  readonly errorForwarded: boolean
+  /** True when a stream ended properly but without any content. */
+  readonly emptyStream: boolean
   /** True when the format's last frame was forwarded. */
   readonly terminated: boolean
   /** Body bytes given to the client. */
@@ -83,6 +83,7 @@ export class Attempt implements UpstreamHandler {
   private heldBytes = 0
   private bytesOut = 0
   private committed = false
+  private emptyStream = false
   private paused = false
   /** The client has left and the rest is read for its usage only (PROMISES 3, drain-for-usage). */
   private detached = false
@@ -95,13 +96,15 @@ export class Attempt implements UpstreamHandler {
 
   /** Journals the start, then dispatches: no upstream byte leaves before the start record is on disk (PROMISES 1). */
   run(ledger: Ledger["Service"], upstream: Upstream["Service"]): void {
+    // From here on there is a start record: an attempt that is cut before its dispatch has a row, too.
+    this.opened = true
     ledger.open(this.options.start, (unavailable) => {
       if (this.ended) return
       if (unavailable !== null) {
+        this.opened = false
         this.finish("policy", AttemptFailure.ledgerUnavailable(unavailable.message), false, null)
         return
       }
-      this.opened = true
       const { target } = this.options
       this.call = upstream.dispatch({
         origin: target.origin,
@@ -168,6 +171,11 @@ export class Attempt implements UpstreamHandler {
       this.failMalformed()
       return
     }
+    if (tap.error !== null) {
+      if (out !== null && this.committed) this.forward(out)
+      this.failInStream(tap.error)
+      return
+    }
     if (out === null) return
     if (this.committed) this.forward(out)
     else this.beforeCommit(tap, out)
@@ -181,14 +189,19 @@ export class Attempt implements UpstreamHandler {
       return
     }
     const rest = tap.end()
+    if (tap.error !== null) {
+      this.failInStream(tap.error)
+      return
+    }
     if (rest !== null) {
       if (this.committed) this.forward(rest)
       else this.beforeCommit(tap, rest)
       if (this.ended) return
     }
-    if (tap.error !== null) this.finish("upstream-status", AttemptFailure.inStream(tap.error), false, null)
-    else if (!this.committed) this.finish("upstream-reset", AttemptFailure.earlyEof(this.options.target), true, null)
-    else if (tap.terminal || tap.finished) this.finish("completed", null, false, null)
+    if (!this.committed) {
+      this.emptyStream = true
+      this.finish("upstream-reset", AttemptFailure.earlyEof(this.options.target), true, null)
+    } else if (tap.terminal || tap.finished) this.finish("completed", null, false, null)
     else this.finish("upstream-reset", AttemptFailure.truncated(this.options.target), false, null)
   }
 
@@ -196,9 +209,8 @@ export class Attempt implements UpstreamHandler {
     if (this.ended) return
     const tap = this.tap
     // The vendor's last word was seen: what happens to the socket afterwards changes nothing.
-    if (tap !== null && this.committed && (tap.terminal || tap.error !== null)) {
-      if (tap.error === null) this.finish("completed", null, false, null)
-      else this.finish("upstream-status", AttemptFailure.inStream(tap.error), false, null)
+    if (tap !== null && this.committed && tap.terminal) {
+      this.finish("completed", null, false, null)
       return
     }
     this.finish(
@@ -212,13 +224,6 @@ export class Attempt implements UpstreamHandler {
   private beforeCommit(tap: StreamTap, out: Uint8Array): void {
     if (!tap.useful) {
       this.hold(out, maxHeldBytes)
-      return
-    }
-    if (tap.error !== null) {
-      // An error object as the first useful frame is a failed call with a late status (supplement 10.4).
-      this.call?.abort()
-      const error = AttemptFailure.inStream(tap.error)
-      this.finish("upstream-status", error, error.status >= 500 || error.status === 429, null)
       return
     }
     this.committed = true
@@ -262,12 +267,22 @@ export class Attempt implements UpstreamHandler {
     this.finish("parse-error", AttemptFailure.malformed(this.options.target), !this.committed, null)
   }
 
+  /**
+   * The upstream's error object. As the first useful frame it is a failed call with a late status (supplement 10.4); later the
+   * client hears of it in our own frame, because the upstream's words may quote the stored credential.
+   */
+  private failInStream(body: UpstreamErrorBody): void {
+    this.call?.abort()
+    const error = AttemptFailure.inStream(body, this.options.target)
+    this.finish("upstream-status", error, !this.committed && (error.status >= 500 || error.status === 429), null)
+  }
+
   private endWhole(): void {
     const { face, target } = this.options
     const body = joinBytes(this.held, this.heldBytes)
     this.held = []
     if (this.status < 200 || this.status >= 300) {
-      const error = AttemptFailure.ofStatus(this.status, face.readError(body), this.headers, target)
+      const error = AttemptFailure.ofStatus(this.status, face.readError(body), this.headers, target, this.options.now())
       this.finish("upstream-status", error, AttemptFailure.mayRetryStatus(this.status), null)
       return
     }
@@ -277,7 +292,7 @@ export class Attempt implements UpstreamHandler {
       return
     }
     if (facts.error !== null) {
-      const error = AttemptFailure.inStream(facts.error)
+      const error = AttemptFailure.inStream(facts.error, target)
       this.finish("upstream-status", error, error.status >= 500 || error.status === 429, null)
       return
     }
@@ -309,7 +324,7 @@ export class Attempt implements UpstreamHandler {
       upstreamStatus: this.status,
       committed: this.committed,
       opened: this.opened,
-      errorForwarded: this.committed && this.tap !== null && this.tap.error !== null,
+      emptyStream: this.emptyStream,
       terminated: this.tap !== null && this.tap.terminal,
       bytesOut: this.bytesOut,
       firstContentAt: this.firstContentAt,

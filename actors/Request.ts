@@ -114,6 +114,7 @@ export class RequestActor {
     this.inbound = inbound
     this.startedAt = services.now()
     this.currentTarget = inbound.targets[0] as Target
+    services.telemetry.requestStarted(inbound.endpoint, inbound.stream)
   }
 
   /** The whole exchange as one effect; the caller forks it under the front end's scope and hands the fiber to `attach`. */
@@ -146,14 +147,14 @@ export class RequestActor {
   }
 
   /** One target after another, until one answers, the failure is final or the budget is spent. */
-  private tryTarget(index: number): Effect.Effect<void> {
+  private tryTarget(index: number, repeated = false): Effect.Effect<void> {
     const target = this.inbound.targets[index] as Target
-    return Effect.flatMap(this.attempt(target, index), (again) => again ? this.tryTarget(index + 1) : Effect.void)
+    return Effect.flatMap(this.attempt(target, index, repeated), (next) => next === null ? Effect.void : this.tryTarget(next, next === index))
   }
 
-  /** Answers whether the next target shall be tried. Everything about this attempt is settled before the fiber goes on. */
-  private attempt(target: Target, index: number): Effect.Effect<boolean> {
-    return Effect.callback<boolean>((resume) => {
+  /** Answers the index of the target to try next, or null. Everything about this attempt is settled before the fiber goes on. */
+  private attempt(target: Target, index: number, repeated: boolean): Effect.Effect<number | null> {
+    return Effect.callback<number | null>((resume) => {
       this.currentTarget = target
       this.attempts++
       const start = this.startOf(target)
@@ -166,16 +167,16 @@ export class RequestActor {
         face: this.inbound.face,
         stream: this.inbound.stream,
         forwardUsage: this.inbound.forwardUsage,
-        timeouts: this.services.limits.timeouts,
+        timeouts: this.timeouts(),
         now: this.services.now,
         client: this.inbound.client,
         commit: () => this.commit(attempt)
       }, (end) => {
-        const again = this.mayTryNext(end, index)
+        const next = this.nextTarget(end, index, repeated)
         this.current = null
-        this.settle(end, !again)
-        if (!again) this.answer(end)
-        resume(Effect.succeed(again))
+        this.settle(end, next === null)
+        if (next === null) this.answer(end)
+        resume(Effect.succeed(next))
       })
       this.current = attempt
       attempt.run(this.services.ledger, this.services.upstream)
@@ -186,12 +187,24 @@ export class RequestActor {
     })
   }
 
-  /** The fallback rule: inside one attempt and deadline budget, before the commit point, while somebody waits (PROMISES 4). */
-  private mayTryNext(end: AttemptEnd, index: number): boolean {
+  /**
+   * The fallback rule: inside one attempt and deadline budget, before the commit point, while somebody waits (PROMISES 4). A
+   * stream without content is asked for once more on the same connection (supplement 10.4).
+   */
+  private nextTarget(end: AttemptEnd, index: number, repeated: boolean): number | null {
     const { maxAttempts, timeouts } = this.services.limits
-    return end.retryable && !end.committed && !this.clientGone && !this.shuttingDown &&
-      index + 1 < this.inbound.targets.length && this.attempts < maxAttempts &&
+    const next = end.emptyStream && !repeated ? index : index + 1
+    const may = end.retryable && !end.committed && !this.clientGone && !this.shuttingDown &&
+      next < this.inbound.targets.length && this.attempts < maxAttempts &&
       (timeouts.total === 0 || this.services.now() - this.startedAt < timeouts.total)
+    return may ? next : null
+  }
+
+  /** The deadline of the whole request is one for all its attempts. */
+  private timeouts(): Timeouts {
+    const { timeouts } = this.services.limits
+    if (this.attempts === 1 || timeouts.total === 0) return timeouts
+    return { ...timeouts, total: Math.max(1, timeouts.total - (this.services.now() - this.startedAt)) }
   }
 
   private startOf(target: Target): AttemptStart {
@@ -285,7 +298,7 @@ export class RequestActor {
     this.answered = true
     if (end.committed) {
       if (end.error === null || end.terminated) client.end()
-      else client.end(end.errorForwarded ? face.lastFrame : face.errorFrames(end.error))
+      else client.end(face.errorFrames(end.error))
       return
     }
     if (end.error !== null) {

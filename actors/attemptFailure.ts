@@ -43,10 +43,11 @@ export const ofStatus = (
   status: number,
   body: UpstreamErrorBody | null,
   headers: ReadonlyArray<string>,
-  target: Target
+  target: Target,
+  now: number
 ): PublicError => {
   const kind = Errors.ofStatus(status)
-  const retryAfter = retryAfterSeconds(headers)
+  const retryAfter = retryAfterSeconds(headers, now)
   if (status === 401 || (status === 403 && body === null)) {
     return new Errors.PublicError(
       "upstream_auth_error", status, kind.type,
@@ -56,16 +57,29 @@ export const ofStatus = (
     )
   }
   if (status < 400) return Errors.make("bad_gateway", `Provider ${target.providerAlias} answered with an unexpected status ${status}.`)
-  const message = body === null ? `Provider ${target.providerAlias} answered with HTTP ${status}.` : scrub(body.message)
-  return new Errors.PublicError(body?.code ?? kind.code, status, body?.type ?? kind.type, message, retryAfter)
+  if (body === null) {
+    return new Errors.PublicError(kind.code, status, kind.type, `Provider ${target.providerAlias} answered with HTTP ${status}.`, retryAfter)
+  }
+  return fromUpstream(body, status, kind, target, retryAfter)
 }
 
 /** An error object inside a 200 answer; its own status when it names one, else 502. */
-export const inStream = (body: UpstreamErrorBody): PublicError => {
+export const inStream = (body: UpstreamErrorBody, target: Target): PublicError => {
   const status = body.status !== null && body.status >= 400 && body.status <= 599 ? body.status : statusOfType(body)
-  const kind = Errors.ofStatus(status)
-  return new Errors.PublicError(body.code ?? kind.code, status, body.type ?? kind.type, scrub(body.message))
+  return fromUpstream(body, status, Errors.ofStatus(status), target, null)
 }
+
+/** The upstream's own words, without what they must not say. */
+const fromUpstream = (
+  body: UpstreamErrorBody,
+  status: number,
+  kind: { readonly type: string; readonly code: string },
+  target: Target,
+  retryAfter: number | null
+): PublicError =>
+  new Errors.PublicError(
+    scrub(body.code ?? kind.code, target), status, scrub(body.type ?? kind.type, target), scrub(body.message, target), retryAfter
+  )
 
 const statusOfType = (body: UpstreamErrorBody): number => {
   const word = `${body.type ?? ""} ${body.code ?? ""}`
@@ -97,14 +111,26 @@ export const shuttingDown = (): PublicError =>
 
 const secretLike = /\b(sk|pk|gsk|xai|key|gwa_live)[-_][A-Za-z0-9_*.-]{6,}|\bAIza[A-Za-z0-9_-]{10,}|Bearer\s+\S+/g
 
-/** Upstream messages may quote credentials and addresses of the operator: cut them out (supplement 18.1). */
-const scrub = (message: string): string => message.replace(secretLike, "[redacted]")
+/** A header value of fewer characters is no credential worth the name, and would be found in plain words. */
+const shortestSecret = 8
 
-const retryAfterSeconds = (headers: ReadonlyArray<string>): number | null => {
+/** Upstream messages may quote credentials: cut out the target's own and whatever looks like one (supplement 18.1). */
+const scrub = (message: string, target: Target): string => {
+  let text = message
+  for (let i = 0; i < target.headers.length; i += 2) {
+    if (!/auth|key|token|secret/.test(target.headers[i] as string)) continue
+    const secret = (target.headers[i + 1] as string).replace(/^\w+ /, "")
+    if (secret.length >= shortestSecret) text = text.replaceAll(secret, "[redacted]")
+  }
+  return text.replace(secretLike, "[redacted]")
+}
+
+const retryAfterSeconds = (headers: ReadonlyArray<string>, now: number): number | null => {
   for (let i = 0; i < headers.length; i += 2) {
     if (headers[i] !== "retry-after") continue
-    const seconds = Number(headers[i + 1])
-    return Number.isFinite(seconds) && seconds >= 0 ? Math.max(1, Math.ceil(Math.min(seconds, 86_400))) : null
+    const text = headers[i + 1] as string
+    const seconds = /^[\d.]+$/.test(text) ? Number(text) : (Date.parse(text) - now) / 1000
+    return Number.isFinite(seconds) ? Math.max(1, Math.ceil(Math.min(seconds, 86_400))) : null
   }
   return null
 }

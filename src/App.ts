@@ -14,8 +14,6 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
-import { ProviderProbe } from "#actors/ports/ProviderProbe.ts"
-import { Telemetry } from "#actors/ports/Telemetry.ts"
 import * as Errors from "#schemas/errors.ts"
 import { version } from "#schemas/version.ts"
 import type { DirectRoute } from "#src/server/Exchange.ts"
@@ -49,6 +47,10 @@ import { FrontEnd } from "#src/server/FrontEnd.ts"
 import * as UwsHttpServer from "#src/server/UwsHttpServer.ts"
 import type { Settings } from "#src/Settings.ts"
 import * as Simulator from "#src/simulator/Simulator.ts"
+import * as GatewayTelemetry from "#src/telemetry/GatewayTelemetry.ts"
+import * as Log from "#src/telemetry/Log.ts"
+import * as Otlp from "#src/telemetry/Otlp.ts"
+import * as UpstreamProviderProbe from "#src/probe/UpstreamProviderProbe.ts"
 import * as UndiciUpstream from "#src/upstream/UndiciUpstream.ts"
 import * as UrlGuard from "#src/upstream/UrlGuard.ts"
 
@@ -87,9 +89,38 @@ const environmentKeys = (settings: Values): ReadonlyMap<string, ApiKey> => {
   return keys
 }
 
-const stubTelemetry = Layer.succeed(Telemetry, { requestStarted: () => {}, attemptSettled: () => {}, requestSettled: () => {}, render: () => "" })
+/** Tier 0: where log lines go; everything built on it logs there. */
+const logs = (settings: Values) => Log.layer({
+  level: logLevels[settings.logLevel],
+  format: settings.logFormat === "auto" ? (process.stdout.isTTY ? "pretty" : "json") : settings.logFormat
+})
 
-const stubProbe = Layer.succeed(ProviderProbe, { probe: () => Effect.die("not wired") })
+const logLevels = { debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
+
+/** Failures are always logged; of successes every n-th. */
+const accessLogEvery = { off: 0, errors: Number.POSITIVE_INFINITY, all: 1 } as const
+
+const otlp = (settings: Values) => settings.otlpEndpoint === null ? Otlp.layerOff : Otlp.layer({
+  endpoint: settings.otlpEndpoint,
+  headers: otlpHeaders(settings.otlpHeaders),
+  protocol: "json",
+  serviceName: "gateway",
+  serviceVersion: version,
+  nodeId: nodeIdOf(settings),
+  traces: true,
+  metrics: true,
+  logs: true
+})
+
+/** `name=value,name=value`, as the OpenTelemetry variable has it. */
+const otlpHeaders = (text: Redacted.Redacted<string> | null): Record<string, Redacted.Redacted> => {
+  const headers: Record<string, Redacted.Redacted> = {}
+  for (const pair of text === null ? [] : Redacted.value(text).split(",")) {
+    const equals = pair.indexOf("=")
+    if (equals > 0) headers[pair.slice(0, equals).trim()] = Redacted.make(pair.slice(equals + 1).trim())
+  }
+  return headers
+}
 
 /** Tier 1: the port is open before anything else is ready; until then each request is told to come back (decisions 2). */
 const frontEnd = (settings: Values) => UwsHttpServer.layer({
@@ -169,10 +200,12 @@ const tokenizer = Layer.unwrap(Effect.gen(function*() {
 }))
 
 /** Tier 4: the ledger and its money. */
-const accounting = (settings: Values) => Layer.mergeAll(
-  JournaledLedger.layer({ directory: Path.join(settings.dataDir, "journal"), nodeId: nodeIdOf(settings) }),
-  tokenizer,
-  stubTelemetry
+const accounting = (settings: Values, startedAt: number) => Layer.mergeAll(
+  GatewayTelemetry.layer({ accessLogEvery: accessLogEvery[settings.accessLog], startedAt }),
+  tokenizer
+).pipe(
+  Layer.provideMerge(JournaledLedger.layer({ directory: Path.join(settings.dataDir, "journal"), nodeId: nodeIdOf(settings) })),
+  Layer.provide(otlp(settings))
 )
 
 const managementOptions = (settings: Values) => Layer.effect(ManagementOptions, Effect.map(FrontEnd, (front) => ({
@@ -190,7 +223,7 @@ const http = (settings: Values) =>
     disableListenLog: true,
     routerConfig: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false }
   }).pipe(
-    Layer.provide(Layer.mergeAll(stubProbe, managementOptions(settings), HttpServer.layerServices)),
+    Layer.provide(Layer.mergeAll(UpstreamProviderProbe.layer, managementOptions(settings), HttpServer.layerServices)),
     Layer.provideMerge(Inference.layer({
       limits: limitsOf(settings),
       maxBodyBytes: settings.maxBodyBytes,
@@ -229,9 +262,10 @@ const firstRun = (settings: Values) => Layer.effectDiscard(Effect.gen(function*(
 export const layer = (settings: Values, startedAt: number) =>
   firstRun(settings).pipe(
     Layer.provideMerge(http(settings)),
-    Layer.provideMerge(accounting(settings)),
+    Layer.provideMerge(accounting(settings, startedAt)),
     Layer.provideMerge(shared(settings)),
     Layer.provideMerge(Layer.mergeAll(passwords, records(settings))),
     Layer.provideMerge(NodeLifecycle.layer({ nodeId: nodeIdOf(settings), startedAt })),
-    Layer.provideMerge(frontEnd(settings))
+    Layer.provideMerge(frontEnd(settings)),
+    Layer.provideMerge(logs(settings))
   )

@@ -34,6 +34,7 @@ export interface StreamTap {
   readonly terminal: boolean
   /** A finish reason was seen: the answer is whole even if the last frame is missing. */
   readonly finished: boolean
+  /** The upstream's error object; neither its frame nor anything after it is forwarded. */
   readonly error: UpstreamErrorBody | null
   /** A frame could not be understood (not JSON, or over the size limit). */
   readonly malformed: boolean
@@ -58,6 +59,4 @@ export interface Face {
   readonly errorBody: (error: PublicError) => string
   /** The frames that end a broken stream: one error, then the format's terminator (decisions 9). */
   readonly errorFrames: (error: PublicError) => Uint8Array
-  /** The format's last frame, for a stream whose upstream sent its own error and then stopped. */
-  readonly lastFrame: Uint8Array
 }

@@ -18,8 +18,7 @@ export class ForeignLoad {
     return Math.max(0, machineBusyMs() - this.#busyMs - own) / elapsed
   }
 
-  note(): string | null {
-    const cores = this.cores()
-    return cores < WORTH_A_NOTE ? null : `other processes used ${cores.toFixed(1)} cores`
-  }
 }
+
+export const foreignNote = (cores: number): ReadonlyArray<string> =>
+  cores < WORTH_A_NOTE ? [] : [`other processes used ${cores.toFixed(1)} cores`]

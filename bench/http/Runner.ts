@@ -3,14 +3,16 @@
  * recorded and the others go on.
  */
 import type { Harness } from "./Harness.ts"
-import { ForeignLoad } from "./ForeignLoad.ts"
+import { ForeignLoad, foreignNote } from "./ForeignLoad.ts"
 import type { Failure, Measurement } from "./metrics.ts"
-import { type Outcome as Measured, type Scenario, type Sizes, warm } from "./scenarios.ts"
+import { type Outcome as ScenarioOutcome, type Scenario, type Sizes, warm } from "./scenarios.ts"
 import type { Running, Target } from "./targets/Target.ts"
 
 export interface Plan {
   readonly scenarios: ReadonlyArray<Scenario>
   readonly targets: ReadonlyArray<Target>
+  /** The target that budgets are about: in a smoke run the only one that gets fresh instances. */
+  readonly subject: string
   readonly direct: Target
   /** Null: as many as each scenario wants in a smoke run. */
   readonly rounds: number | null
@@ -20,6 +22,10 @@ export interface Plan {
 export interface Outcome {
   readonly measurements: ReadonlyArray<Measurement>
   readonly failures: ReadonlyArray<Failure>
+}
+
+interface Measured extends ScenarioOutcome {
+  readonly foreignCores: number
 }
 
 const message = (error: unknown): string => error instanceof Error ? error.message : String(error)
@@ -50,7 +56,7 @@ export class Runner {
         this.#log(`${scenario.id}: ${scenario.title(this.#plan.sizes)}`)
         for (let round = 1; round <= (this.#plan.rounds ?? scenario.smokeRounds); round++) {
           if (scenario.direct) await this.#once(scenario, this.#plan.direct, round)
-          for (const target of this.#plan.targets) await this.#once(scenario, target, round)
+          for (const target of this.#targetsOf(scenario)) await this.#once(scenario, target, round)
         }
       }
     } finally {
@@ -59,11 +65,17 @@ export class Runner {
     return { measurements: this.#measurements, failures: this.#failures }
   }
 
+  #targetsOf(scenario: Scenario): ReadonlyArray<Target> {
+    const { rounds, subject, targets } = this.#plan
+    const own = targets.filter((each) => each.name === subject)
+    return rounds === null && scenario.fresh && own.length > 0 ? own : targets
+  }
+
   async #once(scenario: Scenario, target: Target, round: number): Promise<void> {
     if (scenario.excludes(target) !== null || this.#broken.has(target.name)) return
     try {
-      const { values, notes } = scenario.fresh ? await this.#fresh(scenario, target) : await this.#shared(scenario, target)
-      this.#measurements.push({ scenario: scenario.id, target: target.name, round, values, notes })
+      const { values, foreignCores, notes } = scenario.fresh ? await this.#fresh(scenario, target) : await this.#shared(scenario, target)
+      this.#measurements.push({ scenario: scenario.id, target: target.name, round, values, foreignCores, notes })
       this.#log(`  ${round} ${target.name.padEnd(10)} ${shown(values)}${notes.length === 0 ? "" : `  (${notes.join("; ")})`}`)
     } catch (error) {
       this.#failures.push({ scenario: scenario.id, target: target.name, round, error: message(error) })
@@ -102,7 +114,7 @@ export class Runner {
   async #measure(scenario: Scenario, running: Running): Promise<Measured> {
     const foreign = new ForeignLoad()
     const { values, notes } = await scenario.run(this.#harness, running, this.#plan.sizes)
-    const note = foreign.note()
-    return { values, notes: note === null ? notes : [...notes, note] }
+    const foreignCores = foreign.cores()
+    return { values, foreignCores, notes: [...notes, ...foreignNote(foreignCores)] }
   }
 }

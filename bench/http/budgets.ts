@@ -23,7 +23,7 @@ export interface Budgets {
   readonly budgets: ReadonlyArray<Budget>
 }
 
-export type Verdict = "beyond guard" | "beyond guard in some rounds" | "within guard" | "reached" | "next reached" | "not measured"
+export type Verdict = "beyond guard" | "beyond guard in some rounds" | "within guard" | "reached" | "next reached" | "disturbed" | "not measured"
 
 export interface Judgement {
   readonly metric: string
@@ -81,7 +81,10 @@ const verdictOf = (budget: Budget, value: number, best: number, guard: number | 
   return keeps(budget, value, budget.reach) ? "reached" : "within guard"
 }
 
-/** Budgets are stated against the reference; ratios against the stand-in are converted before they are judged. */
+/**
+ * What is measured by the clock is judged by calm rounds only; without any, the verdict is "disturbed", which breaks nothing.
+ * Budgets are stated against the reference; ratios against the stand-in are converted before they are judged.
+ */
 export const judge = (
   budgets: Budgets,
   rows: ReadonlyArray<Row>,
@@ -94,10 +97,10 @@ export const judge = (
     const times = options.reference === budgets.reference || metricOf(budget.metric).compare !== "ratio"
       ? 1
       : budgets.fallback.timesReference[budget.metric]
-    const compared = row?.compared ?? null
+    const compared = (metricOf(budget.metric).timed ? row?.calm : row?.compared) ?? null
     const shown = { metric: budget.metric, reach: budget.reach, guard: widened }
     if (compared === null || times === undefined || Number.isNaN(compared.median)) {
-      return { ...shown, value: null, verdict: "not measured" }
+      return { ...shown, value: null, verdict: compared === null && (row?.compared ?? null) !== null ? "disturbed" : "not measured" }
     }
     const value = compared.median * times
     const best = (budget.bound === "atMost" ? compared.min : compared.max) * times

@@ -12,23 +12,40 @@ export interface Row {
   readonly measured: Summary
   /** Ratio to the reference, difference to the direct path, or the value itself; null where the other side is missing. */
   readonly compared: Summary | null
+  /** The same without the rounds in which other processes took a good part of the machine. */
+  readonly calm: Summary | null
 }
 
-const valueIn = (measurements: ReadonlyArray<Measurement>, target: string, round: number, metric: string): number | undefined =>
-  measurements.find((each) => each.target === target && each.round === round && metric in each.values)?.values[metric]
+const DISTURBED_CORES = 0.5
+
+const find = (measurements: ReadonlyArray<Measurement>, target: string, round: number, metric: string): Measurement | undefined =>
+  measurements.find((each) => each.target === target && each.round === round && metric in each.values)
+
+interface Compared {
+  readonly value: number
+  readonly calm: boolean
+}
 
 const comparedValue = (
   metric: Metric,
   measurements: ReadonlyArray<Measurement>,
   reference: string,
-  round: number,
-  value: number
-): number | undefined => {
-  if (metric.compare === "value") return value
-  const base = valueIn(measurements, metric.compare === "ratio" ? reference : "direct", round, metric.id)
-  if (base === undefined) return undefined
-  return metric.compare === "ratio" ? value / base : value - base
+  own: Measurement
+): Compared | null => {
+  const value = own.values[metric.id] ?? Number.NaN
+  const calm = own.foreignCores < DISTURBED_CORES
+  if (metric.compare === "value") return { value, calm }
+  const other = find(measurements, metric.compare === "ratio" ? reference : "direct", own.round, metric.id)
+  if (other === undefined) return null
+  const base = other.values[metric.id] ?? Number.NaN
+  return {
+    value: metric.compare === "ratio" ? value / base : value - base,
+    calm: calm && other.foreignCores < DISTURBED_CORES
+  }
 }
+
+const summaryOrNull = (values: ReadonlyArray<Compared>): Summary | null =>
+  values.length === 0 ? null : summarize(values.map((each) => each.value))
 
 /** Rows in the order of the metric list, then in the order in which targets were first measured. */
 export const rowsOf = (measurements: ReadonlyArray<Measurement>, reference: string): ReadonlyArray<Row> => {
@@ -38,14 +55,15 @@ export const rowsOf = (measurements: ReadonlyArray<Measurement>, reference: stri
       const own = measurements.filter((each) => each.target === target && metric.id in each.values)
       if (own.length === 0) return []
       const compared = own.flatMap((each) => {
-        const value = comparedValue(metric, measurements, reference, each.round, each.values[metric.id] ?? Number.NaN)
-        return value === undefined ? [] : [value]
+        const value = comparedValue(metric, measurements, reference, each)
+        return value === null ? [] : [value]
       })
       return [{
         metric: metric.id,
         target,
         measured: summarize(own.map((each) => each.values[metric.id] ?? Number.NaN)),
-        compared: compared.length === 0 ? null : summarize(compared)
+        compared: summaryOrNull(compared),
+        calm: summaryOrNull(compared.filter((each) => each.calm))
       }]
     })
   )

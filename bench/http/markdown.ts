@@ -1,4 +1,5 @@
 /** The report as text: what was run, what was measured, what was kept. */
+import type { Verdict } from "./budgets.ts"
 import type { Row } from "./comparison.ts"
 import { type Metric, metricOf, metrics } from "./metrics.ts"
 import type { Results } from "./report.ts"
@@ -56,6 +57,11 @@ const notesOf = (results: Results): ReadonlyArray<string> => {
   return notes.length === 0 ? [] : ["## Notes", "", ...notes, ""]
 }
 
+const mark = (verdict: Verdict): string => {
+  if (verdict === "beyond guard") return "BEYOND"
+  return verdict === "beyond guard in some rounds" || verdict === "disturbed" ? "noisy " : "ok    "
+}
+
 /** Lines for the terminal: failures first, then what the budgets say. */
 export const verdictLines = (results: Results): ReadonlyArray<string> => [
   "",
@@ -68,7 +74,7 @@ export const verdictLines = (results: Results): ReadonlyArray<string> => [
   }),
   "",
   ...results.judgements.filter((each) => each.verdict !== "not measured").map((each) =>
-    `${each.verdict === "beyond guard" ? "BEYOND" : each.verdict === "beyond guard in some rounds" ? "noisy " : "ok    "} ${each.metric.padEnd(20)} ${
+    `${mark(each.verdict)} ${each.metric.padEnd(20)} ${
       number(each.value ?? Number.NaN, 3)
     } (reach ${each.reach}, guard ${each.guard === null ? "none" : Number(each.guard.toFixed(3))}): ${each.verdict}`
   )

@@ -7,10 +7,14 @@ export interface Metric {
   readonly digits: number
   /** ratio: divided by the reference target; added: minus the direct path; value: as it is. */
   readonly compare: "ratio" | "added" | "value"
+  /** Measured by the clock, not by counting: worthless while somebody else uses the CPU. */
+  readonly timed: boolean
 }
 
+const timedValues = new Set(["capacity.streams", "start.listeningMs"])
+
 const metric = (id: string, label: string, unit: string, digits: number, compare: Metric["compare"]): Metric => ({
-  id, label, unit, digits, compare
+  id, label, unit, digits, compare, timed: compare === "added" || timedValues.has(id)
 })
 
 export const metrics: ReadonlyArray<Metric> = [
@@ -49,6 +53,8 @@ export interface Measurement {
   readonly target: string
   readonly round: number
   readonly values: Readonly<Record<string, number>>
+  /** Cores that other processes used meanwhile. */
+  readonly foreignCores: number
   readonly notes: ReadonlyArray<string>
 }
 

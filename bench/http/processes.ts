@@ -2,8 +2,8 @@
  * The bench's own child processes: started pinned to a core, their output kept in a file, ended by pid. Nothing is ever
  * ended by name, and nothing that this module did not start.
  */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process"
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { type ChildProcess, spawn } from "node:child_process"
+import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { createServer, connect } from "node:net"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -41,7 +41,12 @@ export const programPath = (name: string): string | null => {
   for (const directory of directories) {
     if (directory === "") continue
     const path = join(directory, name)
-    if (spawnSync("test", ["-x", path]).status === 0) return path
+    try {
+      accessSync(path, constants.X_OK)
+      return path
+    } catch {
+      continue
+    }
   }
   return null
 }

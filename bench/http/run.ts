@@ -93,6 +93,7 @@ const bench = async (options: Options): Promise<number> => {
   const plan = {
     scenarios: scenarios.filter((each) => options.scenarios.includes(each.id)),
     targets,
+    subject: budgets.subject,
     direct: direct(around),
     rounds: options.rounds,
     sizes: options.sizes

@@ -209,7 +209,7 @@ const latency: Scenario = {
   title: (sizes) => `open loop, ${sizes.ratePerSecond} requests per second, latency from the scheduled moment`,
   direct: true,
   fresh: false,
-  smokeRounds: 1,
+  smokeRounds: 2,
   excludes: always,
   run: async (harness, { endpoint }, sizes) => {
     const result = await harness.submit<"open">({

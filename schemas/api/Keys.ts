@@ -68,7 +68,7 @@ const identity = {
 }
 
 /** A key as replies show it: `key` is its first 8 characters, `****`, and its last 4. */
-export const KeyView = Schema.Struct({ ...identity, key: Schema.String, ...ApiKeyPolicy.fields })
+export const KeyView = Schema.Struct({ ...identity, key: Schema.String, ...ApiKeyPolicy.fields }).annotate({ identifier: "ApiKey" })
 export interface KeyView extends Schema.Schema.Type<typeof KeyView> {}
 
 const UsageLimits = Schema.Struct({

@@ -60,7 +60,7 @@ export const ModelView = Schema.Struct({
   generationConfig: opt(Schema.Json),
   createdAt: Schema.String,
   updatedAt: Schema.String
-})
+}).annotate({ identifier: "CustomModel" })
 export interface ModelView extends Schema.Schema.Type<typeof ModelView> {}
 
 const overrides = Schema.Record(Schema.String, ModelView)

@@ -16,7 +16,7 @@ export const ConnectionView = Schema.Struct({
   hasApiKey: Schema.Boolean,
   hasAccessToken: Schema.Boolean,
   hasRefreshToken: Schema.Boolean
-})
+}).annotate({ identifier: "Connection" })
 export interface ConnectionView extends Schema.Schema.Type<typeof ConnectionView> {}
 
 const one = Schema.Struct({ connection: ConnectionView })

@@ -20,7 +20,7 @@ export const ErrorBody = Schema.Struct({
 })
 export interface ErrorBody extends Schema.Schema.Type<typeof ErrorBody> {}
 
-const errorAt = (status: number, description: string) => ErrorBody.annotate({ description }).pipe(HttpApiSchema.status(status))
+const errorAt = (status: number, description: string) => ErrorBody.annotate({ identifier: `ManagementError${status}`, description }).pipe(HttpApiSchema.status(status))
 
 /** The refusals every endpoint may answer, for the API description. */
 export const errorResponses = [

@@ -72,7 +72,7 @@ export const CallLog = Schema.Struct({
   hasPipelineDetails: Schema.Boolean,
   requestSummary: Schema.NullOr(Schema.String),
   session_tag: Schema.NullOr(Schema.String)
-})
+}).annotate({ identifier: "CallLog" })
 export interface CallLog extends Schema.Schema.Type<typeof CallLog> {}
 
 const lines = { success: Schema.Array(Schema.String) }

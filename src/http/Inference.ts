@@ -122,6 +122,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     draining: lifecycle.draining,
     refused: (endpoint, tags, error) => {
       const at = now()
+      telemetry.requestStarted(endpoint, false)
       telemetry.requestSettled({
         requestId: tags.requestId, method: "POST", endpoint, requestedModel: null, provider: null, model: null, apiKeyId: null,
         status: error.status, outcome: "policy", errorCode: error.code, stream: false, attempts: 0, cache: "off",

@@ -6,6 +6,7 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
+import { Call } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { secretSettings, settingDefaults, type SettingsChange } from "#schemas/api/Settings.ts"
 import { answer } from "#src/http/answer.ts"
@@ -13,8 +14,14 @@ import { Audit } from "#src/http/Audit.ts"
 import { ManagementOptions } from "#src/http/ManagementOptions.ts"
 import { Password } from "#src/http/sessions/Password.ts"
 import { PasswordGate } from "#src/http/sessions/PasswordGate.ts"
+import { callerRank, scopeRank } from "#src/http/sessions/rights.ts"
 
 const KIND = "setting"
+/** Settings that decide who gets in: a weaker credential must not widen its own way. */
+const securitySettings: ReadonlySet<string> = new Set([
+  "requireLogin", "setupComplete", "bruteForceProtection", "wsAuth", "localOnlyManageScopeBypassEnabled", "localOnlyManageScopeBypassPrefixes",
+  "oidcEnabled", "oidcIssuer", "oidcClientId", "oidcClientSecret", "oidcAllowedSubjects", "corsOrigins"
+])
 /** Sealed settings live under their own kind, so that no list of settings can show them. */
 const SECRET_KIND = "secret"
 const sealContext = (name: string): string => `setting:${name}`
@@ -57,6 +64,11 @@ export const layer = HttpApiBuilder.group(ManagementApi, "settings", Effect.fn(f
     const { currentPassword, newPassword, ...settings } = input
     const entries = Object.entries(settings as Readonly<Record<string, Schema.Json>>)
     if (entries.length === 0 && newPassword === undefined) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
+    const { caller } = yield* Call
+    const guarded = entries.find(([name]) => securitySettings.has(name))
+    if (guarded !== undefined && callerRank(caller) < scopeRank(["admin"])) {
+      return yield* Effect.fail(Refusal.forbidden(`Changing ${guarded[0]} needs a dashboard session or scope admin`))
+    }
     if (newPassword !== undefined) yield* gate.replace(newPassword, currentPassword)
     if (entries.length > 0) {
       yield* configuration.commit(Effect.forEach(entries, ([name, value]) => store(name, value), { discard: true }))

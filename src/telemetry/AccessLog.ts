@@ -4,7 +4,7 @@ import type { Format } from "./Log.ts"
 import * as Redact from "./redact.ts"
 
 export interface Options {
-  /** 0 = off, 1 = every request, n = every n-th that succeeded. */
+  /** 0 = off, 1 = every request, n = every n-th that succeeded, Infinity = failures only. */
   readonly every: number
   readonly format: Format
   readonly write: (line: string) => void
@@ -53,7 +53,7 @@ export class AccessLog {
     const { every, format, write } = this.#options
     if (every === 0) return
     const failed = summary.status >= 500
-    if (!failed && this.#succeeded++ % every !== 0) return
+    if (!failed && (every === Number.POSITIVE_INFINITY || this.#succeeded++ % every !== 0)) return
     const time = isoTime(summary.startedAt + summary.latencyMs)
     write(format === "json" ? json(summary, time, failed) : pretty(summary, time))
   }

@@ -11,7 +11,7 @@ import { Otlp } from "./Otlp.ts"
 import * as Readings from "./readings.ts"
 
 export interface Options {
-  /** Access log: 0 = off, 1 = every request, n = every n-th that succeeded. */
+  /** Access log: 0 = off, 1 = every request, n = every n-th that succeeded, Infinity = failures only. */
   readonly accessLogEvery: number
   /** Start of the process, ms since the epoch. */
   readonly startedAt: number

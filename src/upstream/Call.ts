@@ -252,9 +252,7 @@ export class Call extends Entry implements UpstreamCall, Dispatcher.DispatchHand
     return Failures.maySendAgain({
       method: this.#request.method,
       idempotencyKey,
-      reused: connection.served > 0,
-      sinceWriteMs: this.#wheel.now() - this.#phaseAt,
-      minRttMs: this.#pool.minRttMs
+      reused: connection.served > 0
     })
   }
 

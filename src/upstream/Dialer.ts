@@ -19,8 +19,8 @@ export interface SessionSlot {
   session: Buffer | undefined
 }
 
-/** Called once, unless the attempt was cancelled; `rttMs` is the time of the TCP handshake (Infinity when unknown). */
-export type Dialed = (error: DialError | null, socket: net.Socket | null, rttMs: number) => void
+/** Called once, unless the attempt was cancelled. */
+export type Dialed = (error: DialError | null, socket: net.Socket | null) => void
 
 export interface Dial {
   /** Closes what is open so far; `Dialed` is not called any more. */
@@ -96,21 +96,15 @@ export const make = (options: Options): Dialer => {
   const settle = (socket: net.Socket, target: Target, event: "connect" | "secureConnect", sessions: SessionSlot, tunnel: boolean, done: Dialed): Dial => {
     let open = true
     let tcp = tunnel
-    let startedAt = performance.now()
-    let rttMs = Infinity
     const fail = (error: unknown) => {
       if (!open) return
       open = false
-      done(dialError(error, peerOf(target), tcp), null, Infinity)
+      done(dialError(error, peerOf(target), tcp), null)
     }
     const onClose = () => fail(Object.assign(new Error("closed"), { code: "ECONNRESET" }))
     if (!tunnel) {
-      socket.on("connectionAttempt", () => {
-        startedAt = performance.now()
-      })
       socket.once("connect", () => {
         tcp = true
-        rttMs = performance.now() - startedAt
       })
     }
     if (event === "secureConnect") {
@@ -125,7 +119,7 @@ export const make = (options: Options): Dialer => {
       if (!open) return
       open = false
       socket.removeListener("close", onClose)
-      done(null, socket, rttMs)
+      done(null, socket)
     })
     return {
       cancel: () => {
@@ -141,7 +135,7 @@ export const make = (options: Options): Dialer => {
       if (purpose !== null && net.isIP(target.host) !== 0) {
         const problem = checkAddress(target.host, target.host, purpose)
         if (problem !== null) {
-          const late = setImmediate(() => done(blocked(problem), null, Infinity))
+          const late = setImmediate(() => done(blocked(problem), null))
           return { cancel: () => clearImmediate(late) }
         }
       }

@@ -186,15 +186,15 @@ const refuseTarget = (dialer: Dialer, target: Target): DialError | null => {
 export const connect = (dialer: Dialer, proxy: Proxy, target: Target, proxySessions: SessionSlot, sessions: SessionSlot, done: Dialed): Dial => {
   const refusal = refuseTarget(dialer, target)
   if (refusal !== null) {
-    const late = setImmediate(() => done(refusal, null, Infinity))
+    const late = setImmediate(() => done(refusal, null))
     return { cancel: () => clearImmediate(late) }
   }
   const label = `the proxy ${peerOf(proxy.target)}`
   let cancelled = false
-  let current: Dial = dialer.connect(proxy.target, "proxy", proxySessions, (error, socket, rttMs) => {
+  let current: Dial = dialer.connect(proxy.target, "proxy", proxySessions, (error, socket) => {
     if (socket === null) {
       const reason = error?.reason === "blocked-url" ? "blocked-url" : "proxy"
-      return done(new DialError(reason, `${label} cannot be reached: ${error?.message ?? "unknown"}`, error), null, Infinity)
+      return done(new DialError(reason, `${label} cannot be reached: ${error?.message ?? "unknown"}`, error), null)
     }
     current = {
       cancel: () => socket.destroy()
@@ -204,9 +204,9 @@ export const connect = (dialer: Dialer, proxy: Proxy, target: Target, proxySessi
     const reader = proxy.kind === "socks5" ? socksReader(proxy, target) : readConnectHead
     handshake(socket, first, reader, label, (failure) => {
       if (cancelled) return
-      if (failure !== null) return done(failure, null, Infinity)
-      if (!target.secure) return done(null, socket, rttMs)
-      current = dialer.secure(socket, target, sessions, (tlsError, secured) => done(tlsError, secured, rttMs))
+      if (failure !== null) return done(failure, null)
+      if (!target.secure) return done(null, socket)
+      current = dialer.secure(socket, target, sessions, done)
     })
   })
   return {

@@ -7,10 +7,9 @@
  */
 import Client from "undici/lib/dispatcher/client.js"
 import type { EventEmitter } from "node:events"
-import type * as net from "node:net"
 import type { buildConnector } from "undici"
 import type { Call } from "./Call.ts"
-import type { Dial, Dialer, SessionSlot, Target } from "./Dialer.ts"
+import type { Dial, Dialed, Dialer, SessionSlot, Target } from "./Dialer.ts"
 import { peerOf } from "./Dialer.ts"
 import * as EgressProxy from "./EgressProxy.ts"
 import { DialError } from "./failures.ts"
@@ -84,7 +83,7 @@ export class Connection {
   #connect(callback: buildConnector.Callback): void {
     this.served = 0
     this.call?.onConnecting()
-    this.dial = this.pool.dial((error, socket, rttMs) => {
+    this.dial = this.pool.dial((error, socket) => {
       this.dial = null
       if (socket === null || socket.destroyed) {
         return callback(error ?? new DialError("reset", `${this.pool.peer} closed the connection while it was being made`), null)
@@ -92,7 +91,6 @@ export class Connection {
       this.bornAt = this.pool.now()
       this.checkedAt = this.bornAt
       this.address = socket.remoteAddress ?? ""
-      if (rttMs < this.pool.minRttMs) this.pool.minRttMs = rttMs
       callback(null, socket)
     })
   }
@@ -106,11 +104,10 @@ export class Connection {
 export class SocketPool {
   readonly key: string
   readonly origin: string
+  /** `host:port` for messages, with the proxy when there is one. */
   readonly peer: string
   readonly target: Target
   readonly now: () => number
-  /** Smallest TCP handshake seen, in ms. */
-  minRttMs = Infinity
   lastUsedAt = 0
   /** Calls that hold a socket or are getting one. */
   running = 0
@@ -138,7 +135,7 @@ export class SocketPool {
     this.key = options.key
     this.origin = options.origin
     this.target = options.target
-    this.peer = peerOf(options.target)
+    this.peer = peerOf(options.target) + (options.proxy === null ? "" : ` through the proxy ${peerOf(options.proxy.target)}`)
     this.now = options.now
     this.#proxy = options.proxy
     this.#trusted = options.trusted
@@ -205,7 +202,7 @@ export class SocketPool {
     }
   }
 
-  dial(done: (error: DialError | null, socket: net.Socket | null, rttMs: number) => void): Dial {
+  dial(done: Dialed): Dial {
     return this.#proxy === null
       ? this.#dialer.connect(this.target, this.#trusted ? null : "provider", this.#sessions, done)
       : EgressProxy.connect(this.#dialer, this.#proxy, this.target, this.#proxySessions, this.#sessions, done)

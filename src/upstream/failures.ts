@@ -90,7 +90,8 @@ export const make = (
   _tag: "UpstreamFailure",
   reason,
   phase: progress.phase,
-  source: over.source ?? (reason === "blocked-url" ? "gateway" : "upstream"),
+  // Egress proxies and the queue are the operator's own: they must not count against the provider.
+  source: over.source ?? (reason === "blocked-url" || reason === "proxy" || progress.phase === "queue" ? "gateway" : "upstream"),
   retry: over.retry ?? (reason === "blocked-url" ? "never" : retryOf(progress)),
   message
 })
@@ -152,24 +153,15 @@ export interface StaleSocket {
   readonly idempotencyKey: boolean
   /** True when the socket had served a request before. */
   readonly reused: boolean
-  /** Time in ms from the write to the observed close. */
-  readonly sinceWriteMs: number
-  /** Smallest TCP handshake time in ms that was seen for this origin; Infinity when unknown. */
-  readonly minRttMs: number
 }
-
-/** An RTT sample above this (a lost SYN, a stalled loop) proves nothing. */
-const maxTrustedRttMs = 250
 
 /**
  * Servers close idle keep-alive sockets, sometimes just while a request is on its way.
  *
  * A first response byte never came, so the only question is whether the server can have acted. An idempotent request may be acted
- * on twice (RFC 9110, 9.2.2). A POST may be sent again only with proof: a reaction to the request takes a whole round trip, so a
- * close that is seen sooner than the smallest round trip was on its way before the request arrived.
+ * on twice (RFC 9110, 9.2.2) and is sent again on a new socket. A POST is not: from here a server that closed too early and one that
+ * crashed over the request look the same (a round-trip time that would tell them apart cannot be measured through a busy event
+ * loop), so the caller gets `before-first-byte` and decides within its own budget.
  */
 export const maySendAgain = (stale: StaleSocket): boolean =>
-  stale.reused && (
-    stale.method === "GET" || stale.method === "PUT" || stale.method === "DELETE" || stale.idempotencyKey ||
-    (stale.minRttMs <= maxTrustedRttMs && stale.sinceWriteMs < stale.minRttMs)
-  )
+  stale.reused && (stale.method === "GET" || stale.method === "PUT" || stale.method === "DELETE" || stale.idempotencyKey)

@@ -61,7 +61,7 @@ class ChatTap implements StreamTap {
   /** Reads what the gateway must know of one event; answers whether the client gets it. */
   private inspect(bytes: Buffer, start: number, end: number): boolean {
     const event = start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end)
-    if (this.terminal) return false
+    if (this.terminal || this.error !== null) return false
     // The common frame: content and nothing else to learn. Everything rarer is parsed.
     if (this.useful && event.indexOf(usageKey) === -1 && event.indexOf(errorKey) === -1) {
       if (this.text.add(event)) {
@@ -90,9 +90,9 @@ class ChatTap implements StreamTap {
     }
     const error = errorOf(frame)
     if (error !== null) {
-      this.error ??= error
+      this.error = error
       this.useful = true
-      return true
+      return false
     }
     const choices = frame["choices"]
     const usage = usageOf(frame["usage"])
@@ -220,6 +220,5 @@ export const face: Face = {
     return parsed === null ? null : errorOf(parsed)
   },
   errorBody,
-  errorFrames: (error) => Buffer.from(`data: ${errorBody(error)}\n\ndata: [DONE]\n\n`),
-  lastFrame: Buffer.from("data: [DONE]\n\n")
+  errorFrames: (error) => Buffer.from(`data: ${errorBody(error)}\n\ndata: [DONE]\n\n`)
 }

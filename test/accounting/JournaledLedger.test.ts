@@ -2,7 +2,6 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import * as Journal from "#src/accounting/Journal.ts"
 import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
@@ -156,13 +155,11 @@ describe("JournaledLedger", () => {
       yield* Support.turn
       assert.isAbove(Support.files(directory, /\.log$/).length, 10)
       store.mood = "up"
-      const flushed = yield* Effect.forkChild(ledger.flush(60_000))
-      yield* Fiber.join(flushed)
+      assert.strictEqual(yield* Support.passing(ledger.flush(Support.PATIENCE_MS)), 0)
       assert.strictEqual(store.rows.size, 1000)
       assert.deepStrictEqual([...store.rows.values()].map((row) => row.tokensIn), Array.from({ length: 1000 }, (_, i) => i))
       assert.deepInclude(ledger.reconciliation(), { journaled: 0, stored: 1000, gap: 0 })
-      yield* TestClock.adjust("5 seconds")
-      assert.strictEqual(Support.files(directory, /\.log$/).length, 1)
+      yield* Support.until(() => Support.files(directory, /\.log$/).length === 1)
       yield* stop
     }))
 
@@ -178,13 +175,10 @@ describe("JournaledLedger", () => {
         ledger.settle(settledRow(start))
         if (i % 20 === 0) yield* TestClock.adjust("2 seconds")
       }
-      yield* TestClock.adjust("10 seconds")
-      yield* Support.turn
-      yield* TestClock.adjust("10 seconds")
-      assert.isAtMost(Support.files(directory, /\.log$/).length, 6)
+      yield* Support.until(() => Support.files(directory, /\.log$/).length <= 6)
       yield* stop
       const second = yield* run(store, { directory })
-      yield* second.ledger.flush(1000)
+      yield* Support.passing(second.ledger.flush(Support.PATIENCE_MS))
       assert.strictEqual(store.rows.get("long")?.outcome, "crashed")
       assert.strictEqual(store.rows.size, 301)
       yield* second.stop
@@ -232,7 +226,7 @@ describe("JournaledLedger on a broken disk", () => {
       yield* stop
       const again = yield* run(store, { directory })
       store.mood = "up"
-      yield* again.ledger.flush(1000)
+      yield* Support.passing(again.ledger.flush(Support.PATIENCE_MS))
       assert.deepStrictEqual([...store.rows.keys()].sort(), ["a1", "a2"])
       assert.strictEqual(store.rows.get("a1")?.outcome, "completed")
       yield* again.stop
@@ -273,7 +267,7 @@ describe("JournaledLedger on a broken disk", () => {
         yield* Support.open(ledger, attemptStart("a2"))
         yield* stop
         const again = yield* run(store, { directory })
-        yield* again.ledger.flush(1000)
+        yield* Support.passing(again.ledger.flush(Support.PATIENCE_MS))
         assert.deepStrictEqual([...store.rows.keys()].sort(), ["a1", "a2"])
         yield* again.stop
       }))
@@ -292,7 +286,7 @@ describe("JournaledLedger on a broken disk", () => {
       assert.isTrue(refused.every((error) => error !== null))
       yield* stop
       const again = yield* run(store, { directory })
-      yield* again.ledger.flush(1000)
+      yield* Support.passing(again.ledger.flush(Support.PATIENCE_MS))
       assert.deepStrictEqual([...store.rows.keys()], ["a1"])
       yield* again.stop
     }))

@@ -23,7 +23,7 @@ describe("JournaledLedger at start", () => {
       assert.strictEqual(store.rows.size, 0)
       store.mood = "up"
       const second = yield* run(store, { directory })
-      yield* second.ledger.flush(1000)
+      yield* Support.passing(second.ledger.flush(Support.PATIENCE_MS))
       assert.deepStrictEqual(store.rows.get("a"), settledRow(a))
       assert.deepInclude(store.rows.get("b"), { outcome: "crashed", status: 0, upstreamStatus: 0, estimated: true, tokensIn: 0, tokensOut: 0, costUsd: 0, nodeId: "node-1" })
       assert.deepInclude(second.ledger.reconciliation(), { started: 2, settled: 2, stored: 2, journaled: 0, gap: 0 })
@@ -44,7 +44,7 @@ describe("JournaledLedger at start", () => {
       yield* first.stop
       store.rows.clear()
       const second = yield* run(store, { directory })
-      yield* second.ledger.flush(1000)
+      yield* Support.passing(second.ledger.flush(Support.PATIENCE_MS))
       assert.deepStrictEqual([...store.rows.keys()], ["b"])
       yield* second.stop
     }))
@@ -60,12 +60,11 @@ describe("JournaledLedger at start", () => {
       const second = yield* run(store, { directory })
       assert.isNull(yield* Support.open(second.ledger, attemptStart("b")))
       second.ledger.settle(settledRow(attemptStart("b")))
+      yield* Support.until(() => second.ledger.reconciliation().started === 2)
       yield* TestClock.adjust("1 minute")
-      yield* Support.turn
       assert.deepInclude(second.ledger.reconciliation(), { started: 2, settled: 2, journaled: 2, live: 0, gap: 0 })
       store.mood = "up"
-      yield* TestClock.adjust("1 minute")
-      assert.strictEqual(store.rows.size, 2)
+      yield* Support.until(() => store.rows.size === 2)
       yield* second.stop
     }))
 
@@ -82,7 +81,7 @@ describe("JournaledLedger at start", () => {
       assert.strictEqual(second.ledger.reconciliation().started, 1)
       store.mood = "up"
       yield* TestClock.adjust(JournaledLedger.SWEEP_MS)
-      yield* second.ledger.flush(1000)
+      yield* Support.passing(second.ledger.flush(Support.PATIENCE_MS))
       assert.deepStrictEqual([...store.rows.keys()], ["a"])
       assert.strictEqual(second.ledger.reconciliation().live, 1)
       yield* second.stop
@@ -106,7 +105,7 @@ describe("JournaledLedger at start", () => {
       fs.writeFileSync(segment, bytes)
       store.mood = "up"
       const second = yield* run(store, { directory })
-      yield* second.ledger.flush(1000)
+      yield* Support.passing(second.ledger.flush(Support.PATIENCE_MS))
       assert.strictEqual(store.rows.get("a")?.outcome, "completed")
       assert.strictEqual(store.rows.get("b")?.outcome, "crashed")
       assert.strictEqual(store.rows.get("c")?.outcome, "completed")
@@ -136,7 +135,7 @@ describe("JournaledLedger at start", () => {
         fs.writeFileSync(path.join(copy, path.basename(segment)), whole.subarray(0, length))
         const fresh = new Support.ScriptedStore()
         const again = yield* run(fresh, { directory: copy })
-        assert.strictEqual(yield* again.ledger.flush(1000), 0)
+        assert.strictEqual(yield* Support.passing(again.ledger.flush(Support.PATIENCE_MS)), 0)
         assert.strictEqual(fresh.rows.get("a")?.outcome, length === whole.length ? "completed" : "crashed")
         assert.strictEqual(fresh.rows.get("b")?.outcome, "crashed")
         assert.strictEqual(fresh.rows.size, 2)

@@ -5,7 +5,9 @@ import * as path from "node:path"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
+import * as TestClock from "effect/testing/TestClock"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import type { LedgerUnavailable } from "#actors/ports/Ledger.ts"
@@ -165,3 +167,23 @@ export class Disk {
     }
   }
 }
+
+/** Lets time and the event loop pass until a fact holds: real file work takes as long as it takes. */
+export const until = (fact: () => boolean): Effect.Effect<void> =>
+  Effect.gen(function*() {
+    while (!fact()) {
+      yield* turn
+      yield* TestClock.adjust("500 millis")
+    }
+  })
+
+/** The answer of an effect that needs time and the event loop to pass. */
+export const passing = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.gen(function*() {
+    const fiber = yield* Effect.forkChild(effect)
+    yield* until(() => fiber.pollUnsafe() !== undefined)
+    return yield* Fiber.join(fiber)
+  })
+
+/** Long enough for any machine: `passing` moves the clock fast. */
+export const PATIENCE_MS = 1e12

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 import { judge, parseBudgets, type Verdict } from "#bench/http/budgets.ts"
 import { rowsOf } from "#bench/http/comparison.ts"
 import type { Measurement } from "#bench/http/metrics.ts"
-import { budgets, measurement, measurements } from "./fixtures.ts"
+import { budgets, disturbed, measurement, measurements } from "./fixtures.ts"
 
 const verdicts = (measured: ReadonlyArray<Measurement>, reference = "nginx", smoke = false): Readonly<Record<string, Verdict>> =>
   Object.fromEntries(judge(budgets, rowsOf(measured, reference), { reference, smoke }).map((each) => [each.metric, each.verdict]))
@@ -23,6 +23,17 @@ describe("budgets", () => {
 
   it("latency is judged by what was added to the direct path", () => {
     expect(verdicts(measurements)["latency.p99Ms"]).toBe("next reached")
+  })
+
+  it("latency of disturbed rounds is not judged: calm rounds decide, and without any nothing is broken", () => {
+    const round = (number: number, added: number) => [
+      measurement("direct", number, { "latency.p99Ms": 1 }), measurement("gateway", number, { "latency.p99Ms": 1 + added })
+    ]
+    const noisy = round(1, 90).map(disturbed)
+    expect(verdicts([...noisy, ...round(2, 0.5)])["latency.p99Ms"]).toBe("next reached")
+    expect(verdicts([...noisy, ...round(2, 50)])["latency.p99Ms"]).toBe("beyond guard")
+    expect(verdicts(noisy)["latency.p99Ms"]).toBe("disturbed")
+    expect(verdicts(ratios(9).map(disturbed))["request.cpuUs"]).toBe("beyond guard")
   })
 
   it("each step of the ladder has its verdict", () => {

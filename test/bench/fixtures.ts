@@ -4,8 +4,10 @@ import type { Measurement } from "#bench/http/metrics.ts"
 import type { Results } from "#bench/http/report.ts"
 
 export const measurement = (target: string, round: number, values: Readonly<Record<string, number>>): Measurement => ({
-  scenario: "any", target, round, values, notes: []
+  scenario: "any", target, round, values, foreignCores: 0, notes: []
 })
+
+export const disturbed = (measured: Measurement): Measurement => ({ ...measured, foreignCores: 1.5 })
 
 export const budgets: Budgets = {
   subject: "gateway",

@@ -114,12 +114,15 @@ describe("brute force (supplement 17)", () => {
 
   it.effect("five failures in 15 minutes lock the address for 15 minutes: 429 with Retry-After, also for the right password", () =>
     Effect.gen(function*() {
-      const { advance, ask } = yield* Management.make()
+      const { advance, ask, context } = yield* Management.make()
       for (let i = 0; i < 5; i++) assert.strictEqual((yield* ask("/api/auth/login", guess)).status, 401)
       const locked = yield* ask("/api/auth/login", { body: { password: Management.PASSWORD } })
       assert.strictEqual(locked.status, 429)
       assert.strictEqual(locked.headers.get("retry-after"), "900")
       assert.strictEqual((yield* ask("/api/auth/login", { body: { password: Management.PASSWORD }, from: "198.51.100.1" })).status, 200)
+      yield* ask("/api/auth/login", guess)
+      const audit = yield* Context.get(context, AuditStore).query({ limit: 50, offset: 0, action: "auth.login.locked" })
+      assert.strictEqual(audit.total, 1)
       yield* advance("15 minutes")
       assert.strictEqual((yield* ask("/api/auth/login", { body: { password: Management.PASSWORD } })).status, 200)
     }))

@@ -13,7 +13,7 @@ const signedIn = (options: Management.Options = {}) => Effect.gen(function*() {
 })
 
 const FLAGS = "/api/settings/feature-flags"
-const flagOf = (reply: Management.Reply, key: string) => (at(reply.json, "flags") as ReadonlyArray<{ key: string }>).find((flag) => flag.key === key)
+const flagOf = (reply: Management.Reply, key: string) => (at(reply.json, "flags") as ReadonlyArray<{ key: string }>).find((flag) => flag.key === key) ?? { key: "not listed" }
 
 describe("feature flags (management document)", () => {
   it.effect("all 74 are listed with their effective value and source", () => Effect.gen(function*() {
@@ -23,12 +23,12 @@ describe("feature flags (management document)", () => {
     assert.lengthOf(at(reply.json, "flags") as ReadonlyArray<unknown>, 74)
     assert.strictEqual(at(reply.json, "summary", "overriddenByEnv"), 1)
     assert.strictEqual(Number(at(reply.json, "summary", "active")) + Number(at(reply.json, "summary", "inactive")), 74)
-    assert.deepStrictEqual({ ...flagOf(reply, "INJECTION_GUARD_MODE") }, {
+    assert.deepStrictEqual<unknown>(flagOf(reply, "INJECTION_GUARD_MODE"), {
       key: "INJECTION_GUARD_MODE", label: "Injection Guard Mode", description: "What the prompt-injection guard does with a suspicious prompt",
       category: "security", type: "enum", enumValues: ["off", "warn", "block", "redact"], defaultValue: "off", effectiveValue: "off",
       source: "default", requiresRestart: false, warningLevel: "info"
     })
-    assert.deepInclude(flagOf(reply, "RADAR_ENABLED"), { effectiveValue: "true", source: "env" })
+    assert.deepInclude(flagOf(reply, "RADAR_ENABLED") as object, { effectiveValue: "true", source: "env" })
   }))
 
   it.effect("an override stands over the environment until it is removed", () => Effect.gen(function*() {
@@ -36,7 +36,7 @@ describe("feature flags (management document)", () => {
     assert.deepStrictEqual((yield* put(FLAGS, { key: "RADAR_ENABLED", value: "false" })).json, {
       key: "RADAR_ENABLED", effectiveValue: "false", source: "db", previousValue: "true", previousSource: "env", requiresRestart: false
     })
-    assert.deepInclude(flagOf(yield* get(FLAGS), "RADAR_ENABLED"), { effectiveValue: "false", source: "db" })
+    assert.deepInclude(flagOf(yield* get(FLAGS), "RADAR_ENABLED") as object, { effectiveValue: "false", source: "db" })
     assert.deepInclude((yield* put(FLAGS, { key: "RADAR_ENABLED" })).json as object, { effectiveValue: "true", source: "env", previousSource: "db" })
   }))
 
@@ -97,6 +97,16 @@ describe("settings (supplement 15.11)", () => {
     assert.strictEqual(right.status, 200)
     assert.notInclude(right.text, "next password")
     assert.strictEqual((yield* ask("/api/auth/login", { body: { password: "next password" } })).status, 200)
+  }))
+
+  it.effect("who gets in is decided by a session or scope admin only", () => Effect.gen(function*() {
+    const { ask, key } = yield* signedIn()
+    const manage = yield* key(["manage"])
+    const admin = yield* key(["admin"])
+    const off = { method: "PATCH", body: { requireLogin: false } }
+    assert.strictEqual((yield* ask("/api/settings", { ...off, bearer: manage.raw })).status, 403)
+    assert.strictEqual((yield* ask("/api/settings", { method: "PATCH", body: { theme: "dark" }, bearer: manage.raw })).status, 200)
+    assert.strictEqual((yield* ask("/api/settings", { ...off, bearer: admin.raw })).status, 200)
   }))
 
   it.effect("a secret setting is sealed at rest and never read back", () => Effect.gen(function*() {

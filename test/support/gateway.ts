@@ -43,6 +43,8 @@ const environmentOf = (dataDir: string, port: number, options: Options): Record<
   GATEWAY_SIM_PROVIDER: "false",
   INITIAL_PASSWORD: PASSWORD,
   LOG_FORMAT: "json",
+  LOG_LEVEL: "warn",
+  GATEWAY_ACCESS_LOG: "off",
   ...options.environment
 })
 

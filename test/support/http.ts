@@ -38,7 +38,10 @@ export const open = (url: string, call: Call): { readonly request: http.ClientRe
   const request = http.request({
     host: hostname, port, method: call.method ?? (body === undefined ? "GET" : "POST"), path: call.path ?? "/",
     headers: {
-      ...(body === undefined ? {} : { "content-type": "application/json", "content-length": String(body.length) }),
+      ...(body === undefined ? {} : {
+        "content-type": "application/json",
+        ...(call.headers?.["transfer-encoding"] === undefined ? { "content-length": String(body.length) } : {})
+      }),
       ...call.headers
     },
     ...(call.agent === undefined ? { agent: false } : { agent: call.agent })

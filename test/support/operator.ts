@@ -121,7 +121,7 @@ export class Operator {
     return eventually(() => this.reconciliation(), (seen) => seen.live === 0 && seen.journaled === 0, "the ledger's rest")
   }
 
-  callLogs(limit = 10_000): Promise<ReadonlyArray<CallLog>> {
+  callLogs(limit = 500): Promise<ReadonlyArray<CallLog>> {
     return this.call("GET", `/api/usage/call-logs?limit=${limit}`)
   }
 

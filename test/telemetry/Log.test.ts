@@ -168,6 +168,13 @@ describe("AccessLog", () => {
     assert.deepInclude(JSON.parse(lines[10]!), { level: "warn", status: 502, requestedModel: Redact.REDACTED })
   })
 
+  it("can be for failures only", () => {
+    const lines: Array<string> = []
+    const log = new AccessLog({ every: Number.POSITIVE_INFINITY, format: "pretty", write: (line) => lines.push(line) })
+    for (const status of [200, 200, 502, 404]) log.requestSettled(requestSummary({ status }))
+    assert.strictEqual(lines.length, 1)
+  })
+
   it("is silent when it is off", () => {
     const log = new AccessLog({ every: 0, format: "pretty", write: () => assert.fail("wrote") })
     log.requestSettled(requestSummary({ status: 500 }))

@@ -53,7 +53,7 @@ describe.each(kinds)("an egress proxy (%s)", (_name, start, scheme) => {
     await using client = await open()
     for (const credentials of ["user:canary@", "canary@", ""]) {
       const seen = await Client.run(client.upstream, Client.requestTo(server.origin, { proxy: `${scheme}://${credentials}127.0.0.1:${proxy.port}` })).over
-      expect(seen.failure).toMatchObject({ reason: "proxy", phase: "connect", retry: "safe" })
+      expect(seen.failure).toMatchObject({ reason: "proxy", phase: "connect", retry: "safe", source: "gateway" })
       expect(seen.failure?.message).not.toContain("canary")
     }
     expect(server.peers.length).toBe(0)
@@ -68,7 +68,7 @@ describe.each(kinds)("an egress proxy (%s)", (_name, start, scheme) => {
     await using client = await open()
     for (const port of [nonsense.port, garbage.port, endless.port, closing.port, await Server.unusedPort()]) {
       const seen = await Client.run(client.upstream, Client.requestTo(server.origin, { proxy: `${scheme}://127.0.0.1:${port}` })).over
-      expect(seen.failure).toMatchObject({ reason: "proxy", phase: "connect", retry: "safe" })
+      expect(seen.failure).toMatchObject({ reason: "proxy", phase: "connect", retry: "safe", source: "gateway" })
     }
     expect(server.peers.length).toBe(0)
   })

@@ -5,6 +5,7 @@ import { Connection, type ConnectionEvents } from "./Connection.ts"
 import type { Endpoint } from "./Job.ts"
 
 const RSS_INTERVAL_MS = 50
+const MAX_WINDOWS = 5
 
 export class Run {
   readonly endpoint: Endpoint
@@ -52,6 +53,15 @@ export class Run {
 
   sleep(ms: number): Promise<void> {
     return this.until(sleep(ms, undefined))
+  }
+
+  /** Waits for a measured window; on a starved machine several windows long, until something has happened in it. */
+  async window(ms: number, something: () => boolean): Promise<void> {
+    for (let count = 0; count < MAX_WINDOWS; count++) {
+      await this.sleep(ms)
+      if (something()) return
+    }
+    throw new Error(`nothing arrived in ${MAX_WINDOWS} windows of ${ms} ms`)
   }
 
   cpu(): number {

@@ -22,19 +22,28 @@ export interface Attempts {
   readonly count: number
   /** 0 = not locked. */
   readonly lockedUntil: number
+  /** An attempt was refused in this lock already: the audit log needs one line, not one per guess. */
+  readonly told: boolean
 }
 
-/** Pure: the state after one more attempt, or the ms until the address may try again. */
-export const attempt = (
-  state: Attempts | undefined,
-  now: number
-): { readonly allowed: true; readonly state: Attempts } | { readonly allowed: false; readonly waitMs: number } => {
-  if (state !== undefined && state.lockedUntil > now) return { allowed: false, waitMs: state.lockedUntil - now }
+export interface Verdict {
+  /** 0 = go ahead. */
+  readonly waitMs: number
+  /** The first refusal of this lock. */
+  readonly first: boolean
+}
+
+/** Pure: the state after one more attempt, and how long the address has to wait. */
+export const attempt = (state: Attempts | undefined, now: number): Verdict & { readonly state: Attempts } => {
+  if (state !== undefined && state.lockedUntil > now) {
+    return { waitMs: state.lockedUntil - now, first: !state.told, state: { ...state, told: true } }
+  }
   const fresh = state === undefined || state.lockedUntil !== 0 || now - state.since >= WINDOW_MS
   const count = fresh ? 1 : state.count + 1
   return {
-    allowed: true,
-    state: { since: fresh ? now : state.since, count, lockedUntil: count >= ATTEMPTS_MAX ? now + LOCK_MS : 0 }
+    waitMs: 0,
+    first: false,
+    state: { since: fresh ? now : state.since, count, lockedUntil: count >= ATTEMPTS_MAX ? now + LOCK_MS : 0, told: false }
   }
 }
 
@@ -50,8 +59,8 @@ export const bucketOf = (ip: string | null): string => {
 }
 
 export class LoginGuard extends Context.Service<LoginGuard, {
-  /** Counts an attempt; answers 0, or the ms to wait. */
-  readonly begin: (ip: string | null) => Effect.Effect<number>
+  /** Counts an attempt and says whether it may go ahead. */
+  readonly begin: (ip: string | null) => Effect.Effect<Verdict>
   readonly succeeded: (ip: string | null) => Effect.Effect<void>
   /** Bounds the hashes computed at once. */
   readonly hashing: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -64,11 +73,10 @@ export const make = Effect.gen(function*() {
     begin: (ip) => Effect.map(Clock.currentTimeMillis, (now) => {
       const bucket = bucketOf(ip)
       const result = attempt(known.get(bucket), now)
-      if (!result.allowed) return result.waitMs
       known.delete(bucket)
       if (known.size >= ADDRESSES_MAX) known.delete(known.keys().next().value as string)
       known.set(bucket, result.state)
-      return 0
+      return result
     }),
     succeeded: (ip) => Effect.sync(() => {
       known.delete(bucketOf(ip))

@@ -28,9 +28,9 @@ export const make = Effect.gen(function*() {
   const brake = Effect.fnUntraced(function*(action: string) {
     const { ip } = yield* Call
     if (configuration.current().settings.get("bruteForceProtection") === false) return
-    const waitMs = yield* guard.begin(ip)
+    const { first, waitMs } = yield* guard.begin(ip)
     if (waitMs === 0) return
-    yield* audit.note({ action: `${action}.locked`, status: "blocked", resourceType: "session" })
+    if (first) yield* audit.note({ action: `${action}.locked`, status: "blocked", resourceType: "session" })
     return yield* Effect.fail(Refusal.tooManyRequests("Too many failed attempts; try again later", waitMs / 1000, { code: "login_locked" }))
   })
 

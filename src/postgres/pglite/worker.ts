@@ -1,65 +1,28 @@
 /**
  * The embedded server's thread: PGlite on the data directory, one session at a time over a message port.
  *
- * Commits are durable as on a server: PGlite's own `-F` (fsync off) is left out, and fsync, which its Node file system
- * lacks, is added. Without it a killed process loses nothing, but a power cut could tear the database.
+ * Commits are durable as on a server: PGlite's own `-F` (fsync off) is left out, and its file system gets an fsync.
+ * Without them a killed process loses nothing, but a power cut could tear the database.
  */
 import { PGlite } from "@electric-sql/pglite"
 import { NodeFS } from "@electric-sql/pglite/nodefs"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { type MessagePort, parentPort, workerData } from "node:worker_threads"
+import { crashed, DurableFS, syncFile, syncTree } from "./DurableFS.ts"
 import * as Maintenance from "./Maintenance.ts"
 import { isCommand, isStartData, marker, type Report } from "./protocol.ts"
 
 const terminate = 0x58
 
-/** Emscripten's file system calls `fsync` of the stream operations when there is one. */
-class DurableFS extends NodeFS {
-  override async init(pg: PGlite, options: Parameters<NodeFS["init"]>[1]) {
-    const amended = await super.init(pg, options)
-    amended.emscriptenOpts.preRun = [
-      ...(amended.emscriptenOpts.preRun ?? []),
-      (module: unknown) => {
-        const operations: unknown = Reflect.get(Reflect.get(module as object, "NODEFS") as object, "stream_ops")
-        Reflect.set(operations as object, "fsync", (stream: { readonly nfd?: unknown }) => {
-          if (typeof stream.nfd === "number") fs.fdatasyncSync(stream.nfd)
-          return 0
-        })
-      }
-    ]
-    return amended
-  }
-}
-
 const report = (message: Report): void => parentPort?.postMessage(message)
 
-/** Files flushed at once: the disk merges their journal commits, which makes a thousand files five times cheaper. */
-const syncLanes = 16
-
-/** Flushes a freshly copied database to the disk, files and directories. */
-const syncTree = async (directory: string): Promise<void> => {
-  const entries = await fs.promises.readdir(directory, { recursive: true })
-  const files = [directory, ...entries.map((entry) => path.join(directory, entry))]
-  await Promise.all(Array.from({ length: syncLanes }, async () => {
-    for (let file = files.pop(); file !== undefined; file = files.pop()) await syncFile(file)
-  }))
-}
-
-const syncFile = async (file: string): Promise<void> => {
-  const handle = await fs.promises.open(file, "r")
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
 const open = async (directory: string, durable: boolean): Promise<PGlite> => {
+  if (durable && crashed(directory)) await syncTree(directory)
   const params = PGlite.defaultStartParams.filter((param) => !(durable && param === "-F"))
   const database = await PGlite.create({
     fs: durable ? new DurableFS(directory) : new NodeFS(directory),
-    startParams: [...params, "-c", "max_wal_size=128MB"]
+    startParams: [...params, "-c", "wal_sync_method=fdatasync"]
   })
   const mark = path.join(directory, marker)
   if (!fs.existsSync(mark)) {
@@ -79,6 +42,8 @@ const endsIdle = (reply: Uint8Array): boolean =>
 
 const main = async (data: unknown): Promise<void> => {
   if (!isStartData(data)) throw new Error("pglite worker: wrong start data")
+  // An event loop that has nothing to wait for but WebAssembly stops, and Node then waits for all of V8's optimising too.
+  setInterval(() => undefined, 60_000)
   const database = await open(data.directory, data.durable)
 
   // One thing at a time: messages of the session, a new session, maintenance.

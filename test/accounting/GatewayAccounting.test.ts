@@ -1,0 +1,23 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { Accounting } from "#actors/ports/Accounting.ts"
+import type { Target } from "#actors/ports/Target.ts"
+import * as GatewayAccounting from "#src/accounting/GatewayAccounting.ts"
+import { byCharacters } from "#src/accounting/TokenEstimate.ts"
+
+const target = (price: Target["price"]): Target => ({
+  provider: "openai", providerAlias: "openai", publicModel: "openai/gpt-4o", model: "gpt-4o", connection: null, wireFormat: "chat-completions",
+  origin: "https://api.openai.com", path: "/v1/chat/completions", headers: [], price, streamOptions: true, proxy: null
+})
+
+describe("GatewayAccounting", () => {
+  it.effect("turns usage into money by the target's price", () =>
+    Effect.gen(function*() {
+      const accounting = yield* Accounting
+      const usage = { input: 1000, output: 100, cacheRead: 400, cacheCreation: 100, reasoning: 40 }
+      // 500 x 2 + 400 x 1 + 100 x 2.5 + 60 x 8 + 40 x 8, in millionths.
+      assert.strictEqual(accounting.cost(target({ input: 2, output: 8, cached: 1, cache_creation: 2.5 }), usage), 0.00245)
+      assert.strictEqual(accounting.cost(target(null), usage), 0)
+      assert.strictEqual(accounting.estimate("twelve chars"), 3)
+    }).pipe(Effect.provide(GatewayAccounting.layer(byCharacters))))
+})

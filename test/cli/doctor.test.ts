@@ -1,0 +1,67 @@
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { describe, expect, it } from "vitest"
+import * as Machine from "#src/cli/doctor/machine.ts"
+import type { Finding } from "#src/cli/doctor/Finding.ts"
+import { emptyDirectory, run, takenPort } from "./support/command.ts"
+
+interface Report {
+  readonly ok: boolean
+  readonly findings: ReadonlyArray<Finding>
+}
+
+const doctor = async (args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) => {
+  const { code, stderr, stdout } = await run(["doctor", "--json", ...args], { env })
+  const report = JSON.parse(stdout) as Report
+  const levels = (check: string) => report.findings.filter((finding) => finding.check === check).map((finding) => finding.level)
+  const text = (check: string) => report.findings.filter((finding) => finding.check === check).map((finding) => finding.text).join("\n")
+  return { code, levels, report, stderr, text }
+}
+
+describe("gateway doctor", () => {
+  it("finds nothing to mend in a fresh directory, and makes nothing there", async () => {
+    const dataDir = path.join(emptyDirectory(), "data")
+    const { code, report } = await doctor(["--port", "0", "--data-dir", dataDir])
+    expect(code).toBe(0)
+    expect(report.ok).toBe(true)
+    expect(fs.existsSync(dataDir)).toBe(false)
+  })
+
+  it("names everything that is broken at once, with what to do, and ends with 1", async () => {
+    const taken = await takenPort()
+    const dataDir = path.join(emptyDirectory(), "data")
+    fs.mkdirSync(dataDir, { mode: 0o755 })
+    fs.writeFileSync(path.join(dataDir, "secret.key"), "x".repeat(43), { mode: 0o644 })
+    const { code, levels, report, text } = await doctor(["--port", String(taken.port), "--data-dir", dataDir], {
+      LOG_LEVEL: "loud",
+      DATABASE_URL: "postgres://me:hush-hush@127.0.0.1:1/db",
+      REDIS_URL: "redis://:hush-hush@127.0.0.1:1",
+      INJECTION_GUARD_MODE: "maybe",
+      REQUIRE_API_KEY: "on"
+    })
+    taken.close()
+    expect(code).toBe(1)
+    expect(report.ok).toBe(false)
+    expect(text("settings")).toContain("LOG_LEVEL='loud'")
+    expect(text("port")).toContain(`process ${process.pid}`)
+    for (const check of ["settings", "port", "database", "redis", "master key"]) expect([check, ...levels(check)]).toEqual([check, "broken"])
+    expect(levels("data directory")).toEqual(["warning"])
+    expect(text("flags")).toContain("INJECTION_GUARD_MODE='maybe'")
+    expect(text("flags")).toContain("REQUIRE_API_KEY='on'")
+    expect(report.findings.filter((finding) => finding.level === "broken" && finding.mend === null)).toEqual([])
+    expect(JSON.stringify(report)).not.toContain("hush-hush")
+  })
+
+  it("warns of a public address without required keys", async () => {
+    const where = ["--port", "0", "--host", "0.0.0.0", "--data-dir", path.join(emptyDirectory(), "data")]
+    const open = await doctor(where)
+    expect(open.code).toBe(0)
+    expect(open.levels("exposure")).toEqual(["warning"])
+    expect((await doctor(where, { REQUIRE_API_KEY: "true" })).levels("exposure")).toEqual(["ok"])
+  })
+
+  it("knows which Node fits", () => {
+    expect(Machine.nodeVersion("22.19.0").level).toBe("ok")
+    for (const version of ["18.20.4", "20.20.2", "22.18.0", "24.0.0"]) expect(Machine.nodeVersion(version).level).toBe("broken")
+  })
+})

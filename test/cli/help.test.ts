@@ -1,0 +1,59 @@
+import { execFileSync, spawnSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { describe, expect, it } from "vitest"
+import { version } from "#schemas/version.ts"
+import { emptyDirectory, root, run } from "./support/command.ts"
+
+describe("gateway --help", () => {
+  it("names every command, and every command explains itself", async () => {
+    const { code, stdout } = await run(["--help"])
+    expect(code).toBe(0)
+    for (const name of ["serve", "sim", "migrate", "keys", "rekey", "doctor", "password", "openapi", "docs", "bench"]) expect(stdout).toContain(`\n  ${name} `)
+    const keys = await run(["keys", "create", "--help"])
+    expect(keys.stdout).toContain("--scope")
+  })
+
+  it("--version is the package's", async () => {
+    const { version: packaged } = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "utf8")) as { version: string }
+    expect(version).toBe(packaged)
+    expect((await run(["--version"])).stdout).toContain(version)
+  })
+
+  it("a command line that cannot be read is exit code 2 and says what was meant", async () => {
+    const unknown = await run(["keyz"])
+    expect(unknown.code).toBe(2)
+    expect(unknown.stderr).toContain("keys")
+    const flag = await run(["serve", "--port", "many"])
+    expect(flag.code).toBe(2)
+    expect(flag.stderr).toContain("--port")
+  })
+})
+
+describe("bin/gateway", () => {
+  it("finds its sources and the installed Node through links, from anywhere", () => {
+    const directory = emptyDirectory()
+    fs.symlinkSync(path.join(root, "bin/gateway"), path.join(directory, "first"))
+    fs.symlinkSync("first", path.join(directory, "gw"))
+    expect(execFileSync(path.join(directory, "gw"), ["--version"], { cwd: directory, env: { PATH: "/usr/bin:/bin" }, encoding: "utf8" })).toContain(version)
+  })
+
+  it("without an installed Node it takes a fitting one from PATH, and refuses any other by name", () => {
+    const directory = emptyDirectory()
+    fs.mkdirSync(path.join(directory, "bin"))
+    fs.mkdirSync(path.join(directory, "path"))
+    fs.copyFileSync(path.join(root, "bin/gateway"), path.join(directory, "bin/gateway"))
+    const withNode = (answer: string) => {
+      fs.writeFileSync(path.join(directory, "path/node"), `#!/bin/sh\nif [ "$1" = --version ]; then echo ${answer}; else echo "ran $*"; fi\n`, { mode: 0o755 })
+      return spawnSync(path.join(directory, "bin/gateway"), ["doctor"], { env: { PATH: `${path.join(directory, "path")}:/usr/bin:/bin` }, encoding: "utf8" })
+    }
+    for (const old of ["v18.20.4", "v20.20.2", "v22.9.0", "v24.1.0"]) {
+      const refused = withNode(old)
+      expect(refused.status).toBe(1)
+      expect(refused.stderr).toContain(old)
+      expect(refused.stderr).toContain("npm ci")
+    }
+    expect(withNode("v22.19.0").stdout).toContain("src/main.ts doctor")
+    expect(withNode("v22.23.3").stdout).toContain("src/main.ts doctor")
+  })
+})

@@ -1,0 +1,130 @@
+import * as path from "node:path"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { describe, expect, it } from "vitest"
+import { AuditStore, ConnectionStore } from "#actors/ports/Stores.ts"
+import * as PostgresClient from "#src/postgres/PostgresClient.ts"
+import * as PostgresStores from "#src/postgres/PostgresStores.ts"
+import * as Sealer from "#src/secrets/Sealer.ts"
+import { connection } from "../suites/records.ts"
+import { emptyDirectory, run } from "./support/command.ts"
+import { chat, migrated, serve, useAsTemplate } from "./support/dataDir.ts"
+
+describe("gateway migrate", () => {
+  it("--status is 1 while something is pending; migrating twice does nothing the second time", async () => {
+    const dataDir = path.join(emptyDirectory(), "data")
+    const where = ["--data-dir", dataDir]
+    const before = await run(["migrate", "--status", ...where])
+    expect(before.code).toBe(1)
+    expect(before.stdout).toMatch(/pending {2}0001 configuration/)
+    const first = await run(["migrate", ...where])
+    expect(first.code).toBe(0)
+    expect(first.stdout).toMatch(/Applied \d+\./)
+    const second = await run(["migrate", ...where])
+    expect(second.code).toBe(0)
+    expect(second.stdout).toContain("Nothing to do.")
+    const after = await run(["migrate", "--status", ...where])
+    expect(after.code).toBe(0)
+    expect(after.stdout).toContain("0 pending")
+    useAsTemplate(dataDir)
+  })
+})
+
+const oldSecret = "the first master secret"
+const newSecret = "the second master secret"
+
+const withStores = <A, E>(dataDir: string, secret: string, use: Effect.Effect<A, E, ConnectionStore | AuditStore>) =>
+  Effect.runPromise(Effect.provide(use, PostgresStores.layer().pipe(
+    Layer.provideMerge(PostgresClient.pgliteLayer({ dataDir })),
+    Layer.provideMerge(Sealer.layer({ dataDir, secret: Redacted.make(secret) }))
+  )))
+
+describe("gateway rekey", () => {
+  it("keeps every credential readable under the new key alone, and refuses without the old one", async () => {
+    const dataDir = await migrated()
+    const record = connection({ apiKey: Redacted.make("sk-upstream-canary") })
+    await withStores(dataDir, oldSecret, Effect.flatMap(ConnectionStore, (store) => store.insert(record)))
+
+    const refused = await run(["rekey", "--data-dir", dataDir], { env: { GATEWAY_SECRET: newSecret } })
+    expect(refused.code).toBe(1)
+    expect(refused.stderr).toContain("GATEWAY_SECRET_PREVIOUS")
+    expect(refused.stderr).not.toMatch(/\n\s+at /)
+
+    const done = await run(["rekey", "--data-dir", dataDir], { env: { GATEWAY_SECRET: newSecret, GATEWAY_SECRET_PREVIOUS: oldSecret } })
+    expect(done.code).toBe(0)
+    expect(done.stdout).toContain("1 record sealed anew")
+    expect(done.stdout + done.stderr).not.toContain("canary")
+
+    const { actions, found } = await withStores(dataDir, newSecret, Effect.gen(function*() {
+      const found = yield* (yield* ConnectionStore).get(record.id)
+      const { entries } = yield* (yield* AuditStore).query({ limit: 10, offset: 0 })
+      return { found, actions: entries.map((entry) => `${entry.actor} ${entry.action}`) }
+    }))
+    expect(found?.apiKey === null || found === null ? null : Redacted.value(found.apiKey)).toBe("sk-upstream-canary")
+    expect(actions).toContain("local-cli secrets.rekeyed")
+  })
+})
+
+interface Created {
+  readonly id: string
+  readonly key: string
+}
+
+const env = { REQUIRE_API_KEY: "true", GATEWAY_SIM_PROVIDER: "true" }
+const body = { model: "sim/echo" }
+
+describe("gateway keys", () => {
+  it("a key made on the stores opens the gateway that starts later; its value is shown once", async () => {
+    const dataDir = await migrated()
+    const where = ["--data-dir", dataDir]
+    const created = await run(["keys", "create", "first", "--expires", "30d", "--json", ...where])
+    expect(created.code).toBe(0)
+    const first = JSON.parse(created.stdout) as Created
+    expect(first.key).toMatch(/^sk-[\w-]{32}$/)
+
+    const listed = await run(["keys", "list", ...where])
+    expect(listed.stdout).toContain("first")
+    expect(listed.stdout).toContain(`${first.key.slice(0, 8)}****${first.key.slice(-4)}`)
+    expect(listed.stdout).not.toContain(first.key)
+
+    const wrong = await run(["keys", "create", "x", "--scope", "lease:exclusive", ...where])
+    expect(wrong.code).toBe(1)
+    expect(wrong.stderr).toContain("allowedConnections")
+
+    const served = await serve(dataDir, env)
+    expect((await chat(served, body)).status).toBe(401)
+    expect((await chat(served, body, first.key)).status).toBe(200)
+
+    // While it runs, the gateway itself is asked: the change holds at once.
+    const second = JSON.parse((await run(["keys", "create", "second", "--json", ...where])).stdout) as Created
+    expect((await chat(served, body, second.key)).status).toBe(200)
+    const unknown = await run(["keys", "revoke", "nobody", ...where])
+    expect(unknown.code).toBe(1)
+    expect(unknown.stderr).toContain("nobody")
+    const revoked = await run(["keys", "revoke", "first", ...where])
+    expect(revoked.code).toBe(0)
+    expect(revoked.stdout).not.toContain(first.key)
+    expect((await chat(served, body, first.key)).status).toBe(401)
+    expect((await chat(served, body, second.key)).status).toBe(200)
+
+    const doctor = await run(["doctor", ...where, "--port", String(served.port)])
+    expect(doctor.code).toBe(0)
+    expect(doctor.stdout).toContain(`served by this gateway, process ${served.command.pid}`)
+    await served.command.stop()
+
+    const after = JSON.parse((await run(["keys", "list", "--json", ...where])).stdout) as { readonly keys: ReadonlyArray<{ readonly id: string }> }
+    expect(after.keys.map((key) => key.id)).toEqual([second.id])
+  })
+})
+
+describe("gateway doctor", () => {
+  it("looks into a database that nobody uses", async () => {
+    const { code, stdout } = await run(["doctor", "--port", "0", "--data-dir", await migrated()], { env: { OPENAI_API_KEY: "sk-canary-value" } })
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/ok +database/)
+    expect(stdout).toContain("none pending")
+    expect(stdout).toContain("openai (OPENAI_API_KEY)")
+    expect(stdout).not.toContain("canary")
+  })
+})

@@ -1,0 +1,110 @@
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { describe, expect, it } from "vitest"
+import { emptyDirectory, freePort, run, start, takenPort } from "./support/command.ts"
+import { serve } from "./support/dataDir.ts"
+
+describe("a start that fails", () => {
+  it("names every variable that cannot be used, with exit code 1 and no stack", async () => {
+    const { code, stderr, stdout } = await run([], { env: { PORT: "99999", LOG_LEVEL: "loud", REQUEST_TIMEOUT_MS: "soon", GATEWAY_SECRET: "short" } })
+    expect(code).toBe(1)
+    for (const name of ["PORT='99999'", "LOG_LEVEL='loud'", "REQUEST_TIMEOUT_MS='soon'", "GATEWAY_SECRET"]) expect(stderr).toContain(name)
+    expect(stderr).not.toMatch(/\n\s+at /)
+    expect(stderr).not.toContain("short'")
+    expect(stdout).toBe("")
+  })
+
+  it("on a port that is taken names the address, the process and the way out", async () => {
+    const taken = await takenPort()
+    const { code, stderr } = await run(["serve", "--port", String(taken.port), "--data-dir", path.join(emptyDirectory(), "data")])
+    taken.close()
+    expect(code).toBe(1)
+    expect(stderr).toContain(`127.0.0.1:${taken.port}`)
+    expect(stderr).toContain(`process ${process.pid}`)
+    expect(stderr).toContain("--port")
+    expect(stderr).not.toMatch(/\n\s+at /)
+  })
+
+  it("on a database that cannot be reached says so without its password", async () => {
+    const { code, stderr } = await run(["serve", "--port", "0", "--data-dir", emptyDirectory()], { env: { DATABASE_URL: "postgres://me:hush-hush@127.0.0.1:1/db" } })
+    expect(code).toBe(1)
+    expect(stderr).toContain("127.0.0.1:1")
+    expect(stderr).toContain("DATABASE_URL")
+    expect(stderr).not.toContain("hush-hush")
+    expect(stderr).not.toMatch(/\n\s+at /)
+  })
+})
+
+describe("a first start", () => {
+  it("makes the password that opens the management, holds its directory alone, and leaves no note behind", async () => {
+    const dataDir = path.join(emptyDirectory(), "data")
+    const { command, url } = await serve(dataDir)
+    const password = /Management password: (\S+)/.exec(command.stdout)?.[1]
+    expect(password).toHaveLength(20)
+    const login = await fetch(`${url}/api/auth/login`, {
+      method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ password })
+    })
+    expect(login.status).toBe(200)
+    expect(fs.existsSync(path.join(dataDir, "gateway.run.json"))).toBe(true)
+
+    // Its directory is its own: others name its process.
+    for (const args of [["serve", "--port", "0"], ["rekey"]]) {
+      const refused = await run([...args, "--data-dir", dataDir])
+      expect(refused.code).toBe(1)
+      expect(refused.stderr).toContain(`process ${command.pid}`)
+      expect(refused.stderr).toContain(dataDir)
+    }
+    expect((await command.stop()).code).toBe(0)
+    expect(fs.existsSync(path.join(dataDir, "gateway.run.json"))).toBe(false)
+    expect(fs.existsSync(path.join(dataDir, "pglite.lock"))).toBe(false)
+
+    // A password that was reset takes the generated one's place.
+    const reset = await run(["password", "reset", "--stdin", "--data-dir", dataDir], { input: "correct horse battery\n" })
+    expect(reset.code).toBe(0)
+    expect(reset.stdout).not.toContain("correct horse")
+    const again = await serve(dataDir)
+    expect(again.command.stdout).not.toContain("Management password")
+    const statusOf = async (text: string) => (await fetch(`${again.url}/api/auth/login`, {
+      method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ password: text })
+    })).status
+    expect(await statusOf(password ?? "")).toBe(401)
+    expect(await statusOf("correct horse battery")).toBe(200)
+    await again.command.stop()
+  })
+})
+
+describe("variables", () => {
+  it(".env is read; the process's variables win over it, options over both", async () => {
+    const cwd = emptyDirectory()
+    const [a, b, c] = [await freePort(), await freePort(), await freePort()]
+    fs.writeFileSync(path.join(cwd, ".env"), `PORT=${a}\nGATEWAY_DATA_DIR="${path.join(cwd, "elsewhere")}"\nTOOL_POLICY_MODE=warn # a comment\n`)
+    const file = await run(["doctor"], { cwd })
+    expect(file.stdout).toContain(`127.0.0.1:${a} is free`)
+    expect(file.stdout).toContain(path.join(cwd, "elsewhere"))
+    expect(file.stdout).toContain("1 of 74 set")
+    const real = await run(["doctor"], { cwd, env: { PORT: String(b) } })
+    expect(real.stdout).toContain(`127.0.0.1:${b} is free`)
+    expect(real.stdout).toContain("overrides its PORT")
+    const option = await run(["doctor", "--port", String(c)], { cwd, env: { PORT: String(b) } })
+    expect(option.stdout).toContain(`127.0.0.1:${c} is free`)
+  })
+})
+
+describe("gateway sim", () => {
+  it("serves a script file until a signal, and names what is wrong with one", async () => {
+    const cwd = emptyDirectory()
+    fs.writeFileSync(path.join(cwd, "good.json"), JSON.stringify({ models: { mine: { text: "from the script" } } }))
+    fs.writeFileSync(path.join(cwd, "bad.json"), JSON.stringify({ models: { mine: { tokens: -1 } } }))
+    const bad = await run(["sim", "--port", "0", "--script", "bad.json"], { cwd })
+    expect(bad.code).toBe(1)
+    expect(bad.stderr).toContain("tokens")
+    const sim = start(["sim", "--port", "0", "--script", "good.json"], { cwd })
+    await sim.said("a first stream")
+    const url = /listening on (\S+)/.exec(sim.stdout)?.[1] ?? ""
+    const answer = await fetch(`${url}/v1/chat/completions`, {
+      method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ model: "mine", messages: [{ role: "user", content: "x" }] })
+    })
+    expect(await answer.text()).toContain("from the script")
+    expect((await sim.stop()).code).toBe(0)
+  })
+})

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import type { Script } from "#src/simulator/Simulator.ts"
+import * as Http from "#test/support/http.ts"
+import { errorIn, framesOf, type Lab, startLab } from "#test/support/lab.ts"
+
+let lab: Lab
+let models = 0
+beforeAll(async () => {
+  lab = await startLab()
+})
+afterAll(async () => {
+  expect(lab.gateway.output()).not.toContain("failed unexpectedly")
+  await lab.close()
+})
+
+const ask = async (script: Script, stream: boolean) => {
+  const model = `fault-${++models}`
+  await lab.sim.rule({ match: { model }, script })
+  const reply = await lab.chat({ model, stream })
+  return { reply, rows: await lab.rows(reply) }
+}
+
+describe("what is no answer becomes 502 upstream_invalid_response before the commit point", () => {
+  const garbage: ReadonlyArray<readonly [string, Script, "both" | "whole" | "stream"]> = [
+    ["HTML with status 200", { html: true }, "both"],
+    ["a JSON text that is no completion", { body: "\"hello\"", contentType: "application/json" }, "both"],
+    ["an empty JSON object", { body: {} }, "both"],
+    ["a JSON array", { body: [] }, "both"],
+    ["broken JSON", { body: "{\"choices\":[", contentType: "application/json" }, "both"],
+    ["an empty body", { body: "", contentType: "application/json" }, "both"],
+    ["plain text", { body: "Service is fine", contentType: "text/plain" }, "whole"],
+    ["an event stream where none was asked for", { body: "data: {}\n\n", contentType: "text/event-stream" }, "whole"],
+    ["a whole completion where a stream was asked for", { body: { choices: [{ index: 0, message: { role: "assistant", content: "hi" } }] } }, "stream"],
+    ["a stream whose first frame is broken JSON", { tokens: 3, malformed: [{ kind: "bad-json", at: 0 }] }, "stream"],
+    ["bytes that are no HTTP chunk, first", { tokens: 3, malformed: [{ kind: "bad-chunk", at: 0 }] }, "stream"]
+  ]
+  for (const [name, script, kinds] of garbage) {
+    for (const stream of kinds === "both" ? [false, true] : [kinds === "stream"]) {
+      it(`${name} (${stream ? "stream" : "whole"})`, async () => {
+        const { reply, rows } = await ask(script, stream)
+        expect([reply.status, errorIn(reply)["code"], errorIn(reply)["type"]]).toEqual([502, "upstream_invalid_response", "server_error"])
+        expect(rows.at(-1)).toMatchObject({ outcome: "parse-error", status: 502, errorCode: "upstream_invalid_response", final: true })
+        expect(reply.text).not.toContain("<")
+      })
+    }
+  }
+})
+
+describe("a stream with the wrong content type is still a stream", () => {
+  it.each(["text/plain", "application/octet-stream", "text/event-stream; charset=utf-8"])("%s", async (contentType) => {
+    const { reply, rows } = await ask({ tokens: 3, contentType }, true)
+    expect([reply.status, Http.payloads(reply.text).at(-1), reply.headers["content-type"]]).toEqual([200, "[DONE]", "text/event-stream"])
+    expect(rows[0]).toMatchObject({ outcome: "completed", tokensOut: 3 })
+  })
+})
+
+describe("error bodies of every shape keep their status and give a proper error object", () => {
+  const bodies: ReadonlyArray<readonly [string, Script]> = [
+    ["HTML", { status: 500, html: true }],
+    ["empty", { status: 500, body: "" }],
+    ["text", { status: 500, body: "upstream connect error", contentType: "text/plain" }],
+    ["a bare message", { status: 500, body: { message: "no" } }],
+    ["error as text", { status: 500, body: { error: "it broke" } }],
+    ["null", { status: 500, body: null }],
+    ["deep error", { status: 500, body: { error: { message: { nested: true }, code: 12, type: ["x"] } } }]
+  ]
+  it.each(bodies)("%s", async (_, script) => {
+    const { reply, rows } = await ask(script, false)
+    expect(reply.status).toBe(500)
+    const error = errorIn(reply)
+    expect([typeof error["message"], error["type"], typeof error["code"]]).toEqual(["string", "server_error", "string"])
+    expect(String(error["message"]).length).toBeGreaterThan(0)
+    expect(rows.at(-1)).toMatchObject({ outcome: "upstream-status", upstreamStatus: 500, status: 500 })
+  })
+
+  it("a message is at most 4096 characters (supplement 18.1)", async () => {
+    const { reply } = await ask({ status: 400, error: { message: "m".repeat(50_000) } }, false)
+    expect(String(errorIn(reply)["message"]).length).toBeLessThanOrEqual(4_096)
+  })
+
+  it("a redirect is not followed and becomes 502 bad_gateway", async () => {
+    const { reply } = await ask({ status: 302, headers: { location: "http://127.0.0.1:1/" }, body: "" }, false)
+    expect([reply.status, errorIn(reply)["code"]]).toEqual([502, "bad_gateway"])
+  })
+})
+
+describe("after the commit point a broken stream ends with one error frame and [DONE]", () => {
+  const broken: ReadonlyArray<readonly [string, Script, string, string]> = [
+    ["bytes that are no HTTP chunk", { tokens: 8, paceMs: 5, malformed: [{ kind: "bad-chunk", at: 4 }] }, "parse-error", "upstream_invalid_response"],
+    ["a reset", { tokens: 8, resetAfter: { frames: 4 } }, "upstream-reset", "upstream_reset"],
+    ["a frame above 16 MiB", { tokens: 8, malformed: [{ kind: "huge", at: 4, bytes: 17 * 1024 * 1024 }] }, "parse-error", "upstream_invalid_response"]
+  ]
+  it.each(broken)("%s", async (_, script, outcome, code) => {
+    const { reply, rows } = await ask(script, true)
+    expect([reply.status, reply.whole]).toEqual([200, true])
+    const payloads = Http.payloads(reply.text)
+    expect(payloads.at(-1)).toBe("[DONE]")
+    const errors = framesOf(payloads.filter((data) => data.startsWith("{\"error\"")).map((data) => `data: ${data}\n\n`).join(""))
+    expect(errors.map((frame) => (frame["error"] as { code: string }).code)).toEqual([code])
+    expect(rows.map((row) => [row.outcome, row.errorCode, row.final])).toEqual([[outcome, code, true]])
+    expect(rows[0]?.tokensOut).toBeGreaterThan(0)
+  })
+
+  it("broken JSON in one frame passes as the upstream sent it; the stream goes on and is accounted", async () => {
+    const { reply, rows } = await ask({ tokens: 8, malformed: [{ kind: "bad-json", at: 4 }] }, true)
+    expect([reply.status, Http.payloads(reply.text).at(-1)]).toEqual([200, "[DONE]"])
+    expect(rows).toMatchObject([{ outcome: "completed", tokensOut: 8, estimated: false }])
+  })
+
+  it("a field that is no data field is ignored, as the format says", async () => {
+    const { reply, rows } = await ask({ tokens: 8, malformed: [{ kind: "wrong-field", at: 4 }] }, true)
+    expect(reply.status).toBe(200)
+    expect(rows[0]?.outcome).toBe("completed")
+  })
+
+  it("a large but legal frame (1 MiB) passes whole", async () => {
+    const { reply, rows } = await ask({ tokens: 8, malformed: [{ kind: "huge", at: 4, bytes: 1024 * 1024 }] }, true)
+    expect(reply.bytes.length).toBeGreaterThan(1024 * 1024)
+    expect(rows[0]?.outcome).toBe("completed")
+  })
+})
+
+describe("a whole answer that breaks", () => {
+  it.each([["reset", { resetAfter: { bytes: 20 } }], ["closed early", { closeAfter: { bytes: 20 } }]] as const)("%s in its body is 502 upstream_reset", async (_, script) => {
+    const { reply, rows } = await ask({ tokens: 30, ...script }, false)
+    expect([reply.status, errorIn(reply)["code"]]).toEqual([502, "upstream_reset"])
+    expect(rows.at(-1)).toMatchObject({ outcome: "upstream-reset", status: 502 })
+  })
+})
