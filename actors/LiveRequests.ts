@@ -19,7 +19,7 @@ export class LiveRequests {
 
   /** Ends every live request; each settles its own ledger row. */
   readonly shutDown = (): void => {
-    for (const request of [...this.requests]) request.shutDown()
+    for (const request of this.requests) request.shutDown()
   }
 
   /** Attempts in flight, grouped by target. */

@@ -1,7 +1,7 @@
 /** Turns usage into money, and text into tokens when an upstream gave no usage. Synchronous and bounded in time. */
 import * as Context from "effect/Context"
-import type { Usage } from "./Face.ts"
-import type { Target } from "./Target.ts"
+import type { Usage } from "#actors/ports/Face.ts"
+import type { Target } from "#actors/ports/Target.ts"
 
 export class Accounting extends Context.Service<Accounting, {
   /** USD with at most 10 decimals; 0 when the target is unpriced (supplement 8.2). */

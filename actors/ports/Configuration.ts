@@ -7,7 +7,7 @@ import type * as Effect from "effect/Effect"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
-import type { StoreError } from "./StoreError.ts"
+import type { StoreError } from "#actors/ports/StoreError.ts"
 
 export interface Snapshot {
   /** Grows with every change; caches key on it. */

@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
-import type { StoreError } from "./StoreError.ts"
+import type { StoreError } from "#actors/ports/StoreError.ts"
 
 export class Keys extends Context.Service<Keys, {
   /** SHA-256 hex of a presented key, constant cost per length. */

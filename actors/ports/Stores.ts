@@ -10,7 +10,7 @@ import type { Connection } from "#schemas/records/Connection.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { AccessToken, Session } from "#schemas/records/Session.ts"
-import type { StoreError } from "./StoreError.ts"
+import type { StoreError } from "#actors/ports/StoreError.ts"
 
 type Op<A> = Effect.Effect<A, StoreError>
 

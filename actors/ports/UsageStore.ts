@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
-import type { StoreError } from "./StoreError.ts"
+import type { StoreError } from "#actors/ports/StoreError.ts"
 
 export interface UsageTotals {
   readonly requests: number

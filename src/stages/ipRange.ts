@@ -21,7 +21,7 @@ export const parse = (text: string): bigint | null => {
   const missing = 8 - head.length - tail.length
   if (halves.length === 2 ? missing < 1 : missing !== 0) return null
   let value = 0n
-  for (const group of [...head, ...new Array<string>(Math.max(0, missing)).fill("0"), ...tail]) {
+  for (const group of [...head, ...Array.from({ length: Math.max(0, missing) }, () => "0"), ...tail]) {
     if (!/^[0-9a-fA-F]{1,4}$/.test(group)) return null
     value = (value << 16n) | BigInt(Number.parseInt(group, 16))
   }

@@ -53,7 +53,8 @@ export class AccessLog {
     const { every, format, write } = this.#options
     if (every === 0) return
     const failed = summary.status >= 500
-    if (!failed && (every === Number.POSITIVE_INFINITY || this.#succeeded++ % every !== 0)) return
+    // A client's own mistake is logged too: its request id is what the client will quote.
+    if (summary.status < 400 && (every === Number.POSITIVE_INFINITY || this.#succeeded++ % every !== 0)) return
     const time = isoTime(summary.startedAt + summary.latencyMs)
     write(format === "json" ? json(summary, time, failed) : pretty(summary, time))
   }

@@ -27,7 +27,7 @@ const counting = Effect.acquireRelease(
     })
 )
 
-const params = [...PGlite.defaultStartParams.filter((param) => param !== "-F"), "-c", "wal_sync_method=fdatasync"]
+const params = [...PGlite.defaultStartParams.filter((param) => param !== "-F"), "-c", "wal_sync_method=fsync"]
 
 describe("DurableFS", () => {
   it.live("every commit is flushed before it is acknowledged; a read is not; a crash is told from a shutdown", () =>

@@ -19,10 +19,13 @@ const report = (message: Report): void => parentPort?.postMessage(message)
 
 const open = async (directory: string, durable: boolean): Promise<PGlite> => {
   if (durable && crashed(directory)) await syncTree(directory)
-  const params = PGlite.defaultStartParams.filter((param) => !(durable && param === "-F"))
+  // fdatasync, the default way to flush the log, is an empty function in Emscripten; fsync reaches the file system.
+  const params = durable
+    ? [...PGlite.defaultStartParams.filter((param) => param !== "-F"), "-c", "wal_sync_method=fsync"]
+    : PGlite.defaultStartParams
   const database = await PGlite.create({
     fs: durable ? new DurableFS(directory) : new NodeFS(directory),
-    startParams: [...params, "-c", "wal_sync_method=fdatasync"]
+    startParams: params
   })
   const mark = path.join(directory, marker)
   if (!fs.existsSync(mark)) {

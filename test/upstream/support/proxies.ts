@@ -39,12 +39,13 @@ const start = async (options: ProxyOptions, session: Session): Promise<LocalProx
   const onSocket = (socket: net.Socket) => {
     sockets.push(socket)
     socket.on("error", () => {})
-    socket.once("close", () => closed.open())
     if (options.silent === true) socket.resume()
     else if (options.instead !== undefined) socket.once("data", () => socket.write(options.instead ?? ""))
     else session(socket, { tunnels, credentials })
   }
   const server = options.tls === true ? tls.createServer({ key, cert }, onSocket) : net.createServer(onSocket)
+  // Before any TLS: a handshake may be cut before it is complete.
+  server.on("connection", (socket: net.Socket) => socket.once("close", () => closed.open()))
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const address = server.address()
   return {
