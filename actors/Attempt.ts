@@ -7,7 +7,7 @@
 import type { Face, StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
 import type { Ledger } from "#actors/ports/Ledger.ts"
 import type { Target } from "#actors/ports/Target.ts"
-import type { Phase, Timeouts, Upstream, UpstreamCall, UpstreamFailure, UpstreamHandler } from "#actors/ports/Upstream.ts"
+import { headerOf, type Phase, type Timeouts, type Upstream, type UpstreamCall, type UpstreamFailure, type UpstreamHandler } from "#actors/ports/Upstream.ts"
 import * as AttemptFailure from "#actors/attemptFailure.ts"
 import { joinBytes } from "#actors/bytes.ts"
 import type { PublicError } from "#schemas/errors.ts"
@@ -335,10 +335,6 @@ export class Attempt implements UpstreamHandler {
 
 /** JSON or HTML instead of an event stream: read whole, then judged. */
 const isPlainDocument = (headers: ReadonlyArray<string>): boolean => {
-  for (let i = 0; i < headers.length; i += 2) {
-    if (headers[i] !== "content-type") continue
-    const type = headers[i + 1] as string
-    return type.includes("json") || type.includes("html")
-  }
-  return false
+  const type = headerOf(headers, "content-type")
+  return type !== undefined && (type.includes("json") || type.includes("html"))
 }

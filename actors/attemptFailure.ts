@@ -2,6 +2,7 @@
 import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { Phase, UpstreamFailure } from "#actors/ports/Upstream.ts"
+import * as RetryHint from "#actors/retryHint.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { ErrorCode, PublicError } from "#schemas/errors.ts"
 
@@ -47,7 +48,9 @@ export const ofStatus = (
   now: number
 ): PublicError => {
   const kind = Errors.ofStatus(status)
-  const retryAfter = retryAfterSeconds(headers, now)
+  const hint = RetryHint.parse(status, headers, body === null ? "" : body.message, now)
+  // Whole seconds, rounded up, at least 1 (supplement 18.5).
+  const retryAfter = hint === null ? null : Math.max(1, Math.ceil(hint.delayMs / 1000))
   if (status === 401 || (status === 403 && body === null)) {
     return new Errors.PublicError(
       "upstream_auth_error", status, kind.type,
@@ -123,14 +126,4 @@ const scrub = (message: string, target: Target): string => {
     if (secret.length >= shortestSecret) text = text.replaceAll(secret, "[redacted]")
   }
   return text.replace(secretLike, "[redacted]")
-}
-
-const retryAfterSeconds = (headers: ReadonlyArray<string>, now: number): number | null => {
-  for (let i = 0; i < headers.length; i += 2) {
-    if (headers[i] !== "retry-after") continue
-    const text = headers[i + 1] as string
-    const seconds = /^[\d.]+$/.test(text) ? Number(text) : (Date.parse(text) - now) / 1000
-    return Number.isFinite(seconds) ? Math.max(1, Math.ceil(Math.min(seconds, 86_400))) : null
-  }
-  return null
 }

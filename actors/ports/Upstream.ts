@@ -1,6 +1,12 @@
 /** One wire call to a provider, by callbacks: no fiber, no promise and no allocation per chunk. */
 import * as Context from "effect/Context"
 
+/** The first value of a header in a flat list of lower-case names, or undefined. */
+export const headerOf = (headers: ReadonlyArray<string>, name: string): string | undefined => {
+  for (let i = 0; i + 1 < headers.length; i += 2) if (headers[i] === name) return headers[i + 1]
+  return undefined
+}
+
 /** The phase that a deadline belongs to (PROMISES 5). */
 export type Phase = "queue" | "connect" | "headers" | "first-event" | "idle" | "total"
 

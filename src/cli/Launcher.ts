@@ -44,7 +44,7 @@ export const run = <A, E>(command: Effect.Effect<A, E, Launcher>): void => {
   const beginStop = (): void => {
     watchdog ??= setTimeout(() => {
       process.stderr.write(`gateway: not everything closed within ${stopMs} ms; leaving it behind\n`)
-      process.exit(signals > 0 && isService ? 0 : exitCodes.failed)
+      process.exit(exitCodes.failed)
     }, stopMs).unref()
   }
   const launcher = Launcher.of({
@@ -64,15 +64,18 @@ export const run = <A, E>(command: Effect.Effect<A, E, Launcher>): void => {
 
   // Holds the loop while the command waits for something that does not.
   const alive = setInterval(() => undefined, 2 ** 30)
-  const fiber = Effect.runFork(Effect.provideService(command, Launcher, launcher))
+  let interrupt = (): void => undefined
   const onSignal = (): void => {
     signals++
     if (signals > 1) process.exit(exitCodes.interrupted)
     beginStop()
-    fiber.interruptUnsafe()
+    interrupt()
   }
+  // Before the command runs: what it prints may be answered by a signal at once.
   process.on("SIGTERM", onSignal)
   process.on("SIGINT", onSignal)
+  const fiber = Effect.runFork(Effect.provideService(command, Launcher, launcher))
+  interrupt = () => fiber.interruptUnsafe()
 
   fiber.addObserver((exit) => {
     clearInterval(alive)

@@ -13,6 +13,9 @@ import * as Records from "./records.ts"
 /** ms for one call. */
 const timeoutMs = 15_000
 
+const hint = "\nRun the command with the gateway's own variables (GATEWAY_SECRET, GATEWAY_NODE_ID, GATEWAY_DATA_DIR); it must listen on a"
+  + " loopback address, 0.0.0.0 or ::. Or stop it: then the command works on the database itself."
+
 interface Answer {
   readonly status: number
   readonly body: unknown
@@ -60,7 +63,7 @@ export const make = Effect.fnUntraced(function*(settings: Loaded, url: string) {
     }).pipe(Effect.flatMap(({ body: answer, status }) =>
       status >= 200 && status < 300
         ? Effect.succeed(answer)
-        : Effect.fail(failure(`The running gateway at ${url} refused ${method} ${path} with ${status}: ${refusalText(answer)}`))))
+        : Effect.fail(failure(`The running gateway at ${url} refused ${method} ${path} with ${status}: ${refusalText(answer)}${status === 401 ? hint : ""}`))))
   }
   return call
 })

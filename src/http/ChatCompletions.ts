@@ -21,6 +21,7 @@ import type { Planner } from "#src/routing/plan.ts"
 import type { DirectRoute, Exchange } from "#src/server/Exchange.ts"
 import * as KeyPolicy from "#src/stages/keyPolicy.ts"
 import * as Chat from "#src/wire/chatCompletions.ts"
+import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
 import * as Json from "#src/wire/json.ts"
 import * as Splice from "#src/wire/splice.ts"
 
@@ -116,6 +117,7 @@ const read = (
     if (refusal !== null) return refusal
   }
   const stream = chat.stream ?? false
+  const forwarded = ForwardHeaders.toUpstream(exchange.headers)
   const prompt = new Prompt(body, parsed)
   const wantsUsage = chat.stream_options?.include_usage === true
   return {
@@ -130,7 +132,7 @@ const read = (
     sessionTag: tags.sessionId,
     targets: plan,
     bodyFor: (target) => rewrite(prompt.body, prompt.parsed, target, stream),
-    headersFor: (target) => target.headers,
+    headersFor: (target) => forwarded.length === 0 ? target.headers : [...target.headers, ...forwarded],
     promptText: () => prompt.text(),
     release: () => prompt.release(),
     responseHeaders: (facts) => facts.settled === null ? GatewayHeaders.ofStream(tags, facts) : GatewayHeaders.ofAnswer(tags, facts),

@@ -1,6 +1,7 @@
 /** The gateway's own response headers (inference document, "Response headers"), as flat name, value lists. */
 import type { ResponseFacts } from "#actors/Request.ts"
 import type { PublicError } from "#schemas/errors.ts"
+import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
 import { version } from "#schemas/version.ts"
 
 export { version }
@@ -32,13 +33,11 @@ const routed = (headers: Array<string>, facts: ResponseFacts): void => {
   forwardUpstream(headers, facts.upstreamHeaders)
 }
 
-/** Upstream headers a client may see: its rate-limit view and the vendor's request id, nothing else (PROMISES 13). */
+/** Upstream headers a client may see, by the allow-list; the body's own type is ours to say (PROMISES 13). */
 const forwardUpstream = (headers: Array<string>, upstream: ReadonlyArray<string>): void => {
-  for (let i = 0; i < upstream.length; i += 2) {
-    const name = upstream[i] as string
-    if (name.charCodeAt(0) !== 0x78 && name.charCodeAt(0) !== 0x6f) continue
-    if (name === "x-request-id") headers.push("X-Upstream-Request-Id", upstream[i + 1] as string)
-    else if (name === "openai-processing-ms" || name.startsWith("x-ratelimit-")) headers.push(name, upstream[i + 1] as string)
+  const allowed = ForwardHeaders.toClient(upstream)
+  for (let i = 0; i < allowed.length; i += 2) {
+    if (allowed[i] !== "content-type") headers.push(allowed[i] as string, allowed[i + 1] as string)
   }
 }
 

@@ -42,7 +42,12 @@ const isCode = (error: unknown, code: string): boolean => error instanceof Error
 const checkLength = (secret: Redacted.Redacted<string>, name: string) =>
   Redacted.value(secret).length >= minLength
     ? Effect.succeed(secret)
-    : Effect.fail(new MasterKeyError({ reason: "too-short", message: `${name} needs at least ${minLength} characters; \`openssl rand -base64 32\` makes a good one.` }))
+    : Effect.fail(
+      new MasterKeyError({
+        reason: "too-short",
+        message: `${name} needs at least ${minLength} characters; \`openssl rand -base64 32\` makes a good one.`
+      })
+    )
 
 /** Reads the file, or null when there is none. */
 const readFile = (file: string) =>
@@ -60,12 +65,16 @@ const readFile = (file: string) =>
         if ((mode & 0o077) !== 0) {
           throw new MasterKeyError({
             reason: "file-mode",
-            message: `${file} can be read by others (mode 0${mode.toString(8)}). Run \`chmod 600 ${file}\`, and rotate the secret if anybody may have read it.`
+            message: `${file} can be read by others (mode 0${mode.toString(8)}). Run \`chmod 600 ${file}\`, `
+              + "and rotate the secret if anybody may have read it."
           })
         }
         const text = fs.readFileSync(handle, "utf8").trim()
         if (text.length < minLength) {
-          throw new MasterKeyError({ reason: "file-broken", message: `${file} is empty or cut. Restore it from a backup, or set GATEWAY_SECRET to the secret it held.` })
+          throw new MasterKeyError({
+            reason: "file-broken",
+            message: `${file} is empty or cut. Restore it from a backup, or set GATEWAY_SECRET to the secret it held.`
+          })
         }
         return Redacted.make(text)
       } finally {
@@ -104,7 +113,10 @@ const createFile = (file: string) =>
       }
     },
     catch: (error) =>
-      new MasterKeyError({ reason: "file-broken", message: `${file} cannot be made: ${messageOf(error)} Set GATEWAY_SECRET, or make the directory writable.` })
+      new MasterKeyError({
+        reason: "file-broken",
+        message: `${file} cannot be made: ${messageOf(error)} Set GATEWAY_SECRET, or make the directory writable.`
+      })
   })
 
 /** Finds the current secret and those that may still open older values. */

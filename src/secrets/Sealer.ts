@@ -49,7 +49,11 @@ export const make = (keys: MasterKey.MasterKeys): Secrets["Service"] => {
       if (found !== version || rest !== undefined) throw broken("", `The sealed value of ${context} is not an envelope of version ${version}.`)
       const key = opening.get(keyId)
       if (key === undefined) {
-        throw broken(keyId, `The value of ${context} was sealed with key ${keyId}, which is not known (current: ${currentKeyId}). Put the master secret it was made with into GATEWAY_SECRET_PREVIOUS.`)
+        throw broken(
+          keyId,
+          `The value of ${context} was sealed with key ${keyId}, which is not known (current: ${currentKeyId}). `
+            + "Put the master secret it was made with into GATEWAY_SECRET_PREVIOUS."
+        )
       }
       const ivBytesFound = Buffer.from(iv, "base64url")
       const tagFound = Buffer.from(tag, "base64url")

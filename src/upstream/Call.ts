@@ -23,6 +23,7 @@ const limitNames: Readonly<Record<Phase, string>> = {
 
 export class Call extends Entry implements UpstreamCall, Dispatcher.DispatchHandler {
   readonly options: Dispatcher.DispatchOptions
+  readonly startedAt: number
   readonly #request: UpstreamRequest
   readonly #handler: UpstreamHandler
   readonly #pool: SocketPool
@@ -52,13 +53,10 @@ export class Call extends Entry implements UpstreamCall, Dispatcher.DispatchHand
     this.#pool = pool
     this.#wheel = wheel
     this.#onOver = onOver
-    this.#phaseAt = wheel.now()
-    this.#totalAt = request.timeouts.total > 0 ? this.#phaseAt + request.timeouts.total : Infinity
+    this.startedAt = wheel.now()
+    this.#phaseAt = this.startedAt
+    this.#totalAt = request.timeouts.total > 0 ? this.startedAt + request.timeouts.total : Infinity
     this.options = { path: request.path, method: request.method, headers, body: request.body }
-  }
-
-  get origin(): string {
-    return this.#request.origin
   }
 
   start(): void {

@@ -155,8 +155,8 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
         const key = request.proxy === null ? request.origin : `${request.proxy} ${request.origin}`
         const pool = pools.get(key) ?? open(key, request)
         if (typeof pool === "string") return refuse(handler, request.proxy === null ? "protocol" : "proxy", pool)
-        pool.lastUsedAt = wheel.now()
         const call = new Call(request, withIdentity(request.headers), handler, pool, wheel, onOver)
+        pool.lastUsedAt = call.startedAt
         live.add(call)
         call.start()
         return call

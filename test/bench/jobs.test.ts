@@ -65,7 +65,7 @@ describe("load generator", () => {
     await expect(closedJob(await peer((socket) => socket.end(head(answer.length))))).rejects.toThrow(/closed/)
     const silent = await peer(() => undefined)
     await expect(
-      closed({ kind: "closed", endpoint: silent, script: { kind: "json" }, concurrency: 1, warmupMs: 0, measureMs: 10, deadlineMs: 120 })
+      closed({ kind: "closed", endpoint: silent, script: { kind: "json" }, concurrency: 1, warmupMs: 0, measureMs: 1_000, deadlineMs: 120 })
     ).rejects.toThrow(/not finished within 120 ms/)
   })
 

@@ -55,13 +55,10 @@ export class Run {
     return this.until(sleep(ms, undefined))
   }
 
-  /** Waits for a measured window; on a starved machine several windows long, until something has happened in it. */
-  async window(ms: number, something: () => boolean): Promise<void> {
-    for (let count = 0; count < MAX_WINDOWS; count++) {
-      await this.sleep(ms)
-      if (something()) return
-    }
-    throw new Error(`nothing arrived in ${MAX_WINDOWS} windows of ${ms} ms`)
+  /** Waits for a measured window; on a starved machine for several, until enough has happened to be divided by. */
+  async window(ms: number, progress: () => number, enough: number): Promise<void> {
+    for (let count = 0; count < MAX_WINDOWS && progress() < enough; count++) await this.sleep(ms)
+    if (progress() === 0) throw new Error(`nothing arrived in ${MAX_WINDOWS} windows of ${ms} ms`)
   }
 
   cpu(): number {

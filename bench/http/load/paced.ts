@@ -67,7 +67,7 @@ export const paced = (job: PacedJob): Promise<PacedResult> =>
     const before = { events, cpu: run.cpu(), mainCpu: run.mainCpu() }
     const memory = run.watchMemory()
     measuring = true
-    await run.window(job.measureMs, () => events > before.events)
+    await run.window(job.measureMs, () => events - before.events, 1)
     measuring = false
     const cpuNs = run.cpu() - before.cpu
     const mainCpuNs = run.mainCpu() - before.mainCpu

@@ -86,9 +86,3 @@ export const toClient = (headers: ReadonlyArray<string>): Array<string> => {
     return isSafeName(name) && responsePrefixes.some((prefix) => name.startsWith(prefix)) ? name : null
   })
 }
-
-/** The first value of a header in a flat list, or undefined. */
-export const valueOf = (headers: ReadonlyArray<string>, name: string): string | undefined => {
-  for (let i = 0; i + 1 < headers.length; i += 2) if (headers[i] === name) return headers[i + 1]
-  return undefined
-}

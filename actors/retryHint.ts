@@ -1,5 +1,5 @@
 /** When an upstream says it can be asked again: headers first, then the text of the error (supplement 5.3). */
-import { valueOf } from "./forwardHeaders.ts"
+import { headerOf } from "#actors/ports/Upstream.ts"
 
 /** No hint blocks longer than this, in ms. */
 export const maxHintMs = 24 * 3_600_000
@@ -76,9 +76,9 @@ export const parseDelay = (value: string, now: number): number | null => {
 }
 
 const fromRetryAfter = (headers: ReadonlyArray<string>, now: number): number | null => {
-  const milliseconds = valueOf(headers, "retry-after-ms")
+  const milliseconds = headerOf(headers, "retry-after-ms")
   if (milliseconds !== undefined && /^\d+(?:\.\d+)?$/.test(milliseconds.trim())) return Number(milliseconds)
-  const value = valueOf(headers, "retry-after")?.trim()
+  const value = headerOf(headers, "retry-after")?.trim()
   if (value === undefined) return null
   // Only the two standard forms: whole seconds, or a date.
   return /^\d+(?:\.\d+)?$/.test(value) ? Number(value) * 1_000 : parseDate(value, now)
@@ -88,12 +88,12 @@ const fromResets = (headers: ReadonlyArray<string>, now: number): number | null 
   let empty: number | null = null
   let earliest: number | null = null
   for (const { remaining, reset } of resets) {
-    const value = valueOf(headers, reset)
+    const value = headerOf(headers, reset)
     if (value === undefined) continue
     const delay = parseDelay(value, now)
     if (delay === null) continue
     // A quota that is known to be empty decides (the last of them to refill); else the first reset of any.
-    const left = valueOf(headers, remaining)?.trim()
+    const left = headerOf(headers, remaining)?.trim()
     if (left === "0") empty = Math.max(empty ?? 0, delay)
     else if (left === undefined) earliest = Math.min(earliest ?? Infinity, delay)
   }

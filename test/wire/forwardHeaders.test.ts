@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import * as Headers from "#src/upstream/forwardHeaders.ts"
+import * as Headers from "#src/wire/forwardHeaders.ts"
 
 describe("headers to the upstream", () => {
   it("pass only when a row names them", () => {

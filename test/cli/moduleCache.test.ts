@@ -1,0 +1,30 @@
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { describe, expect, it } from "vitest"
+import { version } from "#schemas/version.ts"
+import { emptyDirectory, run } from "./support/command.ts"
+
+describe("the module cache", () => {
+  it("is written once, believed only where the source's hash fits, and never needed", async () => {
+    const directory = emptyDirectory()
+    const file = path.join(directory, `stripped-${process.version}.json`)
+    const env = { NODE_COMPILE_CACHE: directory }
+    const said = async () => (await run(["--version"], { env })).stdout
+
+    expect(await said()).toContain(version)
+    const first = JSON.parse(fs.readFileSync(file, "utf8")) as Record<string, [string, string]>
+    const url = Object.keys(first).find((name) => name.endsWith("/schemas/version.ts")) ?? ""
+    expect(first[url]?.[1]).toContain(version)
+
+    // The fitting hash: the cached code runs.
+    const hash = first[url]?.[0] ?? ""
+    fs.writeFileSync(file, JSON.stringify({ ...first, [url]: [hash, "export const version = 'from the cache'"] }))
+    expect(await said()).toContain("from the cache")
+    // Another hash, as after an edit: the source runs.
+    fs.writeFileSync(file, JSON.stringify({ ...first, [url]: ["stale", "export const version = 'from the cache'"] }))
+    expect(await said()).toContain(version)
+    expect((JSON.parse(fs.readFileSync(file, "utf8")) as Record<string, [string, string]>)[url]).toEqual(first[url])
+    fs.writeFileSync(file, "{ torn")
+    expect(await said()).toContain(version)
+  })
+})
