@@ -21,6 +21,8 @@ export interface Options {
   /** Where the gateway keeps records; auto: a Postgres server where one is installed. */
   readonly records: "auto" | "postgres" | "embedded"
   readonly cpuProfile: boolean
+  /** Further flags for the targets on Node, to try what a V8 setting is worth. */
+  readonly nodeFlags: ReadonlyArray<string>
   readonly json: boolean
   readonly report: boolean
 }
@@ -40,6 +42,7 @@ export const usage = `npm run bench -- [options]
   --streams n           paced streams, 1 to 4000
   --cpu-prof            V8 profiles of the targets on Node, summarized; run it alone, it costs CPU
   --records kind        postgres, embedded, or auto: a Postgres server of the bench's own where one is installed
+  --node-flag=--flag    a flag for the targets on Node, such as --max-semi-space-size=64; repeatable
   --no-pin              do not pin processes to cores
   --no-report           write no report files
   --json                print the results as JSON on standard output
@@ -103,6 +106,7 @@ export const parseOptions = (args: ReadonlyArray<string>): Options | null => {
       tick: { type: "string" },
       streams: { type: "string" },
       records: { type: "string", default: "auto" },
+      "node-flag": { type: "string", multiple: true, default: [] },
       "cpu-prof": { type: "boolean", default: false },
       pin: { type: "boolean", default: true },
       report: { type: "boolean", default: true },
@@ -138,6 +142,7 @@ export const parseOptions = (args: ReadonlyArray<string>): Options | null => {
     mockPort: Math.round(bounded("mock-port", values["mock-port"], 0, 0, 65_535)),
     pin: values.pin,
     records,
+    nodeFlags: values["node-flag"],
     cpuProfile: values["cpu-prof"],
     json: values.json,
     report: values.report && profile !== "smoke"

@@ -82,7 +82,8 @@ const bench = async (options: Options): Promise<number> => {
   const place = placement(options.pin)
   if (place.rest !== null) spawnSync("taskset", ["-a", "-cp", String(place.rest), String(process.pid)])
   const harness = await Harness.start(place, options.mockPort, options.tickMs)
-  const nodeFlags = options.cpuProfile ? ["--cpu-prof", `--cpu-prof-dir=${profileDirectory}`] : []
+  const profiling = options.cpuProfile ? ["--cpu-prof", `--cpu-prof-dir=${profileDirectory}`] : []
+  const nodeFlags = [...options.nodeFlags, ...profiling]
   const needsRecords = options.targets?.includes(budgets.subject) ?? true
   const server = options.records === "embedded" || !needsRecords ? null : await startPostgres(place.rest)
   if (server === null && options.records === "postgres") throw new Error("--records postgres: no Postgres is installed")

@@ -57,7 +57,7 @@ describe("client aborts", () => {
       const stream = random.below(4) > 0
       if (endless.has(name) && (leave === "never" || leave === "after the end")) leave = "before the head"
       if (!stream && leave === "mid stream") leave = "before the head"
-      return { model: `play-${index}`, name, script, leave: name === "silent" && leave === "mid stream" ? "before the head" as const : leave, stream, bytes: random.below(2_000) }
+      return { model: `play-${index}`, name, script, leave: name === "silent" && leave === "mid stream" ? "before the head" as const : leave, stream, bytes: random.below(name === "stalled" ? 300 : 2_000) }
     })
     for (const { model, script } of plays) await world.sim.rule({ match: { model }, script })
     await inParallel(24, plays.map(({ bytes, leave, model, stream }) => () => play(world.call({ model, stream }), model, leave, bytes)))
