@@ -226,9 +226,9 @@ export class Attempt implements UpstreamHandler {
       this.hold(out, maxHeldBytes)
       return
     }
+    this.options.commit()
     this.committed = true
     this.firstContentAt = this.options.now()
-    this.options.commit()
     const held = this.held
     this.held = []
     for (const chunk of held) this.forward(chunk)

@@ -174,9 +174,14 @@ export class RequestActor {
       }, (end) => {
         const next = this.nextTarget(end, index, repeated)
         this.current = null
-        this.settle(end, next === null)
-        if (next === null) this.answer(end)
-        resume(Effect.succeed(next))
+        try {
+          this.settle(end, next === null)
+          if (next === null) this.answer(end)
+          resume(Effect.succeed(next))
+        } catch (defect) {
+          // Thrown into the upstream's callback it would be lost, and the client would wait for ever.
+          resume(Effect.die(defect))
+        }
       })
       this.current = attempt
       attempt.run(this.services.ledger, this.services.upstream)
@@ -232,7 +237,6 @@ export class RequestActor {
 
   /** The commit point: from here on nothing is tried again. */
   private commit(attempt: Attempt): void {
-    this.answered = true
     this.inbound.client.start(200, this.inbound.responseHeaders({
       target: this.currentTarget,
       latencyMs: this.services.now() - this.startedAt,
@@ -240,6 +244,7 @@ export class RequestActor {
       settled: null,
       upstreamHeaders: attempt.responseHeaders
     }))
+    this.answered = true
     this.inbound.release()
   }
 
@@ -295,7 +300,6 @@ export class RequestActor {
     if (this.clientGone || end.outcome === "client-abort") return
     const { client, face } = this.inbound
     const row = this.newest
-    this.answered = true
     if (end.committed) {
       if (end.error === null || end.terminated) client.end()
       else client.end(face.errorFrames(end.error))
@@ -303,6 +307,7 @@ export class RequestActor {
     }
     if (end.error !== null) {
       client.respond(end.error.status, this.inbound.errorHeaders(end.error, this.attempts - 1), face.errorBody(end.error))
+      this.answered = true
       return
     }
     client.respond(200, this.inbound.responseHeaders({
@@ -315,6 +320,7 @@ export class RequestActor {
       },
       upstreamHeaders: end.headers
     }), end.answer as Uint8Array)
+    this.answered = true
   }
 
   /** The last word of the exchange, however the fiber ended. */
@@ -323,7 +329,8 @@ export class RequestActor {
     if (Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)) {
       this.current?.cut("policy", AttemptFailure.internal())
       this.services.defect(this.inbound.requestId, exit.cause)
-      if (!this.answered) {
+      if (this.answered) this.inbound.client.close()
+      else {
         const error = AttemptFailure.internal()
         this.inbound.client.respond(error.status, this.inbound.errorHeaders(error, this.attempts - 1), this.inbound.face.errorBody(error))
       }

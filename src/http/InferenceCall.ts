@@ -96,7 +96,7 @@ export const admit = (
       done(invalidKey())
       return
     }
-    const refusal = KeyPolicy.admit(key, { endpoint, remoteAddress: head.remoteAddress, now: services.now() })
+    const refusal = KeyPolicy.admit(key, endpoint, head, services.now())
     if (refusal === null) {
       services.keys.touch(key)
       services.seen(key, head)

@@ -32,6 +32,16 @@ const rememberedPlans = 4096
 /** A model id longer than this is planned each time rather than remembered (characters). */
 const longestRememberedId = 256
 
+/** Longest model id that is looked up at all (characters): ids travel in headers and rows. */
+const longestId = 512
+
+/** No control character either: none may enter a header. */
+const wellFormed = (model: string): boolean => model.length <= longestId && !/[\p{Cc}\p{Cs}]/u.test(model)
+
+const malformed = Errors.make(
+  "bad_request", `Field 'model' must be at most ${longestId} characters and hold no control characters.`, { extra: { param: "model" } }
+)
+
 /** Providers that can be called now: an active connection, or none needed. */
 export const activeProviders = (snapshot: Snapshot, registry: Registry): ReadonlySet<string> => {
   const active = new Set(snapshot.activeByProvider.keys())
@@ -60,7 +70,7 @@ export const makePlanner = (options: PlannerOptions): Planner => {
   const planAll = (model: string): Plan => {
     const known = remembered.get(model)
     if (known !== undefined) return known
-    const plan = planOf(options, resolve(model))
+    const plan = wellFormed(model) ? planOf(options, resolve(model)) : malformed
     if (model.length <= longestRememberedId) {
       if (remembered.size >= rememberedPlans) remembered.delete(remembered.keys().next().value as string)
       remembered.set(model, plan)

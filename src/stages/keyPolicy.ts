@@ -5,12 +5,9 @@ import type { AccessSchedule, ApiKey } from "#schemas/records/ApiKey.ts"
 import { compileGlob } from "#src/routing/resolveModel.ts"
 import * as IpRange from "#src/stages/ipRange.ts"
 
-export interface Call {
-  /** Endpoint name, `chat` for /v1/chat/completions. */
-  readonly endpoint: string
+/** Where a call comes from; the address is read only when the key asks for it, because reading it costs a native call. */
+export interface Peer {
   readonly remoteAddress: string
-  /** ms since the epoch. */
-  readonly now: number
 }
 
 interface Compiled {
@@ -36,22 +33,22 @@ const compile = (key: ApiKey): Compiled => {
 
 const refuse = (message: string): PublicError => Errors.make("insufficient_permissions", message)
 
-/** Steps 2 to 4: the key itself, its schedule, its addresses and endpoints. */
-export const admit = (key: ApiKey, call: Call): PublicError | null => {
+/** Steps 2 to 4: the key itself, its schedule, its addresses and endpoints (`chat` for /v1/chat/completions). `now` in ms since the epoch. */
+export const admit = (key: ApiKey, endpoint: string, peer: Peer, now: number): PublicError | null => {
   const { policy } = key
   if (key.revokedAt !== null) return Errors.make("invalid_api_key", "This API key was revoked.")
   if (!policy.isActive) return refuse("This API key is disabled.")
   if (policy.isBanned) return refuse("This API key is banned.")
   const { expiresAt } = compile(key)
-  if (call.now >= expiresAt) return refuse(`This API key expired at ${policy.expiresAt}.`)
-  if (policy.accessSchedule !== null && !withinSchedule(policy.accessSchedule, call.now)) {
+  if (now >= expiresAt) return refuse(`This API key expired at ${policy.expiresAt}.`)
+  if (policy.accessSchedule !== null && !withinSchedule(policy.accessSchedule, now)) {
     return refuse(`This API key may be used from ${policy.accessSchedule.from} until ${policy.accessSchedule.until} (${policy.accessSchedule.tz}) only.`)
   }
-  if (policy.ipAllowlist.length > 0 && !IpRange.contains(policy.ipAllowlist, call.remoteAddress)) {
+  if (policy.ipAllowlist.length > 0 && !IpRange.contains(policy.ipAllowlist, peer.remoteAddress)) {
     return refuse("This API key may not be used from this address.")
   }
-  if (policy.allowedEndpoints.length > 0 && !policy.allowedEndpoints.includes(call.endpoint)) {
-    return refuse(`This API key may not use the ${call.endpoint} endpoint.`)
+  if (policy.allowedEndpoints.length > 0 && !policy.allowedEndpoints.includes(endpoint)) {
+    return refuse(`This API key may not use the ${endpoint} endpoint.`)
   }
   return null
 }

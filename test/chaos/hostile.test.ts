@@ -65,12 +65,15 @@ describe("hostile bodies get a documented status quickly, and nobody else feels 
     ["invalid UTF-8 in the model", Buffer.concat([Buffer.from("{\"model\":\"lab/"), Buffer.from([0xff, 0xc3, 0x28]), Buffer.from("\",\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}")]), [200, 400, 404]],
     ["NUL bytes between tokens", `{\u0000${model}}`, [400]],
     ["NUL escapes in texts", `{${model},"messages":[{"role":"user\\u0000","content":"a\\u0000b"}]}`, [200, 400]],
-    ["a NUL in the model", "{\"model\":\"lab/a\\u0000b\",\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}", [200, 400, 404]],
+    ["a NUL in the model", "{\"model\":\"lab/a\\u0000b\",\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}", [400]],
+    ["a line break in the model", "{\"model\":\"lab/a\\r\\nx-injected: 1\",\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}", [400]],
+    ["a lone surrogate in the model", "{\"model\":\"lab/\\ud800\",\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}", [400]],
+    ["a model in another script", "{\"model\":\"lab/модель-模型\",\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}", [200]],
     ["only NUL bytes", "\u0000".repeat(1000), [400]],
     ["lone surrogates", `{${model},"messages":[{"role":"user","content":"\\ud800 \\udfff"}],"\\ud800":1}`, [200, 400]],
     ["a huge model id", `{"model":"${"m".repeat(MIB)}","messages":[{"role":"user","content":"x"}]}`, [400, 404]],
     ["a huge model id of many slashes", `{"model":"${"a/".repeat(MIB / 2)}","messages":[{"role":"user","content":"x"}]}`, [400, 404]],
-    ["a huge model id under the prefix", `{"model":"lab/${"m*?".repeat(MIB / 4)}","messages":[{"role":"user","content":"x"}]}`, [200, 400, 404]],
+    ["a huge model id under the prefix", `{"model":"lab/${"m*?".repeat(MIB / 4)}","messages":[{"role":"user","content":"x"}]}`, [400]],
     ["prototype keys", `{${model},"__proto__":{"stream":true},"constructor":{"prototype":{"x":1}},"messages":[{"role":"user","content":"x"}]}`, [200]],
     ["a byte order mark", `\ufeff{${model},"messages":[{"role":"user","content":"x"}]}`, [200, 400]],
     ["a text of 1 MB of quotes", JSON.stringify({ model: "lab/tokens-1", messages: [{ role: "user", content: "\"\\".repeat(MIB / 4) }] }), [200]]
@@ -110,12 +113,15 @@ describe("hostile bodies get a documented status quickly, and nobody else feels 
   })
 })
 
+/** A peer that says nothing for so long has refused the request its own way (ms). */
+const silentMs = 2_000
+
 /** Sends bytes as they are and answers what came back until the peer closed or the answer was seen. */
 const raw = (bytes: string | Uint8Array, until: (text: string) => boolean = () => false): Promise<string> =>
   new Promise((resolve) => {
     let text = ""
     const socket = Net.connect({ port: Number(new URL(world.gateway.url).port), host: "127.0.0.1" })
-    socket.setTimeout(15_000, () => socket.destroy())
+    socket.setTimeout(silentMs, () => socket.destroy())
     socket.on("error", () => undefined)
     socket.on("data", (data) => {
       text += data.toString("latin1")
@@ -146,7 +152,7 @@ describe("hostile connections", () => {
       `${line}transfer-encoding: chunked\r\n\r\nZZZZ\r\n`, `${line}transfer-encoding: chunked\r\n\r\nffffffffffffffff\r\n`, `${line}content-length: 99999999999999999999\r\n\r\n`
     ]
     const run = await beside(() => Promise.all(requests.map((bytes) => raw(bytes, (text) => text.includes("\r\n\r\n")))))
-    for (const text of run.result) expect([0, 400, 404, 413]).toContain(statusOf(text))
+    for (const text of run.result) expect([0, 400, 404, 413, 505]).toContain(statusOf(text))
     calm("no HTTP", run)
   }, 30_000)
 

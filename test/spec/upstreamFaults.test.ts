@@ -127,3 +127,14 @@ describe("a whole answer that breaks", () => {
     expect(rows.at(-1)).toMatchObject({ outcome: "upstream-reset", status: 502 })
   })
 })
+
+describe("response headers of an upstream that are too many or too long", () => {
+  it.each([["many", 12, 900], ["one long", 1, 15_000]] as const)("%s: the answer arrives all the same", async (name, count, length) => {
+    const headers = Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-ratelimit-test-${index}`, "v".repeat(length)]))
+    for (const stream of [false, true]) {
+      const { reply, rows } = await ask({ tokens: 3, headers }, stream)
+      expect([name, stream, reply.status]).toEqual([name, stream, 200])
+      expect(rows[0]?.outcome).toBe("completed")
+    }
+  })
+})

@@ -76,7 +76,7 @@ export const make = Effect.gen(function*() {
     const key = known === undefined ? yield* keys.find(hash) : known
     const level = key === null ? null : manages(key)
     if (key === null || level === null) return null
-    const refused = KeyPolicy.admit(key, { endpoint: "management", remoteAddress: presented.remoteAddress ?? "", now })
+    const refused = KeyPolicy.admit(key, "management", { remoteAddress: presented.remoteAddress ?? "" }, now)
     if (refused !== null) return null
     keys.touch(key)
     return { kind: "key", key, admin: level === "admin" } as const
