@@ -8,7 +8,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
+import * as Fiber from "effect/Fiber"
 import { Attempt, type AttemptEnd } from "#actors/Attempt.ts"
 import * as AttemptFailure from "#actors/attemptFailure.ts"
 import type { Accounting } from "#actors/ports/Accounting.ts"
@@ -94,6 +94,8 @@ const noUsage: Usage = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, re
 
 /** A request that is being served: what the front end and a shutdown may do to it. */
 export class RequestActor {
+  /** Place among the live requests. */
+  rosterSlot = -1
   readonly inbound: Inbound
   private readonly services: Services
   private readonly startedAt: number
@@ -105,6 +107,8 @@ export class RequestActor {
   private bytesOut = 0
   private answered = false
   private clientGone = false
+  /** Error code of the rows of a client that has gone. */
+  private goneCode: "client_closed_request" | "slow_reader_timeout" = "client_closed_request"
   private shuttingDown = false
   private drainTimer: ReturnType<typeof setTimeout> | null = null
   private fiber: Fiber.Fiber<void> | null = null
@@ -129,9 +133,15 @@ export class RequestActor {
     this.fiber = fiber
   }
 
-  /** The client has gone. The key's disconnect policy decides whether the upstream is cut or read on (PROMISES 3). */
-  clientLeft(): void {
+  /** Interrupts the fiber and waits for its end: the registry's last resort when its scope closes. */
+  get interrupted(): Effect.Effect<void> {
+    return this.fiber === null ? Effect.void : Fiber.interrupt(this.fiber)
+  }
+
+  /** The client has gone, or was cut because it took nothing. The key's disconnect policy decides whether the upstream is cut or read on (PROMISES 3). */
+  clientLeft(wasSlow = false): void {
     this.clientGone = true
+    if (wasSlow) this.goneCode = "slow_reader_timeout"
     const drains = this.inbound.key !== null && this.inbound.key.policy.disconnectPolicy !== "cancel"
     if (drains && this.current !== null && this.current.detach()) {
       this.drainTimer = setTimeout(() => this.fiber?.interruptUnsafe(), this.services.limits.drainForUsageMs)
@@ -266,7 +276,7 @@ export class RequestActor {
       outcome,
       upstreamStatus: end.upstreamStatus,
       status: outcome === "client-abort" ? 499 : end.error !== null && !end.committed ? end.error.status : 200,
-      errorCode: outcome === "client-abort" ? "client_closed_request" : end.error === null ? null : end.error.code,
+      errorCode: outcome === "client-abort" ? this.goneCode : end.error === null ? null : end.error.code,
       phase: end.phase,
       tokensIn: usage.input,
       tokensOut: usage.output,

@@ -53,7 +53,10 @@ export const route = (services: ChatServices): DirectRoute => (exchange) => {
   }
   // Registered before anything can wait: the front end requires it, and an abort before the plan costs nothing upstream.
   let request: RequestActor | null = null
-  exchange.onAbort(() => request?.clientLeft())
+  exchange.onAbort((reason) => {
+    if (reason === "shutdown") request?.shutDown()
+    else request?.clientLeft(reason === "slow-reader")
+  })
   if (services.draining()) {
     refuse(Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 }))
     return

@@ -33,11 +33,19 @@ const routed = (headers: Array<string>, facts: ResponseFacts): void => {
   forwardUpstream(headers, facts.upstreamHeaders)
 }
 
+/** Characters of upstream headers that are passed on: a response head is bounded, and an upstream must not fill it. */
+const maxForwarded = 4_096
+
 /** Upstream headers a client may see, by the allow-list; the body's own type is ours to say (PROMISES 13). */
 const forwardUpstream = (headers: Array<string>, upstream: ReadonlyArray<string>): void => {
   const allowed = ForwardHeaders.toClient(upstream)
+  let room = maxForwarded
   for (let i = 0; i < allowed.length; i += 2) {
-    if (allowed[i] !== "content-type") headers.push(allowed[i] as string, allowed[i + 1] as string)
+    const name = allowed[i] as string
+    const value = allowed[i + 1] as string
+    if (name === "content-type" || name.length + value.length > room) continue
+    room -= name.length + value.length
+    headers.push(name, value)
   }
 }
 

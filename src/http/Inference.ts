@@ -4,7 +4,6 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
-import { LiveRequests } from "#actors/LiveRequests.ts"
 import { Accounting } from "#actors/ports/Accounting.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
@@ -22,6 +21,7 @@ import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as ChatCompletions from "#src/http/ChatCompletions.ts"
 import { ConnectionMarks } from "#src/http/ConnectionMarks.ts"
 import * as Registry from "#src/providers/Registry.ts"
+import { LiveRequests } from "#src/http/LiveRequests.ts"
 import * as Metrics from "#src/http/Metrics.ts"
 import { makePricer } from "#src/providers/pricing.ts"
 import { makePlanner, type Planner } from "#src/routing/plan.ts"
@@ -53,15 +53,15 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const upstream = yield* Upstream
   const marks = yield* ConnectionMarks
   const clock = yield* Clock.Clock
-  const fork = yield* FiberSet.makeRuntime<never, void, never>()
   const lookups = yield* FiberSet.makeRuntime<never, void, never>()
-  const log = Effect.runForkWith(yield* Effect.context<never>())
+  const run = Effect.runForkWith(yield* Effect.context<never>())
   const devices = yield* KeyDevices
   const live = new LiveRequests()
+  yield* Effect.addFinalizer(() => live.close)
   const seenCalls = new Map<string, number>()
   // Live streams get their grace; what still runs then ends with an error in its own format (PROMISES 17).
   frontEnd.onDrain(() => {
-    fork(Effect.delay(Effect.sync(live.shutDown), options.graceMs))
+    lookups(Effect.delay(Effect.sync(live.shutDown), options.graceMs))
   })
   const now = () => clock.currentTimeMillisUnsafe()
   const prefix = `${lifecycle.nodeId}-${lifecycle.startedAt.toString(36)}-`
@@ -108,7 +108,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       makeAttemptId: nextId,
       report: (target: Target, end: AttemptEnd) => marks.report(target, end),
       defect: (requestId, cause) => {
-        log(Effect.annotateLogs(Effect.logError("A request failed unexpectedly", cause), { requestId }))
+        run(Effect.annotateLogs(Effect.logError("A request failed unexpectedly", cause), { requestId }))
       },
       closed: live.remove
     },
@@ -117,7 +117,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       const megabytes = configuration.current().settings.get("maxBodySizeMb")
       return typeof megabytes === "number" && megabytes > 0 ? megabytes * 1024 * 1024 : options.maxBodyBytes
     },
-    fork: (effect) => fork(effect),
+    // The live requests are the scope of these fibers: each is enrolled before it starts and interrupted when the layer closes.
+    fork: run,
     live,
     draining: lifecycle.draining,
     refused: (endpoint, tags, error) => {

@@ -5,6 +5,7 @@ import type { NativeRequest, NativeResponse } from "#src/server/native.ts"
 import { DONE, ENDING, OPEN, Outgoing, STARTED } from "#src/server/Outgoing.ts"
 import { declaredLength, findHeader } from "#src/server/requestHead.ts"
 import type { Watch, Watched } from "#src/server/Watch.ts"
+import type { Roster } from "#src/structures/Roster.ts"
 
 /** The native server cuts a socket that made no progress for 10 s (it checks every 4 s); re-arming prolongs that. */
 const REARM_MILLIS = 4_000
@@ -16,7 +17,7 @@ export interface ExchangeHost {
   readonly slowReaderMillis: number
   readonly bodyMillis: number
   readonly watch: Watch
-  readonly live: Set<UwsExchange>
+  readonly live: Roster<UwsExchange>
   draining: boolean
   readonly onDefect: (error: unknown, exchange: Exchange) => void
   /** Hears that something ended; only set while draining. */
@@ -31,6 +32,8 @@ const collectHeader = (name: string, value: string): void => {
 const textDecoder = new TextDecoder()
 
 export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watched {
+  /** Place among the live exchanges of its server. */
+  rosterSlot = -1
   readonly method: string
   readonly path: string
   readonly query: string
@@ -202,7 +205,7 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     const { host } = this
     this.state = DONE
     this.discard()
-    host.live.delete(this)
+    host.live.remove(this)
     if (this.reader !== undefined || this.blocked) host.watch.delete(this)
     this.reader?.fail("aborted")
     const reason = this.abortReason

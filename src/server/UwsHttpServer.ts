@@ -28,6 +28,7 @@ import { type ExchangeHost, UwsExchange } from "#src/server/UwsExchange.ts"
 import { type RequestOrigin, UwsServerRequest } from "#src/server/UwsServerRequest.ts"
 import { Upgrade, webSocketLimits } from "#src/server/UwsSocket.ts"
 import { Watch } from "#src/server/Watch.ts"
+import { Roster } from "#src/structures/Roster.ts"
 
 type Handler = (exchange: UwsExchange, upgrade: Upgrade | undefined) => void
 
@@ -48,7 +49,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
     slowReaderMillis,
     bodyMillis,
     watch: new Watch(Math.max(10, Math.min(1_000, slowReaderMillis / 4, bodyMillis / 4))),
-    live: new Set(),
+    live: new Roster(),
     draining: false,
     onDefect: options.onDefect ?? ((error, exchange) => {
       runLog(Effect.logError(`A route failed: ${exchange.method} ${exchange.path}`, error))

@@ -22,6 +22,8 @@ const limitNames: Readonly<Record<Phase, string>> = {
 }
 
 export class Call extends Entry implements UpstreamCall, Dispatcher.DispatchHandler {
+  /** Place among the live calls. */
+  rosterSlot = -1
   readonly options: Dispatcher.DispatchOptions
   readonly startedAt: number
   readonly #request: UpstreamRequest

@@ -16,6 +16,7 @@ import * as EgressProxy from "./EgressProxy.ts"
 import * as Resolver from "./Resolver.ts"
 import { SocketPool } from "./SocketPool.ts"
 import type { Settings } from "./SocketPool.ts"
+import { Roster } from "#src/structures/Roster.ts"
 import { TimerWheel } from "./TimerWheel.ts"
 
 export interface Options {
@@ -98,7 +99,7 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
     }
     const maxPools = options.maxPools ?? defaultMaxPools
     const pools = new Map<string, SocketPool>()
-    const live = new Set<Call>()
+    const live = new Roster<Call>()
     let closed = false
 
     const forgetOne = () => {
@@ -137,7 +138,7 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
       return dead
     }
 
-    const onOver = (call: Call) => live.delete(call)
+    const onOver = (call: Call) => live.remove(call)
 
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {

@@ -92,6 +92,7 @@ describe("hostile bodies get a documented status quickly, and nobody else feels 
   })
 
   it("two model keys: the model that was checked is the model that is sent", async () => {
+    const since = Date.now()
     const { key } = await world.gateway.operator.createKey("one model", { modelAccessMode: "restricted", allowedModels: ["lab/echo"] })
     for (const body of [
       "{\"model\":\"lab/echo\",\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],\"model\":\"lab/forbidden\"}",
@@ -101,9 +102,9 @@ describe("hostile bodies get a documented status quickly, and nobody else feels 
       await Http.send(world.gateway.url, { path: "/v1/chat/completions", body, headers: { authorization: `Bearer ${key}` } })
     }
     await world.gateway.operator.settled()
-    const sent = (await world.sim.entries()).filter((entry) => JSON.stringify(entry.body).includes("forbidden"))
-    expect(sent).toEqual([])
-    expect((await world.sim.entries({ model: "forbidden" }))).toEqual([])
+    const sent = await world.sim.entries({ since })
+    expect(sent.length).toBeGreaterThan(0)
+    expect(sent.map((entry) => entry.model)).toEqual(sent.map(() => "echo"))
   })
 
   it("two stream keys: what the gateway does is what the upstream was asked for", async () => {
@@ -189,7 +190,7 @@ describe("hostile connections", () => {
     expect(entry?.outcome).toBe("client-aborted")
     await world.gateway.operator.settled()
     const rows = (await world.gateway.operator.callLogs()).filter((row) => row.model === "unread")
-    expect(rows).toMatchObject([{ outcome: "client-abort", status: 499 }])
+    expect(rows).toMatchObject([{ outcome: "client-abort", status: 499, error: "slow_reader_timeout" }])
     socket.destroy()
   }, 30_000)
 

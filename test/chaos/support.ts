@@ -1,7 +1,7 @@
 /** What the chaos suites share: a world of a simulator and a spawned gateway, seeded chance, and measured moments. */
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import type { CallLog } from "#schemas/api/Usage.ts"
-import type { Entry } from "#src/simulator/Simulator.ts"
+import type * as Simulator from "#src/simulator/Simulator.ts"
 import { type Options, type Spawned, spawned } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
 import { messages } from "#test/support/lab.ts"
@@ -17,8 +17,8 @@ export interface World {
   readonly close: () => Promise<void>
 }
 
-export const startWorld = async (options: Options = {}): Promise<World> => {
-  const sim = await startSim({ models: { "*": {} } })
+export const startWorld = async (options: Options = {}, simulator: Simulator.Options = {}): Promise<World> => {
+  const sim = await startSim({ models: { "*": {} }, ...simulator })
   try {
     const gateway = await spawned(options)
     const node = await gateway.operator.createNode({ prefix: "lab", baseUrl: `${sim.url}/v1` })
@@ -81,7 +81,7 @@ export const inParallel = async <A>(workers: number, tasks: ReadonlyArray<() => 
 }
 
 /** What is wrong between the rows of one request and what the simulator saw of it; empty when they agree. */
-export const disagreements = (entries: ReadonlyArray<Entry>, rows: ReadonlyArray<CallLog>, clientLeft: boolean): ReadonlyArray<string> => {
+export const disagreements = (entries: ReadonlyArray<Simulator.Entry>, rows: ReadonlyArray<CallLog>, clientLeft: boolean): ReadonlyArray<string> => {
   const wrong: Array<string> = []
   const attempts = [...rows].sort((a, b) => a.attempt - b.attempt)
   if (new Set(attempts.map((row) => row.id)).size !== attempts.length) wrong.push("an attempt has two rows")

@@ -1,3 +1,4 @@
+import { Agent } from "node:http"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { errorIn, type Lab, messages, startLab } from "#test/support/lab.ts"
 import * as Http from "#test/support/http.ts"
@@ -123,6 +124,22 @@ describe("inference 'Errors'", () => {
     const reply = await post({ model: "lab/echo", messages }, { "content-encoding": "gzip" })
     expect([reply.status, errorIn(reply)["code"]]).toEqual([415, "unsupported_media_type"])
     expect((await post({ model: "lab/echo", messages }, { "content-encoding": "identity" })).status).toBe(200)
+  })
+
+  it("a connection that is kept alive goes on after every refusal", async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const on = (path: string, body: unknown, headers: Record<string, string> = {}) => Http.send(lab.gateway.url, { method: "POST", path, body, headers, agent })
+    const good = () => on("/v1/chat/completions", { model: "lab/tokens-2", messages })
+    for (const refused of [
+      () => on("/v1/chat/completions", "{"), () => on("/nothing", "x".repeat(100_000)), () => on("/v1/models", { a: 1 }),
+      () => on("/v1/chat/completions", { model: "lab/error-500", messages }), () => on("/v1/chat/completions", "x".repeat(2_000), { "content-encoding": "gzip" }),
+      () => on("/v1/chat/completions", { model: "lab/echo", messages }, { authorization: "Bearer sk-wrong" }),
+      () => on("/v1/chat/completions", { model: "lab/cut-3", messages, stream: true })
+    ]) {
+      expect((await refused()).status).not.toBe(0)
+      expect((await good()).status).toBe(200)
+    }
+    agent.destroy()
   })
 
   it("a refusal costs no upstream call and leaves no row", async () => {

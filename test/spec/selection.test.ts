@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { eventually } from "#test/support/operator.ts"
 import { CREDENTIAL, errorIn, type Lab, startLab } from "#test/support/lab.ts"
 
 let lab: Lab
@@ -115,6 +116,33 @@ describe("supplement 2.5: what a failed target does", () => {
     const reply = await lab.chat({ model: `${prefix}/tokens-3` })
     expect([reply.status, reply.headers["x-gateway-fallback-attempts"]]).toEqual([503, "2"])
     expect(await calls()).toEqual([1, 1, 1, 0])
+  })
+})
+
+describe("supplement 1.2: what the calls say about a connection", () => {
+  const view = async (id: string) => {
+    const { connection } = await lab.gateway.operator.call<{ connection: Record<string, unknown> }>("GET", `/api/providers/${id}`)
+    return connection
+  }
+
+  it("401 marks it 'error' with the upstream's status; it stays in the rotation, and the next success makes it 'active'", async () => {
+    await lab.sim.rule({ match: { model: "marked" }, times: 1, script: { status: 401 } })
+    const [id = ""] = await lab.pool("marks", ["marks-credential-number-0"])
+    expect((await lab.chat({ model: "marks/marked" })).status).toBe(401)
+    const marked = await eventually(() => view(id), (seen) => seen["testStatus"] === "error", "the mark")
+    expect(marked).toMatchObject({ errorCode: "401", lastErrorSource: "upstream", lastErrorAt: expect.any(String) })
+    expect(JSON.stringify(marked)).not.toContain("marks-credential")
+    expect((await lab.chat({ model: "marks/marked" })).status).toBe(200)
+    const well = await eventually(() => view(id), (seen) => seen["testStatus"] === "active", "the recovery")
+    expect(well).toMatchObject({ errorCode: null, lastError: null })
+  })
+
+  it("400 is the request's own fault and leaves no mark", async () => {
+    await lab.sim.rule({ match: { model: "own-fault" }, script: { status: 400 } })
+    const [id = ""] = await lab.pool("unmarked", ["unmarked-credential-number-0"])
+    expect((await lab.chat({ model: "unmarked/own-fault" })).status).toBe(400)
+    expect((await lab.chat({ model: "unmarked/tokens-1" })).status).toBe(200)
+    expect(await eventually(() => view(id), (seen) => seen["testStatus"] === "active", "the first success")).toMatchObject({ lastError: null, lastErrorAt: null })
   })
 })
 

@@ -42,7 +42,7 @@ describe("supplement 10.1, 10.2: a whole stream", () => {
       if (wants) expect(frames[0]).toMatchObject({ choices: [] })
       const id = String(framesOf(reply.text)[0]?.["id"]).replace("chatcmpl-", "")
       const [entry] = await lab.sim.entries({ id })
-      const sent = (entry?.body as { stream_options: Record<string, unknown> }).stream_options
+      const sent = (entry?.body as { stream_options: Record<string, unknown> } | undefined)?.stream_options ?? {}
       expect(sent["include_usage"]).toBe(true)
       if (options !== undefined && options !== null && "other" in options) expect(sent["other"]).toBe(1)
       const [row] = await lab.rows(reply)

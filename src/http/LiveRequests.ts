@@ -1,9 +1,11 @@
 /** The requests that are being served, so that a shutdown can end each with an error in its own format. */
+import * as Effect from "effect/Effect"
 import type { LiveCall } from "#actors/ports/LiveCalls.ts"
 import type { RequestActor } from "#actors/Request.ts"
+import { Roster } from "#src/structures/Roster.ts"
 
 export class LiveRequests {
-  private readonly requests = new Set<RequestActor>()
+  private readonly requests = new Roster<RequestActor>()
 
   get size(): number {
     return this.requests.size
@@ -14,13 +16,17 @@ export class LiveRequests {
   }
 
   readonly remove = (request: RequestActor): void => {
-    this.requests.delete(request)
+    this.requests.remove(request)
   }
 
   /** Ends every live request; each settles its own ledger row. */
   readonly shutDown = (): void => {
     for (const request of this.requests) request.shutDown()
   }
+
+  /** Ends what still runs when the scope that owns the requests closes: nothing outlives it. */
+  readonly close: Effect.Effect<void> = Effect.suspend(() =>
+    Effect.forEach([...this.requests], (request) => request.interrupted, { concurrency: "unbounded", discard: true }))
 
   /** Attempts in flight, grouped by target. */
   readonly list = (): ReadonlyArray<LiveCall> => {

@@ -1,0 +1,166 @@
+/**
+ * CPU of the request path alone: admission, plan, actor, attempt, answer, with a front end and an upstream that cost nothing.
+ * Run: node bench/micro/request.ts [--no-ledger]. Prints the best and the median round in microseconds per request.
+ */
+import * as Effect from "effect/Effect"
+import * as Fs from "node:fs"
+import * as Os from "node:os"
+import * as Path from "node:path"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as FiberSet from "effect/FiberSet"
+import { Ledger } from "#actors/ports/Ledger.ts"
+import type { Snapshot } from "#actors/ports/Configuration.ts"
+import { UsageStore } from "#actors/ports/UsageStore.ts"
+import type { UpstreamHandler } from "#actors/ports/Upstream.ts"
+import { defaultPolicy, type ApiKey } from "#schemas/records/ApiKey.ts"
+import type { Connection } from "#schemas/records/Connection.ts"
+import * as GatewayAccounting from "#src/accounting/GatewayAccounting.ts"
+import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
+import * as ChatCompletions from "#src/http/ChatCompletions.ts"
+import * as Registry from "#src/providers/Registry.ts"
+import { makePlanner } from "#src/routing/plan.ts"
+import type { Exchange } from "#src/server/Exchange.ts"
+import { Metrics } from "#src/telemetry/Metrics.ts"
+import "effect/schema/SchemaJITCompiler/enable"
+
+const rounds = 15
+const perRound = 20_000
+const concurrency = 32
+
+const key: ApiKey = {
+  id: "k1", name: "bench", keyHash: "h", keyPrefix: "", keySuffix: "", sealedKey: null, machineId: "", policy: defaultPolicy,
+  createdAt: "", updatedAt: "", lastUsedAt: null, revokedAt: null
+}
+const connection = {
+  id: "c1", provider: "openai", authType: "apikey", name: "c", priority: 1, isActive: true, apiKey: Redacted.make("sk-upstream"),
+  accessToken: null, providerSpecificData: {}, testStatus: "active", createdAt: ""
+} as unknown as Connection
+const snapshot = {
+  version: 1, connections: [connection], connectionById: new Map([["c1", connection]]), activeByProvider: new Map([["openai", [connection]]]),
+  nodes: [], nodeById: new Map(), nodeByPrefix: new Map(), customModels: [], aliases: new Map(), settings: new Map(), flagOverrides: new Map(),
+  pricing: new Map(), simulatorUrl: null
+} as unknown as Snapshot
+
+const requestBody = Buffer.from(JSON.stringify({ model: "openai/gpt-4o-mini", messages: [{ role: "user", content: "Say something short, please." }], temperature: 0.2 }))
+const answerBody = Buffer.from(JSON.stringify({
+  id: "chatcmpl-1", object: "chat.completion", created: 1, model: "gpt-4o-mini",
+  choices: [{ index: 0, message: { role: "assistant", content: "Something short." }, finish_reason: "stop" }],
+  usage: { prompt_tokens: 12, completion_tokens: 4, total_tokens: 16 }
+}))
+const upstreamHead = ["content-type", "application/json", "x-request-id", "req_1", "content-length", String(answerBody.length)]
+const clientHead = ["host", "localhost", "authorization", "Bearer sk-0123456789abcdef0123456789abcdef", "content-type", "application/json", "content-length", String(requestBody.length)]
+
+/** Upstream calls that wait for their answer; answered a turn later, as sockets would. */
+let waiting: Array<UpstreamHandler> = []
+const answerAll = () => {
+  const batch = waiting
+  waiting = []
+  for (const handler of batch) {
+    handler.onHead(200, upstreamHead)
+    handler.onData(answerBody)
+    handler.onEnd()
+  }
+}
+
+class FakeExchange implements Exchange {
+  readonly method = "POST"
+  readonly path = "/v1/chat/completions"
+  readonly query = ""
+  readonly headers = clientHead
+  readonly remoteAddress = "127.0.0.1"
+  readonly pendingBytes = 0
+  closed = false
+  private readonly done: () => void
+  constructor(done: () => void) {
+    this.done = done
+  }
+  header(name: string): string | undefined {
+    for (let i = 0; i < clientHead.length; i += 2) if (clientHead[i] === name) return clientHead[i + 1]
+    return undefined
+  }
+  readBody(_limit: number, done: (body: Uint8Array | null, failure: null) => void): void {
+    done(requestBody, null)
+  }
+  onAbort(): void {}
+  start(): void {}
+  write(): boolean {
+    return true
+  }
+  onDrain(): void {}
+  end(): void {}
+  respond(status: number): void {
+    if (status !== 200) throw new Error(`status ${status}`)
+    this.closed = true
+    this.done()
+  }
+  close(): void {}
+}
+
+const program = Effect.gen(function*() {
+  const ledger = yield* Ledger
+  const context = yield* Effect.context<never>()
+  const metrics = new Metrics(context)
+  const fork = yield* FiberSet.makeRuntime<never, void, never>()
+  const planner = makePlanner({ snapshot, registry: Registry.builtin, noThinkingAliases: true, priceOf: () => ({ input: 0.15, output: 0.6 }) })
+  let id = 0
+  const off = process.argv.includes("--no-ledger")
+  const services: ChatCompletions.ChatServices = {
+    admission: {
+      keys: { hash: () => "h", peek: () => key, find: () => Effect.succeed(key), touch: () => {}, forget: () => {} },
+      flags: { isOn: () => true, value: () => "", source: () => "default" },
+      environmentKeys: new Map(), now: Date.now, makeRequestId: () => `req_${++id}`, runLookup: () => {}, seen: () => {}
+    },
+    request: {
+      ledger: off ? { ...ledger, open: (_start, go) => go(null), settle: () => {} } : ledger,
+      upstream: {
+        dispatch: (_request, handler) => {
+          waiting.push(handler)
+          return { pause: () => {}, resume: () => {}, abort: () => {}, useful: () => {} }
+        },
+        stats: () => []
+      },
+      accounting: GatewayAccounting.make((text) => text.length),
+      telemetry: { requestStarted: (_e, s) => metrics.requestStarted(s), attemptSettled: (row) => metrics.attemptSettled(row), requestSettled: (s) => metrics.requestSettled(s), render: () => "" },
+      limits: { timeouts: { connect: 1, headers: 1, firstEvent: 1, idle: 1, total: 0 }, maxAttempts: 6, drainForUsageMs: 0 },
+      nodeId: "n", now: Date.now, makeAttemptId: () => `a-${++id}`, report: () => {}, defect: (_id, cause) => console.error(cause), closed: () => {}
+    },
+    planner: () => planner, maxBodyBytes: () => 1e7, fork: (effect) => fork(effect), live: { add: () => {} }, draining: () => false, refused: (_e, _t, error) => { throw new Error(error.message) }
+  }
+  const route = ChatCompletions.route(services)
+  const round = () => new Promise<number>((resolve) => {
+    const begun = process.cpuUsage()
+    let started = 0
+    let finished = 0
+    const next = () => {
+      if (started >= perRound) return
+      started++
+      route(new FakeExchange(() => {
+        finished++
+        if (finished === perRound) {
+          const used = process.cpuUsage(begun)
+          resolve((used.user + used.system) / perRound)
+        } else setImmediate(next)
+      }))
+    }
+    const pump = () => {
+      answerAll()
+      if (finished < perRound) setImmediate(pump)
+    }
+    for (let i = 0; i < concurrency; i++) next()
+    pump()
+  })
+  const times: Array<number> = []
+  for (let i = 0; i < rounds; i++) times.push(yield* Effect.promise(round))
+  times.sort((a, b) => a - b)
+  console.log(`us/request: best ${times[0]?.toFixed(1)}, median ${times[rounds >> 1]?.toFixed(1)}`)
+})
+
+const directory = Fs.mkdtempSync(Path.join(Os.tmpdir(), "gateway-micro-"))
+const store = Layer.succeed(UsageStore, {
+  insert: (rows: ReadonlyArray<unknown>) => Effect.succeed(rows.length)
+} as unknown as UsageStore["Service"])
+await Effect.runPromise(Effect.scoped(program).pipe(
+  Effect.provide(JournaledLedger.layer({ directory, nodeId: "micro" }).pipe(Layer.provide(store)))
+))
+Fs.rmSync(directory, { recursive: true, force: true })
