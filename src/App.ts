@@ -3,7 +3,6 @@
  * first and the ledger is flushed after the last request has settled (DESIGN: actors, start order).
  */
 import * as Crypto from "node:crypto"
-import * as Os from "node:os"
 import * as Path from "node:path"
 import * as Clock from "effect/Clock"
 import * as Console from "effect/Console"
@@ -26,6 +25,7 @@ import { TokenEstimate } from "#src/accounting/TokenEstimate.ts"
 import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
 import { banner } from "#src/bootstrap/banner.ts"
 import * as FirstRun from "#src/bootstrap/FirstRun.ts"
+import { nodeIdOf } from "#src/bootstrap/nodeId.ts"
 import * as NodeLifecycle from "#src/bootstrap/NodeLifecycle.ts"
 import { LifecycleControl } from "#src/bootstrap/NodeLifecycle.ts"
 import * as CachedKeys from "#src/configuration/CachedKeys.ts"
@@ -55,10 +55,6 @@ import * as UndiciUpstream from "#src/upstream/UndiciUpstream.ts"
 import * as UrlGuard from "#src/upstream/UrlGuard.ts"
 
 type Values = Settings["Service"]
-
-/** Names this node in the ledger: given, or derived from the machine and the data directory. */
-export const nodeIdOf = (settings: Values): string =>
-  settings.machineId ?? Crypto.hash("sha256", `${Os.hostname()}:${Path.resolve(settings.dataDir)}`, "hex").slice(0, 12)
 
 const limitsOf = (settings: Values): Limits => {
   const request = settings.requestTimeoutMs
@@ -204,8 +200,7 @@ const accounting = (settings: Values, startedAt: number) => Layer.mergeAll(
   GatewayTelemetry.layer({ accessLogEvery: accessLogEvery[settings.accessLog], startedAt }),
   tokenizer
 ).pipe(
-  Layer.provideMerge(JournaledLedger.layer({ directory: Path.join(settings.dataDir, "journal"), nodeId: nodeIdOf(settings) })),
-  Layer.provide(otlp(settings))
+  Layer.provideMerge(JournaledLedger.layer({ directory: Path.join(settings.dataDir, "journal"), nodeId: nodeIdOf(settings) }))
 )
 
 const managementOptions = (settings: Values) => Layer.effect(ManagementOptions, Effect.map(FrontEnd, (front) => ({
@@ -267,5 +262,6 @@ export const layer = (settings: Values, startedAt: number) =>
     Layer.provideMerge(Layer.mergeAll(passwords, records(settings))),
     Layer.provideMerge(NodeLifecycle.layer({ nodeId: nodeIdOf(settings), startedAt })),
     Layer.provideMerge(frontEnd(settings)),
+    Layer.provideMerge(otlp(settings)),
     Layer.provideMerge(logs(settings))
   )

@@ -16,6 +16,7 @@ import * as RouteTable from "#schemas/api/RouteTable.ts"
 import { describeSecurity } from "#schemas/api/security.ts"
 import { SettingsGroup } from "#schemas/api/Settings.ts"
 import { TokensGroup } from "#schemas/api/Tokens.ts"
+import { version } from "../version.ts"
 import { UsageGroup } from "#schemas/api/Usage.ts"
 
 export class ManagementApi extends HttpApi.make("management")
@@ -37,6 +38,7 @@ export class ManagementApi extends HttpApi.make("management")
   .annotate(HttpApi.QueryParseOptions, { errors: "all" })
   .annotateMerge(OpenApi.annotations({
     title: "Gateway management API",
+    version,
     description: "Administration of the gateway: connections, keys, settings, flags, usage and health. "
       + "Error bodies are {error:{message, type, code, details?}, requestId}; every reply carries x-request-id and X-Gateway-Version.",
     transform: (spec) => describeSecurity(spec, managementRoutes())

@@ -17,8 +17,8 @@ export interface World {
   readonly close: () => Promise<void>
 }
 
-export const startWorld = async (options: Options = {}, simulator: Simulator.Options = {}): Promise<World> => {
-  const sim = await startSim({ models: { "*": {} }, ...simulator })
+export const startWorld = async (options: Options = {}): Promise<World> => {
+  const sim = await startSim({ models: { "*": {} } })
   try {
     const gateway = await spawned(options)
     const node = await gateway.operator.createNode({ prefix: "lab", baseUrl: `${sim.url}/v1` })

@@ -2,7 +2,7 @@
  * The gateway with everything on: key authentication, model resolution, plan, usage, ledger and metrics. It is started as
  * an operator would start it and configured through its own management API.
  */
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { alive, type Child, freePort, listening, logTail, root, startNode, stop, workDirectory } from "../processes.ts"
@@ -78,6 +78,12 @@ const configure = async (origin: string, mockPort: number): Promise<string> => {
   return stringAt(key, "POST /api/keys", "key")
 }
 
+/** Node's flags of `npm start`, so that what is measured is what an operator runs. */
+const startFlags = (): ReadonlyArray<string> => {
+  const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly scripts: { readonly start: string } }
+  return scripts.start.split(" ").filter((word) => word.startsWith("--"))
+}
+
 export const gateway = (around: Surroundings): Candidate => {
   if (!existsSync(join(root, "src", "main.ts"))) return { name: "gateway", missing: "src/main.ts does not exist" }
   return {
@@ -106,7 +112,7 @@ export const gateway = (around: Surroundings): Candidate => {
             GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS: "true",
             LIVE_WS_PORT: String(await freePort())
           }
-        }, around.nodeFlags)
+        }, [...startFlags(), ...around.nodeFlags])
         const end = async (): Promise<void> => {
           await stop(child)
           rmSync(data, { recursive: true, force: true })
