@@ -138,7 +138,10 @@ export class RequestActor {
     return this.fiber === null ? Effect.void : Fiber.interrupt(this.fiber)
   }
 
-  /** The client has gone, or was cut because it took nothing. The key's disconnect policy decides whether the upstream is cut or read on (PROMISES 3). */
+  /**
+   * The client has gone, or was cut because it took nothing. The key's disconnect policy decides whether the upstream is cut
+   * or read on (PROMISES 3).
+   */
   clientLeft(wasSlow = false): void {
     this.clientGone = true
     if (wasSlow) this.goneCode = "slow_reader_timeout"

@@ -55,7 +55,6 @@ describe("kill -9", () => {
     const rows = (await operator.callLogs()).filter((row) => row.model.startsWith("kill-"))
     const entries = (await sim.entries()).filter((entry) => entry.model?.startsWith("kill-") === true)
     const count = (model: string) => rows.filter((row) => row.model === model).length
-    // An empty stream is asked for twice; nothing else is.
     const missing = entries.filter((entry) => count(entry.model ?? "") === 0).map((entry) => entry.model)
     const double = [...new Set(rows.map((row) => row.model))].filter((model) => count(model) > 1)
     const crashed = rows.filter((row) => row.outcome === "crashed").length

@@ -107,7 +107,6 @@ export const gateway = (around: Surroundings): Candidate => {
             REQUIRE_API_KEY: "true",
             ...(around.database === null ? {} : { DATABASE_URL: await around.database() }),
             GATEWAY_SIM_PROVIDER: "false",
-            ...(process.env["GATEWAY_BENCH_DATABASE_URL"] === undefined ? {} : { DATABASE_URL: process.env["GATEWAY_BENCH_DATABASE_URL"] }),
             GATEWAY_ALLOW_LOCAL_PROVIDER_URLS: "true",
             GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS: "true",
             LIVE_WS_PORT: String(await freePort())
