@@ -23,6 +23,8 @@ class ChatTap implements StreamTap {
   private readonly forwardUsage: boolean
   private readonly scanner: SseScanner
   private readonly text = new TextMeter()
+  /** Length of a prefix that was searched and says nothing. */
+  private plainPrefix = -1
   /** Forwarded ranges of the current push; almost always one range that is the chunk itself. */
   private source: Buffer | null = null
   private from = 0
@@ -62,16 +64,9 @@ class ChatTap implements StreamTap {
   private inspect(bytes: Buffer, start: number, end: number): boolean {
     const event = start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end)
     if (this.terminal || this.error !== null) return false
-    // The common frame: content and nothing else to learn. Everything rarer is parsed.
-    if (this.useful && event.indexOf(usageKey) === -1 && event.indexOf(errorKey) === -1) {
-      if (this.text.add(event)) {
-        this.newest = event
-        return true
-      }
-      if (event.indexOf(doneData) === -1) {
-        if (event.length > 2) this.newest = event
-        return true
-      }
+    if (this.useful && this.isPlain(event)) {
+      if (event.length > 2) this.newest = event
+      return true
     }
     const data = dataOf(event, 0, event.length)
     if (data === null) return true
@@ -80,6 +75,22 @@ class ChatTap implements StreamTap {
       return true
     }
     return this.inspectFrame(data, event)
+  }
+
+  /**
+   * The common frame: content and nothing else to learn. What stands before the text is the same in every frame of a stream
+   * (id, model ...), so it is searched once per length; what stands behind it is short. Everything rarer is parsed.
+   */
+  private isPlain(event: Buffer): boolean {
+    const start = this.text.find(event)
+    if (start === -1) return event.indexOf(doneData) === -1 && !mentions(event, 0, event.length)
+    if (start !== this.plainPrefix) {
+      if (mentions(event, 0, start)) return false
+      this.plainPrefix = start
+    }
+    if (mentions(event, this.text.end, event.length)) return false
+    this.text.keep(event, start)
+    return true
   }
 
   private inspectFrame(data: string, event: Buffer): boolean {
@@ -136,6 +147,33 @@ class ChatTap implements StreamTap {
 
 const asBuffer = (chunk: Uint8Array): Buffer =>
   Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+
+/** Up to so many bytes a loop is cheaper than two native searches. */
+const shortPart = 512
+
+/** Does a part of an event mention an error, or a usage that is not null? Vendors send `"usage":null` with every content frame. */
+const mentions = (event: Buffer, from: number, to: number): boolean => {
+  if (to - from > shortPart) {
+    const part = event.subarray(from, to)
+    if (part.indexOf(errorKey) !== -1) return true
+    const at = part.indexOf(usageKey)
+    return at !== -1 && isSet(part, at + usageKey.length)
+  }
+  for (let i = from; i + 6 < to; i++) {
+    if (event[i] !== 0x22) continue
+    const next = event[i + 1]
+    if (next === 0x65 && event[i + 2] === 0x72 && event[i + 3] === 0x72 && event[i + 6] === 0x22) return true
+    if (next === 0x75 && event[i + 2] === 0x73 && event[i + 6] === 0x22 && isSet(event, i + 7)) return true
+  }
+  return false
+}
+
+/** The value after a key is something other than null. */
+const isSet = (event: Buffer, afterKey: number): boolean => {
+  let i = afterKey
+  while (event[i] === 0x20 || event[i] === 0x3a) i++
+  return event[i] !== 0x6e
+}
 
 const hasFinishReason = (event: Buffer): boolean =>
   event.indexOf(finishKey) !== -1 || event.indexOf(finishKeySpaced) !== -1
