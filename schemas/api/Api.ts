@@ -16,7 +16,7 @@ import * as RouteTable from "#schemas/api/RouteTable.ts"
 import { describeSecurity } from "#schemas/api/security.ts"
 import { SettingsGroup } from "#schemas/api/Settings.ts"
 import { TokensGroup } from "#schemas/api/Tokens.ts"
-import { version } from "../version.ts"
+import { version } from "#schemas/version.ts"
 import { UsageGroup } from "#schemas/api/Usage.ts"
 
 export class ManagementApi extends HttpApi.make("management")

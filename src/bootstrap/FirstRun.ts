@@ -6,8 +6,8 @@ import * as Redacted from "effect/Redacted"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
 import { Passwords } from "#actors/ports/Passwords.ts"
-import type { Connection } from "#schemas/records/Connection.ts"
 import type { Provider } from "#schemas/Provider.ts"
+import * as Connections from "#src/http/providers/connection.ts"
 
 /** Letters and digits that cannot be mistaken for one another. */
 const alphabet = "abcdefghjkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
@@ -51,7 +51,18 @@ export const importProviderKeys = Effect.fnUntraced(function*(
     const known = configuration.current().connections.find((c) =>
       c.provider === provider.id && c.providerSpecificData[fromEnvironment] === name)
     if (known === undefined) {
-      yield* store.insert(newConnection(provider.id, name, secret, now))
+      yield* store.insert(Connections.make({
+        id: Crypto.randomUUID(),
+        provider: provider.id,
+        name,
+        apiKey: Redacted.value(secret),
+        priority: 1,
+        globalPriority: null,
+        defaultModel: null,
+        testStatus: undefined,
+        providerSpecificData: { [fromEnvironment]: name },
+        now
+      }))
     } else if (known.apiKey === null || Redacted.value(known.apiKey) !== Redacted.value(secret)) {
       yield* store.replace({ ...known, apiKey: secret, testStatus: "unknown", updatedAt: now })
     } else continue
@@ -59,50 +70,4 @@ export const importProviderKeys = Effect.fnUntraced(function*(
   }
   if (imported.length > 0) yield* configuration.reload
   return imported
-})
-
-const newConnection = (provider: string, variable: string, apiKey: Redacted.Redacted<string>, now: string): Connection => ({
-  id: Crypto.randomUUID(),
-  provider,
-  authType: "apikey",
-  name: variable,
-  email: null,
-  displayName: null,
-  priority: 1,
-  globalPriority: null,
-  isActive: true,
-  apiKey,
-  accessToken: null,
-  refreshToken: null,
-  idToken: null,
-  tokenType: null,
-  scope: null,
-  projectId: null,
-  expiresAt: null,
-  tokenExpiresAt: null,
-  expiresIn: null,
-  testStatus: "unknown",
-  lastError: null,
-  lastErrorType: null,
-  lastErrorSource: null,
-  errorCode: null,
-  lastErrorAt: null,
-  lastTested: null,
-  lastHealthCheckAt: null,
-  backoffLevel: 0,
-  rateLimitedUntil: null,
-  healthCheckInterval: null,
-  providerSpecificData: { [fromEnvironment]: variable },
-  defaultModel: null,
-  consecutiveUseCount: 0,
-  rateLimitProtection: false,
-  maxConcurrent: null,
-  group: null,
-  quotaWindowThresholds: null,
-  rateLimitOverrides: null,
-  proxyEnabled: true,
-  perKeyProxyEnabled: true,
-  quotaVisible: true,
-  createdAt: now,
-  updatedAt: now
 })
