@@ -168,11 +168,11 @@ describe("AccessLog", () => {
     assert.deepInclude(JSON.parse(lines[10]!), { level: "warn", status: 502, requestedModel: Redact.REDACTED })
   })
 
-  it("can be for failures only", () => {
+  it("can be for failures and refusals only: a refused client quotes its request id", () => {
     const lines: Array<string> = []
     const log = new AccessLog({ every: Number.POSITIVE_INFINITY, format: "pretty", write: (line) => lines.push(line) })
     for (const status of [200, 200, 502, 404]) log.requestSettled(requestSummary({ status }))
-    assert.strictEqual(lines.length, 1)
+    assert.strictEqual(lines.length, 2)
   })
 
   it("is silent when it is off", () => {
