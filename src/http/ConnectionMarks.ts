@@ -51,7 +51,7 @@ const make = Effect.gen(function*() {
       write(connection.id, {
         ...(end.upstreamStatus === 401 ? { testStatus: "error" as const } : {}),
         lastError: end.error.message.slice(0, 500),
-        lastErrorType: end.error.type,
+        lastErrorType: end.upstreamStatus === 401 ? "auth_error" : end.error.type,
         lastErrorSource: "upstream",
         errorCode: end.upstreamStatus > 0 ? String(end.upstreamStatus) : code,
         lastErrorAt: new Date(at).toISOString()
