@@ -3,6 +3,7 @@ import type { ResponseFacts } from "#actors/Request.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
 import { version } from "#schemas/version.ts"
+import { formatCost } from "#src/accounting/cost.ts"
 
 export { version }
 
@@ -12,9 +13,6 @@ export interface RequestTags {
   /** X-Gateway-Session-Id or X-Session-Id as the client sent it; never synthesized. */
   readonly sessionId: string | null
 }
-
-/** USD with ten fixed decimals, `0.0000000000` when free or unpriced. */
-export const formatCost = (usd: number): string => usd === 0 ? "0.0000000000" : usd.toFixed(10)
 
 const common = (tags: RequestTags): Array<string> => {
   const headers = ["X-Gateway-Request-Id", tags.requestId, "X-Gateway-Version", version]

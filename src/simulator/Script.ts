@@ -69,7 +69,6 @@ export const Script = Schema.Struct({
   })),
   retryAfter: Schema.optionalKey(Schema.Union([Schema.Finite, Schema.String])),
   requireKey: Schema.optionalKey(Schema.String),
-  validate: Schema.optionalKey(Schema.Boolean),
 
   // Time
   latencyMs: Schema.optionalKey(Millis),
