@@ -5,24 +5,37 @@
 import * as fs from "node:fs/promises"
 import * as Effect from "effect/Effect"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import type { Report } from "./Delivery.ts"
 import type { Segment } from "./Journal.ts"
 import * as JournalRecord from "./JournalRecord.ts"
 
 /** Rows kept in memory while the store is away; about 0.6 kB each. */
 export const WINDOW_ROWS = 10_000
-/** Bytes read back from a segment at a time. */
-export const READ_BYTES = 1024 * 1024
+/** Bytes read back from a segment at a time: what is decoded in one turn, some 500 attempts. */
+export const READ_BYTES = 128 * 1024
 
 export interface Entry {
   readonly ordinal: number
   readonly row: LedgerRow
 }
 
+/** A place in the journal: all before it is in the window or was. */
+interface Cursor {
+  readonly segment: Segment
+  offset: number
+  /** Knows what the records behind `known` may refer to. */
+  readonly decoder: JournalRecord.Decoder
+  /** How far the decoder has read, up to `offset`. */
+  known: number
+}
+
+const cursorAt = (segment: Segment, offset: number): Cursor => ({ segment, offset, decoder: new JournalRecord.Decoder(), known: 0 })
+
 export class Backlog {
   readonly #window: Array<Entry> = []
   readonly #limit: number
   /** Where the first row that is on disk only begins; null while the window holds everything. */
-  #cursor: { segment: Segment; offset: number } | null = null
+  #cursor: Cursor | null = null
   /** Highest ordinal that ever entered the window. */
   #last = 0
 
@@ -47,7 +60,7 @@ export class Backlog {
   push(entry: Entry, segment: Segment, offset: number): void {
     if (this.#cursor !== null) return
     if (this.pushUnwritten(entry)) return
-    this.#cursor = { segment, offset }
+    this.#cursor = cursorAt(segment, offset)
   }
 
   /** Takes a row that the disk refused; false when there is no room and the caller must keep it. */
@@ -66,40 +79,59 @@ export class Backlog {
     this.#window.splice(0, count)
   }
 
-  /** Reads the next stretch of the journal back into the window. `damaged` hears of bytes that are no record. */
-  refill(segments: ReadonlyArray<Segment>, damaged: (segment: Segment, bytes: number) => void): Effect.Effect<void> {
+  /** True while there are rows to read back, and room for them, before a batch of `count` is complete. */
+  wants(count: number): boolean {
+    return this.#cursor !== null && this.#window.length < Math.min(count, this.#limit)
+  }
+
+  /** Reads the next stretch of the journal back into the window; each call gets on, and decodes so much in one turn. */
+  refill(segments: ReadonlyArray<Segment>, report: Report): Effect.Effect<void> {
     return Effect.gen({ self: this }, function*() {
       const cursor = this.#cursor
       if (cursor === null || this.#window.length >= this.#limit) return
       const { segment } = cursor
-      const available = segment.size - cursor.offset
-      let bytes = yield* this.#read(segment, cursor.offset, Math.min(READ_BYTES, available))
-      let taken = this.#take(bytes, bytes.length >= available, segment, damaged)
+      const behind = cursor.known < cursor.offset
+      const from = behind ? cursor.known : cursor.offset
+      const available = (behind ? cursor.offset : segment.size) - from
+      const take = (bytes: Uint8Array, whole: boolean) => behind ? learn(cursor, bytes, whole) : this.#take(cursor, bytes, whole, report)
+      let bytes = yield* this.#read(segment, from, Math.min(READ_BYTES, available))
+      let taken = take(bytes, bytes.length >= available)
       if (taken === 0 && bytes.length < available) {
-        bytes = yield* this.#read(segment, cursor.offset, available)
-        taken = this.#take(bytes, true, segment, damaged)
+        bytes = yield* this.#read(segment, from, available)
+        taken = take(bytes, true)
       }
-      cursor.offset += taken
+      if (bytes.length === 0 && available > 0) {
+        report("error", "a journal segment is shorter than what was written to it", { segment: segment.path, bytes: available })
+        taken = available
+      }
+      cursor.known = from + taken
+      if (behind) return
+      cursor.offset = cursor.known
       // Rows may have been appended while the disk was read: compare with the size of now.
       if (cursor.offset < segment.size) return
       const next = segments[segments.indexOf(segment) + 1]
-      this.#cursor = next === undefined ? null : { segment: next, offset: 0 }
+      this.#cursor = next === undefined ? null : cursorAt(next, 0)
     })
   }
 
   /** Answers how many bytes were used up: whole frames until the window was full. */
-  #take(bytes: Uint8Array, whole: boolean, segment: Segment, damaged: (segment: Segment, bytes: number) => void): number {
+  #take(cursor: Cursor, bytes: Uint8Array, whole: boolean, report: Report): number {
+    const path = cursor.segment.path
     let used = 0
-    for (const frame of JournalRecord.frames(bytes)) {
+    for (const frame of JournalRecord.frames(bytes, cursor.decoder)) {
       if (frame._tag === "Damage") {
         if (frame.tail && !whole) return used
-        damaged(segment, frame.end - frame.offset)
+        report("error", "a damaged stretch of a journal segment was passed over", { segment: path, bytes: frame.end - frame.offset })
       } else if (frame.record._tag === "Settle" && frame.record.ordinal > this.#last) {
-        if (this.#window.length >= this.#limit) return used
         this.#window.push(frame.record)
         this.#last = frame.record.ordinal
+      } else if (frame.record._tag === "Orphan" && frame.record.settle !== null && frame.record.settle.ordinal > this.#last) {
+        this.#last = frame.record.settle.ordinal
+        report("error", "a settled row is lost: its start in the journal is damaged", { segment: path, ...JournalRecord.describe(frame.record) })
       }
       used = frame.end
+      // Before the next frame is decoded: a record is read once, because a settle makes its start forgotten.
+      if (this.#window.length >= this.#limit) return used
     }
     return used
   }
@@ -121,4 +153,14 @@ export class Backlog {
       }
     }).pipe(Effect.orDie)
   }
+}
+
+/** Reads what stands before the first row that is wanted: the starts and contexts that later rows refer to. */
+const learn = (cursor: Cursor, bytes: Uint8Array, whole: boolean): number => {
+  let used = 0
+  for (const frame of JournalRecord.frames(bytes, cursor.decoder)) {
+    if (frame._tag === "Damage" && frame.tail && !whole) return used
+    used = frame.end
+  }
+  return used
 }

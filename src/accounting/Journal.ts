@@ -6,6 +6,7 @@
  * The group commit runs from `setImmediate`: a microtask would run after every single socket callback and group nothing.
  */
 import * as nodeFs from "node:fs"
+import type { FrameBuffer } from "./JournalBytes.ts"
 import * as JournalOwner from "./JournalOwner.ts"
 import * as JournalRecord from "./JournalRecord.ts"
 
@@ -48,8 +49,8 @@ export interface Segment {
 
 /** A queued record. Exactly one of `written` and `failed` is called per write attempt; neither may throw. */
 export interface Pending {
-  /** Null: nothing to write any more. */
-  readonly encode: () => Uint8Array | null
+  /** Writes the record for this segment; false: nothing to write any more. */
+  readonly encode: (writer: JournalRecord.RecordWriter, segment: Segment) => boolean
   readonly written: (segment: Segment, offset: number) => void
   /** True keeps the record for the next write. */
   readonly failed: (message: string) => boolean
@@ -93,7 +94,9 @@ export class Journal {
   readonly #schedule: (run: () => void) => void
   readonly #syncOnClose: boolean
   readonly #now: () => number
-  readonly #buffer = new JournalRecord.FrameBuffer()
+  readonly #writer = new JournalRecord.RecordWriter()
+  /** Where the records of the current write begin in the buffer. */
+  readonly #offsets: Array<number> = []
   #pending: Array<Pending> = []
   #scheduled = false
   #fd = -1
@@ -172,28 +175,26 @@ export class Journal {
 
   /** Writes a stretch of `batch` with one call; answers the index behind it, or -1. */
   #writeFrom(batch: ReadonlyArray<Pending>, from: number): number {
-    const buffer = this.#buffer
+    const { buffer } = this.#writer
+    const offsets = this.#offsets
     buffer.clear()
-    const offsets: Array<number> = []
     let to = from
     let segment: Segment
-    let fresh: boolean
     try {
-      fresh = this.#ensureSegment()
+      const fresh = this.#ensureSegment()
       segment = this.current!
       if (fresh) {
-        buffer.add(JournalRecord.encodeHeader({
-          version: JournalRecord.FORMAT_VERSION, nodeId: this.#nodeId, seq: segment.seq, createdAt: this.#now()
-        }))
+        this.#writer.forget()
+        this.#writer.header({ version: JournalRecord.FORMAT_VERSION, nodeId: this.#nodeId, seq: segment.seq, createdAt: this.#now() })
       }
       while (to < batch.length && buffer.length < MAX_WRITE_BYTES) {
-        const payload = this.#encode(batch[to]!)
-        offsets.push(payload === null ? NOT_WRITTEN : typeof payload === "string" ? UNENCODABLE : buffer.add(payload))
+        offsets[to - from] = this.#encode(batch[to]!, segment)
         to++
       }
       this.#writeAll(segment, buffer)
     } catch (error) {
       this.failure = messageOf(error)
+      this.#writer.forget()
       this.#cut()
       return -1
     }
@@ -212,15 +213,20 @@ export class Journal {
     return to
   }
 
-  #encode(record: Pending): Uint8Array | string | null {
+  /** Answers where in the buffer the record begins, or why it does not. */
+  #encode(record: Pending, segment: Segment): number {
+    const { buffer } = this.#writer
+    const offset = buffer.length
     try {
-      return record.encode()
-    } catch (error) {
-      return String(error)
+      return record.encode(this.#writer, segment) ? offset : NOT_WRITTEN
+    } catch {
+      buffer.length = offset
+      this.#writer.forget()
+      return UNENCODABLE
     }
   }
 
-  #writeAll(segment: Segment, buffer: JournalRecord.FrameBuffer): void {
+  #writeAll(segment: Segment, buffer: FrameBuffer): void {
     let done = 0
     while (done < buffer.length) {
       const wrote = this.#fs.write(this.#fd, buffer.bytes, done, buffer.length - done, segment.size + done)

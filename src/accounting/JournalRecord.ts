@@ -1,12 +1,17 @@
 /**
- * The journal's records and their frames.
+ * The journal's records. A segment can be read on its own, from its beginning: whatever a record refers to stands before it
+ * in the same segment.
  *
- * Frame: byte 0 = 0xA7, bytes 1-3 payload length (LE), bytes 4-7 CRC-32 of the payload (LE), then the payload: a msgpack
- * array `[kind, ...fields]`. Fields are positional; a new field is only ever appended, and read with a default.
+ * - A start names its context, which is written before the first start of the segment that needs it, and again every so often.
+ * - A settle names its start. When that start stands in an older segment, it is repeated right before the settle.
+ * - Contexts and starts are numbered by their writer for its whole life, and no number is ever used for something else: a
+ *   record whose context or start is damaged is an `Orphan`, and never belongs to the wrong one.
+ *
+ * So retention asks nothing new of a segment: one that still holds a row to deliver holds everything that the row needs.
  */
-import { crc32 } from "node:zlib"
-import { Packr } from "msgpackr"
-import type { AttemptStart, LedgerRow } from "#schemas/records/LedgerRow.ts"
+import type { AttemptStart, LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
+import { FrameBuffer, FrameReader, MARKER } from "./JournalBytes.ts"
+import { type Context, Contexts, type Numbered, REPEAT_STARTS } from "./JournalContexts.ts"
 
 /** First record of a segment. */
 export interface Header {
@@ -16,7 +21,11 @@ export interface Header {
   readonly seq: number
   readonly createdAt: number
 }
-/** An attempt is about to be sent. A repeated start of the same attempt is the same start, carried to a newer segment. */
+/** Fields that starts have in common; the decoder puts them into the starts. */
+export interface ContextRecord {
+  readonly _tag: "Context"
+}
+/** An attempt is about to be sent. A repeated start of the same attempt is the same start, in a newer segment. */
 export interface Start {
   readonly _tag: "Start"
   readonly start: AttemptStart
@@ -32,151 +41,269 @@ export interface Ack {
   readonly _tag: "Ack"
   readonly ordinal: number
 }
-export type JournalRecord = Header | Start | Settle | Ack
+/** A sound record that needs a damaged one: it is known that there was an attempt, and no more. */
+export interface Orphan {
+  readonly _tag: "Orphan"
+  /** Number of the start. */
+  readonly number: number
+  /** Null when the start itself is damaged. */
+  readonly attemptId: string | null
+  /** Null when the attempt had only started. */
+  readonly settle: { readonly ordinal: number; readonly outcome: Outcome; readonly settledAt: number; readonly costUsd: number } | null
+}
+export type JournalRecord = Header | ContextRecord | Start | Settle | Ack | Orphan
 
 /** A stretch of bytes: a record, or damage. `tail`: no valid frame follows, so the last write was torn. */
 export type Frame =
   | { readonly _tag: "Record"; readonly record: JournalRecord; readonly offset: number; readonly end: number }
   | { readonly _tag: "Damage"; readonly offset: number; readonly end: number; readonly tail: boolean }
 
-export const FORMAT_VERSION = 1
-export const FRAME_HEADER_BYTES = 8
-/** Longest payload that is written or believed, bytes. */
-export const MAX_PAYLOAD_BYTES = 131_072
-/** Longest string kept per field, UTF-16 units: a client must not be able to fill the journal with a model name. */
-export const MAX_FIELD_LENGTH = 1024
+export const FORMAT_VERSION = 2
 
-const MARKER = 0xa7
 const HEADER = 0
 const START = 1
 const SETTLE = 2
 const ACK = 3
+const CONTEXT = 4
 
-const packr = new Packr({ useRecords: false })
+/** Their numbers in the journal; a new one is only ever appended. */
+const codes: Readonly<Record<Outcome, number>> = {
+  completed: 0, "client-abort": 1, "gateway-timeout": 2, "upstream-reset": 3, "upstream-status": 4, "parse-error": 5, policy: 6, crashed: 7
+}
+const outcomes = (Object.keys(codes) as Array<Outcome>).sort((a, b) => codes[a] - codes[b])
 
-const clip = (text: string): string => text.length > MAX_FIELD_LENGTH ? text.slice(0, MAX_FIELD_LENGTH) : text
-const clipNull = (text: string | null): string | null => text === null ? null : clip(text)
+const FINAL = 1
+const ESTIMATED = 2
+const HAS_TTFT = 4
 
-export const encodeHeader = (header: Omit<Header, "_tag">): Uint8Array =>
-  packr.pack([HEADER, header.version, header.nodeId, header.seq, header.createdAt])
+/** Writes records behind each other into its buffer. */
+export class RecordWriter {
+  readonly buffer = new FrameBuffer()
+  readonly #contexts = new Contexts()
+  /** Contexts written in an earlier round may be missing where the next record goes. */
+  #round = 0
 
-export const encodeStart = (s: AttemptStart): Uint8Array =>
-  packr.pack([
-    START, clip(s.attemptId), clip(s.requestId), s.attempt, s.startedAt, clip(s.nodeId), clip(s.endpoint), clip(s.requestedModel),
-    clip(s.provider), clip(s.model), clipNull(s.connectionId), clipNull(s.apiKeyId), clipNull(s.apiKeyName), clipNull(s.combo),
-    clipNull(s.sessionTag), clip(s.sourceFormat), clip(s.targetFormat), s.stream
-  ])
+  /** What was written since the last write did not reach the disk, or the next record goes to another segment. */
+  forget(): void {
+    this.#round++
+  }
 
-export const encodeSettle = (ordinal: number, r: LedgerRow): Uint8Array =>
-  packr.pack([
-    SETTLE, ordinal, clip(r.attemptId), clip(r.requestId), r.attempt, r.startedAt, clip(r.nodeId), clip(r.endpoint),
-    clip(r.requestedModel), clip(r.provider), clip(r.model), clipNull(r.connectionId), clipNull(r.apiKeyId), clipNull(r.apiKeyName),
-    clipNull(r.combo), clipNull(r.sessionTag), clip(r.sourceFormat), clip(r.targetFormat), r.stream,
-    r.final, r.settledAt, r.outcome, r.upstreamStatus, r.status, clipNull(r.errorCode), clipNull(r.phase), r.tokensIn, r.tokensOut,
-    r.tokensCacheRead, r.tokensCacheCreation, r.tokensReasoning, r.estimated, r.costUsd, r.latencyMs, r.ttftMs
-  ])
+  header(header: Omit<Header, "_tag">): void {
+    const { buffer } = this
+    const offset = buffer.begin(HEADER)
+    buffer.number(header.version)
+    buffer.text(header.nodeId)
+    buffer.number(header.seq)
+    buffer.number(header.createdAt)
+    buffer.end(offset)
+  }
 
-export const encodeAck = (ordinal: number): Uint8Array => packr.pack([ACK, ordinal])
+  start(number: number, s: AttemptStart): void {
+    const { buffer } = this
+    const context = this.#contexts.of(s)
+    if (context.round !== this.#round || context.starts >= REPEAT_STARTS) this.#context(context)
+    context.starts++
+    const offset = buffer.begin(START)
+    buffer.number(number)
+    buffer.number(context.number)
+    buffer.number(s.attempt)
+    buffer.number(s.startedAt)
+    buffer.text(s.attemptId)
+    buffer.text(s.requestId)
+    buffer.text(s.sessionTag)
+    buffer.end(offset)
+  }
 
-/** Fields of a start from position `i` on; the checksum vouches for their types. */
-const startAt = (f: ReadonlyArray<never>, i: number): AttemptStart => ({
-  attemptId: f[i]!, requestId: f[i + 1]!, attempt: f[i + 2]!, startedAt: f[i + 3]!, nodeId: f[i + 4]!, endpoint: f[i + 5]!,
-  requestedModel: f[i + 6]!, provider: f[i + 7]!, model: f[i + 8]!, connectionId: f[i + 9]!, apiKeyId: f[i + 10]!,
-  apiKeyName: f[i + 11]!, combo: f[i + 12]!, sessionTag: f[i + 13]!, sourceFormat: f[i + 14]!, targetFormat: f[i + 15]!,
-  stream: f[i + 16]!
-})
+  /** The settle of the start with this number, which must stand before it in the same segment. */
+  settle(ordinal: number, number: number, r: LedgerRow): void {
+    const outcome = outcomes.indexOf(r.outcome)
+    if (outcome === -1) throw new Error(`unknown outcome ${r.outcome}`)
+    const { buffer } = this
+    const offset = buffer.begin(SETTLE)
+    buffer.number(ordinal)
+    buffer.number(number)
+    buffer.byte((r.final ? FINAL : 0) | (r.estimated ? ESTIMATED : 0) | (r.ttftMs === null ? 0 : HAS_TTFT))
+    buffer.byte(outcome)
+    buffer.number(r.settledAt)
+    buffer.number(r.upstreamStatus)
+    buffer.number(r.status)
+    buffer.number(r.tokensIn)
+    buffer.number(r.tokensOut)
+    buffer.number(r.tokensCacheRead)
+    buffer.number(r.tokensCacheCreation)
+    buffer.number(r.tokensReasoning)
+    buffer.number(r.costUsd)
+    buffer.number(r.latencyMs)
+    if (r.ttftMs !== null) buffer.number(r.ttftMs)
+    buffer.text(r.errorCode)
+    buffer.text(r.phase)
+    buffer.end(offset)
+  }
 
-/** The record of a payload, or null when its kind is not ours. */
-export const decode = (payload: Uint8Array): JournalRecord | null => {
-  const f: ReadonlyArray<never> = packr.unpack(payload)
-  if (!Array.isArray(f)) return null
-  const kind: number = f[0]!
-  switch (kind) {
-    case HEADER:
-      return { _tag: "Header", version: f[1]!, nodeId: f[2]!, seq: f[3]!, createdAt: f[4]! }
-    case START:
-      return { _tag: "Start", start: startAt(f, 1) }
-    case SETTLE:
-      return {
-        _tag: "Settle",
-        ordinal: f[1]!,
-        row: {
-          ...startAt(f, 2),
-          final: f[19]!, settledAt: f[20]!, outcome: f[21]!, upstreamStatus: f[22]!, status: f[23]!, errorCode: f[24]!, phase: f[25]!,
-          tokensIn: f[26]!, tokensOut: f[27]!, tokensCacheRead: f[28]!, tokensCacheCreation: f[29]!, tokensReasoning: f[30]!,
-          estimated: f[31]!, costUsd: f[32]!, latencyMs: f[33]!, ttftMs: f[34]!
-        }
+  ack(ordinal: number): void {
+    const offset = this.buffer.begin(ACK)
+    this.buffer.number(ordinal)
+    this.buffer.end(offset)
+  }
+
+  #context(numbered: Numbered): void {
+    const { buffer } = this
+    const { context: c } = numbered
+    const offset = buffer.begin(CONTEXT)
+    buffer.number(numbered.number)
+    buffer.byte(c.stream ? 1 : 0)
+    buffer.text(c.nodeId)
+    buffer.text(c.endpoint)
+    buffer.text(c.requestedModel)
+    buffer.text(c.provider)
+    buffer.text(c.model)
+    buffer.text(c.connectionId)
+    buffer.text(c.apiKeyId)
+    buffer.text(c.apiKeyName)
+    buffer.text(c.combo)
+    buffer.text(c.sourceFormat)
+    buffer.text(c.targetFormat)
+    buffer.end(offset)
+    numbered.round = this.#round
+    numbered.starts = 0
+  }
+}
+
+/** A start whose context is damaged. */
+interface Unknown {
+  readonly attemptId: string
+  readonly nodeId: null
+}
+
+/** What the records read so far may be referred to by later ones. One decoder may read all segments of a writer in their order. */
+export class Decoder {
+  readonly #contexts = new Map<number, Context>()
+  readonly #starts = new Map<number, AttemptStart | Unknown>()
+
+  /** Starts without a settle. */
+  open(): ReadonlyArray<AttemptStart> {
+    return Array.from(this.#starts.values()).filter((start) => start.nodeId !== null)
+  }
+
+  /** Ids of starts without a settle whose context is damaged. */
+  unknown(): ReadonlyArray<string> {
+    return Array.from(this.#starts.values()).filter((start) => start.nodeId === null).map((start) => start.attemptId)
+  }
+
+  /** The record whose payload `r` stands before, or null when its kind is not ours. */
+  read(r: FrameReader): JournalRecord | null {
+    switch (r.byte()) {
+      case HEADER:
+        // Each segment repeats the contexts that it needs.
+        this.#contexts.clear()
+        return { _tag: "Header", version: r.number(), nodeId: r.text(), seq: r.number(), createdAt: r.number() }
+      case CONTEXT:
+        return this.#context(r)
+      case START:
+        return this.#start(r)
+      case SETTLE:
+        return this.#settle(r)
+      case ACK:
+        return { _tag: "Ack", ordinal: r.number() }
+      default:
+        return null
+    }
+  }
+
+  #context(r: FrameReader): JournalRecord {
+    const number = r.number()
+    const stream = r.byte() === 1
+    this.#contexts.set(number, {
+      nodeId: r.text(), endpoint: r.text(), requestedModel: r.text(), provider: r.text(), model: r.text(),
+      connectionId: r.textOrNull(), apiKeyId: r.textOrNull(), apiKeyName: r.textOrNull(), combo: r.textOrNull(),
+      sourceFormat: r.text(), targetFormat: r.text(), stream
+    })
+    return { _tag: "Context" }
+  }
+
+  #start(r: FrameReader): JournalRecord {
+    const number = r.number()
+    const c = this.#contexts.get(r.number())
+    const attempt = r.number()
+    const startedAt = r.number()
+    const attemptId = r.text()
+    const requestId = r.text()
+    const sessionTag = r.textOrNull()
+    if (c === undefined) {
+      // A sound copy of it in an older segment knows more.
+      if (!this.#starts.has(number)) this.#starts.set(number, { attemptId, nodeId: null })
+      return { _tag: "Orphan", number, attemptId, settle: null }
+    }
+    const start: AttemptStart = {
+      attemptId, requestId, attempt, startedAt, nodeId: c.nodeId, endpoint: c.endpoint, requestedModel: c.requestedModel,
+      provider: c.provider, model: c.model, connectionId: c.connectionId, apiKeyId: c.apiKeyId, apiKeyName: c.apiKeyName,
+      combo: c.combo, sessionTag, sourceFormat: c.sourceFormat, targetFormat: c.targetFormat, stream: c.stream
+    }
+    this.#starts.set(number, start)
+    return { _tag: "Start", start }
+  }
+
+  #settle(r: FrameReader): JournalRecord | null {
+    const ordinal = r.number()
+    const number = r.number()
+    const flags = r.byte()
+    const outcome = outcomes[r.byte()]
+    if (outcome === undefined) return null
+    const settledAt = r.number()
+    const upstreamStatus = r.number()
+    const status = r.number()
+    const tokensIn = r.number()
+    const tokensOut = r.number()
+    const tokensCacheRead = r.number()
+    const tokensCacheCreation = r.number()
+    const tokensReasoning = r.number()
+    const costUsd = r.number()
+    const latencyMs = r.number()
+    const ttftMs = (flags & HAS_TTFT) === 0 ? null : r.number()
+    const errorCode = r.textOrNull()
+    const phase = r.textOrNull()
+    const s = this.#starts.get(number)
+    this.#starts.delete(number)
+    if (s === undefined || s.nodeId === null) {
+      return { _tag: "Orphan", number, attemptId: s === undefined ? null : s.attemptId, settle: { ordinal, outcome, settledAt, costUsd } }
+    }
+    return {
+      _tag: "Settle",
+      ordinal,
+      row: {
+        attemptId: s.attemptId, requestId: s.requestId, attempt: s.attempt, final: (flags & FINAL) !== 0, startedAt: s.startedAt,
+        settledAt, nodeId: s.nodeId, endpoint: s.endpoint, requestedModel: s.requestedModel, provider: s.provider, model: s.model,
+        connectionId: s.connectionId, apiKeyId: s.apiKeyId, apiKeyName: s.apiKeyName, combo: s.combo, sessionTag: s.sessionTag,
+        sourceFormat: s.sourceFormat, targetFormat: s.targetFormat, stream: s.stream, outcome, upstreamStatus, status, errorCode,
+        phase, tokensIn, tokensOut, tokensCacheRead, tokensCacheCreation, tokensReasoning,
+        estimated: (flags & ESTIMATED) !== 0, costUsd, latencyMs, ttftMs
       }
-    case ACK:
-      return { _tag: "Ack", ordinal: f[1]! }
-    default:
-      return null
+    }
   }
 }
 
-/** A growing byte buffer of frames, reused from write to write. */
-export class FrameBuffer {
-  bytes: Buffer = Buffer.allocUnsafe(65_536)
-  length = 0
+/** What is left of an attempt, for the log. */
+export const describe = ({ attemptId, number, settle }: Orphan): Record<string, unknown> => ({ number, attemptId, ...settle })
 
-  /** Appends one frame and answers its offset in the buffer. */
-  add(payload: Uint8Array): number {
-    const offset = this.length
-    const size = payload.length
-    if (offset + FRAME_HEADER_BYTES + size > this.bytes.length) this.#grow(offset + FRAME_HEADER_BYTES + size)
-    const bytes = this.bytes
-    bytes[offset] = MARKER
-    bytes[offset + 1] = size & 0xff
-    bytes[offset + 2] = (size >>> 8) & 0xff
-    bytes[offset + 3] = (size >>> 16) & 0xff
-    const sum = crc32(payload)
-    bytes[offset + 4] = sum & 0xff
-    bytes[offset + 5] = (sum >>> 8) & 0xff
-    bytes[offset + 6] = (sum >>> 16) & 0xff
-    bytes[offset + 7] = sum >>> 24
-    bytes.set(payload, offset + FRAME_HEADER_BYTES)
-    this.length = offset + FRAME_HEADER_BYTES + size
-    return offset
-  }
-
-  clear(): void {
-    this.length = 0
-  }
-
-  #grow(needed: number): void {
-    const bytes = Buffer.allocUnsafe(Math.max(needed, this.bytes.length * 2))
-    bytes.set(this.bytes.subarray(0, this.length))
-    this.bytes = bytes
-  }
-}
-
-/** The payload of the frame at `offset`, or null when there is no whole, sound frame. */
-const payloadAt = (bytes: Uint8Array, offset: number): Uint8Array | null => {
-  if (offset + FRAME_HEADER_BYTES > bytes.length || bytes[offset] !== MARKER) return null
-  const size = bytes[offset + 1]! | (bytes[offset + 2]! << 8) | (bytes[offset + 3]! << 16)
-  const end = offset + FRAME_HEADER_BYTES + size
-  if (size === 0 || size > MAX_PAYLOAD_BYTES || end > bytes.length) return null
-  const expected = (bytes[offset + 4]! | (bytes[offset + 5]! << 8) | (bytes[offset + 6]! << 16) | (bytes[offset + 7]! << 24)) >>> 0
-  const payload = bytes.subarray(offset + FRAME_HEADER_BYTES, end)
-  return crc32(payload) === expected ? payload : null
-}
-
-const recordOf = (payload: Uint8Array): JournalRecord | null => {
+const recordOf = (reader: FrameReader, decoder: Decoder): JournalRecord | null => {
   try {
-    return decode(payload)
+    return decoder.read(reader)
   } catch {
     return null
   }
 }
 
-/** Walks the frames of a segment; damage is passed over to the next sound frame and reported once per stretch. */
-export function* frames(bytes: Uint8Array): Generator<Frame, void> {
+/**
+ * Walks the frames of a segment; damage is passed over to the next sound frame and reported once per stretch. To go on in the
+ * middle of a segment, `decoder` must have read what stands before.
+ */
+export function* frames(bytes: Uint8Array, decoder: Decoder = new Decoder()): Generator<Frame, void> {
+  const reader = new FrameReader(bytes)
   let offset = 0
   while (offset < bytes.length) {
-    const payload = payloadAt(bytes, offset)
-    const record = payload === null ? null : recordOf(payload)
-    if (payload !== null && record !== null) {
-      const end = offset + FRAME_HEADER_BYTES + payload.length
+    const end = reader.enter(offset)
+    const record = end === -1 ? null : recordOf(reader, decoder)
+    if (record !== null) {
       yield { _tag: "Record", record, offset, end }
       offset = end
       continue
@@ -185,10 +312,19 @@ export function* frames(bytes: Uint8Array): Generator<Frame, void> {
     while (next < bytes.length) {
       next = bytes.indexOf(MARKER, next)
       if (next === -1) next = bytes.length
-      else if (payloadAt(bytes, next) !== null) break
+      else if (reader.enter(next) !== -1) break
       else next += 1
     }
     yield { _tag: "Damage", offset, end: next, tail: next >= bytes.length }
     offset = next
   }
+}
+
+/** True for a file that another format wrote: nothing of it is ours to read, and nothing ours to remove. */
+export const isForeign = (bytes: Uint8Array): boolean => {
+  const first = frames(bytes).next().value
+  if (first === undefined) return false
+  if (first._tag === "Record") return first.record._tag === "Header" && first.record.version !== FORMAT_VERSION
+  // A torn first write begins like ours, and one that a power loss emptied begins with zeros.
+  return first.tail && bytes[0] !== MARKER && bytes[0] !== 0
 }

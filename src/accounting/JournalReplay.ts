@@ -51,18 +51,27 @@ export const crashedRow = (start: AttemptStart, now: number): LedgerRow => ({
 const readSegment = (path: string): Effect.Effect<Uint8Array> =>
   Effect.tryPromise(() => fs.readFile(path)).pipe(Effect.orDie)
 
-const walk = (path: string, visit: (frame: JournalRecord.Frame) => void): Effect.Effect<void> =>
+/** Decodes a segment in turns; `visit` may deliver what it has gathered. */
+const walk = (bytes: Uint8Array, decoder: JournalRecord.Decoder, visit: (frame: JournalRecord.Frame) => Effect.Effect<void> | void): Effect.Effect<void> =>
   Effect.gen(function*() {
-    const bytes = yield* readSegment(path)
     let count = 0
-    for (const frame of JournalRecord.frames(bytes)) {
-      visit(frame)
-      if (++count % SLICE === 0) yield* Effect.yieldNow
+    for (const frame of JournalRecord.frames(bytes, decoder)) {
+      const work = visit(frame)
+      if (work !== undefined) yield* work
+      if (++count % SLICE === 0) yield* nextTurn
     }
   })
 
+/** Sockets get their turn, which a mere yield to other fibers need not give them. */
+const nextTurn = Effect.callback<void>((resume) => {
+  setImmediate(() => resume(Effect.void))
+})
+
 const removeFile = (path: string): Effect.Effect<void> =>
   Effect.tryPromise(() => fs.rm(path, { force: true })).pipe(Effect.orDie)
+
+const renameFile = (path: string, to: string): Effect.Effect<void> =>
+  Effect.tryPromise(() => fs.rename(path, to)).pipe(Effect.orDie)
 
 /** Delivers what a dead owner left, then removes its files; `replayed` shows the progress. Damaged segments are kept, renamed. */
 export const run = (
@@ -71,14 +80,22 @@ export const run = (
 ): Effect.Effect<void> =>
   Effect.gen(function*() {
     const { delivery, replayed, report } = options
-    const open = new Map<string, AttemptStart>()
+    const segments: Array<string> = []
     const damaged = new Set<string>()
+    let decoder = new JournalRecord.Decoder()
     let acknowledged = 0
     let highest = 0
     let settled = 0
     let first = 0
     for (const segment of claim.segments) {
-      yield* walk(segment, (frame) => {
+      const bytes = yield* readSegment(segment)
+      if (JournalRecord.isForeign(bytes)) {
+        report("error", "a journal segment of another format was set aside; its rows are not read", { segment, kept: `${segment}.foreign` })
+        yield* renameFile(segment, `${segment}.foreign`)
+        continue
+      }
+      segments.push(segment)
+      yield* walk(bytes, decoder, (frame) => {
         if (frame._tag === "Damage") {
           if (frame.tail) report("warn", "the torn end of a journal segment was cut", { segment, offset: frame.offset, bytes: frame.end - frame.offset })
           else {
@@ -88,22 +105,22 @@ export const run = (
           return
         }
         const record = frame.record
-        if (record._tag === "Start") open.set(record.start.attemptId, record.start)
-        else if (record._tag === "Settle") {
-          open.delete(record.row.attemptId)
-          if (record.ordinal > highest) {
-            if (first === 0) first = record.ordinal
-            highest = record.ordinal
-            settled++
-          }
+        if (record._tag === "Settle" && record.ordinal > highest) {
+          if (first === 0) first = record.ordinal
+          highest = record.ordinal
+          settled++
         } else if (record._tag === "Ack") acknowledged = Math.max(acknowledged, record.ordinal)
       })
     }
-    replayed.attempts = settled + open.size
+    const open = decoder.open()
+    for (const attemptId of decoder.unknown()) {
+      report("error", "an attempt has no row: what its start refers to in the journal is damaged", { journal: claim.owner, attemptId })
+    }
+    replayed.attempts = settled + open.length
     replayed.stored = first === 0 ? 0 : Math.max(0, Math.min(settled, acknowledged - first + 1))
     replayed.scanned = true
     if (claim.segments.length > 0) {
-      report("info", "replaying the journal of a process that is gone", { journal: claim.owner, settled: settled - replayed.stored, crashed: open.size })
+      report("info", "replaying the journal of a process that is gone", { journal: claim.owner, settled: settled - replayed.stored, crashed: open.length })
     }
     const deliver = (rows: ReadonlyArray<LedgerRow>) =>
       delivery.deliver(rows).pipe(Effect.map((stored) => {
@@ -111,24 +128,32 @@ export const run = (
         replayed.rejected += rows.length - stored
       }))
     let last = acknowledged
-    for (const segment of claim.segments) {
+    decoder = new JournalRecord.Decoder()
+    for (const segment of segments) {
       let rows: Array<LedgerRow> = []
-      const bytes = yield* readSegment(segment)
-      for (const frame of JournalRecord.frames(bytes)) {
-        if (frame._tag === "Damage" || frame.record._tag !== "Settle" || frame.record.ordinal <= last) continue
-        last = frame.record.ordinal
-        rows.push(frame.record.row)
-        if (rows.length < SLICE) continue
-        yield* deliver(rows)
+      yield* walk(yield* readSegment(segment), decoder, (frame) => {
+        if (frame._tag === "Damage") return
+        const record = frame.record
+        if (record._tag === "Orphan" && record.settle !== null && record.settle.ordinal > last) {
+          last = record.settle.ordinal
+          damaged.add(segment)
+          report("error", "a settled row is lost: its start in the journal is damaged", { segment, ...JournalRecord.describe(record) })
+        }
+        if (record._tag !== "Settle" || record.ordinal <= last) return
+        last = record.ordinal
+        rows.push(record.row)
+        if (rows.length < SLICE) return
+        const full = rows
         rows = []
-      }
+        return deliver(full)
+      })
       if (rows.length > 0) yield* deliver(rows)
     }
     const now = yield* Clock.currentTimeMillis
-    const crashed = Array.from(open.values(), (start) => crashedRow(start, now))
+    const crashed = open.map((start) => crashedRow(start, now))
     for (let i = 0; i < crashed.length; i += SLICE) yield* deliver(crashed.slice(i, i + SLICE))
-    for (const segment of claim.segments) {
-      if (damaged.has(segment)) yield* Effect.tryPromise(() => fs.rename(segment, `${segment}.damaged`)).pipe(Effect.orDie)
+    for (const segment of segments) {
+      if (damaged.has(segment)) yield* renameFile(segment, `${segment}.damaged`)
       else yield* removeFile(segment)
     }
     yield* removeFile(claim.file)

@@ -10,19 +10,16 @@ import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import { Ledger, LedgerUnavailable, type Reconciliation } from "#actors/ports/Ledger.ts"
+import { Ledger, type Reconciliation } from "#actors/ports/Ledger.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
-import type { AttemptStart, LedgerRow } from "#schemas/records/LedgerRow.ts"
-import { Backlog, WINDOW_ROWS } from "./Backlog.ts"
 import { Delivery, type Report } from "./Delivery.ts"
-import * as Journal from "./Journal.ts"
+import type * as Journal from "./Journal.ts"
 import * as JournalOwner from "./JournalOwner.ts"
-import * as JournalRecord from "./JournalRecord.ts"
 import * as JournalReplay from "./JournalReplay.ts"
+import { BATCH_ROWS, LedgerCore } from "./LedgerCore.ts"
 import * as Retention from "./Retention.ts"
 
-/** Rows per insert. */
-export const BATCH_ROWS = 1000
+export { BATCH_ROWS } from "./LedgerCore.ts"
 /** Longest wait of a row for companions, ms. */
 export const BATCH_MS = 250
 /** How often a refused write is tried again and old segments are looked at, ms. */
@@ -45,143 +42,6 @@ export interface Options {
   readonly schedule?: ((run: () => void) => void) | undefined
 }
 
-type Go = (error: LedgerUnavailable | null) => void
-
-/** An attempt between `open` and the write of its settle. */
-class Attempt implements Journal.Pending {
-  settled = false
-  segment: Journal.Segment | null = null
-  readonly start: AttemptStart
-  readonly #ledger: Core
-  #go: Go | null
-  constructor(ledger: Core, start: AttemptStart, go: Go) {
-    this.#ledger = ledger
-    this.start = start
-    this.#go = go
-  }
-  encode(): Uint8Array {
-    return JournalRecord.encodeStart(this.start)
-  }
-  written(segment: Journal.Segment): void {
-    this.segment = segment
-    segment.liveStarts++
-    this.#answer(null)
-  }
-  failed(message: string): boolean {
-    if (!this.settled) this.#ledger.refuse(this.start.attemptId)
-    this.#answer(new LedgerUnavailable(message))
-    return false
-  }
-  #answer(error: LedgerUnavailable | null): void {
-    const go = this.#go
-    this.#go = null
-    if (go === null) return
-    try {
-      go(error)
-    } catch (defect) {
-      this.#ledger.report("error", "the go callback of an attempt threw", { attemptId: this.start.attemptId, error: String(defect) })
-    }
-  }
-}
-
-/** The settle of an attempt, until it is on disk. */
-class Settled implements Journal.Pending {
-  /** Already in the window, because the disk refused it once. */
-  #queued = false
-  readonly ordinal: number
-  readonly row: LedgerRow
-  readonly #attempt: Attempt
-  readonly #ledger: Core
-  constructor(ledger: Core, attempt: Attempt, ordinal: number, row: LedgerRow) {
-    this.#ledger = ledger
-    this.#attempt = attempt
-    this.ordinal = ordinal
-    this.row = row
-  }
-  encode(): Uint8Array {
-    return JournalRecord.encodeSettle(this.ordinal, this.row)
-  }
-  written(segment: Journal.Segment, offset: number): void {
-    segment.lastOrdinal = this.ordinal
-    const home = this.#attempt.segment
-    if (home !== null) {
-      home.liveStarts--
-      if (home.lastOrdinal < this.ordinal) home.lastOrdinal = this.ordinal
-    }
-    if (this.#queued) return
-    this.#queued = true
-    this.#ledger.backlog.push(this, segment, offset)
-    this.#ledger.wake()
-  }
-  failed(): boolean {
-    if (!this.#queued && this.#ledger.backlog.pushUnwritten(this)) {
-      this.#queued = true
-      this.#ledger.wake()
-    }
-    return true
-  }
-}
-
-/** The synchronous half: what the hot path touches. */
-class Core {
-  readonly live = new Map<string, Attempt>()
-  readonly backlog: Backlog
-  readonly journal: Journal.Journal
-  readonly report: Report
-  /** Open while there is something to deliver. */
-  readonly work = Latch.makeUnsafe(false)
-  /** Opened when a whole batch waits, or somebody flushes. */
-  readonly full = Latch.makeUnsafe(false)
-  started = 0
-  /** Ordinal of the last settle: how many there were. */
-  settled = 0
-  closing = false
-
-  constructor(options: Options, now: () => number, report: Report) {
-    this.report = report
-    this.backlog = new Backlog(options.windowRows ?? WINDOW_ROWS)
-    this.journal = new Journal.Journal({ ...options, syncOnClose: (options.fsyncIntervalMs ?? 0) > 0, now })
-  }
-
-  readonly open = (start: AttemptStart, go: Go): void => {
-    const twice = this.live.has(start.attemptId)
-    if (twice || this.closing) {
-      if (twice) this.report("error", "an attempt was opened twice; the second one is refused", { attemptId: start.attemptId })
-      const error = new LedgerUnavailable(twice ? `Attempt ${start.attemptId} is already open.` : "The gateway is shutting down.")
-      queueMicrotask(() => go(error))
-      return
-    }
-    const attempt = new Attempt(this, start, go)
-    this.live.set(start.attemptId, attempt)
-    this.started++
-    this.journal.append(attempt)
-  }
-
-  readonly settle = (row: LedgerRow): void => {
-    if (this.journal.closed) {
-      this.report("error", "an attempt was settled after the ledger had closed; the next start records it as crashed", { attemptId: row.attemptId })
-      return
-    }
-    const attempt = this.live.get(row.attemptId)
-    if (attempt === undefined) {
-      this.report("error", "an attempt that is not open was settled; the row is ignored", { attemptId: row.attemptId, outcome: row.outcome })
-      return
-    }
-    this.live.delete(row.attemptId)
-    attempt.settled = true
-    this.journal.append(new Settled(this, attempt, ++this.settled, row))
-  }
-
-  refuse(attemptId: string): void {
-    if (this.live.delete(attemptId)) this.started--
-  }
-
-  wake(): void {
-    if (!this.work.isOpen()) this.work.openUnsafe()
-    if (this.backlog.size >= BATCH_ROWS && !this.full.isOpen()) this.full.openUnsafe()
-  }
-}
-
 /** Starts the ledger; its fibers live in the scope, whose end flushes within the drain time and leaves the rest on disk. */
 export const make = (options: Options): Effect.Effect<Ledger["Service"], never, UsageStore | Scope.Scope> =>
   Effect.gen(function*() {
@@ -193,7 +53,7 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
       runLog(Effect.annotateLogs(log, { module: "ledger", ...fields }))
     }
     const now = () => clock.currentTimeMillisUnsafe()
-    const core = new Core(options, now, report)
+    const core = new LedgerCore(options, now, report)
     const { backlog, full, journal, work } = core
     const hurry = Latch.makeUnsafe(false)
     const delivery = new Delivery({ store, directory: options.directory, hurry, report })
@@ -217,14 +77,18 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
         backlog.drop(entries.length)
         acknowledged = entries.at(-1)!.ordinal
         const ordinal = acknowledged
-        journal.append({ encode: () => JournalRecord.encodeAck(ordinal), written: () => {}, failed: () => false })
+        journal.append({
+          encode: (writer) => {
+            writer.ack(ordinal)
+            return true
+          },
+          written: () => {},
+          failed: () => false
+        })
         notify()
         yield* Retention.sweep(core, acknowledged)
       }
-      if (backlog.spilling && backlog.size < BATCH_ROWS) {
-        yield* backlog.refill(journal.segments, (segment, bytes) =>
-          report("error", "a damaged stretch of a journal segment was passed over", { segment: segment.path, bytes }))
-      }
+      while (backlog.wants(BATCH_ROWS)) yield* backlog.refill(journal.segments, report)
       if (backlog.size === 0 && !backlog.spilling) work.closeUnsafe()
       else core.wake()
     })

@@ -7,21 +7,21 @@ import * as fs from "node:fs"
 import * as Effect from "effect/Effect"
 import type { Report } from "./Delivery.ts"
 import type * as Journal from "./Journal.ts"
-import * as JournalRecord from "./JournalRecord.ts"
-import type { AttemptStart } from "#schemas/records/LedgerRow.ts"
+import type { RecordWriter } from "./JournalRecord.ts"
 
 /** Segments that may stay behind the current one before live starts are carried forward. */
 export const PINNED_SEGMENTS = 3
 
 interface Held {
-  readonly start: AttemptStart
   readonly settled: boolean
   segment: Journal.Segment | null
+  readonly encode: (writer: RecordWriter, segment: Journal.Segment) => boolean
+  readonly unwritten: () => void
 }
 
 export interface Ledgered {
   readonly journal: Journal.Journal
-  readonly live: ReadonlyMap<string, Held>
+  readonly live: Iterable<Held>
   readonly report: Report
 }
 
@@ -33,8 +33,10 @@ class Carried implements Journal.Pending {
     this.#attempt = attempt
     this.#from = from
   }
-  encode(): Uint8Array | null {
-    return this.#attempt.segment === this.#from ? JournalRecord.encodeStart(this.#attempt.start) : null
+  encode(writer: RecordWriter, segment: Journal.Segment): boolean {
+    // A settle brings its start along.
+    if (this.#attempt.settled || this.#attempt.segment !== this.#from) return false
+    return this.#attempt.encode(writer, segment)
   }
   written(segment: Journal.Segment): void {
     this.#from.liveStarts--
@@ -42,6 +44,7 @@ class Carried implements Journal.Pending {
     this.#attempt.segment = segment
   }
   failed(): boolean {
+    this.#attempt.unwritten()
     this.#from.carried = false
     return false
   }
@@ -57,7 +60,7 @@ export const sweep = (ledger: Ledgered, acknowledged: number): Effect.Effect<voi
       if (oldest.liveStarts > 0) {
         if (segments.length <= PINNED_SEGMENTS + 1 || oldest.carried) return
         oldest.carried = true
-        for (const attempt of ledger.live.values()) {
+        for (const attempt of ledger.live) {
           if (attempt.segment === oldest) ledger.journal.append(new Carried(attempt, oldest))
         }
         return

@@ -25,31 +25,32 @@ const removeSlice = 5_000
 const minute = 60_000
 const minutes = 10
 
-/** Types of the columns as `json_to_recordset` needs them; the JSON's names are the record's fields. */
-const types: Record<keyof LedgerRow, string> = {
-  attemptId: "text", requestId: "text", attempt: "integer", final: "boolean", startedAt: "bigint", settledAt: "bigint",
-  nodeId: "text", endpoint: "text", requestedModel: "text", provider: "text", model: "text", connectionId: "text",
-  apiKeyId: "text", apiKeyName: "text", combo: "text", sessionTag: "text", sourceFormat: "text", targetFormat: "text",
-  stream: "boolean", outcome: "text", upstreamStatus: "integer", status: "integer", errorCode: "text", phase: "text",
-  tokensIn: "bigint", tokensOut: "bigint", tokensCacheRead: "bigint", tokensCacheCreation: "bigint",
-  tokensReasoning: "bigint", estimated: "boolean", costUsd: "numeric", latencyMs: "double precision",
-  ttftMs: "double precision"
-}
+const own = Object.entries(UsageRow.columnTypes)
+const shared = Object.entries(UsageRow.kindTypes)
+const quoted = ([field]: readonly [string, string]) => `"${field}"`
+const arrays = own.map(([, type], index) => `$${index + 1}::text::${type}[]`).join(", ")
 
-const fields = Object.entries(types)
-const targets = fields.map(([field]) => Table.columnOf(field)).join(", ")
-const sources = fields.map(([field]) => `"${field}"`).join(", ")
-const recordset = fields.map(([field, type]) => `"${field}" ${type}`).join(", ")
-
-/** One parameter: the rows as JSON. */
+/**
+ * One text parameter per column, the number of each row's kind, and the kinds as JSON: what rows share crosses the wire once.
+ * One order everywhere: two nodes that replay the same rows wait for each other instead of deadlocking.
+ */
 const insertText = `
   WITH added AS (
-    INSERT INTO usage (${targets})
-    SELECT ${sources} FROM json_to_recordset($1::json) AS rows(${recordset})
+    INSERT INTO usage (${[...own, ...shared].map(([field]) => Table.columnOf(field)).join(", ")})
+    SELECT ${[...own.map((entry) => `rows.${quoted(entry)}`), ...shared.map((entry) => `kinds.${quoted(entry)}`)].join(", ")}
+    FROM unnest(${arrays}, $${own.length + 1}::text::integer[]) AS rows(${own.map(quoted).join(", ")}, kind)
+    JOIN json_to_recordset($${own.length + 2}::json) AS kinds(${shared.map(([field, type]) => `"${field}" ${type}`).join(", ")}, kind integer)
+      ON kinds.kind = rows.kind
+    ORDER BY rows."attemptId" COLLATE "C"
     ON CONFLICT (attempt_id) DO NOTHING
     RETURNING 1
   )
   SELECT count(*) AS added FROM added`
+
+/** Sockets get their turn between two slices of a batch. */
+const nextTurn = Effect.callback<void>((resume) => {
+  setImmediate(() => resume(Effect.void))
+})
 
 const sums = `
   count(*) AS requests,
@@ -92,17 +93,20 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
 
   const insertBatch = (rows: ReadonlyArray<LedgerRow>) =>
     Effect.gen(function*() {
-      const { json, mendedIds } = UsageRow.toJson(rows)
-      if (mendedIds.length > 0) yield* Effect.logError("Ledger rows with impossible numbers were stored with bounded ones.", mendedIds)
-      const [result] = yield* sql.unsafe<{ readonly added: number }>(insertText, [json])
+      const batch = new UsageRow.Batch()
+      for (let at = 0; at < rows.length; at += UsageRow.SLICE_ROWS) {
+        if (at > 0) yield* nextTurn
+        batch.add(rows.slice(at, at + UsageRow.SLICE_ROWS))
+      }
+      if (batch.mendedIds.length > 0) yield* Effect.logError("Ledger rows with impossible numbers were stored with bounded ones.", batch.mendedIds)
+      const [result] = yield* sql.unsafe<{ readonly added: number }>(insertText, batch.parameters())
       return result?.added ?? 0
     })
 
   const insert = (given: ReadonlyArray<LedgerRow>) => {
     if (given.length === 0) return Effect.succeed(0)
-    // One order everywhere: two nodes that replay the same rows wait for each other instead of deadlocking.
+    if (given.length <= batchSize) return insertBatch(given)
     const rows = [...given].sort((a, b) => a.attemptId < b.attemptId ? -1 : a.attemptId > b.attemptId ? 1 : 0)
-    if (rows.length <= batchSize) return insertBatch(rows)
     const batches = Array.from({ length: Math.ceil(rows.length / batchSize) }, (_, index) => rows.slice(index * batchSize, (index + 1) * batchSize))
     return sql.withTransaction(Effect.map(Effect.forEach(batches, insertBatch), (counts) => counts.reduce((sum, count) => sum + count, 0)))
   }

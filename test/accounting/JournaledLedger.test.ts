@@ -2,12 +2,14 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
+import { vi } from "vitest"
 import * as TestClock from "effect/testing/TestClock"
 import * as Journal from "#src/accounting/Journal.ts"
+import * as JournalRecord from "#src/accounting/JournalRecord.ts"
 import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
 import * as Support from "./support.ts"
 
-const { attemptStart, Disk, run, settledRow } = Support
+const { attemptStart, run, settledRow } = Support
 
 describe("JournaledLedger", () => {
   it.effect("a settled attempt is in the store within a quarter of a second, once", () =>
@@ -146,7 +148,7 @@ describe("JournaledLedger", () => {
       const directory = yield* Support.temporaryDirectory
       const store = new Support.ScriptedStore()
       store.mood = "down"
-      const { ledger, stop } = yield* run(store, { directory, windowRows: 50, segmentBytes: 20_000 })
+      const { ledger, stop } = yield* run(store, { directory, windowRows: 50, segmentBytes: 10_000 })
       for (let i = 0; i < 1000; i++) {
         const start = attemptStart(`a${i}`)
         yield* Support.open(ledger, start)
@@ -160,6 +162,66 @@ describe("JournaledLedger", () => {
       assert.deepStrictEqual([...store.rows.values()].map((row) => row.tokensIn), Array.from({ length: 1000 }, (_, i) => i))
       assert.deepInclude(ledger.reconciliation(), { journaled: 0, stored: 1000, gap: 0 })
       yield* Support.until(() => Support.files(directory, /\.log$/).length === 1)
+      yield* stop
+    }))
+
+  it.effect("rows read back from disk keep what belongs to them, whichever segment their start is in", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      store.mood = "down"
+      const { ledger, stop } = yield* run(store, { directory, windowRows: 20, segmentBytes: 6000 })
+      const starts = Array.from({ length: 400 }, (_, i) =>
+        attemptStart(`a${i}`, { model: `model-${i % 5}`, apiKeyId: `key-${i % 3}`, sessionTag: `session-${i}` }))
+      const row = (i: number) => settledRow(starts[i]!, { tokensIn: i, errorCode: i % 2 === 0 ? null : `code-${i}` })
+      // Every third settles half a journal later.
+      const late: Array<number> = []
+      for (let i = 0; i < starts.length; i++) {
+        yield* Support.open(ledger, starts[i]!)
+        if (i % 3 === 0) late.push(i)
+        else ledger.settle(row(i))
+        if (late.length > 60) ledger.settle(row(late.shift()!))
+      }
+      for (const i of late) ledger.settle(row(i))
+      yield* Support.turn
+      store.mood = "up"
+      assert.strictEqual(yield* Support.passing(ledger.flush(Support.PATIENCE_MS)), 0)
+      assert.strictEqual(store.rows.size, starts.length)
+      for (let i = 0; i < starts.length; i++) assert.deepStrictEqual(store.rows.get(`a${i}`), row(i))
+      assert.isAtMost(Math.max(...store.batches), 20)
+      yield* stop
+    }))
+
+  it.effect("a backlog of 20000 rows is read back and handed out in small turns", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      const store = new Support.ScriptedStore()
+      store.mood = "down"
+      const { ledger, stop } = yield* run(store, { directory, segmentBytes: 1_000_000 })
+      const starts = Array.from({ length: 20_000 }, (_, i) => attemptStart(`a${i}`))
+      yield* Effect.callback<void>((resume) => {
+        let opened = 0
+        for (const start of starts) ledger.open(start, () => ++opened === starts.length && resume(Effect.void))
+      })
+      for (const start of starts) ledger.settle(settledRow(start))
+      yield* Support.turn
+      const decode = vi.spyOn(JournalRecord.Decoder.prototype, "read")
+      let most = 0
+      let inserted = 0
+      const sample = (): void => {
+        most = Math.max(most, decode.mock.calls.length, store.rows.size - inserted)
+        inserted = store.rows.size
+        decode.mockClear()
+        if (inserted < starts.length) setImmediate(sample)
+      }
+      sample()
+      store.mood = "up"
+      yield* Support.passing(ledger.flush(Support.PATIENCE_MS))
+      decode.mockRestore()
+      assert.strictEqual(store.rows.size, starts.length)
+      assert.isAbove(most, 0)
+      // Two reads may end in one turn.
+      assert.isAtMost(most, 3000)
       yield* stop
     }))
 
@@ -200,106 +262,6 @@ describe("JournaledLedger", () => {
       assert.strictEqual(store.rows.size, 39)
       assert.include(fs.readFileSync(path.join(directory, "rejected.jsonl"), "utf8"), "a13")
       assert.strictEqual(ledger.reconciliation().journaled, 1)
-      yield* stop
-    }))
-})
-
-describe("JournaledLedger on a broken disk", () => {
-  it.effect("a full disk refuses new attempts, keeps settled rows and heals by itself", () =>
-    Effect.gen(function*() {
-      const directory = yield* Support.temporaryDirectory
-      const store = new Support.ScriptedStore()
-      store.mood = "down"
-      const disk = new Disk()
-      const { ledger, stop } = yield* run(store, { directory, fs: disk.fs })
-      const first = attemptStart("a1")
-      yield* Support.open(ledger, first)
-      disk.full = true
-      const refused = yield* Support.open(ledger, attemptStart("refused"))
-      assert.include(refused?.message, "ENOSPC")
-      ledger.settle(settledRow(first))
-      yield* Support.turn
-      assert.deepInclude(ledger.reconciliation(), { started: 1, settled: 1, live: 0, gap: 0, journaled: 1 })
-      disk.full = false
-      yield* TestClock.adjust(JournaledLedger.TICK_MS)
-      assert.isNull(yield* Support.open(ledger, attemptStart("a2")))
-      yield* stop
-      const again = yield* run(store, { directory })
-      store.mood = "up"
-      yield* Support.passing(again.ledger.flush(Support.PATIENCE_MS))
-      assert.deepStrictEqual([...store.rows.keys()].sort(), ["a1", "a2"])
-      assert.strictEqual(store.rows.get("a1")?.outcome, "completed")
-      yield* again.stop
-    }))
-
-  it.effect("a settled row that the disk refuses reaches the store from memory", () =>
-    Effect.gen(function*() {
-      const directory = yield* Support.temporaryDirectory
-      const store = new Support.ScriptedStore()
-      const disk = new Disk()
-      const { ledger, stop } = yield* run(store, { directory, fs: disk.fs })
-      const start = attemptStart("a1")
-      yield* Support.open(ledger, start)
-      disk.full = true
-      ledger.settle(settledRow(start))
-      yield* Support.turn
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual(store.rows.get("a1")?.outcome, "completed")
-      disk.full = false
-      yield* TestClock.adjust("2 seconds")
-      assert.deepStrictEqual(store.batches, [1])
-      yield* stop
-    }))
-
-  for (const truncates of [true, false]) {
-    it.effect(`a write that stops half way leaves no trace${truncates ? "" : ", even when the file cannot be cut"}`, () =>
-      Effect.gen(function*() {
-        const directory = yield* Support.temporaryDirectory
-        const store = new Support.ScriptedStore()
-        const disk = new Disk()
-        disk.truncates = truncates
-        const { ledger, stop } = yield* run(store, { directory, fs: disk.fs })
-        yield* Support.open(ledger, attemptStart("a1"))
-        disk.full = true
-        disk.room = 57
-        assert.isNotNull(yield* Support.open(ledger, attemptStart("torn")))
-        disk.full = false
-        yield* Support.open(ledger, attemptStart("a2"))
-        yield* stop
-        const again = yield* run(store, { directory })
-        yield* Support.passing(again.ledger.flush(Support.PATIENCE_MS))
-        assert.deepStrictEqual([...store.rows.keys()].sort(), ["a1", "a2"])
-        yield* again.stop
-      }))
-  }
-
-  it.effect("a refused start that was written whole before the disk was full is cut away", () =>
-    Effect.gen(function*() {
-      const directory = yield* Support.temporaryDirectory
-      const store = new Support.ScriptedStore()
-      const disk = new Disk()
-      const { ledger, stop } = yield* run(store, { directory, fs: disk.fs })
-      yield* Support.open(ledger, attemptStart("a1"))
-      disk.full = true
-      disk.room = 350
-      const refused = yield* Effect.forEach(["b1", "b2", "b3"], (id) => Support.open(ledger, attemptStart(id)), { concurrency: "unbounded" })
-      assert.isTrue(refused.every((error) => error !== null))
-      yield* stop
-      const again = yield* run(store, { directory })
-      yield* Support.passing(again.ledger.flush(Support.PATIENCE_MS))
-      assert.deepStrictEqual([...store.rows.keys()], ["a1"])
-      yield* again.stop
-    }))
-
-  it.effect("a data directory that cannot be created refuses requests instead of failing the start", () =>
-    Effect.gen(function*() {
-      const parent = yield* Support.temporaryDirectory
-      const directory = path.join(parent, "file", "journal")
-      fs.writeFileSync(path.join(parent, "file"), "")
-      const { ledger, stop } = yield* run(new Support.ScriptedStore(), { directory })
-      assert.strictEqual((yield* Support.open(ledger, attemptStart("a1")))?._tag, "LedgerUnavailable")
-      fs.rmSync(path.join(parent, "file"))
-      assert.isNull(yield* Support.open(ledger, attemptStart("a1")))
       yield* stop
     }))
 })

@@ -60,6 +60,42 @@ export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
         assert.strictEqual(yield* store.insert(rows(2_500, "many")), 0)
       }))
 
+    it.effect("a batch is encoded in turns, so that sockets are served meanwhile", () =>
+      Effect.gen(function*() {
+        const store = yield* UsageStore
+        let read = 0
+        let most = 0
+        let done = false
+        const counted = rows(1_000, "turns").map((row) => Object.defineProperty({ ...row }, "requestId", { get: () => (read++, row.requestId) }))
+        const sample = (): void => {
+          most = Math.max(most, read)
+          read = 0
+          if (!done) setImmediate(sample)
+        }
+        sample()
+        assert.strictEqual(yield* store.insert(counted), 1_000)
+        done = true
+        assert.isAbove(most, 0)
+        assert.isAtMost(most, 500)
+      }))
+
+    it.effect("rows that share nothing, and text that needs escaping, come back as they were put", () =>
+      Effect.gen(function*() {
+        const store = yield* UsageStore
+        const texts = ["plain", "", "null", "NULL", "{a,b}", "a \"quoted\" \\ text", "new\nline", "tab\t", "模型🔑", "c:\\dir\\", "a,b", " "]
+        const given = Array.from({ length: 1_000 }, (_, index) => {
+          const text = `${texts[index % texts.length]}`
+          return ledgerRow({
+            attemptId: `own-${text}-${index}`, requestId: text, nodeId: "own", requestedModel: `${text}${index}`, model: text,
+            sessionTag: index % 3 === 0 ? null : text, apiKeyName: index % 5 === 0 ? null : `${index}${text}`, errorCode: index % 7 === 0 ? text : null,
+            attempt: index, tokensIn: index, costUsd: index / 1e7, ttftMs: index % 2 === 0 ? null : index / 3, final: index % 2 === 0, estimated: index % 3 === 0
+          })
+        })
+        assert.strictEqual(yield* store.insert(given), 1_000)
+        const found = new Map((yield* store.rows({})).filter((row) => row.nodeId === "own").map((row) => [row.attemptId, { ...row }]))
+        for (const row of given) assert.deepStrictEqual(found.get(row.attemptId), stored(row))
+      }))
+
     it.effect("hostile values never keep a batch out: they are stored bounded", () =>
       Effect.gen(function*() {
         const store = yield* UsageStore
