@@ -4,7 +4,7 @@
  * A plain callback machine, because a stream's chunks must cost nothing but a tap and a write. The request actor holds it in
  * one `Effect.callback`; the machine calls `done` exactly once and never again touches the client after it.
  */
-import type { Face, StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
+import type { Dialect, StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
 import type { Ledger } from "#actors/ports/Ledger.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import { headerOf, type Phase, type Timeouts, type Upstream, type UpstreamCall, type UpstreamFailure, type UpstreamHandler } from "#actors/ports/Upstream.ts"
@@ -15,6 +15,8 @@ import type { AttemptStart, Outcome } from "#schemas/records/LedgerRow.ts"
 
 /** Bytes held before the commit point, and of an upstream error body. */
 const maxHeldBytes = 1024 * 1024
+/** Bytes held for stream recovery; a faster stream is released earlier than its time. */
+const maxRecoverableBytes = 32 * 1024
 /** Largest whole (not streamed) answer. */
 const maxAnswerBytes = 64 * 1024 * 1024
 
@@ -30,11 +32,17 @@ export interface AttemptOptions {
   readonly target: Target
   readonly body: Uint8Array
   readonly requestHeaders: ReadonlyArray<string>
-  readonly face: Face
+  readonly dialect: Dialect
   readonly stream: boolean
   /** Whether usage frames are forwarded to the client (decisions 10). */
   readonly forwardUsage: boolean
   readonly timeouts: Timeouts
+  /** First bytes of a stream are held so long before they are released (stream recovery), ms; 0 = not at all. */
+  readonly holdMs: number
+  /** Makes the tap of a streamed answer. */
+  readonly makeTap: () => StreamTap
+  /** The client already has a part of the answer, which this attempt goes on with. */
+  readonly continues: boolean
   readonly client: AttemptClient
   /** Sends status 200 and the headers of a stream: the commit point. */
   readonly commit: () => void
@@ -54,10 +62,12 @@ export interface AttemptEnd {
   readonly committed: boolean
   /** False when the attempt was refused before it started: it has no row in the ledger. */
   readonly opened: boolean
-  /** True when a stream ended properly but without any content. */
-  readonly emptyStream: boolean
+  /** True when a stream ended before anything of it was released: the same connection may be asked once more (supplement 10.4). */
+  readonly repeatable: boolean
   /** True when the format's last frame was forwarded. */
   readonly terminated: boolean
+  /** The stream's tap; null before a stream began. */
+  readonly tap: StreamTap | null
   /** Body bytes given to the client. */
   readonly bytesOut: number
   /** A whole answer, when the attempt succeeded without streaming. */
@@ -83,7 +93,10 @@ export class Attempt implements UpstreamHandler {
   private heldBytes = 0
   private bytesOut = 0
   private committed = false
-  private emptyStream = false
+  private repeatable = false
+  private holdTimer: ReturnType<typeof setTimeout> | null = null
+  /** A stream was asked for, and made from a whole answer. */
+  private replayed = false
   private paused = false
   /** The client has left and the rest is read for its usage only (PROMISES 3, drain-for-usage). */
   private detached = false
@@ -92,6 +105,7 @@ export class Attempt implements UpstreamHandler {
   constructor(options: AttemptOptions, done: (end: AttemptEnd) => void) {
     this.options = options
     this.done = done
+    this.committed = options.continues
   }
 
   /** Journals the start, then dispatches: no upstream byte leaves before the start record is on disk (PROMISES 1). */
@@ -108,7 +122,7 @@ export class Attempt implements UpstreamHandler {
       const { target } = this.options
       this.call = upstream.dispatch({
         origin: target.origin,
-        path: target.path,
+        path: this.options.stream ? target.streamPath : target.path,
         method: "POST",
         headers: this.options.requestHeaders,
         body: this.options.body,
@@ -145,7 +159,7 @@ export class Attempt implements UpstreamHandler {
     this.status = status
     this.headers = headers
     if (this.options.stream && status >= 200 && status < 300 && !isPlainDocument(headers)) {
-      this.tap = this.options.face.makeTap({ forwardUsage: this.options.forwardUsage })
+      this.tap = this.options.makeTap()
     }
   }
 
@@ -166,19 +180,20 @@ export class Attempt implements UpstreamHandler {
       this.hold(chunk, this.status >= 200 && this.status < 300 ? maxAnswerBytes : maxHeldBytes)
       return
     }
-    const out = tap.push(chunk)
-    if (tap.malformed) {
-      this.failMalformed()
-      return
+    this.pass(tap, tap.push(chunk))
+  }
+
+  /** What a tap made of some bytes: content before a bad frame is content as if it had come alone (split invariance). */
+  private pass(tap: StreamTap, out: Uint8Array | null): void {
+    if (out !== null) {
+      if (this.committed) this.forward(out)
+      else this.beforeCommit(tap, out)
     }
-    if (tap.error !== null) {
-      if (out !== null && this.committed) this.forward(out)
-      this.failInStream(tap.error)
-      return
-    }
-    if (out === null) return
-    if (this.committed) this.forward(out)
-    else this.beforeCommit(tap, out)
+    if (this.ended) return
+    if (tap.malformed) this.failMalformed()
+    else if (tap.error !== null) this.failInStream(tap.error)
+    // A head frame: the upstream works on it, and its silence is over.
+    else if (!this.committed && tap.alive) this.call?.useful()
   }
 
   onEnd(): void {
@@ -188,19 +203,13 @@ export class Attempt implements UpstreamHandler {
       this.endWhole()
       return
     }
-    const rest = tap.end()
-    if (tap.error !== null) {
-      this.failInStream(tap.error)
-      return
-    }
-    if (rest !== null) {
-      if (this.committed) this.forward(rest)
-      else this.beforeCommit(tap, rest)
-      if (this.ended) return
-    }
+    this.pass(tap, tap.end())
+    if (this.ended) return
+    if (!this.committed && tap.useful && (tap.terminal || tap.finished)) this.release()
     if (!this.committed) {
-      this.emptyStream = true
-      this.finish("upstream-reset", AttemptFailure.earlyEof(this.options.target), true, null)
+      this.repeatable = true
+      const { target } = this.options
+      this.finish("upstream-reset", tap.useful ? AttemptFailure.truncated(target) : AttemptFailure.earlyEof(target), true, null)
     } else if (tap.terminal || tap.finished) this.finish("completed", null, false, null)
     else this.finish("upstream-reset", AttemptFailure.truncated(this.options.target), false, null)
   }
@@ -226,13 +235,36 @@ export class Attempt implements UpstreamHandler {
       this.hold(out, maxHeldBytes)
       return
     }
-    this.options.commit()
-    this.committed = true
-    this.firstContentAt = this.options.now()
+    if (this.options.holdMs > 0 && !tap.terminal) {
+      this.hold(out, maxHeldBytes)
+      this.call?.useful()
+      this.holdTimer ??= setTimeout(() => this.release(), this.options.holdMs)
+      if (this.heldBytes > maxRecoverableBytes) this.release()
+      return
+    }
+    this.hold(out, maxHeldBytes)
+    this.release()
+  }
+
+  /** The commit point: what was held goes out, and nothing is taken back any more. */
+  private release(): void {
+    if (this.ended || this.committed) return
+    this.stopHolding()
+    this.commit()
     const held = this.held
     this.held = []
     for (const chunk of held) this.forward(chunk)
-    this.forward(out)
+  }
+
+  private stopHolding(): void {
+    if (this.holdTimer !== null) clearTimeout(this.holdTimer)
+    this.holdTimer = null
+  }
+
+  private commit(): void {
+    this.options.commit()
+    this.committed = true
+    this.firstContentAt = this.options.now()
   }
 
   private forward(chunk: Uint8Array): void {
@@ -278,16 +310,17 @@ export class Attempt implements UpstreamHandler {
   }
 
   private endWhole(): void {
-    const { face, target } = this.options
+    const { dialect, stream, target } = this.options
     const body = joinBytes(this.held, this.heldBytes)
     this.held = []
     if (this.status < 200 || this.status >= 300) {
-      const error = AttemptFailure.ofStatus(this.status, face.readError(body), this.headers, target, this.options.now())
+      const error = AttemptFailure.ofStatus(this.status, dialect.readError(body), this.headers, target, this.options.now())
       this.finish("upstream-status", error, AttemptFailure.mayRetryStatus(this.status), null)
       return
     }
-    const facts = face.readAnswer(body)
-    if (facts === null || (this.options.stream && facts.error === null)) {
+    const facts = stream ? dialect.replayAnswer(body, { forwardUsage: this.options.forwardUsage }) : dialect.readAnswer(body)
+    // A whole answer cannot go on with a part of one.
+    if (facts === null || (stream && this.options.continues)) {
       this.finish("parse-error", AttemptFailure.malformed(target), true, null)
       return
     }
@@ -296,10 +329,14 @@ export class Attempt implements UpstreamHandler {
       this.finish("upstream-status", error, error.status >= 500 || error.status === 429, null)
       return
     }
-    this.firstContentAt = this.options.now()
+    if (stream) {
+      this.commit()
+      this.forward(facts.body)
+      this.replayed = true
+    } else this.firstContentAt = this.options.now()
     this.settle({
       outcome: "completed", error: null, retryable: false, phase: null, usage: facts.usage, outputText: facts.outputText,
-      answer: body
+      answer: stream ? null : facts.body
     })
   }
 
@@ -319,13 +356,15 @@ export class Attempt implements UpstreamHandler {
     if (this.ended) return
     this.ended = true
     this.held = []
+    this.stopHolding()
     this.done({
       ...end,
       upstreamStatus: this.status,
       committed: this.committed,
       opened: this.opened,
-      emptyStream: this.emptyStream,
-      terminated: this.tap !== null && this.tap.terminal,
+      repeatable: this.repeatable,
+      terminated: this.replayed || (this.tap !== null && this.tap.terminal),
+      tap: this.tap,
       bytesOut: this.bytesOut,
       firstContentAt: this.firstContentAt,
       headers: this.headers
@@ -333,8 +372,8 @@ export class Attempt implements UpstreamHandler {
   }
 }
 
-/** JSON or HTML instead of an event stream: read whole, then judged. */
+/** JSON or HTML instead of an event stream or JSON lines: read whole, then judged. */
 const isPlainDocument = (headers: ReadonlyArray<string>): boolean => {
   const type = headerOf(headers, "content-type")
-  return type !== undefined && (type.includes("json") || type.includes("html"))
+  return type !== undefined && ((type.includes("json") && !type.includes("ndjson") && !type.includes("jsonl")) || type.includes("html"))
 }

@@ -9,72 +9,28 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Redacted from "effect/Redacted"
 import { Attempt, type AttemptEnd } from "#actors/Attempt.ts"
 import * as AttemptFailure from "#actors/attemptFailure.ts"
+import type { Inbound, Limits } from "#actors/Inbound.ts"
+import { Outlet } from "#actors/Outlet.ts"
 import type { Accounting } from "#actors/ports/Accounting.ts"
-import type { Face, Usage } from "#actors/ports/Face.ts"
+import type { Dialect, StreamTap, Usage } from "#actors/ports/Face.ts"
 import type { Ledger } from "#actors/ports/Ledger.ts"
 import type { Target } from "#actors/ports/Target.ts"
+import type { Credentials } from "#actors/ports/Credentials.ts"
+import * as TargetToken from "#actors/targetToken.ts"
 import type { RequestSummary, Telemetry } from "#actors/ports/Telemetry.ts"
 import type { Timeouts, Upstream } from "#actors/ports/Upstream.ts"
-import type { PublicError } from "#schemas/errors.ts"
-import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import { PublicError } from "#schemas/errors.ts"
 import type { AttemptStart, LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
 
-/** The client as the actor needs it; `src/server`'s Exchange has this shape. */
-export interface Client {
-  readonly start: (status: number, headers: ReadonlyArray<string>) => void
-  readonly write: (chunk: Uint8Array) => boolean
-  readonly onDrain: (listener: () => void) => void
-  readonly end: (chunk?: Uint8Array | string) => void
-  readonly respond: (status: number, headers: ReadonlyArray<string>, body: Uint8Array | string) => void
-  readonly close: () => void
-}
-
-/** What the response headers say (inference document, "Response headers"). */
-export interface ResponseFacts {
-  readonly target: Target
-  readonly latencyMs: number
-  readonly fallbackAttempts: number
-  /** Null for a stream, whose headers leave before its usage is known. */
-  readonly settled: { readonly usage: Usage; readonly costUsd: number } | null
-  readonly upstreamHeaders: ReadonlyArray<string>
-}
-
-/** One admitted request with its plan. */
-export interface Inbound {
-  readonly requestId: string
-  readonly client: Client
-  readonly face: Face
-  readonly endpoint: string
-  readonly requestedModel: string
-  readonly stream: boolean
-  readonly forwardUsage: boolean
-  readonly key: ApiKey | null
-  readonly sessionTag: string | null
-  /** In the order of preference; never empty. */
-  readonly targets: ReadonlyArray<Target>
-  readonly bodyFor: (target: Target) => Uint8Array
-  readonly headersFor: (target: Target) => ReadonlyArray<string>
-  /** Text of the prompt for the tokenizer, when the upstream gave no usage. */
-  readonly promptText: () => string
-  /** Called at the commit point: the body will not be sent again, so a long prompt need not live as long as its stream. */
-  readonly release: () => void
-  readonly responseHeaders: (facts: ResponseFacts) => ReadonlyArray<string>
-  readonly errorHeaders: (error: PublicError, fallbackAttempts: number) => ReadonlyArray<string>
-}
-
-export interface Limits {
-  readonly timeouts: Timeouts
-  /** Wire calls one request may cost. */
-  readonly maxAttempts: number
-  /** How long a stream is read on for its usage after the client left, under the policy drain-for-usage. */
-  readonly drainForUsageMs: number
-}
+export type { Client, Inbound, Limits, Recovery, ResponseFacts } from "#actors/Inbound.ts"
 
 export interface Services {
   readonly ledger: Ledger["Service"]
   readonly upstream: Upstream["Service"]
+  readonly credentials: Pick<Credentials["Service"], "peek" | "token">
   readonly accounting: Accounting["Service"]
   readonly telemetry: Telemetry["Service"]
   readonly limits: Limits
@@ -90,6 +46,12 @@ export interface Services {
   readonly closed: (request: RequestActor) => void
 }
 
+/** Calls that may go on with one answer. */
+const maxContinuations = 2
+/** How long STREAM_RECOVERY_ENABLED holds the first bytes, ms. */
+const recoveryHoldMs = 250
+
+const noHeaders: ReadonlyArray<string> = []
 const noUsage: Usage = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, reasoning: 0 }
 
 /** A request that is being served: what the front end and a shutdown may do to it. */
@@ -97,6 +59,8 @@ export class RequestActor {
   /** Place among the live requests. */
   rosterSlot = -1
   readonly inbound: Inbound
+  /** Where a streamed answer goes; null for a whole one. */
+  private readonly outlet: Outlet | null
   private readonly services: Services
   private readonly startedAt: number
   private attempts = 0
@@ -106,6 +70,12 @@ export class RequestActor {
   private newest: LedgerRow | null = null
   private bytesOut = 0
   private answered = false
+  private siblingTried = false
+  /** The tap of an answer that broke off and is being gone on with. */
+  private broken: StreamTap | null = null
+  private continuations = 0
+  /** Why the newest target was passed over without a wire call. */
+  private refusal: PublicError | null = null
   private clientGone = false
   /** Error code of the rows of a client that has gone. */
   private goneCode: "client_closed_request" | "slow_reader_timeout" = "client_closed_request"
@@ -118,6 +88,7 @@ export class RequestActor {
     this.inbound = inbound
     this.startedAt = services.now()
     this.currentTarget = inbound.targets[0] as Target
+    this.outlet = inbound.stream ? new Outlet(inbound.client, inbound.face, services.limits.pulse, inbound.progress, this.startedAt) : null
     services.telemetry.requestStarted(inbound.endpoint, inbound.stream)
   }
 
@@ -127,6 +98,12 @@ export class RequestActor {
   /** The target of the running or newest attempt. */
   get target(): Target {
     return this.currentTarget
+  }
+
+  /** Says something on a stream that is silent; called a few times a second. */
+  beat(now: number): void {
+    if (this.outlet === null || this.clientGone || this.shuttingDown) return
+    this.outlet.beat(now, () => this.streamHeaders(noHeaders))
   }
 
   attach(fiber: Fiber.Fiber<void>): void {
@@ -167,22 +144,48 @@ export class RequestActor {
 
   /** Answers the index of the target to try next, or null. Everything about this attempt is settled before the fiber goes on. */
   private attempt(target: Target, index: number, repeated: boolean): Effect.Effect<number | null> {
+    const { tokenFrom } = target
+    if (tokenFrom === null || tokenFrom === undefined) return this.call(target, index, repeated, null)
+    const { credentials } = this.services
+    const held = credentials.peek(tokenFrom)
+    if (held !== null) return this.call(target, index, repeated, held)
+    this.currentTarget = target
+    return Effect.matchEffect(credentials.token(tokenFrom), {
+      onFailure: (failure) => Effect.sync(() => this.passOver(TargetToken.errorOf(failure, target), index)),
+      onSuccess: ({ value }) => this.shuttingDown
+        ? Effect.sync(() => this.passOver(AttemptFailure.shuttingDown(), index))
+        : this.call(target, index, repeated, Redacted.value(value))
+    })
+  }
+
+  /** One wire call; `token` is what the target's headers do not hold. */
+  private call(target: Target, index: number, repeated: boolean, token: string | null): Effect.Effect<number | null> {
     return Effect.callback<number | null>((resume) => {
       this.currentTarget = target
+      const { broken } = this
+      const body = broken === null ? this.inbound.bodyFor(target) : this.inbound.continuationFor(target, broken.partialText ?? "")
+      if (body instanceof PublicError) {
+        resume(Effect.sync(() => this.passOver(body, index)))
+        return
+      }
+      const dialect = this.inbound.dialectFor(target)
       this.attempts++
       const start = this.startOf(target)
       this.start = start
       const attempt = new Attempt({
         start,
         target,
-        body: this.inbound.bodyFor(target),
-        requestHeaders: this.inbound.headersFor(target),
-        face: this.inbound.face,
+        body,
+        requestHeaders: token === null ? this.inbound.headersFor(target) : TargetToken.withToken(this.inbound.headersFor(target), token),
+        dialect,
+        makeTap: () => this.makeTap(dialect),
+        continues: broken !== null,
         stream: this.inbound.stream,
         forwardUsage: this.inbound.forwardUsage,
         timeouts: this.timeouts(),
+        holdMs: this.inbound.recovery.holds ? recoveryHoldMs : 0,
         now: this.services.now,
-        client: this.inbound.client,
+        client: this.outlet ?? this.inbound.client,
         commit: () => this.commit(attempt)
       }, (end) => {
         const next = this.nextTarget(end, index, repeated)
@@ -205,17 +208,71 @@ export class RequestActor {
     })
   }
 
+  /** A target that cannot say the request costs no wire call: the next one may, and the client hears of it when none can. */
+  private passOver(error: PublicError, index: number): number | null {
+    this.refusal = error
+    if (index + 1 < this.inbound.targets.length && !this.clientGone && !this.shuttingDown) return index + 1
+    if (!this.clientGone) this.refuse(error)
+    return null
+  }
+
+  private refuse(error: PublicError): void {
+    const { client, face } = this.inbound
+    // The head went ahead of a silent upstream: the error comes as a frame (supplement 10.1).
+    if (this.outlet !== null && this.outlet.started) this.outlet.end(face.errorFrames(error))
+    else client.respond(error.status, this.inbound.errorHeaders(error, Math.max(0, this.attempts - 1)), face.errorBody(error))
+    this.answered = true
+  }
+
   /**
    * The fallback rule: inside one attempt and deadline budget, before the commit point, while somebody waits (PROMISES 4). A
    * stream without content is asked for once more on the same connection (supplement 10.4).
    */
   private nextTarget(end: AttemptEnd, index: number, repeated: boolean): number | null {
     const { maxAttempts, timeouts } = this.services.limits
-    const next = end.emptyStream && !repeated ? index : index + 1
+    if (this.mayContinue(end)) return index
+    const next = end.repeatable ? this.afterEarlyEnd(index, repeated) : index + 1
     const may = end.retryable && !end.committed && !this.clientGone && !this.shuttingDown &&
       next < this.inbound.targets.length && this.attempts < maxAttempts &&
       (timeouts.total === 0 || this.services.now() - this.startedAt < timeouts.total)
     return may ? next : null
+  }
+
+  private makeTap(dialect: Dialect): StreamTap {
+    const { forwardUsage, recovery } = this.inbound
+    if (this.broken !== null) return dialect.continueTap(this.broken)
+    return recovery.continues ? dialect.makeRecoverableTap({ forwardUsage }) : dialect.makeTap({ forwardUsage })
+  }
+
+  /** An answer that broke off in mid-stream is gone on with, a bounded number of times (supplement 10.5). */
+  private mayContinue(end: AttemptEnd): boolean {
+    const { recovery } = this.inbound
+    if (!recovery.continues || !end.committed || end.outcome !== "upstream-reset" || this.clientGone || this.shuttingDown) return false
+    const tap = end.tap ?? this.broken
+    const text = tap === null ? null : tap.partialText ?? null
+    if (tap === null || text === null || this.continuations >= maxContinuations || this.attempts >= this.services.limits.maxAttempts) return false
+    if (recovery.stopsAtEmpty && this.broken !== null && text === this.broken.partialText) return false
+    this.continuations++
+    this.broken = tap
+    return true
+  }
+
+  /**
+   * After a stream that ended early: the same connection once more, then another model; another connection of the same model
+   * only when the flag asks for it, and only one.
+   */
+  private afterEarlyEnd(index: number, repeated: boolean): number {
+    if (!repeated) return index
+    const { recovery, targets } = this.inbound
+    const failed = targets[index] as Target
+    let next = index + 1
+    const isSibling = (target: Target | undefined) => target !== undefined && target.provider === failed.provider && target.model === failed.model
+    if (recovery.sibling && !this.siblingTried && isSibling(targets[next])) {
+      this.siblingTried = true
+      return next
+    }
+    while (isSibling(targets[next])) next++
+    return next
   }
 
   /** The deadline of the whole request is one for all its attempts. */
@@ -250,15 +307,20 @@ export class RequestActor {
 
   /** The commit point: from here on nothing is tried again. */
   private commit(attempt: Attempt): void {
-    this.inbound.client.start(200, this.inbound.responseHeaders({
+    this.outlet?.start(this.streamHeaders(attempt.responseHeaders))
+    this.answered = true
+    if (!this.inbound.recovery.continues) this.inbound.release()
+  }
+
+  private streamHeaders(upstreamHeaders: ReadonlyArray<string>): ReadonlyArray<string> {
+    return this.inbound.responseHeaders({
       target: this.currentTarget,
       latencyMs: this.services.now() - this.startedAt,
-      fallbackAttempts: this.attempts - 1,
+      fallbackAttempts: Math.max(0, this.attempts - 1),
       settled: null,
-      upstreamHeaders: attempt.responseHeaders
-    }))
-    this.answered = true
-    this.inbound.release()
+      upstreamHeaders,
+      omitted: this.inbound.omittedFor(this.currentTarget)
+    })
   }
 
   /** Makes an attempt's outcome, tokens and cost final: exactly once, whoever ended it. */
@@ -314,13 +376,16 @@ export class RequestActor {
     const { client, face } = this.inbound
     const row = this.newest
     if (end.committed) {
-      if (end.error === null || end.terminated) client.end()
-      else client.end(face.errorFrames(end.error))
+      const out = this.outlet ?? client
+      if (end.error === null || end.terminated) out.end()
+      else {
+        const tap = end.tap ?? this.broken
+        out.end(tap === null ? face.errorFrames(end.error) : tap.fail(end.error))
+      }
       return
     }
     if (end.error !== null) {
-      client.respond(end.error.status, this.inbound.errorHeaders(end.error, this.attempts - 1), face.errorBody(end.error))
-      this.answered = true
+      this.refuse(end.error)
       return
     }
     client.respond(200, this.inbound.responseHeaders({
@@ -331,7 +396,8 @@ export class RequestActor {
         usage: { input: row.tokensIn, output: row.tokensOut, cacheRead: row.tokensCacheRead, cacheCreation: row.tokensCacheCreation, reasoning: row.tokensReasoning },
         costUsd: row.costUsd
       },
-      upstreamHeaders: end.headers
+      upstreamHeaders: end.headers,
+      omitted: this.inbound.omittedFor(this.currentTarget)
     }), end.answer as Uint8Array)
     this.answered = true
   }
@@ -344,8 +410,7 @@ export class RequestActor {
       this.services.defect(this.inbound.requestId, exit.cause)
       if (this.answered) this.inbound.client.close()
       else {
-        const error = AttemptFailure.internal()
-        this.inbound.client.respond(error.status, this.inbound.errorHeaders(error, this.attempts - 1), this.inbound.face.errorBody(error))
+        this.refuse(AttemptFailure.internal())
       }
     }
     this.services.telemetry.requestSettled(this.summary())
@@ -363,9 +428,9 @@ export class RequestActor {
       provider: answered ? row.provider : null,
       model: answered ? row.model : null,
       apiKeyId: inbound.key === null ? null : inbound.key.id,
-      status: row === null ? 500 : row.status,
+      status: row !== null ? row.status : this.clientGone ? 499 : this.refusal !== null ? this.refusal.status : 500,
       outcome: row === null ? "policy" : row.outcome,
-      errorCode: row === null ? "internal_server_error" : row.errorCode,
+      errorCode: row !== null ? row.errorCode : this.clientGone ? this.goneCode : this.refusal !== null ? this.refusal.code : "internal_server_error",
       stream: inbound.stream,
       attempts: this.attempts,
       cache: "off",

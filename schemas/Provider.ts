@@ -92,6 +92,38 @@ const Slug = Schema.String.check(Schema.isPattern(/^[a-z0-9][a-z0-9.-]{0,63}$/))
 const UrlPath = Schema.String.check(Schema.isPattern(/^(\/|https:\/\/)\S*$/))
 const EnvName = Schema.String.check(Schema.isPattern(/^[A-Z][A-Z0-9_]*$/))
 
+/** What a request body needs at one provider beyond its wire format; dropped members go first. Top level only. */
+export const BodyRules = Schema.Struct({
+  add: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json)),
+  drop: Schema.optionalKey(Schema.Array(Schema.NonEmptyString))
+})
+export interface BodyRules extends Schema.Schema.Type<typeof BodyRules> {}
+
+const Parameters = Schema.Record(Schema.NonEmptyString, Schema.String)
+
+/**
+ * How an operator signs in to a provider (decisions 13). The client is the operator's own registration: its id and secret come
+ * from the named variables, none is shipped. `{name}` in a URL is filled like in `baseUrl`.
+ */
+export const ProviderOAuth = Schema.Struct({
+  /** Authorization code with PKCE (S256). */
+  authorizeUrl: Schema.optionalKey(UrlPath),
+  /** Device code (RFC 8628). */
+  deviceUrl: Schema.optionalKey(UrlPath),
+  tokenUrl: UrlPath,
+  clientId: EnvName,
+  /** Absent for a public client. */
+  clientSecret: Schema.optionalKey(EnvName),
+  scopes: Schema.Array(Schema.NonEmptyString),
+  /** Constants of the authorization request. */
+  authorizeParams: Schema.optionalKey(Parameters),
+  /** Constants of every token request. */
+  tokenParams: Schema.optionalKey(Parameters),
+  /** For a client that is registered with another address than the gateway's callback; the code is then pasted. */
+  redirectUri: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^https?:\/\/\S+$/)))
+})
+export interface ProviderOAuth extends Schema.Schema.Type<typeof ProviderOAuth> {}
+
 /**
  * One row of the provider registry: data only. Request URL = `baseUrl` + path; `{name}` in either is filled from the
  * connection's providerSpecificData (`{model}` from the request). An empty baseUrl is filled by the operator or at run time.
@@ -104,6 +136,17 @@ export const Provider = Schema.Struct({
   wireFormat: WireFormat,
   auth: ProviderAuth,
   headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+  /** Headers beside the Bearer token of an OAuth or exchanged credential, which replaces what `auth` says. */
+  tokenHeaders: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+  /** Values of `{name}` that a connection does not give. */
+  defaults: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+  /** Base URLs of those values of `{region}` that do not follow the pattern of `baseUrl`. */
+  regionalBaseUrls: Schema.optionalKey(Schema.Record(Schema.String, UrlPath)),
+  /** Applies at `chatPath` and `streamPath`. */
+  body: Schema.optionalKey(BodyRules),
+  oauth: Schema.optionalKey(ProviderOAuth),
+  /** Scope of a token that is exchanged for a service-account document. */
+  serviceAccountScope: Schema.optionalKey(Schema.NonEmptyString),
   chatPath: Schema.NullOr(UrlPath),
   /** Where streaming uses another path than `chatPath`. */
   streamPath: Schema.optionalKey(UrlPath),

@@ -13,10 +13,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
-import * as Errors from "#schemas/errors.ts"
 import { version } from "#schemas/version.ts"
-import type { DirectRoute } from "#src/server/Exchange.ts"
-import { errorBody } from "#src/wire/chatCompletions.ts"
 import { Passwords } from "#actors/ports/Passwords.ts"
 import type { Limits } from "#actors/Request.ts"
 import { defaultPolicy, type ApiKey } from "#schemas/records/ApiKey.ts"
@@ -31,6 +28,8 @@ import { LifecycleControl } from "#src/bootstrap/NodeLifecycle.ts"
 import * as CachedKeys from "#src/configuration/CachedKeys.ts"
 import * as EffectiveFlags from "#src/configuration/EffectiveFlags.ts"
 import * as StoredConfiguration from "#src/configuration/StoredConfiguration.ts"
+import * as ConnectionCredentials from "#src/credentials/ConnectionCredentials.ts"
+import * as OAuthSignIns from "#src/credentials/OAuthSignIns.ts"
 import * as ConnectionMarks from "#src/http/ConnectionMarks.ts"
 import * as Inference from "#src/http/Inference.ts"
 import * as KeyDevices from "#src/http/keys/KeyDevices.ts"
@@ -43,15 +42,15 @@ import * as PostgresStores from "#src/postgres/PostgresStores.ts"
 import * as Registry from "#src/providers/Registry.ts"
 import * as Password from "#src/secrets/Password.ts"
 import * as Sealer from "#src/secrets/Sealer.ts"
+import * as FrontDoor from "#src/FrontDoor.ts"
 import { FrontEnd } from "#src/server/FrontEnd.ts"
-import * as UwsHttpServer from "#src/server/UwsHttpServer.ts"
 import type { Settings } from "#src/Settings.ts"
 import * as Simulator from "#src/simulator/Simulator.ts"
 import * as GatewayTelemetry from "#src/telemetry/GatewayTelemetry.ts"
 import * as Log from "#src/telemetry/Log.ts"
 import * as Otlp from "#src/telemetry/Otlp.ts"
 import * as UpstreamProviderProbe from "#src/probe/UpstreamProviderProbe.ts"
-import * as UndiciUpstream from "#src/upstream/UndiciUpstream.ts"
+import * as HttpUpstream from "#src/upstream/HttpUpstream.ts"
 import * as UrlGuard from "#src/upstream/UrlGuard.ts"
 
 type Values = Settings["Service"]
@@ -67,6 +66,7 @@ const limitsOf = (settings: Values): Limits => {
       total: settings.totalTimeoutMs
     },
     maxAttempts: settings.maxAttempts,
+    pulse: { heartbeatMs: settings.heartbeatMs, earlyMs: settings.earlyKeepAliveMs },
     drainForUsageMs: settings.drainForUsageMs
   }
 }
@@ -118,29 +118,6 @@ const otlpHeaders = (text: Redacted.Redacted<string> | null): Record<string, Red
   return headers
 }
 
-/** Tier 1: the port is open before anything else is ready; until then each request is told to come back (decisions 2). */
-const frontEnd = (settings: Values) => UwsHttpServer.layer({
-  host: settings.host,
-  port: settings.port,
-  tls: settings.tlsCert === null || settings.tlsKey === null ? undefined : {
-    certFile: settings.tlsCert,
-    keyFile: settings.tlsKey,
-    passphrase: settings.tlsPassphrase === null ? undefined : Redacted.value(settings.tlsPassphrase)
-  },
-  maxBodyBytes: settings.maxBodyBytes,
-  slowReaderTimeout: settings.slowReaderTimeoutMs,
-  // The grace of live streams ends a second earlier, so that their own error still reaches them.
-  gracefulShutdownTimeout: settings.shutdownTimeoutMs + 1_000,
-  notReady: starting
-})
-
-const starting: DirectRoute = (exchange) => {
-  const ping = exchange.path === "/api/health/ping"
-  exchange.respond(503, ["Content-Type", "application/json", "Retry-After", "1", "X-Gateway-Version", version], ping
-    ? JSON.stringify({ status: "unavailable", version })
-    : errorBody(Errors.make("starting", "The gateway is starting or shutting down; repeat the request in a second.")))
-}
-
 /** Tier 2: secrets and the record stores, migrated. */
 const records = (settings: Values) => {
   const secrets = Sealer.layer({
@@ -161,6 +138,12 @@ const passwords = Layer.succeed(Passwords, { hash: Password.hash, verify: Passwo
 /** The simulator of newcomers: a real upstream on loopback, never a shortcut inside the pipeline (decisions 3). */
 const simulator = Simulator.layer({ defaults: { paceMs: 30 } })
 
+/** Sign-ins to providers; their redirect comes back to the address that browsers know. */
+const signIns = (settings: Values) => Layer.unwrap(Effect.map(FrontEnd, (front) => OAuthSignIns.layer({
+  environment: settings.environment,
+  publicUrl: settings.publicUrl?.replace(/\/+$/, "") ?? `${settings.tlsCert === null ? "http" : "https"}://localhost:${front.port}`
+})))
+
 /** Tier 3: configuration, flags, keys, and the way out. */
 const shared = (settings: Values) => {
   const configuration = Layer.unwrap(Effect.gen(function*() {
@@ -172,13 +155,14 @@ const shared = (settings: Values) => {
   }))
   const upstream = Layer.unwrap(Effect.gen(function*() {
     const sim = yield* Simulator.Simulator
-    return UndiciUpstream.layer({
+    return HttpUpstream.layer({
       keepAliveMs: settings.keepAliveTimeoutMs,
       connections: settings.upstreamConnections,
       isTrusted: (origin) => origin === sim.url
     })
   }))
-  return Layer.mergeAll(upstream, CachedKeys.layer, ConnectionMarks.layer).pipe(
+  return Layer.mergeAll(CachedKeys.layer, ConnectionMarks.layer, ConnectionCredentials.layer({ environment: settings.environment }), signIns(settings)).pipe(
+    Layer.provideMerge(upstream),
     Layer.provideMerge(UrlGuard.layer()),
     Layer.provideMerge(EffectiveFlags.layer(settings.environment)),
     Layer.provideMerge(configuration),
@@ -224,6 +208,7 @@ const http = (settings: Values) =>
       maxBodyBytes: settings.maxBodyBytes,
       graceMs: settings.shutdownTimeoutMs,
       metricsAccess: settings.metricsAccess,
+      sseComments: settings.sseComments === "on",
       environmentKeys: environmentKeys(settings)
     })),
     Layer.provideMerge(KeyDevices.layer)
@@ -253,15 +238,18 @@ const firstRun = (settings: Values) => Layer.effectDiscard(Effect.gen(function*(
   }))
 }))
 
-/** The whole gateway as one layer; it runs as long as its scope. */
-export const layer = (settings: Values, startedAt: number) =>
+/** Everything behind the front door, which is open already. */
+export const behindDoor = (settings: Values, startedAt: number) =>
   firstRun(settings).pipe(
     Layer.provideMerge(http(settings)),
     Layer.provideMerge(accounting(settings, startedAt)),
     Layer.provideMerge(shared(settings)),
     Layer.provideMerge(Layer.mergeAll(passwords, records(settings))),
     Layer.provideMerge(NodeLifecycle.layer({ nodeId: nodeIdOf(settings), startedAt })),
-    Layer.provideMerge(frontEnd(settings)),
     Layer.provideMerge(otlp(settings)),
     Layer.provideMerge(logs(settings))
   )
+
+/** The whole gateway as one layer; it runs as long as its scope. */
+export const layer = (settings: Values, startedAt: number) =>
+  behindDoor(settings, startedAt).pipe(Layer.provideMerge(FrontDoor.layer(settings)))

@@ -88,6 +88,10 @@ const variables = {
   tlsCert: optional("GATEWAY_TLS_CERT", "Certificate file (PEM); with GATEWAY_TLS_KEY the gateway speaks https."),
   tlsKey: optional("GATEWAY_TLS_KEY", "Private key file (PEM)."),
   tlsPassphrase: secret("GATEWAY_TLS_PASSPHRASE", "Passphrase of the private key."),
+  publicUrl: decoded<string | null>(
+    "GATEWAY_PUBLIC_URL", Schema.String.check(Schema.isPattern(/^https?:\/\/[^\s/?#]+(\/[^\s?#]*)?$/)), null, "an http or https URL without a query",
+    "The gateway's own address as browsers see it, for the redirect of OAuth sign-ins.", "http://localhost:<PORT>"
+  ),
   maxBodyBytes: whole("MAX_BODY_SIZE_BYTES", 10 * 1024 * 1024, 1024, 1024 * 1024 * 1024, "bytes", "Largest JSON request body; setting maxBodySizeMb overrides it."),
   requestTimeoutMs: wholeOr("REQUEST_TIMEOUT_MS", "unset", "Overrides FETCH_TIMEOUT_MS and STREAM_IDLE_TIMEOUT_MS."),
   fetchTimeoutMs: whole("FETCH_TIMEOUT_MS", 600_000, 0, 24 * hour, "ms", "Until the upstream's response head; 0 = no limit."),
@@ -96,6 +100,9 @@ const variables = {
   connectTimeoutMs: whole("FETCH_CONNECT_TIMEOUT_MS", 30_000, 1, hour, "ms", "DNS, TCP and TLS to the upstream."),
   keepAliveTimeoutMs: whole("FETCH_KEEPALIVE_TIMEOUT_MS", 4_000, 1, hour, "ms", "How long an idle upstream connection is kept."),
   readinessTimeoutMs: whole("STREAM_READINESS_TIMEOUT_MS", 30_000, 0, hour, "ms", "From the response head to the first useful event of a stream; 0 = no limit."),
+  sseComments: choice("GATEWAY_SSE_COMMENTS", ["on", "off"], "on", "Comment lines in event streams (heartbeats); off for clients that cannot read them."),
+  heartbeatMs: whole("SSE_HEARTBEAT_INTERVAL_MS", 15_000, 0, hour, "ms", "A stream that was silent so long gets a heartbeat; 0 = none."),
+  earlyKeepAliveMs: whole("GATEWAY_EARLY_KEEPALIVE_MS", 2_000, 0, hour, "ms", "A stream whose upstream was silent so long gets its head and a heartbeat; errors are frames from then on; 0 = never."),
   totalTimeoutMs: whole("GATEWAY_TOTAL_TIMEOUT_MS", 1_980_000, 0, 24 * hour, "ms", "A whole request over all its attempts; 0 = no limit."),
   slowReaderTimeoutMs: whole("GATEWAY_SLOW_READER_TIMEOUT_MS", 60_000, 1_000, hour, "ms", "A client that takes no byte for so long is cut."),
   maxAttempts: whole("GATEWAY_MAX_ATTEMPTS", 6, 1, 100, "wire calls", "Upstream calls one request may cost."),

@@ -1,17 +1,12 @@
 /**
- * A client's wire format as the request actor needs it: how to read what the upstream sends while it is being forwarded,
- * and how to say an error. Pure; `src/wire` has one per format.
+ * Wire formats as the request actor needs them: the face is the client's format, a dialect is the pair of that face and the
+ * family an upstream speaks. Pure; `src/wire` makes both.
  */
 import type { PublicError } from "#schemas/errors.ts"
+import type { FormatName, TokenUsage } from "#schemas/wire/conversation.ts"
 
-/** Token counts of one attempt in the ledger's terms: input includes cache reads and writes, output includes reasoning (supplement 11.7). */
-export interface Usage {
-  readonly input: number
-  readonly output: number
-  readonly cacheRead: number
-  readonly cacheCreation: number
-  readonly reasoning: number
-}
+/** Token counts of one attempt in the ledger's terms (supplement 11.7). */
+export type Usage = TokenUsage
 
 /** An error object that an upstream sent, in a body or inside a 200 stream. */
 export interface UpstreamErrorBody {
@@ -22,12 +17,16 @@ export interface UpstreamErrorBody {
   readonly status: number | null
 }
 
-/** Reads a stream while it is forwarded. One per attempt; bytes in, bytes to forward out. */
+/** Reads a stream while it is forwarded or translated. One per attempt; upstream bytes in, client bytes out. */
 export interface StreamTap {
   /** Feeds upstream bytes; answers what to forward now (often the same bytes), or null for nothing yet. */
   readonly push: (chunk: Uint8Array) => Uint8Array | null
   /** The upstream ended: answers what was held back. */
   readonly end: () => Uint8Array | null
+  /** The frames that end this stream, broken where it is, in the client's format: one error, then the format's terminator (decisions 9). */
+  readonly fail: (error: PublicError) => Uint8Array
+  /** The upstream began to answer (a head frame): it is not silent, though nothing useful came yet. */
+  readonly alive: boolean
   /** A frame with model content was seen: the first one is the commit point (supplement 10.4 "useful frame"). */
   readonly useful: boolean
   /** The format's own last frame was seen. */
@@ -39,6 +38,8 @@ export interface StreamTap {
   /** A frame could not be understood (not JSON, or over the size limit). */
   readonly malformed: boolean
   readonly usage: Usage | null
+  /** Text of an answer that broke off and may be gone on with; null or absent when it may not. */
+  readonly partialText?: string | null
   /** Model text seen so far, for the tokenizer when the upstream gives no usage. */
   readonly outputText: () => string
 }
@@ -47,16 +48,32 @@ export interface StreamTap {
 export interface AnswerFacts {
   readonly usage: Usage | null
   readonly error: UpstreamErrorBody | null
+  /** What the client is given: the same bytes, or their translation. */
+  readonly body: Uint8Array
   readonly outputText: () => string
 }
 
-export interface Face {
-  readonly name: "chat-completions"
+/** How an upstream of one family is read for a client of one face. */
+export interface Dialect {
   readonly makeTap: (options: { readonly forwardUsage: boolean }) => StreamTap
+  /** A tap whose answer can be gone on with by another call, at the price of writing every event anew (supplement 10.5). */
+  readonly makeRecoverableTap: (options: { readonly forwardUsage: boolean }) => StreamTap
+  /** The tap of the call that goes on with the answer of a recoverable tap. */
+  readonly continueTap: (broken: StreamTap) => StreamTap
   readonly readAnswer: (body: Uint8Array) => AnswerFacts | null
-  /** Error object of a non-2xx body; null when it is no JSON error of a known shape. */
+  /** A whole answer as the stream a client asked for, when the upstream did not stream; null when it is no answer. */
+  readonly replayAnswer: (body: Uint8Array, options: { readonly forwardUsage: boolean }) => AnswerFacts | null
+  /** Error object of a non-2xx body; null when it is no error of a known shape. */
   readonly readError: (body: Uint8Array) => UpstreamErrorBody | null
+}
+
+/** A client's format: how it is told what went wrong. */
+export interface Face {
+  readonly name: FormatName
+  readonly streamType: string
   readonly errorBody: (error: PublicError) => string
-  /** The frames that end a broken stream: one error, then the format's terminator (decisions 9). */
+  /** The frames that end a stream in which nothing but comments was sent. */
   readonly errorFrames: (error: PublicError) => Uint8Array
+  /** A frame that means nothing (supplement 10.1). */
+  readonly heartbeat: (now: Date) => Uint8Array
 }

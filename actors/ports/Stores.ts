@@ -23,6 +23,12 @@ export class ConnectionStore extends Context.Service<ConnectionStore, {
   readonly replace: (connection: Connection) => Op<boolean>
   /** Changes only the named non-secret columns (health marks of the hot path); false when the id is unknown. */
   readonly patch: (id: string, fields: Partial<Omit<Connection, "id" | "apiKey" | "accessToken" | "refreshToken" | "idToken">>) => Op<boolean>
+  /** Changes the named token columns, sealed, and other columns with them; the rest of the record stands. False when the id is unknown. */
+  readonly renew: (
+    id: string,
+    secrets: Partial<Pick<Connection, "accessToken" | "refreshToken" | "idToken">>,
+    fields: Partial<Omit<Connection, "id" | "apiKey" | "accessToken" | "refreshToken" | "idToken">>
+  ) => Op<boolean>
   readonly remove: (id: string) => Op<boolean>
   readonly removeByProvider: (provider: string) => Op<number>
   /** Re-seals every secret with the current master key; answers how many rows were rewritten (`gateway rekey`). */

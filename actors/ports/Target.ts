@@ -1,6 +1,10 @@
 /** Where one attempt goes: everything that does not change between requests, built once per configuration snapshot. */
 import type { Connection } from "#schemas/records/Connection.ts"
-import type { Price } from "#schemas/Provider.ts"
+import type { BodyRules, Price } from "#schemas/Provider.ts"
+import type { Effort, FamilyName } from "#schemas/wire/conversation.ts"
+
+/** What the id that was asked for says about thinking: off (a no-thinking variant), on, or at a level (supplement 11.9). */
+export type ThinkingVariant = "off" | "on" | Effort
 
 export interface Target {
   /** Registry id or node id: what connections, breakers and the ledger are keyed by. */
@@ -13,9 +17,18 @@ export interface Target {
   readonly model: string
   /** Null for a provider without credentials. */
   readonly connection: Connection | null
-  readonly wireFormat: string
+  /** The family the upstream speaks at this path. */
+  readonly wireFormat: FamilyName
   readonly origin: string
   readonly path: string
+  /** Path of a streamed call; most vendors have one path for both. */
+  readonly streamPath: string
+  /** Null when the registry does not know. */
+  readonly maxOutputTokens: number | null
+  /** Whether the model can think; null when the registry does not know. */
+  readonly reasoning: boolean | null
+  /** Null when the id says nothing about thinking. */
+  readonly thinking: ThinkingVariant | null
   /** Credential and required headers, flat and lower-case; holds secrets, so it is never logged. */
   readonly headers: ReadonlyArray<string>
   /** Null when the model is unpriced: its cost is 0. */
@@ -23,4 +36,8 @@ export interface Target {
   /** False when the connection opted out of stream_options (supplement 1.4). */
   readonly streamOptions: boolean
   readonly proxy: string | null
+  /** The connection whose short-lived token is sent as Bearer beside `headers` (port Credentials); null when they are whole. */
+  readonly tokenFrom?: string | null
+  /** What the provider's bodies need beyond their format. */
+  readonly bodyRules?: BodyRules | null
 }

@@ -2,10 +2,12 @@
 import type { ChildProcess } from "node:child_process"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Job, Reply, Result } from "./load/Job.ts"
-import { type Child, logTail, type Placement, startNode } from "./processes.ts"
+import { type Child, type Placement, logTail, outputOf, startNode } from "./processes.ts"
+import { parseWorst, type Worst } from "./translation.ts"
 
 const ANSWER_TIMEOUT_MS = 10_000
 const DEADLINE_SLACK_MS = 10_000
+const TRANSLATION_TIMEOUT_MS = 60_000
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null
 
@@ -36,6 +38,8 @@ export interface Harness {
   readonly mockPort: number
   /** Requests that the mock has answered since it was started. */
   readonly upstreamRequests: () => Promise<number>
+  /** The dearest pairs of formats, measured without sockets on the target's core. */
+  readonly translation: () => Promise<Worst>
   readonly submit: <K extends Job["kind"]>(job: Extract<Job, { readonly kind: K }>) => Promise<Extract<Result, { readonly kind: K }>>
 }
 
@@ -52,6 +56,10 @@ export const start = async (place: Placement, mockPort: number, tickMs: number):
       const answer = nextMessage(mock, "mock", ANSWER_TIMEOUT_MS)
       mock.process.send("count")
       return numberAt(await answer, "requests")
+    },
+    translation: async () => {
+      const child = startNode("bench/micro/translate.ts", ["--short", "--json"], { name: "translate", cpu: place.target })
+      return parseWorst(await outputOf(child, TRANSLATION_TIMEOUT_MS))
     },
     submit: async <K extends Job["kind"]>(job: Extract<Job, { readonly kind: K }>) => {
       const answer = nextMessage(load, "load generator", job.deadlineMs + DEADLINE_SLACK_MS)

@@ -28,6 +28,8 @@ export const metrics: ReadonlyArray<Metric> = [
   metric("burst.cpuUs", "CPU per burst event", "us", 2, "ratio"),
   metric("burst.eventsPerRead", "burst events per read: how far they were merged", "", 2, "value"),
   metric("translated.extraUs", "extra CPU per translated event", "us", 2, "value"),
+  metric("pairs.extraUs", "extra CPU per stream event, dearest pair of formats", "us", 2, "value"),
+  metric("pairs.promptRatio", "a long prompt translated, dearest pair, as a multiple of its JSON.parse", "", 2, "value"),
   metric("latency.p50Ms", "latency p50 at a fixed rate", "ms", 3, "added"),
   metric("latency.p99Ms", "latency p99 at a fixed rate", "ms", 3, "added"),
   metric("capacity.streams", "paced streams on one core with p99 <= 10 ms", "streams", 0, "value"),

@@ -65,12 +65,12 @@ const profiles: Record<Profile, { readonly rounds: number | null; readonly sizes
   smoke: {
     rounds: null,
     sizes: { ...base, measureMs: 800, warmupMs: 300, streams: 200, memoryStreams: 500, readers: 30, megabytes: 2 },
-    scenarios: ["request", "paced", "burst", "translated", "latency", "slow", "start"]
+    scenarios: ["request", "paced", "burst", "translated", "pairs", "latency", "slow", "start"]
   },
   quick: {
     rounds: 3,
     sizes: base,
-    scenarios: ["request", "paced", "burst", "translated", "latency", "memory", "slow", "start"]
+    scenarios: ["request", "paced", "burst", "translated", "pairs", "latency", "memory", "slow", "start"]
   },
   full: {
     rounds: 5,

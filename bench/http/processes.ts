@@ -150,6 +150,15 @@ export const logTail = (child: Child): string => {
   }
 }
 
+/** What a child wrote until it ended by itself. Throws when it fails or takes too long. */
+export const outputOf = async (child: Child, timeoutMs: number): Promise<string> => {
+  const exited = new Promise<number | null>((resolve) => child.process.once("exit", resolve))
+  const code = await Promise.race([exited, sleep(timeoutMs, "late" as const, { ref: false })])
+  if (code === "late") await stop(child)
+  if (code !== 0) throw new Error(`${code === "late" ? `not finished after ${timeoutMs} ms` : `ended with ${code}`}\n${logTail(child)}`)
+  return readFileSync(child.log, "utf8")
+}
+
 /** A loopback port that was free a moment ago. */
 export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {

@@ -209,6 +209,22 @@ const translated: Scenario = {
   }
 }
 
+const pairs: Scenario = {
+  id: "pairs",
+  title: () => "every pair of formats in a process of its own, without sockets: the dearest stream event and the dearest long prompt",
+  direct: false,
+  fresh: false,
+  smokeRounds: 1,
+  excludes: (target) => target.translates ? null : "does not translate",
+  run: async (harness) => {
+    const { event, prompt } = await harness.translation()
+    return {
+      values: { "pairs.extraUs": event.value, "pairs.promptRatio": prompt.value },
+      notes: [`dearest event: ${event.pair}`, `dearest prompt: ${prompt.pair}`]
+    }
+  }
+}
+
 const latency: Scenario = {
   id: "latency",
   title: (sizes) => `open loop, ${sizes.ratePerSecond} requests per second, latency from the scheduled moment`,
@@ -320,4 +336,4 @@ const capacity: Scenario = {
   }
 }
 
-export const scenarios: ReadonlyArray<Scenario> = [request, paced, burst, translated, latency, memory, slow, startup, capacity]
+export const scenarios: ReadonlyArray<Scenario> = [request, paced, burst, translated, pairs, latency, memory, slow, startup, capacity]

@@ -17,7 +17,8 @@ import { defaultPolicy, type ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import * as GatewayAccounting from "#src/accounting/GatewayAccounting.ts"
 import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
-import * as ChatCompletions from "#src/http/ChatCompletions.ts"
+import * as Conversations from "#src/http/Conversations.ts"
+import { client as chat } from "#src/wire/chatCompletions/index.ts"
 import * as Registry from "#src/providers/Registry.ts"
 import { makePlanner } from "#src/routing/plan.ts"
 import type { Exchange } from "#src/server/Exchange.ts"
@@ -102,10 +103,10 @@ const program = Effect.gen(function*() {
   const context = yield* Effect.context<never>()
   const metrics = new Metrics(context)
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
-  const planner = makePlanner({ snapshot, registry: Registry.builtin, noThinkingAliases: true, priceOf: () => ({ input: 0.15, output: 0.6 }) })
+  const planner = makePlanner({ snapshot, registry: Registry.builtin, noThinkingAliases: true, thinkingLevels: true, priceOf: () => ({ input: 0.15, output: 0.6 }) })
   let id = 0
   const off = process.argv.includes("--no-ledger")
-  const services: ChatCompletions.ChatServices = {
+  const services: Conversations.ConversationServices = {
     admission: {
       keys: { hash: () => "h", peek: () => key, find: () => Effect.succeed(key), touch: () => {}, forget: () => {} },
       flags: { isOn: () => true, value: () => "", source: () => "default" },
@@ -113,6 +114,7 @@ const program = Effect.gen(function*() {
     },
     request: {
       ledger: off ? { ...ledger, open: (_start, go) => go(null), settle: () => {} } : ledger,
+      credentials: { peek: () => null, token: () => Effect.die("not asked") },
       upstream: {
         dispatch: (_request, handler) => {
           waiting.push(handler)
@@ -122,12 +124,12 @@ const program = Effect.gen(function*() {
       },
       accounting: GatewayAccounting.make((text) => text.length),
       telemetry: { requestStarted: (_e, s) => metrics.requestStarted(s), attemptSettled: (row) => metrics.attemptSettled(row), requestSettled: (s) => metrics.requestSettled(s), render: () => "" },
-      limits: { timeouts: { connect: 1, headers: 1, firstEvent: 1, idle: 1, total: 0 }, maxAttempts: 6, drainForUsageMs: 0 },
+      limits: { timeouts: { connect: 1, headers: 1, firstEvent: 1, idle: 1, total: 0 }, maxAttempts: 6, drainForUsageMs: 0, pulse: { heartbeatMs: 0, earlyMs: 0 } },
       nodeId: "n", now: Date.now, makeAttemptId: () => `a-${++id}`, report: () => {}, defect: (_id, cause) => console.error(cause), closed: () => {}
     },
-    planner: () => planner, maxBodyBytes: () => 1e7, fork: (effect) => fork(effect), live: { add: () => {} }, draining: () => false, refused: (_e, _t, error) => { throw new Error(error.message) }
+    planner: () => planner, maxBodyBytes: () => 1e7, previousResponseId: () => "auto", sseComments: true, recovery: () => ({ holds: false, sibling: false, continues: false, stopsAtEmpty: false }), makeResponseId: () => "r", fork: (effect) => fork(effect), live: { add: () => {} }, draining: () => false, refused: (_e, _t, error) => { throw new Error(error.message) }
   }
-  const route = ChatCompletions.route(services)
+  const route = Conversations.route(services, { endpoint: "/v1/chat/completions", codec: chat })
   const round = () => new Promise<number>((resolve) => {
     const begun = process.cpuUsage()
     let started = 0

@@ -9,6 +9,7 @@ import { KeysGroup } from "#schemas/api/Keys.ts"
 import { Management } from "#schemas/api/Management.ts"
 import { ModelsGroup } from "#schemas/api/ModelCatalog.ts"
 import { PricingGroup } from "#schemas/api/Pricing.ts"
+import { OAuthGroup } from "#schemas/api/OAuth.ts"
 import { ProviderModelsGroup } from "#schemas/api/ProviderModels.ts"
 import { ProviderNodesGroup } from "#schemas/api/ProviderNodes.ts"
 import { ProvidersGroup } from "#schemas/api/Providers.ts"
@@ -24,6 +25,7 @@ export class ManagementApi extends HttpApi.make("management")
   .add(TokensGroup)
   .add(KeysGroup)
   .add(ProvidersGroup)
+  .add(OAuthGroup)
   .add(ProviderNodesGroup)
   .add(ProviderModelsGroup)
   .add(ModelsGroup)

@@ -223,6 +223,9 @@ export const ProvidersGroup = HttpApiGroup.make("providers").add(
     .annotate(Access, administers).annotate(OpenApi.Summary, "Delete a connection and its credential"),
   HttpApiEndpoint.post("test", "/api/providers/:id/test", { params: id, success: TestResult })
     .annotate(Access, administers).annotate(OpenApi.Summary, "Call the upstream with the stored credential"),
+  HttpApiEndpoint.post("refresh", "/api/providers/:id/refresh", {
+    params: id, success: Schema.Struct({ success: Schema.Literal(true), expiresAt: Schema.NullOr(Schema.String) })
+  }).annotate(Access, administers).annotate(OpenApi.Summary, "Renew the connection's token now"),
   HttpApiEndpoint.get("models", "/api/providers/:id/models", { params: id, success: ModelsReply })
     .annotate(Access, reads).annotate(OpenApi.Summary, "Models of the connection's provider"),
   HttpApiEndpoint.post("syncModels", "/api/providers/:id/sync-models", { params: id, success: ModelsReply })

@@ -1,7 +1,9 @@
 /** `gateway serve`: runs the gateway until a signal or a stop over HTTP, then drains and ends. */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { LifecycleControl } from "#src/bootstrap/NodeLifecycle.ts"
+import * as FrontDoor from "#src/FrontDoor.ts"
 import { FrontEnd } from "#src/server/FrontEnd.ts"
 import { load, type Loaded, type Overrides } from "./environment.ts"
 import { failure } from "./Failure.ts"
@@ -33,10 +35,14 @@ export const serve = (overrides: Overrides) =>
     const launcher = yield* Launcher
     const settings = yield* load(overrides)
     launcher.serves(settings.shutdownTimeoutMs + closeMs)
-    const App = yield* Effect.promise(() => import("#src/App.ts"))
-    const context = yield* Layer.build(App.layer(settings, Date.now())).pipe(
+    const startedAt = Date.now()
+    const door = yield* Layer.build(FrontDoor.layer(settings)).pipe(
       Effect.catchIf(isPortTaken, () => Effect.fail(portTaken(settings)))
     )
+    // The port is open; everything else is loaded behind it.
+    const App = yield* Effect.promise(() => import("#src/App.ts"))
+    const inner = yield* Effect.provideContext(Layer.build(App.behindDoor(settings, startedAt)), door)
+    const context = Context.merge(door, inner)
     return yield* Effect.provideContext(
       Effect.gen(function*() {
         yield* RunningGateway.announce(settings.dataDir, urlOf(settings, (yield* FrontEnd).port))

@@ -1,176 +1,229 @@
 /**
- * POST /v1/chat/completions: the direct lane. A synchronous prelude (key, parse, plan) and then one request actor.
+ * The conversation endpoints: the direct lane. A synchronous prelude (key, parse, plan) and then one request actor.
  *
- * The body is parsed once to be understood and forwarded as the bytes that came: only `model` (and, for a stream,
- * `stream_options`) are spliced, so everything else arrives upstream untouched.
+ * The body is parsed once to be understood. Towards a provider that speaks the client's own format it is forwarded as the bytes
+ * that came, only what must change (`model`, a stream's wish for usage) is spliced; towards another family it is decoded into
+ * the neutral conversation once and encoded for each family that is tried.
  */
 import * as Effect from "effect/Effect"
-import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
 import type * as Fiber from "effect/Fiber"
-import { RequestActor, type Inbound, type Services } from "#actors/Request.ts"
-import type { Target } from "#actors/ports/Target.ts"
-import * as Errors from "#schemas/errors.ts"
+import { type Inbound, type Recovery, RequestActor, type Services } from "#actors/Request.ts"
+import type { Dialect, Face } from "#actors/ports/Face.ts"
+import type { Target, ThinkingVariant } from "#actors/ports/Target.ts"
 import { PublicError } from "#schemas/errors.ts"
-import type { ApiKey } from "#schemas/records/ApiKey.ts"
-import * as Wire from "#schemas/wire/chatCompletions.ts"
+import type { Conversation } from "#schemas/wire/conversation.ts"
 import * as GatewayHeaders from "#src/http/GatewayHeaders.ts"
-import type { RequestTags } from "#src/http/GatewayHeaders.ts"
-import * as InferenceCall from "#src/http/InferenceCall.ts"
+import * as Intake from "#src/http/Intake.ts"
 import type { Planner } from "#src/routing/plan.ts"
 import type { DirectRoute, Exchange } from "#src/server/Exchange.ts"
+import * as BodyRules from "#src/providers/bodyRules.ts"
 import * as KeyPolicy from "#src/stages/keyPolicy.ts"
-import * as Chat from "#src/wire/chatCompletions.ts"
+import * as Continuation from "#src/wire/neutral/continuation.ts"
+import * as Formats from "#src/wire/formats.ts"
 import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
 import * as Json from "#src/wire/json.ts"
 import * as Splice from "#src/wire/splice.ts"
+import * as Thinking from "#src/wire/thinking.ts"
+import type { ClientCodec, EncodedRequest, RequestHead, TargetTraits, UpstreamCodec } from "#src/wire/WireFormat.ts"
 
-export interface ChatServices {
-  readonly admission: InferenceCall.AdmissionServices
+export interface ConversationServices extends Intake.IntakeServices {
   readonly request: Services
   readonly planner: () => Planner
-  /** Largest body in bytes. */
-  readonly maxBodyBytes: () => number
+  /** What `previous_response_id` does on a target that cannot resolve it (settings.responsesPreviousResponseIdMode). */
+  readonly previousResponseId: () => TargetTraits["previousResponseId"]
+  /** Comment lines are allowed as heartbeats (GATEWAY_SSE_COMMENTS). */
+  readonly sseComments: boolean
+  readonly recovery: () => Recovery
+  /** Makes the unique part of response ids. */
+  readonly makeResponseId: () => string
   /** Forks a request's fiber under the front end's scope. */
   readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   readonly live: { readonly add: (request: RequestActor) => void }
-  /** True once a shutdown began: new work is refused. */
-  readonly draining: () => boolean
-  readonly refused: (endpoint: string, tags: RequestTags, error: PublicError) => void
 }
 
-const endpoint = "/v1/chat/completions"
-const { face } = Chat
-const decode = Schema.decodeUnknownResult(Wire.Request)
+/** One endpoint that takes conversations. */
+export interface Entry {
+  /** Path for the ledger and metrics. */
+  readonly endpoint: string
+  readonly codec: ClientCodec
+  /** Members that the path says (`model`, `stream`), or why the path is wrong. `aliasOf`: a provider's canonical id. */
+  readonly fromPath?: (
+    path: string,
+    body: Readonly<Record<string, unknown>>,
+    aliasOf: (prefix: string) => string | null
+  ) => Readonly<Record<string, unknown>> | PublicError
+  /** The key that stands in the path. */
+  readonly token?: (path: string) => string | null
+}
+
+/** What a key's `allowedEndpoints` calls every conversation endpoint, whatever its format. */
+const category = "chat"
+
 /** Prompts up to this many bytes are kept for the tokenizer; longer ones are counted by their length. */
 const keptPromptBytes = 64 * 1024
 
-export const route = (services: ChatServices): DirectRoute => (exchange) => {
-  const tags = InferenceCall.tagsOf(exchange, services.admission)
-  const refuse = (error: PublicError): void => {
-    services.refused(endpoint, tags, error)
-    if (!exchange.closed) exchange.respond(error.status, GatewayHeaders.ofError(tags, error, 0), face.errorBody(error))
-  }
-  // Registered before anything can wait: the front end requires it, and an abort before the plan costs nothing upstream.
-  let request: RequestActor | null = null
-  exchange.onAbort((reason) => {
-    if (reason === "shutdown") request?.shutDown()
-    else request?.clientLeft(reason === "slow-reader")
-  })
-  if (services.draining()) {
-    refuse(Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 }))
-    return
-  }
-  InferenceCall.admit(exchange, "chat", services.admission, (key) => {
-    if (key instanceof PublicError) {
-      refuse(key)
-      return
-    }
-    const encoding = exchange.header("content-encoding")
-    if (encoding !== undefined && encoding !== "identity") {
-      refuse(Errors.make("unsupported_media_type", `Content-Encoding '${encoding.slice(0, 40)}' is not accepted: send the body uncompressed.`))
-      return
-    }
-    exchange.readBody(services.maxBodyBytes(), (body, failure) => {
-      if (body === null) {
-        if (failure !== "aborted") refuse(bodyError(failure, services.maxBodyBytes()))
-        return
-      }
-      const inbound = read(services, exchange, tags, key, body)
+export const route = (services: ConversationServices, entry: Entry): DirectRoute => {
+  const { codec, endpoint } = entry
+  const face = Formats.faceOf(codec, services.sseComments)
+  const gate: Intake.Gate = { endpoint, category, errorBody: codec.errorBody, token: entry.token }
+  return (exchange) => {
+    // Registered before anything can wait: the front end requires it, and an abort before the plan costs nothing upstream.
+    let request: RequestActor | null = null
+    exchange.onAbort((reason) => {
+      if (reason === "shutdown") request?.shutDown()
+      else request?.clientLeft(reason === "slow-reader")
+    })
+    Intake.take(exchange, services, gate, (taken) => {
+      const inbound = read(services, entry, face, exchange, taken)
       if (inbound instanceof PublicError) {
-        refuse(inbound)
+        taken.refuse(inbound)
         return
       }
       request = new RequestActor(services.request, inbound)
       services.live.add(request)
       request.attach(services.fork(request.run))
     })
-  })
+  }
 }
 
-const bodyError = (failure: "too-large" | "timeout" | "aborted" | null, limit: number): PublicError =>
-  failure === "too-large"
-    ? Errors.make("payload_too_large", `The request body is larger than ${limit} bytes (setting maxBodySizeMb, MAX_BODY_SIZE_BYTES).`)
-    : Errors.make("request_timeout", "The request body did not arrive in time.")
-
-/** Parses, validates and plans; everything that can be refused is refused here, before anything is spent. */
-const read = (
-  services: ChatServices,
-  exchange: Exchange,
-  tags: RequestTags,
-  key: ApiKey | null,
-  bytes: Uint8Array
-): Inbound | PublicError => {
-  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  let value: unknown
-  try {
-    value = JSON.parse(body.toString("utf8"))
-  } catch (cause) {
-    return Errors.make("invalid_json", `The request body is not valid JSON: ${cause instanceof Error ? cause.message.slice(0, 200) : ""}`, { extra: { param: "body" } })
+/** Reads the path and the head and plans; everything that can be refused is refused here, before anything is spent. */
+const read = (services: ConversationServices, entry: Entry, face: Face, exchange: Exchange, taken: Intake.Taken): Inbound | PublicError => {
+  const { codec } = entry
+  const { body, key, tags } = taken
+  let { parsed } = taken
+  if (entry.fromPath !== undefined) {
+    const said = entry.fromPath(exchange.path, parsed, services.planner().aliasOf)
+    if (said instanceof PublicError) return said
+    parsed = { ...parsed, ...said }
   }
-  if (!Json.isRecord(value)) return Errors.make("bad_request", "The request body must be a JSON object.", { extra: { param: "body" } })
-  const parsed = value
-  const decoded = decode(parsed)
-  if (Result.isFailure(decoded)) return invalidField(parsed)
-  const chat = decoded.success
-  const plan = services.planner().plan(chat.model, key)
+  const head = codec.head(parsed)
+  if (head instanceof PublicError) return head
+  const plan = services.planner().plan(head.model, key, codec.name)
   if (plan instanceof PublicError) return plan
   if (key !== null) {
-    const refusal = KeyPolicy.admitModel(key, chat.model, (plan[0] as Target).publicModel)
+    const refusal = KeyPolicy.admitModel(key, head.model, (plan[0] as Target).publicModel)
     if (refusal !== null) return refusal
   }
-  const stream = chat.stream ?? false
   const forwarded = ForwardHeaders.toUpstream(exchange.headers)
   const prompt = new Prompt(body, parsed)
-  const wantsUsage = chat.stream_options?.include_usage === true
+  const progress = head.stream && codec.streamType === "text/event-stream" && exchange.header("x-gateway-progress") === "true"
+  const speech = new Speech(services, codec, head, prompt)
   return {
     requestId: tags.requestId,
     client: exchange,
     face,
-    endpoint,
-    requestedModel: chat.model,
-    stream,
-    forwardUsage: wantsUsage,
+    endpoint: entry.endpoint,
+    requestedModel: head.model,
+    stream: head.stream,
+    forwardUsage: head.wantsUsage,
+    progress,
+    recovery: services.recovery(),
     key,
     sessionTag: tags.sessionId,
     targets: plan,
-    bodyFor: (target) => rewrite(prompt.body, prompt.parsed, target, stream),
+    bodyFor: (target) => ruled(target, speech.bodyFor(target)),
+    continuationFor: (target, text) => ruled(target, speech.continuationFor(target, text)),
+    omittedFor: (target) => speech.omittedFor(target),
+    dialectFor: (target) => speech.dialectFor(target),
     headersFor: (target) => forwarded.length === 0 ? target.headers : [...target.headers, ...forwarded],
     promptText: () => prompt.text(),
     release: () => prompt.release(),
-    responseHeaders: (facts) => facts.settled === null ? GatewayHeaders.ofStream(tags, facts) : GatewayHeaders.ofAnswer(tags, facts),
+    responseHeaders: (facts) => facts.settled === null ? GatewayHeaders.ofStream(tags, facts, codec.streamType, progress) : GatewayHeaders.ofAnswer(tags, facts),
     errorHeaders: (error, attempts) => GatewayHeaders.ofError(tags, error, attempts)
   }
 }
 
-/** The body for one target: its model id, and usage asked for in every stream so that the ledger has it (decisions 10). */
-const rewrite = (body: Buffer, parsed: Record<string, unknown>, target: Target, stream: boolean): Uint8Array => {
-  const edits: Array<Splice.Edit> = []
-  if (parsed["model"] !== target.model) edits.push({ key: "model", value: JSON.stringify(target.model) })
-  if (stream && target.streamOptions) {
-    const given = parsed["stream_options"]
-    if (!Json.isRecord(given)) edits.push({ key: "stream_options", value: '{"include_usage":true}' })
-    else if (given["include_usage"] !== true) {
-      edits.push({ key: "stream_options", value: JSON.stringify({ ...given, include_usage: true }) })
+/** What the target's provider needs beyond its format; nearly every target needs nothing. */
+const ruled = (target: Target, body: Uint8Array | PublicError): Uint8Array | PublicError =>
+  target.bodyRules === null || target.bodyRules === undefined || body instanceof PublicError ? body : BodyRules.apply(target.bodyRules, body)
+
+const nothing: ReadonlyArray<string> = []
+
+/** One request in the words of each family that is tried. */
+class Speech {
+  private readonly services: ConversationServices
+  private readonly codec: ClientCodec
+  private readonly head: RequestHead
+  private readonly prompt: Prompt
+  private conversation: Conversation | PublicError | null = null
+  private omitted: ReadonlyArray<string> = nothing
+
+  constructor(services: ConversationServices, codec: ClientCodec, head: RequestHead, prompt: Prompt) {
+    this.services = services
+    this.codec = codec
+    this.head = head
+    this.prompt = prompt
+  }
+
+  bodyFor(target: Target): Uint8Array | PublicError {
+    this.omitted = nothing
+    const family = Formats.family(target.wireFormat)
+    const traits = this.traitsOf(target)
+    if (Formats.isSame(this.codec.name, family.name)) {
+      if (target.thinking !== null) return this.varied(target, family, target.thinking, traits)
+      const edits = family.passThroughEdits(this.prompt.parsed, traits)
+      return edits.length === 0 ? this.prompt.body : splice(this.prompt, edits)
+    }
+    const conversation = this.decoded()
+    return conversation instanceof PublicError ? conversation : this.encode(conversation, target, family, traits)
+  }
+
+  /** Asks to go on with an answer that broke off: what was said, and the wish for the rest. */
+  continuationFor(target: Target, text: string): Uint8Array | PublicError {
+    const conversation = this.decoded()
+    return conversation instanceof PublicError
+      ? conversation
+      : this.encode(Continuation.of(conversation, text), target, Formats.family(target.wireFormat), this.traitsOf(target))
+  }
+
+  private decoded(): Conversation | PublicError {
+    return this.conversation ??= this.codec.decodeRequest(this.prompt.parsed)
+  }
+
+  private encode(conversation: Conversation, target: Target, family: UpstreamCodec, traits: TargetTraits): Uint8Array | PublicError {
+    const { thinking } = target
+    const written = writeRequest(thinking === null ? conversation : Thinking.ofConversation(conversation, thinking), this.prompt, family, traits)
+    if (written instanceof PublicError) return written
+    this.omitted = written.omitted
+    return written.body
+  }
+
+  /** A body in its own format whose thinking the model id decides: rare, so it is written anew. */
+  private varied(target: Target, family: UpstreamCodec, thinking: ThinkingVariant, traits: TargetTraits): Uint8Array {
+    const own = Json.parseRecord(this.prompt.body.toString("utf8")) ?? {}
+    const body = Thinking.ofBody(own, target.wireFormat, thinking)
+    const edits = family.passThroughEdits({ ...body, model: this.prompt.parsed["model"] }, traits)
+    return Buffer.from(JSON.stringify({ ...body, ...Object.fromEntries(edits.map((e) => [e.key, JSON.parse(e.value) as unknown])) }))
+  }
+
+  omittedFor(_target: Target): ReadonlyArray<string> {
+    return this.omitted
+  }
+
+  dialectFor(target: Target): Dialect {
+    return Formats.dialectOf(this.codec, Formats.family(target.wireFormat), {
+      model: target.publicModel,
+      request: this.prompt.parsed,
+      makeId: this.services.makeResponseId,
+      now: () => Math.floor(this.services.request.now() / 1000)
+    })
+  }
+
+  private traitsOf(target: Target): TargetTraits {
+    return {
+      model: target.model,
+      stream: this.head.stream,
+      maxOutputTokens: target.maxOutputTokens,
+      reasoning: target.reasoning,
+      streamOptions: target.streamOptions,
+      previousResponseId: this.services.previousResponseId()
     }
   }
-  if (edits.length === 0) return body
-  return Splice.edit(body, parsed, edits) ??
-    Buffer.from(JSON.stringify({ ...parsed, ...Object.fromEntries(edits.map((e) => [e.key, JSON.parse(e.value) as unknown])) }))
 }
 
-/** Names the first field that is wrong, in the client's words. */
-const invalidField = (parsed: Record<string, unknown>): PublicError => {
-  const bad = (param: string, message: string) => Errors.make("bad_request", message, { extra: { param } })
-  const { messages, model } = parsed
-  if (typeof model !== "string" || model === "") return bad("model", "Field 'model' must be a non-empty string such as 'openai/gpt-4o-mini'.")
-  if (!Array.isArray(messages) || messages.length === 0) return bad("messages", "Field 'messages' must be a non-empty array.")
-  const index = messages.findIndex((message) => !Json.isRecord(message) || typeof message["role"] !== "string")
-  if (index !== -1) return bad(`messages[${index}]`, `Field 'messages[${index}]' must be an object with a string 'role'.`)
-  const { stream } = parsed
-  if (stream !== undefined && stream !== null && typeof stream !== "boolean") return bad("stream", "Field 'stream' must be a boolean.")
-  return bad("stream_options", "Field 'stream_options' must be an object such as {\"include_usage\": true}.")
-}
+const splice = ({ body, parsed }: Prompt, edits: ReadonlyArray<Splice.Edit>): Uint8Array =>
+  Splice.edit(body, parsed, edits) ??
+    Buffer.from(JSON.stringify({ ...parsed, ...Object.fromEntries(edits.map((e) => [e.key, JSON.parse(e.value) as unknown])) }))
 
 /** The request's body while it may still be sent; afterwards only what the tokenizer may ask for. */
 class Prompt {

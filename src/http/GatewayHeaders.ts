@@ -28,7 +28,17 @@ const routed = (headers: Array<string>, facts: ResponseFacts): void => {
     "X-Gateway-Compression", "off; source=off"
   )
   if (facts.fallbackAttempts > 0) headers.push("X-Gateway-Fallback-Attempts", String(facts.fallbackAttempts))
+  if (facts.omitted.length > 0) headers.push("X-Gateway-Omitted", omittedText(facts.omitted))
   forwardUpstream(headers, facts.upstreamHeaders)
+}
+
+/** Characters of the list of omitted fields. */
+const maxOmitted = 1_024
+
+/** Field names of the client's request, which may hold anything: only what a header may carry is kept. */
+const omittedText = (fields: ReadonlyArray<string>): string => {
+  const text = fields.map((field) => field.replace(/[^\x21-\x7e]/g, "?")).join(", ")
+  return text.length <= maxOmitted ? text : `${text.slice(0, maxOmitted - 5)}, ...`
 }
 
 /** Characters of upstream headers that are passed on: a response head is bounded, and an upstream must not fill it. */
@@ -48,9 +58,10 @@ const forwardUpstream = (headers: Array<string>, upstream: ReadonlyArray<string>
 }
 
 /** Headers of a stream: they leave before the usage is known, so they carry no cost. */
-export const ofStream = (tags: RequestTags, facts: ResponseFacts): ReadonlyArray<string> => {
+export const ofStream = (tags: RequestTags, facts: ResponseFacts, contentType: string, progress: boolean): ReadonlyArray<string> => {
   const headers = common(tags)
-  headers.push("Content-Type", "text/event-stream", "Cache-Control", "no-cache, no-transform", "X-Accel-Buffering", "no")
+  headers.push("Content-Type", contentType, "Cache-Control", "no-cache, no-transform", "X-Accel-Buffering", "no")
+  if (progress) headers.push("X-Gateway-Progress", "enabled")
   routed(headers, facts)
   return headers
 }

@@ -1,4 +1,5 @@
 /** Puts the inference endpoints on the front end: assembles what their routes need from the ports, once. */
+import * as crypto from "node:crypto"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -6,6 +7,7 @@ import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import { Accounting } from "#actors/ports/Accounting.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
+import { Credentials } from "#actors/ports/Credentials.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { Keys } from "#actors/ports/Keys.ts"
 import { KeyDevices } from "#actors/ports/KeyDevices.ts"
@@ -15,11 +17,13 @@ import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { Telemetry } from "#actors/ports/Telemetry.ts"
 import { Upstream } from "#actors/ports/Upstream.ts"
 import type { AttemptEnd } from "#actors/Attempt.ts"
-import type { Limits } from "#actors/Request.ts"
+import type { Limits, Recovery } from "#actors/Request.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
-import * as ChatCompletions from "#src/http/ChatCompletions.ts"
+import * as Conversations from "#src/http/Conversations.ts"
+import * as ConversationRoutes from "#src/http/conversationRoutes.ts"
 import { ConnectionMarks } from "#src/http/ConnectionMarks.ts"
+import * as TokenCounts from "#src/http/TokenCounts.ts"
 import * as Registry from "#src/providers/Registry.ts"
 import { LiveRequests } from "#src/http/LiveRequests.ts"
 import * as Metrics from "#src/http/Metrics.ts"
@@ -32,9 +36,19 @@ export interface Options {
   readonly maxBodyBytes: number
   /** Time that live streams get after a shutdown began, in ms. */
   readonly graceMs: number
+  /** Comment lines are allowed in event streams (GATEWAY_SSE_COMMENTS). */
+  readonly sseComments: boolean
   readonly metricsAccess: "loopback" | "all"
   readonly environmentKeys: ReadonlyMap<string, ApiKey>
 }
+
+/** 24 characters that no other response has. */
+const responseId = (): string => crypto.randomBytes(18).toString("base64url").replace(/[-_]/g, "0")
+
+const noRecovery: Recovery = { holds: false, sibling: false, continues: false, stopsAtEmpty: false }
+
+/** How often silent streams are looked for, ms. */
+const beatMs = 500
 
 /** Of so many calls of one key one is noted as a device; the first always. */
 const seenEvery = 32
@@ -45,6 +59,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const frontEnd = yield* FrontEnd
   const accounting = yield* Accounting
   const configuration = yield* Configuration
+  const credentials = yield* Credentials
   const flags = yield* Flags
   const keys = yield* Keys
   const ledger = yield* Ledger
@@ -76,10 +91,11 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     snapshot: configuration.current(),
     registry: Registry.builtin,
     noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED"),
+    thinkingLevels: !flags.isOn("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS"),
     priceOf: makePricer({ registry: Registry.builtin, user: configuration.current().pricing, synced: new Map() })
   })
 
-  const services: ChatCompletions.ChatServices = {
+  const services: Conversations.ConversationServices = {
     admission: {
       keys,
       flags,
@@ -106,7 +122,11 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       nodeId: lifecycle.nodeId,
       now,
       makeAttemptId: nextId,
-      report: (target: Target, end: AttemptEnd) => marks.report(target, end),
+      credentials,
+      report: (target: Target, end: AttemptEnd) => {
+        if (end.upstreamStatus === 401 && target.tokenFrom !== null && target.tokenFrom !== undefined) credentials.refused(target.tokenFrom)
+        marks.report(target, end)
+      },
       defect: (requestId, cause) => {
         run(Effect.annotateLogs(Effect.logError("A request failed unexpectedly", cause), { requestId }))
       },
@@ -117,6 +137,20 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       const megabytes = configuration.current().settings.get("maxBodySizeMb")
       return typeof megabytes === "number" && megabytes > 0 ? megabytes * 1024 * 1024 : options.maxBodyBytes
     },
+    previousResponseId: () => {
+      const mode = configuration.current().settings.get("responsesPreviousResponseIdMode")
+      return mode === "keep" || mode === "strip" ? mode : "auto"
+    },
+    sseComments: options.sseComments,
+    recovery: () => {
+      const holds = flags.isOn("STREAM_RECOVERY_ENABLED")
+      const sibling = flags.isOn("STREAM_EARLY_EOF_SIBLING_FAILOVER_ENABLED")
+      const continues = flags.isOn("STREAM_RECOVERY_MIDSTREAM_ENABLED")
+      return holds || sibling || continues
+        ? { holds, sibling, continues, stopsAtEmpty: flags.isOn("STREAM_RECOVERY_TOOLCALL_ORDER_FIX") }
+        : noRecovery
+    },
+    makeResponseId: responseId,
     // The live requests are the scope of these fibers: each is enrolled before it starts and interrupted when the layer closes.
     fork: run,
     live,
@@ -131,13 +165,24 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       })
     }
   }
+  if (options.limits.pulse.heartbeatMs > 0 || options.limits.pulse.earlyMs > 0) {
+    lookups(Effect.forever(Effect.delay(Effect.sync(() => live.beat(now())), beatMs)))
+  }
   frontEnd.direct("GET", "/metrics", Metrics.route(telemetry, options.metricsAccess))
-  frontEnd.direct("POST", "/v1/chat/completions", ChatCompletions.route(services))
+  const counts = { ...services, accounting, upstream }
+  const countContents = TokenCounts.ofGenerateContent(counts)
+  for (const { entry, path } of ConversationRoutes.all) {
+    const route = Conversations.route(services, entry)
+    frontEnd.direct("POST", path, path === ConversationRoutes.generatePath
+      ? (exchange) => exchange.path.endsWith(":countTokens") ? countContents(exchange) : route(exchange)
+      : route)
+  }
+  frontEnd.direct("POST", "/v1/messages/count_tokens", TokenCounts.ofMessages(counts))
   return { services, live }
 })
 
 /** The assembled inference services, for the routes on the effect lane. */
-export class Inference extends Context.Service<Inference, ChatCompletions.ChatServices>()("gateway/http/Inference") {}
+export class Inference extends Context.Service<Inference, Conversations.ConversationServices>()("gateway/http/Inference") {}
 
 export const layer = (options: Options) =>
   Layer.effectContext(Effect.map(make(options), ({ live, services }) =>

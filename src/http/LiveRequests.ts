@@ -19,6 +19,11 @@ export class LiveRequests {
     this.requests.remove(request)
   }
 
+  /** Says something on every stream that is silent. */
+  readonly beat = (now: number): void => {
+    for (const request of this.requests) request.beat(now)
+  }
+
   /** Ends every live request; each settles its own ledger row. */
   readonly shutDown = (): void => {
     for (const request of this.requests) request.shutDown()

@@ -14,6 +14,8 @@ import * as Health from "./Health.ts"
 import * as ManagedKeys from "./keys/ManagedKeys.ts"
 import * as Keys from "./Keys.ts"
 import * as ModelCatalog from "./ModelCatalog.ts"
+import * as OAuth from "./OAuth.ts"
+import * as SignedInConnections from "./oauth/SignedInConnections.ts"
 import * as Pricing from "./Pricing.ts"
 import * as ProviderModels from "./ProviderModels.ts"
 import * as ProviderNodes from "./ProviderNodes.ts"
@@ -42,7 +44,7 @@ const sessions = PasswordGate.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Sessions.layer, LoginGuard.layer, Audit.layer))
 )
 
-const providers = Layer.mergeAll(Additions.layer, Nodes.layer, Upstreams.layer).pipe(
+const providers = Layer.mergeAll(Additions.layer, Nodes.layer, SignedInConnections.layer, Upstreams.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(Connections.layer, ConnectionTests.layer))
 )
 
@@ -53,7 +55,7 @@ const services = Layer.mergeAll(providers, ManagedKeys.layer, UsageReads.layer).
 
 const groups = Layer.mergeAll(
   Auth.layer, Tokens.layer, Keys.layer, Providers.layer, ProviderNodes.layer, ProviderModels.layer, ModelCatalog.layer, Pricing.layer,
-  Settings.layer, FeatureFlags.layer, Usage.layer, Health.layer, Compliance.layer
+  Settings.layer, OAuth.layer, FeatureFlags.layer, Usage.layer, Health.layer, Compliance.layer
 )
 
 /** `otherRoutes`: routes of other surfaces on the same router, so that their paths answer 405 for a wrong method. */

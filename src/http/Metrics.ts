@@ -4,7 +4,7 @@ import type { Telemetry } from "#actors/ports/Telemetry.ts"
 import * as Errors from "#schemas/errors.ts"
 import { version } from "#schemas/version.ts"
 import type { DirectRoute } from "#src/server/Exchange.ts"
-import { errorBody } from "#src/wire/chatCompletions.ts"
+import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 
 const loopback: ReadonlyArray<string> = ["127.0.0.0/8", "::1"]
 

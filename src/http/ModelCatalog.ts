@@ -36,7 +36,8 @@ export const layer = HttpApiBuilder.group(ManagementApi, "models", Effect.fn(fun
     const found = resolveModel({
       ...catalogView(snapshot),
       wildcardAliases: wildcards._tag === "Some" ? wildcards.value : [],
-      noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED")
+      noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED"),
+      thinkingLevels: !flags.isOn("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS")
     }, alias)
     if (found._tag === "Unresolved") {
       const extra = { candidates: [...found.candidates], nearMatches: [...found.nearMatches] }

@@ -10,13 +10,20 @@ import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as GatewayHeaders from "#src/http/GatewayHeaders.ts"
+import * as ConversationPaths from "#src/http/conversationPaths.ts"
 import { Inference } from "#src/http/Inference.ts"
+import * as Intake from "#src/http/Intake.ts"
 import * as InferenceCall from "#src/http/InferenceCall.ts"
 import { catalogView } from "#src/routing/catalogView.ts"
 import * as Catalog from "#src/routing/modelCatalog.ts"
 import * as KeyPolicy from "#src/stages/keyPolicy.ts"
 import { unknownRoute } from "#src/http/UnknownRoutes.ts"
-import { errorBody } from "#src/wire/chatCompletions.ts"
+import { errorBody } from "#src/wire/chatCompletions/errors.ts"
+import { client as generateContent } from "#src/wire/generateContent/index.ts"
+import * as GenerateModels from "#src/wire/generateContent/models.ts"
+import * as Json from "#src/wire/json.ts"
+import { client as localModelServer } from "#src/wire/localModelServer/index.ts"
+import * as LocalTags from "#src/wire/localModelServer/tags.ts"
 
 interface Asked {
   readonly view: Catalog.CatalogView
@@ -24,6 +31,8 @@ interface Asked {
   readonly query: URLSearchParams
   /** What stands in the path after the route's prefix, decoded. */
   readonly rest: string
+  /** The JSON object of a request that has one. */
+  readonly body: Readonly<Record<string, unknown>>
 }
 
 const pathRest = (url: string, prefix: string): string => {
@@ -35,8 +44,22 @@ const pathRest = (url: string, prefix: string): string => {
   }
 }
 
-/** One GET of the catalogue: admission as for inference, then a pure answer over the snapshot. */
-const get = (prefix: string, answer: (asked: Asked, visible: (entry: Catalog.ModelEntry) => boolean) => object | PublicError) =>
+interface Place {
+  /** The path up to what varies; an encoded variant of it is another, unknown route. */
+  readonly prefix: string
+  /** How this list's clients are told of an error. */
+  readonly errorBody?: (error: PublicError) => string
+  /** Which segment of the path is the key. */
+  readonly tokenAt?: number
+  /** The question stands in the body. */
+  readonly takesBody?: boolean
+}
+
+const bodyOf = (request: HttpServerRequest.HttpServerRequest) =>
+  request.text.pipe(Effect.map((text) => Json.parseRecord(text) ?? {}), Effect.orElseSucceed(() => ({})))
+
+/** One question to the catalogue: admission as for inference, then a pure answer over the snapshot. */
+const get = ({ errorBody: errorText = errorBody, prefix, takesBody, tokenAt }: Place, answer: (asked: Asked, visible: (entry: Catalog.ModelEntry) => boolean) => object | PublicError) =>
   Effect.gen(function*() {
     const request = yield* HttpServerRequest.HttpServerRequest
     const { admission } = yield* Inference
@@ -45,28 +68,32 @@ const get = (prefix: string, answer: (asked: Asked, visible: (entry: Catalog.Mod
     const [path = "", search = ""] = request.url.split("?", 2)
     // The router decodes; an encoded variant of the path is another, unknown route (decisions 16).
     if (!path.startsWith(prefix)) return unknownRoute(request.method, request.url)
-    const head: InferenceCall.CallHead = {
+    const sent: InferenceCall.CallHead = {
       query: search,
       header: (name) => request.headers[name],
       remoteAddress: addressOf(request)
     }
+    const head = tokenAt === undefined ? sent : Intake.withToken(sent, ConversationPaths.segment(path, tokenAt))
     const tags = InferenceCall.tagsOf(head, admission)
     const key = yield* Effect.callback<ApiKey | null | PublicError>((resume) => {
       InferenceCall.admit(head, "models", admission, (result) => resume(Effect.succeed(result)))
     })
     const query = new URLSearchParams(search)
+    const body = takesBody === true && !(key instanceof PublicError) ? yield* bodyOf(request) : {}
     const result = key instanceof PublicError ? key : answer({
       view: catalogView(configuration.current()),
       options: {
         prefixMode: Catalog.prefixMode(query.get("prefix"), flags.value("MODELS_CATALOG_PREFIX_MODE") as Catalog.PrefixMode),
         includeNames: flags.isOn("MODEL_CATALOG_INCLUDE_NAMES"),
-        noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED")
+        noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED"),
+        thinkingLevels: !flags.isOn("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS")
       },
       query,
-      rest: pathRest(request.url, prefix)
+      rest: pathRest(request.url, prefix),
+      body
     }, (entry) => key === null || KeyPolicy.admitModel(key, entry.id, entry.root) === null)
     if (result instanceof PublicError) {
-      return HttpServerResponse.text(errorBody(result), { status: result.status, contentType: "application/json", headers: record(GatewayHeaders.ofError(tags, result, 0)) })
+      return HttpServerResponse.text(errorText(result), { status: result.status, contentType: "application/json", headers: record(GatewayHeaders.ofError(tags, result, 0)) })
     }
     return HttpServerResponse.text(JSON.stringify(result), {
       contentType: "application/json",
@@ -85,7 +112,7 @@ const record = (flat: ReadonlyArray<string>): Record<string, string> => {
 const list = (entries: ReadonlyArray<Catalog.ModelEntry>) => ({ object: "list", data: entries })
 
 /** The list, and below it one entry by an id that may hold slashes. */
-const models = get("/v1/models", ({ options, rest, view }, visible) => {
+const models = get({ prefix: "/v1/models" }, ({ options, rest, view }, visible) => {
   if (rest === "") return list(Catalog.entriesOf(view, options).filter(visible))
   const id = rest.slice(1)
   const entry = Catalog.entryById(view, options, id)
@@ -95,9 +122,9 @@ const models = get("/v1/models", ({ options, rest, view }, visible) => {
 })
 
 const ofType = (path: `/${string}`, type: Catalog.EntryType) =>
-  get(path, ({ options, view }, visible) => list(Catalog.ofType(Catalog.entriesOf(view, options), type).filter(visible)))
+  get({ prefix: path }, ({ options, view }, visible) => list(Catalog.ofType(Catalog.entriesOf(view, options), type).filter(visible)))
 
-const ofProvider = get("/v1/providers/", ({ options, rest, view }, visible) => {
+const ofProvider = get({ prefix: "/v1/providers/" }, ({ options, rest, view }, visible) => {
   const provider = rest.replace(/\/models$/, "")
   const entries = Catalog.ofProvider(view, options, provider)
   return entries.length === 0
@@ -105,10 +132,71 @@ const ofProvider = get("/v1/providers/", ({ options, rest, view }, visible) => {
     : list(entries.filter(visible))
 })
 
+/** The conversation models of a list, by one id each, as the formats beside chat-completions describe them. */
+const conversational = (view: Catalog.CatalogView, options: Catalog.CatalogOptions): ReadonlyArray<Catalog.ModelEntry> =>
+  Catalog.ofType(Catalog.entriesOf(view, { ...options, prefixMode: "canonical" }), "chat")
+
+const native = (entry: Catalog.ModelEntry): GenerateModels.Model => ({
+  id: entry.id,
+  name: entry.name ?? null,
+  contextWindow: entry.context_length ?? null,
+  maxOutputTokens: entry.max_output_tokens ?? null,
+  thinking: entry.capabilities === undefined ? null : entry.capabilities["reasoning"] === true
+})
+
+const generateErrors = { prefix: "/v1beta/models", errorBody: generateContent.errorBody }
+
+/** GET /v1beta/models and one entry (supplement 11.10). */
+const nativeModels = get(generateErrors, ({ options, rest, view }, visible) => {
+  if (rest === "") return GenerateModels.modelList(conversational(view, options).filter(visible).map(native))
+  const id = GenerateModels.modelIdOf(rest.slice(1))
+  const entry = Catalog.entryById(view, options, id)
+  return entry === null || !visible(entry)
+    ? Errors.make("model_not_found", `Model '${id.slice(0, 120)}' is not offered: see GET /v1beta/models.`)
+    : GenerateModels.modelEntry(native(entry))
+})
+
+const local = (entry: Catalog.ModelEntry): LocalTags.ListedModel => ({
+  id: entry.id,
+  provider: entry.owned_by,
+  createdAt: entry.created,
+  contextLength: entry.context_length ?? null,
+  maxOutputTokens: entry.max_output_tokens ?? null,
+  tools: entry.capabilities?.["tools"] === true,
+  vision: entry.capabilities?.["vision"] === true,
+  thinking: entry.capabilities?.["reasoning"] === true
+})
+
+const localErrors = localModelServer.errorBody
+
+const localModels = (place: Place) =>
+  get({ ...place, errorBody: localErrors }, ({ options, view }, visible) => LocalTags.tags(conversational(view, options).filter(visible).map(local)))
+
+/** POST /v1/api/show: one entry of the list. */
+const localModel = get({ prefix: "/v1/api/show", errorBody: localErrors, takesBody: true }, ({ body, options, view }, visible) => {
+  const id = LocalTags.shown(body)
+  if (id === null) return Errors.make("bad_request", "Field 'model' must be a non-empty string.", { extra: { param: "model" } })
+  const entry = Catalog.entryById(view, options, id)
+  return entry === null || !visible(entry)
+    ? Errors.make("model_not_found", `Model '${id.slice(0, 120)}' is not offered: see GET /api/tags.`)
+    : LocalTags.show(local(entry))
+})
+
+const editorModels = get({ prefix: "/api/v1/editor/", tokenAt: 4 }, ({ options, view }, visible) =>
+  list(Catalog.entriesOf(view, options).filter(visible)))
+
 export const routes = HttpRouter.addAll([
   // The router takes `/v1/models` itself for this pattern too.
   HttpRouter.route("GET", "/v1/models/*", models),
   HttpRouter.route("GET", "/v1/embeddings", ofType("/v1/embeddings", "embedding")),
   HttpRouter.route("GET", "/v1/images/generations", ofType("/v1/images/generations", "image")),
-  HttpRouter.route("GET", "/v1/providers/:provider/models", ofProvider)
+  HttpRouter.route("GET", "/v1/providers/:provider/models", ofProvider),
+  HttpRouter.route("GET", "/v1beta/models/*", nativeModels),
+  HttpRouter.route("GET", "/api/tags", localModels({ prefix: "/api/tags" })),
+  HttpRouter.route("GET", "/v1/api/tags", localModels({ prefix: "/v1/api/tags" })),
+  HttpRouter.route("GET", "/v1/api/version", get({ prefix: "/v1/api/version", errorBody: localErrors }, () => LocalTags.version())),
+  HttpRouter.route("POST", "/v1/api/show", localModel),
+  HttpRouter.route("GET", "/api/v1/editor/:token/", editorModels),
+  HttpRouter.route("GET", "/api/v1/editor/:token/models", editorModels),
+  HttpRouter.route("GET", "/api/v1/editor/:token/api/tags", localModels({ prefix: "/api/v1/editor/", tokenAt: 4 }))
 ])

@@ -2,7 +2,6 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Configuration } from "#actors/ports/Configuration.ts"
-import { ProviderProbe } from "#actors/ports/ProviderProbe.ts"
 import { CustomModelStore } from "#actors/ports/Stores.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
 import type { ModelInput } from "#schemas/api/ProviderModels.ts"
@@ -10,7 +9,7 @@ import * as Refusal from "#schemas/api/Refusal.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import { answer } from "#src/http/answer.ts"
 import { Audit } from "#src/http/Audit.ts"
-import { candidateOf } from "#src/http/providers/ConnectionTests.ts"
+import { ConnectionTests } from "#src/http/providers/ConnectionTests.ts"
 import * as Made from "#src/http/providers/customModel.ts"
 import { builtin, modelsOf } from "#src/providers/Registry.ts"
 
@@ -19,8 +18,8 @@ const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
 export const layer = HttpApiBuilder.group(ManagementApi, "providerModels", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
-  const probe = yield* ProviderProbe
   const store = yield* CustomModelStore
+  const tests = yield* ConnectionTests
 
   const now = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
 
@@ -97,7 +96,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "providerModels", Effec
     const provider = yield* owner(input.provider)
     const connection = configuration.current().activeByProvider.get(provider)?.[0]
     if (connection === undefined) return yield* Effect.fail(Refusal.badRequest("The provider has no active connection to ask"))
-    const result = yield* probe.probe({ ...candidateOf(connection), model: input.modelId, wants: "chat" })
+    const result = yield* tests.probe(connection, { model: input.modelId, wants: "chat" })
     if (!result.valid) return yield* Effect.fail(Refusal.badRequest(result.diagnosis?.message ?? "The upstream refused the model"))
     return { model: Made.view(yield* save(input, provider)) }
   })

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Schema from "effect/Schema"
 import { Configuration } from "#actors/ports/Configuration.ts"
+import { Credentials } from "#actors/ports/Credentials.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
 import { InterceptionRules, ParamFilters } from "#schemas/api/Providers.ts"
@@ -13,6 +14,7 @@ import { view } from "#src/http/providers/connection.ts"
 import { Connections } from "#src/http/providers/Connections.ts"
 import { ConnectionTests, selected } from "#src/http/providers/ConnectionTests.ts"
 import * as Overview from "#src/http/providers/overview.ts"
+import * as TokenRefusal from "#src/http/providers/tokenRefusal.ts"
 import { Upstreams } from "#src/http/providers/Upstreams.ts"
 import { builtin } from "#src/providers/Registry.ts"
 
@@ -23,6 +25,7 @@ const noRules: typeof InterceptionRules.Type = {
 
 export const layer = HttpApiBuilder.group(ManagementApi, "providers", Effect.fn(function*(handlers) {
   const additions = yield* Additions
+  const credentials = yield* Credentials
   const configuration = yield* Configuration
   const connections = yield* Connections
   const documents = yield* DocumentStore
@@ -100,6 +103,11 @@ export const layer = HttpApiBuilder.group(ManagementApi, "providers", Effect.fn(
       answer(Effect.map(connections.change(params.id, payload), (connection) => ({ connection: view(connection) }))),
     remove: ({ params }) => answer(Effect.as(connections.remove(params.id), { message: "Connection deleted" })),
     test: ({ params }) => answer(Effect.flatMap(connections.get(params.id), tests.test)),
+    refresh: ({ params }) => answer(Effect.gen(function*() {
+      const { id } = yield* connections.get(params.id)
+      const { expiresAt } = yield* Effect.mapError(credentials.renew(id), TokenRefusal.of)
+      return { success: true as const, expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString() }
+    })),
     models: ({ params }) => answer(Effect.flatMap(connections.get(params.id), upstreams.models)),
     syncModels: ({ params }) => answer(Effect.flatMap(connections.get(params.id), upstreams.sync)),
     paramFilters: ({ params }) => answer(filters.get(params.id)),

@@ -6,7 +6,7 @@
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Errors from "#schemas/errors.ts"
 import { version } from "#schemas/version.ts"
-import { errorBody } from "#src/wire/chatCompletions.ts"
+import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 
 export const unknownRoute = (method: string, url: string) => {
   const path = (url.split("?", 1)[0] as string).slice(0, 512)

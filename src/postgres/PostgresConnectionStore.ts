@@ -21,12 +21,12 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
   const columns = sql.literal(table.columns)
   const reseal = yield* Reseal.make
 
+  const seal = (id: string, field: (typeof secretFields)[number], value: Redacted.Redacted<string> | null): string | null =>
+    value === null ? null : secrets.seal(value, Reseal.connectionContext(id, field))
+
   const sealed = (connection: Connection): Record<string, unknown> => {
     const row = table.toRow(connection)
-    for (const field of secretFields) {
-      const value = connection[field]
-      row[Table.columnOf(field)] = value === null ? null : secrets.seal(value, Reseal.connectionContext(connection.id, field))
-    }
+    for (const field of secretFields) row[Table.columnOf(field)] = seal(connection.id, field, connection[field])
     return row
   }
 
@@ -70,6 +70,20 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
       const row = table.toRow(fields)
       for (const field of ["id", ...secretFields]) delete row[Table.columnOf(field)]
       return run("patch", Effect.map(
+        Object.keys(row).length === 0
+          ? sql`SELECT id FROM connections WHERE id = ${id}`
+          : sql`UPDATE connections SET ${sql.update(row)} WHERE id = ${id} RETURNING id`,
+        (rows) => rows.length > 0
+      ))
+    },
+    renew: (id, tokens, fields) => {
+      const row = table.toRow(fields)
+      for (const field of ["id", ...secretFields]) delete row[Table.columnOf(field)]
+      for (const field of ["accessToken", "refreshToken", "idToken"] as const) {
+        const value = tokens[field]
+        if (value !== undefined) row[Table.columnOf(field)] = seal(id, field, value)
+      }
+      return run("renew", Effect.map(
         Object.keys(row).length === 0
           ? sql`SELECT id FROM connections WHERE id = ${id}`
           : sql`UPDATE connections SET ${sql.update(row)} WHERE id = ${id} RETURNING id`,

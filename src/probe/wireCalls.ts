@@ -3,6 +3,7 @@ import type { Candidate } from "#actors/ports/ProviderProbe.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { Provider, WireFormat } from "#schemas/Provider.ts"
+import * as BodyRules from "#src/providers/bodyRules.ts"
 import * as Endpoint from "#src/providers/endpoint.ts"
 import type * as Schema from "effect/Schema"
 
@@ -63,10 +64,15 @@ const list = (endpoint: Endpoint.Endpoint | Endpoint.EndpointMissing): Built => 
   ? impossible(endpoint.message)
   : { probe: "models", endpoint, method: "GET", body: null }
 
-const chat = (endpoint: Endpoint.Endpoint | Endpoint.EndpointMissing, format: WireFormat, model: string): Built => {
+const chat = (endpoint: Endpoint.Endpoint | Endpoint.EndpointMissing, format: WireFormat, model: string, rules: Provider["body"]): Built => {
   if ("_tag" in endpoint) return impossible(endpoint.message)
   const body = chatBody(format, model)
-  return body === null ? impossible("The provider has no chat to probe") : { probe: "chat", endpoint, method: "POST", body: JSON.stringify(body) }
+  if (body === null) return impossible("The provider has no chat to probe")
+  const text = JSON.stringify(body)
+  return {
+    probe: "chat", endpoint, method: "POST",
+    body: rules === undefined ? text : new TextDecoder().decode(BodyRules.apply(rules, new TextEncoder().encode(text)))
+  }
 }
 
 const needsModel = impossible("Name a model: validationModelId")
@@ -86,7 +92,7 @@ export const ofProvider = (row: Provider, candidate: Candidate, baseUrl: string 
       : list(Endpoint.ofProvider(row, connection, row.modelsPath, "", baseUrl)),
     chat: row.chatPath === null
       ? impossible(`No test exists for provider ${row.id}`)
-      : model === null ? needsModel : chat(Endpoint.ofProvider(row, connection, row.chatPath, model, baseUrl), row.wireFormat, model)
+      : model === null ? needsModel : chat(Endpoint.ofProvider(row, connection, row.chatPath, model, baseUrl), row.wireFormat, model, row.body)
   }
 }
 
@@ -107,6 +113,6 @@ export const ofNode = (facts: NodeFacts, candidate: Candidate): Calls => {
   const chats = anthropic || node.apiType === "chat" || node.apiType === "responses"
   return {
     models: list(Endpoint.ofNode(node, connection, node.modelsPath ?? "/models")),
-    chat: !chats ? impossible("The node has no chat to probe") : model === null ? needsModel : chat(Endpoint.ofNode(node, connection, chatPath), format, model)
+    chat: !chats ? impossible("The node has no chat to probe") : model === null ? needsModel : chat(Endpoint.ofNode(node, connection, chatPath), format, model, undefined)
   }
 }

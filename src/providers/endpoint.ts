@@ -2,13 +2,16 @@
 import * as Redacted from "effect/Redacted"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
-import type { EndpointName, Provider } from "#schemas/Provider.ts"
+import type { EndpointName, Provider, ProviderAuth } from "#schemas/Provider.ts"
+import { isExchanged, kindOf, projectOf } from "./credentialKind.ts"
 
 export interface Endpoint {
   readonly origin: string
   readonly path: string
-  /** Flat, lower-case names; holds the credential. */
+  /** Flat, lower-case names; holds the credential unless `tokenFrom` says where it comes from. */
   readonly headers: ReadonlyArray<string>
+  /** The connection whose short-lived token is sent as Bearer, asked for before each call; null when the headers are whole. */
+  readonly tokenFrom: string | null
 }
 
 /** Why an endpoint cannot be built: names what the operator must fill in. */
@@ -31,11 +34,16 @@ export const credentialOf = (connection: Connection | null): string | null => {
 
 const missing = (message: string): EndpointMissing => ({ _tag: "EndpointMissing", message })
 
-/** Fills `{name}` from the connection's providerSpecificData, `{model}` from the request. */
-const fill = (template: string, connection: Connection | null, model: string): string | EndpointMissing => {
+type Defaults = Readonly<Record<string, string>> | undefined
+
+const valueOf = (name: string, connection: Connection | null, defaults: Defaults): string | null =>
+  dataOf(connection, name) ?? (name === "project" && connection !== null ? projectOf(connection) : null) ?? defaults?.[name] ?? null
+
+/** Fills `{name}` from the connection's providerSpecificData, else the row's defaults; `{model}` from the request. */
+const fill = (template: string, connection: Connection | null, model: string, defaults: Defaults): string | EndpointMissing => {
   let unknown: string | null = null
   const filled = template.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const value = name === "model" ? model : dataOf(connection, name)
+    const value = name === "model" ? model : valueOf(name, connection, defaults)
     if (value === null) unknown ??= name
     return encodeURIComponent(value ?? "")
   })
@@ -65,9 +73,11 @@ export const ofProvider = (
   model: string,
   baseUrl: string | null
 ): Endpoint | EndpointMissing => {
-  const base = dataOf(connection, "baseUrl") ?? baseUrl ?? row.baseUrl
+  const region = valueOf("region", connection, row.defaults)
+  const regional = region === null ? undefined : row.regionalBaseUrls?.[region]
+  const base = dataOf(connection, "baseUrl") ?? baseUrl ?? regional ?? row.baseUrl
   if (base === "") return missing(`Provider ${row.id} has no base URL: set providerSpecificData.baseUrl of the connection.`)
-  const filled = fill(`${base.replace(/\/+$/, "")}\u0000${rowPath}`, connection, model)
+  const filled = fill(`${base.replace(/\/+$/, "")}\u0000${rowPath}`, connection, model, row.defaults)
   if (typeof filled !== "string") return filled
   const [filledBase, filledPath] = filled.split("\u0000") as [string, string]
   const place = locate(filledBase, filledPath)
@@ -76,25 +86,31 @@ export const ofProvider = (
   for (const [name, value] of Object.entries(row.headers ?? {})) headers.push(name.toLowerCase(), value)
   const agent = dataOf(connection, "customUserAgent")
   if (agent !== null) headers.push("user-agent", agent)
-  const secret = credentialOf(connection)
+  const exchanged = isExchanged(kindOf(connection, row))
+  const secret = exchanged ? null : credentialOf(connection)
   let path = place.path
+  if (exchanged || connection?.authType === "oauth") {
+    for (const [name, value] of Object.entries(row.tokenHeaders ?? {})) headers.push(name.toLowerCase(), value)
+  }
   if (secret !== null) {
-    switch (row.auth.type) {
+    // A token is a Bearer everywhere; `auth` says how the provider's own keys travel.
+    const auth: ProviderAuth = connection?.authType === "oauth" ? { type: "bearer" } : row.auth
+    switch (auth.type) {
       case "bearer":
       case "oauth":
         headers.push("authorization", `Bearer ${secret}`)
         break
       case "header":
-        headers.push(row.auth.name.toLowerCase(), (row.auth.prefix ?? "") + secret)
+        headers.push(auth.name.toLowerCase(), (auth.prefix ?? "") + secret)
         break
       case "query":
-        path = withQuery(path, row.auth.name, secret)
+        path = withQuery(path, auth.name, secret)
         break
       case "none":
         break
     }
   }
-  return { origin: place.origin, path, headers }
+  return { origin: place.origin, path, headers, tokenFrom: exchanged ? (connection as Connection).id : null }
 }
 
 /** Endpoint of a provider node: OpenAI type by Bearer, Anthropic type by x-api-key (supplement 1.10). */
@@ -105,12 +121,13 @@ export const ofNode = (node: ProviderNode, connection: Connection | null, path: 
   for (const [name, value] of Object.entries(node.customHeaders)) headers.push(name.toLowerCase(), value)
   const agent = dataOf(connection, "customUserAgent")
   if (agent !== null) headers.push("user-agent", agent)
-  const secret = credentialOf(connection)
+  const exchanged = isExchanged(kindOf(connection, null))
+  const secret = exchanged ? null : credentialOf(connection)
   if (secret !== null) {
     if (node.type === "anthropic-compatible") headers.push("x-api-key", secret, "anthropic-version", "2023-06-01")
     else headers.push("authorization", `Bearer ${secret}`)
   }
-  return { origin: place.origin, path: place.path, headers }
+  return { origin: place.origin, path: place.path, headers, tokenFrom: exchanged ? (connection as Connection).id : null }
 }
 
 /** The row's path for an endpoint when it can serve it in that wire format, else null. */

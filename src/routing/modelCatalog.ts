@@ -38,6 +38,8 @@ export interface CatalogOptions {
   readonly includeNames: boolean
   /** Flag NO_THINKING_ALIAS_ENABLED. */
   readonly noThinkingAliases: boolean
+  /** False with flag GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS. */
+  readonly thinkingLevels: boolean
 }
 
 /** One entry of GET /v1/models (supplement 1.13). */
@@ -241,7 +243,7 @@ const offered = (view: CatalogView): ReadonlyArray<Listed> => {
   return listed
 }
 
-const entryOf = (listed: Listed, options: CatalogOptions, id: string, parent: string | null, noThinking: boolean): ModelEntry => ({
+const entryOf = (listed: Listed, options: CatalogOptions, id: string, parent: string | null, variant: string | null): ModelEntry => ({
   id,
   object: "model",
   created: listed.created,
@@ -249,9 +251,13 @@ const entryOf = (listed: Listed, options: CatalogOptions, id: string, parent: st
   permission: [],
   root: listed.model,
   parent,
-  ...(options.includeNames ? { name: noThinking ? `${listed.label} (no thinking)` : listed.label } : {}),
+  ...(options.includeNames ? { name: variant === null ? listed.label : `${listed.label} (${variant})` } : {}),
   ...listed.facts
 })
+
+const noThinkingLabel = "no thinking"
+/** Levels that a suffix of a thinking model's id may ask for (supplement 11.9). */
+const thinkingLevels = ["low", "medium", "high"]
 
 const build = (view: CatalogView, options: CatalogOptions): ReadonlyArray<ModelEntry> => {
   const entries = new Map<string, ModelEntry>()
@@ -274,11 +280,17 @@ const build = (view: CatalogView, options: CatalogOptions): ReadonlyArray<ModelE
     const canonical = `${listed.owner}/${listed.model}`
     const primary = options.prefixMode === "canonical" ? canonical : `${listed.alias}/${listed.model}`
     const mirrored = options.prefixMode === "dual" && primary !== canonical
-    add(entryOf(listed, options, primary, null, false))
-    if (mirrored) add(entryOf(listed, options, canonical, primary, false))
+    add(entryOf(listed, options, primary, null, null))
+    if (mirrored) add(entryOf(listed, options, canonical, primary, null))
+    if (listed.facts.capabilities?.["reasoning"] === true && options.thinkingLevels) {
+      for (const level of thinkingLevels) {
+        add(entryOf(listed, options, `${primary}-${level}`, null, `${level} effort`))
+        if (mirrored) add(entryOf(listed, options, `${canonical}-${level}`, `${primary}-${level}`, `${level} effort`))
+      }
+    }
     if (!listed.noThinking || !options.noThinkingAliases) continue
-    add(entryOf(listed, options, NO_THINKING_PREFIX + primary, null, true))
-    if (mirrored) add(entryOf(listed, options, NO_THINKING_PREFIX + canonical, NO_THINKING_PREFIX + primary, true))
+    add(entryOf(listed, options, NO_THINKING_PREFIX + primary, null, noThinkingLabel))
+    if (mirrored) add(entryOf(listed, options, NO_THINKING_PREFIX + canonical, NO_THINKING_PREFIX + primary, noThinkingLabel))
   }
   addAliases(view, options, add)
   return [...entries.values()]
@@ -293,7 +305,7 @@ const addAliases = (view: CatalogView, options: CatalogOptions, add: (entry: Mod
     const resolution = resolve(alias)
     if (resolution._tag !== "Resolved" || resolution.via !== "alias") continue
     const listed = byCanonical.get(resolution.id)
-    if (listed !== undefined) add(entryOf(listed, options, alias, null, resolution.noThinking))
+    if (listed !== undefined) add(entryOf(listed, options, alias, null, resolution.noThinking ? noThinkingLabel : null))
   }
 }
 
@@ -301,7 +313,7 @@ const builtByView = new WeakMap<CatalogView, Map<string, ReadonlyArray<ModelEntr
 
 /** The entries of GET /v1/models; combos first. Built once per view and options. */
 export const entriesOf = (view: CatalogView, options: CatalogOptions): ReadonlyArray<ModelEntry> => {
-  const key = `${options.prefixMode}:${options.includeNames}:${options.noThinkingAliases}`
+  const key = `${options.prefixMode}:${options.includeNames}:${options.noThinkingAliases}:${options.thinkingLevels}`
   let built = builtByView.get(view)
   if (built === undefined) builtByView.set(view, built = new Map())
   let entries = built.get(key)

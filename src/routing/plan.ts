@@ -8,7 +8,9 @@ import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
-import type { Price } from "#schemas/Provider.ts"
+import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
+import type { Price, Provider } from "#schemas/Provider.ts"
+import type { FamilyName, FormatName } from "#schemas/wire/conversation.ts"
 import * as Endpoint from "#src/providers/endpoint.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import { makeResolver, type Resolution, type ResolvedModel } from "#src/routing/resolveModel.ts"
@@ -17,13 +19,18 @@ import { makeResolver, type Resolution, type ResolvedModel } from "#src/routing/
 export type Plan = ReadonlyArray<Target> | PublicError
 
 export interface Planner {
-  readonly plan: (model: string, key: ApiKey | null) => Plan
+  /** `face`: the client's format, because a provider that speaks it too is called in it. */
+  readonly plan: (model: string, key: ApiKey | null, face: FormatName) => Plan
+  /** Canonical id of a provider by its id, its alias or a node's prefix; null when there is none. */
+  readonly aliasOf: (prefix: string) => string | null
 }
 
 export interface PlannerOptions {
   readonly snapshot: Snapshot
   readonly registry: Registry
   readonly noThinkingAliases: boolean
+  /** False with flag GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS. */
+  readonly thinkingLevels: boolean
   readonly priceOf: (provider: string, model: string) => Price | null
 }
 
@@ -63,14 +70,20 @@ export const makePlanner = (options: PlannerOptions): Planner => {
       upstreamId: typeof custom.extra["upstreamId"] === "string" ? custom.extra["upstreamId"] : null
     })),
     activeProviders: activeProviders(snapshot, registry),
-    noThinkingAliases: options.noThinkingAliases
+    noThinkingAliases: options.noThinkingAliases,
+    thinkingLevels: options.thinkingLevels
   })
-  const remembered = new Map<string, Plan>()
+  const rememberedOf = new Map<FormatName, Map<string, Plan>>()
 
-  const planAll = (model: string): Plan => {
+  const planAll = (model: string, face: FormatName): Plan => {
+    let remembered = rememberedOf.get(face)
+    if (remembered === undefined) {
+      remembered = new Map()
+      rememberedOf.set(face, remembered)
+    }
     const known = remembered.get(model)
     if (known !== undefined) return known
-    const plan = wellFormed(model) ? planOf(options, resolve(model)) : malformed
+    const plan = wellFormed(model) ? planOf(options, resolve(model), face) : malformed
     if (model.length <= longestRememberedId) {
       if (remembered.size >= rememberedPlans) remembered.delete(remembered.keys().next().value as string)
       remembered.set(model, plan)
@@ -79,15 +92,16 @@ export const makePlanner = (options: PlannerOptions): Planner => {
   }
 
   return {
-    plan: (model, key) => {
-      const plan = planAll(model)
+    plan: (model, key, face) => {
+      const plan = planAll(model, face)
       if (plan instanceof PublicError || key === null) return plan
       return forKey(plan, key)
-    }
+    },
+    aliasOf: (prefix) => registry.byPrefix.get(prefix)?.id ?? snapshot.nodes.find((node) => node.prefix === prefix)?.id ?? null
   }
 }
 
-const planOf = (options: PlannerOptions, resolution: Resolution): Plan => {
+const planOf = (options: PlannerOptions, resolution: Resolution, face: FormatName): Plan => {
   if (resolution._tag === "Unresolved") {
     return new PublicError(resolution.code, resolution.status, "invalid_request_error", resolution.message, null,
       resolution.candidates.length > 0 ? { candidates: resolution.candidates } : null)
@@ -98,7 +112,7 @@ const planOf = (options: PlannerOptions, resolution: Resolution): Plan => {
   const targets: Array<Target> = []
   let refusal: PublicError | null = null
   for (const connection of connections.length === 0 ? [null] : connections) {
-    const target = targetOf(options, resolution, connection)
+    const target = targetOf(options, resolution, connection, face)
     if (target instanceof PublicError) refusal ??= target
     else targets.push(target)
   }
@@ -115,38 +129,72 @@ const noConnection = (options: PlannerOptions, resolved: ResolvedModel): PublicE
     : Errors.make("bad_request", `No credentials for provider: ${label}`)
 }
 
-const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: Connection | null): Target | PublicError => {
+/** Where a provider takes conversations, and in which format. */
+interface Place {
+  readonly family: FamilyName
+  readonly path: string
+  readonly streamPath: string
+}
+
+const isFamily = (format: FormatName): format is FamilyName => format !== "completions"
+
+/** The client's own format where the provider speaks it (nothing is translated), else the provider's main one. */
+const placeOf = (resolved: ResolvedModel, face: FormatName, node: ProviderNode | null): Place | null => {
+  if (node !== null) {
+    if (node.type === "anthropic-compatible") return onePath("messages", node.chatPath ?? "/messages")
+    if (node.apiType === null || node.apiType === "chat") return onePath("chat-completions", node.chatPath ?? "/chat/completions")
+    return node.apiType === "responses" ? onePath("responses", node.chatPath ?? "/responses") : null
+  }
+  const { row } = resolved
+  if (row === null) return null
+  if (isFamily(face) && row.wireFormat !== face) {
+    const own = row.paths?.[face]
+    if (own !== undefined) return onePath(face, own)
+  }
+  if (row.wireFormat === "none" || row.chatPath === null) return null
+  return { family: row.wireFormat, path: row.chatPath, streamPath: row.streamPath ?? row.chatPath }
+}
+
+const onePath = (family: FamilyName, path: string): Place => ({ family, path, streamPath: path })
+
+const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: Connection | null, face: FormatName): Target | PublicError => {
   const { snapshot } = options
   const node = resolved.node === null ? null : snapshot.nodeById.get(resolved.node.id) ?? null
-  let endpoint: Endpoint.Endpoint | Endpoint.EndpointMissing
-  if (node !== null) {
-    if (node.type !== "openai-compatible" || (node.apiType !== null && node.apiType !== "chat")) return cannotChat(resolved)
-    endpoint = Endpoint.ofNode(node, connection, node.chatPath ?? "/chat/completions")
-  } else if (resolved.row !== null) {
-    const path = Endpoint.pathFor(resolved.row, "chat-completions")
-    if (path === null) return cannotChat(resolved)
-    const base = resolved.row.id === "sim" ? snapshot.simulatorUrl : null
-    endpoint = Endpoint.ofProvider(resolved.row, connection, path, resolved.model, base)
-  } else return cannotChat(resolved)
+  const place = placeOf(resolved, face, node)
+  if (place === null) return cannotChat(resolved)
+  const endpointAt = (path: string): Endpoint.Endpoint | Endpoint.EndpointMissing =>
+    node !== null
+      ? Endpoint.ofNode(node, connection, path)
+      : Endpoint.ofProvider(resolved.row as Provider, connection, path, resolved.model, resolved.provider === "sim" ? snapshot.simulatorUrl : null)
+  const endpoint = endpointAt(place.path)
   if ("_tag" in endpoint) return Errors.make("bad_request", endpoint.message)
+  const streamed = place.streamPath === place.path ? endpoint : endpointAt(place.streamPath)
+  if ("_tag" in streamed) return Errors.make("bad_request", streamed.message)
+  const capabilities = resolved.facts?.capabilities
   return {
     provider: resolved.provider,
     providerAlias: resolved.row?.alias ?? resolved.node?.prefix ?? resolved.provider,
     publicModel: resolved.id,
     model: resolved.model,
     connection,
-    wireFormat: "chat-completions",
+    wireFormat: place.family,
     origin: endpoint.origin,
     path: endpoint.path,
+    streamPath: streamed.path,
     headers: endpoint.headers,
     price: options.priceOf(resolved.provider, resolved.model),
     streamOptions: connection?.providerSpecificData["disableStreamOptions"] !== true,
-    proxy: null
+    proxy: null,
+    maxOutputTokens: resolved.facts?.maxOutputTokens ?? null,
+    reasoning: capabilities === undefined ? null : capabilities.includes("reasoning"),
+    thinking: resolved.noThinking ? "off" : resolved.level,
+    tokenFrom: endpoint.tokenFrom,
+    bodyRules: node === null && place.family === resolved.row?.wireFormat ? resolved.row.body ?? null : null
   }
 }
 
 const cannotChat = (resolved: ResolvedModel): PublicError =>
-  Errors.make("model_not_supported", `Model '${resolved.id}' is not reachable through the chat-completions format.`)
+  Errors.make("model_not_supported", `Model '${resolved.id}' takes no conversations.`)
 
 /** Drops what the key may not use, and puts what it prefers first (supplement 1.9, 3.1). */
 const forKey = (plan: ReadonlyArray<Target>, key: ApiKey): Plan => {

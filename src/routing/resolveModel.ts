@@ -38,7 +38,12 @@ export interface ResolverView {
   readonly activeProviders: ReadonlySet<string>
   /** Flag NO_THINKING_ALIAS_ENABLED. */
   readonly noThinkingAliases: boolean
+  /** False with flag GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS: `-low`, `-medium` and `-high` are no suffixes. */
+  readonly thinkingLevels?: boolean
 }
+
+/** What a suffix of an id asks for: `-thinking` on, or a level (supplement 11.9). */
+export type ThinkingLevel = "on" | "low" | "medium" | "high"
 
 export type ResolvedVia = "provider" | "alias" | "wildcard" | "bare"
 
@@ -57,6 +62,7 @@ export interface ResolvedModel {
   readonly facts: Model | null
   readonly custom: CustomModelView | null
   readonly noThinking: boolean
+  readonly level: ThinkingLevel | null
   readonly via: ResolvedVia
 }
 
@@ -112,13 +118,45 @@ export interface Asked {
   readonly id: string
   readonly via: "alias" | "wildcard" | null
   readonly noThinking: boolean
+  /** Undefined until a suffix was read. */
+  readonly level: ThinkingLevel | undefined
 }
 
 interface Redirect {
   readonly _tag: "Redirect"
   readonly to: string
   readonly via: Asked["via"]
-  readonly noThinking: boolean
+  readonly noThinking?: boolean
+  readonly level?: ThinkingLevel
+}
+
+const levels: ReadonlyArray<readonly [suffix: string, level: ThinkingLevel]> = [
+  ["-thinking", "on"], ["-low", "low"], ["-medium", "medium"], ["-high", "high"]
+]
+
+/**
+ * `<model>-thinking` and `<model>-<level>` of a registered model that can think, when no model of that very name is registered:
+ * the model, with thinking asked for.
+ */
+const thinkingVariant: Step = (indexes, asked) => {
+  if (asked.level !== undefined || asked.noThinking) return undefined
+  const { registry, thinkingLevels } = indexes.view
+  const slash = asked.id.indexOf("/")
+  const row = slash > 0 ? registry.byPrefix.get(asked.id.slice(0, slash)) : undefined
+  if (slash > 0 && row === undefined) return undefined
+  const model = asked.id.slice(slash + 1)
+  const canThink = (id: string): boolean =>
+    (row === undefined ? registry.byModel.get(id) ?? [] : [row]).some((owner) =>
+      registry.modelsOf.get(owner.id)?.get(id)?.capabilities?.includes("reasoning") ?? false)
+  for (const [suffix, level] of levels) {
+    if (!model.endsWith(suffix) || (level !== "on" && thinkingLevels === false)) continue
+    const base = model.slice(0, -suffix.length)
+    const isRegistered = row === undefined ? registry.byModel.has(model) : registry.modelsOf.get(row.id)?.has(model) ?? false
+    const isCustom = row !== undefined && (indexes.customOf.get(row.id)?.has(model) ?? false)
+    if (isRegistered || isCustom || !canThink(base)) return undefined
+    return { _tag: "Redirect", to: asked.id.slice(0, slash + 1) + base, via: asked.via, level }
+  }
+  return undefined
 }
 
 /** A step answers finally, names another id to resolve from the top, or passes to the next step with undefined. */
@@ -138,7 +176,7 @@ const noThinkingPrefix: Step = (indexes, asked) => {
 const exactAlias: Step = ({ view }, asked) => {
   const to = view.aliases.get(asked.id)
   // An alias of itself is no alias: the later steps say what the id means.
-  return to === undefined || to === asked.id ? undefined : { _tag: "Redirect", to, via: "alias", noThinking: asked.noThinking }
+  return to === undefined || to === asked.id ? undefined : { _tag: "Redirect", to, via: "alias" }
 }
 
 /** Asked for the client's own id only: an alias target is already exact. */
@@ -146,7 +184,7 @@ const wildcardAlias: Step = (indexes, asked) => {
   if (asked.via === "alias" || asked.via === "wildcard") return undefined
   for (const glob of indexes.globs) {
     if (glob.target !== asked.id && glob.matches(asked.id)) {
-      return { _tag: "Redirect", to: glob.target, via: "wildcard", noThinking: asked.noThinking }
+      return { _tag: "Redirect", to: glob.target, via: "wildcard" }
     }
   }
   return undefined
@@ -237,6 +275,7 @@ const ofProvider = (
     facts,
     custom,
     noThinking: asked.noThinking,
+    level: asked.level ?? null,
     via
   }
 }
@@ -260,6 +299,7 @@ const ofNode = (
     facts: null,
     custom,
     noThinking: asked.noThinking,
+    level: asked.level ?? null,
     via
   }
 }
@@ -333,7 +373,7 @@ const indexView = (view: ResolverView): Indexes => {
  * The order of the documents: combo name, `combo/<name>` and combo mappings come in front of these steps (the `first`
  * argument of `makeResolver`), then alias, `<provider>/<model>`, registered bare id. A redirect starts from the top.
  */
-const steps: ReadonlyArray<Step> = [noThinkingPrefix, exactAlias, wildcardAlias, providerModel, bareId]
+const steps: ReadonlyArray<Step> = [noThinkingPrefix, exactAlias, wildcardAlias, thinkingVariant, providerModel, bareId]
 
 /**
  * A resolver over one view; keep it as long as the view. `first` are steps asked before the built-in ones, each time an
@@ -347,7 +387,7 @@ export const makeResolver = <E = never>(
   const memo = new Map<string, Resolution | E>()
 
   const resolve = (id: string): Resolution | E => {
-    let asked: Asked = { requested: id, id, via: null, noThinking: false }
+    let asked: Asked = { requested: id, id, via: null, noThinking: false, level: undefined }
     hops: for (let hop = 0; hop <= ALIAS_HOPS_MAX; hop++) {
       for (const step of first) {
         const answer = step(asked)
@@ -357,7 +397,7 @@ export const makeResolver = <E = never>(
         const answer = step(indexes, asked)
         if (answer === undefined) continue
         if (answer._tag !== "Redirect") return answer
-        asked = { requested: id, id: answer.to, via: answer.via, noThinking: answer.noThinking }
+        asked = { requested: id, id: answer.to, via: answer.via, noThinking: answer.noThinking ?? asked.noThinking, level: answer.level ?? asked.level }
         continue hops
       }
       return notFound(indexes, asked)

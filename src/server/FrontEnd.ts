@@ -6,8 +6,9 @@ import type { DirectRoute } from "#src/server/Exchange.ts"
 
 export class FrontEnd extends Context.Service<FrontEnd, {
   /**
-   * Registers a route that bypasses effect's router. Paths are matched exactly; a path that differs by case, doubled
-   * slash or encoding is unknown and goes to the served application. Routes are live from `serve` on.
+   * Registers a route that bypasses effect's router. Paths are matched exactly, or by a pattern (`:name` = one segment, a last
+   * `*` = the rest); a path that differs by case, doubled slash or encoding is unknown and goes to the served application.
+   * Routes are live from `serve` on.
    */
   readonly direct: (method: string, path: string, route: DirectRoute) => void
   readonly address: SocketAddress

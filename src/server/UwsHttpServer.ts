@@ -18,11 +18,11 @@ import * as NetAddress from "effect/net/NetAddress"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import { makeDrain } from "#src/server/Drain.ts"
-import type { DirectRoute } from "#src/server/Exchange.ts"
 import { FrontEnd } from "#src/server/FrontEnd.ts"
 import { listen, ListenError, open } from "#src/server/Listener.ts"
 import type { NativeRequest, NativeResponse, NativeUpgradeContext } from "#src/server/native.ts"
 import { defaults, notReady, type ServerOptions } from "#src/server/ServerOptions.ts"
+import { RouteTable } from "#src/server/RouteTable.ts"
 import { handleResponse } from "#src/server/serverResponse.ts"
 import { type ExchangeHost, UwsExchange } from "#src/server/UwsExchange.ts"
 import { type RequestOrigin, UwsServerRequest } from "#src/server/UwsServerRequest.ts"
@@ -59,7 +59,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   const origin = { scheme: options.tls === undefined ? "http" : "https", maxBodyBytes } as const
   const sockets = new Set<Upgrade>()
   const fibers = new Set<Fiber.Fiber<void>>()
-  const table = new Map<string, Map<string, DirectRoute>>()
+  const table = new RouteTable()
   let handler: Handler | undefined
   let connections = 0
 
@@ -72,7 +72,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
       if (handler === undefined || host.draining) {
         answerNotReady(exchange)
       } else {
-        const route = table.get(exchange.path)?.get(exchange.method)
+        const route = table.find(exchange.method, exchange.path)
         if (route !== undefined) route(exchange)
         else handler(exchange, upgrade)
       }
@@ -141,11 +141,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   })
 
   const frontEnd = FrontEnd.of({
-    direct: (method, path, route) => {
-      const methods = table.get(path) ?? new Map<string, DirectRoute>()
-      methods.set(method.toUpperCase(), route)
-      table.set(path, methods)
-    },
+    direct: (method, path, route) => table.add(method, path, route),
     address,
     port: listening.port,
     get liveExchanges() {

@@ -1,16 +1,13 @@
-/** One running call: undici's handler, the port's handle and the wheel's entry in one object. */
-import type { Dispatcher } from "undici"
+/** One running call: the connection's exchange, the port's handle and the wheel's entry in one object. */
+import { headerOf } from "#actors/ports/Upstream.ts"
 import type { Phase, UpstreamCall, UpstreamFailure, UpstreamHandler, UpstreamRequest } from "#actors/ports/Upstream.ts"
 import { Decoder, encodingOf, supports } from "./Decoder.ts"
 import * as Failures from "./failures.ts"
-import type { Connection, SocketPool } from "./SocketPool.ts"
+import type { Exchange, Http1Connection } from "./Http1Connection.ts"
+import type { RequestHead } from "./RequestHead.ts"
+import type { SocketPool } from "./SocketPool.ts"
 import { Entry } from "./TimerWheel.ts"
 import type { TimerWheel } from "./TimerWheel.ts"
-
-const abortedError = new Error("aborted")
-
-/** Greater than 0 while undici's parser is on the stack: it must not be entered again, not even for another socket. */
-let parsing = 0
 
 const limitNames: Readonly<Record<Phase, string>> = {
   queue: "no socket was free",
@@ -21,10 +18,21 @@ const limitNames: Readonly<Record<Phase, string>> = {
   total: "the call did not end"
 }
 
-export class Call extends Entry implements UpstreamCall, Dispatcher.DispatchHandler {
+/** The head of a response whose body is handed on decoded. */
+const withoutEncoding = (headers: ReadonlyArray<string>): Array<string> => {
+  const out: Array<string> = []
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i] ?? ""
+    if (name !== "content-encoding" && name !== "content-length") out.push(name, headers[i + 1] ?? "")
+  }
+  return out
+}
+
+export class Call extends Entry implements UpstreamCall, Exchange {
   /** Place among the live calls. */
   rosterSlot = -1
-  readonly options: Dispatcher.DispatchOptions
+  readonly head: RequestHead
+  readonly body: UpstreamRequest["body"]
   readonly startedAt: number
   readonly #request: UpstreamRequest
   readonly #handler: UpstreamHandler
@@ -34,8 +42,8 @@ export class Call extends Entry implements UpstreamCall, Dispatcher.DispatchHand
   readonly #totalAt: number
   #phase: Phase = "queue"
   #phaseAt: number
-  #connection: Connection | null = null
-  #controller: Dispatcher.DispatchController | null = null
+  #connection: Http1Connection | null = null
+  #sent = false
   #decoder: Decoder | null = null
   #over = false
   /** Set by abort(): a failure that waits for its turn is not told any more. */
@@ -43,12 +51,12 @@ export class Call extends Entry implements UpstreamCall, Dispatcher.DispatchHand
   #complete = false
   #paused = false
   #full = false
-  #head = false
+  #answered = false
   #useful = false
   /** True while dispatch() is on the stack: no callback may come before the caller holds the handle. */
   #starting = true
 
-  constructor(request: UpstreamRequest, headers: Array<string>, handler: UpstreamHandler, pool: SocketPool, wheel: TimerWheel, onOver: (call: Call) => void) {
+  constructor(request: UpstreamRequest, head: RequestHead, handler: UpstreamHandler, pool: SocketPool, wheel: TimerWheel, onOver: (call: Call) => void) {
     super()
     this.#request = request
     this.#handler = handler
@@ -58,7 +66,8 @@ export class Call extends Entry implements UpstreamCall, Dispatcher.DispatchHand
     this.startedAt = wheel.now()
     this.#phaseAt = this.startedAt
     this.#totalAt = request.timeouts.total > 0 ? this.startedAt + request.timeouts.total : Infinity
-    this.options = { path: request.path, method: request.method, headers, body: request.body }
+    this.head = head
+    this.body = request.body
   }
 
   start(): void {
@@ -74,7 +83,7 @@ export class Call extends Entry implements UpstreamCall, Dispatcher.DispatchHand
     if (this.#over || this.#paused) return
     this.#paused = true
     this.#decoder?.pause()
-    this.#controller?.pause()
+    this.#connection?.pause()
   }
 
   resume(): void {
@@ -95,7 +104,7 @@ export class Call extends Entry implements UpstreamCall, Dispatcher.DispatchHand
   }
 
   useful(): void {
-    if (this.#over || !this.#head) return
+    if (this.#over || !this.#answered) return
     this.#useful = true
     this.#phaseAt = this.#wheel.now()
     if (this.#phase === "first-event") {
@@ -108,20 +117,14 @@ export class Call extends Entry implements UpstreamCall, Dispatcher.DispatchHand
   shutDown(): void {
     this.#fail(Failures.make("aborted", this.#progress(), "the gateway is shutting down", {
       source: "gateway",
-      ...(this.#controller === null ? {} : { retry: "never" })
+      ...(this.#sent ? { retry: "never" } : {})
     }))
   }
 
   // ---- the pool ----------------------------------------------------------------------------------------------------------------
 
-  onAssigned(connection: Connection): void {
+  onAssigned(connection: Http1Connection): void {
     this.#connection = connection
-    this.#enter("connect")
-  }
-
-  /** The client had no living socket: a new one is being made. */
-  onConnecting(): void {
-    this.#enter("connect")
   }
 
   // ---- deadlines ---------------------------------------------------------------------------------------------------------------
@@ -138,62 +141,48 @@ export class Call extends Entry implements UpstreamCall, Dispatcher.DispatchHand
     return Infinity
   }
 
-  // ---- undici ------------------------------------------------------------------------------------------------------------------
+  // ---- the connection ----------------------------------------------------------------------------------------------------------
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#over) return controller.abort(abortedError)
-    this.#controller = controller
-    if (this.#paused) controller.pause()
+  onConnecting(): void {
+    this.#enter("connect")
+  }
+
+  onSent(): void {
+    this.#sent = true
+    if (this.#paused) this.#connection?.pause()
     this.#enter("headers")
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, fields: Record<string, string | Array<string> | undefined>): void {
-    if (this.#over || status < 200) return
-    this.#head = true
+  onMessageHead(status: number, headers: Array<string>): void {
+    this.#answered = true
     this.#enter(this.#request.timeouts.firstEvent > 0 ? "first-event" : "idle")
-    const encoding = fields["content-encoding"]
-    const name = encoding === undefined ? "" : encodingOf(String(encoding))
-    if (name !== "" && !this.#decode(name)) return
-    const flat: Array<string> = []
-    for (const field in fields) {
-      const value = fields[field]
-      if (typeof value === "string") {
-        if (name === "" || (field !== "content-encoding" && field !== "content-length")) flat.push(field, value)
-      } else if (value !== undefined) { for (const one of value) flat.push(field, one) }
-    }
-    parsing++
+    const encoding = encodingOf(headerOf(headers, "content-encoding") ?? "")
+    if (encoding !== "" && !this.#decode(encoding)) return
     try {
-      this.#handler.onHead(status, flat)
-    } finally {
-      parsing--
+      this.#handler.onHead(status, encoding === "" ? headers : withoutEncoding(headers))
+    } catch (error) {
+      this.#onThrown(error)
     }
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#over) return
-    parsing++
-    try {
-      if (this.#decoder !== null) this.#decoder.write(chunk)
-      else this.#deliver(chunk)
-    } finally {
-      parsing--
-    }
+  onMessageData(bytes: Buffer): void {
+    if (this.#decoder !== null) this.#decoder.write(bytes)
+    else this.#deliver(bytes)
   }
 
-  onResponseEnd(): void {
-    if (this.#over) return
+  onMessageEnd(): void {
     this.#complete = true
-    this.#letGo(true)
+    this.#connection = null
     if (this.#decoder !== null) return this.#decoder.end()
     this.#end()
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    if (this.#over || this.#complete) return
+  onBroken(error: Error): void {
+    if (this.#over) return
     if (!this.#isStale()) return this.#fail(Failures.fromError(error, this.#progress()))
     // Once at most: a new socket has served nothing, so its close is never stale.
-    this.#letGo(false)
-    this.#controller = null
+    this.#connection = null
+    this.#sent = false
     this.#enter("queue")
     this.#submit(true)
   }
@@ -235,23 +224,20 @@ export class Call extends Entry implements UpstreamCall, Dispatcher.DispatchHand
 
   #due(): number {
     const limit = this.#limit()
-    const waits = limit > 0 && !(this.#paused && this.#head) && !this.#complete
+    const waits = limit > 0 && !(this.#paused && this.#answered) && !this.#complete
     return waits ? Math.min(this.#phaseAt + limit, this.#totalAt) : this.#totalAt
   }
 
   #progress(): Failures.Progress {
-    return { phase: this.#phase, sent: this.#controller !== null, head: this.#head, useful: this.#useful, peer: this.#pool.peer }
+    return { phase: this.#phase, sent: this.#sent, head: this.#answered, useful: this.#useful, peer: this.#pool.peer }
   }
 
   #isStale(): boolean {
     const connection = this.#connection
-    if (connection === null || this.#controller === null || this.#head) return false
-    const headers = this.#request.headers
-    let idempotencyKey = false
-    for (let i = 0; i < headers.length; i += 2) if (headers[i] === "idempotency-key") idempotencyKey = true
+    if (connection === null || !this.#sent || connection.answered) return false
     return Failures.maySendAgain({
       method: this.#request.method,
-      idempotencyKey,
+      idempotencyKey: headerOf(this.#request.headers, "idempotency-key") !== undefined,
       reused: connection.served > 0
     })
   }
@@ -267,7 +253,7 @@ export class Call extends Entry implements UpstreamCall, Dispatcher.DispatchHand
       onError: (reason, message) => this.#fail(Failures.make(reason, this.#progress(), `${this.#pool.peer}: ${message}`)),
       onFull: () => {
         this.#full = true
-        this.#controller?.pause()
+        this.#connection?.pause()
       },
       onReady: () => {
         this.#full = false
@@ -280,23 +266,30 @@ export class Call extends Entry implements UpstreamCall, Dispatcher.DispatchHand
   #deliver(chunk: Uint8Array): void {
     if (this.#over) return
     if (this.#request.timeouts.firstEvent <= 0) this.#useful = true
-    this.#handler.onData(chunk)
+    try {
+      this.#handler.onData(chunk)
+    } catch (error) {
+      this.#onThrown(error)
+    }
+  }
+
+  /** The receiver is broken: the call ends, the process and every other call go on. */
+  #onThrown(error: unknown): void {
+    this.#fail(Failures.fromError(error instanceof Error ? error : new Error(String(error)), this.#progress()))
   }
 
   #flow(): void {
     if (this.#paused || this.#full || this.#complete || this.#over) return
-    if (parsing === 0) this.#controller?.resume()
-    else queueMicrotask(() => this.#flow())
+    this.#connection?.resume()
   }
 
   #end(): void {
     if (this.#over) return
     this.#finish()
-    parsing++
     try {
       this.#handler.onEnd()
-    } finally {
-      parsing--
+    } catch {
+      // The call is over: there is nothing left to tell.
     }
   }
 
@@ -305,11 +298,17 @@ export class Call extends Entry implements UpstreamCall, Dispatcher.DispatchHand
     const late = this.#starting
     this.#finish()
     this.#release()
-    if (late) {
-      queueMicrotask(() => {
-        if (!this.#silent) this.#handler.onFailure(failure)
-      })
-    } else this.#handler.onFailure(failure)
+    if (late) queueMicrotask(() => this.#tell(failure))
+    else this.#tell(failure)
+  }
+
+  #tell(failure: UpstreamFailure): void {
+    if (this.#silent) return
+    try {
+      this.#handler.onFailure(failure)
+    } catch {
+      // The call is over: there is nothing left to tell.
+    }
   }
 
   #finish(): void {
@@ -322,22 +321,9 @@ export class Call extends Entry implements UpstreamCall, Dispatcher.DispatchHand
   /** Gives up whatever the call holds: its place in the queue, its attempt to connect, or its socket. */
   #release(): void {
     const connection = this.#connection
-    const controller = this.#controller
     this.#decoder?.close()
-    this.#letGo(false)
-    if (connection === null) this.#pool.leaveQueue(this)
-    else if (controller === null) connection.close()
-    else if (!this.#complete) {
-      connection.pool.drop(connection)
-      controller.abort(abortedError)
-    }
-  }
-
-  #letGo(served: boolean): void {
-    const connection = this.#connection
-    if (connection === null) return
     this.#connection = null
-    connection.call = null
-    if (served) connection.served++
+    if (connection !== null) connection.close()
+    else if (!this.#complete) this.#pool.leaveQueue(this)
   }
 }

@@ -28,8 +28,11 @@ export interface Dial {
 }
 
 export interface Dialer {
-  /** Connects directly; every address is checked for `purpose` first (null: trusted), and only checked addresses are dialled. */
-  readonly connect: (target: Target, purpose: UrlPurpose | null, sessions: SessionSlot, done: Dialed) => Dial
+  /**
+   * Connects directly; every address is checked for `purpose` first (null: trusted), and only checked addresses are dialled.
+   * With `onread` the socket's bytes go there and never through its stream.
+   */
+  readonly connect: (target: Target, purpose: UrlPurpose | null, sessions: SessionSlot, onread: net.OnReadOpts | null, done: Dialed) => Dial
   /** Puts TLS on an open tunnel. */
   readonly secure: (socket: net.Socket, target: Target, sessions: SessionSlot, done: Dialed) => Dial
   readonly checkAddress: CheckAddress
@@ -44,7 +47,7 @@ export interface Options {
   readonly ca?: ReadonlyArray<string> | undefined
 }
 
-/** Read-ahead per plain socket in bytes: what a paused call holds in this process. */
+/** Read-ahead per plain socket that is read as a stream, in bytes: what a paused call holds in this process. */
 const plain = { highWaterMark: 64 * 1024 }
 /** TLS cannot read ahead more than one record. */
 const tlsReadAheadBytes = 16 * 1024
@@ -112,7 +115,7 @@ export const make = (options: Options): Dialer => {
         sessions.session = session
       })
     }
-    // Stays for the life of the socket: an error after the hand-over is reported by undici's own listener.
+    // Stays for the life of the socket: an error after the hand-over is reported by the connection's own listener.
     socket.on("error", fail)
     socket.once("close", onClose)
     socket.once(event, () => {
@@ -131,7 +134,7 @@ export const make = (options: Options): Dialer => {
 
   return {
     checkAddress,
-    connect: (target, purpose, sessions, done) => {
+    connect: (target, purpose, sessions, onread, done) => {
       if (purpose !== null && net.isIP(target.host) !== 0) {
         const problem = checkAddress(target.host, target.host, purpose)
         if (problem !== null) {
@@ -139,7 +142,13 @@ export const make = (options: Options): Dialer => {
           return { cancel: () => clearImmediate(late) }
         }
       }
-      const common = { host: target.host, port: target.port, lookup: lookupFor(purpose), autoSelectFamily: true }
+      const common = {
+        host: target.host,
+        port: target.port,
+        lookup: lookupFor(purpose),
+        autoSelectFamily: true,
+        ...(onread === null ? {} : { onread })
+      }
       const socket = target.secure
         ? tls.connect({ ...common, ...secureOptions(target, sessions) })
         : net.connect({ ...common, ...plain })

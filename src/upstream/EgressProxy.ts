@@ -1,8 +1,7 @@
 /**
  * Tunnels through an egress proxy: HTTP CONNECT (over TCP or TLS) and SOCKS5.
  *
- * undici's own proxy agents cannot cancel a tunnel that is being made, rebuild every header list and hide whose fault a failure is;
- * a tunnel is a few bytes each way, so it is made here. The target's name is resolved by the proxy: names that are (or spell) a
+ * A tunnel is a few bytes each way; made here, it can be cancelled at any time and says whose fault a failure is. The target's name is resolved by the proxy: names that are (or spell) a
  * blocked address are refused before the proxy hears of them, what the proxy resolves is the proxy operator's trust.
  */
 import * as net from "node:net"
@@ -191,7 +190,7 @@ export const connect = (dialer: Dialer, proxy: Proxy, target: Target, proxySessi
   }
   const label = `the proxy ${peerOf(proxy.target)}`
   let cancelled = false
-  let current: Dial = dialer.connect(proxy.target, "proxy", proxySessions, (error, socket) => {
+  let current: Dial = dialer.connect(proxy.target, "proxy", proxySessions, null, (error, socket) => {
     if (socket === null) {
       const reason = error?.reason === "blocked-url" ? "blocked-url" : "proxy"
       return done(new DialError(reason, `${label} cannot be reached: ${error?.message ?? "unknown"}`, error), null)

@@ -1,18 +1,19 @@
 /**
- * The sockets of one origin (by one proxy): one undici client per socket, a stack of idle ones, a queue for the calls above the cap.
+ * The sockets of one origin (by one proxy): a stack of idle ones, a queue for the calls above the cap.
  *
- * undici's own Pool looks for a free client by walking all of them, twice per request: with a thousand open streams that costs more
- * than the request. Here an idle socket is popped (the warmest first, so that cold ones can expire), and what waits for what is known
- * exactly: a call is queued, connecting or sent.
+ * An idle socket is popped, the warmest first, so that cold ones can expire; nothing ever walks the busy ones. What waits for what is
+ * known exactly: a call is queued, connecting or sent.
  */
-import Client from "undici/lib/dispatcher/client.js"
-import type { EventEmitter } from "node:events"
-import type { buildConnector } from "undici"
+import type { OnReadOpts } from "node:net"
 import type { Call } from "./Call.ts"
 import type { Dial, Dialed, Dialer, SessionSlot, Target } from "./Dialer.ts"
 import { peerOf } from "./Dialer.ts"
 import * as EgressProxy from "./EgressProxy.ts"
-import { DialError } from "./failures.ts"
+import { Http1Connection } from "./Http1Connection.ts"
+import type { Owner } from "./Http1Connection.ts"
+import { RequestHeads } from "./RequestHead.ts"
+import { Entry } from "./TimerWheel.ts"
+import type { TimerWheel } from "./TimerWheel.ts"
 
 export interface Settings {
   /** Sockets per origin and proxy. */
@@ -34,80 +35,29 @@ const maxKeepAliveMs = 120_000
 /** Taken off the server's own `keep-alive: timeout=`, in ms: the margin against the race with its close. */
 const keepAliveMarginMs = 1_000
 
-/** One socket and the undici client that drives it. */
-export class Connection {
-  readonly client: Client
-  readonly pool: SocketPool
-  /** The call that owns the socket; null when idle. */
-  call: Call | null = null
-  dial: Dial | null = null
-  address = ""
-  closed = false
-  bornAt = 0
-  checkedAt = 0
-  /** Calls that this socket has completed. */
-  served = 0
+/** Closes the idle sockets of a pool in time: one entry in the wheel per pool, not one per socket. */
+class IdleWatch extends Entry {
+  readonly #pool: SocketPool
 
-  constructor(pool: SocketPool, settings: Settings) {
-    this.pool = pool
-    this.client = new Client(pool.origin, {
-      connect: (_options, callback) => {
-        this.#connect(callback)
-      },
-      pipelining: 1,
-      allowH2: false,
-      // Both are the timer wheel's work; undici would arm a timer of its own per phase.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveTimeout: settings.keepAliveMs,
-      keepAliveMaxTimeout: maxKeepAliveMs,
-      keepAliveTimeoutThreshold: keepAliveMarginMs,
-      maxHeaderSize: settings.maxHeadBytes
-    })
-    this.client.on("drain", () => this.pool.onIdle(this))
-    this.client.on("disconnect", () => this.#onDisconnect())
-    this.client.on("connectionError", () => this.pool.drop(this))
-    // A throwing handler is reported here by undici; the call has failed by then, and an unheard "error" would end the process.
-    const events: EventEmitter = this.client
-    events.on("error", () => this.close())
+  constructor(pool: SocketPool) {
+    super()
+    this.#pool = pool
   }
 
-  /** Ends the socket or the attempt to make one, at once. */
-  close(): void {
-    this.pool.drop(this)
-    this.dial?.cancel()
-    this.dial = null
-    void this.client.destroy(null)
-  }
-
-  #connect(callback: buildConnector.Callback): void {
-    this.served = 0
-    this.call?.onConnecting()
-    this.dial = this.pool.dial((error, socket) => {
-      this.dial = null
-      if (socket === null || socket.destroyed) {
-        return callback(error ?? new DialError("reset", `${this.pool.peer} closed the connection while it was being made`), null)
-      }
-      this.bornAt = this.pool.now()
-      this.checkedAt = this.bornAt
-      this.address = socket.remoteAddress ?? ""
-      callback(null, socket)
-    })
-  }
-
-  #onDisconnect(): void {
-    // A call that was not written yet stays: undici connects again for it. Everything else ends the connection.
-    if (this.call === null) this.pool.drop(this)
+  onTick(now: number): number {
+    return this.#pool.expire(now)
   }
 }
 
-export class SocketPool {
+export class SocketPool implements Owner {
   readonly key: string
   readonly origin: string
   /** `host:port` for messages, with the proxy when there is one. */
   readonly peer: string
   readonly target: Target
   readonly now: () => number
+  readonly heads: RequestHeads
+  readonly tunnelled: boolean
   lastUsedAt = 0
   /** Calls that hold a socket or are getting one. */
   running = 0
@@ -117,26 +67,34 @@ export class SocketPool {
   readonly #trusted: boolean
   readonly #sessions: SessionSlot = { session: undefined }
   readonly #proxySessions: SessionSlot = { session: undefined }
-  readonly #all = new Set<Connection>()
-  readonly #idle: Array<Connection> = []
+  readonly #wheel: TimerWheel
+  readonly #idleWatch: IdleWatch = new IdleWatch(this)
+  readonly #all = new Set<Http1Connection>()
+  /** The warmest is the last. */
+  readonly #idle: Array<Http1Connection> = []
   readonly #queue = new Set<Call>()
 
   constructor(options: {
     readonly key: string
     readonly origin: string
+    /** The origin's `name[:port]`, for the host header. */
+    readonly host: string
     readonly target: Target
     readonly proxy: EgressProxy.Proxy | null
     /** True for an origin of this process itself (the simulator): not subject to the flags. */
     readonly trusted: boolean
     readonly dialer: Dialer
     readonly settings: Settings
-    readonly now: () => number
+    readonly wheel: TimerWheel
   }) {
     this.key = options.key
     this.origin = options.origin
     this.target = options.target
     this.peer = peerOf(options.target) + (options.proxy === null ? "" : ` through the proxy ${peerOf(options.proxy.target)}`)
-    this.now = options.now
+    this.now = options.wheel.now
+    this.#wheel = options.wheel
+    this.heads = new RequestHeads(options.host)
+    this.tunnelled = options.proxy !== null
     this.#proxy = options.proxy
     this.#trusted = options.trusted
     this.#dialer = options.dialer
@@ -176,21 +134,32 @@ export class SocketPool {
     this.#queue.delete(call)
   }
 
-  /** The socket's response is complete and undici is ready for another request. */
-  onIdle(connection: Connection): void {
-    if (connection.closed || connection.call !== null) return
+  onIdle(connection: Http1Connection, hintMs: number): void {
+    const idleMs = hintMs < 0 ? this.#settings.keepAliveMs : Math.min(hintMs - keepAliveMarginMs, maxKeepAliveMs)
+    if (idleMs <= 0) return connection.close()
     for (const call of this.#queue) {
       this.#queue.delete(call)
       this.#assign(connection, call)
       return
     }
+    connection.idleUntil = this.now() + idleMs
     this.#idle.push(connection)
+    this.#wheel.schedule(this.#idleWatch, connection.idleUntil)
   }
 
-  /** The socket is gone (or must not be used again): a queued call gets a new one. */
-  drop(connection: Connection): void {
-    if (connection.closed) return
-    connection.closed = true
+  /** Closes the sockets whose idle time is over; answers when to look again. */
+  expire(now: number): number {
+    let next = Infinity
+    for (let i = this.#idle.length - 1; i >= 0; i--) {
+      const connection = this.#idle[i]
+      if (connection === undefined) continue
+      if (connection.idleUntil <= now) connection.close()
+      else if (connection.idleUntil < next) next = connection.idleUntil
+    }
+    return next
+  }
+
+  drop(connection: Http1Connection): void {
     this.#all.delete(connection)
     const place = this.#idle.indexOf(connection)
     if (place >= 0) this.#idle.splice(place, 1)
@@ -202,9 +171,9 @@ export class SocketPool {
     }
   }
 
-  dial(done: Dialed): Dial {
+  dial(onread: OnReadOpts, done: Dialed): Dial {
     return this.#proxy === null
-      ? this.#dialer.connect(this.target, this.#trusted ? null : "provider", this.#sessions, done)
+      ? this.#dialer.connect(this.target, this.#trusted ? null : "provider", this.#sessions, onread, done)
       : EgressProxy.connect(this.#dialer, this.#proxy, this.target, this.#proxySessions, this.#sessions, done)
   }
 
@@ -212,12 +181,13 @@ export class SocketPool {
   close(): void {
     this.#queue.clear()
     for (const connection of this.#all) connection.close()
+    this.#wheel.cancel(this.#idleWatch)
   }
 
-  #usable(connection: Connection): boolean {
+  #usable(connection: Http1Connection): boolean {
     if (connection.closed) return false
     const now = this.now()
-    if (now - connection.bornAt > this.#settings.maxSocketAgeMs) return false
+    if (now >= connection.idleUntil || now - connection.bornAt > this.#settings.maxSocketAgeMs) return false
     if (this.#trusted || now - connection.checkedAt < this.#settings.recheckMs) return true
     connection.checkedAt = now
     return this.#dialer.checkAddress(
@@ -227,15 +197,14 @@ export class SocketPool {
     ) === null
   }
 
-  #add(): Connection {
-    const connection = new Connection(this, this.#settings)
+  #add(): Http1Connection {
+    const connection = new Http1Connection(this, this.#settings.maxHeadBytes)
     this.#all.add(connection)
     return connection
   }
 
-  #assign(connection: Connection, call: Call): void {
-    connection.call = call
+  #assign(connection: Http1Connection, call: Call): void {
     call.onAssigned(connection)
-    connection.client.dispatch(call.options, call)
+    connection.assign(call)
   }
 }

@@ -1,4 +1,4 @@
-/** What can go wrong on the wire, as values: error codes of node and undici become one `UpstreamFailure` with fault and retry safety. */
+/** What can go wrong on the wire, as values: error codes of node and breaches of HTTP become one `UpstreamFailure` with fault and retry safety. */
 import type { Phase, UpstreamFailure } from "#actors/ports/Upstream.ts"
 
 export type Reason = UpstreamFailure["reason"]
@@ -6,17 +6,21 @@ export type Reason = UpstreamFailure["reason"]
 /** A connection could not be made; carries its reason so that nothing has to be guessed from a code later. */
 export class DialError extends Error {
   readonly reason: Reason
-  /** Not one of undici's codes: those make its client try again by itself. */
-  readonly code = "GATEWAY_DIAL"
   constructor(reason: Reason, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause })
     this.reason = reason
   }
 }
 
+/** The peer closed its side before the response was complete. */
+export class ClosedEarly extends Error {}
+
+/** The peer broke the rules of HTTP/1.1; the message says how. */
+export class BadResponse extends Error {}
+
 const text = (value: unknown): string => typeof value === "string" ? value : ""
 
-/** The `code` of a node, OpenSSL or undici error, or "". */
+/** The `code` of a node or OpenSSL error, or "". */
 export const codeOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "code" in error ? text(error.code) : ""
 
@@ -61,7 +65,7 @@ export const dialError = (error: unknown, peer: string, tcp: boolean): DialError
 /** What a call knows of itself when something fails. */
 export interface Progress {
   readonly phase: Phase
-  /** True once undici began to write the request on the socket. */
+  /** True once the request was written on the socket. */
   readonly sent: boolean
   /** True once the response head was handed to the receiver. */
   readonly head: boolean
@@ -96,36 +100,18 @@ export const make = (
   message
 })
 
-// undici's parser errors have a name; their code is missing in this version.
-const isParserError = (error: unknown): error is Error => error instanceof Error && error.name === "HTTPParserError"
-
-const fromParser = (error: Error, progress: Progress): UpstreamFailure => {
-  if (!/invalid eof state/i.test(error.message)) return make("protocol", progress, `${progress.peer} does not speak HTTP/1.1: ${error.message}`)
-  return progress.head
-    ? make("truncated", progress, `${progress.peer} closed in the middle of a chunked body`)
-    : make("reset", progress, `${progress.peer} closed before the response head was complete`)
-}
-
-/** The failure of a running call from the error that undici reports. */
+/** The failure of a running call from the error that its connection (or its receiver) raised. */
 export const fromError = (error: unknown, progress: Progress): UpstreamFailure => {
-  if (error instanceof DialError) return make(error.reason, progress, error.message)
-  const code = codeOf(error)
   const { peer } = progress
+  if (error instanceof DialError) return make(error.reason, progress, error.message)
+  if (error instanceof BadResponse) return make("protocol", progress, `${peer} does not speak HTTP/1.1: ${error.message}`)
+  if (error instanceof ClosedEarly) {
+    return progress.head
+      ? make("truncated", progress, `${peer} closed before the body had ended`)
+      : make("reset", progress, `${peer} closed the connection before it had answered`)
+  }
+  const code = codeOf(error)
   switch (code) {
-    case "UND_ERR_RES_CONTENT_LENGTH_MISMATCH":
-      // undici reports every parse error of a message with content-length like this, also one in the head.
-      return progress.head
-        ? make("truncated", progress, `${peer} closed before the whole body (content-length) had arrived`)
-        : make("protocol", progress, `${peer} sent a response head that is not HTTP/1.1`)
-    case "UND_ERR_HEADERS_OVERFLOW":
-      return make("protocol", progress, `${peer} sent a response head over the limit`)
-    case "UND_ERR_SOCKET":
-      if (/bad response|bad upgrade/.test(messageOf(error))) {
-        return make("protocol", progress, `${peer} sent an answer that does not belong to the request (${messageOf(error)})`)
-      }
-      return progress.head
-        ? make("truncated", progress, `${peer} closed before the body had ended`)
-        : make("reset", progress, `${peer} closed the connection without an answer`)
     case "ECONNRESET":
     case "EPIPE":
     case "ECONNABORTED":
@@ -133,12 +119,7 @@ export const fromError = (error: unknown, progress: Progress): UpstreamFailure =
     case "EHOSTUNREACH":
     case "ENETUNREACH":
       return make("reset", progress, `the connection to ${peer} was cut (${code})`)
-    case "UND_ERR_INVALID_ARG":
-    case "UND_ERR_NOT_SUPPORTED":
-    case "UND_ERR_REQ_CONTENT_LENGTH_MISMATCH":
-      return make("protocol", progress, `the request cannot be sent: ${messageOf(error)}`, { source: "gateway", retry: "never" })
     default:
-      if (isParserError(error)) return fromParser(error, progress)
       if (/^ERR_(TLS|SSL|OSSL)/.test(code) || code === "EPROTO") return make("tls", progress, tlsMessage(peer, error))
       return make("protocol", progress, `the call to ${peer} broke: ${messageOf(error)}${code === "" ? "" : ` (${code})`}`, {
         source: "gateway"

@@ -7,7 +7,8 @@ import { byCharacters } from "#src/accounting/TokenEstimate.ts"
 
 const target = (price: Target["price"]): Target => ({
   provider: "openai", providerAlias: "openai", publicModel: "openai/gpt-4o", model: "gpt-4o", connection: null, wireFormat: "chat-completions",
-  origin: "https://api.openai.com", path: "/v1/chat/completions", headers: [], price, streamOptions: true, proxy: null
+  origin: "https://api.openai.com", path: "/v1/chat/completions", streamPath: "/v1/chat/completions", headers: [], price, streamOptions: true, proxy: null,
+  maxOutputTokens: null, reasoning: null, thinking: null
 })
 
 describe("GatewayAccounting", () => {

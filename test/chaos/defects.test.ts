@@ -6,11 +6,15 @@ import type { Target } from "#actors/ports/Target.ts"
 import type { UpstreamHandler } from "#actors/ports/Upstream.ts"
 import { type Client, RequestActor, type Services } from "#actors/Request.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
-import { face } from "#src/wire/chatCompletions.ts"
+import * as ChatCompletions from "#src/wire/chatCompletions/index.ts"
+import * as Formats from "#src/wire/formats.ts"
+
+const face = Formats.faceOf(ChatCompletions.client, true)
+const dialect = Formats.dialectOf(ChatCompletions.client, ChatCompletions.upstream, { model: "p/m", request: {}, makeId: () => "x", now: () => 1 })
 
 const target: Target = {
   provider: "p", providerAlias: "p", publicModel: "p/m", model: "m", connection: null, wireFormat: "chat-completions", origin: "http://127.0.0.1:1",
-  path: "/", headers: [], price: null, streamOptions: true, proxy: null
+  path: "/", streamPath: "/", headers: [], price: null, streamOptions: true, proxy: null, maxOutputTokens: null, reasoning: null, thinking: null
 }
 
 /** Runs one request over an upstream that answers by the script; `broken` names the client's method that throws the first time. */
@@ -42,6 +46,7 @@ const run = async (stream: boolean, broken: "start" | "write" | "end" | "respond
       open: (_, go) => queueMicrotask(() => go(null)), settle: (row) => rows.push(row), flush: () => Effect.succeed(0),
       reconciliation: () => { throw new Error("not asked") }
     },
+    credentials: { peek: () => null, token: () => Effect.die("not asked") },
     upstream: {
       dispatch: (_, handler) => {
         queueMicrotask(() => {
@@ -57,14 +62,14 @@ const run = async (stream: boolean, broken: "start" | "write" | "end" | "respond
     },
     accounting: { cost: () => 0, estimate: () => 1 },
     telemetry: { requestStarted: () => undefined, attemptSettled: () => undefined, requestSettled: () => undefined, render: () => "" },
-    limits: { timeouts: { connect: 0, headers: 0, firstEvent: 0, idle: 0, total: 0 }, maxAttempts: 3, drainForUsageMs: 0 },
+    limits: { timeouts: { connect: 0, headers: 0, firstEvent: 0, idle: 0, total: 0 }, maxAttempts: 3, drainForUsageMs: 0, pulse: { heartbeatMs: 0, earlyMs: 0 } },
     nodeId: "n", now: () => 1, makeAttemptId: () => "a-1", report: () => undefined,
     defect: (_, cause) => heard.push(String(Cause.squash(cause))),
     closed: () => did.push("closed")
   }
   const actor = new RequestActor(services, {
-    requestId: "r-1", client, face, endpoint: "/v1/chat/completions", requestedModel: "p/m", stream, forwardUsage: false, key: null, sessionTag: null,
-    targets: [target], bodyFor: () => new Uint8Array(), headersFor: () => [], promptText: () => "", release: () => undefined,
+    requestId: "r-1", client, face, endpoint: "/v1/chat/completions", requestedModel: "p/m", stream, forwardUsage: false, progress: false, recovery: { holds: false, sibling: false, continues: false, stopsAtEmpty: false }, continuationFor: () => new Uint8Array(), key: null, sessionTag: null,
+    targets: [target], bodyFor: () => new Uint8Array(), omittedFor: () => [], dialectFor: () => dialect, headersFor: () => [], promptText: () => "", release: () => undefined,
     responseHeaders: () => [], errorHeaders: () => []
   })
   await Effect.runPromiseExit(Effect.timeout(actor.run, 5_000))

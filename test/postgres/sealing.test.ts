@@ -32,7 +32,8 @@ const everyRow = Effect.gen(function*() {
 const plant = Effect.gen(function*() {
   const [connections, apiKeys, documents] = [yield* ConnectionStore, yield* KeyStore, yield* DocumentStore]
   const secret = Redacted.make(canary)
-  yield* connections.insert(connection({ id: "planted", apiKey: secret, accessToken: secret, refreshToken: secret, idToken: secret }))
+  yield* connections.insert(connection({ id: "planted", apiKey: secret, idToken: secret }))
+  yield* connections.renew("planted", { accessToken: secret, refreshToken: secret }, { scope: "models" })
   yield* connections.insert(connection({ id: "planted-2", apiKey: secret }))
   yield* connections.insert(connection({ id: "without", apiKey: null }))
   yield* apiKeys.insert(apiKey({ id: "planted", keyHash: "planted", sealedKey: secret }))

@@ -41,7 +41,7 @@ const view = (change: Partial<Catalog.CatalogView> = {}): Catalog.CatalogView =>
 })
 
 const options = (change: Partial<Catalog.CatalogOptions> = {}): Catalog.CatalogOptions => ({
-  prefixMode: "dual", includeNames: true, noThinkingAliases: true, ...change
+  prefixMode: "dual", includeNames: true, noThinkingAliases: true, thinkingLevels: false, ...change
 })
 const ids = (entries: ReadonlyArray<Catalog.ModelEntry>) => entries.map((entry) => entry.id)
 const listed = (change: Partial<Catalog.CatalogOptions> = {}, of: Partial<Catalog.CatalogView> = {}) =>

@@ -45,7 +45,8 @@ describe("responses, with the vendor's SDK", () => {
   })
 
   test("a function call, then text after its output", async () => {
-    const tools = [{ type: "function" as const, name: "weather", strict: true, parameters: { type: "object", properties: { city: { type: "string" } } } }]
+    const parameters = { type: "object", properties: { city: { type: "string" } }, required: ["city"], additionalProperties: false }
+    const tools = [{ type: "function" as const, name: "weather", strict: true, parameters }]
     const first = await client.responses.stream({ model: "tools", input: "weather?", tools }).finalResponse()
     const call = first.output.find((item) => item.type === "function_call")!
     expect(JSON.parse(call.arguments)).toEqual({ city: "sim" })

@@ -158,11 +158,25 @@ describe("supplement 10.4: stream ends without a useful frame", () => {
     ])
   })
 
-  it("then the next connection; each connection is retried once", async () => {
+  it("then no other connection of the model is asked ...", async () => {
     const { calls, prefix } = await pool({ endAfter: "head" }, {})
     const reply = await lab.chat({ model: `${prefix}/tokens-3`, stream: true })
+    expect([reply.status, errorIn(reply)["code"]]).toEqual([502, "STREAM_EARLY_EOF"])
+    expect(await calls()).toEqual([2, 0])
+  })
+
+  it("... but one sibling with flag STREAM_EARLY_EOF_SIBLING_FAILOVER_ENABLED", async () => {
+    const { operator } = lab.gateway
+    await operator.setFlag("STREAM_EARLY_EOF_SIBLING_FAILOVER_ENABLED", "true")
+    const one = await pool({ endAfter: "head" }, {})
+    const reply = await lab.chat({ model: `${one.prefix}/tokens-3`, stream: true })
     expect([reply.status, reply.headers["x-gateway-fallback-attempts"]]).toEqual([200, "2"])
-    expect(await calls()).toEqual([2, 1])
+    expect(await one.calls()).toEqual([2, 1])
+    const three = await pool({ endAfter: "head" }, { endAfter: "head" }, {})
+    expect((await lab.chat({ model: `${three.prefix}/tokens-3`, stream: true })).status).toBe(502)
+    // The lab allows three wire calls.
+    expect(await three.calls()).toEqual([2, 1, 0])
+    await operator.clearFlags()
   })
 
   it("then 502 type stream_early_eof, code STREAM_EARLY_EOF", async () => {

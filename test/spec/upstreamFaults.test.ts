@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Script } from "#src/simulator/Simulator.ts"
 import * as Http from "#test/support/http.ts"
-import { errorIn, framesOf, type Lab, startLab } from "#test/support/lab.ts"
+import { contentOf, errorIn, framesOf, type Lab, startLab } from "#test/support/lab.ts"
 
 let lab: Lab
 let models = 0
@@ -30,10 +30,17 @@ describe("what is no answer becomes 502 upstream_invalid_response before the com
     ["an empty body", { body: "", contentType: "application/json" }, "both"],
     ["plain text", { body: "Service is fine", contentType: "text/plain" }, "whole"],
     ["an event stream where none was asked for", { body: "data: {}\n\n", contentType: "text/event-stream" }, "whole"],
-    ["a whole completion where a stream was asked for", { body: { choices: [{ index: 0, message: { role: "assistant", content: "hi" } }] } }, "stream"],
     ["a stream whose first frame is broken JSON", { tokens: 3, malformed: [{ kind: "bad-json", at: 0 }] }, "stream"],
     ["bytes that are no HTTP chunk, first", { tokens: 3, malformed: [{ kind: "bad-chunk", at: 0 }] }, "stream"]
   ]
+  it("a whole completion where a stream was asked for is told as a stream", async () => {
+    const { reply, rows } = await ask({ body: { choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }] } }, true)
+    expect(reply.status).toBe(200)
+    expect(contentOf(reply.text)).toBe("hi")
+    expect(reply.text.match(/\[DONE\]/g)?.length).toBe(1)
+    expect(rows.at(-1)).toMatchObject({ outcome: "completed", status: 200, final: true })
+  })
+
   for (const [name, script, kinds] of garbage) {
     for (const stream of kinds === "both" ? [false, true] : [kinds === "stream"]) {
       it(`${name} (${stream ? "stream" : "whole"})`, async () => {

@@ -57,6 +57,20 @@ export const suite = (name: string, layer: Layer.Layer<ConnectionStore>): void =
         assert.deepStrictEqual(ids, ["o-0", "o-1", "o-2", "o-3"])
       }))
 
+    it.effect("renew changes the named tokens and columns, seals them, and leaves the rest", () =>
+      Effect.gen(function*() {
+        const store = yield* ConnectionStore
+        const given = connection({ id: "c-renew", refreshToken: Redacted.make("r-1"), idToken: Redacted.make("i-1") })
+        yield* store.insert(given)
+        assert.isTrue(yield* store.renew("c-renew", { accessToken: Redacted.make("a-2"), refreshToken: Redacted.make("r-2") }, { tokenExpiresAt: at(5) }))
+        assert.deepStrictEqual(revealed(yield* store.get("c-renew")), revealed({
+          ...given, accessToken: Redacted.make("a-2"), refreshToken: Redacted.make("r-2"), tokenExpiresAt: at(5)
+        }))
+        assert.isTrue(yield* store.renew("c-renew", { idToken: null }, {}))
+        assert.isNull((yield* store.get("c-renew"))?.idToken)
+        assert.isFalse(yield* store.renew("c-unknown", { accessToken: null }, {}))
+      }))
+
     it.effect("replace changes the whole record and answers false for an unknown id", () =>
       Effect.gen(function*() {
         const store = yield* ConnectionStore

@@ -21,12 +21,16 @@ import { type Candidate, type ProbeResult, ProviderProbe } from "#actors/ports/P
 import { Secrets } from "#actors/ports/Secrets.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import { UrlBlocked, UrlGuard } from "#actors/ports/UrlGuard.ts"
+import { Upstream } from "#actors/ports/Upstream.ts"
 import * as CachedKeys from "#src/configuration/CachedKeys.ts"
 import * as EffectiveFlags from "#src/configuration/EffectiveFlags.ts"
 import * as StoredConfiguration from "#src/configuration/StoredConfiguration.ts"
+import * as ConnectionCredentials from "#src/credentials/ConnectionCredentials.ts"
+import * as OAuthSignIns from "#src/credentials/OAuthSignIns.ts"
 import * as KeyDevices from "#src/http/keys/KeyDevices.ts"
 import * as ManagementHttp from "#src/http/ManagementHttp.ts"
 import { ManagementOptions } from "#src/http/ManagementOptions.ts"
+import { builtin, type Registry } from "#src/providers/Registry.ts"
 import * as Sealer from "#src/secrets/Sealer.ts"
 import * as MemoryStores from "./memoryStores.ts"
 
@@ -93,7 +97,21 @@ export interface Options {
   readonly settings?: Readonly<Record<string, unknown>>
   /** Real Postgres instead of memory. */
   readonly stores?: typeof MemoryStores.layer
+  /** The way out to token endpoints; default: nobody is there. */
+  readonly upstream?: Layer.Layer<Upstream, never, UrlGuard>
+  /** Providers whose sign-ins are offered; default the shipped ones. */
+  readonly registry?: Registry
 }
+
+const nobodyThere = Layer.succeed(Upstream, {
+  dispatch: (_request, handler) => {
+    queueMicrotask(() => handler.onFailure({
+      _tag: "UpstreamFailure", reason: "connect-refused", phase: "connect", source: "upstream", retry: "safe", message: "nobody is there"
+    }))
+    return { pause: () => {}, resume: () => {}, abort: () => {}, useful: () => {} }
+  },
+  stats: () => []
+})
 
 const base = (options: Options, dials: Dials) => {
   const secrets = Layer.succeed(Secrets, Sealer.make({ current: Redacted.make("test master secret 0123456789"), previous: [] }))
@@ -103,7 +121,10 @@ const base = (options: Options, dials: Dials) => {
     if (options.password !== null) yield* documents.put("password", "management", yield* store.hash(Redacted.make(options.password ?? PASSWORD)))
     for (const [name, value] of Object.entries(options.settings ?? {})) yield* documents.put("setting", name, value)
   }))
+  const credentials = { environment: options.environment ?? {}, registry: options.registry ?? builtin, publicUrl: `http://${HOST}` }
   return Layer.mergeAll(
+    ConnectionCredentials.layer(credentials),
+    OAuthSignIns.layer(credentials),
     CachedKeys.layer,
     KeyDevices.layer,
     EffectiveFlags.layer(options.environment ?? {}),
@@ -112,6 +133,7 @@ const base = (options: Options, dials: Dials) => {
       initialPassword: options.initialPassword === undefined ? null : Redacted.make(options.initialPassword)
     })
   ).pipe(
+    Layer.provideMerge(options.upstream ?? nobodyThere),
     Layer.provideMerge(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" })),
     Layer.provideMerge(seeded),
     Layer.provideMerge(Layer.mergeAll(passwords, doubles(dials))),

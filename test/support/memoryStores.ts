@@ -73,6 +73,15 @@ const connections = Layer.sync(ConnectionStore, () => {
       own.rows.set(id, { ...known, ...Object.fromEntries(Object.entries(fields).filter(([name]) => !guarded.has(name))) })
       return true
     }),
+    renew: (id, tokens, fields) => Effect.sync(() => {
+      const known = own.rows.get(id)
+      if (known === undefined) return false
+      const named = Object.entries(tokens).filter(([name, value]) => value !== undefined && name !== "id" && name !== "apiKey")
+      own.rows.set(id, {
+        ...known, ...Object.fromEntries(Object.entries(fields).filter(([name]) => !guarded.has(name))), ...Object.fromEntries(named)
+      })
+      return true
+    }),
     remove: own.remove,
     removeByProvider: (provider) => Effect.sync(() => {
       const mine = own.all().filter((row) => row.provider === provider)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { face } from "#src/wire/chatCompletions.ts"
+import { upstream } from "#src/wire/chatCompletions/index.ts"
 import { dataOf, SseScanner } from "#src/wire/SseScanner.ts"
 
 /** Data payloads that a scanner reports for the given segments. */
@@ -78,7 +78,7 @@ describe("SSE scanner", () => {
 
 describe("chat tap", () => {
   const read = (segments: ReadonlyArray<Buffer>, forwardUsage: boolean) => {
-    const tap = face.makeTap({ forwardUsage })
+    const tap = upstream.makePassThroughTap({ forwardUsage })
     const out: Array<Uint8Array> = []
     for (const segment of segments) {
       const bytes = tap.push(segment)

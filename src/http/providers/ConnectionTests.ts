@@ -4,13 +4,16 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
+import { Credentials } from "#actors/ports/Credentials.ts"
 import { type Candidate, ProviderProbe, type ProbeResult } from "#actors/ports/ProviderProbe.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { ConnectionStore } from "#actors/ports/Stores.ts"
 import type { TestMode, TestResult } from "#schemas/api/Providers.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
+import * as Kind from "#src/providers/credentialKind.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Made from "./connection.ts"
+import * as TokenRefusal from "./tokenRefusal.ts"
 
 /** Tests that run at once (supplement 1.6). */
 const PARALLEL = 5
@@ -19,13 +22,13 @@ export class ConnectionTests extends Context.Service<ConnectionTests, {
   /** Probes and records the outcome on the connection. */
   readonly test: (connection: Connection) => Effect.Effect<TestResult, StoreError>
   readonly testAll: (connections: ReadonlyArray<Connection>) => Effect.Effect<ReadonlyArray<TestResult>, StoreError>
-  /** Probes; nothing is recorded. */
-  readonly probe: (connection: Connection) => Effect.Effect<ProbeResult>
+  /** Probes; nothing is recorded. `more` replaces what the connection itself says, such as the model. */
+  readonly probe: (connection: Connection, more?: Partial<Candidate>) => Effect.Effect<ProbeResult>
 }>()("gateway/http/ConnectionTests") {}
 
 const text = (value: unknown): string | null => typeof value === "string" && value !== "" ? value : null
 
-export const candidateOf = (connection: Connection): Candidate => ({
+const candidateOf = (connection: Connection): Candidate => ({
   provider: connection.provider,
   authType: connection.authType,
   credential: connection.authType === "oauth" ? connection.accessToken : connection.apiKey ?? connection.accessToken,
@@ -33,6 +36,17 @@ export const candidateOf = (connection: Connection): Candidate => ({
   model: text(connection.providerSpecificData["validationModelId"]) ?? connection.defaultModel,
   providerSpecificData: connection.providerSpecificData
 })
+
+/** A short-lived token stands in for the stored secret; the project that only the document names goes with it. */
+const candidateWith = (connection: Connection, token: Candidate["credential"]): Candidate => {
+  const project = Kind.projectOf(connection)
+  return {
+    ...candidateOf(connection),
+    authType: "oauth",
+    credential: token,
+    providerSpecificData: project === null ? connection.providerSpecificData : { project, ...connection.providerSpecificData }
+  }
+}
 
 /** The connections a mode of POST /api/providers/test-batch means. */
 export const selected = (
@@ -79,11 +93,28 @@ const marks = (connection: Connection, result: ProbeResult, now: string): Made.P
 
 export const make = Effect.gen(function*() {
   const configuration = yield* Configuration
+  const credentials = yield* Credentials
   const probe = yield* ProviderProbe
   const store = yield* ConnectionStore
 
+  /** A connection that needs a sign-in is given the chance to show that it does not. */
+  const tokenOf = (connection: Connection) => {
+    if (connection.apiKey !== null && configuration.current().connectionById.get(connection.id) === undefined) {
+      return credentials.exchange(connection.provider, connection.apiKey)
+    }
+    return terminal.has(connection.testStatus) ? credentials.renew(connection.id) : credentials.token(connection.id)
+  }
+
+  const probed = (connection: Connection, more: Partial<Candidate> = {}): Effect.Effect<ProbeResult> =>
+    Kind.isExchanged(Kind.kindOf(connection, builtin.byId.get(connection.provider) ?? null))
+      ? Effect.matchEffect(tokenOf(connection), {
+        onFailure: (failure) => Effect.succeed(TokenRefusal.probeResult(failure)),
+        onSuccess: (token) => probe.probe({ ...candidateWith(connection, token.value), ...more })
+      })
+      : probe.probe({ ...candidateOf(connection), ...more })
+
   const run = Effect.fnUntraced(function*(connection: Connection) {
-    const result = yield* probe.probe(candidateOf(connection))
+    const result = yield* probed(connection)
     const testedAt = new Date(yield* Clock.currentTimeMillis).toISOString()
     yield* store.patch(connection.id, marks(connection, result, testedAt))
     return {
@@ -101,7 +132,7 @@ export const make = Effect.gen(function*() {
   })
 
   return ConnectionTests.of({
-    probe: (connection) => probe.probe(candidateOf(connection)),
+    probe: probed,
     test: (connection) => Effect.tap(run(connection), () => configuration.reload),
     testAll: (connections) => Effect.tap(Effect.forEach(connections, run, { concurrency: PARALLEL }), () => configuration.reload)
   })

@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { Configuration } from "#actors/ports/Configuration.ts"
+import { Credentials } from "#actors/ports/Credentials.ts"
 import { ProviderProbe, type UpstreamModel } from "#actors/ports/ProviderProbe.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { CustomModelStore, DocumentStore } from "#actors/ports/Stores.ts"
@@ -13,10 +14,12 @@ import type { Call } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import { Audit } from "#src/http/Audit.ts"
+import * as Kind from "#src/providers/credentialKind.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Credential from "./credential.ts"
 import { ConnectionTests } from "./ConnectionTests.ts"
 import { emptyModel } from "./customModel.ts"
+import * as TokenRefusal from "./tokenRefusal.ts"
 
 type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, Call>
 
@@ -64,6 +67,7 @@ const badGateway = (message: string): Refusal.Refusal => new Refusal.Refusal(502
 export const make = Effect.gen(function*() {
   const audit = yield* Audit
   const configuration = yield* Configuration
+  const credentials = yield* Credentials
   const customModels = yield* CustomModelStore
   const documents = yield* DocumentStore
   const probe = yield* ProviderProbe
@@ -116,14 +120,21 @@ export const make = Effect.gen(function*() {
       if (id === undefined) return yield* Effect.fail(Refusal.invalidField("provider", "No such provider or provider node"))
       const credential = Credential.clean(apiKey, "apiKey")
       if (credential instanceof Refusal.Refusal) return yield* Effect.fail(credential)
-      const result = yield* probe.probe({
-        provider: id,
-        authType: credential === null ? "none" : "apikey",
-        credential: credential === null ? null : Redacted.make(credential),
-        baseUrl: baseUrl ?? null,
-        model: validationModelId ?? null,
-        providerSpecificData: data
-      })
+      const rest = { provider: id, baseUrl: baseUrl ?? null, model: validationModelId ?? null }
+      const result = yield* (credential !== null && Kind.isDocument(credential)
+        ? Effect.matchEffect(credentials.exchange(id, Redacted.make(credential)), {
+          onFailure: (failure) => Effect.succeed(TokenRefusal.probeResult(failure)),
+          onSuccess: ({ value }) => {
+            const project = Kind.readServiceAccount(credential)?.project ?? null
+            return probe.probe({
+              ...rest, authType: "oauth", credential: value, providerSpecificData: project === null ? data : { project, ...data }
+            })
+          }
+        })
+        : probe.probe({
+          ...rest, authType: credential === null ? "none" : "apikey",
+          credential: credential === null ? null : Redacted.make(credential), providerSpecificData: data
+        }))
       const message = result.diagnosis?.message ?? null
       if (result.blocked) {
         yield* audit.note({ action: "provider.validation.ssrf_blocked", target: id, resourceType: "provider", status: "blocked" })

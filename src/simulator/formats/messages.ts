@@ -1,175 +1,66 @@
 /**
- * The messages format: `POST /v1/messages`.
+ * The messages format: `POST /v1/messages` and `POST /v1/messages/count_tokens`.
  *
  * Stream: message_start, then per block start, deltas and stop (thinking closes before text, text before tool use), then
- * message_delta with the stop reason and usage, then message_stop. A ping follows the first block's start.
+ * message_delta with the stop reason and usage, then message_stop. A ping follows the first block's start. A text document that may
+ * be cited is cited. As with the vendor, magic words in the prompt make it redact its thoughts or refuse.
  */
-import * as Predicate from "effect/Predicate"
-import { countTokens } from "../text.ts"
-import { Bad, strictly } from "./chatRequest.ts"
 import { messagesStreamError, renderMessagesError } from "./errors.ts"
-import type { Answer, Body, Call, Format, RequestHead, Tool, Usage, WireEvent } from "./Format.ts"
+import type { Answer, Call, Choice, Format, Usage, WireEvent } from "./Format.ts"
+import { signatureOf } from "./messagesBlocks.ts"
+import { type MessagesCall, readMessagesRequest } from "./messagesRequest.ts"
 
-const BLOCKS = ["text", "image", "document", "tool_use", "tool_result", "thinking", "redacted_thinking"]
-const TOKENS_PER_MESSAGE = 4
-const TOKENS_PER_MEDIUM = 85
-
-const bad = (message: string): Bad => new Bad(message, null)
-
-interface Blocks {
-  readonly text: string
-  readonly tokens: number
-  readonly toolUses: ReadonlyArray<string>
-  readonly toolResults: ReadonlyArray<{ readonly id: string; readonly text: string }>
-}
-
-const readBlocks = (content: unknown, at: string): Blocks => {
-  if (Predicate.isString(content)) return { text: content, tokens: countTokens(content), toolUses: [], toolResults: [] }
-  if (!Array.isArray(content)) throw bad(`${at}: Input should be a valid string or list`)
-  const toolUses: Array<string> = []
-  const toolResults: Array<{ readonly id: string; readonly text: string }> = []
-  let text = ""
-  let tokens = 0
-  content.forEach((block: unknown, i) => {
-    if (!Predicate.isObject(block)) throw bad(`${at}.${i}: Input should be an object`)
-    const type = block["type"]
-    if (!Predicate.isString(type) || !BLOCKS.includes(type)) {
-      throw bad(`${at}.${i}: Input tag '${String(type)}' found using 'type' does not match any of the expected tags: ${BLOCKS.map((one) => `'${one}'`).join(", ")}`)
-    }
-    if (type === "text") {
-      if (!Predicate.isString(block["text"])) throw bad(`${at}.${i}.text.text: Field required`)
-      if (block["text"] === "") throw bad(`${at}: text content blocks must be non-empty`)
-      text += block["text"]
-      tokens += countTokens(block["text"])
-    } else if (type === "tool_use") {
-      if (!Predicate.isString(block["id"]) || !Predicate.isString(block["name"])) throw bad(`${at}.${i}.tool_use.id: Field required`)
-      toolUses.push(block["id"])
-      tokens += countTokens(JSON.stringify(block["input"] ?? {})) + 1
-    } else if (type === "tool_result") {
-      const id = block["tool_use_id"]
-      if (!Predicate.isString(id)) throw bad(`${at}.${i}.tool_result.tool_use_id: Field required`)
-      const inner = block["content"] === undefined ? { text: "", tokens: 0 } : readBlocks(block["content"], `${at}.${i}.tool_result.content`)
-      toolResults.push({ id, text: inner.text })
-      tokens += inner.tokens
-    } else {
-      tokens += TOKENS_PER_MEDIUM
-    }
-  })
-  return { text, tokens, toolUses, toolResults }
-}
-
-const readMessages = (messages: unknown) => {
-  if (messages === undefined) throw bad("messages: Field required")
-  if (!Array.isArray(messages)) throw bad("messages: Input should be a valid list")
-  if (messages.length === 0) throw bad("messages: at least one message is required")
-  let lastUserText = ""
-  let toolResult: string | null = null
-  let tokens = 0
-  let expected: ReadonlyArray<string> = []
-  messages.forEach((message: unknown, i) => {
-    const at = `messages.${i}`
-    if (!Predicate.isObject(message)) throw bad(`${at}: Input should be an object`)
-    const role = message["role"]
-    if (role === undefined) throw bad(`${at}.role: Field required`)
-    if (role !== "user" && role !== "assistant") throw bad(`messages: Unexpected role "${String(role)}". The Messages API accepts "user" and "assistant"; a system prompt is the top-level \`system\` parameter.`)
-    if (message["content"] === undefined) throw bad(`${at}.content: Field required`)
-    const blocks = readBlocks(message["content"], `${at}.content`)
-    tokens += blocks.tokens + TOKENS_PER_MESSAGE
-    const stray = blocks.toolResults.find((result) => role !== "user" || !expected.includes(result.id))
-    if (stray !== undefined) {
-      throw bad(`${at}.content: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${stray.id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`)
-    }
-    const missing = expected.filter((id) => !blocks.toolResults.some((result) => result.id === id))
-    if (missing.length > 0) {
-      throw bad(`messages.${i - 1}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${missing.join(", ")}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`)
-    }
-    expected = role === "assistant" ? blocks.toolUses : []
-    if (role === "user") {
-      if (blocks.text !== "") lastUserText = blocks.text
-      toolResult = blocks.toolResults.length > 0 ? blocks.toolResults.map((result) => result.text).join("\n") : null
-    }
-  })
-  if (expected.length > 0) throw bad(`messages.${messages.length - 1}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${expected.join(", ")}.`)
-  return { lastUserText, toolResult, tokens }
-}
-
-const readTools = (tools: unknown): ReadonlyArray<Tool> => {
-  if (tools === undefined) return []
-  if (!Array.isArray(tools)) throw bad("tools: Input should be a valid list")
-  return tools.map((tool: unknown, i) => {
-    if (!Predicate.isObject(tool) || !Predicate.isString(tool["name"])) throw bad(`tools.${i}.name: Field required`)
-    if (!Predicate.isString(tool["type"]) && !Predicate.isObject(tool["input_schema"])) throw bad(`tools.${i}.input_schema: Field required`)
-    return { name: tool["name"], parameters: tool["input_schema"] }
-  })
-}
-
-const readToolChoice = (choice: unknown, tools: ReadonlyArray<Tool>): Call["toolChoice"] => {
-  if (choice === undefined) return "auto"
-  if (!Predicate.isObject(choice)) throw bad("tool_choice: Input should be an object")
-  const type = choice["type"]
-  if (type === "auto" || type === "none") return type
-  if (tools.length === 0) throw bad("tool_choice: `tool_choice` may only be specified while providing `tools`.")
-  if (type === "any") return "required"
-  const name = choice["name"]
-  if (type !== "tool" || !Predicate.isString(name)) throw bad(`tool_choice: Input tag '${String(type)}' found using 'type' does not match any of the expected tags: 'auto', 'any', 'tool', 'none'`)
-  if (!tools.some((tool) => tool.name === name)) throw bad(`tool_choice: Tool '${name}' not found in provided tools`)
-  return { name }
-}
-
-const read = (body: Body, request: RequestHead): Call => {
-  if (request.headers["anthropic-version"] === undefined) throw bad("anthropic-version: header is required")
-  const model = body["model"]
-  if (!Predicate.isString(model) || model === "") throw bad("model: Field required")
-  const maxTokens = body["max_tokens"]
-  if (maxTokens === undefined) throw bad("max_tokens: Field required")
-  if (!Predicate.isNumber(maxTokens) || !Number.isInteger(maxTokens)) throw bad("max_tokens: Input should be a valid integer")
-  if (maxTokens < 1) throw bad("max_tokens: Input should be greater than or equal to 1")
-  const conversation = readMessages(body["messages"])
-  const stream = body["stream"] ?? false
-  if (!Predicate.isBoolean(stream)) throw bad("stream: Input should be a valid boolean")
-  const stop = body["stop_sequences"] ?? []
-  if (!Array.isArray(stop) || !stop.every(Predicate.isString)) throw bad("stop_sequences: Input should be a valid list")
-  const temperature = body["temperature"] ?? 1
-  if (!Predicate.isNumber(temperature) || temperature < 0 || temperature > 1) throw bad("temperature: range: 0..1")
-  const system = body["system"] === undefined ? 0 : readBlocks(body["system"], "system").tokens
-  const tools = readTools(body["tools"])
-  return {
-    model,
-    stream,
-    n: 1,
-    includeUsage: true,
-    maxTokens,
-    stop,
-    lastUserText: conversation.lastUserText,
-    toolResult: conversation.toolResult,
-    tools,
-    toolChoice: readToolChoice(body["tool_choice"], tools),
-    json: null,
-    promptTokens: conversation.tokens + system
-  }
-}
+const REDACT = "ANTHROPIC_MAGIC_STRING_TRIGGER_REDACTED_THINKING"
+const REFUSE = "ANTHROPIC_MAGIC_STRING_TRIGGER_REFUSAL"
+const CITED_CHARACTERS = 24
 
 const STOP_REASONS: { readonly [finish: string]: string } = { stop: "end_turn", length: "max_tokens", tool_calls: "tool_use", content_filter: "refusal" }
 
-const stopReason = (finish: string): string => STOP_REASONS[finish] ?? finish
+/** Calls come from this format's own reader; one of another kind has none of its members set. */
+const own = (call: Call): Partial<MessagesCall> & Call => call
+
+/** Which stop sequence cut the echo, if one did. */
+const stoppedBy = (call: Call, choice: Choice | undefined): string | null => {
+  if (choice === undefined || choice.finish !== "stop") return null
+  const text = choice.text.join("")
+  return call.stop.find((one) => call.lastUserText.startsWith(text + one)) ?? null
+}
+
+const ending = (call: Call, choice: Choice | undefined): { readonly stop_reason: string; readonly stop_sequence: string | null } => {
+  if (call.lastUserText.includes(REFUSE)) return { stop_reason: "refusal", stop_sequence: null }
+  const stop = stoppedBy(call, choice)
+  const finish = choice?.finish ?? "stop"
+  return { stop_reason: stop === null ? STOP_REASONS[finish] ?? finish : "stop_sequence", stop_sequence: stop }
+}
+
+const choiceOf = (call: Call, answer: Answer): Choice | undefined => call.lastUserText.includes(REFUSE) ? undefined : answer.choices[0]
 
 const inputUsage = (usage: Usage) => ({
   input_tokens: usage.promptTokens - usage.cachedTokens - usage.cacheWriteTokens,
   cache_creation_input_tokens: usage.cacheWriteTokens,
-  cache_read_input_tokens: usage.cachedTokens
+  cache_read_input_tokens: usage.cachedTokens,
+  cache_creation: { ephemeral_5m_input_tokens: usage.cacheWriteTokens, ephemeral_1h_input_tokens: 0 },
+  service_tier: "standard"
 })
 
 const toolUseId = (id: string): string => id.replace(/^call_/, "toolu_")
 
-const signatureOf = (answer: Answer): string => Buffer.from(`signed:${answer.id}`).toString("base64")
-
 const headOf = (call: Call, answer: Answer) => ({ id: `msg_${answer.id}`, type: "message", role: "assistant", model: call.model })
+
+const citationOf = (call: Call): object | null => {
+  const cited = own(call).cited ?? null
+  if (cited === null) return null
+  const quote = cited.text.slice(0, CITED_CHARACTERS)
+  return {
+    type: "char_location", cited_text: quote, document_index: cited.index, document_title: cited.title, file_id: null, start_char_index: 0, end_char_index: quote.length
+  }
+}
 
 const event = (type: string, fields: object = {}): WireEvent => ({ event: type, data: JSON.stringify({ type, ...fields }), tokens: 0 })
 
 function* events(call: Call, answer: Answer): Generator<WireEvent> {
   const { usage } = answer
-  const choice = answer.choices[0]
+  const choice = choiceOf(call, answer)
   yield event("message_start", {
     message: {
       ...headOf(call, answer),
@@ -190,21 +81,27 @@ function* events(call: Call, answer: Answer): Generator<WireEvent> {
       yield { event: "content_block_delta", data: `${head()}{"type":"${type}","${field}":${JSON.stringify(token)}}}`, tokens: 1 }
     }
   }
+  const delta = (value: object): WireEvent => ({ event: "content_block_delta", data: `${head()}${JSON.stringify(value)}}`, tokens: 0 })
   const stop = (): WireEvent => event("content_block_stop", { index: index++ })
   if (choice !== undefined && choice.reasoning.length > 0) {
-    yield* start({ type: "thinking", thinking: "", signature: "" })
-    yield* deltas(choice.reasoning, "thinking_delta", "thinking")
-    yield { event: "content_block_delta", data: `${head()}{"type":"signature_delta","signature":"${signatureOf(answer)}"}}`, tokens: 0 }
+    if (call.lastUserText.includes(REDACT)) yield* start({ type: "redacted_thinking", data: signatureOf(answer.id) })
+    else {
+      yield* start({ type: "thinking", thinking: "", signature: "" })
+      if (own(call).hidesThinking !== true) yield* deltas(choice.reasoning, "thinking_delta", "thinking")
+      yield delta({ type: "signature_delta", signature: signatureOf(answer.id) })
+    }
     yield stop()
   }
   if (choice !== undefined && choice.text.length > 0) {
-    yield* start({ type: "text", text: "" })
+    const citation = citationOf(call)
+    yield* start({ type: "text", text: "", ...(citation === null ? {} : { citations: [] }) })
     yield* deltas(choice.text, "text_delta", "text")
+    if (citation !== null) yield delta({ type: "citations_delta", citation })
     yield stop()
   }
   for (const one of choice?.toolCalls ?? []) {
     yield* start({ type: "tool_use", id: toolUseId(one.id), name: one.name, input: {} })
-    yield { event: "content_block_delta", data: `${head()}{"type":"input_json_delta","partial_json":""}}`, tokens: 0 }
+    yield delta({ type: "input_json_delta", partial_json: "" })
     yield* deltas(one.pieces, "input_json_delta", "partial_json")
     yield stop()
   }
@@ -212,7 +109,7 @@ function* events(call: Call, answer: Answer): Generator<WireEvent> {
     event: "message_delta",
     data: JSON.stringify({
       type: "message_delta",
-      delta: { stop_reason: stopReason(choice?.finish ?? "stop"), stop_sequence: null },
+      delta: ending(call, choice),
       ...(usage === null ? {} : { usage: { ...inputUsage(usage), output_tokens: usage.completionTokens } })
     }),
     tokens: 0,
@@ -230,25 +127,31 @@ const inputOf = (json: string): unknown => {
   }
 }
 
+const thinkingOf = (call: Call, answer: Answer, choice: Choice): object =>
+  call.lastUserText.includes(REDACT)
+    ? { type: "redacted_thinking", data: signatureOf(answer.id) }
+    : { type: "thinking", thinking: own(call).hidesThinking === true ? "" : choice.reasoning.join(""), signature: signatureOf(answer.id) }
+
 const body = (call: Call, answer: Answer): string => {
-  const choice = answer.choices[0]
+  if (own(call).counts === true) return JSON.stringify({ input_tokens: call.promptTokens })
+  const choice = choiceOf(call, answer)
+  const citation = citationOf(call)
   return JSON.stringify({
     ...headOf(call, answer),
     content: choice === undefined ? [] : [
-      ...(choice.reasoning.length > 0 ? [{ type: "thinking", thinking: choice.reasoning.join(""), signature: signatureOf(answer) }] : []),
-      ...(choice.text.length > 0 ? [{ type: "text", text: choice.text.join("") }] : []),
+      ...(choice.reasoning.length > 0 ? [thinkingOf(call, answer, choice)] : []),
+      ...(choice.text.length > 0 ? [{ type: "text", text: choice.text.join(""), ...(citation === null ? {} : { citations: [citation] }) }] : []),
       ...choice.toolCalls.map((one) => ({ type: "tool_use", id: toolUseId(one.id), name: one.name, input: inputOf(one.pieces.join("")) }))
     ],
-    stop_reason: stopReason(choice?.finish ?? "stop"),
-    stop_sequence: null,
+    ...ending(call, choice),
     ...(answer.usage === null ? {} : { usage: { ...inputUsage(answer.usage), output_tokens: answer.usage.completionTokens } })
   })
 }
 
 export const messages: Format = {
   name: "messages",
-  matches: (path) => path === "/v1/messages",
-  read: strictly(read),
+  matches: (path) => path === "/v1/messages" || path === "/v1/messages/count_tokens",
+  read: readMessagesRequest,
   events,
   body,
   renderError: renderMessagesError,

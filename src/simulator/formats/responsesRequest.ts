@@ -4,127 +4,117 @@
 import * as Predicate from "effect/Predicate"
 import { countTokens } from "../text.ts"
 import { Bad, invalidType, optionalBoolean, optionalNumber, requiredModel, strictly } from "./chatRequest.ts"
-import type { Body, Call, Tool } from "./Format.ts"
+import type { Body, Call } from "./Format.ts"
+import { invalidValue, readInput, textAt } from "./responsesInput.ts"
+import { optional, readFormat, readToolChoice, readTools } from "./responsesTools.ts"
 
-const ROLES = ["user", "assistant", "system", "developer"]
+const FIELDS = new Set([
+  "access_programs", "background", "context_management", "conversation", "image", "include", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata", "model",
+  "moderation", "parallel_tool_calls", "previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "reasoning", "safety_identifier",
+  "service_tier", "store", "stream", "stream_options", "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user"
+])
+const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+const SUMMARIES = ["auto", "concise", "detailed"]
+const TIERS = ["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"]
+const INCLUDES = [
+  "file_search_call.results", "web_search_call.results", "web_search_call.action.sources", "message.input_image.image_url", "computer_call_output.output.image_url",
+  "code_interpreter_call.outputs", "reasoning.encrypted_content", "message.output_text.logprobs"
+]
 const TOKENS_PER_ITEM = 4
-const TOKENS_PER_MEDIUM = 85
+/** The vendor's least limit. */
+const MIN_OUTPUT_TOKENS = 16
+const MAX_METADATA = 16
 
-const missing = (param: string): Bad => new Bad(`Missing required parameter: '${param}'.`, param, "missing_required_parameter")
-
-const contentOf = (content: unknown, param: string): { readonly text: string; readonly tokens: number } => {
-  if (Predicate.isString(content)) return { text: content, tokens: countTokens(content) }
-  if (!Array.isArray(content)) throw invalidType(param, "one of a string or array of objects", content)
-  let text = ""
-  let tokens = 0
-  content.forEach((part: unknown, i) => {
-    if (!Predicate.isObject(part) || !Predicate.isString(part["type"])) throw missing(`${param}[${i}].type`)
-    if (["input_text", "output_text", "refusal"].includes(part["type"])) {
-      const own = part["text"] ?? part["refusal"]
-      if (!Predicate.isString(own)) throw missing(`${param}[${i}].text`)
-      text += own
-      tokens += countTokens(own)
-    } else if (["input_image", "input_file", "input_audio"].includes(part["type"])) {
-      tokens += TOKENS_PER_MEDIUM
-    } else {
-      throw new Bad(
-        `Invalid value: '${part["type"]}'. Supported values are: 'input_text', 'input_image', 'output_text', 'refusal', 'input_file'.`,
-        `${param}[${i}].type`,
-        "invalid_value"
-      )
-    }
-  })
-  return { text, tokens }
+/** What only this format keeps of a request, for its answer. */
+export interface Own {
+  readonly body: Body
+  readonly custom: ReadonlySet<string>
+  readonly encrypts: boolean
+  readonly logprobs: boolean
 }
 
-const readInput = (input: unknown, continued: boolean) => {
-  if (input === undefined) throw missing("input")
-  if (Predicate.isString(input)) return { lastUserText: input, toolResult: null, tokens: countTokens(input) + TOKENS_PER_ITEM }
-  if (!Array.isArray(input)) throw invalidType("input", "one of a string or array of objects", input)
-  let lastUserText = ""
-  let toolResult: string | null = null
-  let tokens = 0
-  const calls = new Set<string>()
-  input.forEach((item: unknown, i) => {
-    const at = `input[${i}]`
-    if (!Predicate.isObject(item)) throw invalidType(at, "an object", item)
-    const type = item["type"] ?? "message"
-    tokens += TOKENS_PER_ITEM
-    if (type === "message") {
-      const role = item["role"]
-      if (!Predicate.isString(role) || !ROLES.includes(role)) {
-        throw new Bad(`Invalid value: '${String(role)}'. Supported values are: 'assistant', 'system', 'developer', and 'user'.`, `${at}.role`, "invalid_value")
-      }
-      const content = contentOf(item["content"], `${at}.content`)
-      tokens += content.tokens
-      toolResult = null
-      if (role === "user") lastUserText = content.text
-    } else if (type === "function_call") {
-      const { arguments: args, call_id: id, name } = item
-      if (!Predicate.isString(id)) throw missing(`${at}.call_id`)
-      if (!Predicate.isString(name) || !Predicate.isString(args)) throw missing(`${at}.name`)
-      calls.add(id)
-      toolResult = null
-      tokens += countTokens(name) + countTokens(args)
-    } else if (type === "function_call_output") {
-      const { call_id: id, output } = item
-      if (!Predicate.isString(id)) throw missing(`${at}.call_id`)
-      if (!calls.has(id) && !continued) throw new Bad(`No tool call found for function call output with call_id ${id}.`, "input")
-      const content = contentOf(output, `${at}.output`)
-      toolResult = toolResult === null ? content.text : `${String(toolResult)}\n${content.text}`
-      tokens += content.tokens
-      calls.delete(id)
-    } else if (!["reasoning", "item_reference"].includes(String(type))) {
-      throw new Bad(`Invalid value: '${String(type)}'.`, `${at}.type`, "invalid_value")
-    }
-  })
-  const open = Array.from(calls)[0]
-  if (open !== undefined) throw new Bad(`No tool output found for function call ${open}.`, "input")
-  return { lastUserText, toolResult, tokens }
+const owns = new WeakMap<Call, Own>()
+
+export const ownOf = (call: Call): Own => owns.get(call) ?? { body: {}, custom: new Set(), encrypts: false, logprobs: false }
+
+const oneOf = (value: unknown, param: string, supported: ReadonlyArray<string>): void => {
+  if (value === undefined || value === null) return
+  if (!Predicate.isString(value) || !supported.includes(value)) throw invalidValue(param, value, supported)
 }
 
-const readTools = (tools: unknown): ReadonlyArray<Tool> => {
-  if (tools === undefined || tools === null) return []
-  if (!Array.isArray(tools)) throw invalidType("tools", "an array of objects", tools)
-  return tools.flatMap((tool: unknown, i) => {
-    if (!Predicate.isObject(tool) || !Predicate.isString(tool["type"])) throw missing(`tools[${i}].type`)
-    if (tool["type"] !== "function") return []
-    if (!Predicate.isString(tool["name"])) throw missing(`tools[${i}].name`)
-    return [{ name: tool["name"], parameters: tool["parameters"] }]
-  })
+const readMetadata = (metadata: unknown): void => {
+  if (metadata === undefined || metadata === null) return
+  if (!Predicate.isObject(metadata)) throw invalidType("metadata", "an object", metadata)
+  const entries = Object.entries(metadata)
+  if (entries.length > MAX_METADATA) throw new Bad(`Invalid 'metadata': too many properties. Expected an object with at most ${MAX_METADATA} properties, but got an object with ${entries.length} properties instead.`, "metadata", "object_above_max_properties")
+  for (const [key, value] of entries) if (!Predicate.isString(value)) throw invalidType(`metadata.${key}`, "a string", value)
 }
 
-const readToolChoice = (choice: unknown, tools: ReadonlyArray<Tool>): Call["toolChoice"] => {
-  if (choice === undefined || choice === null) return "auto"
-  if (choice === "auto" || choice === "none" || choice === "required") return choice
-  if (Predicate.isObject(choice) && choice["type"] === "function" && Predicate.isString(choice["name"])) {
-    const name = choice["name"]
-    if (!tools.some((tool) => tool.name === name)) throw new Bad(`Tool choice '${name}' not found in 'tools' parameter.`, "tool_choice")
-    return { name }
-  }
-  throw new Bad("Invalid value for 'tool_choice'.", "tool_choice", "invalid_value")
+const readReasoning = (reasoning: unknown): void => {
+  if (reasoning === undefined || reasoning === null) return
+  if (!Predicate.isObject(reasoning)) throw invalidType("reasoning", "an object", reasoning)
+  oneOf(reasoning["effort"], "reasoning.effort", EFFORTS)
+  oneOf(reasoning["summary"], "reasoning.summary", SUMMARIES)
+  oneOf(reasoning["generate_summary"], "reasoning.generate_summary", SUMMARIES)
+}
+
+const readInclude = (include: unknown): ReadonlyArray<string> => {
+  if (include === undefined || include === null) return []
+  if (!Array.isArray(include)) throw invalidType("include", "an array of strings", include)
+  include.forEach((one: unknown, i) => oneOf(one, `include[${i}]`, INCLUDES))
+  return include as ReadonlyArray<string>
+}
+
+const readPrevious = (body: Body): boolean => {
+  const previous = body["previous_response_id"]
+  const has = (field: string): boolean => body[field] !== undefined && body[field] !== null
+  if (!has("previous_response_id")) return has("conversation") || has("prompt")
+  if (!Predicate.isString(previous)) throw invalidType("previous_response_id", "a string", previous)
+  if (!previous.startsWith("resp")) throw new Bad(`Invalid 'previous_response_id': '${previous}'. Expected an ID that begins with 'resp'.`, "previous_response_id", "invalid_value")
+  if (has("conversation")) throw new Bad("Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Ensure you are only providing one of them.", null, "mutually_exclusive_parameters")
+  return true
 }
 
 export const readResponsesRequest = strictly((body: Body): Call => {
   const model = requiredModel(body)
-  const input = readInput(body["input"], Predicate.isString(body["previous_response_id"]))
+  const unknown = Object.keys(body).find((field) => !FIELDS.has(field))
+  if (unknown !== undefined) throw new Bad(`Unknown parameter: '${unknown}'.`, unknown, "unknown_parameter")
+  const input = readInput(body["input"], readPrevious(body), body["store"] !== false)
+  optional(body, "instructions", "string")
+  const instructions = Predicate.isString(body["instructions"]) ? body["instructions"] : ""
   optionalNumber(body, "temperature", 0, 2)
+  optionalNumber(body, "top_p", 0, 1)
+  optionalNumber(body, "top_logprobs", 0, 20, true)
+  optionalNumber(body, "max_tool_calls", 1, Number.MAX_SAFE_INTEGER, true)
+  for (const field of ["background", "parallel_tool_calls", "store"]) optionalBoolean(body, field)
+  for (const field of ["user", "safety_identifier", "prompt_cache_key"]) optional(body, field, "string")
+  oneOf(body["service_tier"], "service_tier", TIERS)
+  oneOf(body["truncation"], "truncation", ["auto", "disabled"])
+  readMetadata(body["metadata"])
+  readReasoning(body["reasoning"])
+  const include = readInclude(body["include"])
+  const stream = optionalBoolean(body, "stream")
+  if (body["stream_options"] !== undefined && body["stream_options"] !== null && !stream) {
+    throw new Bad("The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options")
+  }
+  if (body["prompt"] !== undefined && body["prompt"] !== null) textAt((body["prompt"] as Body)["id"], "prompt.id")
   const tools = readTools(body["tools"])
-  const format = Predicate.isObject(body["text"]) ? body["text"]["format"] : undefined
-  const json = Predicate.isObject(format) && format["type"] !== "text" ? { schema: format["schema"] } : null
-  const instructions = Predicate.isString(body["instructions"]) ? countTokens(body["instructions"]) + TOKENS_PER_ITEM : 0
-  return {
+  const call: Call = {
     model,
-    stream: optionalBoolean(body, "stream"),
+    stream,
     n: 1,
     includeUsage: true,
-    maxTokens: optionalNumber(body, "max_output_tokens", 16, Number.MAX_SAFE_INTEGER, true),
+    maxTokens: optionalNumber(body, "max_output_tokens", MIN_OUTPUT_TOKENS, Number.MAX_SAFE_INTEGER, true),
     stop: [],
     lastUserText: input.lastUserText,
     toolResult: input.toolResult,
-    tools,
+    tools: tools.callable,
     toolChoice: readToolChoice(body["tool_choice"], tools),
-    json,
-    promptTokens: input.tokens + instructions
+    json: readFormat(body["text"], `${instructions}\n${input.text}`),
+    promptTokens: input.tokens + (instructions === "" ? 0 : countTokens(instructions) + TOKENS_PER_ITEM)
   }
+  owns.set(call, {
+    body, custom: tools.custom, encrypts: include.includes("reasoning.encrypted_content"), logprobs: include.includes("message.output_text.logprobs")
+  })
+  return call
 })

@@ -1,8 +1,11 @@
 /** The chat-completions format: forwarded by bytes with a tap that reads usage, errors and the end (decisions 9 and 10). */
-import type { AnswerFacts, Face, StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
+import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
+import { errorOf, usageOf } from "#src/wire/chatCompletions/answer.ts"
+import { errorFrames } from "#src/wire/chatCompletions/errors.ts"
 import { dataOf, SseScanner } from "#src/wire/SseScanner.ts"
 import * as Json from "#src/wire/json.ts"
+import { withTerminator } from "#src/wire/stream/terminator.ts"
 import { TextMeter } from "#src/wire/TextMeter.ts"
 
 const usageKey = Buffer.from('"usage"')
@@ -11,7 +14,7 @@ const doneData = Buffer.from("[DONE]")
 const finishKey = Buffer.from('"finish_reason":"')
 const finishKeySpaced = Buffer.from('"finish_reason": "')
 
-class ChatTap implements StreamTap {
+export class ChatTap implements StreamTap {
   useful = false
   terminal = false
   malformed = false
@@ -48,7 +51,19 @@ class ChatTap implements StreamTap {
 
   end(): Uint8Array | null {
     this.scanner.flush()
-    return this.take()
+    const rest = this.take()
+    if (!this.finished || this.terminal || this.malformed || this.error !== null) return rest
+    this.terminal = true
+    return withTerminator(rest, "data: [DONE]\n\n")
+  }
+
+  /** A role chunk is content enough here: a chat stream has no head of its own. */
+  get alive(): boolean {
+    return this.useful
+  }
+
+  fail(error: PublicError): Uint8Array {
+    return Buffer.from(errorFrames(error))
   }
 
   outputText(): string {
@@ -63,7 +78,7 @@ class ChatTap implements StreamTap {
   /** Reads what the gateway must know of one event; answers whether the client gets it. */
   private inspect(bytes: Buffer, start: number, end: number): boolean {
     const event = start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end)
-    if (this.terminal || this.error !== null) return false
+    if (this.terminal || this.error !== null || this.malformed) return false
     if (this.useful && this.isPlain(event)) {
       if (event.length > 2) this.newest = event
       return true
@@ -102,7 +117,6 @@ class ChatTap implements StreamTap {
     const error = errorOf(frame)
     if (error !== null) {
       this.error = error
-      this.useful = true
       return false
     }
     const choices = frame["choices"]
@@ -191,72 +205,4 @@ const isUsefulChoice = (choice: Record<string, unknown>): boolean => {
     return true
   }
   return false
-}
-
-/** Usage in the vendor's shape (supplement 11.7), or null when the value is no usage object. */
-export const usageOf = (value: unknown): Usage | null => {
-  if (!Json.isRecord(value)) return null
-  const prompt = Json.recordAt(value, "prompt_tokens_details")
-  const completion = Json.recordAt(value, "completion_tokens_details")
-  return {
-    input: Json.countAt(value, "prompt_tokens"),
-    output: Json.countAt(value, "completion_tokens"),
-    cacheRead: prompt === null ? Json.countAt(value, "prompt_cache_hit_tokens") : Json.countAt(prompt, "cached_tokens"),
-    cacheCreation: prompt === null ? 0 : Json.countAt(prompt, "cache_creation_tokens"),
-    reasoning: completion === null ? 0 : Json.countAt(completion, "reasoning_tokens")
-  }
-}
-
-/** Error object of the common form `{error:{message, type, code}}` or `{error:"text"}`; null when there is none. */
-export const errorOf = (body: Record<string, unknown>): UpstreamErrorBody | null => {
-  const error = body["error"]
-  if (typeof error === "string" && error !== "") return { message: error, type: null, code: null, status: null }
-  if (!Json.isRecord(error)) return null
-  const code = error["code"]
-  const status = error["status"]
-  return {
-    message: typeof error["message"] === "string" ? error["message"] : "The upstream reported an error without a message.",
-    type: typeof error["type"] === "string" ? error["type"] : null,
-    code: typeof code === "string" ? code : null,
-    status: typeof code === "number" ? code : typeof status === "number" ? status : null
-  }
-}
-
-const readAnswer = (body: Uint8Array): AnswerFacts | null => {
-  const answer = Json.parseRecord(asBuffer(body).toString("utf8"))
-  if (answer === null) return null
-  const error = errorOf(answer)
-  const choices = answer["choices"]
-  if (error === null && !Array.isArray(choices)) return null
-  return { usage: usageOf(answer["usage"]), error, outputText: () => textOfChoices(choices) }
-}
-
-const textOfChoices = (choices: unknown): string => {
-  if (!Array.isArray(choices)) return ""
-  let text = ""
-  for (const choice of choices) {
-    const message = Json.isRecord(choice) ? choice["message"] : null
-    if (!Json.isRecord(message)) continue
-    for (const key of ["reasoning_content", "reasoning", "content", "refusal"]) {
-      if (typeof message[key] === "string") text += message[key]
-    }
-    if (Array.isArray(message["tool_calls"])) text += JSON.stringify(message["tool_calls"])
-  }
-  return text
-}
-
-/** The common error object of the inference document; extra members follow message, type and code. */
-export const errorBody = (error: PublicError): string =>
-  JSON.stringify({ error: { message: error.message, type: error.type, code: error.code, ...error.extra } })
-
-export const face: Face = {
-  name: "chat-completions",
-  makeTap: ({ forwardUsage }) => new ChatTap(forwardUsage),
-  readAnswer,
-  readError: (body) => {
-    const parsed = Json.parseRecord(asBuffer(body).toString("utf8"))
-    return parsed === null ? null : errorOf(parsed)
-  },
-  errorBody,
-  errorFrames: (error) => Buffer.from(`data: ${errorBody(error)}\n\ndata: [DONE]\n\n`)
 }

@@ -9,7 +9,7 @@ import type { Timeouts, UpstreamCall, UpstreamFailure, UpstreamRequest } from "#
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { Policy } from "#src/upstream/addressRules.ts"
 import * as Guard from "#src/upstream/UrlGuard.ts"
-import * as UndiciUpstream from "#src/upstream/UndiciUpstream.ts"
+import * as HttpUpstream from "#src/upstream/HttpUpstream.ts"
 import { latch } from "./scriptedServer.ts"
 
 export const noTimeouts: Timeouts = { connect: 0, headers: 0, firstEvent: 0, idle: 0, total: 0 }
@@ -22,12 +22,12 @@ export interface Opened extends AsyncDisposable {
 }
 
 export const open = async (
-  options: UndiciUpstream.Options & { readonly policy?: () => Policy } = {}
+  options: HttpUpstream.Options & { readonly policy?: () => Policy } = {}
 ): Promise<Opened> => {
   const { policy, ...rest } = options
   const guard = Layer.succeed(UrlGuard, UrlGuard.of(Guard.make({ policy: policy ?? (() => defaultPolicy) })))
   const scope = await Effect.runPromise(Scope.make())
-  const layer = UndiciUpstream.layer(rest).pipe(Layer.provide(guard))
+  const layer = HttpUpstream.layer(rest).pipe(Layer.provide(guard))
   const context = await Effect.runPromise(Layer.buildWithScope(layer, scope))
   const close = () => Effect.runPromise(Scope.close(scope, Exit.void))
   return { upstream: Context.get(context, Upstream), close, [Symbol.asyncDispose]: close }

@@ -1,0 +1,83 @@
+/** One admitted request with its plan, as the request actor is given it. */
+import type { Dialect, Face, Usage } from "#actors/ports/Face.ts"
+import type { Target } from "#actors/ports/Target.ts"
+import type { Timeouts } from "#actors/ports/Upstream.ts"
+import type { Pulse } from "#actors/Outlet.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
+
+/** The client as the actor needs it; `src/server`'s Exchange has this shape. */
+export interface Client {
+  readonly start: (status: number, headers: ReadonlyArray<string>) => void
+  readonly write: (chunk: Uint8Array) => boolean
+  readonly onDrain: (listener: () => void) => void
+  readonly end: (chunk?: Uint8Array | string) => void
+  readonly respond: (status: number, headers: ReadonlyArray<string>, body: Uint8Array | string) => void
+  readonly close: () => void
+}
+
+/** What the response headers say (inference document, "Response headers"). */
+export interface ResponseFacts {
+  readonly target: Target
+  readonly latencyMs: number
+  readonly fallbackAttempts: number
+  /** Null for a stream, whose headers leave before its usage is known. */
+  readonly settled: { readonly usage: Usage; readonly costUsd: number } | null
+  readonly upstreamHeaders: ReadonlyArray<string>
+  /** Fields of the client's request that the target's format cannot say and that were left out. */
+  readonly omitted: ReadonlyArray<string>
+}
+
+/** One admitted request with its plan. */
+export interface Inbound {
+  readonly requestId: string
+  readonly client: Client
+  readonly face: Face
+  readonly endpoint: string
+  readonly requestedModel: string
+  readonly stream: boolean
+  readonly forwardUsage: boolean
+  /** The client asked for progress frames (X-Gateway-Progress). */
+  readonly progress: boolean
+  readonly recovery: Recovery
+  readonly key: ApiKey | null
+  readonly sessionTag: string | null
+  /** In the order of preference; never empty. */
+  readonly targets: ReadonlyArray<Target>
+  /** The body in the target's format, or why that format cannot say it. */
+  readonly bodyFor: (target: Target) => Uint8Array | PublicError
+  /** What `bodyFor` left out; asked for after it. */
+  readonly omittedFor: (target: Target) => ReadonlyArray<string>
+  /** The body that asks the target to go on with an answer that broke off. */
+  readonly continuationFor: (target: Target, partialText: string) => Uint8Array | PublicError
+  /** How the target's answer is read for this client; asked for after its body. */
+  readonly dialectFor: (target: Target) => Dialect
+  readonly headersFor: (target: Target) => ReadonlyArray<string>
+  /** Text of the prompt for the tokenizer, when the upstream gave no usage. */
+  readonly promptText: () => string
+  /** Called at the commit point: the body will not be sent again, so a long prompt need not live as long as its stream. */
+  readonly release: () => void
+  readonly responseHeaders: (facts: ResponseFacts) => ReadonlyArray<string>
+  readonly errorHeaders: (error: PublicError, fallbackAttempts: number) => ReadonlyArray<string>
+}
+
+/** The stream recovery flags as they stood when the request came (supplement 10.5). */
+export interface Recovery {
+  /** STREAM_RECOVERY_ENABLED: the first bytes are held shortly, so that a stream cut in them is repeated unseen. */
+  readonly holds: boolean
+  /** STREAM_RECOVERY_MIDSTREAM_ENABLED: an answer that broke off is gone on with by another call. */
+  readonly continues: boolean
+  /** STREAM_RECOVERY_TOOLCALL_ORDER_FIX: a continuation that said nothing is the last one. */
+  readonly stopsAtEmpty: boolean
+  /** STREAM_EARLY_EOF_SIBLING_FAILOVER_ENABLED: after the repetition one other connection of the same model is tried. */
+  readonly sibling: boolean
+}
+
+export interface Limits {
+  readonly pulse: Pulse
+  readonly timeouts: Timeouts
+  /** Wire calls one request may cost. */
+  readonly maxAttempts: number
+  /** How long a stream is read on for its usage after the client left, under the policy drain-for-usage. */
+  readonly drainForUsageMs: number
+}

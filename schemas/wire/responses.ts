@@ -1,0 +1,165 @@
+/**
+ * A responses request as the gateway reads it when it must be said in another format (W: vendor's public wire format). Documented
+ * fields, loosely; unknown fields are allowed. Unknown item and part types fall into the catch-alls and become opaque parts.
+ */
+import * as Schema from "effect/Schema"
+
+const Json = Schema.Record(Schema.String, Schema.Unknown)
+const absent = <S extends Schema.Top>(schema: S) => Schema.optional(Schema.NullOr(schema))
+
+/** Anything with a type of its own; a known type never ends here, so that a malformed part is refused by its path. */
+const other = (known: ReadonlyArray<string>) =>
+  Json.check(Schema.makeFilter((value) => typeof value["type"] === "string" && !known.includes(value["type"]) || "must be of a known shape"))
+
+// ---- Parts ---------------------------------------------------------------------------------------------------------------------------
+
+const CacheBreakpoint = Schema.Struct({ mode: absent(Schema.String), ttl: absent(Schema.String) })
+
+/** One literal per member: only a single literal tells a union which member is meant, and so where the mistake is. */
+const text = { text: Schema.String, annotations: absent(Schema.Array(Json)), prompt_cache_breakpoint: absent(CacheBreakpoint) }
+const InputText = Schema.Struct({ type: Schema.Literal("input_text"), ...text })
+const OutputText = Schema.Struct({ type: Schema.Literal("output_text"), ...text })
+const Refusal = Schema.Struct({ type: Schema.Literal("refusal"), refusal: Schema.String })
+const Image = Schema.Struct({
+  type: Schema.Literal("input_image"),
+  image_url: absent(Schema.String),
+  file_id: absent(Schema.String),
+  detail: absent(Schema.Literals(["low", "high", "auto", "original"])),
+  prompt_cache_breakpoint: absent(CacheBreakpoint)
+})
+const File = Schema.Struct({
+  type: Schema.Literal("input_file"),
+  file_id: absent(Schema.String),
+  file_url: absent(Schema.String),
+  file_data: absent(Schema.String),
+  filename: absent(Schema.String),
+  detail: absent(Schema.String),
+  prompt_cache_breakpoint: absent(CacheBreakpoint)
+})
+const Audio = Schema.Struct({
+  type: Schema.Literal("input_audio"),
+  input_audio: Schema.Struct({ data: Schema.String, format: Schema.String })
+})
+
+export const Part = Schema.Union([
+  InputText, OutputText, Refusal, Image, File, Audio,
+  other(["input_text", "output_text", "refusal", "input_image", "input_file", "input_audio"])
+])
+export type Part = typeof Part.Type
+
+const Content = Schema.Union([Schema.String, Schema.Array(Part)])
+
+// ---- Items ---------------------------------------------------------------------------------------------------------------------------
+
+const FunctionCall = Schema.Struct({
+  type: Schema.Literal("function_call"),
+  call_id: Schema.NonEmptyString,
+  name: Schema.NonEmptyString,
+  arguments: Schema.String,
+  namespace: absent(Schema.String)
+})
+const output = { call_id: Schema.NonEmptyString, output: Content, name: absent(Schema.String) }
+const FunctionCallOutput = Schema.Struct({ type: Schema.Literal("function_call_output"), ...output })
+const CustomToolCallOutput = Schema.Struct({ type: Schema.Literal("custom_tool_call_output"), ...output })
+const CustomToolCall = Schema.Struct({
+  type: Schema.Literal("custom_tool_call"),
+  call_id: Schema.NonEmptyString,
+  name: Schema.NonEmptyString,
+  input: Schema.String,
+  namespace: absent(Schema.String)
+})
+const Thought = Schema.Struct({ text: Schema.String })
+const ReasoningItem = Schema.Struct({
+  type: Schema.Literal("reasoning"),
+  id: absent(Schema.String),
+  summary: absent(Schema.Array(Thought)),
+  content: absent(Schema.Array(Thought)),
+  encrypted_content: absent(Schema.String)
+})
+/** The easy form `{role, content}` has no type; it is given one before it is read. */
+const Message = Schema.Struct({
+  type: Schema.Literal("message"),
+  role: Schema.Literals(["user", "assistant", "system", "developer"]),
+  content: Content,
+  phase: absent(Schema.String)
+})
+
+export const Item = Schema.Union([
+  FunctionCall, FunctionCallOutput, CustomToolCall, CustomToolCallOutput, ReasoningItem, Message,
+  other(["function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning", "message"])
+])
+export type Item = typeof Item.Type
+
+// ---- Tools ---------------------------------------------------------------------------------------------------------------------------
+
+const callable = { name: Schema.NonEmptyString, description: absent(Schema.String), parameters: absent(Json), strict: absent(Schema.Boolean) }
+const FunctionTool = Schema.Struct({ type: Schema.Literal("function"), ...callable })
+const CommandTool = Schema.Struct({ type: Schema.Literal("command"), ...callable })
+const CustomTool = Schema.Struct({
+  type: Schema.Literal("custom"),
+  name: Schema.NonEmptyString,
+  description: absent(Schema.String),
+  format: Schema.optional(Schema.Unknown)
+})
+const NamespaceTool = Schema.Struct({
+  type: Schema.Literal("namespace"),
+  name: Schema.NonEmptyString,
+  description: absent(Schema.String),
+  tools: Schema.Array(Schema.Union([FunctionTool, CustomTool]))
+})
+export const Tool = Schema.Union([FunctionTool, CommandTool, CustomTool, NamespaceTool, other(["function", "command", "custom", "namespace"])])
+export type Tool = typeof Tool.Type
+
+const NamedFunction = Schema.Struct({ type: Schema.Literal("function"), name: Schema.NonEmptyString })
+const NamedCustom = Schema.Struct({ type: Schema.Literal("custom"), name: Schema.NonEmptyString })
+const AllowedTools = Schema.Struct({ type: Schema.Literal("allowed_tools"), mode: Schema.Literals(["auto", "required"]), tools: Schema.Array(Json) })
+export const ToolChoice = Schema.Union([
+  Schema.Literals(["auto", "none", "required"]), NamedFunction, NamedCustom, AllowedTools, other(["function", "custom", "allowed_tools"])
+])
+
+// ---- The request ---------------------------------------------------------------------------------------------------------------------
+
+const Format = Schema.Union([
+  Schema.Struct({ type: Schema.Literal("text") }),
+  Schema.Struct({ type: Schema.Literal("json_object") }),
+  Schema.Struct({
+    type: Schema.Literal("json_schema"),
+    name: Schema.NonEmptyString,
+    description: absent(Schema.String),
+    schema: Json,
+    strict: absent(Schema.Boolean)
+  })
+])
+
+export const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const
+const Summary = Schema.Literals(["auto", "concise", "detailed"])
+
+export const Request = Schema.Struct({
+  model: Schema.NonEmptyString,
+  input: absent(Schema.Union([Schema.String, Schema.Array(Item)])),
+  instructions: absent(Schema.String),
+  tools: absent(Schema.Array(Tool)),
+  tool_choice: absent(ToolChoice),
+  text: absent(Schema.Struct({ format: absent(Format), verbosity: absent(Schema.String) })),
+  reasoning: absent(Schema.Struct({
+    effort: absent(Schema.Literals(efforts)),
+    summary: absent(Summary),
+    generate_summary: absent(Summary)
+  })),
+  max_output_tokens: absent(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
+  temperature: absent(Schema.Finite),
+  top_p: absent(Schema.Finite),
+  top_logprobs: absent(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 20 }))),
+  include: absent(Schema.Array(Schema.String)),
+  parallel_tool_calls: absent(Schema.Boolean),
+  previous_response_id: absent(Schema.String),
+  background: absent(Schema.Boolean),
+  stream: absent(Schema.Boolean),
+  store: absent(Schema.Boolean),
+  service_tier: absent(Schema.String),
+  metadata: absent(Json),
+  user: absent(Schema.String),
+  safety_identifier: absent(Schema.String),
+  prompt_cache_key: absent(Schema.String)
+})
+export type Request = typeof Request.Type

@@ -1,0 +1,34 @@
+/**
+ * The first tier of the gateway, in a file of its own because it is loaded first: the port is open while the rest is still being
+ * read from disk. Keep its imports few.
+ */
+import * as Redacted from "effect/Redacted"
+import * as Errors from "#schemas/errors.ts"
+import { version } from "#schemas/version.ts"
+import type { Values } from "#src/Settings.ts"
+import type { DirectRoute } from "#src/server/Exchange.ts"
+import * as UwsHttpServer from "#src/server/UwsHttpServer.ts"
+import { errorBody } from "#src/wire/chatCompletions/errors.ts"
+
+/** Tier 1: the port is open before anything else is ready; until then each request is told to come back (decisions 2). */
+export const layer = (settings: Values) => UwsHttpServer.layer({
+  host: settings.host,
+  port: settings.port,
+  tls: settings.tlsCert === null || settings.tlsKey === null ? undefined : {
+    certFile: settings.tlsCert,
+    keyFile: settings.tlsKey,
+    passphrase: settings.tlsPassphrase === null ? undefined : Redacted.value(settings.tlsPassphrase)
+  },
+  maxBodyBytes: settings.maxBodyBytes,
+  slowReaderTimeout: settings.slowReaderTimeoutMs,
+  // The grace of live streams ends a second earlier, so that their own error still reaches them.
+  gracefulShutdownTimeout: settings.shutdownTimeoutMs + 1_000,
+  notReady: starting
+})
+
+const starting: DirectRoute = (exchange) => {
+  const ping = exchange.path === "/api/health/ping"
+  exchange.respond(503, ["Content-Type", "application/json", "Retry-After", "1", "X-Gateway-Version", version], ping
+    ? JSON.stringify({ status: "unavailable", version })
+    : errorBody(Errors.make("starting", "The gateway is starting or shutting down; repeat the request in a second.")))
+}

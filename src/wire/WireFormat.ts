@@ -1,0 +1,72 @@
+/**
+ * One chat wire format as a codec: everything the gateway knows about it, as pure functions over the neutral conversation. A
+ * format that clients may speak has a `ClientCodec`, one that upstreams may speak an `UpstreamCodec`; `src/wire/formats.ts` is the table.
+ */
+import type { StreamTap, UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { Answer, Conversation, FamilyName, FormatName, TokenUsage } from "#schemas/wire/conversation.ts"
+import type { EncoderOptions, StreamDecoder, StreamEncoder, StreamSink } from "#src/wire/stream/StreamSink.ts"
+import type * as Splice from "#src/wire/splice.ts"
+
+export type Json = Readonly<Record<string, unknown>>
+
+/** What of a request is read before it is planned. */
+export interface RequestHead {
+  readonly model: string
+  readonly stream: boolean
+  /** The client asked for usage in the stream (chat and completions `stream_options.include_usage`; true where the format always has it). */
+  readonly wantsUsage: boolean
+}
+
+/** What an encoder may know of the model it writes for. */
+export interface TargetTraits {
+  /** The id that goes upstream. */
+  readonly model: string
+  readonly stream: boolean
+  readonly maxOutputTokens: number | null
+  /** Null when the registry does not know. */
+  readonly reasoning: boolean | null
+  /** False when the connection opted out of `stream_options` (supplement 1.4). */
+  readonly streamOptions: boolean
+  /** What `previous_response_id` does on a target that cannot resolve it: refuse (`auto`, `keep`) or leave out (`strip`). */
+  readonly previousResponseId: "auto" | "keep" | "strip"
+}
+
+/** A request body for a target, with the fields (client's names) that the target cannot say and that were left out. */
+export interface EncodedRequest {
+  readonly body: string
+  readonly omitted: ReadonlyArray<string>
+}
+
+export interface ClientCodec {
+  readonly name: FormatName
+  /** Content type of its streams. */
+  readonly streamType: "text/event-stream" | "application/x-ndjson"
+  /** Reads model and stream flag and refuses what no upstream could read: the client's mistake in the client's words. */
+  readonly head: (body: Json) => RequestHead | PublicError
+  /** Reads the whole request; strict about shapes, because what is not understood cannot be translated. */
+  readonly decodeRequest: (body: Json) => Conversation | PublicError
+  readonly encodeAnswer: (answer: Answer, options: EncoderOptions) => string
+  readonly makeEncoder: (options: EncoderOptions) => StreamEncoder
+  readonly errorBody: (error: PublicError) => string
+  /** The frames that end a stream that broke before anything but the head was sent, or a pass-through stream (decisions 9). */
+  readonly errorFrames: (error: PublicError) => string
+  /** A frame that means nothing, sent when nothing else is (supplement 10.1). `comments`: SSE comment lines are allowed. */
+  readonly heartbeat: (comments: boolean, now: Date) => string
+}
+
+export interface UpstreamCodec {
+  readonly name: FamilyName
+  readonly encodeRequest: (conversation: Conversation, traits: TargetTraits) => EncodedRequest | PublicError
+  /** Edits that make a body of this same format fit the target, every other byte kept (model id, usage asked for). */
+  readonly passThroughEdits: (body: Json, traits: TargetTraits) => ReadonlyArray<Splice.Edit>
+  /** Null when the document is no answer of this format. An error object inside a 200 is answered as such. */
+  readonly decodeAnswer: (body: Json) => Answer | UpstreamErrorBody | null
+  readonly makeDecoder: (sink: StreamSink) => StreamDecoder
+  /** The tap of a stream that is forwarded byte by byte to a client of the same format. */
+  readonly makePassThroughTap: (options: { readonly forwardUsage: boolean }) => StreamTap
+  /** Facts of a whole answer that is forwarded as it came; cheaper than decodeAnswer. Null when it is no answer. */
+  readonly readAnswer: (body: Json) => { readonly usage: TokenUsage | null; readonly error: UpstreamErrorBody | null; readonly outputText: () => string } | null
+  /** The error object of a non-2xx body; null when there is none of a known shape. */
+  readonly readError: (body: Json) => UpstreamErrorBody | null
+}

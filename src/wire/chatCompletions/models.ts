@@ -1,0 +1,46 @@
+/**
+ * What a chat-completions server takes beyond the common core, as far as the model's name tells it: the vendor of the format
+ * refuses unknown members, its compatible servers mostly ignore or understand them.
+ */
+import type { TargetTraits } from "#src/wire/WireFormat.ts"
+
+export interface Abilities {
+  /** A model of the format's own vendor: documented members only. */
+  readonly openai: boolean
+  /** Wants `max_completion_tokens`. */
+  readonly newLimit: boolean
+  /** Takes `reasoning_effort`. */
+  readonly effort: boolean
+  /** Thinks unless told otherwise, as far as is known. */
+  readonly thinks: boolean
+  /** Takes temperature, penalties and log probabilities. */
+  readonly sampling: boolean
+  /** Takes a past turn's thoughts as `reasoning_content`, unsigned. */
+  readonly pastReasoning: boolean
+  /** Honours `cache_control` on parts. */
+  readonly cacheControl: boolean
+}
+
+const openai = /^(?:gpt-(?!oss)|o\d|chatgpt-|codex-|ft:gpt-)/
+const openaiReasoning = /^(?:o\d|gpt-(?:[5-9]|\d\d)|codex-)/
+/** Reasoning models that sample in one fixed way. */
+const fixed = /^(?:o\d|gpt-5(?:$|-)|codex-)/
+/** Vendors whose servers refuse members of messages that they do not know. */
+const strict = /^(?:open-)?(?:mistral|magistral|ministral|codestral|devstral|pixtral|mixtral)/
+const thinkers = /deepseek|kimi|glm-|minimax|qwen|qwq|thinking|reason|mimo|ernie|hunyuan/
+
+export const abilitiesOf = (traits: TargetTraits): Abilities => {
+  const id = traits.model.toLowerCase()
+  const name = id.slice(id.lastIndexOf("/") + 1)
+  const isOpenai = openai.test(name)
+  const isReasoning = openaiReasoning.test(name) && !name.includes("-chat")
+  return {
+    openai: isOpenai,
+    newLimit: openaiReasoning.test(name),
+    effort: isOpenai ? isReasoning : traits.reasoning !== false,
+    thinks: traits.reasoning ?? (isReasoning || thinkers.test(name)),
+    sampling: !fixed.test(name) || name.includes("-chat"),
+    pastReasoning: !isOpenai && !strict.test(name) && (traits.reasoning ?? thinkers.test(name)),
+    cacheControl: name.includes("claude")
+  }
+}

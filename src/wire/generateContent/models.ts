@@ -1,0 +1,61 @@
+/** Model lists and token counts of the format (supplement 11.10), as pure functions; the HTTP layer knows the models. */
+import type { PublicError } from "#schemas/errors.ts"
+import type { Conversation } from "#schemas/wire/conversation.ts"
+import { isRecord } from "#src/wire/json.ts"
+import { invalid } from "#src/wire/neutral/settings.ts"
+import { decodeRequest } from "#src/wire/generateContent/decodeRequest.ts"
+import type { Json } from "#src/wire/WireFormat.ts"
+
+export interface Model {
+  /** `<provider>/<model>`. */
+  readonly id: string
+  readonly name: string | null
+  /** Tokens. */
+  readonly contextWindow: number | null
+  readonly maxOutputTokens: number | null
+  readonly thinking: boolean | null
+}
+
+/** Limits named where the catalogue knows none (supplement 11.10). */
+const inputTokenLimit = 128_000
+const outputTokenLimit = 8192
+
+/** Entry of GET /v1beta/models, and the whole answer of GET /v1beta/models/{model}. */
+export const modelEntry = (model: Model) => ({
+  name: `models/${model.id}`,
+  baseModelId: model.id,
+  version: "001",
+  displayName: model.name ?? model.id,
+  description: model.name ?? model.id,
+  inputTokenLimit: model.contextWindow ?? inputTokenLimit,
+  outputTokenLimit: model.maxOutputTokens ?? outputTokenLimit,
+  supportedGenerationMethods: ["generateContent", "streamGenerateContent", "countTokens"],
+  ...(model.thinking === null ? {} : { thinking: model.thinking })
+})
+
+/** Answer of GET /v1beta/models. */
+export const modelList = (models: ReadonlyArray<Model>) => ({ models: models.map(modelEntry) })
+
+/** The model id in `models/<id>` or `<id>`, as paths and bodies name it. */
+export const modelIdOf = (name: string): string => name.startsWith("models/") ? name.slice("models/".length) : name
+
+/**
+ * The conversation that POST /v1beta/models/{model}:countTokens asks about: `contents` alone, or a whole `generateContentRequest`,
+ * which excludes it.
+ */
+export const decodeCountTokens = (body: Json): Conversation | PublicError => {
+  const { generateContentRequest, generate_content_request, ...rest } = body
+  const whole = generateContentRequest ?? generate_content_request ?? null
+  if (whole === null) return decodeRequest(rest)
+  const written = generateContentRequest === undefined ? "generate_content_request" : "generateContentRequest"
+  if (rest["contents"] !== undefined) return invalid("contents", `Field 'contents' excludes '${written}'.`)
+  if (!isRecord(whole)) return invalid(written, `Field '${written}' must be an object.`)
+  return decodeRequest(whole)
+}
+
+/** Answer of countTokens; `cached` of the total come out of a cache. */
+export const countTokensAnswer = (totalTokens: number, cached = 0) => ({
+  totalTokens,
+  ...(cached > 0 ? { cachedContentTokenCount: cached } : {}),
+  promptTokensDetails: [{ modality: "TEXT", tokenCount: totalTokens }]
+})

@@ -1,0 +1,64 @@
+/** Finds the lines of newline-delimited JSON whatever the segment boundaries; a line inside one chunk is handed on as offsets. */
+import { maxEventBytes } from "#src/wire/SseScanner.ts"
+
+const LF = 0x0a
+
+/** Hears of each line: `bytes[start, end)` includes its line end and may be kept. */
+export interface LineSink {
+  readonly line: (bytes: Buffer, start: number, end: number) => void
+}
+
+export class LineScanner {
+  private readonly sink: LineSink
+  private held: Array<Buffer> = []
+  private heldLength = 0
+
+  constructor(sink: LineSink) {
+    this.sink = sink
+  }
+
+  /** Feeds bytes; answers false when a line grew over the limit (the scanner must not be fed again). */
+  push(chunk: Buffer): boolean {
+    let start = 0
+    let at = chunk.indexOf(LF)
+    if (this.heldLength > 0 && at !== -1) {
+      this.held.push(chunk.subarray(0, at + 1))
+      start = at + 1
+      this.release()
+      at = chunk.indexOf(LF, start)
+    }
+    while (at !== -1) {
+      this.sink.line(chunk, start, at + 1)
+      start = at + 1
+      at = chunk.indexOf(LF, start)
+    }
+    if (start < chunk.length) {
+      this.held.push(start === 0 ? chunk : chunk.subarray(start))
+      this.heldLength += chunk.length - start
+    }
+    return this.heldLength <= maxEventBytes
+  }
+
+  /** The stream ended: a line without its line end is handed over as it is. */
+  flush(): void {
+    if (this.heldLength > 0) this.release()
+  }
+
+  private release(): void {
+    const line = this.held.length === 1 ? this.held[0] as Buffer : Buffer.concat(this.held)
+    this.held = []
+    this.heldLength = 0
+    this.sink.line(line, 0, line.length)
+  }
+}
+
+/** The text of a line without its line end. */
+export const textOf = (bytes: Buffer, start: number, end: number): string => {
+  let stop = end
+  if (stop > start && bytes[stop - 1] === LF) stop--
+  if (stop > start && bytes[stop - 1] === 0x0d) stop--
+  return bytes.toString("utf8", start, stop)
+}
+
+export const asBuffer = (chunk: Uint8Array): Buffer =>
+  Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)

@@ -1,0 +1,33 @@
+/** The format of local model servers (`POST /api/chat`, newline-delimited JSON) as codecs. */
+import { decodeAnswer, encodeAnswer, errorOf, readAnswer } from "#src/wire/localModelServer/answer.ts"
+import { decodeRequest, head } from "#src/wire/localModelServer/decodeRequest.ts"
+import { makeDecoder } from "#src/wire/localModelServer/decodeStream.ts"
+import { encodeRequest, passThroughEdits } from "#src/wire/localModelServer/encodeRequest.ts"
+import { makeEncoder } from "#src/wire/localModelServer/encodeStream.ts"
+import { errorBody, errorFrames } from "#src/wire/localModelServer/errors.ts"
+import { LocalTap } from "#src/wire/localModelServer/tap.ts"
+import type { ClientCodec, UpstreamCodec } from "#src/wire/WireFormat.ts"
+
+export const client: ClientCodec = {
+  name: "local-model-server",
+  streamType: "application/x-ndjson",
+  head,
+  decodeRequest,
+  encodeAnswer,
+  makeEncoder,
+  errorBody,
+  errorFrames,
+  // Blank lines break the line readers of some SDKs; an empty piece of text is read by all of them.
+  heartbeat: (_, now) => `{"model":"","created_at":"${now.toISOString()}","message":{"role":"assistant","content":""},"done":false}\n`
+}
+
+export const upstream: UpstreamCodec = {
+  name: "local-model-server",
+  encodeRequest,
+  passThroughEdits,
+  decodeAnswer,
+  makeDecoder,
+  makePassThroughTap: () => new LocalTap(),
+  readAnswer,
+  readError: errorOf
+}

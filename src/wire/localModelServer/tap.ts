@@ -1,0 +1,154 @@
+/** The pass-through of lines: forwarded by bytes, read for usage, errors and the end. */
+import type { StreamTap, UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { FinishReason, TokenUsage } from "#schemas/wire/conversation.ts"
+import { LineReader } from "#src/wire/localModelServer/decodeStream.ts"
+import { errorFrames } from "#src/wire/localModelServer/errors.ts"
+import { asBuffer, LineScanner, textOf } from "#src/wire/localModelServer/LineScanner.ts"
+import { unescape } from "#src/wire/stream/literal.ts"
+import type { Literal, StreamSink } from "#src/wire/stream/StreamSink.ts"
+
+/** Characters of model text kept for the tokenizer; beyond them only their number is. */
+const keptText = 256 * 1024
+
+export class LocalTap implements StreamTap, StreamSink {
+  alive = false
+  useful = false
+  terminal = false
+  finished = false
+  malformed = false
+  error: UpstreamErrorBody | null = null
+  usage: TokenUsage | null = null
+  private readonly scanner = new LineScanner(this)
+  private readonly reader = new LineReader(this)
+  private kept = ""
+  private dropped = 0
+  private isFirst = true
+  private failedByUs = false
+  /** Forwarded ranges of the current push; almost always one range that is the chunk itself. */
+  private source: Buffer | null = null
+  private from = 0
+  private to = 0
+  private pieces: Array<Buffer> | null = null
+
+  push(chunk: Uint8Array): Uint8Array | null {
+    if (!this.malformed && !this.scanner.push(asBuffer(chunk))) this.malformed = true
+    return this.take()
+  }
+
+  end(): Uint8Array | null {
+    this.scanner.flush()
+    return this.take()
+  }
+
+  fail(error: PublicError): Uint8Array {
+    this.failedByUs = true
+    return Buffer.from(errorFrames(error))
+  }
+
+  outputText(): string {
+    const text = unescape(this.kept)
+    return this.dropped === 0 ? text : text + " ".repeat(Math.min(this.dropped, keptText))
+  }
+
+  /** One complete line of the upstream (called by the scanner). */
+  line(bytes: Buffer, start: number, end: number): void {
+    if (this.terminal || this.error !== null || this.malformed || this.failedByUs) return
+    let text = textOf(bytes, start, end)
+    if (this.isFirst) {
+      this.isFirst = false
+      if (text.charCodeAt(0) === 0xfeff) text = text.slice(1)
+    }
+    if (!this.reader.read(text)) this.malformed = true
+    else if (this.sawNoError()) this.forward(bytes, start, end)
+  }
+
+  // ---- what the reader hears ---------------------------------------------------------------------------------------------------------
+
+  start(): void {
+    this.alive = true
+  }
+
+  text(_: number, literal: Literal): void {
+    this.useful = true
+    this.keep(literal)
+  }
+
+  reasoning(_: number, literal: Literal): void {
+    this.useful = true
+    this.keep(literal)
+  }
+
+  toolCall(_: number, _index: number, _id: string, name: string): void {
+    this.useful = true
+    this.keep(name)
+  }
+
+  toolArguments(_: number, _index: number, literal: Literal): void {
+    this.keep(literal)
+  }
+
+  media(): void {
+    this.useful = true
+  }
+
+  finish(_: number, reason: FinishReason): void {
+    this.finished = true
+    // An answer that simply stopped and is empty is an early end; one that was cut is an answer.
+    if (reason !== "stop") this.useful = true
+  }
+
+  tokens(usage: TokenUsage): void {
+    this.usage = usage
+  }
+
+  failed(body: UpstreamErrorBody): void {
+    this.error = body
+  }
+
+  done(): void {
+    this.terminal = true
+  }
+
+  refusal(): void {}
+  signature(): void {}
+  hiddenReasoning(): void {}
+  partEnd(): void {}
+  annotation(): void {}
+  logprobs(): void {}
+
+  // ---- forwarding --------------------------------------------------------------------------------------------------------------------
+
+  /** A method, because the reader sets `error` behind the compiler's back. */
+  private sawNoError(): boolean {
+    return this.error === null
+  }
+
+  private keep(literal: Literal): void {
+    if (this.kept.length < keptText) this.kept += literal
+    else this.dropped += literal.length
+  }
+
+  private forward(bytes: Buffer, start: number, end: number): void {
+    if (this.source === bytes && this.to === start) {
+      this.to = end
+      return
+    }
+    if (this.source !== null) (this.pieces ??= []).push(this.source.subarray(this.from, this.to))
+    this.source = bytes
+    this.from = start
+    this.to = end
+  }
+
+  private take(): Buffer | null {
+    const source = this.source
+    if (source === null) return null
+    this.source = null
+    const last = this.from === 0 && this.to === source.length ? source : source.subarray(this.from, this.to)
+    const { pieces } = this
+    if (pieces === null) return last
+    this.pieces = null
+    pieces.push(last)
+    return Buffer.concat(pieces)
+  }
+}

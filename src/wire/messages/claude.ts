@@ -1,0 +1,43 @@
+/**
+ * What the vendor's own models accept, by the version in their id (`claude-opus-4-7`, `claude-3-7-sonnet-20250219`,
+ * `anthropic.claude-sonnet-4-6-v1`). Models of compatible vendors have no version here and are sent what was asked.
+ */
+export interface Capabilities {
+  /** The id names one of the vendor's own models; what is said below holds for those. */
+  readonly known: boolean
+  /** Takes `thinking: {type: "adaptive"}` (4.6 and later). */
+  readonly adaptive: boolean
+  /** Refuses `budget_tokens` and the sampling parameters (4.7 and later). */
+  readonly adaptiveOnly: boolean
+  /** Takes `output_config.effort` (Opus 4.5, 4.6 and later), up to this level. */
+  readonly effort: "none" | "high" | "max" | "xhigh"
+  /** Refuses temperature and top_p together (4.1 and later). */
+  readonly oneSampler: boolean
+  /** Takes system messages between the others (Opus 4.8 and later). */
+  readonly systemMessages: boolean
+}
+
+/** Major * 100 + minor, 0 for no Claude or a name without a version. */
+const versionOf = (model: string): number => {
+  const at = model.toLowerCase().indexOf("claude-")
+  if (at === -1) return 0
+  const numbers: Array<number> = []
+  for (const piece of model.slice(at + 7).split(/[-.@:]/)) {
+    if (/^\d{1,2}$/.test(piece)) numbers.push(Number(piece))
+    else if (numbers.length > 0) break
+  }
+  return numbers.length === 0 ? 0 : numbers[0]! * 100 + (numbers[1] ?? 0)
+}
+
+export const capabilitiesOf = (model: string): Capabilities => {
+  const version = versionOf(model)
+  const isOpus = model.toLowerCase().includes("opus")
+  return {
+    known: version > 0,
+    adaptive: version >= 406,
+    adaptiveOnly: version >= 407,
+    effort: version >= 407 ? "xhigh" : version === 406 ? "max" : version === 405 && isOpus ? "high" : "none",
+    oneSampler: version >= 401,
+    systemMessages: version >= 408 && isOpus
+  }
+}

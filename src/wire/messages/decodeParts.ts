@@ -1,0 +1,147 @@
+/** Content blocks of a client's request as neutral parts (supplement 11.1). */
+import type { CacheControl, Extra, MediaPart, Part, ReasoningPart, Source, TextPart, ToolCallPart, ToolResultPart } from "#schemas/wire/conversation.ts"
+import * as Wire from "#schemas/wire/messages.ts"
+import { carried } from "#src/wire/messages/carriers.ts"
+import { annotationsOf } from "#src/wire/messages/citations.ts"
+import { invalid } from "#src/wire/neutral/settings.ts"
+import * as Signatures from "#src/wire/signature.ts"
+
+/** What has no place in a part is noted here with its weight. */
+export type Note = (extra: Extra) => void
+
+export const cacheOf = (control: Wire.CacheControl | null | undefined): CacheControl | null =>
+  control === null || control === undefined ? null : { ttl: control.ttl ?? null }
+
+export const textPart = (text: string, block?: Wire.TextBlock): TextPart => ({
+  kind: "text", text, cache: cacheOf(block?.cache_control), annotations: annotationsOf(block?.citations), signature: null
+})
+
+export const textParts = (content: string | ReadonlyArray<Wire.TextBlock>): ReadonlyArray<TextPart> =>
+  typeof content === "string" ? [textPart(content)] : content.map((block) => textPart(block.text, block))
+
+const media = (kind: MediaPart["kind"], source: Source, cache: CacheControl | null): MediaPart => ({
+  kind, source, detail: null, name: null, context: null, citations: null, cache, signature: null
+})
+
+const sourceOf = (source: Exclude<Wire.DocumentBlock["source"], { readonly type: "content" }>): Source => {
+  switch (source.type) {
+    case "base64": return { kind: "base64", mediaType: source.media_type, data: source.data }
+    case "url": return { kind: "url", url: source.url, mediaType: null }
+    case "file": return { kind: "file", family: "messages", id: source.file_id, mediaType: null }
+    case "text": return { kind: "text", text: source.data, mediaType: source.media_type ?? null }
+  }
+}
+
+/** Null for a document with pictures among its own blocks, which no other format can say. */
+const documentPart = (block: Wire.DocumentBlock): MediaPart | null => {
+  const { source } = block
+  let read: Source
+  if (source.type === "content") {
+    const { content } = source
+    if (typeof content !== "string" && content.some((inner) => inner.type !== "text")) return null
+    const text = typeof content === "string" ? content : content.map((inner) => inner.type === "text" ? inner.text : "").join("\n")
+    read = { kind: "text", text, mediaType: "text/plain" }
+  } else read = sourceOf(source)
+  return {
+    ...media("document", read, cacheOf(block.cache_control)),
+    name: block.title ?? null, context: block.context ?? null, citations: block.citations?.enabled ?? null
+  }
+}
+
+const resultPart = (block: Wire.ResultBlock, raw: unknown, path: string, note: Note): TextPart | MediaPart => {
+  switch (block.type) {
+    case "text": return textPart(block.text, block)
+    case "image": return media("image", sourceOf(block.source), cacheOf(block.cache_control))
+    case "document": {
+      const part = documentPart(block)
+      if (part !== null) return part
+      note({ field: `${path}.source.content`, weight: "essential", value: raw })
+      return textPart("")
+    }
+    case "search_result":
+      // Its text is what the model reads; that it may be cited is lost.
+      note({ field: `${path}.citations`, weight: "hint", value: raw })
+      return textPart(`${block.title}\n${block.source}\n${block.content.map((inner) => inner.text).join("\n")}`)
+  }
+}
+
+const toolResult = (block: Wire.ToolResultBlock, raw: unknown, path: string, note: Note): ToolResultPart => {
+  const { content } = block
+  const parts: Array<TextPart | MediaPart> = []
+  if (typeof content === "string") parts.push(textPart(content))
+  else {
+    content?.forEach((inner, i) => {
+      const at = `${path}.content[${i}]`
+      const rawInner = at2(raw, "content", i)
+      if (Wire.isResultBlock(inner)) parts.push(resultPart(inner, rawInner, at, note))
+      else note({ field: at, weight: "essential", value: rawInner })
+    })
+  }
+  return { kind: "toolResult", id: block.tool_use_id, name: null, content: parts, isError: block.is_error === true, cache: cacheOf(block.cache_control) }
+}
+
+/** Member `key[i]` of a value known to have been decoded. */
+const at2 = (raw: unknown, key: string, i: number): unknown => {
+  const list = (raw as Readonly<Record<string, unknown>>)[key]
+  return (list as ReadonlyArray<unknown>)[i]
+}
+
+const assistantOnly = new Set(["thinking", "redacted_thinking", "tool_use"])
+
+const knownPart = (block: Wire.KnownBlock, raw: unknown, path: string, note: Note): Part => {
+  switch (block.type) {
+    case "text": return textPart(block.text, block)
+    case "image": return media("image", sourceOf(block.source), cacheOf(block.cache_control))
+    case "document": return documentPart(block) ?? { kind: "opaque", format: "messages", field: `${path}.source.content`, value: raw }
+    case "search_result": return { kind: "opaque", format: "messages", field: path, value: raw }
+    case "thinking":
+      return { kind: "reasoning", text: block.thinking, summary: false, signature: Signatures.open(block.signature ?? "", "messages"), id: null, redacted: false }
+    case "redacted_thinking":
+      return { kind: "reasoning", text: "", summary: false, signature: Signatures.open(block.data, "messages"), id: null, redacted: true }
+    case "tool_use":
+      return {
+        kind: "toolCall", id: block.id, name: block.name, arguments: JSON.stringify((raw as { readonly input: unknown }).input), custom: false,
+        cache: cacheOf(block.cache_control), signature: null
+      }
+    case "tool_result": return toolResult(block, raw, path, note)
+  }
+}
+
+/** Parts of one message; `raw` is its content as the client sent it, for what is passed on unread. */
+export const partsOf = (message: Wire.Message, raw: unknown, path: string, note: Note): ReadonlyArray<Part> => {
+  const { content, role } = message
+  if (typeof content === "string") return [textPart(content)]
+  const parts = content.map((block, i): Part => {
+    const at = `${path}.content[${i}]`
+    const rawBlock = (raw as ReadonlyArray<unknown>)[i]
+    if (!Wire.isKnownBlock(block)) return { kind: "opaque", format: "messages", field: at, value: rawBlock }
+    if (role !== "assistant" && assistantOnly.has(block.type)) {
+      throw invalid(`${at}.type`, `Field '${at}.type': a '${block.type}' block may only stand in an assistant message.`)
+    }
+    if (role !== "user" && block.type === "tool_result") {
+      throw invalid(`${at}.type`, `Field '${at}.type': a 'tool_result' block may only stand in a user message.`)
+    }
+    if (role === "system" && block.type !== "text") throw invalid(`${at}.type`, `Field '${at}.type': a system message holds text blocks only.`)
+    return knownPart(block, rawBlock, at, note)
+  })
+  return role === "assistant" ? withCarried(parts) : parts
+}
+
+/** Gives signatures that travelled in a block of their own back to the call behind it or the text before it. */
+const withCarried = (parts: ReadonlyArray<Part>): ReadonlyArray<Part> => {
+  if (!parts.some((part) => part.kind === "reasoning" && carried(part.signature) !== null)) return parts
+  const out: Array<Part> = []
+  let forCall: ReasoningPart["signature"] = null
+  for (const part of parts) {
+    const found = part.kind === "reasoning" ? carried(part.signature) : null
+    if (found === null) {
+      out.push(part.kind === "toolCall" && forCall !== null ? { ...part, signature: forCall } satisfies ToolCallPart : part)
+      if (part.kind === "toolCall") forCall = null
+    } else if (found.of === "call") forCall = found.signature
+    else {
+      const last = out[out.length - 1]
+      if (last !== undefined && last.kind === "text") out[out.length - 1] = { ...last, signature: found.signature }
+    }
+  }
+  return out
+}

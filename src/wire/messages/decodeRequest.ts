@@ -1,0 +1,142 @@
+/** A client's Messages request as a neutral conversation (supplement 11.1). */
+import type { PublicError } from "#schemas/errors.ts"
+import type { Conversation, Extra, Part, Reasoning, Settings, Tool, ToolChoice, Turn } from "#schemas/wire/conversation.ts"
+import * as Wire from "#schemas/wire/messages.ts"
+import * as Json from "#src/wire/json.ts"
+import { cacheOf, type Note, partsOf, textParts } from "#src/wire/messages/decodeParts.ts"
+import { decoder } from "#src/wire/neutral/decoding.ts"
+import { invalid, none, reading } from "#src/wire/neutral/settings.ts"
+import type { Json as Body, RequestHead } from "#src/wire/WireFormat.ts"
+
+const decode = decoder(Wire.Request)
+
+/** Model, stream flag and the presence of messages; called for every request, so it reads by hand. */
+export const head = (body: Body): RequestHead | PublicError => {
+  const { messages, model, stream } = body
+  if (typeof model !== "string" || model === "") return invalid("model", "Field 'model' must be a non-empty string such as 'anthropic/claude-sonnet-4-5'.")
+  if (!Array.isArray(messages) || messages.length === 0) return invalid("messages", "Field 'messages' must be a non-empty array.")
+  for (let i = 0; i < messages.length; i++) {
+    const message: unknown = messages[i]
+    if (!Json.isRecord(message) || typeof message["role"] !== "string") {
+      return invalid(`messages[${i}]`, `Field 'messages[${i}]' must be an object with a string 'role'.`)
+    }
+  }
+  if (stream !== undefined && stream !== null && typeof stream !== "boolean") return invalid("stream", "Field 'stream' must be a boolean.")
+  return { model, stream: stream === true, wantsUsage: true }
+}
+
+export const decodeRequest = (body: Body): Conversation | PublicError => {
+  const request = decode(body)
+  if ("_tag" in request) return request
+  return reading(() => {
+    const extras: Array<Extra> = []
+    const note: Note = (extra) => extras.push(extra)
+    const turns = turnsOf(request, body, note)
+    const tools = toolsOf(request.tools, body["tools"], note)
+    noteUnknown(body, note)
+    return { format: "messages", turns, tools, toolChoice: choiceOf(request.tool_choice), settings: settingsOf(request), extras }
+  })
+}
+
+/** The prompt alone: what count_tokens has, which knows no limits and no sampling. */
+export const turnsOf = (request: Pick<Wire.Request, "system" | "messages">, body: Body, note: Note): ReadonlyArray<Turn> => {
+  const turns: Array<Turn> = []
+  const { system } = request
+  if (system !== undefined && system !== null && system.length > 0) {
+    turns.push({ role: "system", parts: textParts(system), name: null, path: "system" })
+  }
+  const rawMessages = body["messages"] as ReadonlyArray<Body>
+  request.messages.forEach((message, i) => {
+    const path = `messages[${i}]`
+    const parts = partsOf(message, rawMessages[i]!["content"], path, note)
+    const results = parts.filter((part) => part.kind === "toolResult")
+    const rest: ReadonlyArray<Part> = results.length === 0 ? parts : parts.filter((part) => part.kind !== "toolResult")
+    if (results.length > 0) turns.push({ role: "tool", parts: results, name: null, path })
+    if (results.length === 0 || rest.length > 0) turns.push({ role: message.role, parts: rest, name: null, path })
+  })
+  return turns
+}
+
+const functionFields = new Set(["type", "name", "description", "input_schema", "strict", "cache_control"])
+
+const isFunction = (tool: Wire.FunctionTool | Wire.VendorTool): tool is Wire.FunctionTool =>
+  tool.type === undefined || tool.type === null || tool.type === "custom"
+
+export const toolsOf = (tools: Wire.Request["tools"], raw: unknown, note: Note): ReadonlyArray<Tool> =>
+  (tools ?? []).map((tool, i): Tool => {
+    const value = (raw as ReadonlyArray<Body>)[i]!
+    if (!isFunction(tool)) return { kind: "hosted", format: "messages", type: tool.type, value }
+    for (const key of Object.keys(value)) {
+      if (!functionFields.has(key)) note({ field: `tools[${i}].${key}`, weight: "hint", value: value[key] })
+    }
+    return {
+      kind: "function", name: tool.name, description: tool.description ?? null, parameters: tool.input_schema, strict: tool.strict ?? null,
+      cache: cacheOf(tool.cache_control)
+    }
+  })
+
+const choiceOf = (choice: Wire.ToolChoice | null | undefined): ToolChoice | null => {
+  if (choice === null || choice === undefined) return null
+  switch (choice.type) {
+    case "auto":
+    case "none": return { kind: choice.type }
+    case "any": return { kind: "required" }
+    case "tool": return { kind: "tool", name: choice.name }
+  }
+}
+
+const settingsOf = (request: Wire.Request): Settings => {
+  const choice = request.tool_choice
+  const parallel = choice === null || choice === undefined || choice.type === "none" ? null : choice.disable_parallel_tool_use ?? null
+  const format = request.output_config?.format ?? request.output_format ?? null
+  return {
+    ...none,
+    maxTokens: request.max_tokens ?? null,
+    temperature: request.temperature ?? null,
+    topP: request.top_p ?? null,
+    topK: request.top_k ?? null,
+    stop: request.stop_sequences ?? null,
+    user: request.metadata?.user_id ?? null,
+    serviceTier: request.service_tier ?? null,
+    parallelToolCalls: parallel === null ? null : !parallel,
+    output: format === null ? null : { kind: "schema", name: null, description: null, schema: format.schema, strict: null },
+    reasoning: reasoningOf(request.thinking ?? null, request.output_config?.effort ?? null)
+  }
+}
+
+const reasoningOf = (thinking: Wire.Thinking | null, effort: Reasoning["effort"]): Reasoning | null => {
+  if (thinking === null) return effort === null ? null : { enabled: null, effort, budget: null, summary: null }
+  if (thinking.type === "disabled") return { enabled: false, effort, budget: null, summary: null }
+  return {
+    enabled: true,
+    effort,
+    budget: thinking.type === "adaptive" ? -1 : thinking.budget_tokens,
+    summary: thinking.display === "omitted" ? "omitted" : thinking.display === "summarized" ? "auto" : null
+  }
+}
+
+const readFields = new Set([
+  "model", "messages", "system", "max_tokens", "metadata", "stop_sequences", "stream", "temperature", "top_p", "top_k", "tools", "tool_choice",
+  "thinking", "output_config", "output_format", "service_tier"
+])
+
+/** Without these the vendor's answer would come from another place or another world. */
+const essentialFields = new Set(["container", "mcp_servers", "inference_geo"])
+
+const noteUnknown = (body: Body, note: Note): void => {
+  for (const field of Object.keys(body)) {
+    const value = body[field]
+    if (value === undefined || value === null) continue
+    if (!readFields.has(field)) note({ field, weight: essentialFields.has(field) ? "essential" : "hint", value })
+    else if (field === "metadata" || field === "output_config") noteMembers(field, value, note)
+  }
+}
+
+const readMembers = new Set(["user_id", "effort", "format"])
+
+const noteMembers = (field: string, value: unknown, note: Note): void => {
+  if (!Json.isRecord(value)) return
+  for (const key of Object.keys(value)) {
+    if (!readMembers.has(key) && value[key] !== null) note({ field: `${field}.${key}`, weight: "hint", value: value[key] })
+  }
+}

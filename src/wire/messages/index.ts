@@ -1,0 +1,34 @@
+/** The messages format as codecs. */
+import { decodeAnswer, readAnswer } from "#src/wire/messages/answer.ts"
+import { decodeRequest, head } from "#src/wire/messages/decodeRequest.ts"
+import { MessagesDecoder } from "#src/wire/messages/decodeStream.ts"
+import { encodeAnswer } from "#src/wire/messages/encodeAnswer.ts"
+import { encodeRequest } from "#src/wire/messages/encodeRequest.ts"
+import { MessagesEncoder } from "#src/wire/messages/encodeStream.ts"
+import { errorBody, errorFrames, errorOf } from "#src/wire/messages/errors.ts"
+import { passThroughEdits } from "#src/wire/messages/passThrough.ts"
+import { MessagesTap } from "#src/wire/messages/tap.ts"
+import type { ClientCodec, UpstreamCodec } from "#src/wire/WireFormat.ts"
+
+export const client: ClientCodec = {
+  name: "messages",
+  streamType: "text/event-stream",
+  head,
+  decodeRequest,
+  encodeAnswer,
+  makeEncoder: (options) => new MessagesEncoder(options),
+  errorBody,
+  errorFrames,
+  heartbeat: () => 'event: ping\ndata: {"type": "ping"}\n\n'
+}
+
+export const upstream: UpstreamCodec = {
+  name: "messages",
+  encodeRequest,
+  passThroughEdits,
+  decodeAnswer,
+  makeDecoder: (sink) => new MessagesDecoder(sink),
+  makePassThroughTap: () => new MessagesTap(),
+  readAnswer,
+  readError: errorOf
+}

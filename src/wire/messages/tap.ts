@@ -1,0 +1,168 @@
+/** The messages format forwarded byte by byte: a tap that reads usage, usefulness, errors and the end (decisions 9, supplement 10.4). */
+import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import * as Json from "#src/wire/json.ts"
+import { ContentFrames } from "#src/wire/messages/ContentFrames.ts"
+import { errorFrames, errorOf } from "#src/wire/messages/errors.ts"
+import { finishOf, usageOf } from "#src/wire/messages/usage.ts"
+import { dataOf, SseScanner } from "#src/wire/SseScanner.ts"
+import { escape, unescape } from "#src/wire/stream/literal.ts"
+import type { Literal } from "#src/wire/stream/StreamSink.ts"
+import { withTerminator } from "#src/wire/stream/terminator.ts"
+
+/** Characters of model text kept for the tokenizer; beyond them only their number is. */
+const keptText = 256 * 1024
+
+export class MessagesTap implements StreamTap {
+  alive = false
+  useful = false
+  terminal = false
+  finished = false
+  malformed = false
+  error: UpstreamErrorBody | null = null
+  usage: Usage | null = null
+  private readonly scanner: SseScanner
+  private readonly frames = new ContentFrames()
+  private kept = ""
+  private dropped = 0
+  private failed = false
+  /** Forwarded ranges of the current push; almost always one range that is the chunk itself. */
+  private source: Buffer | null = null
+  private from = 0
+  private to = 0
+  private pieces: Array<Buffer> | null = null
+
+  constructor() {
+    this.scanner = new SseScanner(this)
+  }
+
+  push(chunk: Uint8Array): Uint8Array | null {
+    const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    if (!this.scanner.push(bytes)) this.malformed = true
+    return this.take()
+  }
+
+  end(): Uint8Array | null {
+    this.scanner.flush()
+    const rest = this.take()
+    if (!this.finished || this.terminal || this.malformed || this.error !== null || this.failed) return rest
+    this.terminal = true
+    return withTerminator(rest, 'event: message_stop\ndata: {"type":"message_stop"}\n\n')
+  }
+
+  fail(error: PublicError): Uint8Array {
+    if (this.terminal || this.failed) return Buffer.alloc(0)
+    this.failed = true
+    return Buffer.from(errorFrames(error))
+  }
+
+  outputText(): string {
+    const text = unescape(this.kept)
+    return this.dropped === 0 ? text : text + " ".repeat(Math.min(this.dropped, keptText))
+  }
+
+  /** One complete event of the upstream (called by the scanner). */
+  event(bytes: Buffer, start: number, end: number): void {
+    if (this.inspect(bytes, start, end)) this.forward(bytes, start, end)
+  }
+
+  /** Reads what the gateway must know of one event; answers whether the client gets it. */
+  private inspect(bytes: Buffer, start: number, end: number): boolean {
+    if (this.terminal || this.error !== null || this.failed || this.malformed) return false
+    const text = bytes.toString("utf8", start, end)
+    if (this.frames.match(text)) {
+      this.keep(this.frames.literal(text))
+      return true
+    }
+    const data = dataOf(bytes, start, end)
+    if (data === null || data.trim() === "") return true
+    const frame = Json.parseRecord(data)
+    if (frame === null) {
+      // A terminator of another format means nothing here, and is not passed on.
+      if (data.trim() !== "[DONE]") this.malformed = true
+      return false
+    }
+    return this.read(frame, text)
+  }
+
+  private read(frame: Record<string, unknown>, text: string): boolean {
+    switch (frame["type"]) {
+      case "message_start":
+        this.alive = true
+        this.usage = usageOf(Json.recordAt(frame, "message")?.["usage"], this.usage)
+        return true
+      case "content_block_start": {
+        this.useful = true
+        this.frames.forget()
+        const block = Json.recordAt(frame, "content_block")
+        if (block !== null) this.keepText(block, ["name", "thinking", "text"])
+        return true
+      }
+      case "content_block_delta":
+        this.useful = true
+        this.learn(frame, Json.recordAt(frame, "delta") ?? {}, text)
+        return true
+      case "content_block_stop":
+        this.frames.forget()
+        return true
+      case "message_delta": {
+        const reason = finishOf(Json.recordAt(frame, "delta")?.["stop_reason"])
+        if (reason !== null) this.finished = true
+        // An empty answer that simply stopped is an early end (supplement 11.8); one that was cut or refused is an answer.
+        if (reason !== null && reason !== "stop") this.useful = true
+        this.usage = usageOf(frame["usage"], this.usage)
+        return true
+      }
+      case "message_stop":
+        this.terminal = true
+        return true
+      default: {
+        const error = frame["type"] === "error" || frame["type"] === undefined ? errorOf(frame) : null
+        this.error = error
+        return error === null
+      }
+    }
+  }
+
+  private learn(frame: Record<string, unknown>, delta: Record<string, unknown>, text: string): void {
+    const key = delta["type"] === "text_delta" ? "text" : delta["type"] === "thinking_delta" ? "thinking" : delta["type"] === "input_json_delta" ? "partial_json" : null
+    if (key === null) return
+    this.frames.learn(text, frame, key, "text")
+    this.keepText(delta, [key])
+  }
+
+  private keepText(record: Record<string, unknown>, keys: ReadonlyArray<string>): void {
+    for (const key of keys) {
+      const text = record[key]
+      if (typeof text === "string") this.keep(escape(text))
+    }
+  }
+
+  private keep(literal: Literal): void {
+    if (this.kept.length < keptText) this.kept += literal
+    else this.dropped += literal.length
+  }
+
+  private forward(bytes: Buffer, start: number, end: number): void {
+    if (this.source === bytes && this.to === start) {
+      this.to = end
+      return
+    }
+    if (this.source !== null) (this.pieces ??= []).push(this.source.subarray(this.from, this.to))
+    this.source = bytes
+    this.from = start
+    this.to = end
+  }
+
+  private take(): Buffer | null {
+    const source = this.source
+    if (source === null) return null
+    this.source = null
+    const last = this.from === 0 && this.to === source.length ? source : source.subarray(this.from, this.to)
+    const pieces = this.pieces
+    if (pieces === null) return last
+    this.pieces = null
+    pieces.push(last)
+    return Buffer.concat(pieces)
+  }
+}

@@ -1,0 +1,75 @@
+/** Usage and stop reasons of the messages format (supplement 11.6 and 11.7). */
+import type { FinishReason, TokenUsage } from "#schemas/wire/conversation.ts"
+import * as Json from "#src/wire/json.ts"
+
+/**
+ * Merges a usage object of the vendor into what was known before. Counts of a stream are cumulative; the three input counts form a
+ * group, and a group of zeros (or none) in message_delta says nothing new.
+ */
+export const usageOf = (value: unknown, before: TokenUsage | null): TokenUsage | null => {
+  if (!Json.isRecord(value)) return before
+  const fresh = Json.countAt(value, "input_tokens")
+  let cacheRead = Json.countAt(value, "cache_read_input_tokens")
+  let cacheCreation = Json.countAt(value, "cache_creation_input_tokens")
+  if (cacheCreation === 0) {
+    const detail = Json.recordAt(value, "cache_creation")
+    if (detail !== null) cacheCreation = Json.countAt(detail, "ephemeral_5m_input_tokens") + Json.countAt(detail, "ephemeral_1h_input_tokens")
+  }
+  let input = fresh + cacheRead + cacheCreation
+  if (before !== null) {
+    if (input === 0) ({ cacheCreation, cacheRead, input } = before)
+    else if (fresh === 0 && value["input_tokens"] === undefined) {
+      // Cache counts alone: the uncached rest is as it was.
+      input = before.input - before.cacheRead - before.cacheCreation + cacheRead + cacheCreation
+    } else if (value["cache_read_input_tokens"] === undefined && value["cache_creation_input_tokens"] === undefined) {
+      ({ cacheCreation, cacheRead } = before)
+      input = fresh + cacheRead + cacheCreation
+    }
+  }
+  const detail = Json.recordAt(value, "output_tokens_details")
+  const reasoning = detail === null ? 0 : Json.countAt(detail, "thinking_tokens") || Json.countAt(detail, "reasoning_tokens")
+  return {
+    input,
+    output: Math.max(Json.countAt(value, "output_tokens"), before?.output ?? 0),
+    cacheRead,
+    cacheCreation,
+    reasoning: Math.max(reasoning, before?.reasoning ?? 0)
+  }
+}
+
+/** The vendor's usage object; `input_tokens` leaves cache reads and writes out. */
+export const wireUsage = (usage: TokenUsage) => ({
+  input_tokens: Math.max(0, usage.input - usage.cacheRead - usage.cacheCreation),
+  cache_creation_input_tokens: usage.cacheCreation,
+  cache_read_input_tokens: usage.cacheRead,
+  output_tokens: usage.output
+})
+
+/** Null for "not finished yet"; a word of the future counts as a plain stop. */
+export const finishOf = (reason: unknown): FinishReason | null => {
+  switch (reason) {
+    case "end_turn": return "stop"
+    case "max_tokens": return "length"
+    case "stop_sequence": return "stop-sequence"
+    case "tool_use": return "tool-calls"
+    case "pause_turn": return "pause"
+    case "refusal": return "refusal"
+    case "model_context_window_exceeded": return "context"
+    default: return typeof reason === "string" && reason !== "" ? "stop" : null
+  }
+}
+
+/** `calls`: the choice holds tool calls; some families stop with a plain "stop" after them. */
+export const stopReasonOf = (finish: FinishReason | null, calls: boolean): string => {
+  switch (finish) {
+    case "length": return "max_tokens"
+    case "stop-sequence": return "stop_sequence"
+    case "tool-calls": return "tool_use"
+    case "pause": return "pause_turn"
+    case "content-filter":
+    case "refusal": return "refusal"
+    case "context": return "model_context_window_exceeded"
+    case "stop":
+    case null: return calls ? "tool_use" : "end_turn"
+  }
+}

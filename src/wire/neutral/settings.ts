@@ -1,0 +1,101 @@
+/** Readers and defaults that every request codec shares: total functions that name the client's field when it is wrong. */
+import * as Errors from "#schemas/errors.ts"
+import { PublicError } from "#schemas/errors.ts"
+import type { Conversation, Effort, Extra, Settings } from "#schemas/wire/conversation.ts"
+
+/** Nothing said. */
+export const none: Settings = {
+  maxTokens: null, temperature: null, topP: null, topK: null, minP: null, stop: null, seed: null, choices: null,
+  frequencyPenalty: null, presencePenalty: null, logitBias: null, logprobs: null, topLogprobs: null, output: null, reasoning: null,
+  verbosity: null, serviceTier: null, user: null, safetyIdentifier: null, promptCacheKey: null, metadata: null, store: null,
+  parallelToolCalls: null, modalities: null
+}
+
+/** A shape the client got wrong: 400 with `param`. Codecs throw it inside `reading` and nowhere else. */
+export const invalid = (param: string, message: string): PublicError => Errors.make("bad_request", message, { extra: { param } })
+
+/** A field that the target cannot say and without which the answer would be another one: 400 that names it. */
+export const unsayable = (param: string, why: string): PublicError =>
+  Errors.make("capability_unsupported", `Field '${param}' cannot be sent to this model: ${why}`, { extra: { param } })
+
+/** Runs a reader that throws a `PublicError` at the first mistake. */
+export const reading = <A>(read: () => A): A | PublicError => {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof PublicError) return error
+    throw error
+  }
+}
+
+/** What was left out, in the client's own field names, each once and in order. */
+export class Omitted {
+  readonly fields: Array<string> = []
+
+  add(field: string): void {
+    if (!this.fields.includes(field)) this.fields.push(field)
+  }
+
+  /** Leaves out every hint of the client's own format and refuses the first essential field. */
+  extras(extras: ReadonlyArray<Extra>, why: string): void {
+    for (const extra of extras) {
+      if (extra.weight === "essential") throw unsayable(extra.field, why)
+      this.add(extra.field)
+    }
+  }
+}
+
+/** What each client format calls a neutral setting: for messages about it and for the list of what was left out. */
+const names: Readonly<Record<Conversation["format"], Partial<Record<keyof Settings, string>>>> = {
+  "chat-completions": {
+    maxTokens: "max_completion_tokens", topP: "top_p", topK: "top_k", minP: "min_p", choices: "n", frequencyPenalty: "frequency_penalty",
+    presencePenalty: "presence_penalty", logitBias: "logit_bias", topLogprobs: "top_logprobs", output: "response_format",
+    reasoning: "reasoning_effort", serviceTier: "service_tier", safetyIdentifier: "safety_identifier", promptCacheKey: "prompt_cache_key",
+    parallelToolCalls: "parallel_tool_calls"
+  },
+  "completions": {
+    maxTokens: "max_tokens", topP: "top_p", choices: "n", frequencyPenalty: "frequency_penalty", presencePenalty: "presence_penalty",
+    logitBias: "logit_bias", topLogprobs: "logprobs"
+  },
+  "messages": {
+    maxTokens: "max_tokens", topP: "top_p", topK: "top_k", stop: "stop_sequences", output: "output_config.format", reasoning: "thinking",
+    serviceTier: "service_tier", user: "metadata.user_id", parallelToolCalls: "tool_choice.disable_parallel_tool_use"
+  },
+  "responses": {
+    maxTokens: "max_output_tokens", topP: "top_p", topLogprobs: "top_logprobs", output: "text.format", verbosity: "text.verbosity",
+    serviceTier: "service_tier", safetyIdentifier: "safety_identifier", promptCacheKey: "prompt_cache_key", parallelToolCalls: "parallel_tool_calls"
+  },
+  "generateContent": {
+    maxTokens: "generationConfig.maxOutputTokens", temperature: "generationConfig.temperature", topP: "generationConfig.topP",
+    topK: "generationConfig.topK", stop: "generationConfig.stopSequences", seed: "generationConfig.seed",
+    choices: "generationConfig.candidateCount", frequencyPenalty: "generationConfig.frequencyPenalty",
+    presencePenalty: "generationConfig.presencePenalty", logprobs: "generationConfig.responseLogprobs", topLogprobs: "generationConfig.logprobs",
+    output: "generationConfig.responseSchema", reasoning: "generationConfig.thinkingConfig", modalities: "generationConfig.responseModalities"
+  },
+  "local-model-server": {
+    maxTokens: "options.num_predict", temperature: "options.temperature", topP: "options.top_p", topK: "options.top_k", minP: "options.min_p",
+    stop: "options.stop", seed: "options.seed", frequencyPenalty: "options.frequency_penalty", presencePenalty: "options.presence_penalty",
+    output: "format", reasoning: "think", topLogprobs: "top_logprobs"
+  }
+}
+
+/** The client's own name of a setting. */
+export const nameOf = (conversation: Conversation, setting: keyof Settings): string =>
+  names[conversation.format][setting] ?? setting.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** Budget of thinking tokens for an effort (supplement 11.2, 11.9); 0 switches thinking off. */
+export const budgetOf = (effort: Effort): number => {
+  switch (effort) {
+    case "none": return 0
+    case "minimal":
+    case "low": return 1024
+    case "medium": return 10_240
+    case "high":
+    case "xhigh":
+    case "max": return 131_072
+  }
+}
+
+/** The effort that a budget of thinking tokens stands for (supplement 11.1). */
+export const effortOf = (budget: number): Effort =>
+  budget === 0 ? "none" : budget < 0 ? "medium" : budget <= 1024 ? "low" : budget <= 10_240 ? "medium" : budget < 131_072 ? "high" : "xhigh"

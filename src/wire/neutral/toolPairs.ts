@@ -1,0 +1,91 @@
+/**
+ * Tool calls and their results must pair up before a conversation is written in another format: every vendor refuses orphans, in
+ * words about a request the client never wrote.
+ */
+import type { Conversation, Part, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
+import { invalid } from "#src/wire/neutral/settings.ts"
+
+/** What stands for the result of a call that the client never answered (supplement 11.1). */
+export const missingResult = "[No response was given for this tool call.]"
+
+/**
+ * Answers the turns with results directly behind their calls, in the order of the calls, names filled in, and a fixed text for a
+ * call without a result. Throws (inside `reading`) for a result without a call and for an id answered twice.
+ */
+export const paired = (conversation: Conversation, added: (field: string) => void): ReadonlyArray<Turn> => {
+  const turns: Array<Turn> = []
+  let open: Map<string, ToolCallPart> | null = null
+  let callsPath = ""
+  let results: Array<ToolResultPart> = []
+  let resultsPath = ""
+  /** System texts that stood between calls and their results. */
+  let deferred: Array<Turn> = []
+
+  const close = (): void => {
+    if (open === null) return
+    const answered = new Map(results.map((result) => [result.id, result]))
+    const inOrder: Array<Part> = []
+    for (const [id, call] of open) {
+      const result = answered.get(id)
+      if (result === undefined) added(`${callsPath} (tool result added)`)
+      inOrder.push(result === undefined ? absent(call) : result.name === null ? { ...result, name: call.name } : result)
+    }
+    if (inOrder.length > 0) turns.push({ role: "tool", parts: inOrder, name: null, path: resultsPath === "" ? callsPath : resultsPath })
+    open = null
+    results = []
+    resultsPath = ""
+    turns.push(...deferred)
+    deferred = []
+  }
+
+  for (const turn of conversation.turns) {
+    if (turn.role === "tool") {
+      for (const part of turn.parts) {
+        if (part.kind !== "toolResult") continue
+        if (open === null || !open.has(part.id)) {
+          throw invalid(turn.path, `${turn.path} holds a tool result for '${clip(part.id)}', but no call of that id precedes it.`)
+        }
+        if (results.some((result) => result.id === part.id)) throw invalid(turn.path, `${turn.path} answers tool call '${clip(part.id)}' a second time.`)
+        results.push(part)
+      }
+      if (resultsPath === "") resultsPath = turn.path
+      continue
+    }
+    if (turn.role === "system" || turn.role === "developer") {
+      if (open === null) turns.push(turn)
+      else deferred.push(turn)
+      continue
+    }
+    close()
+    turns.push(turn)
+    const calls = turn.role === "assistant" ? turn.parts.filter((part): part is ToolCallPart => part.kind === "toolCall") : []
+    if (calls.length > 0) {
+      open = new Map()
+      callsPath = turn.path
+      for (const call of calls) {
+        if (open.has(call.id)) throw invalid(turn.path, `${turn.path} holds two tool calls with the id '${clip(call.id)}'.`)
+        open.set(call.id, call)
+      }
+    }
+  }
+  close()
+  return turns
+}
+
+/** An assistant turn split by others of the same role is one turn for formats whose roles alternate. */
+export const merged = (turns: ReadonlyArray<Turn>): ReadonlyArray<Turn> => {
+  const out: Array<Turn> = []
+  for (const turn of turns) {
+    const last = out[out.length - 1]
+    if (last !== undefined && last.role === turn.role) out[out.length - 1] = { ...last, parts: [...last.parts, ...turn.parts] }
+    else out.push(turn)
+  }
+  return out
+}
+
+const absent = (call: ToolCallPart): ToolResultPart => ({
+  kind: "toolResult", id: call.id, name: call.name, isError: false, cache: null,
+  content: [{ kind: "text", text: missingResult, cache: null, annotations: [], signature: null }]
+})
+
+const clip = (id: string): string => id.slice(0, 64)

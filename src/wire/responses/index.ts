@@ -1,0 +1,57 @@
+/** The responses format: client and upstream codec. */
+import type { Answer } from "#schemas/wire/conversation.ts"
+import { replay } from "#src/wire/neutral/replay.ts"
+import { decodeAnswer, readAnswer } from "#src/wire/responses/answer.ts"
+import { decodeRequest, head } from "#src/wire/responses/decodeRequest.ts"
+import { ResponsesDecoder } from "#src/wire/responses/decodeStream.ts"
+import { encodeRequest } from "#src/wire/responses/encodeRequest.ts"
+import { ResponsesEncoder } from "#src/wire/responses/encodeStream.ts"
+import { errorBody, errorFrames, errorOf } from "#src/wire/responses/errors.ts"
+import { ResponsesTap } from "#src/wire/responses/tap.ts"
+import type { Edit } from "#src/wire/splice.ts"
+import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
+import type { ClientCodec, Json, TargetTraits, UpstreamCodec } from "#src/wire/WireFormat.ts"
+
+/** The response object that a stream of the same answer would end with. */
+const encodeAnswer = (answer: Answer, options: EncoderOptions): string => {
+  const encoder = new ResponsesEncoder(options)
+  replay(answer, encoder)
+  return encoder.whole()
+}
+
+/**
+ * Without comments a blank line: it keeps the connection busy, and every parser of server-sent events skips it. An event would
+ * not do: the vendor's SDK fails on any event before `response.created`, and on a `response.in_progress` without its response.
+ */
+const heartbeat = (comments: boolean, now: Date): string => comments ? `: keepalive ${now.toISOString()}\n\n` : "\n\n"
+
+export const client: ClientCodec = {
+  name: "responses",
+  streamType: "text/event-stream",
+  head,
+  decodeRequest,
+  encodeAnswer,
+  makeEncoder: (options) => new ResponsesEncoder(options),
+  errorBody,
+  errorFrames,
+  heartbeat
+}
+
+const passThroughEdits = (body: Json, traits: TargetTraits): ReadonlyArray<Edit> => {
+  const edits: Array<Edit> = [{ key: "model", value: JSON.stringify(traits.model) }]
+  if ((body["stream"] === true) !== traits.stream) edits.push({ key: "stream", value: String(traits.stream) })
+  const previous = body["previous_response_id"]
+  if (traits.previousResponseId === "strip" && previous !== undefined && previous !== null) edits.push({ key: "previous_response_id", value: "null" })
+  return edits
+}
+
+export const upstream: UpstreamCodec = {
+  name: "responses",
+  encodeRequest,
+  passThroughEdits,
+  decodeAnswer,
+  makeDecoder: (sink) => new ResponsesDecoder(sink),
+  makePassThroughTap: () => new ResponsesTap(),
+  readAnswer,
+  readError: errorOf
+}

@@ -1,0 +1,88 @@
+/** The response object: what the request asked for, repeated with the vendor's defaults, around the status and the output. */
+import type { FinishReason, TokenUsage } from "#schemas/wire/conversation.ts"
+import * as Json from "#src/wire/json.ts"
+import type { StreamHead } from "#src/wire/stream/StreamSink.ts"
+
+type Request = Readonly<Record<string, unknown>>
+
+/** How a response stands. `error` and `incomplete` are null while nothing is wrong. */
+export interface Standing {
+  readonly status: "in_progress" | "completed" | "incomplete" | "failed"
+  readonly error: { readonly code: string; readonly message: string } | null
+  readonly incomplete: string | null
+  readonly completedAt: number | null
+  /** JSON texts of the finished items. */
+  readonly output: ReadonlyArray<string>
+  readonly usage: TokenUsage | null
+}
+
+/** What does not change while the stream runs, as two pieces of JSON text: head `{"id"...` and tail `...}`. */
+export interface Frame {
+  readonly head: string
+  readonly tail: string
+}
+
+export const frameOf = (id: string, head: StreamHead, model: string, createdAt: number, request: Request): Frame => {
+  const or = (field: string, otherwise: unknown): unknown => request[field] ?? otherwise
+  const reasoning = Json.recordAt({ ...request }, "reasoning") ?? {}
+  const text = Json.recordAt({ ...request }, "text") ?? {}
+  return {
+    head: JSON.stringify({ id, object: "response", created_at: createdAt, background: false }).slice(0, -1),
+    tail: JSON.stringify({
+      instructions: or("instructions", null),
+      max_output_tokens: or("max_output_tokens", null),
+      max_tool_calls: or("max_tool_calls", null),
+      model,
+      parallel_tool_calls: or("parallel_tool_calls", true),
+      previous_response_id: or("previous_response_id", null),
+      prompt_cache_key: or("prompt_cache_key", null),
+      reasoning: { ...reasoning, effort: reasoning["effort"] ?? null, summary: reasoning["summary"] ?? reasoning["generate_summary"] ?? null },
+      safety_identifier: or("safety_identifier", null),
+      service_tier: head.serviceTier ?? (typeof request["service_tier"] === "string" && request["service_tier"] !== "auto" ? request["service_tier"] : "default"),
+      store: or("store", true),
+      temperature: or("temperature", 1),
+      text: { ...text, format: text["format"] ?? { type: "text" } },
+      tool_choice: or("tool_choice", "auto"),
+      tools: toolsOf(request["tools"]),
+      top_logprobs: or("top_logprobs", 0),
+      top_p: or("top_p", 1),
+      truncation: or("truncation", "disabled"),
+      user: or("user", null),
+      metadata: or("metadata", {})
+    }).slice(1)
+  }
+}
+
+/** A function tool is repeated with the defaults the vendor fills in. */
+const toolsOf = (tools: unknown): ReadonlyArray<unknown> =>
+  Array.isArray(tools)
+    ? tools.map((tool: unknown) => Json.isRecord(tool) && tool["type"] === "function" ? { parameters: null, strict: true, description: null, ...tool } : tool)
+    : []
+
+export const responseJson = (frame: Frame, at: Standing): string => {
+  const state = JSON.stringify({
+    status: at.status, completed_at: at.completedAt, error: at.error, incomplete_details: at.incomplete === null ? null : { reason: at.incomplete }
+  }).slice(1, -1)
+  return `${frame.head},${state},"output":[${at.output.join(",")}],"usage":${at.usage === null ? "null" : JSON.stringify(usageJson(at.usage))},${frame.tail}`
+}
+
+/** Usage in the vendor's shape (supplement 11.7). */
+export const usageJson = (usage: TokenUsage) => ({
+  input_tokens: usage.input,
+  input_tokens_details: { ...(usage.cacheCreation > 0 ? { cache_write_tokens: usage.cacheCreation } : {}), cached_tokens: usage.cacheRead },
+  output_tokens: usage.output,
+  output_tokens_details: { reasoning_tokens: usage.reasoning },
+  total_tokens: usage.input + usage.output
+})
+
+/** `incomplete_details.reason` of a finish, null when the response is complete (supplement 11.6). */
+export const incompleteOf = (finish: FinishReason | null, hasRefusal: boolean): string | null => {
+  switch (finish) {
+    case "length":
+    case "context": return "max_output_tokens"
+    case "content-filter": return "content_filter"
+    // The vendor refuses with words in a completed response; without words it filtered.
+    case "refusal": return hasRefusal ? null : "content_filter"
+    default: return null
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * A stream in another format: decoder -> this -> encoder. It stands between the two as a sink, notes what the gateway must know
+ * of every stream (usage, usefulness, the end) and passes the event on.
+ */
+import type { StreamTap, UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
+import { unescape } from "#src/wire/stream/literal.ts"
+import { Seam } from "#src/wire/stream/Seam.ts"
+import type { Literal, StreamDecoder, StreamEncoder, StreamHead, StreamSink } from "#src/wire/stream/StreamSink.ts"
+
+/** Characters of model text kept for the tokenizer; beyond them only their number is. */
+const keptText = 256 * 1024
+
+export class TranslatingTap implements StreamTap, StreamSink {
+  alive = false
+  useful = false
+  terminal = false
+  finished = false
+  malformed = false
+  error: UpstreamErrorBody | null = null
+  usage: TokenUsage | null = null
+  private readonly decoder: StreamDecoder
+  private readonly encoder: StreamEncoder
+  private kept = ""
+  private dropped = 0
+  private closed = false
+  /** Text the client has seen, as literals; only text can be continued. */
+  private visible = ""
+  private emittedCall = false
+  private readonly seam: Seam | null
+  /** What the attempts before this one used, when it continues their answer. */
+  private readonly before: TokenUsage | null
+
+  /** `continued`: the tap whose answer broke off and is gone on with, to the same client. */
+  constructor(makeDecoder: (sink: StreamSink) => StreamDecoder, encoder: StreamEncoder, continued: TranslatingTap | null = null) {
+    this.encoder = encoder
+    this.decoder = makeDecoder(this)
+    this.seam = continued === null ? null : new Seam(unescape(continued.visible))
+    this.before = continued === null ? null : continued.usageSoFar
+    if (continued !== null) this.visible = continued.visible
+  }
+
+  /** A tap that goes on where this one broke off. */
+  continued(makeDecoder: (sink: StreamSink) => StreamDecoder): TranslatingTap {
+    return new TranslatingTap(makeDecoder, this.encoder, this)
+  }
+
+  /** Text of an answer that broke off; null when it cannot be continued (nothing was said, a tool was called, it is too long). */
+  get partialText(): string | null {
+    return this.visible === "" || this.emittedCall || this.finished || this.dropped > 0 ? null : unescape(this.visible)
+  }
+
+  private get usageSoFar(): TokenUsage | null {
+    return this.before === null ? this.usage : this.usage === null ? this.before : sum(this.before, this.usage)
+  }
+
+  // ---- the tap -------------------------------------------------------------------------------------------------------------------
+
+  push(chunk: Uint8Array): Uint8Array | null {
+    if (!this.decoder.push(asBuffer(chunk))) this.malformed = true
+    return this.take()
+  }
+
+  end(): Uint8Array | null {
+    if (!this.decoder.end()) this.malformed = true
+    // A finish reason without the last frame: the answer is whole (the vendor or a proxy left its terminator out).
+    if (this.finished && !this.malformed) this.done()
+    return this.take()
+  }
+
+  fail(error: PublicError): Uint8Array {
+    this.closed = true
+    return Buffer.from(this.encoder.fail(error))
+  }
+
+  outputText(): string {
+    const text = unescape(this.kept)
+    return this.dropped === 0 ? text : text + " ".repeat(Math.min(this.dropped, keptText))
+  }
+
+  // ---- the sink ------------------------------------------------------------------------------------------------------------------
+
+  start(head: StreamHead): void {
+    if (this.closed || this.alive) return
+    this.alive = true
+    if (this.seam === null) this.encoder.start(head)
+  }
+
+  text(choice: number, literal: Literal): void {
+    if (this.closed || literal === "") return
+    this.useful = true
+    this.keep(literal)
+    const fresh = this.seam === null ? literal : this.seam.push(literal)
+    if (fresh === "") return
+    if (this.visible.length < keptText) this.visible += fresh
+    this.encoder.text(choice, fresh)
+  }
+
+  refusal(choice: number, literal: Literal): void {
+    if (this.closed || literal === "") return
+    this.useful = true
+    this.keep(literal)
+    this.encoder.refusal(choice, literal)
+  }
+
+  reasoning(choice: number, literal: Literal, summary: boolean): void {
+    if (this.closed || literal === "") return
+    this.useful = true
+    this.keep(literal)
+    this.encoder.reasoning(choice, literal, summary)
+  }
+
+  signature(choice: number, signature: Signature): void {
+    if (!this.closed) this.encoder.signature(choice, signature)
+  }
+
+  hiddenReasoning(choice: number, signature: Signature, id: string | null): void {
+    if (this.closed) return
+    this.useful = true
+    this.encoder.hiddenReasoning(choice, signature, id)
+  }
+
+  toolCall(choice: number, index: number, id: string, name: string, custom: boolean, signature: Signature | null): void {
+    if (this.closed) return
+    this.joinSeam(choice)
+    this.useful = true
+    this.emittedCall = true
+    this.keep(name)
+    this.encoder.toolCall(choice, index, id, name, custom, signature)
+  }
+
+  toolArguments(choice: number, index: number, literal: Literal): void {
+    if (this.closed) return
+    this.keep(literal)
+    this.encoder.toolArguments(choice, index, literal)
+  }
+
+  partEnd(choice: number): void {
+    if (!this.closed) this.encoder.partEnd(choice)
+  }
+
+  annotation(choice: number, annotation: Annotation): void {
+    if (!this.closed) this.encoder.annotation(choice, annotation)
+  }
+
+  logprobs(choice: number, entries: ReadonlyArray<TokenLogprob>): void {
+    if (!this.closed) this.encoder.logprobs(choice, entries)
+  }
+
+  media(choice: number, part: MediaPart): void {
+    if (this.closed) return
+    this.useful = true
+    this.encoder.media(choice, part)
+  }
+
+  finish(choice: number, reason: FinishReason, stopSequence: string | null): void {
+    if (this.closed) return
+    this.joinSeam(choice)
+    this.finished = true
+    // An answer that simply stopped and is empty is an early end (supplement 11.8); one that was cut or refused is an answer.
+    if (reason !== "stop") this.useful = true
+    this.encoder.finish(choice, reason, stopSequence)
+  }
+
+  tokens(usage: TokenUsage): void {
+    this.usage = usage
+    if (!this.closed) this.encoder.tokens(this.before === null ? usage : sum(this.before, usage))
+  }
+
+  failed(body: UpstreamErrorBody): void {
+    if (this.closed) return
+    this.closed = true
+    this.error = body
+  }
+
+  done(): void {
+    if (this.closed) return
+    this.closed = true
+    this.terminal = true
+    this.encoder.done()
+  }
+
+  private joinSeam(choice: number): void {
+    const held = this.seam === null ? "" : this.seam.settle()
+    if (held === "") return
+    this.visible += held
+    this.encoder.text(choice, held)
+  }
+
+  private keep(literal: Literal): void {
+    if (this.kept.length < keptText) this.kept += literal
+    else this.dropped += literal.length
+  }
+
+  private take(): Uint8Array | null {
+    const text = this.encoder.take()
+    return text === "" ? null : Buffer.from(text)
+  }
+}
+
+const sum = (a: TokenUsage, b: TokenUsage): TokenUsage => ({
+  input: a.input + b.input,
+  output: a.output + b.output,
+  cacheRead: a.cacheRead + b.cacheRead,
+  cacheCreation: a.cacheCreation + b.cacheCreation,
+  reasoning: a.reasoning + b.reasoning
+})
+
+const asBuffer = (chunk: Uint8Array): Buffer =>
+  Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)

@@ -1,0 +1,31 @@
+/** JSON literals: text between the quotes of a JSON string. */
+import type { Literal } from "#src/wire/stream/StreamSink.ts"
+
+/** Escapes plain text. */
+export const escape = (text: string): Literal => JSON.stringify(text).slice(1, -1)
+
+/** The plain text of a literal; a broken literal is answered as it stands. */
+export const unescape = (literal: Literal): string => {
+  if (!literal.includes("\\")) return literal
+  try {
+    const text: unknown = JSON.parse(`"${literal}"`)
+    return typeof text === "string" ? text : literal
+  } catch {
+    return literal
+  }
+}
+
+/**
+ * The literal that begins at `start` (behind its opening quote): answers the index of its closing quote, or -1 when the text
+ * ends first.
+ */
+export const endOfLiteral = (text: string, start: number): number => {
+  let end = text.indexOf('"', start)
+  while (end !== -1) {
+    let slashes = 0
+    for (let i = end - 1; i >= start && text.charCodeAt(i) === 92; i--) slashes++
+    if (slashes % 2 === 0) return end
+    end = text.indexOf('"', end + 1)
+  }
+  return -1
+}

@@ -1,0 +1,89 @@
+/** The credentials of a small gateway: memory stores, the real guard and HTTP client, a local authorization server. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as References from "effect/References"
+import * as TestClock from "effect/testing/TestClock"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Credentials } from "#actors/ports/Credentials.ts"
+import { ConnectionStore } from "#actors/ports/Stores.ts"
+import { UrlGuard } from "#actors/ports/UrlGuard.ts"
+import type { Connection } from "#schemas/records/Connection.ts"
+import type { Provider } from "#schemas/Provider.ts"
+import * as StoredConfiguration from "#src/configuration/StoredConfiguration.ts"
+import * as ConnectionCredentials from "#src/credentials/ConnectionCredentials.ts"
+import * as Registry from "#src/providers/Registry.ts"
+import * as Guard from "#src/upstream/UrlGuard.ts"
+import * as HttpUpstream from "#src/upstream/HttpUpstream.ts"
+import * as MemoryStores from "#test/support/memoryStores.ts"
+import * as OAuthServer from "#test/support/oauthServer.ts"
+import { connection } from "#test/suites/records.ts"
+
+/** ms since the epoch at which a test begins. */
+export const START = Date.parse("2026-06-01T12:00:00.000Z")
+
+export const acme = (server: OAuthServer.OAuthServer, more: Partial<Provider> = {}): Provider => ({
+  id: "acme", alias: "ac", name: "Acme", baseUrl: "https://api.acme.example/v1", wireFormat: "chat-completions", auth: { type: "bearer" },
+  chatPath: "/chat/completions", modelsPath: "/models", authKinds: ["apikey", "oauth"], category: "oauth", freeTier: false, env: ["ACME_API_KEY"],
+  modalities: ["chat"], models: [], source: { date: "2026-01-01", urls: [] }, serviceAccountScope: "models",
+  oauth: {
+    authorizeUrl: "https://acme.example/authorize?audience=models", deviceUrl: `${server.url}/device`, tokenUrl: server.tokenUrl,
+    clientId: "ACME_CLIENT_ID", clientSecret: "ACME_CLIENT_SECRET", scopes: ["models", "offline"], authorizeParams: { prompt: "consent" }
+  },
+  ...more
+})
+
+export const environment = { ACME_CLIENT_ID: OAuthServer.CLIENT_ID, ACME_CLIENT_SECRET: OAuthServer.CLIENT_SECRET }
+
+export interface Options {
+  readonly connections: (server: OAuthServer.OAuthServer) => ReadonlyArray<Connection>
+  readonly environment?: Readonly<Record<string, string>>
+  readonly allowLocal?: boolean
+}
+
+export const signedIn = (server: OAuthServer.OAuthServer, fields: Partial<Connection> = {}): Connection => {
+  server.refreshTokens.add("canary-refresh-first")
+  return connection({
+    id: "c-1", provider: "acme", authType: "oauth", apiKey: null, accessToken: Redacted.make("canary-access-first"),
+    refreshToken: Redacted.make("canary-refresh-first"), tokenExpiresAt: new Date(START + 3_600_000).toISOString(), expiresIn: 3600, ...fields
+  })
+}
+
+export const withAccount = (server: OAuthServer.OAuthServer, more: Record<string, unknown> = {}): Connection =>
+  connection({ id: "c-1", provider: "acme", apiKey: Redacted.make(OAuthServer.serviceAccount(server.tokenUrl, more)) })
+
+export const make = Effect.fnUntraced(function*(options: Options) {
+  yield* TestClock.setTime(START)
+  const server = yield* Effect.acquireRelease(Effect.promise(() => OAuthServer.start()), (one) => Effect.promise(one.close))
+  server.clock = () => START / 1000
+  const guard = Layer.succeed(UrlGuard, UrlGuard.of(Guard.make({
+    policy: () => ({ local: options.allowLocal ?? true, private: false, guard: true })
+  })))
+  const seeded = Layer.effectDiscard(Effect.flatMap(ConnectionStore, (store) =>
+    Effect.forEach(options.connections(server), store.insert, { discard: true })))
+  const context = yield* Layer.build(
+    ConnectionCredentials.layer({ environment: options.environment ?? environment, registry: Registry.make([acme(server)]) }).pipe(
+      Layer.provideMerge(HttpUpstream.layer({ keepAliveMs: 1 }).pipe(Layer.provideMerge(guard))),
+      Layer.provideMerge(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" })),
+      Layer.provideMerge(seeded),
+      Layer.provideMerge(MemoryStores.layer),
+      Layer.provide(Layer.succeed(References.MinimumLogLevel, "None"))
+    )
+  )
+  return {
+    server,
+    credentials: Context.get(context, Credentials),
+    configuration: Context.get(context, Configuration),
+    store: Context.get(context, ConnectionStore)
+  }
+})
+
+/** Real time, a little: for what happens behind the callers. */
+export const untilTrue = (look: () => boolean): Effect.Effect<void> => Effect.promise(async () => {
+  const deadline = Date.now() + 5_000
+  while (!look()) {
+    if (Date.now() > deadline) throw new Error("did not happen within 5 s")
+    await new Promise<void>((resolve) => { setTimeout(resolve, 5) })
+  }
+})
