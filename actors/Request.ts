@@ -20,8 +20,9 @@ import type { Ledger } from "#actors/ports/Ledger.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { Credentials } from "#actors/ports/Credentials.ts"
 import * as TargetToken from "#actors/targetToken.ts"
-import type { RequestSummary, Telemetry } from "#actors/ports/Telemetry.ts"
+import type { Telemetry } from "#actors/ports/Telemetry.ts"
 import type { Timeouts, Upstream } from "#actors/ports/Upstream.ts"
+import * as Facts from "#actors/requestFacts.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { AttemptStart, LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
 
@@ -77,8 +78,7 @@ export class RequestActor {
   /** Why the newest target was passed over without a wire call. */
   private refusal: PublicError | null = null
   private clientGone = false
-  /** Error code of the rows of a client that has gone. */
-  private goneCode: "client_closed_request" | "slow_reader_timeout" = "client_closed_request"
+  private goneCode: Facts.GoneCode = "client_closed_request"
   private shuttingDown = false
   private drainTimer: ReturnType<typeof setTimeout> | null = null
   private fiber: Fiber.Fiber<void> | null = null
@@ -170,7 +170,7 @@ export class RequestActor {
       }
       const dialect = this.inbound.dialectFor(target)
       this.attempts++
-      const start = this.startOf(target)
+      const start = Facts.startOf(this.inbound, target, { attemptId: this.services.makeAttemptId(), attempt: this.attempts, startedAt: this.services.now(), nodeId: this.services.nodeId })
       this.start = start
       const attempt = new Attempt({
         start,
@@ -282,29 +282,6 @@ export class RequestActor {
     return { ...timeouts, total: Math.max(1, timeouts.total - (this.services.now() - this.startedAt)) }
   }
 
-  private startOf(target: Target): AttemptStart {
-    const { inbound, services } = this
-    return {
-      attemptId: services.makeAttemptId(),
-      requestId: inbound.requestId,
-      attempt: this.attempts,
-      startedAt: services.now(),
-      nodeId: services.nodeId,
-      endpoint: inbound.endpoint,
-      requestedModel: inbound.requestedModel,
-      provider: target.provider,
-      model: target.model,
-      connectionId: target.connection === null ? null : target.connection.id,
-      apiKeyId: inbound.key === null ? null : inbound.key.id,
-      apiKeyName: inbound.key === null ? null : inbound.key.name,
-      combo: null,
-      sessionTag: inbound.sessionTag,
-      sourceFormat: inbound.face.name,
-      targetFormat: target.wireFormat,
-      stream: inbound.stream
-    }
-  }
-
   /** The commit point: from here on nothing is tried again. */
   private commit(attempt: Attempt): void {
     this.outlet?.start(this.streamHeaders(attempt.responseHeaders))
@@ -330,29 +307,11 @@ export class RequestActor {
     this.start = null
     const { currentTarget: target, services } = this
     const outcome: Outcome = this.clientGone ? "client-abort" : end.outcome
-    const ranModel = end.usage !== null || end.committed || end.answer !== null
-    const usage = end.usage ?? (ranModel ? this.estimate(end) : noUsage)
-    const settledAt = services.now()
+    const usage = end.usage ?? (Facts.ranModel(end) ? this.estimate(end) : noUsage)
     this.bytesOut = end.bytesOut + (end.answer === null ? 0 : end.answer.length)
-    const row: LedgerRow = {
-      ...start,
-      final,
-      settledAt,
-      outcome,
-      upstreamStatus: end.upstreamStatus,
-      status: outcome === "client-abort" ? 499 : end.error !== null && !end.committed ? end.error.status : 200,
-      errorCode: outcome === "client-abort" ? this.goneCode : end.error === null ? null : end.error.code,
-      phase: end.phase,
-      tokensIn: usage.input,
-      tokensOut: usage.output,
-      tokensCacheRead: usage.cacheRead,
-      tokensCacheCreation: usage.cacheCreation,
-      tokensReasoning: usage.reasoning,
-      estimated: ranModel && end.usage === null,
-      costUsd: services.accounting.cost(target, usage),
-      latencyMs: settledAt - start.startedAt,
-      ttftMs: end.firstContentAt === null ? null : end.firstContentAt - start.startedAt
-    }
+    const row = Facts.rowOf(start, end, {
+      final, outcome, usage, settledAt: services.now(), goneCode: this.goneCode, costUsd: services.accounting.cost(target, usage)
+    })
     this.newest = row
     if (!end.opened) return
     services.ledger.settle(row)
@@ -413,31 +372,10 @@ export class RequestActor {
         this.refuse(AttemptFailure.internal())
       }
     }
-    this.services.telemetry.requestSettled(this.summary())
+    this.services.telemetry.requestSettled(Facts.summaryOf(this.inbound, this.newest, {
+      refusal: this.refusal, attempts: this.attempts, startedAt: this.startedAt, now: this.services.now(), bytesOut: this.bytesOut,
+      goneCode: this.clientGone ? this.goneCode : null
+    }))
     this.services.closed(this)
-  }
-
-  private summary(): RequestSummary {
-    const { inbound, newest: row } = this
-    const answered = row !== null && row.outcome === "completed"
-    return {
-      requestId: inbound.requestId,
-      method: "POST",
-      endpoint: inbound.endpoint,
-      requestedModel: inbound.requestedModel,
-      provider: answered ? row.provider : null,
-      model: answered ? row.model : null,
-      apiKeyId: inbound.key === null ? null : inbound.key.id,
-      status: row !== null ? row.status : this.clientGone ? 499 : this.refusal !== null ? this.refusal.status : 500,
-      outcome: row === null ? "policy" : row.outcome,
-      errorCode: row !== null ? row.errorCode : this.clientGone ? this.goneCode : this.refusal !== null ? this.refusal.code : "internal_server_error",
-      stream: inbound.stream,
-      attempts: this.attempts,
-      cache: "off",
-      startedAt: this.startedAt,
-      latencyMs: this.services.now() - this.startedAt,
-      ttftMs: row === null || row.ttftMs === null ? null : row.startedAt + row.ttftMs - this.startedAt,
-      bytesOut: this.bytesOut
-    }
   }
 }

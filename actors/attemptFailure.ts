@@ -81,7 +81,8 @@ const fromUpstream = (
   retryAfter: number | null
 ): PublicError =>
   new Errors.PublicError(
-    scrub(body.code ?? kind.code, target), status, scrub(body.type ?? kind.type, target), scrub(body.message, target), retryAfter
+    scrub(body.code ?? kind.code, target), status, scrub(body.type ?? kind.type, target), scrub(body.message, target), retryAfter,
+    body.param === undefined ? null : { param: scrub(body.param, target) }
   )
 
 const statusOfType = (body: UpstreamErrorBody): number => {

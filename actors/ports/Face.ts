@@ -15,6 +15,8 @@ export interface UpstreamErrorBody {
   readonly code: string | null
   /** Status the error object itself claims, when it has one. */
   readonly status: number | null
+  /** The request field the upstream blames, in its own words. */
+  readonly param?: string
 }
 
 /** Reads a stream while it is forwarded or translated. One per attempt; upstream bytes in, client bytes out. */

@@ -217,10 +217,10 @@ const pairs: Scenario = {
   smokeRounds: 1,
   excludes: (target) => target.translates ? null : "does not translate",
   run: async (harness) => {
-    const { event, prompt } = await harness.translation()
+    const { event, large, many, middle } = await harness.translation()
     return {
-      values: { "pairs.extraUs": event.value, "pairs.promptRatio": prompt.value },
-      notes: [`dearest event: ${event.pair}`, `dearest prompt: ${prompt.pair}`]
+      values: { "pairs.extraUs": event.value, "pairs.promptRatio": large.value, "pairs.middleRatio": middle.value, "pairs.manyRatio": many.value },
+      notes: [`dearest event: ${event.pair}`, `dearest prompts: ${[large, middle, many].map((each) => each.pair).join(", ")}`]
     }
   }
 }

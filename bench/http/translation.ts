@@ -9,8 +9,12 @@ export interface Dearest {
 export interface Worst {
   /** Microseconds per event beyond the pass-through. */
   readonly event: Dearest
-  /** (parse + translate) / parse. */
-  readonly prompt: Dearest
+  /** (parse + translate) / parse of a text or an image of a megabyte. */
+  readonly large: Dearest
+  /** The same of 100 kB. */
+  readonly middle: Dearest
+  /** The same of many short messages. */
+  readonly many: Dearest
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null
@@ -34,6 +38,8 @@ export const parseWorst = (output: string): Worst => {
   const worst = recordAt(JSON.parse(last) as unknown, "worst")
   return {
     event: dearest(worst, "event", "extra", ["face", "family", "kind"]),
-    prompt: dearest(worst, "prompt", "ratio", ["face", "family", "shape", "bytes"])
+    large: dearest(worst, "large", "ratio", ["face", "family", "shape", "bytes"]),
+    middle: dearest(worst, "middle", "ratio", ["face", "family", "shape", "bytes"]),
+    many: dearest(worst, "many", "ratio", ["face", "family", "shape", "bytes"])
   }
 }

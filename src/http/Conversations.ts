@@ -24,7 +24,8 @@ import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
 import * as Json from "#src/wire/json.ts"
 import * as Splice from "#src/wire/splice.ts"
 import * as Thinking from "#src/wire/thinking.ts"
-import type { ClientCodec, EncodedRequest, RequestHead, TargetTraits, UpstreamCodec } from "#src/wire/WireFormat.ts"
+import type { ClientCodec, RequestHead, TargetTraits, UpstreamCodec } from "#src/wire/WireFormat.ts"
+import { writeRequest } from "#src/wire/writeRequest.ts"
 
 export interface ConversationServices extends Intake.IntakeServices {
   readonly request: Services
@@ -125,7 +126,7 @@ const read = (services: ConversationServices, entry: Entry, face: Face, exchange
     continuationFor: (target, text) => ruled(target, speech.continuationFor(target, text)),
     omittedFor: (target) => speech.omittedFor(target),
     dialectFor: (target) => speech.dialectFor(target),
-    headersFor: (target) => forwarded.length === 0 ? target.headers : [...target.headers, ...forwarded],
+    headersFor: (target) => forwarded.length === 0 ? target.headers : ForwardHeaders.merge(target.headers, forwarded, codec.name, target.wireFormat),
     promptText: () => prompt.text(),
     release: () => prompt.release(),
     responseHeaders: (facts) => facts.settled === null ? GatewayHeaders.ofStream(tags, facts, codec.streamType, progress) : GatewayHeaders.ofAnswer(tags, facts),

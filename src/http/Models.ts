@@ -173,7 +173,7 @@ const localModels = (place: Place) =>
   get({ ...place, errorBody: localErrors }, ({ options, view }, visible) => LocalTags.tags(conversational(view, options).filter(visible).map(local)))
 
 /** POST /v1/api/show: one entry of the list. */
-const localModel = get({ prefix: "/v1/api/show", errorBody: localErrors, takesBody: true }, ({ body, options, view }, visible) => {
+const localModel = (place: Place) => get({ ...place, errorBody: localErrors, takesBody: true }, ({ body, options, view }, visible) => {
   const id = LocalTags.shown(body)
   if (id === null) return Errors.make("bad_request", "Field 'model' must be a non-empty string.", { extra: { param: "model" } })
   const entry = Catalog.entryById(view, options, id)
@@ -195,7 +195,9 @@ export const routes = HttpRouter.addAll([
   HttpRouter.route("GET", "/api/tags", localModels({ prefix: "/api/tags" })),
   HttpRouter.route("GET", "/v1/api/tags", localModels({ prefix: "/v1/api/tags" })),
   HttpRouter.route("GET", "/v1/api/version", get({ prefix: "/v1/api/version", errorBody: localErrors }, () => LocalTags.version())),
-  HttpRouter.route("POST", "/v1/api/show", localModel),
+  HttpRouter.route("POST", "/v1/api/show", localModel({ prefix: "/v1/api/show" })),
+  HttpRouter.route("POST", "/api/v1/editor/:token/api/show", localModel({ prefix: "/api/v1/editor/", tokenAt: 4 })),
+  HttpRouter.route("GET", "/api/v1/editor/:token/api/version", get({ prefix: "/api/v1/editor/", tokenAt: 4 }, () => LocalTags.version())),
   HttpRouter.route("GET", "/api/v1/editor/:token/", editorModels),
   HttpRouter.route("GET", "/api/v1/editor/:token/models", editorModels),
   HttpRouter.route("GET", "/api/v1/editor/:token/api/tags", localModels({ prefix: "/api/v1/editor/", tokenAt: 4 }))

@@ -40,6 +40,7 @@ export const all: ReadonlyArray<ConversationRoute> = [
     entry: { endpoint: "/v1/providers/chat/completions", codec: ChatCompletions.client, fromPath: ConversationPaths.ofProvider }
   },
   tokenized("/api/v1/editor/:token/chat/completions", "/v1/chat/completions", ChatCompletions.client),
+  tokenized("/api/v1/editor/:token/v1/chat/completions", "/v1/chat/completions", ChatCompletions.client),
   tokenized("/api/v1/editor/:token/responses", "/v1/responses", Responses.client),
   tokenized("/api/v1/editor/:token/api/chat", "/v1/api/chat", LocalModelServer.client)
 ]

@@ -14,6 +14,7 @@ export const inferenceRoutes: ReadonlyArray<Route> = [
   route("POST", "/v1/providers/:provider/chat/completions", "chat"),
   route("POST", "/v1beta/models/:path", "chat"),
   route("POST", "/api/v1/editor/:token/chat/completions", "chat"),
+  route("POST", "/api/v1/editor/:token/v1/chat/completions", "chat"),
   route("POST", "/api/v1/editor/:token/responses", "chat"),
   route("POST", "/api/v1/editor/:token/api/chat", "chat"),
   route("GET", "/v1/models", "models"),
@@ -30,5 +31,7 @@ export const inferenceRoutes: ReadonlyArray<Route> = [
   route("GET", "/api/v1/editor/:token/", "models"),
   route("GET", "/api/v1/editor/:token/models", "models"),
   route("GET", "/api/v1/editor/:token/api/tags", "models"),
+  route("GET", "/api/v1/editor/:token/api/version", "models"),
+  route("POST", "/api/v1/editor/:token/api/show", "models"),
   { method: "GET", path: "/metrics", group: "telemetry", endpoint: "metrics", access: Access.loopback }
 ]

@@ -3,6 +3,7 @@
  * a repeated plan costs one map look-up, because it stands on the hot path.
  */
 import type { Target } from "#actors/ports/Target.ts"
+import { headerOf } from "#actors/ports/Upstream.ts"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
@@ -181,7 +182,7 @@ const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: 
     origin: endpoint.origin,
     path: endpoint.path,
     streamPath: streamed.path,
-    headers: endpoint.headers,
+    headers: place.family === "messages" ? withVersion(endpoint.headers) : endpoint.headers,
     price: options.priceOf(resolved.provider, resolved.model),
     streamOptions: connection?.providerSpecificData["disableStreamOptions"] !== true,
     proxy: null,
@@ -192,6 +193,10 @@ const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: 
     bodyRules: node === null && place.family === resolved.row?.wireFormat ? resolved.row.body ?? null : null
   }
 }
+
+/** The messages format names its version in a header that every server of it wants. */
+const withVersion = (headers: ReadonlyArray<string>): ReadonlyArray<string> =>
+  headerOf(headers, "anthropic-version") === undefined ? [...headers, "anthropic-version", "2023-06-01"] : headers
 
 const cannotChat = (resolved: ResolvedModel): PublicError =>
   Errors.make("model_not_supported", `Model '${resolved.id}' takes no conversations.`)

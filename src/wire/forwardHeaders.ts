@@ -3,6 +3,7 @@
  *
  * Names are lower case and lists are flat (name, value, name, value). No value can carry a line break to the other side.
  */
+import type { FormatName } from "#schemas/wire/conversation.ts"
 
 /** Request headers of a client that an upstream may see. Credentials, cookies, addresses and our own headers never may. */
 export const requestAllowed: ReadonlyMap<string, string> = new Map([
@@ -72,6 +73,39 @@ const select = (headers: ReadonlyArray<string>, rename: (name: string) => string
 /** What of a client's request headers goes to the upstream; the adapter of the provider adds credentials and content headers itself. */
 export const toUpstream = (headers: ReadonlyArray<string>): Array<string> =>
   select(headers, (name) => requestAllowed.has(name) ? name : null)
+
+/** Headers that only one format's servers understand, by how their names begin. */
+const ofFormat: ReadonlyArray<readonly [prefix: string, formats: ReadonlyArray<FormatName>]> = [
+  ["anthropic-", ["messages"]],
+  ["openai-", ["chat-completions", "responses"]],
+  ["x-goog-", ["generateContent"]]
+]
+
+/**
+ * A target's own headers with the client's: what belongs to another format than the one that is forwarded stays behind, and a
+ * header that both have is the client's. Answers the target's own list when nothing is added, so that it can be cached by identity.
+ */
+export const merge = (own: ReadonlyArray<string>, forwarded: ReadonlyArray<string>, face: FormatName, family: FormatName): ReadonlyArray<string> => {
+  let merged: Array<string> | null = null
+  for (let i = 0; i < forwarded.length; i += 2) {
+    const name = forwarded[i] as string
+    const value = forwarded[i + 1] as string
+    const bound = ofFormat.find(([prefix]) => name.startsWith(prefix))
+    if (bound !== undefined && (face !== family || !bound[1].includes(family))) continue
+    const list: ReadonlyArray<string> = merged ?? own
+    const at = indexOfName(list, name)
+    if (at !== -1 && list[at + 1] === value) continue
+    merged ??= [...own]
+    if (at === -1) merged.push(name, value)
+    else merged[at + 1] = value
+  }
+  return merged ?? own
+}
+
+const indexOfName = (headers: ReadonlyArray<string>, name: string): number => {
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return i
+  return -1
+}
 
 /** What of an upstream's response headers goes to the client. */
 export const toClient = (headers: ReadonlyArray<string>): Array<string> => {

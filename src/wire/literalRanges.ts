@@ -5,6 +5,8 @@
  */
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
+/** Requests are not nested deeper; JSON.parse takes any depth, the stack does not. */
+const deepest = 64
 
 /** A literal without its quotes. */
 export interface Range {
@@ -23,6 +25,7 @@ class Walk {
   private readonly body: Buffer
   private readonly shortest: number
   private at = 0
+  private depth = 0
 
   constructor(body: Buffer, shortest: number) {
     this.body = body
@@ -46,9 +49,11 @@ class Walk {
   private value(value: unknown): boolean {
     this.skipSpace()
     if (typeof value === "string") return this.string(value)
-    if (Array.isArray(value)) return this.array(value)
-    if (typeof value === "object" && value !== null) return this.object(value as Readonly<Record<string, unknown>>, false)
-    return this.word()
+    if (typeof value !== "object" || value === null) return this.word()
+    if (++this.depth > deepest) return false
+    const follows = Array.isArray(value) ? this.array(value) : this.object(value as Readonly<Record<string, unknown>>, false)
+    this.depth--
+    return follows
   }
 
   private array(values: ReadonlyArray<unknown>): boolean {

@@ -4,7 +4,7 @@
  * escaped nor encoded a second time.
  */
 import type { PublicError } from "#schemas/errors.ts"
-import type { Conversation, Part, Turn } from "#schemas/wire/conversation.ts"
+import type { Conversation, MediaPart, Part, TextPart, Turn } from "#schemas/wire/conversation.ts"
 import * as Base64 from "#src/wire/base64.ts"
 import * as LiteralRanges from "#src/wire/literalRanges.ts"
 import type { EncodedRequest, Json, TargetTraits, UpstreamCodec } from "#src/wire/WireFormat.ts"
@@ -74,7 +74,7 @@ class Marks {
   }
 
   /** A mark in a text begins with a quote, whose escape shows how deep in strings it came out. */
-  private text(part: Extract<Part, { readonly kind: "text" }>): Part | null {
+  private text(part: TextPart): TextPart | null {
     const { annotations, text } = part
     // The replacement character may stand for bytes that are no UTF-8: those are not passed on.
     if (text.length < long || annotations.length > 0 || text.includes("\ufffd")) return null
@@ -84,7 +84,7 @@ class Marks {
     return { ...part, text: `"${this.hold(this.original.body.subarray(range.start, range.end))}` }
   }
 
-  private image(part: Extract<Part, { readonly kind: "image" }>): Part | null {
+  private image(part: MediaPart): MediaPart | null {
     const { source } = part
     if (source.kind !== "base64" || source.data.length < long || !Base64.isSurely(source.data)) return null
     return { ...part, source: { ...source, data: this.hold(source.data) } }

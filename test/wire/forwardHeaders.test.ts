@@ -50,3 +50,22 @@ describe("headers to the client", () => {
     for (const reason of [...Headers.requestAllowed.values(), ...Headers.responseAllowed.values()]) expect(reason.length).toBeGreaterThan(15)
   })
 })
+
+describe("a target's headers with the client's", () => {
+  const own = ["content-type", "application/json", "anthropic-version", "2023-06-01"]
+
+  it("are the target's own list when nothing is added", () => {
+    expect(Headers.merge(own, ["anthropic-version", "2023-06-01"], "messages", "messages")).toBe(own)
+    expect(Headers.merge(own, ["anthropic-beta", "tools-1"], "messages", "chat-completions")).toBe(own)
+    expect(Headers.merge(own, ["x-goog-api-client", "lib/1"], "messages", "messages")).toBe(own)
+  })
+
+  it("never hold a name twice: the client's value stands", () => {
+    expect(Headers.merge(own, ["anthropic-version", "2024-01-01", "anthropic-beta", "tools-1"], "messages", "messages"))
+      .toEqual(["content-type", "application/json", "anthropic-version", "2024-01-01", "anthropic-beta", "tools-1"])
+  })
+
+  it("hold what belongs to no format whatever the family", () => {
+    expect(Headers.merge(own, ["idempotency-key", "k"], "messages", "responses")).toEqual([...own, "idempotency-key", "k"])
+  })
+})

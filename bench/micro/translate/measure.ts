@@ -6,7 +6,7 @@ import * as Formats from "#src/wire/formats.ts"
 import * as Splice from "#src/wire/splice.ts"
 import { writeRequest } from "#src/wire/writeRequest.ts"
 import type { ClientCodec, TargetTraits, UpstreamCodec } from "#src/wire/WireFormat.ts"
-import { promptOf, type Shape, shapes } from "./prompts.ts"
+import { promptOf, type Shape } from "./prompts.ts"
 import { chunksOf, families, type Kind, streamOf } from "./streams.ts"
 
 export interface Plan {
@@ -17,7 +17,7 @@ export interface Plan {
   readonly kinds: ReadonlyArray<Kind>
   /** Events per chunk: alone, and merged as under load. */
   readonly perChunk: ReadonlyArray<number>
-  readonly promptBytes: ReadonlyArray<number>
+  readonly prompts: ReadonlyArray<{ readonly bytes: number; readonly shapes: ReadonlyArray<Shape> }>
   /** Bytes of prompts that one case handles in one round. */
   readonly bytesPerRound: number
   readonly faces: ReadonlyArray<FormatName> | null
@@ -46,7 +46,7 @@ export interface PromptCost {
   readonly bytes: number
   readonly parse: number
   readonly whole: number
-  /** (parse + translate) / parse: the median of the rounds' ratios. */
+  /** (parse + translate) / parse, of all rounds but the dearest of each: garbage is collected in some rounds, and somebody else's in one. */
   readonly ratio: number
 }
 
@@ -154,6 +154,9 @@ const translated = (face: ClientCodec, family: UpstreamCodec, body: Buffer): num
 
 const parsedOnly = (body: Buffer): number => Object.keys(JSON.parse(body.toString("utf8")) as object).length
 
+const sumWithoutDearest = (values: ReadonlyArray<number>): number =>
+  values.length < 3 ? values.reduce((total, value) => total + value, 0) : values.toSorted((a, b) => a - b).slice(0, -1).reduce((total, value) => total + value, 0)
+
 interface PromptCase {
   readonly face: ClientCodec
   readonly family: UpstreamCodec
@@ -164,7 +167,7 @@ interface PromptCase {
 }
 
 export const measurePrompts = (plan: Plan): ReadonlyArray<PromptCost> => {
-  const cases = plan.promptBytes.flatMap((bytes) => shapes.flatMap((shape) => pairsOf(plan).flatMap(({ face, family }): ReadonlyArray<PromptCase> => {
+  const cases = plan.prompts.flatMap(({ bytes, shapes }) => shapes.flatMap((shape) => pairsOf(plan).flatMap(({ face, family }): ReadonlyArray<PromptCase> => {
     const prompt = promptOf(face.name, shape, bytes)
     return prompt === null ? [] : [{ face, family, shape, body: Buffer.from(JSON.stringify(prompt)), parse: [], whole: [] }]
   })))
@@ -175,16 +178,16 @@ export const measurePrompts = (plan: Plan): ReadonlyArray<PromptCost> => {
       const loop = (work: () => number): number => cpuOf(() => {
         for (let i = 0; i < times; i++) sink += work()
       }) / times
-      const one = loop(() => parsedOnly(body))
-      const other = loop(() => translated(face, family, body))
-      if (round === 0) continue
-      parse.push(one)
-      whole.push(other)
+      // Turn about, so that neither pays for the other's garbage every time.
+      for (const isParse of round % 2 === 0 ? [true, false] : [false, true]) {
+        const us = loop(() => isParse ? parsedOnly(body) : translated(face, family, body))
+        if (round > 0) (isParse ? parse : whole).push(us)
+      }
     }
   }
   if (sink === 0) throw new Error("nothing was translated")
   return cases.map(({ body, face, family, parse, shape, whole }) => ({
     face: face.name, family: family.name, shape, bytes: body.length, parse: median(parse), whole: median(whole),
-    ratio: median(whole.map((us, i) => us / (parse[i] ?? Number.NaN)))
+    ratio: sumWithoutDearest(whole) / sumWithoutDearest(parse)
   }))
 }

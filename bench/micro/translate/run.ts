@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util"
 import type { FamilyName, FormatName } from "#schemas/wire/conversation.ts"
 import { type EventCost, measurePrompts, measureStreams, type Plan, type PromptCost } from "./measure.ts"
+import { shapes } from "./prompts.ts"
 import { kinds, type Kind, wholeCalls } from "./streams.ts"
 import { eventLines, promptLines } from "./table.ts"
 
@@ -13,19 +14,32 @@ export interface Results {
     readonly event: EventCost | null
     /** The dearest pair whose calls come whole and are parsed. */
     readonly call: EventCost | null
-    readonly prompt: PromptCost | null
+    /** The dearest text or image of a megabyte. */
+    readonly large: PromptCost | null
+    /** The dearest of 100 kB: what does not grow with the bytes weighs as much as they do. */
+    readonly middle: PromptCost | null
+    /** The dearest conversation of many short messages: many small values rather than many bytes. */
+    readonly many: PromptCost | null
   }
 }
 
+const largeBytes = 1_000_000
+
 const full: Plan = {
-  rounds: 9, events: 2_000, streams: 5, kinds, perChunk: [1, 16], promptBytes: [100_000, 1_000_000], bytesPerRound: 4_000_000, faces: null, families: null
+  rounds: 9, events: 2_000, streams: 5, kinds, perChunk: [1, 16], prompts: [{ bytes: 100_000, shapes }, { bytes: largeBytes, shapes }],
+  bytesPerRound: 4_000_000, faces: null, families: null
 }
 
-/** For CI: one event per chunk, the kinds that differ, one size of prompt. */
-const brief: Plan = { ...full, rounds: 5, events: 1_000, streams: 4, kinds: ["text", "arguments"], perChunk: [1], promptBytes: [100_000], bytesPerRound: 1_000_000 }
+/** For CI: one event per chunk and the kinds that differ, in seconds. */
+const brief: Plan = {
+  ...full, rounds: 5, events: 1_000, streams: 3, kinds: ["text", "arguments"], perChunk: [1], bytesPerRound: 1_500_000,
+  prompts: [{ bytes: 100_000, shapes }, { bytes: largeBytes, shapes: ["text", "image"] }]
+}
 
 const most = <Item>(items: ReadonlyArray<Item>, valueOf: (item: Item) => number): Item | null =>
   items.reduce<Item | null>((worst, item) => worst === null || valueOf(item) > valueOf(worst) ? item : worst, null)
+
+const isLarge = (cost: PromptCost): boolean => cost.bytes > largeBytes / 2
 
 const isWholeCall = (cost: EventCost): boolean => cost.kind === "arguments" && wholeCalls.has(cost.family)
 
@@ -34,7 +48,9 @@ export const worstOf = (events: ReadonlyArray<EventCost>, prompts: ReadonlyArray
   return {
     event: most(single.filter((cost) => !isWholeCall(cost)), (cost) => cost.extra),
     call: most(single.filter(isWholeCall), (cost) => cost.extra),
-    prompt: most(prompts, (cost) => cost.ratio)
+    large: most(prompts.filter((cost) => cost.shape !== "many" && isLarge(cost)), (cost) => cost.ratio),
+    middle: most(prompts.filter((cost) => cost.shape !== "many" && !isLarge(cost)), (cost) => cost.ratio),
+    many: most(prompts.filter((cost) => cost.shape === "many"), (cost) => cost.ratio)
   }
 }
 
@@ -65,10 +81,12 @@ export const run = (args: ReadonlyArray<string>): void => {
     console.log(JSON.stringify(results))
     return
   }
-  const { call, event, prompt } = results.worst
+  const { call, event, large, many, middle } = results.worst
   for (const line of [...eventLines(events), ...promptLines(prompts), ""]) console.log(line)
   for (const [title, cost] of [["event", event], ["whole call", call]] as const) {
     if (cost !== null) console.log(`worst ${title}: +${cost.extra.toFixed(2)} us, ${cost.face} from ${cost.family}, ${cost.kind}`)
   }
-  if (prompt !== null) console.log(`worst prompt: ${prompt.ratio.toFixed(2)} x JSON.parse, ${prompt.face} to ${prompt.family}, ${prompt.shape}, ${Math.round(prompt.bytes / 1000)} kB`)
+  for (const cost of [large, middle, many]) {
+    if (cost !== null) console.log(`worst ${cost.shape} prompt: ${cost.ratio.toFixed(2)} x JSON.parse, ${cost.face} to ${cost.family}, ${Math.round(cost.bytes / 1000)} kB`)
+  }
 }

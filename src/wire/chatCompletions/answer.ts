@@ -28,7 +28,8 @@ export const errorOf = (body: Readonly<Record<string, unknown>>): UpstreamErrorB
     message: typeof error["message"] === "string" ? error["message"] : "The upstream reported an error without a message.",
     type: typeof error["type"] === "string" ? error["type"] : null,
     code: typeof code === "string" ? code : null,
-    status: typeof code === "number" ? code : typeof status === "number" ? status : null
+    status: typeof code === "number" ? code : typeof status === "number" ? status : null,
+    ...(typeof error["param"] === "string" ? { param: error["param"] } : {})
   }
 }
 

@@ -3,11 +3,16 @@ import * as Wire from "#schemas/wire/chatCompletions.ts"
 import type { Conversation, Effort, Extra, OutputFormat, Reasoning, Settings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { turnsOf, unknownMembers } from "#src/wire/chatCompletions/decodeMessages.ts"
-import { decoder } from "#src/wire/neutral/decoding.ts"
+import { decoder, hasOnly, sparing } from "#src/wire/neutral/decoding.ts"
 import { reading } from "#src/wire/neutral/settings.ts"
 import type { Json } from "#src/wire/WireFormat.ts"
 
-const decode = decoder(Wire.Request)
+/** A message of a role with a text, as nearly all of a long conversation are. */
+const isPlain = (item: unknown): item is Wire.Message =>
+  hasOnly(item, "role", "content") && typeof item["content"] === "string" && plainRoles.has(item["role"])
+const plainRoles: ReadonlySet<unknown> = new Set(["system", "developer", "user", "assistant"])
+
+const decode = sparing(decoder(Wire.Request), "messages", isPlain)
 
 export const decodeRequest = (body: Json): Conversation | PublicError => {
   const request = decode(body)

@@ -105,9 +105,9 @@ export class ChatDecoder implements StreamDecoder {
   /** One complete event of the upstream (called by the scanner). */
   event(bytes: Buffer, start: number, end: number): void {
     if (this.over || this.broken) return
-    const text = bytes.toString("utf8", start, end)
+    const text = bytes.toString("latin1", start, end)
     const shape = this.shapes.match(text)
-    if (shape !== null && this.known(text, shape)) return
+    if (shape !== null && this.known(text, bytes, start, shape)) return
     const data = dataOf(bytes, start, end)
     if (data === null) return
     const trimmed = data.trim()
@@ -118,14 +118,14 @@ export class ChatDecoder implements StreamDecoder {
     }
     const frame = Json.parseRecord(trimmed)
     if (frame === null) this.broken = true
-    else this.frame(frame, text)
+    else this.frame(frame, bytes.toString("utf8", start, end))
   }
 
   /** Hands on the literal of a known frame; false when its text must be looked at. */
-  private known(text: string, shape: Shape<Meaning>): boolean {
+  private known(text: string, bytes: Buffer, start: number, shape: Shape<Meaning>): boolean {
     const { kind, choice, call } = shape.meaning
     if (choice.finished) return true
-    const literal = this.shapes.literal(text, shape)
+    const literal = this.shapes.literal(text, bytes, start, shape)
     if (kind === "arguments") {
       choice.newest = "call"
       this.sink.toolArguments(choice.index, call, literal)

@@ -5,7 +5,7 @@ import type {
 } from "#schemas/wire/conversation.ts"
 import * as Wire from "#schemas/wire/generateContent.ts"
 import { isRecord } from "#src/wire/json.ts"
-import { decoder } from "#src/wire/neutral/decoding.ts"
+import { decoder, sparing } from "#src/wire/neutral/decoding.ts"
 import { invalid, none, reading } from "#src/wire/neutral/settings.ts"
 import { open } from "#src/wire/signature.ts"
 import type { Json } from "#src/wire/WireFormat.ts"
@@ -14,7 +14,7 @@ import { jsonSchemaOf } from "#src/wire/generateContent/openApiSchema.ts"
 import { reasoningOf } from "#src/wire/generateContent/thinking.ts"
 import * as Spelling from "#src/wire/generateContent/spelling.ts"
 
-const decode = decoder(Wire.Request)
+const decode = sparing(decoder(Wire.Request), "contents", Spelling.isPlainContent)
 
 /** Members that say which kind a part is; the union of the wire schema. */
 const dataMembers = ["text", "inlineData", "fileData", "functionCall", "functionResponse"] as const

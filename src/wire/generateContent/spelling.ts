@@ -6,7 +6,7 @@
 import { PublicError } from "#schemas/errors.ts"
 import { isRecord } from "#src/wire/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
-import { pathText } from "#src/wire/neutral/decoding.ts"
+import { hasOnly, pathText } from "#src/wire/neutral/decoding.ts"
 
 /** A message type: what each member holds. `null`: a scalar or data of the user's. */
 interface Message {
@@ -48,9 +48,15 @@ export const request: Message = {
 /** `max_output_tokens` -> `maxOutputTokens`. */
 const camel = (name: string): string => name.includes("_") ? name.replace(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()) : name
 
+/** A content of texts alone, as nearly all of a long conversation are: the same in both spellings. */
+export const isPlainContent = (item: unknown): item is { readonly role: "user" | "model"; readonly parts: ReadonlyArray<{ readonly text: string }> } => {
+  if (!hasOnly(item, "role", "parts") || (item["role"] !== "user" && item["role"] !== "model") || !Array.isArray(item["parts"])) return false
+  return item["parts"].length > 0 && item["parts"].every((part: unknown) => hasOnly(part, "text") && typeof part["text"] === "string")
+}
+
 /** Brings a message to camelCase without nulls. Throws (inside `reading`) for a member that stands there in both spellings. */
 export const normal = (value: unknown, message: Message, path: string): unknown => {
-  if (!isRecord(value)) return value
+  if (!isRecord(value) || (message === content && isPlainContent(value))) return value
   const out: Record<string, unknown> = {}
   for (const [written, inner] of Object.entries(value)) {
     if (inner === null) continue

@@ -59,14 +59,14 @@ export class PlainLine {
     const { head, middle, tail } = template
     let at = 0
     if (template.isTimed) {
-      if (!line.startsWith(head)) return false
+      // Comparing a slice is a memory comparison; `startsWith` goes character by character.
+      if (line.slice(0, head.length) !== head) return false
       at = line.indexOf('"', head.length)
       if (at === -1 || line.charCodeAt(at - 1) === 92) return false
     }
-    if (!line.startsWith(middle, at) || !line.endsWith(tail)) return false
     const start = at + middle.length
     const end = line.length - tail.length
-    if (end < start || endOfLiteral(line, start) !== end) return false
+    if (end < start || line.slice(at, start) !== middle || line.slice(end) !== tail || endOfLiteral(line, start) !== end) return false
     const literal = line.slice(start, end)
     if (suspect.test(literal)) return false
     this.literal = literal

@@ -6,11 +6,14 @@ import type {
 import { type Message, Request } from "#schemas/wire/localModelServer.ts"
 import { imageOf } from "#src/wire/localModelServer/images.ts"
 import * as Json from "#src/wire/json.ts"
-import { decoder } from "#src/wire/neutral/decoding.ts"
+import { decoder, hasOnly, sparing } from "#src/wire/neutral/decoding.ts"
 import { invalid, none, reading } from "#src/wire/neutral/settings.ts"
 import type { Json as Body, RequestHead } from "#src/wire/WireFormat.ts"
 
-const decode = decoder(Request)
+const isPlain = (item: unknown): item is Request["messages"][number] =>
+  hasOnly(item, "role", "content") && typeof item["content"] === "string" && typeof item["role"] === "string"
+
+const decode = sparing(decoder(Request), "messages", isPlain)
 const roles = ["system", "user", "assistant", "tool"] as const
 
 /** Model and stream flag, which is true unless it says otherwise. Called for every request: reads three fields by hand. */

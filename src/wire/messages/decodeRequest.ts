@@ -4,11 +4,14 @@ import type { Conversation, Extra, Part, Reasoning, Settings, Tool, ToolChoice, 
 import * as Wire from "#schemas/wire/messages.ts"
 import * as Json from "#src/wire/json.ts"
 import { cacheOf, type Note, partsOf, textParts } from "#src/wire/messages/decodeParts.ts"
-import { decoder } from "#src/wire/neutral/decoding.ts"
+import { decoder, hasOnly, sparing } from "#src/wire/neutral/decoding.ts"
 import { invalid, none, reading } from "#src/wire/neutral/settings.ts"
 import type { Json as Body, RequestHead } from "#src/wire/WireFormat.ts"
 
-const decode = decoder(Wire.Request)
+const isPlain = (item: unknown): item is Wire.Message =>
+  hasOnly(item, "role", "content") && typeof item["content"] === "string" && (item["role"] === "user" || item["role"] === "assistant")
+
+const decode = sparing(decoder(Wire.Request), "messages", isPlain)
 
 /** Model, stream flag and the presence of messages; called for every request, so it reads by hand. */
 export const head = (body: Body): RequestHead | PublicError => {

@@ -54,16 +54,16 @@ export class MessagesDecoder implements StreamDecoder {
   /** One complete event of the upstream (called by the scanner). */
   event(bytes: Buffer, start: number, end: number): void {
     if (this.over || this.malformed) return
-    const text = bytes.toString("utf8", start, end)
-    if (this.frames.match(text)) {
-      this.content(this.frames.literal(text))
+    const raw = bytes.toString("latin1", start, end)
+    if (this.frames.match(raw)) {
+      this.content(this.frames.literal(raw, bytes, start))
       return
     }
     const data = dataOf(bytes, start, end)
     if (data === null || data.trim() === "" || data.trim() === "[DONE]") return
     const frame = Json.parseRecord(data)
     if (frame === null) this.malformed = true
-    else this.frame(frame, text)
+    else this.frame(frame, bytes.toString("utf8", start, end))
   }
 
   private content(literal: Literal): void {

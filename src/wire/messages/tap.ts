@@ -69,9 +69,9 @@ export class MessagesTap implements StreamTap {
   /** Reads what the gateway must know of one event; answers whether the client gets it. */
   private inspect(bytes: Buffer, start: number, end: number): boolean {
     if (this.terminal || this.error !== null || this.failed || this.malformed) return false
-    const text = bytes.toString("utf8", start, end)
-    if (this.frames.match(text)) {
-      this.keep(this.frames.literal(text))
+    const raw = bytes.toString("latin1", start, end)
+    if (this.frames.match(raw)) {
+      this.keep(this.frames.literal(raw, bytes, start))
       return true
     }
     const data = dataOf(bytes, start, end)
@@ -82,7 +82,7 @@ export class MessagesTap implements StreamTap {
       if (data.trim() !== "[DONE]") this.malformed = true
       return false
     }
-    return this.read(frame, text)
+    return this.read(frame, bytes.toString("utf8", start, end))
   }
 
   private read(frame: Record<string, unknown>, text: string): boolean {

@@ -2,7 +2,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
-import type { PublicError } from "#schemas/errors.ts"
+import { PublicError } from "#schemas/errors.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
@@ -23,4 +23,41 @@ export const decoder = <S extends Schema.Top & { readonly DecodingServices: neve
     const param = path.length === 0 ? "body" : pathText(path)
     return invalid(param, `Field '${param}': ${(issue?.message ?? "is not valid").slice(0, longestMessage)}.`)
   }
+}
+
+/** Shorter lists are decoded whole. */
+const fewest = 8
+
+/**
+ * The same decoder for bodies whose long list (messages, contents ...) holds mostly items that `isPlain` knows by hand to be what the
+ * schema would make of them: only the others go through it. When one of those is wrong the whole list is read, for the right path.
+ */
+export const sparing = <Key extends string, Request extends { readonly [K in Key]?: string | ReadonlyArray<unknown> | null | undefined }>(
+  decode: (body: unknown) => Request | PublicError,
+  key: Key,
+  isPlain: (item: unknown) => boolean
+) =>
+(body: Readonly<Record<string, unknown>>): Request | PublicError => {
+  const list: unknown = body[key]
+  if (!Array.isArray(list) || list.length < fewest) return decode(body)
+  // The first one stands for all that are plain: an empty list would be another request.
+  const rest = list.filter((item: unknown, i) => i === 0 || !isPlain(item))
+  if (rest.length > list.length / 2) return decode(body)
+  const request = decode({ ...body, [key]: rest })
+  if (request instanceof PublicError) return decode(body)
+  const decoded = request[key] as ReadonlyArray<unknown>
+  let next = 0
+  const whole = list.map((item: unknown, i) => i === 0 || !isPlain(item) ? decoded[next++] : item)
+  return { ...request, [key]: whole }
+}
+
+/** An object with just these members. */
+export const hasOnly = (item: unknown, ...members: ReadonlyArray<string>): item is Readonly<Record<string, unknown>> => {
+  if (typeof item !== "object" || item === null || Array.isArray(item)) return false
+  let count = 0
+  for (const key in item) {
+    if (!members.includes(key)) return false
+    count++
+  }
+  return count === members.length
 }

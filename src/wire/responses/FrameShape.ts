@@ -1,20 +1,22 @@
 /**
  * The shape of a delta event: its bytes with holes where the sequence number, the text and the padding stand. It is taken from
  * an event that was parsed; another event that equals it everywhere but in the holes says the same thing of another text, and
- * is not parsed. Text cannot fool it: a hole ends at the first quote that is not escaped, and what follows must be equal again.
+ * is not parsed. Events are compared as bytes (one character each), so that a text beyond ASCII costs no more. Text cannot fool it: a hole ends at the first quote that is not escaped, and what follows must be equal again.
  */
-import { unescape } from "#src/wire/stream/literal.ts"
+import { bytewise, unescape } from "#src/wire/stream/literal.ts"
 
 const QUOTE = 34
 const BACKSLASH = 92
+const LETTER_U = 117
 
 /** Members of a delta event that say nothing else than where it belongs. */
 const plainKeys = new Set(["type", "sequence_number", "item_id", "output_index", "content_index", "summary_index", "delta", "logprobs", "obfuscation"])
 
 export class FrameShape {
-  /** Where the text of the last matching event begins and ends. */
-  start = 0
-  end = 0
+  /** Where the text of the last matching event begins and ends, and whether it is ASCII. */
+  private start = 0
+  private end = 0
+  private isAscii = true
   private readonly fixed: ReadonlyArray<string>
   private readonly holes: ReadonlyArray<Hole>
 
@@ -40,31 +42,39 @@ export class FrameShape {
     const fixed: Array<string> = []
     let from = 0
     for (const { end, start } of found) {
-      fixed.push(text.slice(from, start))
+      fixed.push(bytewise(text.slice(from, start)))
       from = end
     }
-    fixed.push(text.slice(from))
+    fixed.push(bytewise(text.slice(from)))
     return new FrameShape(fixed, found.map((one) => one.hole))
   }
 
+  /** Has an event, given with a character per byte, this shape? */
   matches(text: string): boolean {
     const { fixed, holes } = this
     let at = 0
     for (let i = 0; i < holes.length; i++) {
       const part = fixed[i] as string
-      if (!text.startsWith(part, at)) return false
+      // Comparing a slice is a memory comparison; `startsWith` goes character by character.
+      if (text.slice(at, at + part.length) !== part) return false
       at += part.length
       const hole = holes[i]
-      const end = hole === "number" ? endOfDigits(text, at) : endOfString(text, at)
-      if (end === -1) return false
+      const signed = hole === "number" ? endOfDigits(text, at) : endOfString(text, at)
+      if (signed === 0) return false
+      const end = Math.abs(signed)
       if (hole === "text") {
         this.start = at
         this.end = end
+        this.isAscii = signed > 0
       }
       at = end
     }
-    const last = fixed[holes.length] as string
-    return text.length === at + last.length && text.endsWith(last)
+    return text.slice(at) === fixed[holes.length]
+  }
+
+  /** The text of the event that matched, which begins at `start` of its bytes. */
+  literal(text: string, bytes: Buffer, start: number): string {
+    return this.isAscii ? text.slice(this.start, this.end) : bytes.toString("utf8", start + this.start, start + this.end)
   }
 }
 
@@ -76,24 +86,36 @@ interface Found {
   readonly hole: Hole
 }
 
-/** Offset behind the digits at `from`, -1 when there are none. */
+/** Offset behind the digits at `from`, 0 when there are none. */
 const endOfDigits = (text: string, from: number): number => {
   let at = from
   while (at < text.length && text.charCodeAt(at) >= 48 && text.charCodeAt(at) <= 57) at++
-  return at === from ? -1 : at
+  return at === from ? 0 : at
 }
 
-/** Offset of the closing quote; -1 when there is none, or a raw control character says that this is no JSON string. */
+/** Offset of the closing quote, negative when the text is not ASCII; 0 when there is none, or this is no JSON string. */
 const endOfString = (text: string, from: number): number => {
-  let at = from
-  while (at < text.length) {
+  let bits = 0
+  for (let at = from; at < text.length; at++) {
     const code = text.charCodeAt(at)
-    if (code === QUOTE) return at
-    if (code < 32) return -1
-    at += code === BACKSLASH ? 2 : 1
+    bits |= code
+    if (code === QUOTE) return bits < 128 ? at : -at
+    if (code < 32) return 0
+    if (code !== BACKSLASH) continue
+    const escaped = text.charCodeAt(++at)
+    if (escaped === LETTER_U) {
+      for (let k = 1; k <= 4; k++) if (!isHex(text.charCodeAt(at + k))) return 0
+      at += 4
+    } else if (!isSimpleEscape(escaped)) return 0
   }
-  return -1
+  return 0
 }
+
+const isHex = (code: number): boolean => (code >= 48 && code <= 57) || (code >= 65 && code <= 70) || (code >= 97 && code <= 102)
+
+/** `"`, `\`, `/`, b, f, n, r, t. */
+const isSimpleEscape = (code: number): boolean =>
+  code === QUOTE || code === BACKSLASH || code === 47 || code === 98 || code === 102 || code === 110 || code === 114 || code === 116
 
 /** Where the value of a key begins; -1 when the key is not there exactly once. A quoted key cannot stand inside a JSON string unescaped. */
 const valueOf = (text: string, key: string): number => {
@@ -107,13 +129,13 @@ const valueOf = (text: string, key: string): number => {
 
 const numberOf = (text: string, key: string, value: unknown): { readonly start: number; readonly end: number } | null => {
   const start = valueOf(text, key)
-  const end = start === -1 ? -1 : endOfDigits(text, start)
-  return end === -1 || Number(text.slice(start, end)) !== value ? null : { start, end }
+  const end = start === -1 ? 0 : endOfDigits(text, start)
+  return end === 0 || Number(text.slice(start, end)) !== value ? null : { start, end }
 }
 
 const stringOf = (text: string, key: string, value: unknown): { readonly start: number; readonly end: number } | null => {
   const quote = valueOf(text, key)
   if (quote === -1 || text.charCodeAt(quote) !== QUOTE) return null
-  const end = endOfString(text, quote + 1)
-  return end === -1 || unescape(text.slice(quote + 1, end)) !== value ? null : { start: quote + 1, end }
+  const end = Math.abs(endOfString(text, quote + 1))
+  return end === 0 || unescape(text.slice(quote + 1, end)) !== value ? null : { start: quote + 1, end }
 }

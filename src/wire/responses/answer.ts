@@ -36,12 +36,13 @@ export const recordsAt = (value: Value, key: string): ReadonlyArray<Record<strin
 }
 
 /** Why a response ended; null while it runs. */
-export const finishOf = (response: Value, hasCalls: boolean): FinishReason | null => {
+export const finishOf = (response: Value, hasCalls: boolean, hasRefusal: boolean): FinishReason | null => {
   switch (response["status"]) {
     case "incomplete": return Json.recordAt(response, "incomplete_details")?.["reason"] === "content_filter" ? "content-filter" : "length"
     case "queued":
     case "in_progress": return null
-    default: return hasCalls ? "tool-calls" : "stop"
+    // A refusal ends like any other text.
+    default: return hasCalls ? "tool-calls" : hasRefusal ? "refusal" : "stop"
   }
 }
 
@@ -57,7 +58,8 @@ export const decodeAnswer = (body: Value): Answer | UpstreamErrorBody | null => 
     model: wordAt(body, "model"),
     createdAt: typeof body["created_at"] === "number" ? Math.floor(body["created_at"]) : null,
     choices: [{
-      index: 0, parts, finish: finishOf(body, parts.some((part) => part.kind === "toolCall")), stopSequence: null, logprobs: logprobs.length === 0 ? null : logprobs
+      index: 0, parts, finish: finishOf(body, parts.some((part) => part.kind === "toolCall"), parts.some((part) => part.kind === "refusal")), stopSequence: null,
+      logprobs: logprobs.length === 0 ? null : logprobs
     }],
     usage: usageOf(body["usage"]),
     serviceTier: wordAt(body, "service_tier"),

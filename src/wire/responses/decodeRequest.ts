@@ -4,13 +4,17 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, CustomTool, Extra, FunctionTool, OutputFormat, Reasoning, Settings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
 import * as Wire from "#schemas/wire/responses.ts"
 import * as Json from "#src/wire/json.ts"
-import { decoder } from "#src/wire/neutral/decoding.ts"
+import { decoder, hasOnly, sparing } from "#src/wire/neutral/decoding.ts"
 import { invalid, none, reading } from "#src/wire/neutral/settings.ts"
 import { text, turnsOf } from "#src/wire/responses/decodeInput.ts"
 import { flatName, namesOf } from "#src/wire/responses/namespaces.ts"
 import type { Json as Body, RequestHead } from "#src/wire/WireFormat.ts"
 
-const decode = decoder(Wire.Request)
+const isPlain = (item: unknown): item is Wire.Item =>
+  hasOnly(item, "type", "role", "content") && item["type"] === "message" && typeof item["content"] === "string" && plainRoles.has(item["role"])
+const plainRoles: ReadonlySet<unknown> = new Set(["user", "assistant", "system", "developer"])
+
+const decode = sparing(decoder(Wire.Request), "input", isPlain)
 
 /** Fields without which an input may be left out: the conversation stands elsewhere. */
 const inputElsewhere = ["previous_response_id", "conversation", "prompt"]

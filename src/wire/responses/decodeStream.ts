@@ -57,6 +57,7 @@ export class ResponsesDecoder implements StreamDecoder {
   private delta: Delta = "text"
   private shapedCall = 0
   private calls = 0
+  private hasRefusal = false
   private isStarted = false
   private isClosed = false
   private isSound = true
@@ -79,9 +80,11 @@ export class ResponsesDecoder implements StreamDecoder {
   /** One complete event (called by the scanner). */
   event(bytes: Buffer, start: number, end: number): void {
     if (this.isClosed || !this.isSound) return
-    const text = bytes.toString("utf8", start, end)
     const { shape } = this
-    if (shape !== null && shape.matches(text)) return this.say(text.slice(shape.start, shape.end))
+    if (shape !== null) {
+      const raw = bytes.toString("latin1", start, end)
+      if (shape.matches(raw)) return this.say(shape.literal(raw, bytes, start))
+    }
     const data = dataOf(bytes, start, end)
     if (data === null || data === "" || data.trim() === "[DONE]") return
     const frame = Json.parseRecord(data)
@@ -90,6 +93,7 @@ export class ResponsesDecoder implements StreamDecoder {
       return
     }
     this.shape = null
+    const text = bytes.toString("utf8", start, end)
     this.frame(frame, wordAt(frame, "type") ?? nameOf(text), text)
   }
 
@@ -97,7 +101,7 @@ export class ResponsesDecoder implements StreamDecoder {
   private say(literal: string): void {
     switch (this.delta) {
       case "text": return this.sink.text(0, literal)
-      case "refusal": return this.sink.refusal(0, literal)
+      case "refusal": return this.refusal(literal)
       case "reasoning": return this.sink.reasoning(0, literal, false)
       case "summary": return this.sink.reasoning(0, literal, true)
       case "arguments": return this.sink.toolArguments(0, this.shapedCall, literal)
@@ -226,6 +230,11 @@ export class ResponsesDecoder implements StreamDecoder {
     this.sink.reasoning(0, literal, isSummary)
   }
 
+  private refusal(literal: string): void {
+    this.hasRefusal = true
+    this.sink.refusal(0, literal)
+  }
+
   private probe(item: OpenItem, index: number, value: unknown): void {
     const entries = logprobsOf(value)
     if (entries.length === 0) return
@@ -240,7 +249,7 @@ export class ResponsesDecoder implements StreamDecoder {
     this.start({})
     if (whole !== null && !item.seen.has(index)) {
       this.openPart(item, index)
-      if (isRefusal) this.sink.refusal(0, escape(whole))
+      if (isRefusal) this.refusal(escape(whole))
       else this.sink.text(0, escape(whole))
     }
     if (!item.probed.has(index)) this.probe(item, index, logprobs)
@@ -319,7 +328,7 @@ export class ResponsesDecoder implements StreamDecoder {
     const usage: TokenUsage | null = usageOf(response["usage"])
     if (usage !== null) this.sink.tokens(usage)
     const status = wordAt(response, "status") ?? (type === "response.incomplete" ? "incomplete" : "completed")
-    this.sink.finish(0, finishOf({ ...response, status }, this.calls > 0) ?? (this.calls > 0 ? "tool-calls" : "stop"), null)
+    this.sink.finish(0, finishOf({ ...response, status }, this.calls > 0, this.hasRefusal) ?? (this.calls > 0 ? "tool-calls" : "stop"), null)
     this.isClosed = true
     this.sink.done()
   }

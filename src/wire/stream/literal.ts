@@ -16,6 +16,12 @@ export const unescape = (literal: Literal): string => {
 }
 
 /**
+ * UTF-8 read as Latin-1: a character per byte. Frames are compared in this form, because it is cheaper to make and is never wider
+ * than a byte, whatever the text says.
+ */
+export const bytewise = (text: string): string => Buffer.from(text).toString("latin1")
+
+/**
  * The literal that begins at `start` (behind its opening quote): answers the index of its closing quote, or -1 when the text
  * ends first.
  */

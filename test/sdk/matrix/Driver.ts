@@ -39,6 +39,8 @@ export interface HeardCall {
 export interface Heard {
   readonly text: string
   readonly thinking: string
+  /** What stands in the format's own place for refusals. */
+  readonly refusal: string
   readonly calls: ReadonlyArray<HeardCall>
   /** The client's own word for why it ended. */
   readonly finish: string
@@ -65,7 +67,7 @@ export interface Driver {
   readonly face: FormatName
   readonly open: (matrix: Matrix, setup: Setup, key?: string) => Talk
   /** What the client calls the reasons to end. */
-  readonly words: { readonly stop: string; readonly length: string; readonly tools: string; readonly filter: string }
+  readonly words: { readonly stop: string; readonly length: string; readonly tools: string; readonly filter: string; readonly refusal: string; readonly refusesInWords: boolean }
   /** How it calls fields, as errors and X-Gateway-Omitted name them; null where it has no such field. */
   readonly fields: { readonly stop: string | null; readonly toolChoice: string | null }
   readonly reportsCached: boolean
@@ -80,6 +82,8 @@ export interface Driver {
   readonly hint: { readonly field: string; readonly extra: Readonly<Record<string, unknown>>; readonly omittedFor: ReadonlyArray<FamilyName> }
   /** The class that the client throws for a status, by name; its message and status are asserted by the scenario. */
   readonly errorClass: (status: number) => abstract new(...args: never) => Error
+  /** What it throws for an error inside a stream. */
+  readonly streamError: abstract new(...args: never) => Error
   readonly statusOf: (error: unknown) => number | undefined
 }
 

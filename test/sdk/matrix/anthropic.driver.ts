@@ -22,6 +22,7 @@ const bodyOf = (setup: Setup, messages: Array<Anthropic.MessageParam>) => ({
 const heard = (message: Anthropic.Message): Heard => ({
   text: message.content.map((block) => block.type === "text" ? block.text : "").join(""),
   thinking: message.content.map((block) => block.type === "thinking" ? block.thinking : "").join(""),
+  refusal: "",
   calls: message.content.flatMap((block) => block.type === "tool_use" ? [{ id: block.id, name: block.name, args: block.input }] : []),
   finish: message.stop_reason ?? "",
   usage: {
@@ -35,7 +36,7 @@ const source = (data: string) => ({ type: "base64" as const, media_type: "image/
 
 export const anthropic: Driver = {
   face: "messages",
-  words: { stop: "end_turn", length: "max_tokens", tools: "tool_use", filter: "refusal" },
+  words: { stop: "end_turn", length: "max_tokens", tools: "tool_use", filter: "refusal", refusal: "refusal", refusesInWords: false },
   fields: { stop: "stop_sequences", toolChoice: "tool_choice" },
   reportsCached: true,
   broken: null,
@@ -46,6 +47,7 @@ export const anthropic: Driver = {
   errorClass: (status) => ({
     400: Anthropic.BadRequestError, 401: Anthropic.AuthenticationError, 404: Anthropic.NotFoundError, 429: Anthropic.RateLimitError, 500: Anthropic.InternalServerError
   })[status] ?? Anthropic.APIError,
+  streamError: Anthropic.APIError,
   statusOf: (error) => error instanceof Anthropic.APIError ? error.status : undefined,
   open: (matrix, setup, key = matrix.key) => {
     const { fetch, header } = remembering()

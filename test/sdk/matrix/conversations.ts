@@ -62,7 +62,7 @@ export const conversations = ({ driver, family, matrix }: Case): void => {
       const [row] = await matrix().rowsOf(model.name, 1)
       const cacheRead = family.name === "local-model-server" ? 0 : reported.cachedTokens
       const reasoning = family.name === "local-model-server" || family.name === "messages" ? 0 : reported.reasoningTokens
-      const cacheCreation = family.name === "messages" || family.name === "chat-completions" ? reported.cacheWriteTokens : 0
+      const cacheCreation = family.name === "generateContent" || family.name === "local-model-server" ? 0 : reported.cacheWriteTokens
       expect(row).toMatchObject({
         sourceFormat: face, targetFormat: family.name, provider: matrix().providers.get(prefix), requestedModel: model.id, stream, outcome: "completed",
         status: 200, final: true, attempt: 1, estimated: false, tokensIn: 100, tokensOut: 30, tokensCacheRead: cacheRead, tokensCacheCreation: cacheCreation,

@@ -31,6 +31,7 @@ const heard = (responses: ReadonlyArray<GenerateContentResponse>): Heard => {
   return {
     text: texts(false),
     thinking: texts(true),
+    refusal: "",
     calls: parts.flatMap((part): ReadonlyArray<HeardCall> => part.functionCall === undefined
       ? []
       : [{ id: part.functionCall.id ?? "", name: part.functionCall.name ?? "", args: part.functionCall.args }]),
@@ -44,7 +45,7 @@ const heard = (responses: ReadonlyArray<GenerateContentResponse>): Heard => {
 
 export const genai: Driver = {
   face: "generateContent",
-  words: { stop: "STOP", length: "MAX_TOKENS", tools: "STOP", filter: "SAFETY" },
+  words: { stop: "STOP", length: "MAX_TOKENS", tools: "STOP", filter: "SAFETY", refusal: "SAFETY", refusesInWords: false },
   fields: { stop: "generationConfig.stopSequences", toolChoice: "toolConfig.functionCallingConfig" },
   reportsCached: true,
   broken: null,
@@ -53,6 +54,7 @@ export const genai: Driver = {
   carriesSignatures: true,
   hint: { field: "generationConfig.seed", extra: { seed: 7 }, omittedFor: ["messages", "responses"] },
   errorClass: () => ApiError,
+  streamError: ApiError,
   statusOf: (error) => error instanceof ApiError ? error.status : undefined,
   open: (matrix, setup, key = matrix.key) => {
     const { fetch, header } = remembering()

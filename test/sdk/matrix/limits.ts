@@ -48,4 +48,19 @@ export const limits = ({ driver, family, matrix }: Case): void => {
       }
     })
   }
+
+  // The other families refuse with a reason alone.
+  if (family.name === "chat-completions" || family.name === "responses") {
+    it("a refusal in words is one in the client's format, or the text where it has none", async () => {
+      for (const stream of [false, true]) {
+        const model = await matrix().model(family, face, `refusal-${stream}`, { text: "I cannot help.", finishReason: "refusal" })
+        const talk = driver.open(matrix(), { model: model.id })
+        talk.say("bad words")
+        const { finish, refusal, text } = await talk.ask(stream)
+        expect({ finish, refusal, text }).toEqual({
+          finish: words.refusal, refusal: words.refusesInWords ? "I cannot help." : "", text: words.refusesInWords ? "" : "I cannot help."
+        })
+      }
+    })
+  }
 }

@@ -38,6 +38,7 @@ const heard = (responses: ReadonlyArray<ChatResponse>): Heard => {
   return {
     text: responses.map((response) => response.message.content).join(""),
     thinking: responses.map((response) => response.message.thinking ?? "").join(""),
+    refusal: "",
     calls: calls.map((call) => ({ id: "", name: call.function.name, args: call.function.arguments })),
     finish: last?.done_reason ?? "",
     usage: last?.prompt_eval_count === undefined ? null : { input: last.prompt_eval_count, cached: null, output: last.eval_count }
@@ -46,7 +47,7 @@ const heard = (responses: ReadonlyArray<ChatResponse>): Heard => {
 
 export const ollama: Driver = {
   face: "local-model-server",
-  words: { stop: "stop", length: "length", tools: "stop", filter: "content_filter" },
+  words: { stop: "stop", length: "length", tools: "stop", filter: "content_filter", refusal: "content_filter", refusesInWords: false },
   fields: { stop: "options.stop", toolChoice: null },
   reportsCached: false,
   broken: null,
@@ -55,6 +56,7 @@ export const ollama: Driver = {
   carriesSignatures: false,
   hint: { field: "options.seed", extra: { options: { seed: 7 } }, omittedFor: ["messages", "responses"] },
   errorClass: () => ResponseError,
+  streamError: Error,
   statusOf: (error) => error instanceof ResponseError ? error.status_code : undefined,
   open: (matrix, setup, key = matrix.key) => {
     const { fetch, header } = remembering()

@@ -33,6 +33,7 @@ const heard = (completion: OpenAI.ChatCompletion, thoughts: Thoughts): Heard => 
   return {
     text: choice?.message.content ?? "",
     thinking: thoughts.reasoning_content ?? "",
+    refusal: choice?.message.refusal ?? "",
     calls: (choice?.message.tool_calls ?? []).map((call) => {
       if (call.type !== "function") throw new Error("not a function call")
       return { id: call.id, name: call.function.name, args: JSON.parse(call.function.arguments) as unknown }
@@ -48,7 +49,7 @@ const bare = (message: OpenAI.ChatCompletionMessage): Message =>
 
 export const openaiChat: Driver = {
   face: "chat-completions",
-  words: { stop: "stop", length: "length", tools: "tool_calls", filter: "content_filter" },
+  words: { stop: "stop", length: "length", tools: "tool_calls", filter: "content_filter", refusal: "stop", refusesInWords: true },
   fields: { stop: "stop", toolChoice: "tool_choice" },
   reportsCached: true,
   broken: null,
@@ -59,6 +60,7 @@ export const openaiChat: Driver = {
   errorClass: (status) => ({
     400: OpenAI.BadRequestError, 401: OpenAI.AuthenticationError, 404: OpenAI.NotFoundError, 429: OpenAI.RateLimitError, 500: OpenAI.InternalServerError
   })[status] ?? OpenAI.APIError,
+  streamError: OpenAI.APIError,
   statusOf: (error) => error instanceof OpenAI.APIError ? error.status : undefined,
   open: (matrix, setup, key = matrix.key) => {
     const { fetch, header } = remembering()

@@ -73,10 +73,11 @@ describe.each(each(familiesFor("chat-completions")))("towards $name", ({ family 
 
   it("a refused field is the error's param", async () => {
     const model = await matrix.model(family, "chat-completions", "param")
-    if (family.name === "chat-completions") return
     const error = await failing(() => openai.chat.completions.create({ model: model.id, messages: [{ role: "user", content: "x" }], temperature: "warm" as unknown as number }))
-    expect(error).toMatchObject({ status: 400, param: "temperature", type: "invalid_request_error" })
-    expect(await matrix.entries(model.name)).toEqual([])
+    expect(error).toMatchObject({ status: 400, type: "invalid_request_error", message: expect.stringContaining("'temperature'") as unknown })
+    // In the client's own format the vendor itself says so, of whose error message, type and code are passed on.
+    if (family.name !== "chat-completions") expect(error).toMatchObject({ param: "temperature" })
+    expect((await matrix.entries(model.name)).length).toBe(family.name === "chat-completions" ? 1 : 0)
   })
 })
 

@@ -24,6 +24,7 @@ const bodyOf = (setup: Setup, input: Array<Item>) => ({
 const heard = (response: OpenAI.Responses.Response): Heard => ({
   text: response.output_text,
   thinking: response.output.flatMap((item) => item.type === "reasoning" ? item.summary : []).map((part) => part.text).join(""),
+  refusal: response.output.flatMap((item) => item.type === "message" ? item.content : []).map((part) => part.type === "refusal" ? part.refusal : "").join(""),
   calls: response.output.flatMap((item) => item.type === "function_call" ? [{ id: item.call_id, name: item.name, args: JSON.parse(item.arguments) as unknown }] : []),
   finish: response.status === "incomplete" ? response.incomplete_details?.reason ?? "" : response.status ?? "",
   usage: response.usage === undefined || response.usage === null
@@ -34,7 +35,7 @@ const heard = (response: OpenAI.Responses.Response): Heard => ({
 export const openaiResponses: Driver = {
   ...openaiChat,
   face: "responses",
-  words: { stop: "completed", length: "max_output_tokens", tools: "completed", filter: "content_filter" },
+  words: { stop: "completed", length: "max_output_tokens", tools: "completed", filter: "content_filter", refusal: "completed", refusesInWords: true },
   fields: { stop: null, toolChoice: "tool_choice" },
   broken: "failed",
   resultImages: true,
