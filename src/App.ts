@@ -31,6 +31,7 @@ import * as StoredConfiguration from "#src/configuration/StoredConfiguration.ts"
 import * as ConnectionCredentials from "#src/credentials/ConnectionCredentials.ts"
 import * as OAuthSignIns from "#src/credentials/OAuthSignIns.ts"
 import * as ConnectionMarks from "#src/http/ConnectionMarks.ts"
+import * as ComboMetrics from "#src/http/combos/ComboMetrics.ts"
 import * as Inference from "#src/http/Inference.ts"
 import * as KeyDevices from "#src/http/keys/KeyDevices.ts"
 import * as Models from "#src/http/Models.ts"
@@ -40,6 +41,7 @@ import { ManagementOptions } from "#src/http/ManagementOptions.ts"
 import * as PostgresClient from "#src/postgres/PostgresClient.ts"
 import * as PostgresStores from "#src/postgres/PostgresStores.ts"
 import * as Registry from "#src/providers/Registry.ts"
+import * as LocalResilience from "#src/resilience/LocalResilience.ts"
 import * as Password from "#src/secrets/Password.ts"
 import * as Sealer from "#src/secrets/Sealer.ts"
 import * as FrontDoor from "#src/FrontDoor.ts"
@@ -161,7 +163,7 @@ const shared = (settings: Values) => {
       isTrusted: (origin) => origin === sim.url
     })
   }))
-  return Layer.mergeAll(CachedKeys.layer, ConnectionMarks.layer, ConnectionCredentials.layer({ environment: settings.environment }), signIns(settings)).pipe(
+  return Layer.mergeAll(CachedKeys.layer, ConnectionMarks.layer, ConnectionCredentials.layer({ environment: settings.environment }), LocalResilience.layer, signIns(settings)).pipe(
     Layer.provideMerge(upstream),
     Layer.provideMerge(UrlGuard.layer()),
     Layer.provideMerge(EffectiveFlags.layer(settings.environment)),
@@ -211,7 +213,7 @@ const http = (settings: Values) =>
       sseComments: settings.sseComments === "on",
       environmentKeys: environmentKeys(settings)
     })),
-    Layer.provideMerge(KeyDevices.layer)
+    Layer.provideMerge(Layer.mergeAll(KeyDevices.layer, ComboMetrics.layer))
   )
 
 /** What happens once, between the last tier and the banner. */

@@ -4,6 +4,7 @@
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import type { Combo, ComboMapping } from "#schemas/records/Combo.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
@@ -20,6 +21,10 @@ export interface Snapshot {
   readonly nodeById: ReadonlyMap<string, ProviderNode>
   readonly nodeByPrefix: ReadonlyMap<string, ProviderNode>
   readonly customModels: ReadonlyArray<CustomModel>
+  /** Active or not, by sortOrder, then name. */
+  readonly combos: ReadonlyArray<Combo>
+  /** Enabled or not, in the order in which they are asked: highest priority, then oldest. */
+  readonly comboMappings: ReadonlyArray<ComboMapping>
   readonly aliases: ReadonlyMap<string, string>
   /** General settings over their defaults (supplement 15.11). */
   readonly settings: ReadonlyMap<string, unknown>

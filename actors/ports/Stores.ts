@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { AuditEntry } from "#schemas/records/AuditEntry.ts"
+import type { Combo, ComboMapping } from "#schemas/records/Combo.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
@@ -50,6 +51,25 @@ export class CustomModelStore extends Context.Service<CustomModelStore, {
   readonly removeAll: (provider: string) => Op<number>
 }>()("gateway/ports/CustomModelStore") {}
 
+/** Combos; `conflict` when the name is taken. `list` orders by sortOrder, then name. */
+export class ComboStore extends Context.Service<ComboStore, {
+  readonly list: Op<ReadonlyArray<Combo>>
+  readonly insert: (combo: Combo) => Op<void>
+  readonly replace: (combo: Combo) => Op<boolean>
+  /** Sets sortOrder to the place in the list (from 0), all at once; answers how many combos were there. */
+  readonly reorder: (ids: ReadonlyArray<string>) => Op<number>
+  readonly remove: (id: string) => Op<boolean>
+}>()("gateway/ports/ComboStore") {}
+
+/** Patterns of model ids; `list` orders as they are asked: highest priority, then oldest. */
+export class ComboMappingStore extends Context.Service<ComboMappingStore, {
+  readonly list: Op<ReadonlyArray<ComboMapping>>
+  readonly insert: (mapping: ComboMapping) => Op<void>
+  readonly replace: (mapping: ComboMapping) => Op<boolean>
+  readonly remove: (id: string) => Op<boolean>
+  readonly removeByCombo: (comboId: string) => Op<number>
+}>()("gateway/ports/ComboMappingStore") {}
+
 /** API keys by hash; the raw value is never seen here. */
 export class KeyStore extends Context.Service<KeyStore, {
   readonly findByHash: (keyHash: string) => Op<ApiKey | null>
@@ -65,7 +85,7 @@ export class KeyStore extends Context.Service<KeyStore, {
 /**
  * Named JSON documents of one kind: aliases, settings, flag overrides, pricing overrides. `value` is any JSON value.
  * Kinds in use: `alias` (value = model id), `setting`, `flag` (value = string), `pricing` (key = `<provider>/<model>`),
- * `password` (key = `management`), `secret`.
+ * `password` (key = `management`), `secret`, `breaker` (key = provider: the breakers that are open).
  */
 export class DocumentStore extends Context.Service<DocumentStore, {
   readonly list: (kind: string) => Op<ReadonlyMap<string, unknown>>

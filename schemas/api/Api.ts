@@ -2,6 +2,7 @@
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { AuthGroup } from "#schemas/api/Auth.ts"
+import { ComboMappingsGroup, CombosGroup } from "#schemas/api/Combos.ts"
 import { ComplianceGroup } from "#schemas/api/Compliance.ts"
 import { FeatureFlagsGroup } from "#schemas/api/FeatureFlags.ts"
 import { HealthGroup } from "#schemas/api/Health.ts"
@@ -13,6 +14,7 @@ import { OAuthGroup } from "#schemas/api/OAuth.ts"
 import { ProviderModelsGroup } from "#schemas/api/ProviderModels.ts"
 import { ProviderNodesGroup } from "#schemas/api/ProviderNodes.ts"
 import { ProvidersGroup } from "#schemas/api/Providers.ts"
+import { ResilienceGroup } from "#schemas/api/Resilience.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
 import { describeSecurity } from "#schemas/api/security.ts"
 import { SettingsGroup } from "#schemas/api/Settings.ts"
@@ -29,11 +31,14 @@ export class ManagementApi extends HttpApi.make("management")
   .add(ProviderNodesGroup)
   .add(ProviderModelsGroup)
   .add(ModelsGroup)
+  .add(CombosGroup)
+  .add(ComboMappingsGroup)
   .add(PricingGroup)
   .add(SettingsGroup)
   .add(FeatureFlagsGroup)
   .add(UsageGroup)
   .add(HealthGroup)
+  .add(ResilienceGroup)
   .add(ComplianceGroup)
   .middleware(Management)
   .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error", errors: "all" })

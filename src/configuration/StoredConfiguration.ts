@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
-import { ConnectionStore, CustomModelStore, DocumentStore, NodeStore } from "#actors/ports/Stores.ts"
+import { ComboMappingStore, ComboStore, ConnectionStore, CustomModelStore, DocumentStore, NodeStore } from "#actors/ports/Stores.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 
 /** Terminal states: such a connection is not tried until a test, a re-login or an edit clears it (supplement 1.2). */
@@ -34,6 +34,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const connectionStore = yield* ConnectionStore
   const nodeStore = yield* NodeStore
   const customModelStore = yield* CustomModelStore
+  const comboStore = yield* ComboStore
+  const mappingStore = yield* ComboMappingStore
   const documents = yield* DocumentStore
   const writing = yield* Semaphore.make(1)
   const listeners = new Set<(snapshot: Snapshot) => void>()
@@ -43,6 +45,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     const connections = yield* connectionStore.list
     const nodes = yield* nodeStore.list
     const customModels = yield* customModelStore.list
+    const combos = yield* comboStore.list
+    const comboMappings = yield* mappingStore.list
     const aliases = yield* documents.list("alias")
     const settings = yield* documents.list("setting")
     const flagOverrides = yield* documents.list("flag")
@@ -57,6 +61,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       nodeById: new Map(nodes.map((n) => [n.id, n])),
       nodeByPrefix: new Map(nodes.map((n) => [n.prefix, n])),
       customModels,
+      combos,
+      comboMappings,
       aliases: new Map([...aliases].map(([key, value]) => [key, String(value)])),
       settings,
       flagOverrides: new Map([...flagOverrides].map(([key, value]) => [key, String(value)])),

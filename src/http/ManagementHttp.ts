@@ -7,6 +7,10 @@ import type { Route } from "#schemas/api/RouteTable.ts"
 import * as Audit from "./Audit.ts"
 import * as Auth from "./Auth.ts"
 import * as Authentication from "./Authentication.ts"
+import * as ComboMappings from "./ComboMappings.ts"
+import * as ComboTests from "./combos/ComboTests.ts"
+import * as StoredCombos from "./combos/StoredCombos.ts"
+import * as Combos from "./Combos.ts"
 import * as Compliance from "./Compliance.ts"
 import * as Docs from "./Docs.ts"
 import * as FeatureFlags from "./FeatureFlags.ts"
@@ -25,6 +29,7 @@ import * as ConnectionTests from "./providers/ConnectionTests.ts"
 import * as Nodes from "./providers/Nodes.ts"
 import * as Upstreams from "./providers/Upstreams.ts"
 import * as Providers from "./Providers.ts"
+import * as Resilience from "./Resilience.ts"
 import * as Callers from "./sessions/Callers.ts"
 import * as LoginGuard from "./sessions/LoginGuard.ts"
 import * as Password from "./sessions/Password.ts"
@@ -48,14 +53,15 @@ const providers = Layer.mergeAll(Additions.layer, Nodes.layer, SignedInConnectio
   Layer.provideMerge(Layer.mergeAll(Connections.layer, ConnectionTests.layer))
 )
 
-const services = Layer.mergeAll(providers, ManagedKeys.layer, UsageReads.layer).pipe(
+const services = Layer.mergeAll(Layer.provideMerge(ComboTests.layerProbing, providers), StoredCombos.layer, ManagedKeys.layer, UsageReads.layer).pipe(
   Layer.provideMerge(sessions),
   Layer.provideMerge(SecureRandom.layerWebCrypto)
 )
 
 const groups = Layer.mergeAll(
   Auth.layer, Tokens.layer, Keys.layer, Providers.layer, ProviderNodes.layer, ProviderModels.layer, ModelCatalog.layer, Pricing.layer,
-  Settings.layer, OAuth.layer, FeatureFlags.layer, Usage.layer, Health.layer, Compliance.layer
+  Combos.layer, ComboMappings.layer,
+  Settings.layer, OAuth.layer, FeatureFlags.layer, Usage.layer, Health.layer, Resilience.layer, Compliance.layer
 )
 
 /** `otherRoutes`: routes of other surfaces on the same router, so that their paths answer 405 for a wrong method. */

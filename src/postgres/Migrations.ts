@@ -12,6 +12,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import configuration from "./migrations/0001_configuration.ts"
 import access from "./migrations/0002_access.ts"
 import usage from "./migrations/0003_usage.ts"
+import combos from "./migrations/0004_combos.ts"
 import { Patience } from "./Slot.ts"
 
 const table = "gateway_migrations"
@@ -23,7 +24,8 @@ const timeout = 600_000
 const loader = Migrator.fromRecord({
   "1_configuration": configuration,
   "2_access": access,
-  "3_usage": usage
+  "3_usage": usage,
+  "4_combos": combos
 })
 
 export interface Version {

@@ -10,6 +10,8 @@ import * as Migrations from "./Migrations.ts"
 import type { StoreOptions } from "./operation.ts"
 import * as PostgresAccessTokenStore from "./PostgresAccessTokenStore.ts"
 import * as PostgresAuditStore from "./PostgresAuditStore.ts"
+import * as PostgresComboMappingStore from "./PostgresComboMappingStore.ts"
+import * as PostgresComboStore from "./PostgresComboStore.ts"
 import * as PostgresConnectionStore from "./PostgresConnectionStore.ts"
 import * as PostgresCustomModelStore from "./PostgresCustomModelStore.ts"
 import * as PostgresDocumentStore from "./PostgresDocumentStore.ts"
@@ -22,6 +24,8 @@ export type Stores =
   | Ports.ConnectionStore
   | Ports.NodeStore
   | Ports.CustomModelStore
+  | Ports.ComboStore
+  | Ports.ComboMappingStore
   | Ports.KeyStore
   | Ports.DocumentStore
   | Ports.SessionStore
@@ -29,12 +33,14 @@ export type Stores =
   | Ports.AuditStore
   | UsageStore
 
-/** The nine stores on a database that somebody else migrates. */
+/** The record stores on a database that somebody else migrates. */
 export const layerUnmigrated = (options: StoreOptions = {}): Layer.Layer<Stores, never, SqlClient.SqlClient | Secrets> =>
   Layer.mergeAll(
     PostgresConnectionStore.layer(options),
     PostgresNodeStore.layer(options),
     PostgresCustomModelStore.layer(options),
+    PostgresComboStore.layer(options),
+    PostgresComboMappingStore.layer(options),
     PostgresKeyStore.layer(options),
     PostgresDocumentStore.layer(options),
     PostgresSessionStore.layer(options),
@@ -43,7 +49,7 @@ export const layerUnmigrated = (options: StoreOptions = {}): Layer.Layer<Stores,
     PostgresUsageStore.layer(options)
   )
 
-/** Migrates, then the nine stores. */
+/** Migrates, then the record stores. */
 export const layer = (
   options: StoreOptions = {}
 ): Layer.Layer<Stores | Migrations.Migrated, SqlError | Migrator.MigrationError, SqlClient.SqlClient | Secrets> =>

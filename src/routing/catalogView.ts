@@ -15,7 +15,8 @@ export const catalogView = (snapshot: Snapshot): CatalogView => {
       customModels: snapshot.customModels,
       aliases: snapshot.aliases,
       activeProviders: activeProviders(snapshot, builtin),
-      combos: []
+      combos: snapshot.combos.filter((combo) => combo.isActive && !combo.isHidden).map(({ context_length: contextLength, createdAt, name }) =>
+        ({ name, createdAt, contextLength }))
     }
     views.set(snapshot, view)
   }

@@ -28,7 +28,8 @@ export interface CatalogView {
   readonly aliases: ReadonlyMap<string, string>
   /** Provider and node ids with an active connection, providers that need none, and `sim` while it is offered. */
   readonly activeProviders: ReadonlySet<string>
-  readonly combos: ReadonlyArray<{ readonly name: string; readonly createdAt: string }>
+  /** `contextLength`: tokens, what the operator says the combo holds; absent or null when nothing was said. */
+  readonly combos: ReadonlyArray<{ readonly name: string; readonly createdAt: string; readonly contextLength?: number | null }>
 }
 
 export interface CatalogOptions {
@@ -273,7 +274,8 @@ const build = (view: CatalogView, options: CatalogOptions): ReadonlyArray<ModelE
       permission: [],
       root: combo.name,
       parent: null,
-      ...(options.includeNames ? { name: combo.name } : {})
+      ...(options.includeNames ? { name: combo.name } : {}),
+      ...(typeof combo.contextLength === "number" ? { context_length: combo.contextLength } : {})
     })
   }
   for (const listed of offered(view)) {

@@ -6,7 +6,7 @@ import { worstOf } from "#bench/micro/translate/run.ts"
 import { chunksOf, families, kinds, streamOf } from "#bench/micro/translate/streams.ts"
 import { clients } from "#src/wire/formats.ts"
 
-const plan: Plan = { rounds: 1, events: 20, streams: 1, kinds, perChunk: [1, 16], promptBytes: [5_000], bytesPerRound: 1, faces: null, families: null }
+const plan: Plan = { rounds: 1, events: 20, streams: 1, kinds, perChunk: [1, 16], prompts: [{ bytes: 5_000, shapes }], bytesPerRound: 1, faces: null, families: null }
 const pairs = families.length * (clients.length - 1)
 
 describe("the translation bench", () => {
@@ -47,16 +47,29 @@ describe("the translation bench", () => {
     ], [])
     expect(worst.event?.extra).toBe(2)
     expect(worst.call?.extra).toBe(9)
-    expect(worst.prompt).toBeNull()
+    expect(worst.large).toBeNull()
+  })
+
+  it("prompts are judged by their size, and many messages on their own", () => {
+    const base = { face: "messages" as const, family: "responses" as const, parse: 1, whole: 1 }
+    const worst = worstOf([], [
+      { ...base, shape: "text", bytes: 990_000, ratio: 1.1 }, { ...base, shape: "image", bytes: 990_000, ratio: 1.2 },
+      { ...base, shape: "text", bytes: 99_000, ratio: 2 }, { ...base, shape: "many", bytes: 77_000, ratio: 5 }
+    ])
+    expect([worst.large?.ratio, worst.middle?.ratio, worst.many?.ratio]).toEqual([1.2, 2, 5])
   })
 
   it("the results are read from the last line, and anything else is refused by name", () => {
     const event = { face: "messages", family: "responses", kind: "text", extra: 1.25 }
-    const prompt = { face: "responses", family: "messages", shape: "many", bytes: 100_000, ratio: 1.4 }
-    expect(parseWorst(`a warning\n${JSON.stringify({ worst: { event, prompt } })}\n`)).toEqual({
-      event: { value: 1.25, pair: "messages responses text" }, prompt: { value: 1.4, pair: "responses messages many 100000" }
+    const prompt = { face: "responses", family: "messages", shape: "image", bytes: 100_000, ratio: 1.4 }
+    const middle = { ...prompt, ratio: 2 }
+    const many = { ...prompt, shape: "many", ratio: 4 }
+    expect(parseWorst(`a warning\n${JSON.stringify({ worst: { event, large: prompt, middle, many } })}\n`)).toEqual({
+      event: { value: 1.25, pair: "messages responses text" }, large: { value: 1.4, pair: "responses messages image 100000" },
+      middle: { value: 2, pair: "responses messages image 100000" },
+      many: { value: 4, pair: "responses messages many 100000" }
     })
-    expect(() => parseWorst(JSON.stringify({ worst: { event, prompt: null } }))).toThrow(/no prompt/)
-    expect(() => parseWorst(JSON.stringify({ worst: { event: { ...event, extra: null }, prompt } }))).toThrow(/event\.extra/)
+    expect(() => parseWorst(JSON.stringify({ worst: { event, large: null } }))).toThrow(/no large/)
+    expect(() => parseWorst(JSON.stringify({ worst: { event: { ...event, extra: null }, large: prompt, middle, many } }))).toThrow(/event\.extra/)
   })
 })

@@ -1,6 +1,8 @@
 /** The doubles that the tests of this folder stand on keep the contract of the real stores. */
 import * as AccessTokenStore from "#test/suites/AccessTokenStore.suite.ts"
 import * as AuditStore from "#test/suites/AuditStore.suite.ts"
+import * as ComboMappingStore from "#test/suites/ComboMappingStore.suite.ts"
+import * as ComboStore from "#test/suites/ComboStore.suite.ts"
 import * as ConnectionStore from "#test/suites/ConnectionStore.suite.ts"
 import * as CustomModelStore from "#test/suites/CustomModelStore.suite.ts"
 import * as DocumentStore from "#test/suites/DocumentStore.suite.ts"
@@ -11,6 +13,8 @@ import * as Memory from "#test/support/memoryStores.ts"
 
 AccessTokenStore.suite("memory", Memory.accessTokens)
 AuditStore.suite("memory", Memory.audit)
+ComboMappingStore.suite("memory", Memory.comboMappings)
+ComboStore.suite("memory", Memory.combos)
 ConnectionStore.suite("memory", Memory.connections)
 CustomModelStore.suite("memory", Memory.customModels)
 DocumentStore.suite("memory", Memory.documents)

@@ -13,7 +13,7 @@ const scenario = (client: Layer.Layer<SqlClient.SqlClient>) =>
   Effect.gen(function*() {
     const before = yield* Migrations.status
     assert.deepStrictEqual([names(before.applied), names(before.unknown)], [[], []])
-    assert.deepStrictEqual(names(before.pending), ["1_configuration", "2_access", "3_usage"])
+    assert.deepStrictEqual(names(before.pending), ["1_configuration", "2_access", "3_usage", "4_combos"])
 
     const done = yield* Migrations.run
     assert.deepStrictEqual(names(done), names(before.pending))
@@ -40,7 +40,7 @@ describe("migrations", () => {
         const database = yield* freshDatabase(url)
         const node = Effect.provide(Migrations.run, PostgresClient.layer({ url: Redacted.make(database), poolSize: 1 }))
         const done = yield* Effect.all(Array.from({ length: 6 }, () => node), { concurrency: "unbounded" })
-        assert.deepStrictEqual(done.map((versions) => versions.length).sort(), [0, 0, 0, 0, 0, 3])
+        assert.deepStrictEqual(done.map((versions) => versions.length).sort(), [0, 0, 0, 0, 0, 4])
       }).pipe(Effect.scoped))
 
     it.live("a node whose statement timeout is short still waits for another's long migration", () =>
@@ -56,7 +56,7 @@ describe("migrations", () => {
           [holder, Effect.andThen(Effect.sleep(150), Effect.provide(Migrations.run, client))],
           { concurrency: "unbounded" }
         )
-        assert.lengthOf(done, 3)
+        assert.lengthOf(done, 4)
       }).pipe(Effect.scoped))
 
     it.live("a migration that fails leaves nothing behind", () =>
@@ -66,7 +66,7 @@ describe("migrations", () => {
         const error = yield* Effect.flip(Migrations.run)
         assert.include(String(error.message), "3_usage")
         const status = yield* Migrations.status
-        assert.deepStrictEqual([names(status.applied), status.pending.length], [[], 3])
+        assert.deepStrictEqual([names(status.applied), status.pending.length], [[], 4])
         const rows = yield* sql`SELECT 1 FROM pg_tables WHERE tablename = 'connections'`
         assert.lengthOf(rows, 0)
       }).pipe(Effect.provide(freshClient(url))))

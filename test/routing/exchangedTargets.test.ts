@@ -11,7 +11,7 @@ import { connection } from "#test/suites/records.ts"
 
 const snapshot = (...connections: ReadonlyArray<Connection>): Snapshot => ({
   version: 1, connections, connectionById: new Map(connections.map((one) => [one.id, one])),
-  activeByProvider: new Map(connections.map((one) => [one.provider, [one]])), nodes: [], nodeById: new Map(), nodeByPrefix: new Map(), customModels: [],
+  activeByProvider: new Map(connections.map((one) => [one.provider, [one]])), nodes: [], nodeById: new Map(), nodeByPrefix: new Map(), customModels: [], combos: [], comboMappings: [],
   aliases: new Map(), settings: new Map(), flagOverrides: new Map(), pricing: new Map(), simulatorUrl: null
 })
 

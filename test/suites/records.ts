@@ -2,6 +2,7 @@
 import * as Redacted from "effect/Redacted"
 import { type ApiKey, defaultPolicy } from "#schemas/records/ApiKey.ts"
 import type { AuditEntry } from "#schemas/records/AuditEntry.ts"
+import type { Combo, ComboMapping } from "#schemas/records/Combo.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
@@ -35,6 +36,17 @@ export const customModel = (fields: Partial<CustomModel> = {}): CustomModel => (
   targetFormat: null, modelType: null, maxInputTokens: null, maxOutputTokens: null, contextWindowOverride: null,
   dimensions: null, supportsVision: null, isFree: null, isHidden: false, supportedInputTypes: ["text"],
   upstreamHeaders: {}, extra: {}, createdAt: time, updatedAt: time, ...fields
+})
+
+export const combo = (fields: Partial<Combo> = {}): Combo => ({
+  id: "combo-1", name: "fast", description: null, models: [], strategy: "priority", config: {}, allowedProviders: [],
+  system_message: null, tool_filter_regex: null, context_cache_protection: false, context_length: null, dimensions: null,
+  isActive: true, isHidden: false, sortOrder: 0, createdAt: time, updatedAt: time, ...fields
+})
+
+export const comboMapping = (fields: Partial<ComboMapping> = {}): ComboMapping => ({
+  id: "mapping-1", pattern: "gpt-*", comboId: "combo-1", priority: 0, enabled: true, description: null, createdAt: time,
+  updatedAt: time, ...fields
 })
 
 export const apiKey = (fields: Partial<ApiKey> = {}): ApiKey => ({

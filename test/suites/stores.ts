@@ -3,6 +3,8 @@ import type * as Layer from "effect/Layer"
 import type { Stores } from "#src/postgres/PostgresStores.ts"
 import * as AccessTokenStore from "./AccessTokenStore.suite.ts"
 import * as AuditStore from "./AuditStore.suite.ts"
+import * as ComboMappingStore from "./ComboMappingStore.suite.ts"
+import * as ComboStore from "./ComboStore.suite.ts"
 import * as ConnectionStore from "./ConnectionStore.suite.ts"
 import * as CustomModelStore from "./CustomModelStore.suite.ts"
 import * as DocumentStore from "./DocumentStore.suite.ts"
@@ -15,6 +17,8 @@ import * as UsageStore from "./UsageStore.suite.ts"
 export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => {
   AccessTokenStore.suite(name, layer())
   AuditStore.suite(name, layer())
+  ComboMappingStore.suite(name, layer())
+  ComboStore.suite(name, layer())
   ConnectionStore.suite(name, layer())
   CustomModelStore.suite(name, layer())
   DocumentStore.suite(name, layer())

@@ -27,7 +27,9 @@ import * as EffectiveFlags from "#src/configuration/EffectiveFlags.ts"
 import * as StoredConfiguration from "#src/configuration/StoredConfiguration.ts"
 import * as ConnectionCredentials from "#src/credentials/ConnectionCredentials.ts"
 import * as OAuthSignIns from "#src/credentials/OAuthSignIns.ts"
+import * as ComboMetrics from "#src/http/combos/ComboMetrics.ts"
 import * as KeyDevices from "#src/http/keys/KeyDevices.ts"
+import * as LocalResilience from "#src/resilience/LocalResilience.ts"
 import * as ManagementHttp from "#src/http/ManagementHttp.ts"
 import { ManagementOptions } from "#src/http/ManagementOptions.ts"
 import { builtin, type Registry } from "#src/providers/Registry.ts"
@@ -127,6 +129,8 @@ const base = (options: Options, dials: Dials) => {
     OAuthSignIns.layer(credentials),
     CachedKeys.layer,
     KeyDevices.layer,
+    ComboMetrics.layer,
+    LocalResilience.layer,
     EffectiveFlags.layer(options.environment ?? {}),
     Layer.succeed(ManagementOptions, {
       machineId: MACHINE, jwtSecret: null, cookieSecure: false, port: 20128,

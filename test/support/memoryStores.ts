@@ -4,11 +4,12 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import {
-  AccessTokenStore, AuditStore, ConnectionStore, CustomModelStore, DocumentStore, KeyStore, NodeStore, SessionStore
+  AccessTokenStore, AuditStore, ComboMappingStore, ComboStore, ConnectionStore, CustomModelStore, DocumentStore, KeyStore, NodeStore, SessionStore
 } from "#actors/ports/Stores.ts"
 import { type UsageFilter, type UsageGroup, UsageStore, type UsageTotals } from "#actors/ports/UsageStore.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { AuditEntry } from "#schemas/records/AuditEntry.ts"
+import type { Combo, ComboMapping } from "#schemas/records/Combo.ts"
 import { type Connection, secretFields } from "#schemas/records/Connection.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
@@ -113,6 +114,36 @@ const customModels = Layer.sync(CustomModelStore, () => {
     removeAll: (provider) => Effect.sync(() => {
       const mine = Array.from(rows.values()).filter((row) => row.provider === asText(provider))
       for (const row of mine) rows.delete(keyOf(row.provider, row.modelId))
+      return mine.length
+    })
+  }
+})
+
+const combos = Layer.sync(ComboStore, () => {
+  const own = table<Combo>("combos", ["name", (combo) => combo.name])
+  return {
+    list: Effect.sync(() => own.all().sort((a, b) => a.sortOrder - b.sortOrder || orderOf(a.name, b.name) || orderOf(a.id, b.id))),
+    insert: own.insert,
+    replace: own.replace,
+    reorder: (ids) => Effect.sync(() => ids.filter((id, place) => {
+      const known = own.get(id)
+      if (known !== null) own.rows.set(known.id, { ...known, sortOrder: place })
+      return known !== null
+    }).length),
+    remove: own.remove
+  }
+})
+
+const comboMappings = Layer.sync(ComboMappingStore, () => {
+  const own = table<ComboMapping>("combo_mappings")
+  return {
+    list: Effect.sync(() => own.all().sort((a, b) => b.priority - a.priority || orderOf(a.createdAt, b.createdAt) || orderOf(a.id, b.id))),
+    insert: own.insert,
+    replace: own.replace,
+    remove: own.remove,
+    removeByCombo: (comboId) => Effect.sync(() => {
+      const mine = own.all().filter((row) => row.comboId === asText(comboId))
+      for (const row of mine) own.rows.delete(row.id)
       return mine.length
     })
   }
@@ -276,5 +307,5 @@ const usage = Layer.sync(UsageStore, () => {
   }
 })
 
-export const layer = Layer.mergeAll(connections, nodes, customModels, keys, documents, sessions, accessTokens, audit, usage)
-export { accessTokens, audit, connections, customModels, documents, keys, nodes, sessions, usage }
+export const layer = Layer.mergeAll(connections, nodes, customModels, combos, comboMappings, keys, documents, sessions, accessTokens, audit, usage)
+export { accessTokens, audit, comboMappings, combos, connections, customModels, documents, keys, nodes, sessions, usage }

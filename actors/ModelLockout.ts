@@ -1,0 +1,64 @@
+/**
+ * The lockout of one model on one connection (supplement 2.5, 5.4): pure transitions, in memory only.
+ *
+ * A model that the upstream does not know (404) rests a fixed time; every other listed status locks only when the setting
+ * `modelLockout` is enabled, with a pause that doubles. A running lockout is not restarted by the rest of its burst.
+ */
+
+/** Setting `modelLockout`; times in ms. */
+export interface Settings {
+  readonly enabled: boolean
+  readonly errorCodes: ReadonlyArray<number>
+  readonly baseCooldownMs: number
+  readonly maxCooldownMs: number
+  readonly maxBackoffSteps: number
+  readonly useExponentialBackoff: boolean
+}
+
+export interface State {
+  /** ms since the epoch. */
+  readonly until: number
+  /** Failures less what successes took back; never 0. */
+  readonly failures: number
+  /** Status of the failure that began it. */
+  readonly status: number
+}
+
+export type Event =
+  | { readonly _tag: "Failed"; readonly status: number }
+  | { readonly _tag: "Succeeded" }
+  | { readonly _tag: "Cleared" }
+
+/** The reply is the pause that the event began, ms; 0 = none. Null is no lockout at all. */
+export type Step = readonly [pauseMs: number, state: State | null, intents: readonly []]
+
+/** How long a model that the upstream does not know is not asked for again, ms (supplement 2.5). */
+export const unknownModelMs = 120_000
+
+const none: readonly [] = []
+
+const pauseOf = (status: number, failures: number, settings: Settings): number => {
+  if (settings.enabled && settings.errorCodes.includes(status)) {
+    const steps = settings.useExponentialBackoff ? Math.min(failures, settings.maxBackoffSteps) : 0
+    return Math.min(settings.baseCooldownMs * 2 ** steps, settings.maxCooldownMs)
+  }
+  return status === 404 ? unknownModelMs : 0
+}
+
+export const step = (state: State | null, event: Event, settings: Settings, now: number): Step => {
+  switch (event._tag) {
+    case "Failed": {
+      if (state !== null && now < state.until) return [0, state, none]
+      const failures = state === null ? 0 : state.failures
+      const pause = pauseOf(event.status, failures, settings)
+      return pause === 0 ? [0, state, none] : [pause, { until: now + pause, failures: failures + 1, status: event.status }, none]
+    }
+    case "Succeeded": {
+      if (state === null) return [0, null, none]
+      const failures = Math.floor(state.failures / 2)
+      return [0, failures === 0 ? null : { ...state, failures }, none]
+    }
+    case "Cleared":
+      return [0, null, none]
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Which target of a plan comes next: pure bookkeeping of one request's walk over its ordered targets (supplement 2.4, 2.5). It
+ * knows no time and no budget; the request actor asks it after each failure and keeps the one attempt and deadline budget.
+ */
+
+/** How a plan is walked; a single model is walked once (`once`). Delays in ms. */
+export interface WalkPolicy {
+  /** Repetitions of one target after a failure that may pass (408, 429, 5xx). */
+  readonly maxRetries: number
+  readonly retryDelayMs: number
+  /** Before the next target after 502, 503 or 504. */
+  readonly fallbackDelayMs: number
+  /** The other targets come before a repetition. */
+  readonly failoverBeforeRetry: boolean
+  /** Repetitions of the whole list. */
+  readonly maxSetRetries: number
+  readonly setRetryDelayMs: number
+  /** Longest wait for a target's first content; null = the gateway's own deadlines only. */
+  readonly targetTimeoutMs: number | null
+}
+
+export const once: WalkPolicy = {
+  maxRetries: 0, retryDelayMs: 0, fallbackDelayMs: 0, failoverBeforeRetry: true, maxSetRetries: 0, setRetryDelayMs: 0, targetTimeoutMs: null
+}
+
+export interface Step {
+  readonly index: number
+  readonly delayMs: number
+}
+
+/** What of a failure decides about repetition. */
+export interface Failed {
+  /** HTTP status of the upstream; 0 when it never answered or the target was not asked. */
+  readonly status: number
+  /** False for a target that was passed over: it is not repeated. */
+  readonly asked: boolean
+  /** A stream that began too late is not repeated on the same target. */
+  readonly tooLate: boolean
+}
+
+const mayPass: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504])
+const infrastructure: ReadonlySet<number> = new Set([502, 503, 504])
+
+export class Walk {
+  private readonly size: number
+  private readonly policy: WalkPolicy
+  /** Targets of this pass that are still to come; starts as the whole list. */
+  private pending: Array<number>
+  /** Targets that may be repeated in the next pass. */
+  private repeatable: Array<number> = []
+  private readonly retries = new Map<number, number>()
+  private sets = 0
+
+  constructor(size: number, policy: WalkPolicy) {
+    this.size = size
+    this.policy = policy
+    this.pending = Array.from({ length: size }, (_, i) => i).slice(1)
+  }
+
+  /** The step after a failure of `index`; null when the plan is over. */
+  after(index: number, failed: Failed): Step | null {
+    const { failoverBeforeRetry, fallbackDelayMs, maxRetries, maxSetRetries, retryDelayMs, setRetryDelayMs } = this.policy
+    const used = this.retries.get(index) ?? 0
+    const repeats = failed.asked && !failed.tooLate && mayPass.has(failed.status) && used < maxRetries
+    if (repeats && !failoverBeforeRetry) {
+      this.retries.set(index, used + 1)
+      return { index, delayMs: retryDelayMs }
+    }
+    if (repeats) this.repeatable.push(index)
+    const next = this.pending.shift()
+    if (next !== undefined) return { index: next, delayMs: infrastructure.has(failed.status) ? fallbackDelayMs : 0 }
+    if (this.repeatable.length > 0) {
+      for (const one of this.repeatable) this.retries.set(one, (this.retries.get(one) ?? 0) + 1)
+      this.pending = this.repeatable
+      this.repeatable = []
+      return { index: this.pending.shift() as number, delayMs: retryDelayMs }
+    }
+    if (this.sets >= maxSetRetries) return null
+    this.sets++
+    this.retries.clear()
+    this.pending = Array.from({ length: this.size }, (_, i) => i).slice(1)
+    return { index: 0, delayMs: setRetryDelayMs }
+  }
+
+  /** Leaves out the targets of this pass that `drops` names (siblings of a stream that ended early). */
+  drop(drops: (index: number) => boolean): void {
+    this.pending = this.pending.filter((index) => !drops(index))
+  }
+}

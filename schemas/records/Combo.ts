@@ -1,0 +1,174 @@
+/** Combos: named routing plans of several targets, and the patterns that map model ids to them (supplement 2.1 to 2.7). */
+import * as Schema from "effect/Schema"
+
+const opt = Schema.optionalKey
+const int = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
+const number = (minimum: number, maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
+const text = (most: number) => Schema.String.check(Schema.isMaxLength(most))
+
+/** Strategies by their canonical names; aliases and unknown names are read by `strategyOf`. */
+export const Strategy = Schema.Literals([
+  "priority", "weighted", "round-robin", "context-relay", "fill-first", "p2c", "random", "strict-random", "least-used",
+  "cost-optimized", "reset-aware", "reset-window", "headroom", "auto", "lkgp", "context-optimized", "cache-optimized", "fusion",
+  "pipeline", "debate"
+])
+export type Strategy = typeof Strategy.Type
+
+const aliases: Readonly<Record<string, Strategy>> = {
+  "usage": "least-used", "context": "context-optimized", "weekly-reset": "reset-window", "reset-window-order": "reset-window"
+}
+
+/** The canonical strategy of a name; an unknown one is `priority` (supplement 2.3). */
+export const strategyOf = (name: string): Strategy =>
+  (Object.hasOwn(aliases, name) ? aliases[name] : undefined) ?? Strategy.literals.find((literal) => literal === name) ?? "priority"
+
+export const ModelStep = Schema.Struct({
+  kind: Schema.Literal("model"),
+  id: Schema.String,
+  /** `<provider>/<model>`, or a model of `provider`. */
+  model: Schema.NonEmptyString.check(Schema.isMaxLength(300)),
+  provider: Schema.NullOr(Schema.String),
+  connectionId: Schema.NullOr(Schema.String),
+  weight: number(0, 100),
+  label: Schema.NullOr(text(200)),
+  tags: Schema.Array(text(100)).check(Schema.isMaxLength(20)),
+  /** System instruction of this step in a pipeline. */
+  prompt: Schema.NullOr(text(20_000))
+})
+export interface ModelStep extends Schema.Schema.Type<typeof ModelStep> {}
+
+export const ComboStep = Schema.Struct({
+  kind: Schema.Literal("combo-ref"),
+  id: Schema.String,
+  comboName: Schema.NonEmptyString.check(Schema.isMaxLength(100)),
+  weight: number(0, 100),
+  label: Schema.NullOr(text(200))
+})
+export interface ComboStep extends Schema.Schema.Type<typeof ComboStep> {}
+
+export const Step = Schema.Union([ModelStep, ComboStep])
+export type Step = typeof Step.Type
+
+/** Every key of supplement 2.4; what is absent follows the cascade (combo, provider overrides, defaults, built-in). */
+export const ComboConfig = Schema.Struct({
+  maxRetries: opt(int(0, 10)),
+  retryDelayMs: opt(int(0, 60_000)),
+  fallbackDelayMs: opt(int(0, 60_000)),
+  targetTimeoutMs: opt(int(1, 3_600_000)),
+  /** 0 = no cap (decisions 20). */
+  concurrencyPerModel: opt(int(0, 1000)),
+  queueTimeoutMs: opt(int(1_000, 120_000)),
+  queueDepth: opt(int(0, 100)),
+  failoverBeforeRetry: opt(Schema.Boolean),
+  maxSetRetries: opt(int(0, 10)),
+  setRetryDelayMs: opt(int(0, 60_000)),
+  stickyRoundRobinLimit: opt(int(0, 1000)),
+  disableSessionStickiness: opt(Schema.Boolean),
+  stickyWeightedLimit: opt(int(1, 1000)),
+  maxComboDepth: opt(int(1, 10)),
+  nestedComboMode: opt(Schema.Literals(["flatten", "execute"])),
+  trackMetrics: opt(Schema.Boolean),
+  handoffThreshold: opt(number(0.5, 0.94)),
+  handoffModel: opt(text(300)),
+  maxMessagesForSummary: opt(int(1, 1000)),
+  zeroLatencyOptimizationsEnabled: opt(Schema.Boolean),
+  hedging: opt(Schema.Boolean),
+  hedgeDelayMs: opt(int(0, 60_000)),
+  predictiveTtftMs: opt(int(0, 600_000)),
+  fallbackCompressionMode: opt(text(100)),
+  fallbackCompressionThreshold: opt(int(0, 10_000_000)),
+  compressionMode: opt(text(100)),
+  reasoningTokenBufferEnabled: opt(Schema.Boolean),
+  candidatePool: opt(Schema.Array(text(300)).check(Schema.isMaxLength(200))),
+  weights: opt(Schema.Record(Schema.String, number(0, 1000))),
+  modePack: opt(text(100)),
+  explorationRate: opt(number(0, 1)),
+  routerStrategy: opt(text(100)),
+  budgetCap: opt(number(0, 1_000_000)),
+  budgetFallback: opt(Schema.Literals(["cheapest", "strict"])),
+  slaTargetP95Ms: opt(int(1, 3_600_000)),
+  slaMaxErrorRate: opt(number(0, 1)),
+  slaMaxCostPer1MTokens: opt(number(0, 1_000_000)),
+  slaHardConstraints: opt(Schema.Boolean),
+  compositeTiers: opt(Schema.Struct({
+    defaultTier: text(100),
+    tiers: Schema.Record(Schema.String, Schema.Struct({ stepId: text(200), fallbackTier: opt(Schema.NullOr(text(100))) }))
+  })),
+  resetAwareSessionWeight: opt(number(0, 1)),
+  resetAwareWeeklyWeight: opt(number(0, 1)),
+  resetAwareTieBandPercent: opt(number(0, 100)),
+  resetAwareExhaustionGuardPercent: opt(number(0, 100)),
+  shadowRouting: opt(Schema.Struct({
+    enabled: Schema.Boolean,
+    targets: opt(Schema.Array(text(300)).check(Schema.isMaxLength(20))),
+    sampleRate: opt(number(0, 1)),
+    maxTargets: opt(int(1, 20)),
+    timeoutMs: opt(int(1, 600_000))
+  })),
+  evalRouting: opt(Schema.Struct({
+    enabled: Schema.Boolean,
+    maxAgeHours: opt(int(1, 100_000)),
+    minCases: opt(int(1, 100_000)),
+    qualityWeight: opt(number(0, 1)),
+    latencyWeight: opt(number(0, 1)),
+    cacheTtlMs: opt(int(0, 86_400_000))
+  })),
+  responseValidation: opt(Schema.Struct({
+    forbiddenSubstrings: opt(Schema.Array(text(2_000)).check(Schema.isMaxLength(50))),
+    requiredSubstrings: opt(Schema.Array(text(2_000)).check(Schema.isMaxLength(50))),
+    minContentLength: opt(int(0, 10_000_000)),
+    jsonPathPredicates: opt(Schema.Array(Schema.Struct({
+      path: text(500),
+      condition: Schema.Literals(["exists", "nonEmpty", "equals", "notEquals"]),
+      value: opt(Schema.Json)
+    })).check(Schema.isMaxLength(20)))
+  })),
+  contextRequirements: opt(Schema.Struct({
+    minContextWindow: opt(int(0, 100_000_000)),
+    preferLargeContext: opt(Schema.Boolean),
+    contextFilterMode: opt(Schema.Literals(["strict", "lenient"]))
+  })),
+  judgeModel: opt(text(300)),
+  fusionTuning: opt(Schema.Struct({
+    minPanel: opt(int(1, 50)),
+    stragglerGraceMs: opt(int(0, 600_000)),
+    panelHardTimeoutMs: opt(int(1, 600_000))
+  })),
+  debateTuning: opt(Schema.Struct({ debateRounds: opt(int(1, 10)), consensusThreshold: opt(number(0, 1)) }))
+})
+export interface ComboConfig extends Schema.Schema.Type<typeof ComboConfig> {}
+
+/** One combo as stored. Times are ISO 8601 strings. */
+export const Combo = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_/.\-[\] ]{1,100}$/)),
+  description: Schema.NullOr(text(2_000)),
+  models: Schema.Array(Step).check(Schema.isMaxLength(200)),
+  strategy: Strategy,
+  config: ComboConfig,
+  allowedProviders: Schema.Array(text(200)),
+  system_message: Schema.NullOr(text(50_000)),
+  tool_filter_regex: Schema.NullOr(text(1_000)),
+  context_cache_protection: Schema.Boolean,
+  context_length: Schema.NullOr(int(1_000, 2_000_000)),
+  dimensions: Schema.NullOr(Schema.String.check(Schema.isPattern(/^\d{1,6}$/))),
+  isActive: Schema.Boolean,
+  isHidden: Schema.Boolean,
+  sortOrder: Schema.Int,
+  createdAt: Schema.String,
+  updatedAt: Schema.String
+})
+export interface Combo extends Schema.Schema.Type<typeof Combo> {}
+
+/** A pattern that sends matching model ids to a combo (supplement 2.7). */
+export const ComboMapping = Schema.Struct({
+  id: Schema.String,
+  pattern: Schema.NonEmptyString.check(Schema.isMaxLength(500)),
+  comboId: Schema.String,
+  priority: Schema.Int,
+  enabled: Schema.Boolean,
+  description: Schema.NullOr(text(1_000)),
+  createdAt: Schema.String,
+  updatedAt: Schema.String
+})
+export interface ComboMapping extends Schema.Schema.Type<typeof ComboMapping> {}

@@ -1,0 +1,90 @@
+/** The effective settings of the three mechanisms from what is stored; a stored value that no longer fits its schema is passed over. */
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Snapshot } from "#actors/ports/Configuration.ts"
+import type * as Breaker from "#actors/ProviderBreaker.ts"
+import type * as Cooldown from "#actors/ConnectionCooldown.ts"
+import type * as Lockout from "#actors/ModelLockout.ts"
+import {
+  ConcurrencyLimits, ModelLockoutChange, modelLockoutDefaults, type ProfileName, ResilienceChange, resilienceDefaults,
+  type ResilienceSettings
+} from "#schemas/records/ResilienceSettings.ts"
+
+/** Keys of kind `setting` that hold them. */
+export const settingKey = "resilience"
+export const limitsKey = "concurrencyLimits"
+
+/** What is read of a snapshot. */
+export type Stored = Pick<Snapshot, "settings">
+
+const readChange = Schema.decodeUnknownOption(ResilienceChange)
+const readLockout = Schema.decodeUnknownOption(ModelLockoutChange)
+const readLimits = Schema.decodeUnknownOption(ConcurrencyLimits)
+
+type Json = Readonly<Record<string, unknown>>
+const isRecord = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Deep merge of JSON objects: arrays and scalars replace, and a null where an object stood removes it. */
+export const merge = (base: Json, change: Json): Json => {
+  const out: Record<string, unknown> = { ...base }
+  for (const [name, value] of Object.entries(change)) {
+    const known = out[name]
+    if (isRecord(value)) out[name] = merge(isRecord(known) ? known : {}, value)
+    else if (value === null && (isRecord(known) || known === undefined)) delete out[name]
+    else out[name] = value
+  }
+  return out
+}
+
+/** What is stored under the setting, or nothing. */
+export const storedChange = (snapshot: Stored): ResilienceChange =>
+  Option.getOrElse(readChange(snapshot.settings.get(settingKey) ?? {}), () => ({}))
+
+/** Defaults under a change. */
+export const effective = (change: ResilienceChange): ResilienceSettings =>
+  merge(resilienceDefaults as unknown as Json, change as Json) as unknown as ResilienceSettings
+
+/** Everything the service reads, ready for use. */
+export interface Effective {
+  readonly settings: ResilienceSettings
+  readonly breaker: Readonly<Record<ProfileName, Breaker.Settings>>
+  readonly cooldown: Readonly<Record<ProfileName, Cooldown.Settings>>
+  readonly lockout: Lockout.Settings
+  /** Calls at once; 0 = no cap. */
+  readonly globalMax: number
+  readonly perProvider: ReadonlyMap<string, number>
+}
+
+export const limitsOf = (snapshot: Stored): ConcurrencyLimits =>
+  Option.getOrElse(readLimits(snapshot.settings.get(limitsKey) ?? {}), () => ({}))
+
+const cooldownOf = (settings: ResilienceSettings, profile: ProfileName): Cooldown.Settings => {
+  const section = settings.connectionCooldown[profile]
+  return {
+    transientBaseMs: section.baseCooldownMs,
+    rateLimitBaseMs: section.rateLimitCooldownMs,
+    maxBackoffLevel: section.maxBackoffSteps,
+    useHints: section.useUpstreamRetryHints
+  }
+}
+
+export const of = (snapshot: Stored): Effective => {
+  const settings = effective(storedChange(snapshot))
+  const limits = limitsOf(snapshot)
+  const stored = Option.getOrElse(readLockout(snapshot.settings.get("modelLockout") ?? {}), () => ({}))
+  return {
+    settings,
+    breaker: settings.providerBreaker,
+    cooldown: { oauth: cooldownOf(settings, "oauth"), apikey: cooldownOf(settings, "apikey"), local: cooldownOf(settings, "local") },
+    lockout: { ...modelLockoutDefaults, ...stored },
+    globalMax: limits.global ?? 0,
+    perProvider: new Map(Object.entries(limits.perProvider ?? {}))
+  }
+}
+
+/** The smallest cap that is set; 0 = none is. */
+export const leastCap = (...caps: ReadonlyArray<number | null | undefined>): number => {
+  let least = 0
+  for (const cap of caps) if (typeof cap === "number" && cap > 0 && (least === 0 || cap < least)) least = cap
+  return least
+}

@@ -1,0 +1,154 @@
+/**
+ * Regular expressions whose match time grows with text length times pattern length, whatever the pattern: all states are
+ * followed at once (Thompson), nothing is tried again. Case-sensitive and unanchored, as `RegExp.test` without flags. What cannot
+ * be matched so (back references, lookaround) is refused, and so is what is too large.
+ */
+import { parse, type Node, type Test } from "#src/routing/combos/regexSyntax.ts"
+
+/** Instructions of one compiled pattern; bounded repetitions multiply them. */
+const instructionsMax = 1_000
+/** Characters of a text that is matched at all; tool names have up to 128. */
+const textMax = 1_000
+
+type Instruction =
+  | { readonly op: "test"; readonly test: Test }
+  | { readonly op: "split"; readonly to: number; readonly or: number }
+  | { readonly op: "jump"; readonly to: number }
+  | { readonly op: "assert"; readonly what: "start" | "end" | "boundary" | "inside" }
+  | { readonly op: "match" }
+
+export interface Pattern {
+  readonly _tag: "Pattern"
+  /** False for a text of more than 1000 characters. */
+  readonly matches: (text: string) => boolean
+}
+
+export interface Refused {
+  readonly _tag: "Refused"
+  /** For people. */
+  readonly message: string
+}
+
+class TooLarge extends Error {}
+
+const emit = (root: Node): ReadonlyArray<Instruction> => {
+  const program: Array<Instruction> = []
+  const add = (instruction: Instruction): number => {
+    if (program.length >= instructionsMax) throw new TooLarge()
+    return program.push(instruction) - 1
+  }
+  /** `body` any number of times. */
+  const star = (body: Node): void => {
+    const split = add({ op: "split", to: 0, or: 0 })
+    write(body)
+    add({ op: "jump", to: split })
+    program[split] = { op: "split", to: split + 1, or: program.length }
+  }
+  const write = (node: Node): void => {
+    switch (node.kind) {
+      case "test":
+        add({ op: "test", test: node.test })
+        return
+      case "assert":
+        add({ op: "assert", what: node.what })
+        return
+      case "sequence":
+        node.items.forEach(write)
+        return
+      case "choice": {
+        const ends: Array<number> = []
+        node.options.forEach((option, index) => {
+          if (index === node.options.length - 1) return write(option)
+          const split = add({ op: "split", to: 0, or: 0 })
+          write(option)
+          ends.push(add({ op: "jump", to: 0 }))
+          program[split] = { op: "split", to: split + 1, or: program.length }
+        })
+        for (const end of ends) program[end] = { op: "jump", to: program.length }
+        return
+      }
+      case "repeat": {
+        for (let n = 0; n < node.least; n++) write(node.body)
+        if (node.most === null) return star(node.body)
+        const skips: Array<number> = []
+        for (let n = node.least; n < node.most; n++) {
+          skips.push(add({ op: "split", to: 0, or: 0 }))
+          write(node.body)
+        }
+        for (const skip of skips) program[skip] = { op: "split", to: skip + 1, or: program.length }
+      }
+    }
+  }
+  write(root)
+  add({ op: "match" })
+  return program
+}
+
+const isWord = (code: number): boolean => (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || code === 95 || (code >= 97 && code <= 122)
+
+const holds = (what: "start" | "end" | "boundary" | "inside", text: string, at: number): boolean => {
+  if (what === "start") return at === 0
+  if (what === "end") return at === text.length
+  const edge = (at > 0 && isWord(text.charCodeAt(at - 1))) !== (at < text.length && isWord(text.charCodeAt(at)))
+  return edge === (what === "boundary")
+}
+
+const run = (program: ReadonlyArray<Instruction>, text: string): boolean => {
+  // The place where an instruction was last reached: each is followed once per character.
+  const reached = new Int32Array(program.length).fill(-1)
+  let current: Array<number> = []
+  let next: Array<number> = []
+
+  /** Follows everything that takes no character; true when the end is reached. */
+  const follow = (start: number, at: number, into: Array<number>): boolean => {
+    const open = [start]
+    for (let pc = open.pop(); pc !== undefined; pc = open.pop()) {
+      if (reached[pc] === at) continue
+      reached[pc] = at
+      const instruction = program[pc] as Instruction
+      switch (instruction.op) {
+        case "match":
+          return true
+        case "jump":
+          open.push(instruction.to)
+          break
+        case "split":
+          open.push(instruction.or, instruction.to)
+          break
+        case "assert":
+          if (holds(instruction.what, text, at)) open.push(pc + 1)
+          break
+        case "test":
+          into.push(pc)
+      }
+    }
+    return false
+  }
+
+  for (let at = 0; at <= text.length; at++) {
+    // Unanchored: a match may begin at every place.
+    if (follow(0, at, current)) return true
+    if (at === text.length) return false
+    const code = text.charCodeAt(at)
+    next = []
+    for (const pc of current) {
+      const instruction = program[pc] as Instruction
+      if (instruction.op === "test" && instruction.test(code) && follow(pc + 1, at + 1, next)) return true
+    }
+    current = next
+  }
+  return false
+}
+
+/** Compiles a pattern, or says why it is refused. */
+export const compile = (pattern: string): Pattern | Refused => {
+  const node = parse(pattern)
+  if (node._tag === "Refused") return node
+  try {
+    const program = emit(node.root)
+    return { _tag: "Pattern", matches: (text) => text.length <= textMax && run(program, text) }
+  } catch (error) {
+    if (error instanceof TooLarge) return { _tag: "Refused", message: "The pattern is too large: write fewer or smaller repetitions" }
+    throw error
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * Which connection of one provider serves a single model (supplement 1.9): available, quota preflight, strategy, preferred ones
+ * first, the session's own before all. Pure; on the hot path, so the usual case answers an order that was made with the plan.
+ */
+import type { Unavailable } from "#actors/ports/Resilience.ts"
+import type { Target } from "#actors/ports/Target.ts"
+import type { ComboConfig } from "#schemas/records/Combo.ts"
+import type { Candidate, Memory, Moment, Order } from "#src/routing/candidate.ts"
+import { strategies } from "#src/routing/strategies/index.ts"
+import { all, narrow, notAllowed } from "#src/routing/strategies/filter.ts"
+import { spentPercent } from "#src/routing/strategies/listed.ts"
+import { remainingNow } from "#src/routing/strategies/ranking.ts"
+
+export const selectionStrategies = [
+  "priority", "weighted", "fill-first", "round-robin", "p2c", "random", "least-used", "cost-optimized", "strict-random"
+] as const
+export type SelectionStrategy = typeof selectionStrategies[number]
+
+/** Read once per configuration snapshot. */
+export interface SelectionSettings {
+  readonly strategy: SelectionStrategy
+  /** ms; 0 = off. */
+  readonly sessionAffinityTtlMs: number
+  /** Percent of a quota window; at or below it another connection is taken. */
+  readonly quotaCutoffPercent: number
+  /** The same settings as the strategies read them. */
+  readonly config: ComboConfig
+}
+
+const longestAffinityMs = 86_400_000
+
+const numberIn = (value: unknown, fallback: number, most: number): number =>
+  typeof value === "number" && Number.isFinite(value) ? Math.min(most, Math.max(0, value)) : fallback
+
+/** From the stored settings: fallbackStrategy, stickyRoundRobinLimit, sessionAffinityTtlMs; unknown values are the defaults. */
+export const settingsOf = (stored: ReadonlyMap<string, unknown>, quotaCutoffPercent = spentPercent): SelectionSettings => ({
+  strategy: selectionStrategies.find((name) => name === stored.get("fallbackStrategy")) ?? "fill-first",
+  sessionAffinityTtlMs: numberIn(stored.get("sessionAffinityTtlMs"), 0, longestAffinityMs),
+  quotaCutoffPercent,
+  config: { stickyRoundRobinLimit: numberIn(stored.get("stickyRoundRobinLimit"), 3, 1_000) }
+})
+
+/** What is particular to one request. */
+export interface SelectionWishes {
+  /** Connection of the session (`SessionPins.of`); null without one. */
+  readonly pinned: string | null
+  /** The key's preferredConnections. */
+  readonly preferred: ReadonlyArray<string>
+}
+const noWishes: SelectionWishes = { pinned: null, preferred: [] }
+
+/** Share of a connection under strategy `weighted`: its own providerSpecificData.weight; all without one are drawn alike. */
+const weightOf = ({ connection }: Target): number => {
+  const weight = connection?.providerSpecificData?.["weight"]
+  return typeof weight === "number" && weight > 0 ? Math.min(100, weight) : 0
+}
+
+/** A connection is a step of its own: it is what takes turns. */
+const candidateOf = (target: Target): Candidate => {
+  const key = target.connection?.id ?? target.provider
+  return {
+    executionKey: key, stepId: key, weight: weightOf(target), label: null, tags: [], prompt: null, target, contextWindow: null, capabilities: null
+  }
+}
+
+/** The order in which all are available, by the plan's list of targets: plans live as long as their snapshot. */
+const wholes = new WeakMap<ReadonlyArray<Target>, Order>()
+
+const wholeOf = (targets: ReadonlyArray<Target>): Order => {
+  const known = wholes.get(targets)
+  if (known !== undefined) return known
+  const made: Order = { order: targets.map(candidateOf), skipped: [], memory: null }
+  wholes.set(targets, made)
+  return made
+}
+
+/** The targets of one provider as candidates, made once per list. */
+export const candidatesOf = (targets: ReadonlyArray<Target>): ReadonlyArray<Candidate> => wholeOf(targets).order
+
+/** A window of the connection that is at or below its cut-off; `empty`: only one with nothing left and a reset to wait for. */
+const lowQuota = (target: Target, cutoffPercent: number, moment: Moment, empty: boolean): Unavailable | null => {
+  const windows = moment.quota(target)
+  for (let i = 0; i < windows.length; i++) {
+    const window = windows[i] as typeof windows[number]
+    const remaining = remainingNow(window, moment.now)
+    const cutoff = empty ? 0 : target.connection?.quotaWindowThresholds?.[window.name] ?? cutoffPercent
+    if (remaining > cutoff || (empty && window.resetsAt === null)) continue
+    return { reason: "quota-exhausted", until: window.resetsAt, detail: `Quota window ${window.name} has ${remaining} % left.` }
+  }
+  return null
+}
+
+/** Quota preflight of one target (supplement 5.5), for plans of several providers too; null when it may be used. */
+export const quotaPreflight = (target: Target, cutoffPercent: number, moment: Moment): Unavailable | null =>
+  lowQuota(target, cutoffPercent, moment, false)
+
+const allFree = (targets: ReadonlyArray<Target>, settings: SelectionSettings, moment: Moment): boolean => {
+  const allowed = moment.hints?.allowed
+  for (let i = 0; i < targets.length; i++) {
+    const target = targets[i] as Target
+    if (moment.unavailable(target) !== null || lowQuota(target, settings.quotaCutoffPercent, moment, false) !== null) return false
+    if (allowed !== undefined && !allowed(target)) return false
+  }
+  return true
+}
+
+/**
+ * The order of one provider's targets. `memory` is that of `memoryKey(settings.strategy, provider, moment)`.
+ *
+ * Plans below their cut-off stay when there is no other, as long as something is left or nobody knows when it comes back.
+ */
+export const select = (
+  targets: ReadonlyArray<Target>,
+  settings: SelectionSettings,
+  memory: Memory,
+  moment: Moment,
+  wishes: SelectionWishes = noWishes
+): Order => {
+  const whole = wholeOf(targets)
+  const asListed = settings.strategy === "fill-first" || settings.strategy === "priority"
+  const usual = targets.length === 1 || (asListed && wishes.pinned === null && wishes.preferred.length === 0)
+  if (usual && allFree(targets, settings, moment)) return memory === null ? whole : { order: whole.order, skipped: whole.skipped, memory }
+  return selected(whole.order, settings, memory, moment, wishes)
+}
+
+const selected = (
+  candidates: ReadonlyArray<Candidate>,
+  settings: SelectionSettings,
+  memory: Memory,
+  moment: Moment,
+  { pinned, preferred }: SelectionWishes
+): Order => {
+  const allowed = moment.hints?.allowed
+  let left = all(candidates)
+  if (allowed !== undefined) left = narrow(left, ({ target }) => allowed(target) ? null : notAllowed)
+  left = narrow(left, ({ target }) => moment.unavailable(target) ?? lowQuota(target, settings.quotaCutoffPercent, moment, true))
+  left = narrow(left, ({ target }) => lowQuota(target, settings.quotaCutoffPercent, moment, false), "quota")
+  const { available, relaxed, skipped } = left
+  if (available.length === 0) return { order: available, skipped, memory }
+  const own = pinned === null ? undefined : available.find(({ target }) => target.connection?.id === pinned)
+  // A session that has its connection takes nobody's turn.
+  const ranking = own === undefined
+    ? strategies[settings.strategy].rank(available, settings.config, memory, moment, candidates)
+    : { order: available, memory }
+  let { order } = ranking
+  if (preferred.length > 0) {
+    const isPreferred = ({ target }: Candidate) => target.connection !== null && preferred.includes(target.connection.id)
+    order = [...order.filter(isPreferred), ...order.filter((candidate) => !isPreferred(candidate))]
+  }
+  if (own !== undefined && order[0] !== own) order = [own, ...order.filter((candidate) => candidate !== own)]
+  return { order, skipped, memory: ranking.memory, ...(relaxed.length > 0 ? { relaxed } : {}) }
+}

@@ -1,0 +1,101 @@
+/**
+ * Who may be asked at all, before any strategy: one filter for all of them. What is certain (unavailable, not allowed, strict
+ * context) leaves; what is a guess (capabilities, lenient context, expected first token) leaves only while somebody remains.
+ */
+import type { Candidate, Moment, Relaxed, Skipped } from "#src/routing/candidate.ts"
+import type { ComboConfig } from "#schemas/records/Combo.ts"
+
+export interface Filtered {
+  /** In the order given; the given array itself when nobody leaves. */
+  readonly available: ReadonlyArray<Candidate>
+  readonly skipped: ReadonlyArray<Skipped>
+  readonly relaxed: ReadonlyArray<Relaxed>
+}
+
+export type Why = Skipped["unavailable"]
+
+const nobody: ReadonlyArray<Skipped> = []
+const applied: ReadonlyArray<Relaxed> = []
+
+const join = <A>(first: ReadonlyArray<A>, second: ReadonlyArray<A>): ReadonlyArray<A> =>
+  first.length === 0 ? second : second.length === 0 ? first : [...first, ...second]
+
+/** Everybody may be asked. */
+export const all = (available: ReadonlyArray<Candidate>): Filtered => ({ available, skipped: nobody, relaxed: applied })
+
+/** Leaves out whom `why` gives a reason for; with `soft` only while somebody remains, else the name goes to `relaxed`. */
+export const narrow = (from: Filtered, why: (candidate: Candidate) => Why | null, soft: Relaxed | null = null): Filtered => {
+  const { available } = from
+  let kept: Array<Candidate> | null = null
+  let left: Array<Skipped> | null = null
+  for (let i = 0; i < available.length; i++) {
+    const candidate = available[i] as Candidate
+    const unavailable = why(candidate)
+    if (unavailable === null) {
+      kept?.push(candidate)
+      continue
+    }
+    kept ??= available.slice(0, i)
+    left ??= []
+    left.push({ candidate, unavailable })
+  }
+  if (kept === null || left === null) return from
+  if (kept.length === 0 && soft !== null) return { ...from, relaxed: join(from.relaxed, [soft]) }
+  return { available: kept, skipped: join(from.skipped, left), relaxed: from.relaxed }
+}
+
+export const notAllowed: Why = { reason: "not-allowed", until: null, detail: "The key may not use this target." }
+
+const contextReason = (needed: number, strict: boolean) => (candidate: Candidate): Why | null => {
+  const window = candidate.contextWindow
+  if (window === null) {
+    return strict ? { reason: "context-too-small", until: null, detail: `The context window is unknown; ${needed} tokens are required.` } : null
+  }
+  return window >= needed ? null : { reason: "context-too-small", until: null, detail: `The context window is ${window} of ${needed} tokens.` }
+}
+
+/** Needs that a candidate's known capabilities lack; null when none, or when its capabilities are unknown. */
+const capabilityReason = (needs: Moment["needs"]) => ({ capabilities }: Candidate): Why | null => {
+  if (capabilities === null) return null
+  const missing = needs.tools && !capabilities.includes("tools")
+    ? "tools"
+    : needs.vision && !capabilities.includes("vision")
+    ? "vision"
+    : needs.structuredOutput && !capabilities.includes("structuredOutput")
+    ? "structuredOutput"
+    : null
+  return missing === null ? null : { reason: "capability-missing", until: null, detail: `The model has no capability '${missing}'.` }
+}
+
+/** The shared filter of supplement 2.3 and 2.4; an empty `available` has everybody in `skipped`. */
+export const filter = (candidates: ReadonlyArray<Candidate>, config: ComboConfig, moment: Moment): Filtered => {
+  const { hints, needs } = moment
+  let filtered = all(candidates)
+  const allowed = hints?.allowed
+  if (allowed !== undefined) filtered = narrow(filtered, (candidate) => allowed(candidate.target) ? null : notAllowed)
+  filtered = narrow(filtered, (candidate) => moment.unavailable(candidate.target))
+  const context = config.contextRequirements
+  if (context !== undefined) {
+    const strict = context.contextFilterMode === "strict"
+    const needed = Math.max(context.minContextWindow ?? 0, moment.promptTokens)
+    if (needed > 0) filtered = narrow(filtered, contextReason(needed, strict), strict ? null : "context")
+  }
+  if (needs.tools || needs.vision || needs.structuredOutput) filtered = narrow(filtered, capabilityReason(needs), "capability")
+  const limit = config.predictiveTtftMs ?? 0
+  if (limit > 0) {
+    filtered = narrow(filtered, (candidate) => {
+      const expected = moment.health(candidate.target).ttftP50Ms
+      return expected === null || expected <= limit
+        ? null
+        : { reason: "too-slow", until: null, detail: `The first token is expected after ${Math.round(expected)} ms, more than ${limit} ms.` }
+    }, "ttft")
+  }
+  return filtered
+}
+
+/** The moment (ms since the epoch) at which the first of the skipped may be asked again; null when none says. */
+export const earliestReturn = (skipped: ReadonlyArray<Skipped>): number | null => {
+  let earliest: number | null = null
+  for (const { unavailable: { until } } of skipped) if (until !== null && (earliest === null || until < earliest)) earliest = until
+  return earliest
+}

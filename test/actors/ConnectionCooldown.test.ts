@@ -1,0 +1,107 @@
+/** Connection cooldowns (supplement 5.2, 5.3). */
+import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Schema from "effect/Schema"
+import * as Cooldown from "#actors/ConnectionCooldown.ts"
+import { maxHintMs } from "#actors/retryHint.ts"
+
+const oauth: Cooldown.Settings = { transientBaseMs: 5_000, rateLimitBaseMs: 60_000, maxBackoffLevel: 8, useHints: true }
+const apikey: Cooldown.Settings = { transientBaseMs: 3_000, rateLimitBaseMs: 0, maxBackoffLevel: 5, useHints: true }
+
+const rule = (status: number, message = "", network = false) => Cooldown.ruleOf({ status, message, network })
+const fail = (state: Cooldown.State, status: number, now: number, settings = oauth, hintMs: number | null = null, message = "") => {
+  const found = rule(status, message, status === 0)
+  return found === null ? [0, state, []] as const : Cooldown.step(state, { _tag: "Failed", rule: found, hintMs, status }, settings, now)
+}
+
+describe("the rule of a failure", () => {
+  it("reads the text before the status", () => {
+    assert.deepStrictEqual(rule(500, "The model is Overloaded"), { reason: "model_capacity", pause: "transient" })
+    assert.deepStrictEqual(rule(403, "quota exceeded for this month"), { reason: "quota_exhausted", pause: "rate-limit" })
+    assert.deepStrictEqual(rule(503, "Too Many Requests"), { reason: "rate_limit_exceeded", pause: "rate-limit" })
+    assert.deepStrictEqual(rule(403, "Request not allowed"), { reason: "unknown", pause: "fixed", ms: 5_000 })
+    assert.deepStrictEqual(rule(401, "no credentials"), { reason: "auth_error", pause: "fixed", ms: 120_000 })
+    assert.deepStrictEqual(rule(500, "Improperly formed request"), { reason: "unknown", pause: "fixed", ms: 0 })
+  })
+
+  it("follows the status otherwise", () => {
+    for (const status of [406, 408, 500, 502, 503, 504]) assert.deepStrictEqual(rule(status), { reason: "server_error", pause: "transient" }, String(status))
+    assert.deepStrictEqual(rule(0, "", true), { reason: "server_error", pause: "transient" })
+    assert.deepStrictEqual(rule(429), { reason: "rate_limit_exceeded", pause: "rate-limit" })
+    assert.deepStrictEqual(rule(402), { reason: "quota_exhausted", pause: "fixed", ms: 0 })
+    assert.deepStrictEqual(rule(520), { reason: "unknown", pause: "general" })
+    assert.isNull(rule(409))
+  })
+
+  it("reads nothing of a refusal that quotes the request", () => {
+    for (const status of [400, 404, 413, 422]) assert.isNull(rule(status, "model 'rate limit, overloaded' is unknown, retry in 24h"), String(status))
+  })
+})
+
+describe("a cooldown", () => {
+  it("doubles from its base up to the highest level", () => {
+    let state = Cooldown.idle
+    let now = 0
+    const pauses = []
+    for (let i = 0; i < 11; i++) {
+      const [pause, next] = fail(state, 503, now)
+      pauses.push(pause / 5_000)
+      state = next
+      now = next.until
+    }
+    assert.deepStrictEqual(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 256, 256])
+    assert.strictEqual(state.level, 8)
+  })
+
+  it("is not restarted by the rest of a burst, and a longer hint extends it", () => {
+    const [, first] = fail(Cooldown.idle, 503, 0)
+    assert.strictEqual(fail(first, 503, 4_999)[1], first)
+    const [pause, longer, intents] = fail(first, 429, 1_000, oauth, 90_000)
+    assert.deepStrictEqual([pause, longer.until, longer.level, intents], [90_000, 91_000, 1, ["save"]])
+    assert.strictEqual(fail(longer, 429, 2_000, oauth, 1_000)[1], longer)
+  })
+
+  it("a rate limit of a key without a hint pauses nothing; a hint does, at most 24 h", () => {
+    assert.strictEqual(fail(Cooldown.idle, 429, 0, apikey)[1], Cooldown.idle)
+    assert.strictEqual(fail(Cooldown.idle, 429, 0, apikey, 2_000)[1].until, 2_000)
+    assert.strictEqual(fail(Cooldown.idle, 429, 0, apikey, 99 * maxHintMs)[1].until, maxHintMs)
+    assert.strictEqual(fail(Cooldown.idle, 429, 0, { ...apikey, useHints: false }, 2_000)[1], Cooldown.idle)
+  })
+
+  it("a success ends what is over and leaves what runs", () => {
+    const [, cooling] = fail(Cooldown.idle, 503, 0)
+    assert.strictEqual(Cooldown.step(cooling, { _tag: "Succeeded" }, oauth, 4_999)[1], cooling)
+    const [, state, intents] = Cooldown.step(cooling, { _tag: "Succeeded" }, oauth, 5_000)
+    assert.deepStrictEqual([state, intents], [Cooldown.idle, ["save"]])
+    assert.deepStrictEqual(Cooldown.step(Cooldown.idle, { _tag: "Succeeded" }, oauth, 5_000)[2], [])
+  })
+
+  it("is the upstream's word with a hint and our guess without", () => {
+    assert.isTrue(fail(Cooldown.idle, 503, 0)[1].guessed)
+    assert.isFalse(fail(Cooldown.idle, 503, 0, oauth, 1_000)[1].guessed)
+  })
+
+  const Act = Schema.Struct({
+    wait: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 20_000 })),
+    status: Schema.Literals([0, 200, 400, 401, 403, 404, 408, 429, 500, 503, 529]),
+    hintMs: Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: -5, maximum: 2 * maxHintMs })))
+  })
+  it.prop("of any history never gets shorter, always ends, and is written only when it changes", {
+    acts: Arbitrary.schema(Schema.Array(Act).check(Schema.isMaxLength(60)))
+  }, ({ acts }) => {
+    let now = 0
+    let state = Cooldown.idle
+    for (const { hintMs, status, wait } of acts) {
+      now += wait
+      const before = state
+      const [, next, intents] = status === 200 ? Cooldown.step(state, { _tag: "Succeeded" }, oauth, now) : fail(state, status, now, oauth, hintMs)
+      state = next
+      if (now < before.until) assert.isAtLeast(state.until, before.until)
+      assert.isAtMost(state.until, Math.max(before.until, now + maxHintMs))
+      assert.isAtMost(state.level, 15)
+      assert.strictEqual(intents.length > 0, state !== before)
+      if (status === 200 && now >= before.until) assert.strictEqual(state, Cooldown.idle)
+      if (status === 400 || status === 404) assert.strictEqual(state, before)
+    }
+  })
+})

@@ -1,0 +1,167 @@
+/** PROMISES 10: breakers trip exactly at their threshold, only for their codes, admit one probe, and end. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Schema from "effect/Schema"
+import * as Breaker from "#actors/ProviderBreaker.ts"
+
+const settings: Breaker.Settings = { degradationThreshold: 2, failureThreshold: 4, resetTimeoutMs: 1_000 }
+
+const enter = (state: Breaker.State, now: number) => Breaker.step(state, { _tag: "Enter" }, settings, now)
+const end = (state: Breaker.State, ticket: Breaker.Ticket, result: "ok" | "failed" | "neutral", now: number) =>
+  Breaker.step(state, { _tag: "Ended", ticket, result, status: result === "failed" ? 503 : 200 }, settings, now)
+const ticketOf = (reply: Breaker.Reply): Breaker.Ticket => {
+  assert.strictEqual(reply._tag, "Entered")
+  return (reply as Extract<Breaker.Reply, { _tag: "Entered" }>).ticket
+}
+
+/** One call after the other, each failing. */
+const failing = (times: number, from: Breaker.State = Breaker.fresh, now = 0): Breaker.State => {
+  let state = from
+  for (let i = 0; i < times; i++) {
+    const [reply, entered] = enter(state, now)
+    state = end(entered, ticketOf(reply), "failed", now)[1]
+  }
+  return state
+}
+
+describe("a provider breaker", () => {
+  it("is degraded at its first threshold and open at its second, not before", () => {
+    assert.deepStrictEqual([0, 1, 2, 3, 4].map((times) => Breaker.phaseOf(failing(times), settings, 0)), ["closed", "closed", "degraded", "degraded", "open"])
+  })
+
+  it("counts 408, 500, 502, 503, 504 and the network, and nothing else", () => {
+    const counted = []
+    for (let status = 100; status < 600; status++) if (Breaker.counts(status, false)) counted.push(status)
+    assert.deepStrictEqual(counted, [408, 500, 502, 503, 504])
+    assert.isTrue(Breaker.counts(0, true))
+    assert.isFalse(Breaker.counts(0, false))
+  })
+
+  it("refuses while open and says until when", () => {
+    const open = failing(4, Breaker.fresh, 50)
+    assert.deepStrictEqual(enter(open, 1_049)[0], { _tag: "Refused", reason: "breaker-open", until: 1_050 })
+    assert.deepStrictEqual(Breaker.refusalOf(open, 1_049), { _tag: "Refused", reason: "breaker-open", until: 1_050 })
+    assert.isNull(Breaker.refusalOf(open, 1_050))
+  })
+
+  it("admits one probe afterwards, whose success closes and whose failure opens again", () => {
+    const [reply, probing] = enter(failing(4), 1_000)
+    const probe = ticketOf(reply)
+    assert.isTrue(probe.probe)
+    assert.strictEqual(enter(probing, 1_000)[0]._tag, "Refused")
+    const [, closed, forget] = end(probing, probe, "ok", 1_001)
+    assert.strictEqual(Breaker.phaseOf(closed, settings, 1_001), "closed")
+    assert.strictEqual(closed.failures, 0)
+    assert.deepStrictEqual(forget, ["forget"])
+    const [, open, save] = end(probing, probe, "failed", 1_001)
+    assert.strictEqual(open.openUntil, 2_001)
+    assert.deepStrictEqual(save, ["save"])
+  })
+
+  it("a probe without a verdict gives its place back and leaves the breaker half-open", () => {
+    const [reply, probing] = enter(failing(4), 1_000)
+    const [, state] = end(probing, ticketOf(reply), "neutral", 1_001)
+    assert.strictEqual(Breaker.phaseOf(state, settings, 1_001), "half-open")
+    assert.isTrue(ticketOf(enter(state, 1_001)[0]).probe)
+  })
+
+  it("a lost probe's place is given to another, and its late word decides nothing", () => {
+    const [first, probing] = enter(failing(4), 1_000)
+    assert.strictEqual(enter(probing, 1_000 + Breaker.probeLeaseMs - 1)[0]._tag, "Refused")
+    const [second, again] = enter(probing, 1_000 + Breaker.probeLeaseMs)
+    assert.isTrue(ticketOf(second).probe)
+    assert.strictEqual(end(again, ticketOf(first), "ok", 700_000)[1], again)
+    assert.strictEqual(Breaker.phaseOf(end(again, ticketOf(second), "ok", 700_000)[1], settings, 700_000), "closed")
+  })
+
+  it("stragglers of an outage neither prolong it nor open the breaker again", () => {
+    const [reply, before] = enter(Breaker.fresh, 0)
+    const straggler = ticketOf(reply)
+    const open = failing(4, before)
+    assert.strictEqual(end(open, straggler, "failed", 500)[1], open)
+    const [probe, probing] = enter(open, 1_000)
+    const closed = end(probing, ticketOf(probe), "ok", 1_001)[1]
+    assert.strictEqual(end(closed, straggler, "failed", 1_002)[1], closed)
+  })
+
+  it("a reset closes it at once, and forgets its record", () => {
+    const [, state, intents] = Breaker.step(failing(4), { _tag: "Reset" }, settings, 10)
+    assert.strictEqual(Breaker.phaseOf(state, settings, 10), "closed")
+    assert.deepStrictEqual(intents, ["forget"])
+  })
+})
+
+const Act = Schema.Union([
+  Schema.Struct({ act: Schema.Literal("enter"), wait: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 700 })) }),
+  Schema.Struct({
+    act: Schema.Literal("end"), which: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 20 })),
+    result: Schema.Literals(["ok", "failed", "neutral", "failed", "failed"])
+  }),
+  Schema.Struct({ act: Schema.Literal("reset") })
+])
+
+describe("any history of calls", () => {
+  it.prop("keeps to a plain model of the breaker", { acts: Arbitrary.schema(Schema.Array(Act).check(Schema.isMaxLength(120))) }, ({ acts }) => {
+    let now = 0
+    let state = Breaker.fresh
+    const running: Array<Breaker.Ticket> = []
+    // The model: failures in a row of this era, and when it opened.
+    let row = 0
+    let opened: number | null = null
+    let probe: Breaker.Ticket | null = null
+    let era = 0
+    for (const act of acts) {
+      if (act.act === "enter") {
+        now += act.wait
+        const [reply, next] = enter(state, now)
+        state = next
+        if (reply._tag === "Entered") {
+          running.push(reply.ticket)
+          assert.strictEqual(reply.ticket.probe, opened !== null)
+          if (opened !== null) {
+            assert.isAtLeast(now, opened + settings.resetTimeoutMs)
+            assert.isNull(probe, "one probe at a time")
+            probe = reply.ticket
+          }
+        } else {
+          assert.isNotNull(opened, "a closed breaker refuses nobody")
+          // Always ends: after the timeout only a running probe keeps others out.
+          if (now >= (opened as number) + settings.resetTimeoutMs) assert.isNotNull(probe)
+        }
+      } else if (act.act === "end") {
+        const ticket = running.splice(act.which % Math.max(1, running.length), 1)[0]
+        if (ticket === undefined) continue
+        const until = state.openUntil
+        state = end(state, ticket, act.result, now)[1]
+        if (until !== null && state.openUntil !== null) assert.isAtLeast(state.openUntil, until, "never shortened")
+        if (ticket === probe) {
+          probe = null
+          if (act.result === "ok") {
+            opened = null
+            row = 0
+            era++
+          } else if (act.result === "failed") {
+            opened = now
+            era++
+          }
+        } else if (opened === null && ticket.era === era) {
+          if (act.result === "ok") row = 0
+          if (act.result === "failed" && ++row >= settings.failureThreshold) {
+            opened = now
+            era++
+          }
+        }
+      } else {
+        state = Breaker.step(state, { _tag: "Reset" }, settings, now)[1]
+        opened = null
+        probe = null
+        row = 0
+        era++
+      }
+      const expected = opened !== null
+        ? now < opened + settings.resetTimeoutMs ? "open" : "half-open"
+        : row >= settings.degradationThreshold ? "degraded" : "closed"
+      assert.strictEqual(Breaker.phaseOf(state, settings, now), expected)
+    }
+  })
+})

@@ -1,0 +1,63 @@
+import { describe, expect, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Schema from "effect/Schema"
+import { once, Walk, type WalkPolicy } from "#actors/Walk.ts"
+
+const failed = (status: number) => ({ status, asked: true, tooLate: false })
+const walked = (size: number, policy: Partial<WalkPolicy>, statusOf: (index: number) => number, most = 1000): ReadonlyArray<readonly [number, number]> => {
+  const walk = new Walk(size, { ...once, ...policy })
+  const seen: Array<readonly [number, number]> = [[0, 0]]
+  for (let at = 0; seen.length < most;) {
+    const step = walk.after(at, failed(statusOf(at)))
+    if (step === null) return seen
+    seen.push([step.index, step.delayMs])
+    at = step.index
+  }
+  return seen
+}
+
+describe("a walk over a plan", () => {
+  it("of a single model asks every target once, without delay", () => {
+    expect(walked(3, {}, () => 503)).toEqual([[0, 0], [1, 0], [2, 0]])
+  })
+
+  it("waits before the next target after 502, 503 and 504 only", () => {
+    expect(walked(3, { fallbackDelayMs: 40 }, (i) => i === 0 ? 503 : 401)).toEqual([[0, 0], [1, 40], [2, 0]])
+  })
+
+  it("comes back to what may pass when the others were tried", () => {
+    expect(walked(3, { maxRetries: 1, retryDelayMs: 5 }, (i) => i === 1 ? 401 : 429)).toEqual([[0, 0], [1, 0], [2, 0], [0, 5], [2, 0]])
+  })
+
+  it("repeats at once with failoverBeforeRetry off", () => {
+    expect(walked(2, { maxRetries: 2, retryDelayMs: 5, failoverBeforeRetry: false }, () => 500)).toEqual([[0, 0], [0, 5], [0, 5], [1, 0], [1, 5], [1, 5]])
+  })
+
+  it("repeats the whole list", () => {
+    expect(walked(2, { maxSetRetries: 1, setRetryDelayMs: 9 }, () => 401)).toEqual([[0, 0], [1, 0], [0, 9], [1, 0]])
+  })
+
+  it("does not repeat a target that was passed over or began too late", () => {
+    const walk = new Walk(1, { ...once, maxRetries: 3 })
+    expect(walk.after(0, { status: 503, asked: false, tooLate: false })).toBeNull()
+    expect(new Walk(1, { ...once, maxRetries: 3 }).after(0, { status: 504, asked: true, tooLate: true })).toBeNull()
+  })
+
+  it("leaves out what is dropped", () => {
+    const walk = new Walk(4, once)
+    walk.drop((index) => index === 1 || index === 2)
+    expect(walk.after(0, failed(502))).toEqual({ index: 3, delayMs: 0 })
+  })
+
+  const small = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 4 }))
+  it.prop("always ends, and within its bound", {
+    size: Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 6 }))),
+    maxRetries: Arbitrary.schema(small), maxSetRetries: Arbitrary.schema(small), failoverBeforeRetry: Arbitrary.schema(Schema.Boolean)
+  }, ({ failoverBeforeRetry, maxRetries, maxSetRetries, size }) => {
+    const steps = walked(size, { maxRetries, maxSetRetries, failoverBeforeRetry }, () => 503)
+    expect(steps.length).toBe(size * (1 + maxRetries) * (1 + maxSetRetries))
+    for (let index = 0; index < size; index++) {
+      expect(steps.filter(([one]) => one === index).length).toBe((1 + maxRetries) * (1 + maxSetRetries))
+    }
+  })
+})

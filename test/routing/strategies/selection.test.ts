@@ -1,0 +1,149 @@
+import { describe, expect } from "vitest"
+import { it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Schema from "effect/Schema"
+import type { Target } from "#actors/ports/Target.ts"
+import type { Memory } from "#src/routing/candidate.ts"
+import { Generations } from "#src/routing/generations.ts"
+import { Memories, SessionPins } from "#src/routing/memories.ts"
+import { candidatesOf, quotaPreflight, select, selectionStrategies, settingsOf, type SelectionSettings, type SelectionWishes } from "#src/routing/selection.ts"
+import { keysOf, now, Pool, poolWorld, seeded, type Spec, worldOf } from "#test/routing/strategies/world.ts"
+
+const settings = (stored: Readonly<Record<string, unknown>> = {}): SelectionSettings => settingsOf(new Map(Object.entries(stored)))
+const nobody: SelectionWishes = { pinned: null, preferred: [] }
+const keys = (specs: ReadonlyArray<Spec>, stored: Readonly<Record<string, unknown>> = {}, wishes: Partial<SelectionWishes> = {}) => {
+  const world = worldOf(specs)
+  return keysOf(select(world.targets, settings(stored), null, world.moment(), { ...nobody, ...wishes }).order)
+}
+const week = (remainingPercent: number, resetsIn: number | null = 1_000) =>
+  [{ name: "weekly", remainingPercent, resetsAt: resetsIn === null ? null : now + resetsIn }]
+
+describe("settings", () => {
+  it("are fill-first, 3 uses, no affinity and a cut-off of 2 % when nothing (or nonsense) is stored", () => {
+    const expected = { strategy: "fill-first", sessionAffinityTtlMs: 0, quotaCutoffPercent: 2, config: { stickyRoundRobinLimit: 3 } }
+    expect(settings()).toEqual(expected)
+    expect(settings({ fallbackStrategy: "nonsense", stickyRoundRobinLimit: "x", sessionAffinityTtlMs: Number.NaN })).toEqual(expected)
+    expect(settings({ fallbackStrategy: "p2c", sessionAffinityTtlMs: 1e12 })).toMatchObject({ strategy: "p2c", sessionAffinityTtlMs: 86_400_000 })
+  })
+})
+
+describe("selection", () => {
+  it("answers the order made with the plan when all are available", () => {
+    const world = worldOf([{ key: "a" }, { key: "b" }])
+    const order = select(world.targets, settings(), null, world.moment())
+    expect(order).toBe(select(world.targets, settings(), null, world.moment()))
+    expect(order.order).toBe(candidatesOf(world.targets))
+    expect(keysOf(order.order)).toEqual(["a", "b"])
+  })
+})
+
+for (const strategy of selectionStrategies) {
+  it.prop(`${strategy} orders or skips every connection exactly once, with the preferred first and the session's own before all`, {
+    pool: Arbitrary.schema(Pool), seed: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 })),
+    pinned: Schema.NullOr(Schema.Literals(["k0", "k1", "k5"])), preferred: Schema.Literals([0, 1, 2])
+  }, ({ pinned, pool, preferred, seed }) => {
+    const world = poolWorld(pool)
+    const moment = world.moment({ random: seeded(seed) })
+    const wishes = { pinned, preferred: ["k1", "k2"].slice(0, preferred) }
+    let memory: Memory = null
+    for (let i = 0; i < 3; i++) {
+      const made = select(world.targets, settings({ fallbackStrategy: strategy }), memory, moment, wishes)
+      const order = keysOf(made.order)
+      expect([...order, ...keysOf(made.skipped.map(({ candidate }) => candidate))].sort()).toEqual([...keysOf(world.candidates)].sort())
+      for (const key of order) expect(pool[Number(key.slice(1))]?.down).toBe(false)
+      const pin = pinned !== null && order.includes(pinned) ? pinned : null
+      if (pin !== null) expect(order[0]).toBe(pin)
+      const rest = order.filter((key) => key !== pin)
+      const split = rest.findIndex((key) => !wishes.preferred.includes(key))
+      if (split >= 0) for (const key of rest.slice(split)) expect(wishes.preferred.includes(key)).toBe(false)
+      memory = made.memory
+    }
+  })
+}
+
+describe("connections of one provider", () => {
+  it("take turns of 3 uses in round-robin; a session with its own connection takes nobody's turn", () => {
+    const world = worldOf([{ key: "a" }, { key: "b" }])
+    const turn = settings({ fallbackStrategy: "round-robin" })
+    let memory: Memory = null
+    const firsts: Array<string> = []
+    for (let i = 0; i < 9; i++) {
+      const own = i % 3 === 2
+      const made = select(world.targets, turn, memory, world.moment(), { pinned: own ? "b" : null, preferred: [] })
+      if (!own) firsts.push(keysOf(made.order)[0] as string)
+      memory = made.memory
+    }
+    expect(firsts).toEqual(["a", "a", "a", "b", "b", "b"])
+  })
+
+  it("at or below the cut-off give way to others, and stay when there is no other", () => {
+    expect(keys([{ key: "low", quota: week(2) }, { key: "ok", quota: week(3) }])).toEqual(["ok"])
+    const world = worldOf([{ key: "low", quota: week(2) }])
+    expect(select(world.targets, settings(), null, world.moment())).toMatchObject({ skipped: [], relaxed: ["quota"] })
+  })
+
+  it("with nothing left are out until their reset, even alone", () => {
+    const world = worldOf([{ key: "empty", quota: week(0) }])
+    const made = select(world.targets, settings(), null, world.moment())
+    expect(made.order).toEqual([])
+    expect(made.skipped[0]?.unavailable).toMatchObject({ reason: "quota-exhausted", until: now + 1_000 })
+    expect(keys([{ key: "reset", quota: week(0, -1) }])).toEqual(["reset"])
+    expect(keys([{ key: "unknown", quota: week(0, null) }])).toEqual(["unknown"])
+  })
+
+  it("have their own cut-off per window", () => {
+    expect(keys([{ key: "a", quota: week(30), thresholds: { weekly: 50 } }, { key: "b", quota: week(30) }])).toEqual(["b"])
+    expect(keys([{ key: "a", quota: week(30), thresholds: { weekly: null } }])).toEqual(["a"])
+    const world = worldOf([{ key: "a", quota: week(1) }])
+    expect(quotaPreflight(world.targets[0] as Target, 2, world.moment())).toMatchObject({ reason: "quota-exhausted" })
+  })
+
+  it("that the key may not use are never asked, also in the usual case", () => {
+    const world = worldOf([{ key: "a" }, { key: "b" }])
+    const made = select(world.targets, settings(), null, world.moment({ hints: { allowed: ({ connection }) => connection?.id === "b" } }))
+    expect(keysOf(made.order)).toEqual(["b"])
+    expect(made.skipped[0]?.unavailable.reason).toBe("not-allowed")
+  })
+
+  it("of no connection at all are one target of the provider", () => {
+    const world = worldOf([{ key: "a" }])
+    const open = [{ ...world.targets[0] as Target, connection: null }]
+    expect(keysOf(select(open, settings(), null, { ...world.moment(), unavailable: () => null, quota: () => [] }).order)).toEqual(["acme"])
+  })
+})
+
+describe("what is remembered", () => {
+  it("pins a session of a key to the connection that answered, for the time that is set after each answer", () => {
+    const pins = new SessionPins()
+    const [a, b] = worldOf([{ key: "a" }, { key: "b" }]).targets as readonly [never, never]
+    const of = (session: string | null, at: number, keyId: string | null = "k") => pins.of("acme", 100, { session, now: at, keyId })
+    pins.keep(a, 100, { session: "s", now, keyId: "k" })
+    expect(of("s", now + 99)).toBe("a")
+    expect(of("s", now + 100)).toBeNull()
+    expect([of("t", now), of("s", now, "l"), of(null, now), pins.of("acme", 0, { session: "s", now, keyId: "k" })]).toEqual([null, null, null, null])
+    pins.keep(b, 100, { session: "s", now: now + 50, keyId: "k" })
+    expect(of("s", now + 149)).toBe("b")
+    pins.keep(a, 0, { session: "u", now, keyId: "k" })
+    expect(of("u", now)).toBeNull()
+  })
+
+  it("is bounded, keeps the newest and what is read", () => {
+    const held = new Generations<number>(10)
+    held.set("read", 1)
+    for (let i = 0; i < 1_000; i++) {
+      held.set(`k${i}`, i)
+      expect(held.get("read")).toBe(1)
+      expect(held.size).toBeLessThanOrEqual(20)
+      for (let back = 0; back < Math.min(9, i); back++) expect(held.get(`k${i - back}`)).toBe(i - back)
+    }
+  })
+
+  it("is nothing without a key, and is forgotten on demand", () => {
+    const memories = new Memories()
+    memories.set(null, null, { a: 1 })
+    memories.set("x", null, { a: 1 })
+    expect([memories.get(null), memories.get("x"), memories.get("y")]).toEqual([null, { a: 1 }, null])
+    memories.set("x", { a: 1 }, null)
+    expect(memories.get("x")).toEqual({})
+  })
+})
