@@ -106,7 +106,8 @@ export const ruleOf = (verdict: Pick<Verdict, "status" | "network" | "message">)
 }
 
 const backoffMs = (rule: Exclude<Rule, { readonly pause: "fixed" }>, level: number, settings: Settings): number => {
-  if (rule.pause === "general") return Math.min(general.baseMs * 2 ** Math.min(level, general.maxLevel), general.capMs)
+  // An operator who switched the guess off for server errors meant the odd ones, too.
+  if (rule.pause === "general") return settings.transientBaseMs === 0 ? 0 : Math.min(general.baseMs * 2 ** Math.min(level, general.maxLevel), general.capMs)
   const base = rule.pause === "transient" ? settings.transientBaseMs : settings.rateLimitBaseMs
   return Math.min(base * 2 ** Math.min(level, settings.maxBackoffLevel), maxHintMs)
 }

@@ -1,7 +1,9 @@
 /** One admitted request with its plan, as the request actor is given it. */
 import type { Dialect, Face, Usage } from "#actors/ports/Face.ts"
 import type { Target } from "#actors/ports/Target.ts"
+import type { Unavailable } from "#actors/ports/Resilience.ts"
 import type { Timeouts } from "#actors/ports/Upstream.ts"
+import type { WalkPolicy } from "#actors/Walk.ts"
 import type { Pulse } from "#actors/Outlet.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
@@ -21,11 +23,45 @@ export interface ResponseFacts {
   readonly target: Target
   readonly latencyMs: number
   readonly fallbackAttempts: number
+  /** A combo's strategy, or `single`. */
+  readonly strategy: string
   /** Null for a stream, whose headers leave before its usage is known. */
   readonly settled: { readonly usage: Usage; readonly costUsd: number } | null
   readonly upstreamHeaders: ReadonlyArray<string>
   /** Fields of the client's request that the target's format cannot say and that were left out. */
   readonly omitted: ReadonlyArray<string>
+}
+
+/** What one attempt became, for explanations. */
+export interface AttemptNote {
+  /** Place among the targets. */
+  readonly index: number
+  /** HTTP status of the upstream; 0 when it never answered. */
+  readonly status: number
+  /** Public error code; null for an answer. */
+  readonly code: string | null
+  readonly ms: number
+}
+
+/** A target that was passed over without a wire call. */
+export interface SkipNote {
+  readonly index: number
+  readonly unavailable: Unavailable
+}
+
+/** How the targets are walked, and who wants to hear of it. */
+export interface RouteView {
+  readonly strategy: string
+  readonly combo: string | null
+  readonly policy: WalkPolicy
+  /** Nobody is free: soft blocks are passed over. */
+  readonly lastResort: boolean
+  /** Target `index` answered. */
+  readonly succeeded: (index: number) => void
+  /** The request is over; null when nobody asks. `ok` is null for a client that left. */
+  readonly finished: ((ok: boolean | null, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>, latencyMs: number) => void) | null
+  /** Adds what a terminal error of this route says beside its message. */
+  readonly terminal: (error: PublicError, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>) => PublicError
 }
 
 /** One admitted request with its plan. */
@@ -45,6 +81,7 @@ export interface Inbound {
   /** In the order of preference; never empty. */
   readonly targets: ReadonlyArray<Target>
   /** The body in the target's format, or why that format cannot say it. */
+  readonly route: RouteView
   readonly bodyFor: (target: Target) => Uint8Array | PublicError
   /** What `bodyFor` left out; asked for after it. */
   readonly omittedFor: (target: Target) => ReadonlyArray<string>

@@ -13,16 +13,20 @@ import * as Redacted from "effect/Redacted"
 import { Attempt, type AttemptEnd } from "#actors/Attempt.ts"
 import * as AttemptFailure from "#actors/attemptFailure.ts"
 import type { Inbound, Limits } from "#actors/Inbound.ts"
+import type { AttemptNote, SkipNote } from "#actors/Inbound.ts"
 import { Outlet } from "#actors/Outlet.ts"
 import type { Accounting } from "#actors/ports/Accounting.ts"
 import type { Dialect, StreamTap, Usage } from "#actors/ports/Face.ts"
 import type { Ledger } from "#actors/ports/Ledger.ts"
+import type { Pass, Resilience, Unavailable } from "#actors/ports/Resilience.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { Credentials } from "#actors/ports/Credentials.ts"
 import * as TargetToken from "#actors/targetToken.ts"
 import type { Telemetry } from "#actors/ports/Telemetry.ts"
 import type { Timeouts, Upstream } from "#actors/ports/Upstream.ts"
 import * as Facts from "#actors/requestFacts.ts"
+import { verdictOf } from "#actors/verdict.ts"
+import { type Step, Walk } from "#actors/Walk.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { AttemptStart, LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
 
@@ -31,6 +35,7 @@ export type { Client, Inbound, Limits, Recovery, ResponseFacts } from "#actors/I
 export interface Services {
   readonly ledger: Ledger["Service"]
   readonly upstream: Upstream["Service"]
+  readonly resilience: Pick<Resilience["Service"], "check" | "enter">
   readonly credentials: Pick<Credentials["Service"], "peek" | "token">
   readonly accounting: Accounting["Service"]
   readonly telemetry: Telemetry["Service"]
@@ -72,6 +77,12 @@ export class RequestActor {
   private bytesOut = 0
   private answered = false
   private siblingTried = false
+  private walk: Walk | null = null
+  private pass: Pass | null = null
+  private readonly notes: Array<AttemptNote> = []
+  private skips: Array<SkipNote> | null = null
+  /** Seconds; the earliest time any upstream named. */
+  private earliestRetry: number | null = null
   /** The tap of an answer that broke off and is being gone on with. */
   private broken: StreamTap | null = null
   private continuations = 0
@@ -139,11 +150,21 @@ export class RequestActor {
   /** One target after another, until one answers, the failure is final or the budget is spent. */
   private tryTarget(index: number, repeated = false): Effect.Effect<void> {
     const target = this.inbound.targets[index] as Target
-    return Effect.flatMap(this.attempt(target, index, repeated), (next) => next === null ? Effect.void : this.tryTarget(next, next === index))
+    return Effect.flatMap(this.attempt(target, index, repeated), (step) => {
+      if (step === null) return Effect.void
+      const next = Effect.suspend(() => this.tryTarget(step.index, step.index === index && step.delayMs === 0))
+      return step.delayMs === 0 ? next : Effect.delay(next, step.delayMs)
+    })
   }
 
-  /** Answers the index of the target to try next, or null. Everything about this attempt is settled before the fiber goes on. */
-  private attempt(target: Target, index: number, repeated: boolean): Effect.Effect<number | null> {
+  /** Answers the step to go on with, or null. Everything about this attempt is settled before the fiber goes on. */
+  private attempt(target: Target, index: number, repeated: boolean): Effect.Effect<Step | null> {
+    const place = this.services.resilience.enter(target, this.services.now(), this.inbound.route.lastResort)
+    if (!("release" in place)) {
+      this.currentTarget = target
+      return Effect.sync(() => this.skipped(place, index))
+    }
+    this.pass = place
     const { tokenFrom } = target
     if (tokenFrom === null || tokenFrom === undefined) return this.call(target, index, repeated, null)
     const { credentials } = this.services
@@ -159,8 +180,8 @@ export class RequestActor {
   }
 
   /** One wire call; `token` is what the target's headers do not hold. */
-  private call(target: Target, index: number, repeated: boolean, token: string | null): Effect.Effect<number | null> {
-    return Effect.callback<number | null>((resume) => {
+  private call(target: Target, index: number, repeated: boolean, token: string | null): Effect.Effect<Step | null> {
+    return Effect.callback<Step | null>((resume) => {
       this.currentTarget = target
       const { broken } = this
       const body = broken === null ? this.inbound.bodyFor(target) : this.inbound.continuationFor(target, broken.partialText ?? "")
@@ -188,10 +209,10 @@ export class RequestActor {
         client: this.outlet ?? this.inbound.client,
         commit: () => this.commit(attempt)
       }, (end) => {
-        const next = this.nextTarget(end, index, repeated)
+        const next = this.nextStep(end, index, repeated)
         this.current = null
         try {
-          this.settle(end, next === null)
+          this.settle(end, next === null, index)
           if (next === null) this.answer(end)
           resume(Effect.succeed(next))
         } catch (defect) {
@@ -209,15 +230,56 @@ export class RequestActor {
   }
 
   /** A target that cannot say the request costs no wire call: the next one may, and the client hears of it when none can. */
-  private passOver(error: PublicError, index: number): number | null {
+  private passOver(error: PublicError, index: number): Step | null {
     this.refusal = error
-    if (index + 1 < this.inbound.targets.length && !this.clientGone && !this.shuttingDown) return index + 1
-    if (!this.clientGone) this.refuse(error)
+    this.letGo()
+    const step = this.clientGone || this.shuttingDown ? null : this.freeStep(index, { status: 0, asked: false, tooLate: false })
+    if (step === null && !this.clientGone) this.refuse(error)
+    return step
+  }
+
+  /** A target that became unavailable since the plan was made. */
+  private skipped(unavailable: Unavailable, index: number): Step | null {
+    this.noteSkip(unavailable, index)
+    const { reason, until } = unavailable
+    return this.passOver(AttemptFailure.unavailable(this.currentTarget, reason, until === null ? 1 : Math.max(1, Math.ceil((until - this.services.now()) / 1000))), index)
+  }
+
+  private noteSkip(unavailable: Unavailable, index: number): void {
+    (this.skips ??= []).push({ index, unavailable })
+    if (unavailable.until !== null) this.hint(Math.max(1, Math.ceil((unavailable.until - this.services.now()) / 1000)))
+  }
+
+  private hint(seconds: number): void {
+    if (this.earliestRetry === null || seconds < this.earliestRetry) this.earliestRetry = seconds
+  }
+
+  /** Gives the place at a target back when nothing was learned there. */
+  private letGo(): void {
+    this.pass?.release(null, this.services.now())
+    this.pass = null
+  }
+
+  /** The next target of the plan that is free when its turn comes. */
+  private freeStep(index: number, failed: Parameters<Walk["after"]>[1]): Step | null {
+    const { route, targets } = this.inbound
+    const walk = this.walk ??= new Walk(targets.length, route.policy)
+    let step = walk.after(index, failed)
+    while (step !== null) {
+      const blocked = this.services.resilience.check(targets[step.index] as Target, this.services.now() + step.delayMs)
+      if (blocked === null || (blocked.soft === true && route.lastResort)) return step
+      this.noteSkip(blocked, step.index)
+      step = walk.after(step.index, { status: 0, asked: false, tooLate: false })
+    }
     return null
   }
 
-  private refuse(error: PublicError): void {
-    const { client, face } = this.inbound
+  private refuse(failure: PublicError): void {
+    const { client, face, route } = this.inbound
+    const hinted = this.earliestRetry === null || (failure.retryAfterSeconds !== null && failure.retryAfterSeconds <= this.earliestRetry)
+      ? failure
+      : AttemptFailure.withRetryAfter(failure, this.earliestRetry)
+    const error = route.terminal(hinted, this.notes, this.skips ?? [])
     // The head went ahead of a silent upstream: the error comes as a frame (supplement 10.1).
     if (this.outlet !== null && this.outlet.started) this.outlet.end(face.errorFrames(error))
     else client.respond(error.status, this.inbound.errorHeaders(error, Math.max(0, this.attempts - 1)), face.errorBody(error))
@@ -228,14 +290,17 @@ export class RequestActor {
    * The fallback rule: inside one attempt and deadline budget, before the commit point, while somebody waits (PROMISES 4). A
    * stream without content is asked for once more on the same connection (supplement 10.4).
    */
-  private nextTarget(end: AttemptEnd, index: number, repeated: boolean): number | null {
+  private nextStep(end: AttemptEnd, index: number, repeated: boolean): Step | null {
     const { maxAttempts, timeouts } = this.services.limits
-    if (this.mayContinue(end)) return index
-    const next = end.repeatable ? this.afterEarlyEnd(index, repeated) : index + 1
-    const may = end.retryable && !end.committed && !this.clientGone && !this.shuttingDown &&
-      next < this.inbound.targets.length && this.attempts < maxAttempts &&
-      (timeouts.total === 0 || this.services.now() - this.startedAt < timeouts.total)
-    return may ? next : null
+    if (this.mayContinue(end)) return { index, delayMs: 0 }
+    const may = end.retryable && !end.committed && !this.clientGone && !this.shuttingDown && this.attempts < maxAttempts
+    if (!may) return null
+    if (end.repeatable && !repeated) return { index, delayMs: 0 }
+    if (end.repeatable) this.leaveSiblings(index)
+    const status = end.upstreamStatus >= 200 && end.upstreamStatus < 300 && end.error !== null ? end.error.status : end.upstreamStatus
+    const step = this.freeStep(index, { status, asked: true, tooLate: end.phase === "first-event" })
+    const late = step !== null && timeouts.total > 0 && this.services.now() + step.delayMs - this.startedAt >= timeouts.total
+    return late ? null : step
   }
 
   private makeTap(dialect: Dialect): StreamTap {
@@ -258,32 +323,41 @@ export class RequestActor {
   }
 
   /**
-   * After a stream that ended early: the same connection once more, then another model; another connection of the same model
-   * only when the flag asks for it, and only one.
+   * A stream ended early twice on one connection: other connections of the same model are left out, but for one when the flag
+   * asks for it (supplement 10.4, 10.5).
    */
-  private afterEarlyEnd(index: number, repeated: boolean): number {
-    if (!repeated) return index
-    const { recovery, targets } = this.inbound
+  private leaveSiblings(index: number): void {
+    const { recovery, route, targets } = this.inbound
     const failed = targets[index] as Target
-    let next = index + 1
-    const isSibling = (target: Target | undefined) => target !== undefined && target.provider === failed.provider && target.model === failed.model
-    if (recovery.sibling && !this.siblingTried && isSibling(targets[next])) {
-      this.siblingTried = true
-      return next
-    }
-    while (isSibling(targets[next])) next++
-    return next
+    let spared = recovery.sibling && !this.siblingTried
+    this.siblingTried = true
+    const walk = this.walk ??= new Walk(targets.length, route.policy)
+    walk.drop((other) => {
+      const target = targets[other] as Target
+      if (target.provider !== failed.provider || target.model !== failed.model) return false
+      if (!spared) return true
+      spared = false
+      return false
+    })
   }
 
   /** The deadline of the whole request is one for all its attempts. */
   private timeouts(): Timeouts {
     const { timeouts } = this.services.limits
-    if (this.attempts === 1 || timeouts.total === 0) return timeouts
-    return { ...timeouts, total: Math.max(1, timeouts.total - (this.services.now() - this.startedAt)) }
+    const { targetTimeoutMs } = this.inbound.route.policy
+    if (targetTimeoutMs === null && (this.attempts === 1 || timeouts.total === 0)) return timeouts
+    const least = (limit: number) => targetTimeoutMs === null ? limit : limit === 0 ? targetTimeoutMs : Math.min(limit, targetTimeoutMs)
+    return {
+      ...timeouts,
+      headers: least(timeouts.headers),
+      firstEvent: least(timeouts.firstEvent),
+      total: timeouts.total === 0 ? 0 : Math.max(1, timeouts.total - (this.services.now() - this.startedAt))
+    }
   }
 
   /** The commit point: from here on nothing is tried again. */
   private commit(attempt: Attempt): void {
+    this.pass?.answered(this.services.now())
     this.outlet?.start(this.streamHeaders(attempt.responseHeaders))
     this.answered = true
     if (!this.inbound.recovery.continues) this.inbound.release()
@@ -294,6 +368,7 @@ export class RequestActor {
       target: this.currentTarget,
       latencyMs: this.services.now() - this.startedAt,
       fallbackAttempts: Math.max(0, this.attempts - 1),
+      strategy: this.inbound.route.strategy,
       settled: null,
       upstreamHeaders,
       omitted: this.inbound.omittedFor(this.currentTarget)
@@ -301,7 +376,7 @@ export class RequestActor {
   }
 
   /** Makes an attempt's outcome, tokens and cost final: exactly once, whoever ended it. */
-  private settle(end: AttemptEnd, final: boolean): void {
+  private settle(end: AttemptEnd, final: boolean, index: number): void {
     const start = this.start
     if (start === null) return
     this.start = null
@@ -313,6 +388,12 @@ export class RequestActor {
       final, outcome, usage, settledAt: services.now(), goneCode: this.goneCode, costUsd: services.accounting.cost(target, usage)
     })
     this.newest = row
+    const { pass } = this
+    this.pass = null
+    pass?.release(verdictOf(end, row, row.settledAt), row.settledAt)
+    if (end.error !== null && end.error.retryAfterSeconds !== null) this.hint(end.error.retryAfterSeconds)
+    this.notes.push({ index, status: end.upstreamStatus, code: row.errorCode, ms: row.latencyMs })
+    if (outcome === "completed") this.inbound.route.succeeded(index)
     if (!end.opened) return
     services.ledger.settle(row)
     services.telemetry.attemptSettled(row)
@@ -351,6 +432,7 @@ export class RequestActor {
       target: this.currentTarget,
       latencyMs: this.services.now() - this.startedAt,
       fallbackAttempts: this.attempts - 1,
+      strategy: this.inbound.route.strategy,
       settled: row === null ? null : {
         usage: { input: row.tokensIn, output: row.tokensOut, cacheRead: row.tokensCacheRead, cacheCreation: row.tokensCacheCreation, reasoning: row.tokensReasoning },
         costUsd: row.costUsd
@@ -364,6 +446,7 @@ export class RequestActor {
   /** The last word of the exchange, however the fiber ended. */
   private close(exit: Exit.Exit<void>): void {
     if (this.drainTimer !== null) clearTimeout(this.drainTimer)
+    this.letGo()
     if (Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)) {
       this.current?.cut("policy", AttemptFailure.internal())
       this.services.defect(this.inbound.requestId, exit.cause)
@@ -376,6 +459,11 @@ export class RequestActor {
       refusal: this.refusal, attempts: this.attempts, startedAt: this.startedAt, now: this.services.now(), bytesOut: this.bytesOut,
       goneCode: this.clientGone ? this.goneCode : null
     }))
+    const { finished } = this.inbound.route
+    if (finished !== null) {
+      const ok = this.clientGone ? null : this.newest !== null && this.newest.outcome === "completed"
+      finished(ok, this.notes, this.skips ?? [], this.services.now() - this.startedAt)
+    }
     this.services.closed(this)
   }
 }

@@ -3,25 +3,9 @@
  * knows no time and no budget; the request actor asks it after each failure and keeps the one attempt and deadline budget.
  */
 
-/** How a plan is walked; a single model is walked once (`once`). Delays in ms. */
-export interface WalkPolicy {
-  /** Repetitions of one target after a failure that may pass (408, 429, 5xx). */
-  readonly maxRetries: number
-  readonly retryDelayMs: number
-  /** Before the next target after 502, 503 or 504. */
-  readonly fallbackDelayMs: number
-  /** The other targets come before a repetition. */
-  readonly failoverBeforeRetry: boolean
-  /** Repetitions of the whole list. */
-  readonly maxSetRetries: number
-  readonly setRetryDelayMs: number
-  /** Longest wait for a target's first content; null = the gateway's own deadlines only. */
-  readonly targetTimeoutMs: number | null
-}
+import type { WalkPolicy } from "#actors/ports/WalkPolicy.ts"
 
-export const once: WalkPolicy = {
-  maxRetries: 0, retryDelayMs: 0, fallbackDelayMs: 0, failoverBeforeRetry: true, maxSetRetries: 0, setRetryDelayMs: 0, targetTimeoutMs: null
-}
+export { once, type WalkPolicy } from "#actors/ports/WalkPolicy.ts"
 
 export interface Step {
   readonly index: number

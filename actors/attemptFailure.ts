@@ -1,5 +1,6 @@
 /** What a failed attempt means to the client: pure, one function per way to fail (supplement 2.5, 10.4, 18). */
 import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { Unavailable } from "#actors/ports/Resilience.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { Phase, UpstreamFailure } from "#actors/ports/Upstream.ts"
 import * as RetryHint from "#actors/retryHint.ts"
@@ -91,6 +92,29 @@ const statusOfType = (body: UpstreamErrorBody): number => {
   if (word.includes("invalid_request") || word.includes("context_length")) return 400
   return 502
 }
+
+/** A target that became unavailable between the plan and its turn. */
+export const unavailable = (target: Target, reason: Unavailable["reason"], retryAfterSeconds: number): PublicError => {
+  const provider = target.providerAlias
+  const model = target.publicModel
+  switch (reason) {
+    case "breaker-open":
+    case "breaker-probing":
+      return Errors.make("provider_circuit_open", `Provider ${provider} failed too often and rests; it is tried again in ${retryAfterSeconds} s.`, {
+        retryAfterSeconds, extra: { provider, retry_after: retryAfterSeconds }
+      })
+    case "connection-busy":
+      return Errors.make("rate_limit_exceeded", `Every connection that serves '${model}' is at its limit of concurrent calls.`, { retryAfterSeconds })
+    default:
+      return Errors.make("model_cooldown", `Every connection that serves '${model}' is cooling down; the first is back in ${retryAfterSeconds} s.`, {
+        retryAfterSeconds, extra: { model, reset_seconds: retryAfterSeconds, retry_after: retryAfterSeconds }
+      })
+  }
+}
+
+/** The same error with an earlier time to come back, as another target named it. */
+export const withRetryAfter = (error: PublicError, seconds: number): PublicError =>
+  new Errors.PublicError(error.code, error.status, error.type, error.message, seconds, error.extra)
 
 export const earlyEof = (target: Target): PublicError =>
   Errors.make("STREAM_EARLY_EOF", `Provider ${target.providerAlias} ended the stream before any content.`)

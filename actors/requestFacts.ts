@@ -24,7 +24,7 @@ export const startOf = (
   connectionId: target.connection === null ? null : target.connection.id,
   apiKeyId: inbound.key === null ? null : inbound.key.id,
   apiKeyName: inbound.key === null ? null : inbound.key.name,
-  combo: null,
+  combo: inbound.route.combo,
   sessionTag: inbound.sessionTag,
   sourceFormat: inbound.face.name,
   targetFormat: target.wireFormat,

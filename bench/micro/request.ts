@@ -20,7 +20,9 @@ import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
 import * as Conversations from "#src/http/Conversations.ts"
 import { client as chat } from "#src/wire/chatCompletions/index.ts"
 import * as Registry from "#src/providers/Registry.ts"
-import { makePlanner } from "#src/routing/plan.ts"
+import * as ComboMetrics from "#src/http/combos/ComboMetrics.ts"
+import { Report } from "#src/http/RouteReport.ts"
+import { makeRouter, RouterMemory } from "#src/routing/Router.ts"
 import type { Exchange } from "#src/server/Exchange.ts"
 import { Metrics } from "#src/telemetry/Metrics.ts"
 import "effect/schema/SchemaJITCompiler/enable"
@@ -40,7 +42,7 @@ const connection = {
 const snapshot = {
   version: 1, connections: [connection], connectionById: new Map([["c1", connection]]), activeByProvider: new Map([["openai", [connection]]]),
   nodes: [], nodeById: new Map(), nodeByPrefix: new Map(), customModels: [], aliases: new Map(), settings: new Map(), flagOverrides: new Map(),
-  pricing: new Map(), simulatorUrl: null
+  pricing: new Map(), combos: [], comboMappings: [], simulatorUrl: null
 } as unknown as Snapshot
 
 const requestBody = Buffer.from(JSON.stringify({ model: "openai/gpt-4o-mini", messages: [{ role: "user", content: "Say something short, please." }], temperature: 0.2 }))
@@ -103,7 +105,10 @@ const program = Effect.gen(function*() {
   const context = yield* Effect.context<never>()
   const metrics = new Metrics(context)
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
-  const planner = makePlanner({ snapshot, registry: Registry.builtin, noThinkingAliases: true, thinkingLevels: true, priceOf: () => ({ input: 0.15, output: 0.6 }) })
+  const free = { check: () => null, enter: () => ({ answered: () => {}, release: () => {} }), onFree: () => () => {}, health: (): never => { throw new Error("not asked") } }
+  const router = makeRouter({
+    resilience: free, memory: new RouterMemory(), random: Math.random, snapshot, registry: Registry.builtin, noThinkingAliases: true, thinkingLevels: true, priceOf: () => ({ input: 0.15, output: 0.6 })
+  })
   let id = 0
   const off = process.argv.includes("--no-ledger")
   const services: Conversations.ConversationServices = {
@@ -113,6 +118,7 @@ const program = Effect.gen(function*() {
       environmentKeys: new Map(), now: Date.now, makeRequestId: () => `req_${++id}`, runLookup: () => {}, seen: () => {}
     },
     request: {
+      resilience: free,
       ledger: off ? { ...ledger, open: (_start, go) => go(null), settle: () => {} } : ledger,
       credentials: { peek: () => null, token: () => Effect.die("not asked") },
       upstream: {
@@ -127,7 +133,7 @@ const program = Effect.gen(function*() {
       limits: { timeouts: { connect: 1, headers: 1, firstEvent: 1, idle: 1, total: 0 }, maxAttempts: 6, drainForUsageMs: 0, pulse: { heartbeatMs: 0, earlyMs: 0 } },
       nodeId: "n", now: Date.now, makeAttemptId: () => `a-${++id}`, report: () => {}, defect: (_id, cause) => console.error(cause), closed: () => {}
     },
-    planner: () => planner, maxBodyBytes: () => 1e7, previousResponseId: () => "auto", sseComments: true, recovery: () => ({ holds: false, sibling: false, continues: false, stopsAtEmpty: false }), makeResponseId: () => "r", fork: (effect) => fork(effect), live: { add: () => {} }, draining: () => false, refused: (_e, _t, error) => { throw new Error(error.message) }
+    router: () => router, report: new Report(ComboMetrics.make(), Date.now), maxBodyBytes: () => 1e7, previousResponseId: () => "auto", sseComments: true, recovery: () => ({ holds: false, sibling: false, continues: false, stopsAtEmpty: false }), makeResponseId: () => "r", fork: (effect) => fork(effect), live: { add: () => {} }, draining: () => false, refused: (_e, _t, error) => { throw new Error(error.message) }
   }
   const route = Conversations.route(services, { endpoint: "/v1/chat/completions", codec: chat })
   const round = () => new Promise<number>((resolve) => {

@@ -17,6 +17,7 @@ import { ProvidersGroup } from "#schemas/api/Providers.ts"
 import { ResilienceGroup } from "#schemas/api/Resilience.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
 import { describeSecurity } from "#schemas/api/security.ts"
+import { RoutingGroup } from "#schemas/api/Routing.ts"
 import { SettingsGroup } from "#schemas/api/Settings.ts"
 import { TokensGroup } from "#schemas/api/Tokens.ts"
 import { version } from "#schemas/version.ts"
@@ -39,6 +40,7 @@ export class ManagementApi extends HttpApi.make("management")
   .add(UsageGroup)
   .add(HealthGroup)
   .add(ResilienceGroup)
+  .add(RoutingGroup)
   .add(ComplianceGroup)
   .middleware(Management)
   .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error", errors: "all" })

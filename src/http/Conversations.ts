@@ -9,15 +9,17 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import { type Inbound, type Recovery, RequestActor, type Services } from "#actors/Request.ts"
 import type { Dialect, Face } from "#actors/ports/Face.ts"
-import type { Target, ThinkingVariant } from "#actors/ports/Target.ts"
+import type { Target } from "#actors/ports/Target.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Conversation } from "#schemas/wire/conversation.ts"
 import * as GatewayHeaders from "#src/http/GatewayHeaders.ts"
 import * as Intake from "#src/http/Intake.ts"
-import type { Planner } from "#src/routing/plan.ts"
+import * as RouteReport from "#src/http/RouteReport.ts"
+import type { Route, Router } from "#src/routing/Router.ts"
+import * as SystemMessage from "#src/routing/combos/systemMessage.ts"
+import * as ToolFilter from "#src/routing/combos/toolFilter.ts"
 import type { DirectRoute, Exchange } from "#src/server/Exchange.ts"
 import * as BodyRules from "#src/providers/bodyRules.ts"
-import * as KeyPolicy from "#src/stages/keyPolicy.ts"
 import * as Continuation from "#src/wire/neutral/continuation.ts"
 import * as Formats from "#src/wire/formats.ts"
 import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
@@ -29,7 +31,8 @@ import { writeRequest } from "#src/wire/writeRequest.ts"
 
 export interface ConversationServices extends Intake.IntakeServices {
   readonly request: Services
-  readonly planner: () => Planner
+  readonly router: () => Router
+  readonly report: RouteReport.Report
   /** What `previous_response_id` does on a target that cannot resolve it (settings.responsesPreviousResponseIdMode). */
   readonly previousResponseId: () => TargetTraits["previousResponseId"]
   /** Comment lines are allowed as heartbeats (GATEWAY_SSE_COMMENTS). */
@@ -93,22 +96,31 @@ const read = (services: ConversationServices, entry: Entry, face: Face, exchange
   const { body, key, tags } = taken
   let { parsed } = taken
   if (entry.fromPath !== undefined) {
-    const said = entry.fromPath(exchange.path, parsed, services.planner().aliasOf)
+    const said = entry.fromPath(exchange.path, parsed, services.router().planner.aliasOf)
     if (said instanceof PublicError) return said
     parsed = { ...parsed, ...said }
   }
   const head = codec.head(parsed)
   if (head instanceof PublicError) return head
-  const plan = services.planner().plan(head.model, key, codec.name)
-  if (plan instanceof PublicError) return plan
-  if (key !== null) {
-    const refusal = KeyPolicy.admitModel(key, head.model, (plan[0] as Target).publicModel)
-    if (refusal !== null) return refusal
-  }
+  const route = services.router().route({
+    model: head.model,
+    key,
+    face: codec.name,
+    session: exchange.header("x-session-id") ?? exchange.header("x_session_id") ?? null,
+    headers: {
+      mode: exchange.header("x-gateway-mode"),
+      budget: exchange.header("x-gateway-budget"),
+      budgetFallback: exchange.header("x-gateway-budget-fallback")
+    },
+    about: () => aboutOf(body, parsed),
+    now: services.request.now()
+  })
+  if (route instanceof PublicError) return route
   const forwarded = ForwardHeaders.toUpstream(exchange.headers)
   const prompt = new Prompt(body, parsed)
   const progress = head.stream && codec.streamType === "text/event-stream" && exchange.header("x-gateway-progress") === "true"
-  const speech = new Speech(services, codec, head, prompt)
+  const speech = new Speech(services, codec, head, prompt, route)
+  const explains = exchange.header("x-gateway-explain") === "true"
   return {
     requestId: tags.requestId,
     client: exchange,
@@ -121,7 +133,8 @@ const read = (services: ConversationServices, entry: Entry, face: Face, exchange
     recovery: services.recovery(),
     key,
     sessionTag: tags.sessionId,
-    targets: plan,
+    targets: route.targets,
+    route: RouteReport.viewOf(services.report, route, tags.requestId, head.model),
     bodyFor: (target) => ruled(target, speech.bodyFor(target)),
     continuationFor: (target, text) => ruled(target, speech.continuationFor(target, text)),
     omittedFor: (target) => speech.omittedFor(target),
@@ -129,7 +142,10 @@ const read = (services: ConversationServices, entry: Entry, face: Face, exchange
     headersFor: (target) => forwarded.length === 0 ? target.headers : ForwardHeaders.merge(target.headers, forwarded, codec.name, target.wireFormat),
     promptText: () => prompt.text(),
     release: () => prompt.release(),
-    responseHeaders: (facts) => facts.settled === null ? GatewayHeaders.ofStream(tags, facts, codec.streamType, progress) : GatewayHeaders.ofAnswer(tags, facts),
+    responseHeaders: (facts) => {
+      const headers = facts.settled === null ? GatewayHeaders.ofStream(tags, facts, codec.streamType, progress) : GatewayHeaders.ofAnswer(tags, facts)
+      return explains ? [...headers, "X-Gateway-Trace", RouteReport.headerOf(route)] : headers
+    },
     errorHeaders: (error, attempts) => GatewayHeaders.ofError(tags, error, attempts)
   }
 }
@@ -140,16 +156,32 @@ const ruled = (target: Target, body: Uint8Array | PublicError): Uint8Array | Pub
 
 const nothing: ReadonlyArray<string> = []
 
+/** Characters of the prompt's beginning that say which cache may hold it. */
+const prefixBytes = 2_048
+
+/** What a combo's strategy may ask of a request; estimates, because nothing was decoded yet. */
+const aboutOf = (body: Buffer, parsed: Readonly<Record<string, unknown>>) => ({
+  promptTokens: Math.ceil(body.length / 4),
+  promptPrefix: body.toString("latin1", 0, prefixBytes),
+  needs: {
+    tools: Array.isArray(parsed["tools"]) && parsed["tools"].length > 0,
+    vision: body.includes('"image') || body.includes('"inlineData"') || body.includes('"input_image"'),
+    structuredOutput: parsed["response_format"] !== undefined || parsed["text"] !== undefined || parsed["format"] !== undefined
+  }
+})
+
 /** One request in the words of each family that is tried. */
 class Speech {
   private readonly services: ConversationServices
   private readonly codec: ClientCodec
   private readonly head: RequestHead
   private readonly prompt: Prompt
+  private readonly route: Route
   private conversation: Conversation | PublicError | null = null
   private omitted: ReadonlyArray<string> = nothing
 
-  constructor(services: ConversationServices, codec: ClientCodec, head: RequestHead, prompt: Prompt) {
+  constructor(services: ConversationServices, codec: ClientCodec, head: RequestHead, prompt: Prompt, route: Route) {
+    this.route = route
     this.services = services
     this.codec = codec
     this.head = head
@@ -161,7 +193,7 @@ class Speech {
     const family = Formats.family(target.wireFormat)
     const traits = this.traitsOf(target)
     if (Formats.isSame(this.codec.name, family.name)) {
-      if (target.thinking !== null) return this.varied(target, family, target.thinking, traits)
+      if (target.thinking !== null || this.rewrites) return this.varied(target, family, traits)
       const edits = family.passThroughEdits(this.prompt.parsed, traits)
       return edits.length === 0 ? this.prompt.body : splice(this.prompt, edits)
     }
@@ -177,8 +209,21 @@ class Speech {
       : this.encode(Continuation.of(conversation, text), target, Formats.family(target.wireFormat), this.traitsOf(target))
   }
 
+  /** The combo changes what every target is sent. */
+  private get rewrites(): boolean {
+    const { combo } = this.route
+    return combo !== null && (combo.system_message !== null || combo.tool_filter_regex !== null)
+  }
+
   private decoded(): Conversation | PublicError {
-    return this.conversation ??= this.codec.decodeRequest(this.prompt.parsed)
+    return this.conversation ??= this.rewritten(this.codec.decodeRequest(this.prompt.parsed))
+  }
+
+  private rewritten(conversation: Conversation | PublicError): Conversation | PublicError {
+    const { combo } = this.route
+    if (combo === null || conversation instanceof PublicError) return conversation
+    const filtered = combo.tool_filter_regex === null ? conversation : ToolFilter.ofConversation(conversation, ToolFilter.keepsOf(combo.tool_filter_regex))
+    return combo.system_message === null ? filtered : SystemMessage.ofConversation(filtered, combo.system_message)
   }
 
   private encode(conversation: Conversation, target: Target, family: UpstreamCodec, traits: TargetTraits): Uint8Array | PublicError {
@@ -190,9 +235,12 @@ class Speech {
   }
 
   /** A body in its own format whose thinking the model id decides: rare, so it is written anew. */
-  private varied(target: Target, family: UpstreamCodec, thinking: ThinkingVariant, traits: TargetTraits): Uint8Array {
+  private varied(target: Target, family: UpstreamCodec, traits: TargetTraits): Uint8Array {
     const own = Json.parseRecord(this.prompt.body.toString("utf8")) ?? {}
-    const body = Thinking.ofBody(own, target.wireFormat, thinking)
+    const thought = target.thinking === null ? own : Thinking.ofBody(own, target.wireFormat, target.thinking)
+    const { combo } = this.route
+    const filtered = combo === null || combo.tool_filter_regex === null ? thought : ToolFilter.ofBody(this.codec.name, thought, ToolFilter.keepsOf(combo.tool_filter_regex))
+    const body = combo === null || combo.system_message === null ? filtered : SystemMessage.ofBody(this.codec.name, filtered, combo.system_message)
     const edits = family.passThroughEdits({ ...body, model: this.prompt.parsed["model"] }, traits)
     return Buffer.from(JSON.stringify({ ...body, ...Object.fromEntries(edits.map((e) => [e.key, JSON.parse(e.value) as unknown])) }))
   }

@@ -22,7 +22,7 @@ const common = (tags: RequestTags): Array<string> => {
 
 const routed = (headers: Array<string>, facts: ResponseFacts): void => {
   headers.push(
-    "X-Gateway-Decision", `strategy=single; provider=${facts.target.providerAlias}; latency_ms=${Math.round(facts.latencyMs)}`,
+    "X-Gateway-Decision", `strategy=${facts.strategy}; provider=${facts.target.providerAlias}; latency_ms=${Math.round(facts.latencyMs)}`,
     "X-Gateway-Model", facts.target.publicModel,
     "X-Gateway-Provider", facts.target.providerAlias,
     "X-Gateway-Compression", "off; source=off"

@@ -28,7 +28,12 @@ import * as Registry from "#src/providers/Registry.ts"
 import { LiveRequests } from "#src/http/LiveRequests.ts"
 import * as Metrics from "#src/http/Metrics.ts"
 import { makePricer } from "#src/providers/pricing.ts"
-import { makePlanner, type Planner } from "#src/routing/plan.ts"
+import { ComboMetrics } from "#actors/ports/ComboMetrics.ts"
+import { Resilience } from "#actors/ports/Resilience.ts"
+import * as RouteReport from "#src/http/RouteReport.ts"
+import { Report } from "#src/http/RouteReport.ts"
+import { RoutingViews } from "#actors/ports/RoutingViews.ts"
+import { makeRouter, type Router, RouterMemory } from "#src/routing/Router.ts"
 import { FrontEnd } from "#src/server/FrontEnd.ts"
 
 export interface Options {
@@ -83,11 +88,17 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   let sequence = 0
   const nextId = () => prefix + (++sequence).toString(36)
 
-  let planner: Planner | null = null
+  const resilience = yield* Resilience
+  const report = new Report(yield* ComboMetrics, now)
+  const memory = new RouterMemory()
+  let router: Router | null = null
   configuration.onChange(() => {
-    planner = null
+    router = null
   })
-  const planNow = (): Planner => planner ??= makePlanner({
+  const routerNow = (): Router => router ??= makeRouter({
+    resilience,
+    memory,
+    random: Math.random,
     snapshot: configuration.current(),
     registry: Registry.builtin,
     noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED"),
@@ -116,6 +127,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     request: {
       ledger,
       upstream,
+      resilience,
       accounting,
       telemetry,
       limits: options.limits,
@@ -132,7 +144,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       },
       closed: live.remove
     },
-    planner: planNow,
+    router: routerNow,
+    report,
     maxBodyBytes: () => {
       const megabytes = configuration.current().settings.get("maxBodySizeMb")
       return typeof megabytes === "number" && megabytes > 0 ? megabytes * 1024 * 1024 : options.maxBodyBytes
@@ -186,4 +199,7 @@ export class Inference extends Context.Service<Inference, Conversations.Conversa
 
 export const layer = (options: Options) =>
   Layer.effectContext(Effect.map(make(options), ({ live, services }) =>
-    Context.make(Inference, services).pipe(Context.add(LiveCalls, { list: live.list }))))
+    Context.make(Inference, services).pipe(
+      Context.add(LiveCalls, { list: live.list }),
+      Context.add(RoutingViews, RouteReport.views(services.report, services.router, services.request.now))
+    )))

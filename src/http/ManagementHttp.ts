@@ -30,6 +30,7 @@ import * as Nodes from "./providers/Nodes.ts"
 import * as Upstreams from "./providers/Upstreams.ts"
 import * as Providers from "./Providers.ts"
 import * as Resilience from "./Resilience.ts"
+import * as Routing from "./Routing.ts"
 import * as Callers from "./sessions/Callers.ts"
 import * as LoginGuard from "./sessions/LoginGuard.ts"
 import * as Password from "./sessions/Password.ts"
@@ -61,7 +62,7 @@ const services = Layer.mergeAll(Layer.provideMerge(ComboTests.layerProbing, prov
 const groups = Layer.mergeAll(
   Auth.layer, Tokens.layer, Keys.layer, Providers.layer, ProviderNodes.layer, ProviderModels.layer, ModelCatalog.layer, Pricing.layer,
   Combos.layer, ComboMappings.layer,
-  Settings.layer, OAuth.layer, FeatureFlags.layer, Usage.layer, Health.layer, Resilience.layer, Compliance.layer
+  Settings.layer, OAuth.layer, FeatureFlags.layer, Usage.layer, Health.layer, Resilience.layer, Routing.layer, Compliance.layer
 )
 
 /** `otherRoutes`: routes of other surfaces on the same router, so that their paths answer 405 for a wrong method. */

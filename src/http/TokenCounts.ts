@@ -11,7 +11,7 @@ import type { FormatName } from "#schemas/wire/conversation.ts"
 import * as ConversationPaths from "#src/http/conversationPaths.ts"
 import * as GatewayHeaders from "#src/http/GatewayHeaders.ts"
 import * as Intake from "#src/http/Intake.ts"
-import type { Planner } from "#src/routing/plan.ts"
+import type { Router } from "#src/routing/Router.ts"
 import type { DirectRoute } from "#src/server/Exchange.ts"
 import * as KeyPolicy from "#src/stages/keyPolicy.ts"
 import * as GenerateModels from "#src/wire/generateContent/models.ts"
@@ -23,7 +23,7 @@ import { client as messages } from "#src/wire/messages/index.ts"
 import { promptText } from "#src/wire/neutral/promptText.ts"
 
 export interface TokenCountServices extends Intake.IntakeServices {
-  readonly planner: () => Planner
+  readonly router: () => Router
   readonly accounting: Accounting["Service"]
   readonly upstream: Upstream["Service"]
 }
@@ -53,7 +53,7 @@ const route = (services: TokenCountServices, counting: Counting): DirectRoute =>
       refuse(asked)
       return
     }
-    const plan = services.planner().plan(asked.model, key, counting.face)
+    const plan = services.router().planner.plan(asked.model, key, counting.face)
     if (plan instanceof PublicError) {
       refuse(plan)
       return

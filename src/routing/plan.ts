@@ -14,7 +14,7 @@ import type { Price, Provider } from "#schemas/Provider.ts"
 import type { FamilyName, FormatName } from "#schemas/wire/conversation.ts"
 import * as Endpoint from "#src/providers/endpoint.ts"
 import type { Registry } from "#src/providers/Registry.ts"
-import { makeResolver, type Resolution, type ResolvedModel } from "#src/routing/resolveModel.ts"
+import { makeResolver, type Resolution, type ResolvedModel, type ResolverView } from "#src/routing/resolveModel.ts"
 
 /** An ordered, non-empty list of targets, or why there is none. */
 export type Plan = ReadonlyArray<Target> | PublicError
@@ -58,22 +58,26 @@ export const activeProviders = (snapshot: Snapshot, registry: Registry): Readonl
   return active
 }
 
+/** What a resolver of model ids reads of one configuration snapshot. */
+export const resolverView = ({ noThinkingAliases, registry, snapshot, thinkingLevels }: PlannerOptions): ResolverView => ({
+  registry,
+  nodes: snapshot.nodes,
+  aliases: snapshot.aliases,
+  wildcardAliases: wildcards(snapshot.settings.get("wildcardAliases")),
+  customModels: snapshot.customModels.map((custom) => ({
+    provider: custom.provider,
+    modelId: custom.modelId,
+    upstreamId: typeof custom.extra["upstreamId"] === "string" ? custom.extra["upstreamId"] : null
+  })),
+  activeProviders: activeProviders(snapshot, registry),
+  noThinkingAliases,
+  thinkingLevels
+})
+
+/** Models only: combos are the router's. */
 export const makePlanner = (options: PlannerOptions): Planner => {
   const { registry, snapshot } = options
-  const resolve = makeResolver({
-    registry,
-    nodes: snapshot.nodes,
-    aliases: snapshot.aliases,
-    wildcardAliases: wildcards(snapshot.settings.get("wildcardAliases")),
-    customModels: snapshot.customModels.map((custom) => ({
-      provider: custom.provider,
-      modelId: custom.modelId,
-      upstreamId: typeof custom.extra["upstreamId"] === "string" ? custom.extra["upstreamId"] : null
-    })),
-    activeProviders: activeProviders(snapshot, registry),
-    noThinkingAliases: options.noThinkingAliases,
-    thinkingLevels: options.thinkingLevels
-  })
+  const resolve = makeResolver(resolverView(options))
   const rememberedOf = new Map<FormatName, Map<string, Plan>>()
 
   const planAll = (model: string, face: FormatName): Plan => {

@@ -63,6 +63,13 @@ export const admitModel = (key: ApiKey, requested: string, canonical: string): P
     : null
 }
 
+/** The same step for a combo, by its name and by the id that was asked for. */
+export const admitCombo = (key: ApiKey, requested: string, name: string): PublicError | null => {
+  const { allowedCombos } = key.policy
+  if (allowedCombos.length > 0 && !allowedCombos.includes(name)) return refuse(`This API key may not use the combo '${name}'.`)
+  return allowedCombos.length > 0 ? null : admitModel(key, requested, name)
+}
+
 /** A window of the week; `until` before `from` runs past midnight and belongs to the day it began. */
 export const withinSchedule = (schedule: typeof AccessSchedule.Type, now: number): boolean => {
   if (!schedule.enabled) return true

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest"
 import type { Target } from "#actors/ports/Target.ts"
 import type { UpstreamHandler } from "#actors/ports/Upstream.ts"
 import { type Client, RequestActor, type Services } from "#actors/Request.ts"
+import * as Walk from "#actors/Walk.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as ChatCompletions from "#src/wire/chatCompletions/index.ts"
 import * as Formats from "#src/wire/formats.ts"
@@ -60,6 +61,7 @@ const run = async (stream: boolean, broken: "start" | "write" | "end" | "respond
       },
       stats: () => []
     },
+    resilience: { check: () => null, enter: () => ({ answered: () => undefined, release: () => undefined }) },
     accounting: { cost: () => 0, estimate: () => 1 },
     telemetry: { requestStarted: () => undefined, attemptSettled: () => undefined, requestSettled: () => undefined, render: () => "" },
     limits: { timeouts: { connect: 0, headers: 0, firstEvent: 0, idle: 0, total: 0 }, maxAttempts: 3, drainForUsageMs: 0, pulse: { heartbeatMs: 0, earlyMs: 0 } },
@@ -69,7 +71,11 @@ const run = async (stream: boolean, broken: "start" | "write" | "end" | "respond
   }
   const actor = new RequestActor(services, {
     requestId: "r-1", client, face, endpoint: "/v1/chat/completions", requestedModel: "p/m", stream, forwardUsage: false, progress: false, recovery: { holds: false, sibling: false, continues: false, stopsAtEmpty: false }, continuationFor: () => new Uint8Array(), key: null, sessionTag: null,
-    targets: [target], bodyFor: () => new Uint8Array(), omittedFor: () => [], dialectFor: () => dialect, headersFor: () => [], promptText: () => "", release: () => undefined,
+    targets: [target],
+    route: {
+      strategy: "single", combo: null, policy: Walk.once, lastResort: false, succeeded: () => undefined, finished: null, terminal: (error) => error
+    },
+    bodyFor: () => new Uint8Array(), omittedFor: () => [], dialectFor: () => dialect, headersFor: () => [], promptText: () => "", release: () => undefined,
     responseHeaders: () => [], errorHeaders: () => []
   })
   await Effect.runPromiseExit(Effect.timeout(actor.run, 5_000))

@@ -21,6 +21,8 @@ export const startWorld = async (options: Options = {}): Promise<World> => {
   const sim = await startSim({ models: { "*": {} } })
   try {
     const gateway = await spawned(options)
+    // These tests are about aborts and crashes: the faults of one must not close the door for the next.
+    await gateway.operator.letFailuresPass()
     const node = await gateway.operator.createNode({ prefix: "lab", baseUrl: `${sim.url}/v1` })
     await gateway.operator.createConnection({ provider: node, apiKey: CREDENTIAL })
     return {

@@ -58,6 +58,7 @@ describe("supplement 2.5: what a failed target does", () => {
     async (status) => {
       const { calls, ids, prefix } = await pool({ status }, {})
       for (const stream of [false, true]) {
+        await lab.gateway.operator.call("DELETE", "/api/resilience/model-cooldowns", { all: true })
         const reply = await lab.chat({ model: `${prefix}/tokens-3`, stream })
         expect([status, reply.status, reply.headers["x-gateway-fallback-attempts"]]).toEqual([status, 200, "1"])
         const rows = await lab.rows(reply)

@@ -78,6 +78,7 @@ export const startMatrix = async (environment: Readonly<Record<string, string>> 
   const sim = await startSim({ models: { "*": {} } })
   const gateway = await inProcess({ environment: { GATEWAY_ALLOW_LOCAL_PROVIDER_URLS: "true", ...environment } })
   const { operator } = gateway
+  await operator.letFailuresPass()
   const providers = new Map<string, string>()
   for (const [prefix, type, apiType] of [
     ["chat", "openai-compatible", "chat"], ["resp", "openai-compatible", "responses"], ["msgs", "anthropic-compatible", undefined]

@@ -33,10 +33,12 @@ export interface Lab {
 
 export const messages = [{ role: "user", content: "Say something to the point." }] as const
 
-export const startLab = async (options: Options = {}): Promise<Lab> => {
+/** `awake`: breakers, cooldowns and hints work; else a test's failures leave no memory in the next test of its file. */
+export const startLab = async ({ resilience = "asleep", ...options }: Options & { readonly resilience?: "awake" | "asleep" } = {}): Promise<Lab> => {
   const sim = await startSim({ models: { "*": {} } })
   const gateway = await inProcess(options)
   const { operator } = gateway
+  if (resilience === "asleep") await operator.letFailuresPass()
   const node = await operator.createNode({ prefix: "lab", baseUrl: `${sim.url}/v1` })
   const connection = await operator.createConnection({ provider: node, apiKey: CREDENTIAL })
   const call = (chat: Chat, headers: Readonly<Record<string, string>> = {}): Http.Call => ({

@@ -18,7 +18,9 @@ import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { LiveCalls } from "#actors/ports/LiveCalls.ts"
 import { Passwords } from "#actors/ports/Passwords.ts"
 import { type Candidate, type ProbeResult, ProviderProbe } from "#actors/ports/ProviderProbe.ts"
+import { RoutingViews } from "#actors/ports/RoutingViews.ts"
 import { Secrets } from "#actors/ports/Secrets.ts"
+import * as Errors from "#schemas/errors.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import { UrlBlocked, UrlGuard } from "#actors/ports/UrlGuard.ts"
 import { Upstream } from "#actors/ports/Upstream.ts"
@@ -77,6 +79,7 @@ const doubles = (dials: Dials) => Layer.mergeAll(
     open: (_start, go) => go(null), settle: () => {}, reconciliation: () => dials.reconciliation, flush: () => Effect.succeed(0)
   }),
   Layer.succeed(LiveCalls, { list: () => [] }),
+  Layer.succeed(RoutingViews, { explain: () => Errors.make("model_not_found", "No routing here."), decision: () => null, decisions: () => [] }),
   Layer.succeed(ProviderProbe, {
     probe: (candidate) => Effect.sync(() => {
       dials.probed.push(candidate)

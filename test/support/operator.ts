@@ -104,6 +104,14 @@ export class Operator {
     return this.call("PUT", "/api/settings/feature-flags", { key, value })
   }
 
+  /** No failure is remembered: breakers never open, connections never cool down. The lock after a 404 stays. */
+  letFailuresPass(): Promise<unknown> {
+    const breaker = { degradationThreshold: 999, failureThreshold: 1000 }
+    const cooldown = { baseCooldownMs: 0, rateLimitCooldownMs: 0, useUpstreamRetryHints: false }
+    const each = <A>(section: A) => ({ oauth: section, apikey: section, local: section })
+    return this.call("PATCH", "/api/resilience", { providerBreaker: each(breaker), connectionCooldown: each(cooldown) })
+  }
+
   clearFlags(): Promise<unknown> {
     return this.call("DELETE", "/api/settings/feature-flags")
   }

@@ -125,4 +125,15 @@ describe("chat tap", () => {
   it("a first frame that is not JSON is malformed", () => {
     expect(read([Buffer.from("data: {oops\n\n")], true).tap.malformed).toBe(true)
   })
+
+  it("usage on a frame with content reaches only a client that asked; the ledger has it either way", () => {
+    const finish = 'data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}\n\n'
+    const stream = [Buffer.from(`data: {"id":"c","choices":[{"index":0,"delta":{"content":"a"}}]}\n\n${finish}data: [DONE]\n\n`)]
+    const asked = read(stream, true)
+    expect(asked.bytes).toContain('"usage"')
+    const plain = read(stream, false)
+    expect(plain.bytes).not.toContain('"usage"')
+    expect(plain.bytes).toContain('"finish_reason":"stop"')
+    expect([plain.tap.usage?.input, asked.tap.usage?.input]).toEqual([3, 3])
+  })
 })

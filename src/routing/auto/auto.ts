@@ -5,15 +5,18 @@
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 import type { Candidate, Memory, Moment } from "#src/routing/candidate.ts"
 import { withinBudget } from "#src/routing/auto/budget.ts"
-import { exclusionsIn, next } from "#src/routing/auto/exclusions.ts"
+import { badScore, exclusionsIn, next } from "#src/routing/auto/exclusions.ts"
 import { scored } from "#src/routing/auto/factors.ts"
 import { weightsOf } from "#src/routing/auto/packs.ts"
 import { isIncident, routerOf, routers, withinSla } from "#src/routing/auto/routers.ts"
 import { all, narrow, type Filtered } from "#src/routing/strategies/filter.ts"
-import { type Rank, type Ranking, type Strategic, strategy, textIn, withFirst } from "#src/routing/strategies/ranking.ts"
+import { healthScore, type Rank, type Ranking, type Strategic, strategy, textIn, withFirst } from "#src/routing/strategies/ranking.ts"
 
 /** Share of requests that try another than the best (supplement 2.4). */
 export const defaultExplorationRate = 0.05
+
+/** Health (breaker less the share of failed calls) from which a candidate is not left out, however low its score is. */
+const soundHealth = 0.75
 
 /** An entry of candidatePool names a public model, a provider or its alias, a step, or one target by its execution key. */
 const inPool = ({ executionKey, stepId, target }: Candidate, pool: ReadonlyArray<string>): boolean =>
@@ -48,7 +51,11 @@ const ranked = (available: ReadonlyArray<Candidate>, config: ComboConfig, memory
   const pool = pooled(available, config, moment)
   const scores = scored(pool.available, weightsOf(config), moment)
   const held = exclusionsIn(memory)
-  const exclusions = next(held, scores.map(({ candidate, score }) => ({ key: candidate.executionKey, score })), moment.now)
+  const exclusions = next(held, scores.map(({ candidate, score }) => ({
+    key: candidate.executionKey,
+    // Only who is sick can heal: a dear or slow one of a custom weighting is merely last.
+    score: healthScore(moment.health(candidate.target)) < soundHealth ? score : Math.max(score, badScore)
+  })), moment.now)
   const healed = narrow(pool, ({ executionKey }) => {
     const exclusion = Object.hasOwn(exclusions, executionKey) ? exclusions[executionKey] : undefined
     return exclusion === undefined || exclusion.until <= moment.now

@@ -71,7 +71,7 @@ const needed: Readonly<Record<Category, string | null>> = {
 }
 
 /** A tag of the step decides; else the model's known capabilities. */
-export const fitsCategory = ({ capabilities, tags }: Candidate, category: Category): "yes" | "no" | "unknown" => {
+export const fitsCategory = ({ capabilities, tags }: Pick<Candidate, "capabilities" | "tags">, category: Category): "yes" | "no" | "unknown" => {
   if (tags.includes(category)) return "yes"
   const name = needed[category]
   if (name === null) return "yes"

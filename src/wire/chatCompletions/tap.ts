@@ -132,7 +132,12 @@ export class ChatTap implements StreamTap {
       }
       this.text.add(event)
     }
-    return true
+    if (usage === null || this.forwardUsage) return true
+    // Usage on a frame with content, which this client did not ask for (decisions 10): the frame is written anew without it.
+    const { usage: _usage, ...rest } = frame
+    const written = Buffer.from(`data: ${JSON.stringify(rest)}\n\n`)
+    this.forward(written, 0, written.length)
+    return false
   }
 
   private forward(bytes: Buffer, start: number, end: number): void {

@@ -210,6 +210,13 @@ describe("self-healing", () => {
     expect(next({}, [{ key: "a", score: 0.2 }, { key: "b", score: 0.1999 }], now)).toEqual({ b: { until: now + 300_000, ms: 300_000 } })
   })
 
+  it("leaves out the sick only: a dear one with a low score is merely last", () => {
+    const costly = { weights: { costInv: 1 } }
+    const specs = (errorRate: number) => [{ key: "dear", price: 90, errorRate }, { key: "cheap", price: 1 }]
+    expect(keysOf(order(specs(0.25), costly).order)).toEqual(["cheap", "dear"])
+    expect(keysOf(order(specs(0.26), costly).order)).toEqual(["cheap"])
+  })
+
   it("leaves nobody out when everybody is bad", () => {
     const made = order([{ key: "a", errorRate: 1 }, { key: "b", errorRate: 1 }], config)
     expect(made).toMatchObject({ relaxed: ["excluded"], skipped: [], memory: null })

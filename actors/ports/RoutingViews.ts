@@ -1,0 +1,41 @@
+/** What the management surface may ask of routing: what would happen to a request now, and why past ones went where they went. */
+import * as Context from "effect/Context"
+import type { PublicError } from "#schemas/errors.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { FormatName } from "#schemas/wire/conversation.ts"
+
+/** A target as it would be asked, or why it would not. */
+export interface ExplainedTarget {
+  /** Stable key of the target in its plan; may hold a connection id. */
+  readonly target: string
+  readonly provider: string
+  readonly model: string
+  readonly connectionId: string | null
+  /** Wire format the upstream would be called in. */
+  readonly format: string
+  /** Place in the order, from 1; null when it is left out. */
+  readonly position: number | null
+  readonly skipped: { readonly reason: string; readonly until: string | null; readonly detail: string } | null
+}
+
+export interface Explanation {
+  readonly strategy: string
+  readonly combo: string | null
+  /** Every target is blocked by the gateway's own guess only, and would be asked all the same. */
+  readonly lastResort: boolean
+  readonly targets: ReadonlyArray<ExplainedTarget>
+  /** Filters that would have left nobody and are not applied. */
+  readonly relaxed: ReadonlyArray<string>
+}
+
+/** One remembered decision; JSON-ready. */
+export type DecisionView = Readonly<Record<string, unknown>>
+
+export class RoutingViews extends Context.Service<RoutingViews, {
+  /** Pure reading: sends nothing and remembers nothing. */
+  readonly explain: (model: string, key: ApiKey | null, face: FormatName) => Explanation | PublicError
+  /** Null when it was not kept: too long ago, or a single model that answered at once. */
+  readonly decision: (requestId: string) => DecisionView | null
+  /** Newest first. */
+  readonly decisions: (limit: number) => ReadonlyArray<DecisionView>
+}>()("gateway/ports/RoutingViews") {}

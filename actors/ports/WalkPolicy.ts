@@ -1,0 +1,21 @@
+/** How the targets of a plan are walked (supplement 2.4). */
+
+/** How a plan is walked; a single model is walked once (`once`). Delays in ms. */
+export interface WalkPolicy {
+  /** Repetitions of one target after a failure that may pass (408, 429, 5xx). */
+  readonly maxRetries: number
+  readonly retryDelayMs: number
+  /** Before the next target after 502, 503 or 504. */
+  readonly fallbackDelayMs: number
+  /** The other targets come before a repetition. */
+  readonly failoverBeforeRetry: boolean
+  /** Repetitions of the whole list. */
+  readonly maxSetRetries: number
+  readonly setRetryDelayMs: number
+  /** Longest wait for a target's first content; null = the gateway's own deadlines only. */
+  readonly targetTimeoutMs: number | null
+}
+
+export const once: WalkPolicy = {
+  maxRetries: 0, retryDelayMs: 0, fallbackDelayMs: 0, failoverBeforeRetry: true, maxSetRetries: 0, setRetryDelayMs: 0, targetTimeoutMs: null
+}

@@ -1,0 +1,43 @@
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { Access, reads, writes } from "#schemas/api/Access.ts"
+import { Document, queryInteger, text } from "#schemas/api/fields.ts"
+
+const opt = Schema.optionalKey
+
+const Target = Schema.Struct({
+  target: Schema.String,
+  provider: Schema.String,
+  model: Schema.String,
+  connectionId: Schema.NullOr(Schema.String),
+  format: Schema.String,
+  position: Schema.NullOr(Schema.Int),
+  skipped: Schema.NullOr(Schema.Struct({ reason: Schema.String, until: Schema.NullOr(Schema.String), detail: Schema.String }))
+})
+
+const Format = Schema.Literals(["chat-completions", "completions", "messages", "responses", "generateContent", "local-model-server"])
+
+/** Why requests go where they go (PROMISES 11). */
+export const RoutingGroup = HttpApiGroup.make("routing").add(
+  HttpApiEndpoint.post("explain", "/api/routing/explain", {
+    payload: Schema.Struct({ model: text(1, 512), keyId: opt(text(1, 200)), format: opt(Format) }),
+    success: Schema.Struct({
+      model: Schema.String,
+      strategy: Schema.String,
+      combo: Schema.NullOr(Schema.String),
+      lastResort: Schema.Boolean,
+      targets: Schema.Array(Target),
+      relaxed: Schema.Array(Schema.String)
+    })
+  }).annotate(Access, writes).annotate(OpenApi.Summary, "What would happen to a request now, without sending it"),
+  HttpApiEndpoint.get("decisions", "/api/routing/decisions", {
+    query: { limit: opt(queryInteger(1, 500)) },
+    success: Schema.Struct({ decisions: Schema.Array(Document) })
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "Recent decisions that needed more than one look, newest first"),
+  HttpApiEndpoint.get("decision", "/api/routing/decisions/:requestId", {
+    params: { requestId: Schema.String },
+    success: Schema.Struct({ decision: Document })
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "Why one request went where it went")
+).annotateMerge(OpenApi.annotations({ title: "Routing", description: "Targets tried, failed or left out, why, and until when." }))

@@ -1,0 +1,36 @@
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import { RoutingViews } from "#actors/ports/RoutingViews.ts"
+import { KeyStore } from "#actors/ports/Stores.ts"
+import { ManagementApi } from "#schemas/api/Api.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import { PublicError } from "#schemas/errors.ts"
+import { answer } from "#src/http/answer.ts"
+
+const page = 100
+
+export const layer = HttpApiBuilder.group(ManagementApi, "routing", Effect.fn(function*(handlers) {
+  const views = yield* RoutingViews
+  const keys = yield* KeyStore
+  return handlers.handleAll({
+    explain: ({ payload: { format = "chat-completions", keyId, model } }) => answer(Effect.gen(function*() {
+      const key = keyId === undefined ? null : yield* keys.get(keyId)
+      if (keyId !== undefined && key === null) return yield* Effect.fail(Refusal.notFound("API key not found"))
+      const explained = views.explain(model, key, format)
+      if (explained instanceof PublicError) {
+        return yield* Effect.fail(Refusal.badRequest(explained.message, { code: explained.code, errorExtra: { ...explained.extra, status: explained.status } }))
+      }
+      return { model, ...explained }
+    })),
+    decisions: ({ query: { limit = page } }) => answer(Effect.sync(() => ({ decisions: json(views.decisions(limit)) }))),
+    decision: ({ params: { requestId } }) => answer(Effect.suspend(() => {
+      const decision = views.decision(requestId)
+      return decision === null
+        ? Effect.fail(Refusal.notFound("No decision is kept for this request: see GET /api/usage/call-logs for its attempts"))
+        : Effect.succeed({ decision: json(decision) })
+    }))
+  })
+}))
+
+/** Plain JSON of a view, as its schema wants it. */
+const json = <A>(value: unknown): A => JSON.parse(JSON.stringify(value)) as A
