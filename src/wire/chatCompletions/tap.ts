@@ -7,6 +7,7 @@ import { dataOf, SseScanner } from "#src/wire/SseScanner.ts"
 import * as Json from "#src/wire/json.ts"
 import { withTerminator } from "#src/wire/stream/terminator.ts"
 import { TextMeter } from "#src/wire/TextMeter.ts"
+import { Ranges } from "#src/wire/stream/Ranges.ts"
 
 const usageKey = Buffer.from('"usage"')
 const errorKey = Buffer.from('"error"')
@@ -28,11 +29,7 @@ export class ChatTap implements StreamTap {
   private readonly text = new TextMeter()
   /** Length of a prefix that was searched and says nothing. */
   private plainPrefix = -1
-  /** Forwarded ranges of the current push; almost always one range that is the chunk itself. */
-  private source: Buffer | null = null
-  private from = 0
-  private to = 0
-  private pieces: Array<Buffer> | null = null
+  private readonly ranges = new Ranges()
 
   constructor(forwardUsage: boolean) {
     this.forwardUsage = forwardUsage
@@ -46,12 +43,12 @@ export class ChatTap implements StreamTap {
   push(chunk: Uint8Array): Uint8Array | null {
     const bytes = asBuffer(chunk)
     if (!this.scanner.push(bytes)) this.malformed = true
-    return this.take()
+    return this.ranges.take()
   }
 
   end(): Uint8Array | null {
     this.scanner.flush()
-    const rest = this.take()
+    const rest = this.ranges.take()
     if (!this.finished || this.terminal || this.malformed || this.error !== null) return rest
     this.terminal = true
     return withTerminator(rest, "data: [DONE]\n\n")
@@ -72,7 +69,7 @@ export class ChatTap implements StreamTap {
 
   /** One complete event of the upstream (called by the scanner). */
   event(bytes: Buffer, start: number, end: number): void {
-    if (this.inspect(bytes, start, end)) this.forward(bytes, start, end)
+    if (this.inspect(bytes, start, end)) this.ranges.add(bytes, start, end)
   }
 
   /** Reads what the gateway must know of one event; answers whether the client gets it. */
@@ -136,31 +133,8 @@ export class ChatTap implements StreamTap {
     // Usage on a frame with content, which this client did not ask for (decisions 10): the frame is written anew without it.
     const { usage: _usage, ...rest } = frame
     const written = Buffer.from(`data: ${JSON.stringify(rest)}\n\n`)
-    this.forward(written, 0, written.length)
+    this.ranges.add(written, 0, written.length)
     return false
-  }
-
-  private forward(bytes: Buffer, start: number, end: number): void {
-    if (this.source === bytes && this.to === start) {
-      this.to = end
-      return
-    }
-    if (this.source !== null) (this.pieces ??= []).push(this.source.subarray(this.from, this.to))
-    this.source = bytes
-    this.from = start
-    this.to = end
-  }
-
-  private take(): Buffer | null {
-    const source = this.source
-    if (source === null) return null
-    this.source = null
-    const last = this.from === 0 && this.to === source.length ? source : source.subarray(this.from, this.to)
-    const pieces = this.pieces
-    if (pieces === null) return last
-    this.pieces = null
-    pieces.push(last)
-    return Buffer.concat(pieces)
   }
 }
 

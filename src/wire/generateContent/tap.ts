@@ -8,6 +8,7 @@ import { PlainFrame } from "#src/wire/generateContent/plainFrame.ts"
 import * as Json from "#src/wire/json.ts"
 import { SseScanner } from "#src/wire/SseScanner.ts"
 import { escape, unescape } from "#src/wire/stream/literal.ts"
+import { Ranges } from "#src/wire/stream/Ranges.ts"
 
 /** Characters of model text kept for the tokenizer; beyond them only their number is. */
 const keptText = 256 * 1024
@@ -25,11 +26,7 @@ export class GenerateContentTap implements StreamTap {
   private readonly choices: Array<boolean | undefined> = []
   private kept = ""
   private dropped = 0
-  /** Forwarded ranges of the current push; almost always one range that is the chunk itself. */
-  private source: Buffer | null = null
-  private from = 0
-  private to = 0
-  private pieces: Array<Buffer> | null = null
+  private readonly ranges = new Ranges()
 
   constructor() {
     this.scanner = new SseScanner(this)
@@ -42,14 +39,14 @@ export class GenerateContentTap implements StreamTap {
 
   push(chunk: Uint8Array): Uint8Array | null {
     if (!this.scanner.push(asBuffer(chunk))) this.malformed = true
-    return this.take()
+    return this.ranges.take()
   }
 
   /** The end of the body is this format's own end. */
   end(): Uint8Array | null {
     this.scanner.flush()
     if (this.finished && this.error === null && !this.malformed) this.terminal = true
-    return this.take()
+    return this.ranges.take()
   }
 
   fail(error: PublicError): Uint8Array {
@@ -63,7 +60,7 @@ export class GenerateContentTap implements StreamTap {
 
   /** One complete event of the upstream (called by the scanner). */
   event(bytes: Buffer, start: number, end: number): void {
-    if (this.inspect(bytes, start, end)) this.forward(bytes, start, end)
+    if (this.inspect(bytes, start, end)) this.ranges.add(bytes, start, end)
   }
 
   /** Reads what the gateway must know of one event; answers whether the client gets it. */
@@ -138,29 +135,6 @@ export class GenerateContentTap implements StreamTap {
   private keep(literal: string): void {
     if (this.kept.length < keptText) this.kept += literal
     else this.dropped += literal.length
-  }
-
-  private forward(bytes: Buffer, start: number, end: number): void {
-    if (this.source === bytes && this.to === start) {
-      this.to = end
-      return
-    }
-    if (this.source !== null) (this.pieces ??= []).push(this.source.subarray(this.from, this.to))
-    this.source = bytes
-    this.from = start
-    this.to = end
-  }
-
-  private take(): Buffer | null {
-    const source = this.source
-    if (source === null) return null
-    this.source = null
-    const last = this.from === 0 && this.to === source.length ? source : source.subarray(this.from, this.to)
-    const pieces = this.pieces
-    if (pieces === null) return last
-    this.pieces = null
-    pieces.push(last)
-    return Buffer.concat(pieces)
   }
 }
 

@@ -7,6 +7,7 @@ import { errorFrames } from "#src/wire/localModelServer/errors.ts"
 import { asBuffer, LineScanner, textOf } from "#src/wire/localModelServer/LineScanner.ts"
 import { unescape } from "#src/wire/stream/literal.ts"
 import type { Literal, StreamSink } from "#src/wire/stream/StreamSink.ts"
+import { Ranges } from "#src/wire/stream/Ranges.ts"
 
 /** Characters of model text kept for the tokenizer; beyond them only their number is. */
 const keptText = 256 * 1024
@@ -25,20 +26,16 @@ export class LocalTap implements StreamTap, StreamSink {
   private dropped = 0
   private isFirst = true
   private failedByUs = false
-  /** Forwarded ranges of the current push; almost always one range that is the chunk itself. */
-  private source: Buffer | null = null
-  private from = 0
-  private to = 0
-  private pieces: Array<Buffer> | null = null
+  private readonly ranges = new Ranges()
 
   push(chunk: Uint8Array): Uint8Array | null {
     if (!this.malformed && !this.scanner.push(asBuffer(chunk))) this.malformed = true
-    return this.take()
+    return this.ranges.take()
   }
 
   end(): Uint8Array | null {
     this.scanner.flush()
-    return this.take()
+    return this.ranges.take()
   }
 
   fail(error: PublicError): Uint8Array {
@@ -60,7 +57,7 @@ export class LocalTap implements StreamTap, StreamSink {
       if (text.charCodeAt(0) === 0xfeff) text = text.slice(1)
     }
     if (!this.reader.read(text)) this.malformed = true
-    else if (this.sawNoError()) this.forward(bytes, start, end)
+    else if (this.sawNoError()) this.ranges.add(bytes, start, end)
   }
 
   // ---- what the reader hears ---------------------------------------------------------------------------------------------------------
@@ -127,28 +124,5 @@ export class LocalTap implements StreamTap, StreamSink {
   private keep(literal: Literal): void {
     if (this.kept.length < keptText) this.kept += literal
     else this.dropped += literal.length
-  }
-
-  private forward(bytes: Buffer, start: number, end: number): void {
-    if (this.source === bytes && this.to === start) {
-      this.to = end
-      return
-    }
-    if (this.source !== null) (this.pieces ??= []).push(this.source.subarray(this.from, this.to))
-    this.source = bytes
-    this.from = start
-    this.to = end
-  }
-
-  private take(): Buffer | null {
-    const source = this.source
-    if (source === null) return null
-    this.source = null
-    const last = this.from === 0 && this.to === source.length ? source : source.subarray(this.from, this.to)
-    const { pieces } = this
-    if (pieces === null) return last
-    this.pieces = null
-    pieces.push(last)
-    return Buffer.concat(pieces)
   }
 }

@@ -9,6 +9,7 @@ import { dataOf, SseScanner } from "#src/wire/SseScanner.ts"
 import { escape, unescape } from "#src/wire/stream/literal.ts"
 import type { Literal } from "#src/wire/stream/StreamSink.ts"
 import { withTerminator } from "#src/wire/stream/terminator.ts"
+import { Ranges } from "#src/wire/stream/Ranges.ts"
 
 /** Characters of model text kept for the tokenizer; beyond them only their number is. */
 const keptText = 256 * 1024
@@ -26,11 +27,7 @@ export class MessagesTap implements StreamTap {
   private kept = ""
   private dropped = 0
   private failed = false
-  /** Forwarded ranges of the current push; almost always one range that is the chunk itself. */
-  private source: Buffer | null = null
-  private from = 0
-  private to = 0
-  private pieces: Array<Buffer> | null = null
+  private readonly ranges = new Ranges()
 
   constructor() {
     this.scanner = new SseScanner(this)
@@ -39,12 +36,12 @@ export class MessagesTap implements StreamTap {
   push(chunk: Uint8Array): Uint8Array | null {
     const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
     if (!this.scanner.push(bytes)) this.malformed = true
-    return this.take()
+    return this.ranges.take()
   }
 
   end(): Uint8Array | null {
     this.scanner.flush()
-    const rest = this.take()
+    const rest = this.ranges.take()
     if (!this.finished || this.terminal || this.malformed || this.error !== null || this.failed) return rest
     this.terminal = true
     return withTerminator(rest, 'event: message_stop\ndata: {"type":"message_stop"}\n\n')
@@ -63,7 +60,7 @@ export class MessagesTap implements StreamTap {
 
   /** One complete event of the upstream (called by the scanner). */
   event(bytes: Buffer, start: number, end: number): void {
-    if (this.inspect(bytes, start, end)) this.forward(bytes, start, end)
+    if (this.inspect(bytes, start, end)) this.ranges.add(bytes, start, end)
   }
 
   /** Reads what the gateway must know of one event; answers whether the client gets it. */
@@ -141,28 +138,5 @@ export class MessagesTap implements StreamTap {
   private keep(literal: Literal): void {
     if (this.kept.length < keptText) this.kept += literal
     else this.dropped += literal.length
-  }
-
-  private forward(bytes: Buffer, start: number, end: number): void {
-    if (this.source === bytes && this.to === start) {
-      this.to = end
-      return
-    }
-    if (this.source !== null) (this.pieces ??= []).push(this.source.subarray(this.from, this.to))
-    this.source = bytes
-    this.from = start
-    this.to = end
-  }
-
-  private take(): Buffer | null {
-    const source = this.source
-    if (source === null) return null
-    this.source = null
-    const last = this.from === 0 && this.to === source.length ? source : source.subarray(this.from, this.to)
-    const pieces = this.pieces
-    if (pieces === null) return last
-    this.pieces = null
-    pieces.push(last)
-    return Buffer.concat(pieces)
   }
 }

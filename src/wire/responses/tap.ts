@@ -6,6 +6,7 @@ import { DeltaMeter } from "#src/wire/responses/DeltaMeter.ts"
 import { errorOf, failedEvent, failedResponse } from "#src/wire/responses/errors.ts"
 import { dataOf, SseScanner } from "#src/wire/SseScanner.ts"
 import * as Json from "#src/wire/json.ts"
+import { Ranges } from "#src/wire/stream/Ranges.ts"
 
 const dataMark = Buffer.from("data:")
 const typeMark = Buffer.from('{"type":"response.')
@@ -31,11 +32,7 @@ export class ResponsesTap implements StreamTap {
   private id: string | null = null
   /** Newest forwarded event, unparsed: looked at once, when the stream breaks. */
   private newest: Buffer | null = null
-  /** Forwarded ranges of the current push; almost always one range that is the chunk itself. */
-  private source: Buffer | null = null
-  private from = 0
-  private to = 0
-  private pieces: Array<Buffer> | null = null
+  private readonly ranges = new Ranges()
 
   constructor() {
     this.scanner = new SseScanner(this)
@@ -48,12 +45,12 @@ export class ResponsesTap implements StreamTap {
 
   push(chunk: Uint8Array): Uint8Array | null {
     if (!this.scanner.push(asBuffer(chunk))) this.malformed = true
-    return this.take()
+    return this.ranges.take()
   }
 
   end(): Uint8Array | null {
     this.scanner.flush()
-    return this.take()
+    return this.ranges.take()
   }
 
   fail(error: PublicError): Uint8Array {
@@ -67,7 +64,7 @@ export class ResponsesTap implements StreamTap {
 
   /** One complete event of the upstream (called by the scanner). */
   event(bytes: Buffer, start: number, end: number): void {
-    if (this.inspect(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end))) this.forward(bytes, start, end)
+    if (this.inspect(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end))) this.ranges.add(bytes, start, end)
   }
 
   /** Reads what the gateway must know of one event; answers whether the client gets it. */
@@ -117,29 +114,6 @@ export class ResponsesTap implements StreamTap {
     }
     this.newest = event
     return true
-  }
-
-  private forward(bytes: Buffer, start: number, end: number): void {
-    if (this.source === bytes && this.to === start) {
-      this.to = end
-      return
-    }
-    if (this.source !== null) (this.pieces ??= []).push(this.source.subarray(this.from, this.to))
-    this.source = bytes
-    this.from = start
-    this.to = end
-  }
-
-  private take(): Buffer | null {
-    const source = this.source
-    if (source === null) return null
-    this.source = null
-    const last = this.from === 0 && this.to === source.length ? source : source.subarray(this.from, this.to)
-    const pieces = this.pieces
-    if (pieces === null) return last
-    this.pieces = null
-    pieces.push(last)
-    return Buffer.concat(pieces)
   }
 }
 
