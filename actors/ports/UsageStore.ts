@@ -35,6 +35,67 @@ export interface UsageFilter {
   readonly limit?: number
 }
 
+/** What a statistic looks at: attempts that started in [since, until]. */
+export interface UsageWindow {
+  readonly since: number
+  readonly until?: number
+}
+
+export interface LatencyFilter extends UsageWindow {
+  readonly provider?: string
+  readonly model?: string
+  /** Groups with fewer attempts are left out, and below so many successes a group's latency is that of all its attempts; default 1. */
+  readonly minSamples?: number
+  /** Newest attempts that are looked at; default all of the window. */
+  readonly maxRows?: number
+}
+
+/** Attempts of one provider or model. Latencies are those of successes, or of all attempts while there are too few successes. */
+export interface LatencyStatistics {
+  readonly provider: string
+  /** Null when grouped by provider. */
+  readonly model: string | null
+  readonly requests: number
+  /** Outcome `completed`. */
+  readonly successes: number
+  /** Outcomes that speak against the upstream: a client that left is in neither count. */
+  readonly failures: number
+  /** Attempts that the latencies are of. */
+  readonly samples: number
+  readonly avgMs: number
+  readonly p50Ms: number
+  readonly p95Ms: number
+  readonly p99Ms: number
+  /** Of the population. */
+  readonly deviationMs: number
+  /** ms since the epoch of the newest attempt. */
+  readonly lastUsed: number
+}
+
+/** Attempts of one combo at one target. */
+export interface ComboTargetStatistics {
+  readonly combo: string
+  readonly provider: string
+  readonly model: string
+  readonly connectionId: string | null
+  readonly requests: number
+  readonly successes: number
+  readonly failures: number
+  /** Of successes; null without any. */
+  readonly avgMs: number | null
+  /** HTTP status of the newest attempt. */
+  readonly lastStatus: number
+  readonly lastUsed: number
+}
+
+/** Requests of one combo that one provider answered, be it with an error. */
+export interface ComboCalls {
+  readonly combo: string
+  readonly provider: string
+  readonly calls: number
+  readonly avgMs: number
+}
+
 export class UsageStore extends Context.Service<UsageStore, {
   /** Inserts what is not there yet, keyed by attemptId; answers how many rows were new. All or nothing. */
   readonly insert: (rows: ReadonlyArray<LedgerRow>) => Effect.Effect<number, StoreError>
@@ -49,5 +110,14 @@ export class UsageStore extends Context.Service<UsageStore, {
   readonly lastMinutes: (now: number) => Effect.Effect<ReadonlyArray<UsageTotals>, StoreError>
   /** Rows of one node, for reconciliation: how many, per outcome. */
   readonly count: (nodeId?: string) => Effect.Effect<ReadonlyMap<string, number>, StoreError>
+  /** Percentiles, continuous (between two values when none stands there), most requests first. */
+  readonly latencies: (
+    dimension: "provider" | "model",
+    filter: LatencyFilter
+  ) => Effect.Effect<ReadonlyArray<LatencyStatistics>, StoreError>
+  /** By combo name, then most requests first. */
+  readonly comboTargets: (window: UsageWindow & { readonly combo?: string }) => Effect.Effect<ReadonlyArray<ComboTargetStatistics>, StoreError>
+  /** Most calls first. */
+  readonly comboCalls: (window: UsageWindow) => Effect.Effect<ReadonlyArray<ComboCalls>, StoreError>
   readonly removeBefore: (time: number) => Effect.Effect<number, StoreError>
 }>()("gateway/ports/UsageStore") {}

@@ -1,6 +1,7 @@
 /** The management API: every group, the one middleware, strict bodies, and the description served at /openapi.json. */
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as OpenApi from "effect/http-api/OpenApi"
+import { AnalyticsGroup } from "#schemas/api/Analytics.ts"
 import { AuthGroup } from "#schemas/api/Auth.ts"
 import { ComboMappingsGroup, CombosGroup } from "#schemas/api/Combos.ts"
 import { ComplianceGroup } from "#schemas/api/Compliance.ts"
@@ -38,6 +39,7 @@ export class ManagementApi extends HttpApi.make("management")
   .add(SettingsGroup)
   .add(FeatureFlagsGroup)
   .add(UsageGroup)
+  .add(AnalyticsGroup)
   .add(HealthGroup)
   .add(ResilienceGroup)
   .add(RoutingGroup)

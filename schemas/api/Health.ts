@@ -4,6 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, alwaysProtected, anyone, reads, writes } from "#schemas/api/Access.ts"
+import { Breaker } from "#schemas/api/Resilience.ts"
 
 const Ping = Schema.Struct({ status: Schema.Literals(["ok", "starting", "draining"]), version: Schema.String })
 const Check = Schema.Struct({ status: Schema.Literals(["ok", "failed"]), latencyMs: Schema.NullOr(Schema.Number) })
@@ -50,9 +51,11 @@ export const HealthGroup = HttpApiGroup.make("health").add(
         active: Schema.Int,
         byStatus: Schema.Record(Schema.String, Schema.Int),
         coolingDown: Schema.Int
-      })))
+      }))),
+      /** Breakers of this node; only with management authentication. */
+      breakers: Schema.optionalKey(Schema.Array(Breaker))
     })
-  }).annotate(Access, anyone).annotate(OpenApi.Summary, "Provider summary; with management authentication also credential health"),
+  }).annotate(Access, anyone).annotate(OpenApi.Summary, "Provider summary; with management authentication also credential health and breakers"),
   HttpApiEndpoint.get("init", "/api/init", { success: Schema.Struct({ initialized: Schema.Boolean }) })
     .annotate(Access, anyone).annotate(OpenApi.Summary, "Whether the first-run setup is done"),
   HttpApiEndpoint.get("version", "/api/system/version", {

@@ -11,13 +11,14 @@ const ok = Schema.Literal(true)
 /** Admin-only for tokens and keys alike (supplement 3.3). */
 const adminOnly = { ...administers, adminKey: true }
 
-const Breaker = Schema.Struct({
+export const Breaker = Schema.Struct({
   provider: Schema.String,
   state: Schema.Literals(["closed", "degraded", "open", "half-open"]),
   failures: Schema.Int,
   lastFailure: Schema.NullOr(Schema.String),
   retryAfterMs: Schema.Number
 })
+export interface BreakerRow extends Schema.Schema.Type<typeof Breaker> {}
 
 const sections = {
   ...ResilienceChange.fields,

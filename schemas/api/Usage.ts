@@ -93,6 +93,41 @@ const LatencyEntry = Schema.Struct({
 })
 export interface LatencyEntry extends Schema.Schema.Type<typeof LatencyEntry> {}
 
+const TargetHealth = Schema.Struct({
+  executionKey: Schema.String,
+  stepId: Schema.String,
+  model: Schema.String,
+  provider: Schema.String,
+  connectionId: Schema.NullOr(Schema.String),
+  label: Schema.NullOr(Schema.String),
+  requests: Schema.Int,
+  /** Of attempts that speak about the upstream; null without one. */
+  successRate: Schema.NullOr(Schema.Number),
+  /** Of successes. */
+  avgLatencyMs: Schema.NullOr(Schema.Number),
+  /** HTTP status of the newest attempt. */
+  lastStatus: Schema.NullOr(Schema.Int),
+  lastUsedAt: Schema.NullOr(Schema.String),
+  quotaRemainingPct: Schema.NullOr(Schema.Number),
+  quotaIsExhausted: Schema.Boolean,
+  quotaTrend: Schema.NullOr(Schema.Literals(["improving", "stable", "declining"])),
+  quotaScope: Schema.NullOr(Schema.String)
+})
+export interface TargetHealth extends Schema.Schema.Type<typeof TargetHealth> {}
+
+const ComboHealth = Schema.Struct({
+  comboId: Schema.String,
+  comboName: Schema.String,
+  strategy: Schema.String,
+  models: Schema.Array(Schema.String),
+  targetHealth: Schema.Array(TargetHealth),
+  /** Null while no quota of its targets is known. */
+  quotaHealth: Schema.Null,
+  /** 0 = every target has as many requests, 1 = one has them all. */
+  usageSkew: Schema.Number
+})
+export interface ComboHealth extends Schema.Schema.Type<typeof ComboHealth> {}
+
 export const Analytics = Schema.Struct({
   range: Schema.String,
   summary: Schema.Struct({
@@ -161,6 +196,10 @@ export const UsageGroup = HttpApiGroup.make("usage").add(
       entries: Schema.Array(LatencyEntry)
     })
   }).annotate(Access, reads).annotate(OpenApi.Summary, "Latency percentiles and success rate per model"),
+  HttpApiEndpoint.get("comboHealth", "/api/usage/combo-health", {
+    query: { range: opt(Schema.Literals(["1h", "24h", "7d", "30d"])), comboId: opt(text(1, 200)) },
+    success: Schema.Struct({ timeRange: Schema.String, combos: Schema.Array(ComboHealth) })
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "Attempts of each combo by target over a range (default 24h)"),
   HttpApiEndpoint.get("reconciliation", "/api/usage/reconciliation", {
     success: Schema.Struct({
       started: Schema.Int,

@@ -5,12 +5,14 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Ledger } from "#actors/ports/Ledger.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import { ResilienceControl } from "#actors/ports/ResilienceControl.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
 import type { Readiness } from "#schemas/api/Health.ts"
 import { Call } from "#schemas/api/Management.ts"
 import { answer } from "#src/http/answer.ts"
 import { Audit } from "#src/http/Audit.ts"
+import { breakerRows } from "#src/http/breakerRows.ts"
 import { Password } from "#src/http/sessions/Password.ts"
 import { builtin } from "#src/providers/Registry.ts"
 
@@ -45,6 +47,7 @@ const credentialHealth = (snapshot: Snapshot, now: number) => {
 export const layer = HttpApiBuilder.group(ManagementApi, "health", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
+  const control = yield* ResilienceControl
   const documents = yield* DocumentStore
   const ledger = yield* Ledger
   const lifecycle = yield* Lifecycle
@@ -89,7 +92,9 @@ export const layer = HttpApiBuilder.group(ManagementApi, "health", Effect.fn(fun
     const open = snapshot.settings.get("requireLogin") === false
     const detailed = caller.kind === "anonymous" ? open : true
     const base = { status: phase(), version: lifecycle.version, providers: countsOf(snapshot) }
-    return detailed ? { ...base, credentialHealth: credentialHealth(snapshot, yield* Clock.currentTimeMillis) } : base
+    if (!detailed) return base
+    const now = yield* Clock.currentTimeMillis
+    return { ...base, credentialHealth: credentialHealth(snapshot, now), breakers: breakerRows(control, now) }
   })
 
   return handlers.handleAll({

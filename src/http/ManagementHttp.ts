@@ -4,6 +4,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
 import { ManagementApi, managementRoutes } from "#schemas/api/Api.ts"
 import type { Route } from "#schemas/api/RouteTable.ts"
+import * as Analytics from "./Analytics.ts"
 import * as Audit from "./Audit.ts"
 import * as Auth from "./Auth.ts"
 import * as Authentication from "./Authentication.ts"
@@ -62,7 +63,7 @@ const services = Layer.mergeAll(Layer.provideMerge(ComboTests.layerProbing, prov
 const groups = Layer.mergeAll(
   Auth.layer, Tokens.layer, Keys.layer, Providers.layer, ProviderNodes.layer, ProviderModels.layer, ModelCatalog.layer, Pricing.layer,
   Combos.layer, ComboMappings.layer,
-  Settings.layer, OAuth.layer, FeatureFlags.layer, Usage.layer, Health.layer, Resilience.layer, Routing.layer, Compliance.layer
+  Settings.layer, OAuth.layer, FeatureFlags.layer, Usage.layer, Analytics.layer, Health.layer, Resilience.layer, Routing.layer, Compliance.layer
 )
 
 /** `otherRoutes`: routes of other surfaces on the same router, so that their paths answer 405 for a wrong method. */

@@ -13,6 +13,7 @@ import { settingDefaults } from "#schemas/api/Settings.ts"
 import type { ConcurrencyLimits, ResilienceChange } from "#schemas/records/ResilienceSettings.ts"
 import { answer } from "#src/http/answer.ts"
 import { Audit } from "#src/http/Audit.ts"
+import { breakerRows } from "#src/http/breakerRows.ts"
 import { sessionsOf } from "#src/http/usage/sessions.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Stored from "#src/resilience/settings.ts"
@@ -61,7 +62,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "resilience", Effect.fn
       earlyEofSibling: flags.isOn("STREAM_EARLY_EOF_SIBLING_FAILOVER_ENABLED")
     },
     legacy: { requestRetry: setting("requestRetry") as number, maxRetryIntervalSec: setting("maxRetryIntervalSec") as number },
-    breakers: control.breakers(now).map(({ lastFailureAt, ...breaker }) => ({ ...breaker, lastFailure: lastFailureAt === null ? null : iso(lastFailureAt) }))
+    breakers: breakerRows(control, now)
   }))
 
   const patch = Effect.fn("Resilience.patch")(function*(change: ResilienceChange) {

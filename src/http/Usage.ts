@@ -2,13 +2,16 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Configuration } from "#actors/ports/Configuration.ts"
+import { Flags } from "#actors/ports/Flags.ts"
 import { Ledger } from "#actors/ports/Ledger.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/http/answer.ts"
+import { expansionsOf } from "#src/http/combos/expansions.ts"
 import * as CallLog from "#src/http/usage/callLog.ts"
+import { comboHealth } from "#src/http/usage/comboHealth.ts"
 import * as Statistics from "#src/http/usage/statistics.ts"
 import { UsageReads } from "#src/http/usage/UsageReads.ts"
 
@@ -18,9 +21,11 @@ const LINES = 200
 const SCANNED = 10_000
 const PAGE = 100
 const HOUR_MS = 3_600_000
+const rangesMs = { "1h": HOUR_MS, "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS }
 
 export const layer = HttpApiBuilder.group(ManagementApi, "usage", Effect.fn(function*(handlers) {
   const configuration = yield* Configuration
+  const flags = yield* Flags
   const ledger = yield* Ledger
   const lifecycle = yield* Lifecycle
   const reads = yield* UsageReads
@@ -61,9 +66,19 @@ export const layer = HttpApiBuilder.group(ManagementApi, "usage", Effect.fn(func
   }) {
     const { maxRows = SCANNED, minSamples = 1, windowHours = 24, ...target } = query
     const now = yield* Clock.currentTimeMillis
-    const rows = yield* store.rows({ ...target, since: now - windowHours * HOUR_MS, limit: Math.min(maxRows, SCANNED) })
-    const entries = Statistics.latencies(rows, windowHours, minSamples)
+    const rows = yield* store.latencies("model", { ...target, since: now - windowHours * HOUR_MS, minSamples, maxRows })
+    const entries = rows.map((row) => Statistics.latencyEntry(row, windowHours))
     return { windowHours, minSamples, maxRows, count: entries.length, entries }
+  })
+
+  const health = Effect.fnUntraced(function*({ comboId, range = "24h" }: { readonly comboId?: string; readonly range?: keyof typeof rangesMs }) {
+    const snapshot = configuration.current()
+    const combos = comboId === undefined ? snapshot.combos : snapshot.combos.filter(({ id }) => id === comboId)
+    if (comboId !== undefined && combos.length === 0) return yield* Effect.fail(Refusal.notFound("Combo not found"))
+    const since = (yield* Clock.currentTimeMillis) - rangesMs[range]
+    const name = comboId === undefined ? undefined : combos[0]?.name
+    const statistics = yield* store.comboTargets(name === undefined ? { since } : { since, combo: name })
+    return { timeRange: range, combos: combos.map(comboHealth(snapshot, expansionsOf(snapshot, flags), statistics)) }
   })
 
   const reconciliation = Effect.gen(function*() {
@@ -82,6 +97,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "usage", Effect.fn(func
     callLog: ({ params }) => answer(callLog(params.id)),
     analytics: ({ query }) => answer(reads.analytics(query.range ?? "7d")),
     latency: ({ query }) => answer(latency(query)),
+    comboHealth: ({ query }) => answer(health(query)),
     reconciliation: () => reconciliation,
     connection: ({ params }) => Effect.suspend(() =>
       configuration.current().connectionById.has(params.connectionId)

@@ -12,6 +12,7 @@ import { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as Operation from "./operation.ts"
 import * as Table from "./Table.ts"
 import * as UsageRow from "./usageRow.ts"
+import * as UsageStatistics from "./usageStatistics.ts"
 
 const table = Table.make("UsageStore", LedgerRow, { nameOf: (row) => String(Reflect.get(row, "attemptId")) })
 
@@ -171,6 +172,7 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
           WHERE ${nodeId === undefined ? sql`true` : sql`node_id = ${nodeId}`} GROUP BY outcome`,
         (rows) => new Map(rows.map((row) => [row.outcome, row.rows]))
       )),
+    ...UsageStatistics.make(sql, run),
     removeBefore
   })
 })

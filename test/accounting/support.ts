@@ -68,6 +68,9 @@ export const storeOf = (insert: UsageStore["Service"]["insert"]): UsageStore["Se
   groupBy: () => Effect.die("not used"),
   lastMinutes: () => Effect.die("not used"),
   count: () => Effect.die("not used"),
+  latencies: () => Effect.die("not used"),
+  comboTargets: () => Effect.die("not used"),
+  comboCalls: () => Effect.die("not used"),
   removeBefore: () => Effect.die("not used")
 })
 

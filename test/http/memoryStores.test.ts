@@ -9,6 +9,7 @@ import * as DocumentStore from "#test/suites/DocumentStore.suite.ts"
 import * as KeyStore from "#test/suites/KeyStore.suite.ts"
 import * as NodeStore from "#test/suites/NodeStore.suite.ts"
 import * as SessionStore from "#test/suites/SessionStore.suite.ts"
+import * as UsageStatistics from "#test/suites/UsageStatistics.suite.ts"
 import * as Memory from "#test/support/memoryStores.ts"
 
 AccessTokenStore.suite("memory", Memory.accessTokens)
@@ -21,3 +22,4 @@ DocumentStore.suite("memory", Memory.documents)
 KeyStore.suite("memory", Memory.keys)
 NodeStore.suite("memory", Memory.nodes)
 SessionStore.suite("memory", Memory.sessions)
+UsageStatistics.suite("memory", Memory.usage)

@@ -64,6 +64,7 @@ describe("/api/resilience", () => {
     assert.deepStrictEqual(at((yield* get("/api/resilience")).json, "breakers"), [
       { provider: "openai", state: "open", failures: 2, lastFailure: "1970-01-01T00:00:00.000Z", retryAfterMs: 30_000 }
     ])
+    assert.deepStrictEqual(at((yield* get("/api/monitoring/health")).json, "breakers"), at((yield* get("/api/resilience")).json, "breakers"))
     assert.deepStrictEqual(yield* audited(context, "resilience"), ["resilience.updated", "resilience.updated", "resilience.updated"])
   }))
 

@@ -11,6 +11,7 @@ import * as DocumentStore from "./DocumentStore.suite.ts"
 import * as KeyStore from "./KeyStore.suite.ts"
 import * as NodeStore from "./NodeStore.suite.ts"
 import * as SessionStore from "./SessionStore.suite.ts"
+import * as UsageStatistics from "./UsageStatistics.suite.ts"
 import * as UsageStore from "./UsageStore.suite.ts"
 
 /** `layer` is called once per suite, so that each may have its own database. */
@@ -25,5 +26,6 @@ export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => 
   KeyStore.suite(name, layer())
   NodeStore.suite(name, layer())
   SessionStore.suite(name, layer())
+  UsageStatistics.suite(name, layer())
   UsageStore.suite(name, layer())
 }

@@ -15,6 +15,7 @@ import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { AccessToken, Session } from "#schemas/records/Session.ts"
+import { statistics } from "./memoryStatistics.ts"
 
 const taken = (store: string, field: string) => new StoreError({ store, operation: "write", reason: "conflict", message: `${field} is taken` })
 
@@ -299,6 +300,7 @@ const usage = Layer.sync(UsageStore, () => {
       }
       return counts
     }),
+    ...statistics(() => matching({})),
     removeBefore: (time) => Effect.sync(() => {
       const old = Array.from(rows.values()).filter((row) => row.startedAt < time)
       for (const row of old) rows.delete(row.attemptId)

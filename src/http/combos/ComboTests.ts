@@ -8,14 +8,10 @@ import { ProviderProbe, type ProbeResult } from "#actors/ports/ProviderProbe.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { TargetTest } from "#schemas/api/Combos.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
+import { expansionsOf } from "#src/http/combos/expansions.ts"
 import { ConnectionTests } from "#src/http/providers/ConnectionTests.ts"
-import { builtin } from "#src/providers/Registry.ts"
 import type { Candidate } from "#src/routing/candidate.ts"
-import { makeConfigs } from "#src/routing/combos/config.ts"
-import { candidatesOf, expand, refusedOf } from "#src/routing/combos/expand.ts"
-import { byName } from "#src/routing/combos/nesting.ts"
-import { factsFrom, targetsFrom } from "#src/routing/combos/targets.ts"
-import { makePlanner } from "#src/routing/plan.ts"
+import { candidatesOf, refusedOf } from "#src/routing/combos/expand.ts"
 
 /** ms for one target (supplement 2.1). */
 const targetTimeout = 20_000
@@ -63,21 +59,7 @@ export const makeProbing = Effect.gen(function*() {
 
   return ComboTests.of({
     run: Effect.fn("ComboTests.run")(function*(combo) {
-      const snapshot = configuration.current()
-      const planner = makePlanner({
-        snapshot,
-        registry: builtin,
-        noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED"),
-        thinkingLevels: !flags.isOn("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS"),
-        priceOf: () => null
-      })
-      const expansion = expand(combo, {
-        combos: byName(snapshot.combos),
-        targetsOf: targetsFrom(planner, null, "chat-completions"),
-        factsOf: factsFrom(builtin),
-        configOf: makeConfigs(snapshot.settings),
-        prefixOf: (provider) => snapshot.nodeById.get(provider)?.prefix ?? provider
-      })
+      const expansion = expansionsOf(configuration.current(), flags)(combo)
       const asked = yield* Effect.forEach(candidatesOf(expansion), ask, { concurrency: parallel })
       const refused = refusedOf(expansion).map(({ asked: model, error, executionKey, label, stepId }): TargetTest => ({
         model, provider: null, stepId, executionKey, connectionId: null, label, status: "error", statusCode: error.status,

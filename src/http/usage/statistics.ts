@@ -1,4 +1,5 @@
-/** Percentiles, trends and breakdowns over ledger rows. Pure. */
+/** Trends and shares over ledger rows and their groups. Pure. */
+import type { LatencyStatistics } from "#actors/ports/UsageStore.ts"
 import type { LatencyEntry } from "#schemas/api/Usage.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
@@ -20,43 +21,27 @@ const plus = (totals: Totals, row: LedgerRow): Totals => ({
   cost: totals.cost + row.costUsd
 })
 
-/** Nearest-rank percentile of ascending values; 0 of none. */
-export const percentile = (sorted: ReadonlyArray<number>, p: number): number =>
-  sorted.length === 0 ? 0 : sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil((p / 100) * sorted.length) - 1))] as number
-
 const isSuccess = (row: LedgerRow): boolean => row.outcome === "completed"
 
-/** Latency of successes when there are at least `minSamples`, else of all (supplement 8.1). */
-export const latencies = (rows: ReadonlyArray<LedgerRow>, windowHours: number, minSamples: number): ReadonlyArray<LatencyEntry> => {
-  const groups = new Map<string, Array<LedgerRow>>()
-  for (const row of rows) {
-    const key = `${row.provider}/${row.model}`
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [row])
-    else group.push(row)
-  }
-  return Array.from(groups, ([key, group]): LatencyEntry => {
-    const successes = group.filter(isSuccess)
-    const samples = (successes.length >= minSamples ? successes : group).map((row) => row.latencyMs).sort((a, b) => a - b)
-    const average = samples.reduce((sum, value) => sum + value, 0) / samples.length
-    const variance = samples.reduce((sum, value) => sum + (value - average) ** 2, 0) / samples.length
-    const first = group[0] as LedgerRow
-    return {
-      provider: first.provider,
-      model: first.model,
-      key,
-      totalRequests: group.length,
-      successfulRequests: successes.length,
-      successRate: successes.length / group.length,
-      avgLatencyMs: average,
-      p50LatencyMs: percentile(samples, 50),
-      p95LatencyMs: percentile(samples, 95),
-      p99LatencyMs: percentile(samples, 99),
-      latencyStdDev: Math.sqrt(variance),
-      windowHours
-    }
-  }).filter((entry) => entry.totalRequests >= minSamples).sort((a, b) => b.totalRequests - a.totalRequests)
-}
+/** An entry of GET /api/usage/model-latency-stats. */
+export const latencyEntry = (row: LatencyStatistics, windowHours: number): LatencyEntry => ({
+  provider: row.provider,
+  model: row.model ?? "unknown",
+  key: `${row.provider}/${row.model ?? "unknown"}`,
+  totalRequests: row.requests,
+  successfulRequests: row.successes,
+  successRate: row.successes / row.requests,
+  avgLatencyMs: row.avgMs,
+  p50LatencyMs: row.p50Ms,
+  p95LatencyMs: row.p95Ms,
+  p99LatencyMs: row.p99Ms,
+  latencyStdDev: row.deviationMs,
+  windowHours
+})
+
+/** Successes among the attempts that say something about the upstream; null when none does. */
+export const successShare = ({ failures, successes }: { readonly failures: number; readonly successes: number }): number | null =>
+  successes + failures === 0 ? null : successes / (successes + failures)
 
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 

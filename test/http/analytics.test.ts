@@ -1,0 +1,145 @@
+/** What became of routed requests (supplement 8.1, 8.9, 20). */
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { UsageStore } from "#actors/ports/UsageStore.ts"
+import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import * as Management from "#test/support/management.ts"
+import { at } from "#test/support/management.ts"
+import { ledgerRow } from "#test/suites/records.ts"
+
+const HOUR = 3_600_000
+const now = 40 * 24 * HOUR
+
+const signedIn = Effect.gen(function*() {
+  const surface = yield* Management.make()
+  yield* surface.advance("40 days")
+  const cookie = yield* surface.login()
+  const store = Context.get(surface.context, UsageStore)
+  const get = (path: string) => surface.ask(path, { cookie })
+  const post = (path: string, body: unknown) => surface.ask(path, { cookie, body })
+  let rows = 0
+  const insert = (count: number, fields: Partial<LedgerRow>) => store.insert(Array.from({ length: count }, () => ledgerRow({
+    attemptId: `a-${rows++}`, startedAt: now - 1000 + rows, provider: "openai", model: "gpt-x", connectionId: null, combo: null, final: true,
+    outcome: "completed", status: 200, latencyMs: 100, ...fields
+  })))
+  return { ...surface, get, post, insert }
+})
+
+describe("latency of providers", () => {
+  it.effect("telemetry has percentiles of successes per provider over its window", () => Effect.gen(function*() {
+    const { get, insert } = yield* signedIn
+    assert.deepStrictEqual((yield* get("/api/telemetry/summary")).json, { windowMs: 24 * HOUR, providers: {} })
+    for (const latencyMs of [10, 20, 30]) yield* insert(1, { latencyMs })
+    yield* insert(1, { latencyMs: 9_000, outcome: "gateway-timeout", status: 504 })
+    yield* insert(1, { provider: "groq", latencyMs: 70, outcome: "upstream-reset", status: 502 })
+    yield* insert(1, { provider: "old", startedAt: now - 25 * HOUR })
+    const day = yield* get("/api/telemetry/summary")
+    assert.strictEqual(day.status, 200, day.text)
+    assert.deepInclude(at(day.json, "providers", "openai"), { p50: 20, count: 3 })
+    assert.approximately(at(day.json, "providers", "openai", "p95") as number, 29, 1e-6)
+    assert.deepStrictEqual(at(day.json, "providers", "groq"), { p50: 70, p95: 70, p99: 70, count: 1 })
+    assert.isUndefined(at(day.json, "providers", "old"))
+    assert.isDefined(at((yield* get(`/api/telemetry/summary?windowMs=${26 * HOUR}`)).json, "providers", "old"))
+    for (const query of ["windowMs=0", "windowMs=2592000001", "windowMs=x"]) assert.strictEqual((yield* get(`/api/telemetry/summary?${query}`)).status, 400, query)
+  }))
+
+  it.effect("metrics count what speaks about a provider; a client that left does not", () => Effect.gen(function*() {
+    const { get, insert } = yield* signedIn
+    yield* insert(3, {})
+    yield* insert(1, { outcome: "upstream-status", status: 502, latencyMs: 7 })
+    yield* insert(1, { outcome: "client-abort", status: 499, latencyMs: 8 })
+    yield* insert(1, { provider: "groq", outcome: "client-abort", status: 499 })
+    const reply = yield* get("/api/provider-metrics")
+    assert.strictEqual(reply.status, 200, reply.text)
+    assert.deepStrictEqual(at(reply.json, "providers", "openai"), {
+      requests: 5, successes: 3, failures: 1, successRate: 0.75, avgLatencyMs: 100, p50LatencyMs: 100, p95LatencyMs: 100, p99LatencyMs: 100,
+      lastUsedAt: new Date(now - 1000 + 5).toISOString()
+    })
+    assert.isNull(at(reply.json, "providers", "groq", "successRate"))
+    assert.strictEqual((yield* get("/api/provider-metrics?windowHours=721")).status, 400)
+  }))
+
+  it.effect("reads need management authentication", () => Effect.gen(function*() {
+    const { ask } = yield* signedIn
+    for (const path of ["telemetry/summary", "provider-metrics", "analytics/auto-routing", "analytics/diversity", "usage/combo-health"]) {
+      assert.strictEqual((yield* ask(`/api/${path}`)).status, 401, path)
+    }
+  }))
+})
+
+describe("combos", () => {
+  it.effect("health shows every target of a combo with what its attempts say, used or not", () => Effect.gen(function*() {
+    const { get, insert, post } = yield* signedIn
+    const ids: Array<string> = []
+    for (const name of ["One", "Two"]) {
+      const created = yield* post("/api/providers", { provider: "openai", name, apiKey: `sk-${name}` })
+      ids.push(String(at(created.json, "connection", "id")))
+    }
+    const [one = "", two = ""] = ids
+    const made = yield* post("/api/combos", { name: "fast", models: [{ kind: "model", id: "s1", model: "openai/gpt-4o-mini" }] })
+    assert.isBelow(made.status, 300, made.text)
+    yield* post("/api/combos", { name: "idle", models: ["openai/gpt-4o"] })
+    const target = { combo: "fast", model: "gpt-4o-mini", connectionId: one }
+    yield* insert(3, { ...target, latencyMs: 40 })
+    yield* insert(1, { ...target, outcome: "upstream-status", status: 503, latencyMs: 5, startedAt: now - 10 })
+    yield* insert(1, { ...target, startedAt: now - 25 * HOUR })
+    yield* insert(5, { ...target, combo: null })
+    const reply = yield* get("/api/usage/combo-health")
+    assert.strictEqual(reply.status, 200, reply.text)
+    assert.strictEqual(at(reply.json, "timeRange"), "24h")
+    const fast = (at(reply.json, "combos") as ReadonlyArray<{ readonly comboName: string }>).find(({ comboName }) => comboName === "fast")
+    assert.deepInclude(fast as object, { strategy: "priority", models: ["openai/gpt-4o-mini"], quotaHealth: null, usageSkew: 1 })
+    const health = at(fast, "targetHealth") as ReadonlyArray<{ readonly connectionId: string }>
+    assert.lengthOf(health, 2)
+    assert.deepStrictEqual({ ...health.find(({ connectionId }) => connectionId === one) }, {
+      executionKey: `s1>${one}`, stepId: "s1", model: "openai/gpt-4o-mini", provider: "openai", connectionId: one, label: null, requests: 4,
+      successRate: 0.75, avgLatencyMs: 40, lastStatus: 503, lastUsedAt: new Date(now - 10).toISOString(), quotaRemainingPct: null,
+      quotaIsExhausted: false, quotaTrend: null, quotaScope: null
+    })
+    assert.deepInclude(health.find(({ connectionId }) => connectionId === two) as object, { requests: 0, successRate: null, lastStatus: null, lastUsedAt: null })
+    const week = yield* get(`/api/usage/combo-health?range=7d&comboId=${String(at(fast, "comboId"))}`)
+    assert.lengthOf(at(week.json, "combos") as ReadonlyArray<unknown>, 1)
+    assert.include((at(week.json, "combos", 0, "targetHealth") as ReadonlyArray<{ readonly requests: number }>).map(({ requests }) => requests), 5)
+    assert.strictEqual((yield* get("/api/usage/combo-health?comboId=nobody")).status, 404)
+    assert.strictEqual((yield* get("/api/usage/combo-health?range=2h")).status, 400)
+  }))
+
+  it.effect("automatic routing is counted by strategy, tier and provider", () => Effect.gen(function*() {
+    const { get, insert, post } = yield* signedIn
+    yield* post("/api/combos", { name: "mine", strategy: "auto", config: { routerStrategy: "latency" }, models: ["openai/gpt-4o"] })
+    yield* post("/api/combos", { name: "plain", models: ["openai/gpt-4o"] })
+    yield* insert(3, { combo: "auto/coding:fast", latencyMs: 10 })
+    yield* insert(2, { combo: "auto", provider: "groq", latencyMs: 30 })
+    yield* insert(1, { combo: "mine", latencyMs: 50 })
+    yield* insert(4, { combo: "plain" })
+    yield* insert(4, {})
+    yield* insert(1, { combo: "auto", final: false, outcome: "upstream-reset", status: 502 })
+    yield* insert(1, { combo: "auto", startedAt: now - 30 * HOUR, provider: "groq" })
+    assert.deepStrictEqual((yield* get("/api/analytics/auto-routing")).json, {
+      window: "24h", totalCalls: 6, strategyBreakdown: { rules: 3, lkgp: 2, latency: 1 }, tierBreakdown: { fast: 3, default: 3 },
+      topProviders: [{ provider: "openai", calls: 4, avgLatencyMs: 20 }, { provider: "groq", calls: 2, avgLatencyMs: 30 }]
+    })
+    assert.deepInclude((yield* get("/api/analytics/auto-routing?days=2")).json as object, { window: "2d", totalCalls: 7 })
+    assert.strictEqual((yield* get("/api/analytics/auto-routing?days=0")).status, 400)
+  }))
+})
+
+describe("diversity", () => {
+  it.effect("is the entropy of the providers that answered, with a warning of a dominant one", () => Effect.gen(function*() {
+    const { get, insert } = yield* signedIn
+    const nothing = { shannonEntropy: 0, maxEntropy: 0, diversityRatio: 0, providerUsage: {}, warnings: [] }
+    assert.deepStrictEqual((yield* get("/api/analytics/diversity")).json, nothing)
+    yield* insert(2, {})
+    yield* insert(7, { provider: "groq", final: false, outcome: "upstream-reset" })
+    assert.deepStrictEqual((yield* get("/api/analytics/diversity")).json, {
+      ...nothing, providerUsage: { openai: { count: 2, share: 1 } }, warnings: ["Every request is answered by openai"]
+    })
+    yield* insert(2, { provider: "groq" })
+    assert.deepStrictEqual((yield* get("/api/analytics/diversity")).json, {
+      shannonEntropy: 1, maxEntropy: 1, diversityRatio: 1, providerUsage: { openai: { count: 2, share: 0.5 }, groq: { count: 2, share: 0.5 } }, warnings: []
+    })
+    yield* insert(16, {})
+    assert.deepStrictEqual(at((yield* get("/api/analytics/diversity")).json, "warnings"), ["openai answers 90 % of the requests"])
+  }))
+})

@@ -1,0 +1,93 @@
+import { assert, layer as withLayer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import { UsageStore } from "#actors/ports/UsageStore.ts"
+import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import { ledgerRow } from "./records.ts"
+
+/** Each test has a window of its own. */
+const hour = 3_600_000
+const windowOf = (place: number) => ({ since: 2_000_000_000_000 + place * hour, until: 2_000_000_000_000 + (place + 1) * hour - 1 })
+
+const insert = (place: number, given: ReadonlyArray<Partial<LedgerRow>>) => Effect.gen(function*() {
+  const store = yield* UsageStore
+  const { since, until } = windowOf(place)
+  yield* store.insert(given.map((fields, index) => ledgerRow({
+    attemptId: `statistics-${place}-${String(index).padStart(3, "0")}`, startedAt: since + index, provider: "p", model: "m", outcome: "completed", status: 200,
+    final: true, combo: null, connectionId: null, latencyMs: 100, ...fields
+  })))
+  return { store, window: { since, until } }
+})
+
+const plain = (rows: ReadonlyArray<object>) => rows.map((row) => ({ ...row }))
+const near = (value: number, wanted: number) => assert.approximately(value, wanted, 1e-6)
+
+export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
+  withLayer(layer, { excludeTestServices: true })(`statistics of UsageStore on ${name}`, (it) => {
+    it.effect("percentiles lie between two values, and only those of successes count", () => Effect.gen(function*() {
+      const { store, window } = yield* insert(0, [
+        ...Array.from({ length: 100 }, (_, index): Partial<LedgerRow> => ({ latencyMs: index + 1 })), { outcome: "upstream-reset", latencyMs: 90_000 },
+        { outcome: "client-abort", latencyMs: 80_000 }
+      ])
+      const [found] = yield* store.latencies("model", window)
+      assert.deepInclude({ ...found }, { provider: "p", model: "m", requests: 102, successes: 100, failures: 1, samples: 100, lastUsed: window.since + 101 })
+      near(found?.avgMs ?? 0, 50.5)
+      near(found?.p50Ms ?? 0, 50.5)
+      near(found?.p95Ms ?? 0, 95.05)
+      near(found?.p99Ms ?? 0, 99.01)
+      near(found?.deviationMs ?? 0, Math.sqrt((100 ** 2 - 1) / 12))
+    }))
+
+    it.effect("with too few successes all attempts count, and a group with too few attempts is left out", () => Effect.gen(function*() {
+      const failed = { outcome: "gateway-timeout" } as const
+      const { store, window } = yield* insert(1, [
+        { provider: "a", latencyMs: 10 }, { provider: "a", latencyMs: 30, ...failed }, { provider: "b", latencyMs: 50, ...failed }
+      ])
+      const brief = (filter: object) => Effect.map(store.latencies("provider", { ...window, ...filter }), (rows) =>
+        rows.map(({ avgMs, model, p50Ms, provider, samples }) => [provider, model, samples, avgMs, p50Ms]))
+      assert.deepStrictEqual(yield* brief({}), [["a", null, 1, 10, 10], ["b", null, 1, 50, 50]])
+      assert.deepStrictEqual(yield* brief({ minSamples: 2 }), [["a", null, 2, 20, 20]])
+      assert.deepStrictEqual(yield* brief({ minSamples: 3 }), [])
+    }))
+
+    it.effect("a group is a provider, or a model of a provider; only the window, the filter and the newest rows count", () => Effect.gen(function*() {
+      const { store, window } = yield* insert(2, [
+        { provider: "old", startedAt: windowOf(2).since - 1 }, { model: "m1" }, { model: "m2" }, { model: "m2" }, { provider: "q", model: "m1" },
+        { provider: "late", startedAt: windowOf(2).until + 1 }
+      ])
+      const keys = (dimension: "provider" | "model", filter: object) => Effect.map(store.latencies(dimension, { ...window, ...filter }), (rows) =>
+        rows.map(({ model, provider, requests }) => [provider, model, requests]))
+      assert.deepStrictEqual(yield* keys("provider", {}), [["p", null, 3], ["q", null, 1]])
+      assert.deepStrictEqual(yield* keys("model", {}), [["p", "m2", 2], ["p", "m1", 1], ["q", "m1", 1]])
+      assert.deepStrictEqual(yield* keys("model", { model: "m1" }), [["p", "m1", 1], ["q", "m1", 1]])
+      assert.deepStrictEqual(yield* keys("model", { provider: "p", model: "m2" }), [["p", "m2", 2]])
+      assert.deepStrictEqual(yield* keys("provider", { maxRows: 2 }), [["p", null, 1], ["q", null, 1]])
+      assert.deepStrictEqual(yield* keys("provider", { provider: "nobody" }), [])
+    }))
+
+    it.effect("attempts of a combo count by target, with the newest status", () => Effect.gen(function*() {
+      const { store, window } = yield* insert(3, [
+        { combo: "fast", connectionId: "c1", latencyMs: 10 }, { combo: "fast", connectionId: "c1", outcome: "upstream-status", status: 502, final: false, latencyMs: 70 },
+        { combo: "fast", connectionId: null, outcome: "client-abort", status: 499 }, { combo: "Slow", connectionId: "c1" }, { connectionId: "c1" }
+      ])
+      const { since } = window
+      const fast = [
+        { combo: "fast", provider: "p", model: "m", connectionId: "c1", requests: 2, successes: 1, failures: 1, avgMs: 10, lastStatus: 502, lastUsed: since + 1 },
+        { combo: "fast", provider: "p", model: "m", connectionId: null, requests: 1, successes: 0, failures: 0, avgMs: null, lastStatus: 499, lastUsed: since + 2 }
+      ]
+      assert.deepStrictEqual(plain(yield* store.comboTargets({ ...window, combo: "fast" })), fast)
+      assert.deepStrictEqual((yield* store.comboTargets(window)).map(({ combo }) => combo), ["Slow", "fast", "fast"])
+      assert.deepStrictEqual(yield* store.comboTargets({ ...window, combo: "nobody" }), [])
+    }))
+
+    it.effect("calls of combos are the attempts that answered", () => Effect.gen(function*() {
+      const { store, window } = yield* insert(4, [
+        { combo: "auto", latencyMs: 10 }, { combo: "auto", latencyMs: 20 }, { combo: "auto", final: false, latencyMs: 900 }, { combo: "fast", provider: "q" }, {}
+      ])
+      assert.deepStrictEqual(plain(yield* store.comboCalls(window)), [
+        { combo: "auto", provider: "p", calls: 2, avgMs: 15 }, { combo: "fast", provider: "q", calls: 1, avgMs: 100 }
+      ])
+      assert.deepStrictEqual(yield* store.comboCalls({ since: window.until + 500 * hour }), [])
+    }))
+  })
+}

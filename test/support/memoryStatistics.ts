@@ -1,0 +1,65 @@
+/** The statistics of the usage store over rows in memory. */
+import * as Effect from "effect/Effect"
+import type { ComboCalls, ComboTargetStatistics, LatencyStatistics, UsageStore, UsageWindow } from "#actors/ports/UsageStore.ts"
+import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+
+const failures: ReadonlySet<string> = new Set(["gateway-timeout", "upstream-reset", "upstream-status"])
+
+const average = (values: ReadonlyArray<number>): number => values.reduce((sum, value) => sum + value, 0) / values.length
+
+/** As percentile_cont: between the two values around the place. */
+const percentile = (values: ReadonlyArray<number>, share: number): number => {
+  const sorted = values.toSorted((a, b) => a - b)
+  const place = share * (sorted.length - 1)
+  const low = sorted[Math.floor(place)] ?? 0
+  return low + (place - Math.floor(place)) * ((sorted[Math.ceil(place)] ?? low) - low)
+}
+
+const grouped = (rows: ReadonlyArray<LedgerRow>, keyOf: (row: LedgerRow) => ReadonlyArray<string | null>) =>
+  Array.from(Map.groupBy(rows, (row) => JSON.stringify(keyOf(row)))).sort(([a], [b]) => a < b ? -1 : 1)
+    .map(([, group]) => group as [LedgerRow, ...Array<LedgerRow>])
+
+const latency = (row: LedgerRow): number => row.latencyMs
+const succeeded = (row: LedgerRow): boolean => row.outcome === "completed"
+const countsOf = (rows: ReadonlyArray<LedgerRow>) => ({
+  requests: rows.length,
+  successes: rows.filter(succeeded).length,
+  failures: rows.filter((row) => failures.has(row.outcome)).length,
+  lastUsed: Math.max(...rows.map((row) => row.startedAt))
+})
+
+/** `newestFirst`: every row, in that order. */
+export const statistics = (newestFirst: () => ReadonlyArray<LedgerRow>): Pick<UsageStore["Service"], "latencies" | "comboTargets" | "comboCalls"> => {
+  const within = ({ since, until = Infinity }: UsageWindow) => newestFirst().filter((row) => row.startedAt >= since && row.startedAt <= until)
+  return {
+    latencies: (dimension, { maxRows, minSamples = 1, model, provider, ...window }) => Effect.sync(() => {
+      const looked = within(window)
+        .filter((row) => (provider === undefined || row.provider === provider) && (model === undefined || row.model === model)).slice(0, maxRows)
+      return grouped(looked, (row) => dimension === "provider" ? [row.provider] : [row.provider, row.model])
+        .filter((group) => group.length >= minSamples)
+        .map((group): LatencyStatistics => {
+          const good = group.filter(succeeded)
+          const values = (good.length < minSamples ? group : good).map(latency)
+          const avgMs = average(values)
+          return {
+            provider: group[0].provider, model: dimension === "provider" ? null : group[0].model, ...countsOf(group), samples: values.length, avgMs,
+            p50Ms: percentile(values, 0.5), p95Ms: percentile(values, 0.95), p99Ms: percentile(values, 0.99),
+            deviationMs: Math.sqrt(average(values.map((value) => (value - avgMs) ** 2)))
+          }
+        }).sort((a, b) => b.requests - a.requests)
+    }),
+    comboTargets: ({ combo, ...window }) => Effect.sync(() =>
+      grouped(
+        within(window).filter((row) => combo === undefined ? row.combo !== null : row.combo === combo),
+        (row) => [row.provider, row.model, row.connectionId, row.combo]
+      ).map((group): ComboTargetStatistics => {
+          const good = group.filter(succeeded).map(latency)
+          const { connectionId, model, provider, status } = group[0]
+          return { combo: group[0].combo ?? "", provider, model, connectionId, ...countsOf(group), avgMs: good.length === 0 ? null : average(good), lastStatus: status }
+        }).sort((a, b) => a.combo === b.combo ? b.requests - a.requests : a.combo < b.combo ? -1 : 1)),
+    comboCalls: (window) => Effect.sync(() =>
+      grouped(within(window).filter((row) => row.final && row.combo !== null), (row) => [row.combo, row.provider])
+        .map((group): ComboCalls => ({ combo: group[0].combo ?? "", provider: group[0].provider, calls: group.length, avgMs: average(group.map(latency)) }))
+        .sort((a, b) => b.calls - a.calls))
+  }
+}
