@@ -306,7 +306,7 @@ export class Attempt implements UpstreamHandler {
   private failInStream(body: UpstreamErrorBody): void {
     this.call?.abort()
     const error = AttemptFailure.inStream(body, this.options.target)
-    this.finish("upstream-status", error, !this.committed && (error.status >= 500 || error.status === 429), null)
+    this.finish("upstream-status", error, !this.committed && AttemptFailure.mayRetryStatus(error.status), null)
   }
 
   private endWhole(): void {
@@ -326,7 +326,7 @@ export class Attempt implements UpstreamHandler {
     }
     if (facts.error !== null) {
       const error = AttemptFailure.inStream(facts.error, target)
-      this.finish("upstream-status", error, error.status >= 500 || error.status === 429, null)
+      this.finish("upstream-status", error, AttemptFailure.mayRetryStatus(error.status), null)
       return
     }
     if (stream) {

@@ -88,6 +88,8 @@ export class RequestActor {
   private continuations = 0
   /** Why the newest target was passed over without a wire call. */
   private refusal: PublicError | null = null
+  /** How the newest wire call failed. */
+  private failure: PublicError | null = null
   private clientGone = false
   private goneCode: Facts.GoneCode = "client_closed_request"
   private shuttingDown = false
@@ -159,7 +161,8 @@ export class RequestActor {
 
   /** Answers the step to go on with, or null. Everything about this attempt is settled before the fiber goes on. */
   private attempt(target: Target, index: number, repeated: boolean): Effect.Effect<Step | null> {
-    const place = this.services.resilience.enter(target, this.services.now(), this.inbound.route.lastResort)
+    // The same connection at once after its stream broke off: the pause that followed from it is our own guess.
+    const place = this.services.resilience.enter(target, this.services.now(), repeated || this.inbound.route.lastResort)
     if (!("release" in place)) {
       this.currentTarget = target
       return Effect.sync(() => this.skipped(place, index))
@@ -209,9 +212,10 @@ export class RequestActor {
         client: this.outlet ?? this.inbound.client,
         commit: () => this.commit(attempt)
       }, (end) => {
-        const next = this.nextStep(end, index, repeated)
         this.current = null
         try {
+          this.judge(end)
+          const next = this.nextStep(end, index, repeated)
           this.settle(end, next === null, index)
           if (next === null) this.answer(end)
           resume(Effect.succeed(next))
@@ -229,20 +233,33 @@ export class RequestActor {
     })
   }
 
+  /** Tells the target's health of the attempt before the next step is chosen, so that the choice knows of it. */
+  private judge(end: AttemptEnd): void {
+    const { pass, start } = this
+    this.pass = null
+    const now = this.services.now()
+    const verdict = start === null ? null : verdictOf(end, this.clientGone ? "client-abort" : end.outcome, start.startedAt, now)
+    pass?.release(verdict, now)
+    if (end.error !== null && end.error.retryAfterSeconds !== null) this.hint(end.error.retryAfterSeconds)
+    // An error inside a stream says in its text when to come back.
+    else if (verdict !== null && verdict.retryAfterMs !== null) this.hint(Math.max(1, Math.ceil(verdict.retryAfterMs / 1000)))
+  }
+
   /** A target that cannot say the request costs no wire call: the next one may, and the client hears of it when none can. */
-  private passOver(error: PublicError, index: number): Step | null {
+  private passOver(error: PublicError, index: number, last = error): Step | null {
     this.refusal = error
     this.letGo()
     const step = this.clientGone || this.shuttingDown ? null : this.freeStep(index, { status: 0, asked: false, tooLate: false })
-    if (step === null && !this.clientGone) this.refuse(error)
+    if (step === null && !this.clientGone) this.refuse(last)
     return step
   }
 
-  /** A target that became unavailable since the plan was made. */
+  /** A target that became unavailable since the plan was made: what was really tried has the last word (supplement 2.5). */
   private skipped(unavailable: Unavailable, index: number): Step | null {
     this.noteSkip(unavailable, index)
     const { reason, until } = unavailable
-    return this.passOver(AttemptFailure.unavailable(this.currentTarget, reason, until === null ? 1 : Math.max(1, Math.ceil((until - this.services.now()) / 1000))), index)
+    const error = AttemptFailure.unavailable(this.currentTarget, reason, until === null ? 1 : Math.max(1, Math.ceil((until - this.services.now()) / 1000)))
+    return this.passOver(error, index, this.failure ?? error)
   }
 
   private noteSkip(unavailable: Unavailable, index: number): void {
@@ -293,7 +310,9 @@ export class RequestActor {
   private nextStep(end: AttemptEnd, index: number, repeated: boolean): Step | null {
     const { maxAttempts, timeouts } = this.services.limits
     if (this.mayContinue(end)) return { index, delayMs: 0 }
-    const may = end.retryable && !end.committed && !this.clientGone && !this.shuttingDown && this.attempts < maxAttempts
+    // What one provider of a combo refuses, another may take (supplement 2.5).
+    const refused = this.inbound.route.combo !== null && end.outcome === "upstream-status"
+    const may = (end.retryable || refused) && !end.committed && !this.clientGone && !this.shuttingDown && this.attempts < maxAttempts
     if (!may) return null
     if (end.repeatable && !repeated) return { index, delayMs: 0 }
     if (end.repeatable) this.leaveSiblings(index)
@@ -388,10 +407,7 @@ export class RequestActor {
       final, outcome, usage, settledAt: services.now(), goneCode: this.goneCode, costUsd: services.accounting.cost(target, usage)
     })
     this.newest = row
-    const { pass } = this
-    this.pass = null
-    pass?.release(verdictOf(end, row, row.settledAt), row.settledAt)
-    if (end.error !== null && end.error.retryAfterSeconds !== null) this.hint(end.error.retryAfterSeconds)
+    this.failure = end.error
     this.notes.push({ index, status: end.upstreamStatus, code: row.errorCode, ms: row.latencyMs })
     if (outcome === "completed") this.inbound.route.succeeded(index)
     if (!end.opened) return

@@ -2,24 +2,24 @@
 import type { AttemptEnd } from "#actors/Attempt.ts"
 import type { Verdict } from "#actors/ports/Resilience.ts"
 import * as RetryHint from "#actors/retryHint.ts"
-import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import type { Outcome } from "#schemas/records/LedgerRow.ts"
 
 /** Status of an answer that was none: the upstream spoke, and nobody could understand it. */
 const gibberish = 502
 
-/** `row`: as it was settled. Null for client aborts, our own refusals and attempts that never opened. */
-export const verdictOf = (end: AttemptEnd, row: LedgerRow, now: number): Verdict | null => {
-  if (!end.opened || row.outcome === "client-abort" || row.outcome === "policy") return null
+/** Null for client aborts, our own refusals and attempts that never opened. `startedAt` and `now` in ms. */
+export const verdictOf = (end: AttemptEnd, outcome: Outcome, startedAt: number, now: number): Verdict | null => {
+  if (!end.opened || outcome === "client-abort" || outcome === "policy") return null
   const ok = end.error === null
   const inStream = end.upstreamStatus >= 200 && end.upstreamStatus < 300
-  const status = ok || !inStream ? end.upstreamStatus : row.outcome === "parse-error" ? gibberish : end.error.status
+  const status = ok || !inStream ? end.upstreamStatus : outcome === "parse-error" ? gibberish : end.error.status
   return {
     ok,
     status,
-    network: row.outcome === "gateway-timeout" || row.outcome === "upstream-reset",
+    network: outcome === "gateway-timeout" || outcome === "upstream-reset",
     message: end.error === null ? "" : end.error.message,
     retryAfterMs: end.error === null ? null : RetryHint.parse(status, end.headers, end.error.message, now)?.delayMs ?? null,
-    ttftMs: row.ttftMs,
-    latencyMs: row.latencyMs
+    ttftMs: end.firstContentAt === null ? null : end.firstContentAt - startedAt,
+    latencyMs: now - startedAt
   }
 }
