@@ -143,8 +143,11 @@ interface Place {
 
 const isFamily = (format: FormatName): format is FamilyName => format !== "completions"
 
-/** The client's own format where the provider speaks it (nothing is translated), else the provider's main one. */
-const placeOf = (resolved: ResolvedModel, face: FormatName, node: ProviderNode | null): Place | null => {
+/**
+ * The client's own format where the provider speaks it (nothing is translated), else the provider's main one. A connection with
+ * providerSpecificData.mainFormatOnly is always called in the main one (a server whose compatible endpoints lack something).
+ */
+const placeOf = (resolved: ResolvedModel, face: FormatName, node: ProviderNode | null, connection: Connection | null): Place | null => {
   if (node !== null) {
     if (node.type === "anthropic-compatible") return onePath("messages", node.chatPath ?? "/messages")
     if (node.apiType === null || node.apiType === "chat") return onePath("chat-completions", node.chatPath ?? "/chat/completions")
@@ -152,7 +155,7 @@ const placeOf = (resolved: ResolvedModel, face: FormatName, node: ProviderNode |
   }
   const { row } = resolved
   if (row === null) return null
-  if (isFamily(face) && row.wireFormat !== face) {
+  if (isFamily(face) && row.wireFormat !== face && connection?.providerSpecificData["mainFormatOnly"] !== true) {
     const own = row.paths?.[face]
     if (own !== undefined) return onePath(face, own)
   }
@@ -165,7 +168,7 @@ const onePath = (family: FamilyName, path: string): Place => ({ family, path, st
 const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: Connection | null, face: FormatName): Target | PublicError => {
   const { snapshot } = options
   const node = resolved.node === null ? null : snapshot.nodeById.get(resolved.node.id) ?? null
-  const place = placeOf(resolved, face, node)
+  const place = placeOf(resolved, face, node, connection)
   if (place === null) return cannotChat(resolved)
   const endpointAt = (path: string): Endpoint.Endpoint | Endpoint.EndpointMissing =>
     node !== null

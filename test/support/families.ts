@@ -41,12 +41,8 @@ export const families: ReadonlyArray<Family> = [
   }
 ]
 
-/**
- * The families that a client of this format reaches. Both local model servers of the registry speak chat completions themselves and
- * are called in it by a chat client, so that pair does not exist.
- */
-export const familiesFor = (face: FormatName): ReadonlyArray<Family> =>
-  face === "chat-completions" ? families.filter((family) => family.name !== "local-model-server") : families
+/** The families that a client of this format reaches: all. (The local model server's connection takes its own format only.) */
+export const familiesFor = (_face: FormatName): ReadonlyArray<Family> => families
 
 export interface TestModel {
   /** What the client asks for. */
@@ -89,7 +85,9 @@ export const startMatrix = async (environment: Readonly<Record<string, string>> 
   }
   for (const [provider, baseUrl] of [["gemini", `${sim.url}/v1beta`], ["ollama", sim.url], ["ollama-cloud", sim.url]] as const) {
     providers.set(provider, provider)
-    await operator.createConnection({ provider, apiKey: `canary-${provider}-0123456789`, providerSpecificData: { baseUrl } })
+    await operator.createConnection({
+      provider, apiKey: `canary-${provider}-0123456789`, providerSpecificData: { baseUrl, ...(provider === "ollama" ? { mainFormatOnly: true } : {}) }
+    })
   }
   for (const provider of ["chat", "msgs", "resp", "ollama"]) {
     await operator.call("POST", "/api/provider-models", { provider, modelId: "listed", modelName: "Listed" })

@@ -47,7 +47,7 @@ describe.each(each(familiesFor("chat-completions")))("towards $name", ({ family 
   it("several choices where the family has them, else a 400 that names n", async () => {
     const model = await matrix.model(family, "chat-completions", "choices")
     const create = () => openai.chat.completions.create({ model: model.id, messages: [{ role: "user", content: "two" }], n: 2 })
-    if (family.name === "messages" || family.name === "responses") {
+    if (family.name === "messages" || family.name === "responses" || family.name === "local-model-server") {
       expect(await failing(create)).toMatchObject({ status: 400, param: "n", type: "invalid_request_error" })
       return
     }
@@ -62,12 +62,17 @@ describe.each(each(familiesFor("chat-completions")))("towards $name", ({ family 
     expect((await matrix.arrived(family, model.name))[0]).toMatchObject({ system: "Be brief.", user: ["one", "two"], assistant: ["1"] })
   })
 
-  it("a document arrives with its bytes", async () => {
+  it("a document arrives with its bytes, or is refused by its place", async () => {
     const model = await matrix.model(family, "chat-completions", "document")
-    await openai.chat.completions.create({
+    const create = () => openai.chat.completions.create({
       model: model.id,
       messages: [{ role: "user", content: [{ type: "text", text: "Sum up" }, { type: "file", file: { filename: "a.pdf", file_data: `data:application/pdf;base64,${pdf}` } }] }]
     })
+    if (family.name === "local-model-server") {
+      expect(await failing(create)).toMatchObject({ status: 400, param: "messages[0]" })
+      return
+    }
+    await create()
     expect(documentsIn((await matrix.entries(model.name))[0]?.body)).toBe(1)
   })
 
@@ -97,10 +102,10 @@ describe.each(each(families))("legacy completions towards $name", ({ family }) =
 
 describe("beside the conversations", () => {
   it("a local model server that speaks chat completions too is called in them", async () => {
-    const completion = await openai.chat.completions.create({ model: "ollama/qwen3-direct", messages: [{ role: "user", content: "hello" }] })
+    const completion = await openai.chat.completions.create({ model: "ollama-cloud/qwen3-direct", messages: [{ role: "user", content: "hello" }] })
     expect(completion.choices[0]?.message.content).toBe("hello")
     expect((await matrix.entries("qwen3-direct")).map((entry) => entry.path)).toEqual(["/v1/chat/completions"])
-    expect((await matrix.rowsOf("qwen3-direct", 1))[0]).toMatchObject({ provider: "ollama", sourceFormat: "chat-completions", targetFormat: "chat-completions" })
+    expect((await matrix.rowsOf("qwen3-direct", 1))[0]).toMatchObject({ provider: "ollama-cloud", sourceFormat: "chat-completions", targetFormat: "chat-completions" })
   })
 
   it("models.list and models.retrieve show models of every family", async () => {
