@@ -1,5 +1,6 @@
 /** What the management surface may ask of routing: what would happen to a request now, and why past ones went where they went. */
 import * as Context from "effect/Context"
+import type * as Schema from "effect/Schema"
 import type { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"
@@ -29,7 +30,7 @@ export interface Explanation {
 }
 
 /** One remembered decision; JSON-ready. */
-export type DecisionView = Readonly<Record<string, unknown>>
+export type DecisionView = Readonly<Record<string, Schema.Json>>
 
 export class RoutingViews extends Context.Service<RoutingViews, {
   /** Pure reading: sends nothing and remembers nothing. */

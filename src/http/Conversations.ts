@@ -102,6 +102,7 @@ const read = (services: ConversationServices, entry: Entry, face: Face, exchange
   }
   const head = codec.head(parsed)
   if (head instanceof PublicError) return head
+  const prompt = new Prompt(body, parsed)
   const route = services.router().route({
     model: head.model,
     key,
@@ -112,12 +113,12 @@ const read = (services: ConversationServices, entry: Entry, face: Face, exchange
       budget: exchange.header("x-gateway-budget"),
       budgetFallback: exchange.header("x-gateway-budget-fallback")
     },
-    about: () => aboutOf(body, parsed),
+    // Over the prompt, which is released at the commit point: a route lives as long as its stream.
+    about: () => aboutOf(prompt.body, prompt.parsed),
     now: services.request.now()
   })
   if (route instanceof PublicError) return route
   const forwarded = ForwardHeaders.toUpstream(exchange.headers)
-  const prompt = new Prompt(body, parsed)
   const progress = head.stream && codec.streamType === "text/event-stream" && exchange.header("x-gateway-progress") === "true"
   const speech = new Speech(services, codec, head, prompt, route)
   const explains = exchange.header("x-gateway-explain") === "true"

@@ -7,7 +7,6 @@ import type { AttemptNote, RouteView, SkipNote } from "#actors/Inbound.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Candidate, Order, Skipped } from "#src/routing/candidate.ts"
 import { Generations } from "#src/routing/generations.ts"
-import { makeConfigs } from "#src/routing/combos/config.ts"
 import type { DecisionView, RoutingViews } from "#actors/ports/RoutingViews.ts"
 import { type Route, type Router, unknownRequest } from "#src/routing/Router.ts"
 import * as Trace from "#src/routing/trace.ts"
@@ -30,7 +29,7 @@ export interface Decision {
 }
 
 export class Report {
-  private readonly decisions = new Generations<() => Decision>(keptDecisions)
+  private readonly decisions = new Generations<Decision>(keptDecisions)
   private readonly newest: Array<string> = []
   readonly metrics: ComboMetrics["Service"]
   readonly now: () => number
@@ -40,14 +39,14 @@ export class Report {
     this.now = now
   }
 
-  keep(requestId: string, decision: () => Decision): void {
-    this.decisions.set(requestId, decision)
-    this.newest.push(requestId)
+  keep(decision: Decision): void {
+    this.decisions.set(decision.requestId, decision)
+    this.newest.push(decision.requestId)
     if (this.newest.length > keptDecisions) this.newest.splice(0, keptDecisions / 2)
   }
 
   of(requestId: string): Decision | null {
-    return this.decisions.get(requestId)?.() ?? null
+    return this.decisions.get(requestId) ?? null
   }
 
   /** Newest first. */
@@ -112,9 +111,8 @@ export const views = (report: Report, router: () => Router, now: () => number): 
   decisions: (limit) => report.recent(limit).map(jsonOf)
 })
 
-const jsonOf = (decision: Decision): DecisionView => ({ ...decision, at: new Date(decision.at).toISOString() })
-
-const settled = makeConfigs(new Map())
+/** Plain JSON, as it leaves the gateway. */
+const jsonOf = (decision: Decision): DecisionView => JSON.parse(JSON.stringify({ ...decision, at: new Date(decision.at).toISOString() })) as DecisionView
 
 export const viewOf = (report: Report, route: Route, requestId: string, requestedModel: string): RouteView => ({
   strategy: route.strategy,
@@ -126,10 +124,11 @@ export const viewOf = (report: Report, route: Route, requestId: string, requeste
     const { combo } = route
     if (combo === null && attempts.length <= 1 && skipped.length === 0 && route.order.skipped.length === 0 && ok !== false) return
     const at = report.now()
-    report.keep(requestId, () => ({
+    // Told now: a route kept for later would keep its request with it.
+    report.keep({
       requestId, requestedModel, at, combo: combo === null ? null : combo.name, ok, latencyMs, trace: traceOf(route, attempts, skipped)
-    }))
-    if (combo === null || ok === null || !settled(combo).trackMetrics) return
+    })
+    if (combo === null || ok === null || !route.tracked) return
     report.metrics.record({
       combo: combo.name, strategy: combo.strategy, ok, latencyMs, at,
       attempts: attempts.flatMap(({ code, index, ms }) => {

@@ -22,15 +22,12 @@ export const layer = HttpApiBuilder.group(ManagementApi, "routing", Effect.fn(fu
       }
       return { model, ...explained }
     })),
-    decisions: ({ query: { limit = page } }) => answer(Effect.sync(() => ({ decisions: json(views.decisions(limit)) }))),
+    decisions: ({ query: { limit = page } }) => answer(Effect.sync(() => ({ decisions: views.decisions(limit) }))),
     decision: ({ params: { requestId } }) => answer(Effect.suspend(() => {
       const decision = views.decision(requestId)
       return decision === null
         ? Effect.fail(Refusal.notFound("No decision is kept for this request: see GET /api/usage/call-logs for its attempts"))
-        : Effect.succeed({ decision: json(decision) })
+        : Effect.succeed({ decision })
     }))
   })
 }))
-
-/** Plain JSON of a view, as its schema wants it. */
-const json = <A>(value: unknown): A => JSON.parse(JSON.stringify(value)) as A

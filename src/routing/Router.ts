@@ -54,6 +54,8 @@ export interface Route {
   readonly policy: WalkPolicy
   /** Nobody is free: these are blocked by our own guess only, and are asked all the same. */
   readonly lastResort: boolean
+  /** Combo metrics are wanted (trackMetrics of the cascade). */
+  readonly tracked: boolean
   /** Told when target `index` answered. */
   readonly succeeded: (index: number) => void
   readonly order: Order
@@ -137,7 +139,7 @@ export const makeRouter = (options: RouterOptions): Router => {
       preferred: key === null ? [] : key.policy.preferredConnections
     })
     if (question.dry !== true) memory.memories.set(remembers, before, order.memory)
-    if (order.order.length === 0) return lastResort(order, "single", null, once, question) ?? Refused.errorOf(model, order.skipped, question.now)
+    if (order.order.length === 0) return lastResort(order, { strategy: "single", combo: null, policy: once, tracked: false }) ?? Refused.errorOf(model, order.skipped, question.now)
     const succeeded = selection.strategy === "fill-first" && selection.sessionAffinityTtlMs === 0 ? nothing : (index: number): void => {
       const candidate = order.order[index]
       if (candidate === undefined) return
@@ -146,7 +148,7 @@ export const makeRouter = (options: RouterOptions): Router => {
       memory.pins.keep(candidate.target, selection.sessionAffinityTtlMs, moment)
     }
     return {
-      strategy: "single", combo: null, policy: once, lastResort: false, succeeded, order,
+      strategy: "single", combo: null, policy: once, tracked: false, lastResort: false, succeeded, order,
       targets: order.skipped.length === 0 && isSame(order.order, targets) ? targets : order.order.map(({ target }) => target)
     }
   }
@@ -170,10 +172,12 @@ export const makeRouter = (options: RouterOptions): Router => {
     }
     const arranged = arrange(expansion, orderOf)
     const order: Order = { order: arranged.order.map(({ candidate }) => candidate), skipped: arranged.skipped, memory: null }
-    const policy = policyOf(configOf(combo))
+    const own = configOf(combo)
+    const policy = policyOf(own)
+    const tracked = own.trackMetrics
     if (arranged.order.length === 0) {
       if (emptiedByBudget(order)) return Refused.overBudget(combo.name)
-      return lastResort(order, combo.strategy, combo, policy, question) ??
+      return lastResort(order, { strategy: combo.strategy, combo, policy, tracked }) ??
         Refused.errorOfCombo(combo.name, order.skipped, refusedOf(expansion).map(({ error }) => error), now)
     }
     const succeeded = (index: number): void => {
@@ -184,7 +188,7 @@ export const makeRouter = (options: RouterOptions): Router => {
       }
     }
     return {
-      strategy: combo.strategy, combo, policy, lastResort: false, succeeded, order,
+      strategy: combo.strategy, combo, policy, tracked, lastResort: false, succeeded, order,
       targets: order.order.map(({ target }) => variants === null ? target : { ...target, ...variants })
     }
   }
@@ -229,11 +233,11 @@ export const makeRouter = (options: RouterOptions): Router => {
 }
 
 /** When every target is blocked and some by our own guess only, those are asked: a guess must not refuse a whole model. */
-const lastResort = (order: Order, strategy: string, combo: Combo | null, policy: WalkPolicy, _question: Question): Route | null => {
+const lastResort = (order: Order, of: Pick<Route, "strategy" | "combo" | "policy" | "tracked">): Route | null => {
   const soft = order.skipped.filter(({ unavailable }) => "soft" in unavailable && unavailable.soft === true).map(({ candidate }) => candidate)
   return soft.length === 0
     ? null
-    : { strategy, combo, policy, lastResort: true, succeeded: nothing, order: { ...order, order: soft, skipped: hard(order.skipped) }, targets: soft.map(({ target }) => target) }
+    : { ...of, lastResort: true, succeeded: nothing, order: { ...order, order: soft, skipped: hard(order.skipped) }, targets: soft.map(({ target }) => target) }
 }
 
 const hard = (skipped: ReadonlyArray<Skipped>): ReadonlyArray<Skipped> =>

@@ -11,8 +11,8 @@ import type { EncodedRequest, Json, TargetTraits, UpstreamCodec } from "#src/wir
 
 /** Characters from which a text is worth a mark. */
 const long = 4096
-/** What no client can write by chance: marks that come out in any other number than they went in are not trusted. */
-const nonce = `gatewayMark${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}n`
+/** What no client can write or guess: marks that come out in any other number than they went in are not trusted. */
+const nonce = `gatewayMark${crypto.randomUUID().replaceAll("-", "")}n`
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 

@@ -7,11 +7,9 @@ import { quickDataOf } from "#src/wire/generateContent/frameData.ts"
 import { PlainFrame } from "#src/wire/generateContent/plainFrame.ts"
 import * as Json from "#src/wire/json.ts"
 import { SseScanner } from "#src/wire/SseScanner.ts"
-import { escape, unescape } from "#src/wire/stream/literal.ts"
+import { escape } from "#src/wire/stream/literal.ts"
 import { Ranges } from "#src/wire/stream/Ranges.ts"
-
-/** Characters of model text kept for the tokenizer; beyond them only their number is. */
-const keptText = 256 * 1024
+import { KeptText } from "#src/wire/stream/KeptText.ts"
 
 export class GenerateContentTap implements StreamTap {
   alive = false
@@ -24,8 +22,7 @@ export class GenerateContentTap implements StreamTap {
   private readonly plain = new PlainFrame()
   /** Choices seen, true when finished. */
   private readonly choices: Array<boolean | undefined> = []
-  private kept = ""
-  private dropped = 0
+  private readonly kept = new KeptText()
   private readonly ranges = new Ranges()
 
   constructor() {
@@ -54,8 +51,7 @@ export class GenerateContentTap implements StreamTap {
   }
 
   outputText(): string {
-    const text = unescape(this.kept)
-    return this.dropped === 0 ? text : text + " ".repeat(Math.min(this.dropped, keptText))
+    return this.kept.text()
   }
 
   /** One complete event of the upstream (called by the scanner). */
@@ -72,7 +68,7 @@ export class GenerateContentTap implements StreamTap {
     if (plain.fits(data)) {
       if (plain.end > plain.start) {
         this.useful = true
-        this.keep(data.slice(plain.start, plain.end))
+        this.kept.add(data.slice(plain.start, plain.end))
       }
       this.choices[plain.choice] ??= false
       this.usage = plain.usage ?? this.usage
@@ -120,10 +116,10 @@ export class GenerateContentTap implements StreamTap {
       if (!Json.isRecord(part)) continue
       if (typeof part["text"] !== "string") {
         if (Object.keys(part).length > 0) this.useful = true
-        if (part["functionCall"] !== undefined) this.keep(escape(JSON.stringify(part["functionCall"])))
+        if (part["functionCall"] !== undefined) this.kept.add(escape(JSON.stringify(part["functionCall"])))
       } else if (part["text"] !== "") {
         this.useful = true
-        this.keep(escape(part["text"]))
+        this.kept.add(escape(part["text"]))
       }
     }
     const finish = finishOf(candidate["finishReason"], 0)
@@ -132,10 +128,6 @@ export class GenerateContentTap implements StreamTap {
     this.choices[index] = this.choices[index] === true || finish !== null
   }
 
-  private keep(literal: string): void {
-    if (this.kept.length < keptText) this.kept += literal
-    else this.dropped += literal.length
-  }
 }
 
 const mostChoices = 64

@@ -9,6 +9,7 @@ import * as Json from "#src/wire/json.ts"
 import { decoder, hasOnly, sparing } from "#src/wire/neutral/decoding.ts"
 import { invalid, none, reading } from "#src/wire/neutral/settings.ts"
 import type { Json as Body, RequestHead } from "#src/wire/WireFormat.ts"
+import * as Heads from "#src/wire/neutral/heads.ts"
 
 const isPlain = (item: unknown): item is Request["messages"][number] =>
   hasOnly(item, "role", "content") && typeof item["content"] === "string" && typeof item["role"] === "string"
@@ -18,17 +19,8 @@ const roles = ["system", "user", "assistant", "tool"] as const
 
 /** Model and stream flag, which is true unless it says otherwise. Called for every request: reads three fields by hand. */
 export const head = (body: Body): RequestHead | PublicError => {
-  const { messages, model, stream } = body
-  if (typeof model !== "string" || model === "") return invalid("model", "Field 'model' must be a non-empty string such as 'llama3.2'.")
-  if (!Array.isArray(messages) || messages.length === 0) return invalid("messages", "Field 'messages' must be a non-empty array.")
-  for (let i = 0; i < messages.length; i++) {
-    const message: unknown = messages[i]
-    if (!Json.isRecord(message) || typeof message["role"] !== "string") {
-      return invalid(`messages[${i}]`, `Field 'messages[${i}]' must be an object with a string 'role'.`)
-    }
-  }
-  if (stream !== undefined && stream !== null && typeof stream !== "boolean") return invalid("stream", "Field 'stream' must be a boolean.")
-  return { model, stream: stream !== false, wantsUsage: true }
+  const said = Heads.ofMessages(body, "llama3.2")
+  return said instanceof PublicError ? said : { model: said.model, stream: said.stream !== false, wantsUsage: true }
 }
 
 export const decodeRequest = (body: Body): Conversation | PublicError => {

@@ -5,12 +5,9 @@ import type { FinishReason, TokenUsage } from "#schemas/wire/conversation.ts"
 import { LineReader } from "#src/wire/localModelServer/decodeStream.ts"
 import { errorFrames } from "#src/wire/localModelServer/errors.ts"
 import { asBuffer, LineScanner, textOf } from "#src/wire/localModelServer/LineScanner.ts"
-import { unescape } from "#src/wire/stream/literal.ts"
 import type { Literal, StreamSink } from "#src/wire/stream/StreamSink.ts"
 import { Ranges } from "#src/wire/stream/Ranges.ts"
-
-/** Characters of model text kept for the tokenizer; beyond them only their number is. */
-const keptText = 256 * 1024
+import { KeptText } from "#src/wire/stream/KeptText.ts"
 
 export class LocalTap implements StreamTap, StreamSink {
   alive = false
@@ -22,8 +19,7 @@ export class LocalTap implements StreamTap, StreamSink {
   usage: TokenUsage | null = null
   private readonly scanner = new LineScanner(this)
   private readonly reader = new LineReader(this)
-  private kept = ""
-  private dropped = 0
+  private readonly kept = new KeptText()
   private isFirst = true
   private failedByUs = false
   private readonly ranges = new Ranges()
@@ -44,8 +40,7 @@ export class LocalTap implements StreamTap, StreamSink {
   }
 
   outputText(): string {
-    const text = unescape(this.kept)
-    return this.dropped === 0 ? text : text + " ".repeat(Math.min(this.dropped, keptText))
+    return this.kept.text()
   }
 
   /** One complete line of the upstream (called by the scanner). */
@@ -68,21 +63,21 @@ export class LocalTap implements StreamTap, StreamSink {
 
   text(_: number, literal: Literal): void {
     this.useful = true
-    this.keep(literal)
+    this.kept.add(literal)
   }
 
   reasoning(_: number, literal: Literal): void {
     this.useful = true
-    this.keep(literal)
+    this.kept.add(literal)
   }
 
   toolCall(_: number, _index: number, _id: string, name: string): void {
     this.useful = true
-    this.keep(name)
+    this.kept.add(name)
   }
 
   toolArguments(_: number, _index: number, literal: Literal): void {
-    this.keep(literal)
+    this.kept.add(literal)
   }
 
   media(): void {
@@ -119,10 +114,5 @@ export class LocalTap implements StreamTap, StreamSink {
   /** A method, because the reader sets `error` behind the compiler's back. */
   private sawNoError(): boolean {
     return this.error === null
-  }
-
-  private keep(literal: Literal): void {
-    if (this.kept.length < keptText) this.kept += literal
-    else this.dropped += literal.length
   }
 }

@@ -1,12 +1,13 @@
 /** A client's Messages request as a neutral conversation (supplement 11.1). */
-import type { PublicError } from "#schemas/errors.ts"
+import { PublicError } from "#schemas/errors.ts"
 import type { Conversation, Extra, Part, Reasoning, Settings, Tool, ToolChoice, Turn } from "#schemas/wire/conversation.ts"
 import * as Wire from "#schemas/wire/messages.ts"
 import * as Json from "#src/wire/json.ts"
 import { cacheOf, type Note, partsOf, textParts } from "#src/wire/messages/decodeParts.ts"
 import { decoder, hasOnly, sparing } from "#src/wire/neutral/decoding.ts"
-import { invalid, none, reading } from "#src/wire/neutral/settings.ts"
+import { none, reading } from "#src/wire/neutral/settings.ts"
 import type { Json as Body, RequestHead } from "#src/wire/WireFormat.ts"
+import * as Heads from "#src/wire/neutral/heads.ts"
 
 const isPlain = (item: unknown): item is Wire.Message =>
   hasOnly(item, "role", "content") && typeof item["content"] === "string" && (item["role"] === "user" || item["role"] === "assistant")
@@ -15,17 +16,8 @@ const decode = sparing(decoder(Wire.Request), "messages", isPlain)
 
 /** Model, stream flag and the presence of messages; called for every request, so it reads by hand. */
 export const head = (body: Body): RequestHead | PublicError => {
-  const { messages, model, stream } = body
-  if (typeof model !== "string" || model === "") return invalid("model", "Field 'model' must be a non-empty string such as 'anthropic/claude-sonnet-4-5'.")
-  if (!Array.isArray(messages) || messages.length === 0) return invalid("messages", "Field 'messages' must be a non-empty array.")
-  for (let i = 0; i < messages.length; i++) {
-    const message: unknown = messages[i]
-    if (!Json.isRecord(message) || typeof message["role"] !== "string") {
-      return invalid(`messages[${i}]`, `Field 'messages[${i}]' must be an object with a string 'role'.`)
-    }
-  }
-  if (stream !== undefined && stream !== null && typeof stream !== "boolean") return invalid("stream", "Field 'stream' must be a boolean.")
-  return { model, stream: stream === true, wantsUsage: true }
+  const said = Heads.ofMessages(body, "anthropic/claude-sonnet-4-5")
+  return said instanceof PublicError ? said : { model: said.model, stream: said.stream === true, wantsUsage: true }
 }
 
 export const decodeRequest = (body: Body): Conversation | PublicError => {

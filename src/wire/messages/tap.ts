@@ -6,13 +6,10 @@ import { ContentFrames } from "#src/wire/messages/ContentFrames.ts"
 import { errorFrames, errorOf } from "#src/wire/messages/errors.ts"
 import { finishOf, usageOf } from "#src/wire/messages/usage.ts"
 import { dataOf, SseScanner } from "#src/wire/SseScanner.ts"
-import { escape, unescape } from "#src/wire/stream/literal.ts"
-import type { Literal } from "#src/wire/stream/StreamSink.ts"
+import { escape } from "#src/wire/stream/literal.ts"
 import { withTerminator } from "#src/wire/stream/terminator.ts"
 import { Ranges } from "#src/wire/stream/Ranges.ts"
-
-/** Characters of model text kept for the tokenizer; beyond them only their number is. */
-const keptText = 256 * 1024
+import { KeptText } from "#src/wire/stream/KeptText.ts"
 
 export class MessagesTap implements StreamTap {
   alive = false
@@ -24,8 +21,7 @@ export class MessagesTap implements StreamTap {
   usage: Usage | null = null
   private readonly scanner: SseScanner
   private readonly frames = new ContentFrames()
-  private kept = ""
-  private dropped = 0
+  private readonly kept = new KeptText()
   private failed = false
   private readonly ranges = new Ranges()
 
@@ -54,8 +50,7 @@ export class MessagesTap implements StreamTap {
   }
 
   outputText(): string {
-    const text = unescape(this.kept)
-    return this.dropped === 0 ? text : text + " ".repeat(Math.min(this.dropped, keptText))
+    return this.kept.text()
   }
 
   /** One complete event of the upstream (called by the scanner). */
@@ -68,7 +63,7 @@ export class MessagesTap implements StreamTap {
     if (this.terminal || this.error !== null || this.failed || this.malformed) return false
     const raw = bytes.toString("latin1", start, end)
     if (this.frames.match(raw)) {
-      this.keep(this.frames.literal(raw, bytes, start))
+      this.kept.add(this.frames.literal(raw, bytes, start))
       return true
     }
     const data = dataOf(bytes, start, end)
@@ -131,12 +126,7 @@ export class MessagesTap implements StreamTap {
   private keepText(record: Record<string, unknown>, keys: ReadonlyArray<string>): void {
     for (const key of keys) {
       const text = record[key]
-      if (typeof text === "string") this.keep(escape(text))
+      if (typeof text === "string") this.kept.add(escape(text))
     }
-  }
-
-  private keep(literal: Literal): void {
-    if (this.kept.length < keptText) this.kept += literal
-    else this.dropped += literal.length
   }
 }

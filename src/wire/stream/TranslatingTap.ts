@@ -5,12 +5,10 @@
 import type { StreamTap, UpstreamErrorBody } from "#actors/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
+import { KeptText, keptText } from "#src/wire/stream/KeptText.ts"
 import { unescape } from "#src/wire/stream/literal.ts"
 import { Seam } from "#src/wire/stream/Seam.ts"
 import type { Literal, StreamDecoder, StreamEncoder, StreamHead, StreamSink } from "#src/wire/stream/StreamSink.ts"
-
-/** Characters of model text kept for the tokenizer; beyond them only their number is. */
-const keptText = 256 * 1024
 
 export class TranslatingTap implements StreamTap, StreamSink {
   alive = false
@@ -22,8 +20,7 @@ export class TranslatingTap implements StreamTap, StreamSink {
   usage: TokenUsage | null = null
   private readonly decoder: StreamDecoder
   private readonly encoder: StreamEncoder
-  private kept = ""
-  private dropped = 0
+  private readonly kept = new KeptText()
   private closed = false
   /** Text the client has seen, as literals; only text can be continued. */
   private visible = ""
@@ -48,7 +45,7 @@ export class TranslatingTap implements StreamTap, StreamSink {
 
   /** Text of an answer that broke off; null when it cannot be continued (nothing was said, a tool was called, it is too long). */
   get partialText(): string | null {
-    return this.visible === "" || this.emittedCall || this.finished || this.dropped > 0 ? null : unescape(this.visible)
+    return this.visible === "" || this.emittedCall || this.finished || !this.kept.whole ? null : unescape(this.visible)
   }
 
   private get usageSoFar(): TokenUsage | null {
@@ -75,8 +72,7 @@ export class TranslatingTap implements StreamTap, StreamSink {
   }
 
   outputText(): string {
-    const text = unescape(this.kept)
-    return this.dropped === 0 ? text : text + " ".repeat(Math.min(this.dropped, keptText))
+    return this.kept.text()
   }
 
   // ---- the sink ------------------------------------------------------------------------------------------------------------------
@@ -90,7 +86,7 @@ export class TranslatingTap implements StreamTap, StreamSink {
   text(choice: number, literal: Literal): void {
     if (this.closed || literal === "") return
     this.useful = true
-    this.keep(literal)
+    this.kept.add(literal)
     const fresh = this.seam === null ? literal : this.seam.push(literal)
     if (fresh === "") return
     if (this.visible.length < keptText) this.visible += fresh
@@ -100,14 +96,14 @@ export class TranslatingTap implements StreamTap, StreamSink {
   refusal(choice: number, literal: Literal): void {
     if (this.closed || literal === "") return
     this.useful = true
-    this.keep(literal)
+    this.kept.add(literal)
     this.encoder.refusal(choice, literal)
   }
 
   reasoning(choice: number, literal: Literal, summary: boolean): void {
     if (this.closed || literal === "") return
     this.useful = true
-    this.keep(literal)
+    this.kept.add(literal)
     this.encoder.reasoning(choice, literal, summary)
   }
 
@@ -126,13 +122,13 @@ export class TranslatingTap implements StreamTap, StreamSink {
     this.joinSeam(choice)
     this.useful = true
     this.emittedCall = true
-    this.keep(name)
+    this.kept.add(name)
     this.encoder.toolCall(choice, index, id, name, custom, signature)
   }
 
   toolArguments(choice: number, index: number, literal: Literal): void {
     if (this.closed) return
-    this.keep(literal)
+    this.kept.add(literal)
     this.encoder.toolArguments(choice, index, literal)
   }
 
@@ -186,11 +182,6 @@ export class TranslatingTap implements StreamTap, StreamSink {
     if (held === "") return
     this.visible += held
     this.encoder.text(choice, held)
-  }
-
-  private keep(literal: Literal): void {
-    if (this.kept.length < keptText) this.kept += literal
-    else this.dropped += literal.length
   }
 
   private take(): Uint8Array | null {
