@@ -1,13 +1,27 @@
 import { defineConfig } from "vitest/config"
 
+const ci = process.env["CI"] === "true"
+
+/** Tests of what a process is: signals, memory, sockets, files, servers that are killed. Each file gets a process of its own. */
+const apart = ["chaos", "cli", "cluster", "postgres", "server"].map((area) => `test/${area}/**/*.test.ts`)
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
+    globalSetup: "./test/support/scratch.ts",
     exclude: ["**/node_modules/**"],
     pool: "forks",
-    maxWorkers: 2,
-    testTimeout: 20_000,
+    // Many tests wait more than they work: one worker more than the cores that the suite is made for.
+    maxWorkers: 3,
+    // Longer than `eventually` waits, which then says what it saw last.
+    testTimeout: 30_000,
     hookTimeout: 60_000,
-    reporters: process.env["CI"] === "true" ? ["default", ["./test/support/closingLine.ts", {}]] : ["default"]
+    // In CI a failure is tried once more, and told: a busy host must not hide a green tree, a flaky test must not hide itself.
+    retry: ci ? 1 : 0,
+    reporters: ci ? ["default", ["./test/support/closingLine.ts", {}]] : ["default"],
+    projects: [
+      { extends: true, test: { name: "apart", include: apart } },
+      // The others share what the workers have loaded and compiled: half of their time would be that.
+      { extends: true, test: { name: "together", include: ["test/**/*.test.ts"], exclude: ["**/node_modules/**", ...apart], isolate: false } }
+    ]
   }
 })

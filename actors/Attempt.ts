@@ -4,78 +4,26 @@
  * A plain callback machine, because a stream's chunks must cost nothing but a tap and a write. The request actor holds it in
  * one `Effect.callback`; the machine calls `done` exactly once and never again touches the client after it.
  */
-import type { Dialect, StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
+import type { AttemptEnd, AttemptOptions } from "#actors/attemptValues.ts"
+import type { AnswerReader, AnswerView } from "#actors/ports/AnswerCheck.ts"
+import type { AnswerFacts, StreamTap, UpstreamErrorBody } from "#actors/ports/Face.ts"
 import type { Ledger } from "#actors/ports/Ledger.ts"
-import type { Target } from "#actors/ports/Target.ts"
-import { headerOf, type Phase, type Timeouts, type Upstream, type UpstreamCall, type UpstreamFailure, type UpstreamHandler } from "#actors/ports/Upstream.ts"
+import { headerOf, type Phase, type Upstream, type UpstreamCall, type UpstreamFailure, type UpstreamHandler } from "#actors/ports/Upstream.ts"
 import * as AttemptFailure from "#actors/attemptFailure.ts"
 import { joinBytes } from "#actors/bytes.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import type { AttemptStart, Outcome } from "#schemas/records/LedgerRow.ts"
+import type { Outcome } from "#schemas/records/LedgerRow.ts"
+
+export type { AttemptClient, AttemptEnd, AttemptOptions } from "#actors/attemptValues.ts"
 
 /** Bytes held before the commit point, and of an upstream error body. */
 const maxHeldBytes = 1024 * 1024
 /** Bytes held for stream recovery; a faster stream is released earlier than its time. */
 const maxRecoverableBytes = 32 * 1024
+/** Bytes of a stream that is held until its rules were asked. */
+const maxCheckedBytes = 4 * 1024 * 1024
 /** Largest whole (not streamed) answer. */
 const maxAnswerBytes = 64 * 1024 * 1024
-
-/** The client's side of a stream, as far as an attempt may touch it. */
-export interface AttemptClient {
-  /** False when the client is behind. */
-  readonly write: (chunk: Uint8Array) => boolean
-  readonly onDrain: (listener: () => void) => void
-}
-
-export interface AttemptOptions {
-  readonly start: AttemptStart
-  readonly target: Target
-  readonly body: Uint8Array
-  readonly requestHeaders: ReadonlyArray<string>
-  readonly dialect: Dialect
-  readonly stream: boolean
-  /** Whether usage frames are forwarded to the client (decisions 10). */
-  readonly forwardUsage: boolean
-  readonly timeouts: Timeouts
-  /** First bytes of a stream are held so long before they are released (stream recovery), ms; 0 = not at all. */
-  readonly holdMs: number
-  /** Makes the tap of a streamed answer. */
-  readonly makeTap: () => StreamTap
-  /** The client already has a part of the answer, which this attempt goes on with. */
-  readonly continues: boolean
-  readonly client: AttemptClient
-  /** Sends status 200 and the headers of a stream: the commit point. */
-  readonly commit: () => void
-  readonly now: () => number
-}
-
-/** How an attempt ended; `error` is what the client would be told if nothing else is tried. */
-export interface AttemptEnd {
-  readonly outcome: Outcome
-  readonly error: PublicError | null
-  /** True when another target may be tried: nothing reached the client and the failure is not the request's own. */
-  readonly retryable: boolean
-  readonly phase: Phase | null
-  readonly upstreamStatus: number
-  readonly usage: Usage | null
-  readonly outputText: () => string
-  readonly committed: boolean
-  /** False when the attempt was refused before it started: it has no row in the ledger. */
-  readonly opened: boolean
-  /** True when a stream ended before anything of it was released: the same connection may be asked once more (supplement 10.4). */
-  readonly repeatable: boolean
-  /** True when the format's last frame was forwarded. */
-  readonly terminated: boolean
-  /** The stream's tap; null before a stream began. */
-  readonly tap: StreamTap | null
-  /** Body bytes given to the client. */
-  readonly bytesOut: number
-  /** A whole answer, when the attempt succeeded without streaming. */
-  readonly answer: Uint8Array | null
-  readonly firstContentAt: number | null
-  /** Upstream response headers, flat; empty before the head. */
-  readonly headers: ReadonlyArray<string>
-}
 
 const noText = () => ""
 
@@ -89,11 +37,14 @@ export class Attempt implements UpstreamHandler {
   private headers: ReadonlyArray<string> = []
   /** Set once the response is known to be a stream that is forwarded. */
   private tap: StreamTap | null = null
+  /** Reads a stream that is held until its end, for the rules of its combo. */
+  private reader: AnswerReader | null = null
   private held: Array<Uint8Array> = []
   private heldBytes = 0
   private bytesOut = 0
   private committed = false
   private repeatable = false
+  private rejected = false
   private holdTimer: ReturnType<typeof setTimeout> | null = null
   /** A stream was asked for, and made from a whole answer. */
   private replayed = false
@@ -137,6 +88,11 @@ export class Attempt implements UpstreamHandler {
     return this.headers
   }
 
+  /** Content of the answer came, whether or not the client has it. */
+  get speaks(): boolean {
+    return this.tap !== null && this.tap.useful
+  }
+
   /** Ends the wire call at once; the attempt is decided as `outcome`. */
   cut(outcome: Outcome, error: PublicError | null): void {
     if (this.ended) return
@@ -160,6 +116,7 @@ export class Attempt implements UpstreamHandler {
     this.headers = headers
     if (this.options.stream && status >= 200 && status < 300 && !isPlainDocument(headers)) {
       this.tap = this.options.makeTap()
+      if (this.options.check?.holds === true) this.reader = this.options.dialect.makeReader()
     }
   }
 
@@ -180,6 +137,7 @@ export class Attempt implements UpstreamHandler {
       this.hold(chunk, this.status >= 200 && this.status < 300 ? maxAnswerBytes : maxHeldBytes)
       return
     }
+    this.reader?.push(chunk)
     this.pass(tap, tap.push(chunk))
   }
 
@@ -205,7 +163,7 @@ export class Attempt implements UpstreamHandler {
     }
     this.pass(tap, tap.end())
     if (this.ended) return
-    if (!this.committed && tap.useful && (tap.terminal || tap.finished)) this.release()
+    if (!this.committed && tap.useful && (tap.terminal || tap.finished)) this.releaseWhole()
     if (!this.committed) {
       this.repeatable = true
       const { target } = this.options
@@ -235,6 +193,10 @@ export class Attempt implements UpstreamHandler {
       this.hold(out, maxHeldBytes)
       return
     }
+    if (this.reader !== null) {
+      this.holdWhole(tap, out)
+      return
+    }
     if (this.options.holdMs > 0 && !tap.terminal) {
       this.hold(out, maxHeldBytes)
       this.call?.useful()
@@ -256,6 +218,40 @@ export class Attempt implements UpstreamHandler {
     for (const chunk of held) this.forward(chunk)
   }
 
+  /** Keeps content for the rules of the combo, which need the whole answer. */
+  private holdWhole(tap: StreamTap, out: Uint8Array): void {
+    this.firstContentAt ??= this.options.now()
+    this.call?.useful()
+    if (this.heldBytes + out.length > maxCheckedBytes) this.reject("maxCheckedBytes", null)
+    else {
+      this.hold(out, maxCheckedBytes)
+      if (tap.terminal) this.releaseWhole()
+    }
+  }
+
+  /** The stream is complete: it goes out, unless it breaks a rule. */
+  private releaseWhole(): void {
+    const rule = this.reader === null ? null : this.brokenRule(this.reader.end())
+    if (rule === null) this.release()
+    else this.reject(rule, null)
+  }
+
+  /** What cannot be read cannot be vouched for. */
+  private brokenRule(view: AnswerView | null): string | null {
+    const { check } = this.options
+    if (check === null) return null
+    return view !== null ? check.broken(view) : check.holds ? "readable" : null
+  }
+
+  /** The answer was complete and is refused: the model worked for it, and its upstream is well. */
+  private reject(rule: string, facts: AnswerFacts | null): void {
+    this.call?.abort()
+    this.rejected = true
+    const error = AttemptFailure.rejected(this.options.target, rule)
+    if (facts === null) this.finish("policy", error, true, null)
+    else this.settle({ outcome: "policy", error, retryable: true, phase: null, usage: facts.usage, outputText: facts.outputText, answer: null })
+  }
+
   private stopHolding(): void {
     if (this.holdTimer !== null) clearTimeout(this.holdTimer)
     this.holdTimer = null
@@ -264,7 +260,7 @@ export class Attempt implements UpstreamHandler {
   private commit(): void {
     this.options.commit()
     this.committed = true
-    this.firstContentAt = this.options.now()
+    this.firstContentAt ??= this.options.now()
   }
 
   private forward(chunk: Uint8Array): void {
@@ -329,6 +325,15 @@ export class Attempt implements UpstreamHandler {
       this.finish("upstream-status", error, AttemptFailure.mayRetryStatus(error.status), null)
       return
     }
+    const { check } = this.options
+    // A view costs another reading, so it is made for rules, and for an answer of which the tokenizer would see nothing.
+    if (check !== null && (check.holds || facts.outputText().trim() === "")) {
+      const rule = this.brokenRule(dialect.viewAnswer(body))
+      if (rule !== null) {
+        this.reject(rule, facts)
+        return
+      }
+    }
     if (stream) {
       this.commit()
       this.forward(facts.body)
@@ -358,11 +363,18 @@ export class Attempt implements UpstreamHandler {
     this.held = []
     this.stopHolding()
     this.done({
-      ...end,
+      outcome: end.outcome,
+      error: end.error,
+      retryable: end.retryable,
+      phase: end.phase,
+      usage: end.usage,
+      outputText: end.outputText,
+      answer: end.answer,
       upstreamStatus: this.status,
       committed: this.committed,
       opened: this.opened,
       repeatable: this.repeatable,
+      rejected: this.rejected,
       terminated: this.replayed || (this.tap !== null && this.tap.terminal),
       tap: this.tap,
       bytesOut: this.bytesOut,

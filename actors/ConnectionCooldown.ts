@@ -41,6 +41,10 @@ export type Event =
   | { readonly _tag: "Succeeded" }
   /** The stored record says otherwise: an operator or another node changed it. */
   | { readonly _tag: "Told"; readonly until: number; readonly level: number }
+  /** Another node's calls began it, or extended it. */
+  | ({ readonly _tag: "Heard" } & State)
+  /** Another node's call was answered. */
+  | { readonly _tag: "HeardWell" }
 
 /** `save`: the record of the connection should say what the state says. */
 export type Intent = "save"
@@ -134,6 +138,12 @@ export const step = (state: State, event: Event, settings: Settings, now: number
     case "Succeeded":
       // The answer of a call that began before the failure does not take back what the upstream said since.
       return now < state.until || (state.until === 0 && state.level === 0) ? [0, state, none] : [0, idle, save]
+    case "Heard":
+      return now < state.until && event.until <= state.until
+        ? [0, state, none]
+        : [event.until - now, { until: event.until, level: event.level, reason: event.reason, status: event.status, guessed: event.guessed }, none]
+    case "HeardWell":
+      return now < state.until ? [0, state, none] : [0, idle, none]
     case "Told":
       return [0, event.until === 0 && event.level === 0 ? idle : { ...idle, until: event.until, level: event.level }, none]
   }

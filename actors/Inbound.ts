@@ -1,4 +1,5 @@
 /** One admitted request with its plan, as the request actor is given it. */
+import type { Companion } from "#actors/ports/Companion.ts"
 import type { Dialect, Face, Usage } from "#actors/ports/Face.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { Unavailable } from "#actors/ports/Resilience.ts"
@@ -75,13 +76,19 @@ export interface Inbound {
   readonly forwardUsage: boolean
   /** The client asked for progress frames (X-Gateway-Progress). */
   readonly progress: boolean
+  /** The response cache was asked and had nothing; default `off`. */
+  readonly cache?: "miss" | "off"
+  /** When its waiting for a turn began, ms since the epoch; absent = it did not wait. */
+  readonly since?: number
   readonly recovery: Recovery
   readonly key: ApiKey | null
   readonly sessionTag: string | null
   /** In the order of preference; never empty. */
   readonly targets: ReadonlyArray<Target>
-  /** The body in the target's format, or why that format cannot say it. */
   readonly route: RouteView
+  /** Who goes along: leases, limits, recorders; asked in this order. */
+  readonly companions: ReadonlyArray<Companion>
+  /** The body in the target's format, or why that format cannot say it. */
   readonly bodyFor: (target: Target) => Uint8Array | PublicError
   /** What `bodyFor` left out; asked for after it. */
   readonly omittedFor: (target: Target) => ReadonlyArray<string>

@@ -1,5 +1,5 @@
 /**
- * The lockout of one model on one connection (supplement 2.5, 5.4): pure transitions, in memory only.
+ * The lockout of one model on one connection (supplement 2.5, 5.4): pure transitions, in memory only; nodes tell them to each other.
  *
  * A model that the upstream does not know (404) rests a fixed time; every other listed status locks only when the setting
  * `modelLockout` is enabled, with a pause that doubles. A running lockout is not restarted by the rest of its burst.
@@ -28,6 +28,8 @@ export type Event =
   | { readonly _tag: "Failed"; readonly status: number }
   | { readonly _tag: "Succeeded" }
   | { readonly _tag: "Cleared" }
+  /** Another node's state, its end on this node's clock; no failures = it is forgotten. */
+  | ({ readonly _tag: "Heard" } & State)
 
 /** The reply is the pause that the event began, ms; 0 = none. Null is no lockout at all. */
 export type Step = readonly [pauseMs: number, state: State | null, intents: readonly []]
@@ -60,5 +62,10 @@ export const step = (state: State | null, event: Event, settings: Settings, now:
     }
     case "Cleared":
       return [0, null, none]
+    case "Heard": {
+      if (event.failures === 0) return [0, null, none]
+      const until = state === null ? event.until : Math.max(state.until, event.until)
+      return [Math.max(0, until - now), { until, failures: event.failures, status: event.status }, none]
+    }
   }
 }

@@ -3,93 +3,72 @@
  *
  * Admission and planning happened in a synchronous prelude (`src/http`); this fiber owns the rest. It walks the plan inside ONE
  * attempt and deadline budget (PROMISES 4), holds each attempt in one `Effect.callback`, and leaves exactly one ledger row per
- * attempt however it ends: answered, failed, interrupted by the client, or cut by a shutdown (PROMISES 1).
+ * attempt however it ends: answered, failed, interrupted by the client, or cut by a shutdown (PROMISES 1). A hedged combo may have
+ * two tries at once; then whichever ends alone, or answers, decides what comes next.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
-import { Attempt, type AttemptEnd } from "#actors/Attempt.ts"
+import type { AttemptEnd } from "#actors/Attempt.ts"
 import * as AttemptFailure from "#actors/attemptFailure.ts"
-import type { Inbound, Limits } from "#actors/Inbound.ts"
-import type { AttemptNote, SkipNote } from "#actors/Inbound.ts"
-import { Outlet } from "#actors/Outlet.ts"
-import type { Accounting } from "#actors/ports/Accounting.ts"
-import type { Dialect, StreamTap, Usage } from "#actors/ports/Face.ts"
-import type { Ledger } from "#actors/ports/Ledger.ts"
-import type { Pass, Resilience, Unavailable } from "#actors/ports/Resilience.ts"
+import * as Companions from "#actors/companions.ts"
+import { Course, secondsUntil } from "#actors/Course.ts"
+import { History } from "#actors/History.ts"
+import * as Hedging from "#actors/hedging.ts"
+import { type Next, parted } from "#actors/hedging.ts"
+import type { Inbound } from "#actors/Inbound.ts"
+import * as InLine from "#actors/inLine.ts"
+import type { Refusal } from "#actors/ports/Companion.ts"
+import type { StreamTap } from "#actors/ports/Face.ts"
+import type { Unavailable } from "#actors/ports/Resilience.ts"
 import type { Target } from "#actors/ports/Target.ts"
-import type { Credentials } from "#actors/ports/Credentials.ts"
-import * as TargetToken from "#actors/targetToken.ts"
-import type { Telemetry } from "#actors/ports/Telemetry.ts"
-import type { Timeouts, Upstream } from "#actors/ports/Upstream.ts"
+import type { Wish } from "#actors/ports/Turns.ts"
+import { Reply } from "#actors/Reply.ts"
 import * as Facts from "#actors/requestFacts.ts"
-import { verdictOf } from "#actors/verdict.ts"
-import { type Step, Walk } from "#actors/Walk.ts"
+import * as Resumption from "#actors/Resumption.ts"
+import type { Services } from "#actors/services.ts"
+import * as TargetToken from "#actors/targetToken.ts"
+import { Try } from "#actors/Try.ts"
+import { notAsked, type Step } from "#actors/Walk.ts"
 import { PublicError } from "#schemas/errors.ts"
-import type { AttemptStart, LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
+import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
+export type { Services } from "#actors/services.ts"
 export type { Client, Inbound, Limits, Recovery, ResponseFacts } from "#actors/Inbound.ts"
 
-export interface Services {
-  readonly ledger: Ledger["Service"]
-  readonly upstream: Upstream["Service"]
-  readonly resilience: Pick<Resilience["Service"], "check" | "enter">
-  readonly credentials: Pick<Credentials["Service"], "peek" | "token">
-  readonly accounting: Accounting["Service"]
-  readonly telemetry: Telemetry["Service"]
-  readonly limits: Limits
-  readonly nodeId: string
-  /** ms since the epoch. */
-  readonly now: () => number
-  readonly makeAttemptId: () => string
-  /** Hears of a target's failure or success, to mark its connection. */
-  readonly report: (target: Target, end: AttemptEnd) => void
-  /** Hears of a defect; the one place where unexpected failures of requests end. */
-  readonly defect: (requestId: string, cause: Cause.Cause<unknown>) => void
-  /** Hears that a request is over. */
-  readonly closed: (request: RequestActor) => void
-}
-
-/** Calls that may go on with one answer. */
-const maxContinuations = 2
 /** How long STREAM_RECOVERY_ENABLED holds the first bytes, ms. */
 const recoveryHoldMs = 250
 
-const noHeaders: ReadonlyArray<string> = []
-const noUsage: Usage = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, reasoning: 0 }
+const noSkips: Course["skips"] = []
 
 /** A request that is being served: what the front end and a shutdown may do to it. */
 export class RequestActor {
   /** Place among the live requests. */
   rosterSlot = -1
   readonly inbound: Inbound
-  /** Where a streamed answer goes; null for a whole one. */
-  private readonly outlet: Outlet | null
+  private readonly reply: Reply
+  private readonly history = new History()
+  /** Null when an answer that breaks off is not gone on with. */
+  private readonly resumption: Resumption.Resumption | null
   private readonly services: Services
   private readonly startedAt: number
   private attempts = 0
+  /** The newest try, or the one that the client hears. */
   private currentTarget: Target
-  private current: Attempt | null = null
-  private start: AttemptStart | null = null
-  private newest: LedgerRow | null = null
-  private bytesOut = 0
-  private answered = false
-  private siblingTried = false
-  private walk: Walk | null = null
-  private pass: Pass | null = null
-  private readonly notes: Array<AttemptNote> = []
-  private skips: Array<SkipNote> | null = null
-  /** Seconds; the earliest time any upstream named. */
-  private earliestRetry: number | null = null
-  /** The tap of an answer that broke off and is being gone on with. */
-  private broken: StreamTap | null = null
-  private continuations = 0
-  /** Why the newest target was passed over without a wire call. */
-  private refusal: PublicError | null = null
-  /** How the newest wire call failed. */
-  private failure: PublicError | null = null
+  /** The try that goes by the walk. */
+  private lead: Try | null = null
+  /** The one that joined it. */
+  private second: Try | null = null
+  /** What becomes of the request is settled; a try that ends later only leaves its row. */
+  private decided = false
+  private course: Course | null = null
+  /** No other target may be asked. */
+  private barred = false
+  /** The target whose rest is waited for; -1 = none. */
+  private restsAt = -1
+  private rounds = 0
   private clientGone = false
   private goneCode: Facts.GoneCode = "client_closed_request"
   private shuttingDown = false
@@ -99,9 +78,10 @@ export class RequestActor {
   constructor(services: Services, inbound: Inbound) {
     this.services = services
     this.inbound = inbound
-    this.startedAt = services.now()
+    this.startedAt = inbound.since ?? services.now()
     this.currentTarget = inbound.targets[0] as Target
-    this.outlet = inbound.stream ? new Outlet(inbound.client, inbound.face, services.limits.pulse, inbound.progress, this.startedAt) : null
+    this.reply = new Reply(inbound, services.limits.pulse, this.startedAt, services.now)
+    this.resumption = inbound.recovery.continues ? new Resumption.Resumption(inbound.recovery) : null
     services.telemetry.requestStarted(inbound.endpoint, inbound.stream)
   }
 
@@ -115,8 +95,7 @@ export class RequestActor {
 
   /** Says something on a stream that is silent; called a few times a second. */
   beat(now: number): void {
-    if (this.outlet === null || this.clientGone || this.shuttingDown) return
-    this.outlet.beat(now, () => this.streamHeaders(noHeaders))
+    if (!this.clientGone && !this.shuttingDown) this.reply.beat(now, this.currentTarget, this.attempts)
   }
 
   attach(fiber: Fiber.Fiber<void>): void {
@@ -136,7 +115,7 @@ export class RequestActor {
     this.clientGone = true
     if (wasSlow) this.goneCode = "slow_reader_timeout"
     const drains = this.inbound.key !== null && this.inbound.key.policy.disconnectPolicy !== "cancel"
-    if (drains && this.current !== null && this.current.detach()) {
+    if (drains && (this.lead?.detach() === true || this.second?.detach() === true)) {
       this.drainTimer = setTimeout(() => this.fiber?.interruptUnsafe(), this.services.limits.drainForUsageMs)
       return
     }
@@ -146,340 +125,299 @@ export class RequestActor {
   /** Ends the exchange from our side: a format-correct error, a ledger row, a completed response. */
   shutDown(): void {
     this.shuttingDown = true
-    this.current?.cut("policy", AttemptFailure.shuttingDown())
+    const { lead, second } = this
+    lead?.cut("policy", AttemptFailure.shuttingDown())
+    second?.cut("policy", AttemptFailure.shuttingDown())
   }
 
   /** One target after another, until one answers, the failure is final or the budget is spent. */
   private tryTarget(index: number, repeated = false): Effect.Effect<void> {
-    const target = this.inbound.targets[index] as Target
-    return Effect.flatMap(this.attempt(target, index, repeated), (step) => {
-      if (step === null) return Effect.void
-      const next = Effect.suspend(() => this.tryTarget(step.index, step.index === index && step.delayMs === 0))
+    const one = this.lead = new Try(this.inbound.targets[index] as Target, index, repeated)
+    const { hedgeDelayMs } = this.inbound.route.policy
+    const attempt = hedgeDelayMs === null || this.broken !== null
+      ? this.attempt(one)
+      : Hedging.race(this.losable(one), Effect.suspend(() => this.join()), hedgeDelayMs)
+    return Effect.flatMap(attempt, (step) => {
+      if (step === null || step === parted) return Effect.void
+      const next = Effect.suspend(() => this.tryTarget(step.index, step.index === index && step.index !== this.restsAt && step.delayMs === 0))
       return step.delayMs === 0 ? next : Effect.delay(next, step.delayMs)
     })
   }
 
+  /** The next free target, beside one that is silent: inside the attempt and deadline budget, at most two at once. */
+  private join(): Effect.Effect<Next> {
+    const index = this.mayJoin() ? this.courseNow().beside() : null
+    if (index === null) return Effect.succeed(parted)
+    const one = this.second = new Try(this.inbound.targets[index] as Target, index, false)
+    // One that could not be called makes room for the next.
+    return Effect.flatMap(this.losable(one), (next) => next === parted && !one.called && !one.lost ? this.join() : Effect.succeed(next))
+  }
+
+  private mayJoin(): boolean {
+    const { lead } = this
+    const { maxAttempts, timeouts } = this.services.limits
+    if (lead === null || lead.speaks || this.decided || this.barred || this.clientGone || this.shuttingDown) return false
+    // The call that the first one is still waiting to make is counted.
+    return this.attempts + (lead.called ? 0 : 1) < maxAttempts && (timeouts.total === 0 || this.services.now() - this.startedAt < timeouts.total)
+  }
+
+  private losable(one: Try): Effect.Effect<Next> {
+    return Hedging.losable(one, Effect.suspend(() => this.attempt(one)))
+  }
+
   /** Answers the step to go on with, or null. Everything about this attempt is settled before the fiber goes on. */
-  private attempt(target: Target, index: number, repeated: boolean): Effect.Effect<Step | null> {
+  private attempt(one: Try): Effect.Effect<Next> {
+    const { repeated, target } = one
     // The same connection at once after its stream broke off: the pause that followed from it is our own guess.
     const place = this.services.resilience.enter(target, this.services.now(), repeated || this.inbound.route.lastResort)
-    if (!("release" in place)) {
-      this.currentTarget = target
-      return Effect.sync(() => this.skipped(place, index))
-    }
-    this.pass = place
+    this.currentTarget = target
+    if (!("release" in place)) return this.inLine(one, place)
+    one.pass = place
     const { tokenFrom } = target
-    if (tokenFrom === null || tokenFrom === undefined) return this.call(target, index, repeated, null)
+    if (tokenFrom === null || tokenFrom === undefined) return this.fenced(one, null)
     const { credentials } = this.services
     const held = credentials.peek(tokenFrom)
-    if (held !== null) return this.call(target, index, repeated, held)
-    this.currentTarget = target
+    if (held !== null) return this.fenced(one, held)
     return Effect.matchEffect(credentials.token(tokenFrom), {
-      onFailure: (failure) => Effect.sync(() => this.passOver(TargetToken.errorOf(failure, target), index)),
-      onSuccess: ({ value }) => this.shuttingDown
-        ? Effect.sync(() => this.passOver(AttemptFailure.shuttingDown(), index))
-        : this.call(target, index, repeated, Redacted.value(value))
+      onFailure: (failure) => Effect.sync(() => this.passOver(one, TargetToken.errorOf(failure, target))),
+      onSuccess: ({ value }) => this.stopped(one) ?? this.fenced(one, Redacted.value(value))
     })
+  }
+
+  /** A target without a place is passed over; where there is no other one, the request waits for its turn (supplement 5.5). */
+  private inLine(one: Try, unavailable: Unavailable): Effect.Effect<Next> {
+    const { inbound, services: { turns } } = this
+    if (turns === undefined || (inbound.targets.length > 1 && one.index !== this.restsAt)) return Effect.sync(() => this.skipped(one, unavailable))
+    return Effect.flatMap(InLine.turnOf(turns, this.wishFor(one.target, unavailable, this.rounds++)), (turn) => this.stopped(one) ??
+      (turn === "go" ? this.attempt(one) : Effect.sync(() => turn instanceof PublicError ? this.passOver(one, turn) : this.skipped(one, unavailable))))
+  }
+
+  private wishFor(target: Target, unavailable: Unavailable, rounds: number): Wish {
+    const { inbound, services: { limits: { timeouts: { total } } }, startedAt } = this
+    return { blocked: [{ target, unavailable }], combo: inbound.route.combo !== null, since: startedAt, deadline: total === 0 ? Number.POSITIVE_INFINITY : startedAt + total, rounds }
+  }
+
+  /** Every connection rests by its upstream's word: the one that is back first is asked again then, if it may be waited for (supplement 5.5). */
+  private afterRest(): Step | null {
+    const { inbound: { route, targets }, services: { now, resilience, turns } } = this
+    if (turns === undefined || route.combo !== null) return null
+    const first = InLine.firstBack(targets, resilience.check, now())
+    if (first === null || !turns.mayJoin(this.wishFor(first.target, first.unavailable, this.rounds))) return null
+    this.restsAt = first.index
+    return { index: first.index, delayMs: 0 }
+  }
+
+  /** While a try waited, the request may have come to its end. */
+  private stopped(one: Try): Effect.Effect<Next> | null {
+    if (one.lost) return Effect.succeed(parted)
+    return this.shuttingDown ? Effect.sync(() => this.passOver(one, AttemptFailure.shuttingDown())) : null
+  }
+
+  /** The companions' leave, immediately before the wire call. */
+  private fenced(one: Try, token: string | null): Effect.Effect<Next> {
+    const { companions } = this.inbound
+    if (companions.length === 0) return this.call(one, token)
+    return Companions.leave(companions, one.target, (refusal) =>
+      refusal !== null ? Effect.sync(() => this.turnedAway(one, refusal)) : this.stopped(one) ?? this.call(one, token))
+  }
+
+  private turnedAway(one: Try, { error, final }: Refusal): Next {
+    this.barred ||= final
+    // What was really tried has the last word.
+    return this.passOver(one, error, final ? error : this.history.failure ?? error)
   }
 
   /** One wire call; `token` is what the target's headers do not hold. */
-  private call(target: Target, index: number, repeated: boolean, token: string | null): Effect.Effect<Step | null> {
-    return Effect.callback<Step | null>((resume) => {
-      this.currentTarget = target
-      const { broken } = this
-      const body = broken === null ? this.inbound.bodyFor(target) : this.inbound.continuationFor(target, broken.partialText ?? "")
+  private call(one: Try, token: string | null): Effect.Effect<Next> {
+    return Effect.callback<Next>((resume) => {
+      const { target } = one
+      const { broken, inbound, services } = this
+      const body = broken === null ? inbound.bodyFor(target) : inbound.continuationFor(target, broken.partialText ?? "")
       if (body instanceof PublicError) {
-        resume(Effect.sync(() => this.passOver(body, index)))
+        resume(Effect.sync(() => this.passOver(one, body)))
         return
       }
-      const dialect = this.inbound.dialectFor(target)
+      one.omitted = inbound.omittedFor(target)
+      const dialect = inbound.dialectFor(target)
       this.attempts++
-      const start = Facts.startOf(this.inbound, target, { attemptId: this.services.makeAttemptId(), attempt: this.attempts, startedAt: this.services.now(), nodeId: this.services.nodeId })
-      this.start = start
-      const attempt = new Attempt({
-        start,
+      one.call({
+        start: Facts.startOf(inbound, target, { attemptId: services.makeAttemptId(), attempt: this.attempts, startedAt: services.now(), nodeId: services.nodeId }),
         target,
         body,
-        requestHeaders: token === null ? this.inbound.headersFor(target) : TargetToken.withToken(this.inbound.headersFor(target), token),
+        requestHeaders: token === null ? inbound.headersFor(target) : TargetToken.withToken(inbound.headersFor(target), token),
         dialect,
-        makeTap: () => this.makeTap(dialect),
+        makeTap: () => Resumption.tapOf(this.resumption, dialect, inbound.forwardUsage),
+        check: broken === null ? inbound.route.policy.answers : null,
         continues: broken !== null,
-        stream: this.inbound.stream,
-        forwardUsage: this.inbound.forwardUsage,
-        timeouts: this.timeouts(),
-        holdMs: this.inbound.recovery.holds ? recoveryHoldMs : 0,
-        now: this.services.now,
-        client: this.outlet ?? this.inbound.client,
-        commit: () => this.commit(attempt)
-      }, (end) => {
-        this.current = null
+        stream: inbound.stream,
+        forwardUsage: inbound.forwardUsage,
+        timeouts: Facts.timeoutsOf(services.limits.timeouts, inbound.route.policy, inbound.since === undefined ? this.attempts : this.attempts + 1, this.startedAt, services.now),
+        holdMs: inbound.recovery.holds ? recoveryHoldMs : 0,
+        now: services.now,
+        client: this.reply.stream,
+        commit: () => this.commit(one)
+      }, services, (end) => {
         try {
-          this.judge(end)
-          const next = this.nextStep(end, index, repeated)
-          this.settle(end, next === null, index)
-          if (next === null) this.answer(end)
-          resume(Effect.succeed(next))
+          resume(Effect.succeed(this.ended(one, end)))
         } catch (defect) {
           // Thrown into the upstream's callback it would be lost, and the client would wait for ever.
+          this.decided = true
           resume(Effect.die(defect))
         }
       })
-      this.current = attempt
-      attempt.run(this.services.ledger, this.services.upstream)
       return Effect.sync(() => {
-        if (this.clientGone) attempt.cut("client-abort", null)
-        else attempt.cut("policy", AttemptFailure.shuttingDown())
+        if (this.clientGone) one.cut("client-abort", null)
+        else one.cut("policy", this.decided ? AttemptFailure.internal() : AttemptFailure.shuttingDown())
       })
     })
   }
 
-  /** Tells the target's health of the attempt before the next step is chosen, so that the choice knows of it. */
-  private judge(end: AttemptEnd): void {
-    const { pass, start } = this
-    this.pass = null
-    const now = this.services.now()
-    const verdict = start === null ? null : verdictOf(end, this.clientGone ? "client-abort" : end.outcome, start.startedAt, now)
-    pass?.release(verdict, now)
-    if (end.error !== null && end.error.retryAfterSeconds !== null) this.hint(end.error.retryAfterSeconds)
-    // An error inside a stream says in its text when to come back.
-    else if (verdict !== null && verdict.retryAfterMs !== null) this.hint(Math.max(1, Math.ceil(verdict.retryAfterMs / 1000)))
+  /** A try is over: its target hears of it, then the next step is chosen, then its row is final. */
+  private ended(one: Try, end: AttemptEnd): Next {
+    const { index, target } = one
+    const other = this.leave(one)
+    const verdict = one.judge(end, this.clientGone, this.services.now())
+    if (end.error !== null) this.courseNow().hear(end.error, verdict)
+    if (one.lost || this.decided) {
+      this.settle(one, end, false)
+      return parted
+    }
+    if (other !== null && end.error !== null && !end.committed && !this.clientGone && !this.shuttingDown) {
+      this.courseNow().note(index, this.courseNow().failed(index, end))
+      this.settle(one, end, false)
+      return parted
+    }
+    this.currentTarget = target
+    const next = this.nextStep(end, one)
+    if (next === null) {
+      this.decided = true
+      if (!this.clientGone) other?.lose(this.shuttingDown ? AttemptFailure.shuttingDown() : AttemptFailure.hedgeLost(other.target), this.services.now())
+    }
+    const row = this.settle(one, end, next === null)
+    if (next === null) this.answer(one, end, row)
+    return next
+  }
+
+  /** The try that still runs, now that `one` does not. */
+  private leave(one: Try): Try | null {
+    if (this.lead === one) this.lead = null
+    else if (this.second === one) this.second = null
+    return this.lead ?? this.second
   }
 
   /** A target that cannot say the request costs no wire call: the next one may, and the client hears of it when none can. */
-  private passOver(error: PublicError, index: number, last = error): Step | null {
-    this.refusal = error
-    this.letGo()
-    const step = this.clientGone || this.shuttingDown ? null : this.freeStep(index, { status: 0, asked: false, tooLate: false })
-    if (step === null && !this.clientGone) this.refuse(last)
+  private passOver(one: Try, error: PublicError, last = error): Next {
+    const other = this.leave(one)
+    one.letGo(this.services.now())
+    if (one.lost || this.decided) return parted
+    this.history.refusal = error
+    if (other !== null && !this.clientGone && !this.shuttingDown) return parted
+    const step = this.clientGone || this.shuttingDown || this.barred ? null : this.courseNow().after(one.index, notAsked)
+    if (step === null) {
+      this.decided = true
+      if (!this.clientGone) this.refuse(last)
+    }
     return step
   }
 
   /** A target that became unavailable since the plan was made: what was really tried has the last word (supplement 2.5). */
-  private skipped(unavailable: Unavailable, index: number): Step | null {
-    this.noteSkip(unavailable, index)
+  private skipped(one: Try, unavailable: Unavailable): Next {
+    this.courseNow().leaveOut(one.index, unavailable)
     const { reason, until } = unavailable
-    const error = AttemptFailure.unavailable(this.currentTarget, reason, until === null ? 1 : Math.max(1, Math.ceil((until - this.services.now()) / 1000)))
-    return this.passOver(error, index, this.failure ?? error)
+    const error = AttemptFailure.unavailable(one.target, reason, until === null ? 1 : secondsUntil(until, this.services.now()))
+    return this.passOver(one, error, this.history.failure ?? error)
   }
 
-  private noteSkip(unavailable: Unavailable, index: number): void {
-    (this.skips ??= []).push({ index, unavailable })
-    if (unavailable.until !== null) this.hint(Math.max(1, Math.ceil((unavailable.until - this.services.now()) / 1000)))
+  private get skips(): Course["skips"] {
+    return this.course === null ? noSkips : this.course.skips
   }
 
-  private hint(seconds: number): void {
-    if (this.earliestRetry === null || seconds < this.earliestRetry) this.earliestRetry = seconds
+  private get broken(): StreamTap | null {
+    return this.resumption === null ? null : this.resumption.broken
   }
 
-  /** Gives the place at a target back when nothing was learned there. */
-  private letGo(): void {
-    this.pass?.release(null, this.services.now())
-    this.pass = null
-  }
-
-  /** The next target of the plan that is free when its turn comes. */
-  private freeStep(index: number, failed: Parameters<Walk["after"]>[1]): Step | null {
-    const { route, targets } = this.inbound
-    const walk = this.walk ??= new Walk(targets.length, route.policy)
-    let step = walk.after(index, failed)
-    while (step !== null) {
-      const blocked = this.services.resilience.check(targets[step.index] as Target, this.services.now() + step.delayMs)
-      if (blocked === null || (blocked.soft === true && route.lastResort)) return step
-      this.noteSkip(blocked, step.index)
-      step = walk.after(step.index, { status: 0, asked: false, tooLate: false })
-    }
-    return null
+  private courseNow(): Course {
+    return this.course ??= new Course(this.inbound, this.services.resilience.check, this.services.now)
   }
 
   private refuse(failure: PublicError): void {
-    const { client, face, route } = this.inbound
-    const hinted = this.earliestRetry === null || (failure.retryAfterSeconds !== null && failure.retryAfterSeconds <= this.earliestRetry)
-      ? failure
-      : AttemptFailure.withRetryAfter(failure, this.earliestRetry)
-    const error = route.terminal(hinted, this.notes, this.skips ?? [])
-    // The head went ahead of a silent upstream: the error comes as a frame (supplement 10.1).
-    if (this.outlet !== null && this.outlet.started) this.outlet.end(face.errorFrames(error))
-    else client.respond(error.status, this.inbound.errorHeaders(error, Math.max(0, this.attempts - 1)), face.errorBody(error))
-    this.answered = true
+    const hinted = this.course === null ? failure : this.course.hinted(failure)
+    this.reply.refuse(this.inbound.route.terminal(hinted, this.history.notes, this.skips), this.attempts)
   }
 
   /**
    * The fallback rule: inside one attempt and deadline budget, before the commit point, while somebody waits (PROMISES 4). A
    * stream without content is asked for once more on the same connection (supplement 10.4).
    */
-  private nextStep(end: AttemptEnd, index: number, repeated: boolean): Step | null {
+  private nextStep(end: AttemptEnd, { index, repeated }: Try): Step | null {
     const { maxAttempts, timeouts } = this.services.limits
-    if (this.mayContinue(end)) return { index, delayMs: 0 }
+    this.restsAt = -1
     // What one provider of a combo refuses, another may take (supplement 2.5).
     const refused = this.inbound.route.combo !== null && end.outcome === "upstream-status"
-    const may = (end.retryable || refused) && !end.committed && !this.clientGone && !this.shuttingDown && this.attempts < maxAttempts
-    if (!may) return null
+    if (this.clientGone || this.shuttingDown || this.barred || this.attempts >= maxAttempts) return null
+    if (this.resumption !== null && this.resumption.take(end)) return { index, delayMs: 0 }
+    if (!(end.retryable || refused) || end.committed) return null
     if (end.repeatable && !repeated) return { index, delayMs: 0 }
-    if (end.repeatable) this.leaveSiblings(index)
-    const status = end.upstreamStatus >= 200 && end.upstreamStatus < 300 && end.error !== null ? end.error.status : end.upstreamStatus
-    const step = this.freeStep(index, { status, asked: true, tooLate: end.phase === "first-event" })
+    if (end.repeatable) this.courseNow().leaveSiblings(index)
+    const step = this.courseNow().after(index, this.courseNow().failed(index, end)) ?? this.afterRest()
     const late = step !== null && timeouts.total > 0 && this.services.now() + step.delayMs - this.startedAt >= timeouts.total
     return late ? null : step
   }
 
-  private makeTap(dialect: Dialect): StreamTap {
-    const { forwardUsage, recovery } = this.inbound
-    if (this.broken !== null) return dialect.continueTap(this.broken)
-    return recovery.continues ? dialect.makeRecoverableTap({ forwardUsage }) : dialect.makeTap({ forwardUsage })
+  /** The commit point: from here on nothing is tried again, and nobody else is needed. */
+  private commit(one: Try): void {
+    const now = this.services.now()
+    one.pass?.answered(now)
+    const other = this.leave(one)
+    other?.lose(AttemptFailure.hedgeLost(other.target), now)
+    this.lead = one
+    this.second = null
+    this.currentTarget = one.target
+    this.reply.start(one, this.attempts)
+    if (this.resumption === null) this.inbound.release()
   }
 
-  /** An answer that broke off in mid-stream is gone on with, a bounded number of times (supplement 10.5). */
-  private mayContinue(end: AttemptEnd): boolean {
-    const { recovery } = this.inbound
-    if (!recovery.continues || !end.committed || end.outcome !== "upstream-reset" || this.clientGone || this.shuttingDown) return false
-    const tap = end.tap ?? this.broken
-    const text = tap === null ? null : tap.partialText ?? null
-    if (tap === null || text === null || this.continuations >= maxContinuations || this.attempts >= this.services.limits.maxAttempts) return false
-    if (recovery.stopsAtEmpty && this.broken !== null && text === this.broken.partialText) return false
-    this.continuations++
-    this.broken = tap
-    return true
-  }
-
-  /**
-   * A stream ended early twice on one connection: other connections of the same model are left out, but for one when the flag
-   * asks for it (supplement 10.4, 10.5).
-   */
-  private leaveSiblings(index: number): void {
-    const { recovery, route, targets } = this.inbound
-    const failed = targets[index] as Target
-    let spared = recovery.sibling && !this.siblingTried
-    this.siblingTried = true
-    const walk = this.walk ??= new Walk(targets.length, route.policy)
-    walk.drop((other) => {
-      const target = targets[other] as Target
-      if (target.provider !== failed.provider || target.model !== failed.model) return false
-      if (!spared) return true
-      spared = false
-      return false
-    })
-  }
-
-  /** The deadline of the whole request is one for all its attempts. */
-  private timeouts(): Timeouts {
-    const { timeouts } = this.services.limits
-    const { targetTimeoutMs } = this.inbound.route.policy
-    if (targetTimeoutMs === null && (this.attempts === 1 || timeouts.total === 0)) return timeouts
-    const least = (limit: number) => targetTimeoutMs === null ? limit : limit === 0 ? targetTimeoutMs : Math.min(limit, targetTimeoutMs)
-    return {
-      ...timeouts,
-      headers: least(timeouts.headers),
-      firstEvent: least(timeouts.firstEvent),
-      total: timeouts.total === 0 ? 0 : Math.max(1, timeouts.total - (this.services.now() - this.startedAt))
-    }
-  }
-
-  /** The commit point: from here on nothing is tried again. */
-  private commit(attempt: Attempt): void {
-    this.pass?.answered(this.services.now())
-    this.outlet?.start(this.streamHeaders(attempt.responseHeaders))
-    this.answered = true
-    if (!this.inbound.recovery.continues) this.inbound.release()
-  }
-
-  private streamHeaders(upstreamHeaders: ReadonlyArray<string>): ReadonlyArray<string> {
-    return this.inbound.responseHeaders({
-      target: this.currentTarget,
-      latencyMs: this.services.now() - this.startedAt,
-      fallbackAttempts: Math.max(0, this.attempts - 1),
-      strategy: this.inbound.route.strategy,
-      settled: null,
-      upstreamHeaders,
-      omitted: this.inbound.omittedFor(this.currentTarget)
-    })
-  }
-
-  /** Makes an attempt's outcome, tokens and cost final: exactly once, whoever ended it. */
-  private settle(end: AttemptEnd, final: boolean, index: number): void {
-    const start = this.start
-    if (start === null) return
-    this.start = null
-    const { currentTarget: target, services } = this
-    const outcome: Outcome = this.clientGone ? "client-abort" : end.outcome
-    const usage = end.usage ?? (Facts.ranModel(end) ? this.estimate(end) : noUsage)
-    this.bytesOut = end.bytesOut + (end.answer === null ? 0 : end.answer.length)
-    const row = Facts.rowOf(start, end, {
-      final, outcome, usage, settledAt: services.now(), goneCode: this.goneCode, costUsd: services.accounting.cost(target, usage)
-    })
-    this.newest = row
-    this.failure = end.error
-    this.notes.push({ index, status: end.upstreamStatus, code: row.errorCode, ms: row.latencyMs })
-    if (outcome === "completed") this.inbound.route.succeeded(index)
-    if (!end.opened) return
-    services.ledger.settle(row)
-    services.telemetry.attemptSettled(row)
-    // Only the upstream's own classes speak about its health; a client that leaves never does.
-    if (outcome !== "client-abort" && outcome !== "policy") services.report(target, end)
-  }
-
-  private estimate(end: AttemptEnd): Usage {
-    const { accounting } = this.services
-    return {
-      ...noUsage,
-      input: accounting.estimate(this.inbound.promptText()),
-      output: accounting.estimate(end.outputText())
-    }
+  /** Makes the outcome, tokens and cost of a try final: exactly once, whoever ended it. */
+  private settle(one: Try, end: AttemptEnd, final: boolean): LedgerRow | null {
+    const row = one.settle(end, final, this.clientGone ? this.goneCode : null, this.inbound, this.services)
+    if (row === null) return null
+    this.history.note(one.index, end, row)
+    // What a try leaves that came too late to matter says nothing of the request.
+    if (!final && (one.lost || this.decided)) return row
+    this.history.count(end, row)
+    if (row.outcome === "completed") this.inbound.route.succeeded(one.index)
+    return row
   }
 
   /** Gives the client its answer, or the one error of the whole request. */
-  private answer(end: AttemptEnd): void {
+  private answer(one: Try, end: AttemptEnd, row: LedgerRow | null): void {
     if (this.clientGone || end.outcome === "client-abort") return
-    const { client, face } = this.inbound
-    const row = this.newest
-    if (end.committed) {
-      const out = this.outlet ?? client
-      if (end.error === null || end.terminated) out.end()
-      else {
-        const tap = end.tap ?? this.broken
-        out.end(tap === null ? face.errorFrames(end.error) : tap.fail(end.error))
-      }
-      return
-    }
-    if (end.error !== null) {
-      this.refuse(end.error)
-      return
-    }
-    client.respond(200, this.inbound.responseHeaders({
-      target: this.currentTarget,
-      latencyMs: this.services.now() - this.startedAt,
-      fallbackAttempts: this.attempts - 1,
-      strategy: this.inbound.route.strategy,
-      settled: row === null ? null : {
-        usage: { input: row.tokensIn, output: row.tokensOut, cacheRead: row.tokensCacheRead, cacheCreation: row.tokensCacheCreation, reasoning: row.tokensReasoning },
-        costUsd: row.costUsd
-      },
-      upstreamHeaders: end.headers,
-      omitted: this.inbound.omittedFor(this.currentTarget)
-    }), end.answer as Uint8Array)
-    this.answered = true
+    if (end.committed) this.reply.end(end, this.broken)
+    else if (end.error !== null) this.refuse(end.error)
+    else this.reply.give(one, end, row, this.attempts)
   }
 
   /** The last word of the exchange, however the fiber ended. */
   private close(exit: Exit.Exit<void>): void {
     if (this.drainTimer !== null) clearTimeout(this.drainTimer)
-    this.letGo()
+    const now = this.services.now()
+    const { lead, second } = this
+    lead?.letGo(now)
+    second?.letGo(now)
     if (Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)) {
-      this.current?.cut("policy", AttemptFailure.internal())
+      this.decided = true
+      lead?.cut("policy", AttemptFailure.internal())
+      second?.cut("policy", AttemptFailure.internal())
       this.services.defect(this.inbound.requestId, exit.cause)
-      if (this.answered) this.inbound.client.close()
-      else {
-        this.refuse(AttemptFailure.internal())
-      }
+      if (this.reply.answered) this.inbound.client.close()
+      else this.refuse(AttemptFailure.internal())
     }
-    this.services.telemetry.requestSettled(Facts.summaryOf(this.inbound, this.newest, {
-      refusal: this.refusal, attempts: this.attempts, startedAt: this.startedAt, now: this.services.now(), bytesOut: this.bytesOut,
-      goneCode: this.clientGone ? this.goneCode : null
-    }))
+    this.services.telemetry.requestSettled(this.history.summary(this.inbound, this.attempts, this.startedAt, now, this.clientGone ? this.goneCode : null))
     const { finished } = this.inbound.route
     if (finished !== null) {
-      const ok = this.clientGone ? null : this.newest !== null && this.newest.outcome === "completed"
-      finished(ok, this.notes, this.skips ?? [], this.services.now() - this.startedAt)
+      finished(this.clientGone ? null : this.history.completed, this.history.notes, this.skips, now - this.startedAt)
     }
+    for (const companion of this.inbound.companions) companion.closed()
     this.services.closed(this)
   }
 }

@@ -20,10 +20,17 @@ export interface Failed {
   readonly asked: boolean
   /** A stream that began too late is not repeated on the same target. */
   readonly tooLate: boolean
+  /** How long the target rests now, ms; 0 when it does not, or nobody knows. */
+  readonly restsMs: number
 }
+
+/** A target that was passed over without a wire call. */
+export const notAsked: Failed = { status: 0, asked: false, tooLate: false, restsMs: 0 }
 
 const mayPass: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504])
 const infrastructure: ReadonlySet<number> = new Set([502, 503, 504])
+/** A target that rests for longer is not waited for before the next one, ms (supplement 2.5). */
+const longestWait = 5_000
 
 export class Walk {
   private readonly size: number
@@ -43,16 +50,15 @@ export class Walk {
 
   /** The step after a failure of `index`; null when the plan is over. */
   after(index: number, failed: Failed): Step | null {
-    const { failoverBeforeRetry, fallbackDelayMs, maxRetries, maxSetRetries, retryDelayMs, setRetryDelayMs } = this.policy
-    const used = this.retries.get(index) ?? 0
-    const repeats = failed.asked && !failed.tooLate && mayPass.has(failed.status) && used < maxRetries
+    const { failoverBeforeRetry, fallbackDelayMs, maxSetRetries, retryDelayMs, setRetryDelayMs } = this.policy
+    const repeats = this.mayRepeat(index, failed)
     if (repeats && !failoverBeforeRetry) {
-      this.retries.set(index, used + 1)
+      this.retries.set(index, (this.retries.get(index) ?? 0) + 1)
       return { index, delayMs: retryDelayMs }
     }
     if (repeats) this.repeatable.push(index)
     const next = this.pending.shift()
-    if (next !== undefined) return { index: next, delayMs: infrastructure.has(failed.status) ? fallbackDelayMs : 0 }
+    if (next !== undefined) return { index: next, delayMs: infrastructure.has(failed.status) && failed.restsMs <= longestWait ? fallbackDelayMs : 0 }
     if (this.repeatable.length > 0) {
       for (const one of this.repeatable) this.retries.set(one, (this.retries.get(one) ?? 0) + 1)
       this.pending = this.repeatable
@@ -64,6 +70,20 @@ export class Walk {
     this.retries.clear()
     this.pending = Array.from({ length: this.size }, (_, i) => i).slice(1)
     return { index: 0, delayMs: setRetryDelayMs }
+  }
+
+  /** The next target of this pass, beside one that is still being asked; null when there is none. */
+  beside(): number | null {
+    return this.pending.shift() ?? null
+  }
+
+  /** `index` failed while another target is still being asked: it may be repeated later. */
+  note(index: number, failed: Failed): void {
+    if (this.mayRepeat(index, failed)) this.repeatable.push(index)
+  }
+
+  private mayRepeat(index: number, { asked, status, tooLate }: Failed): boolean {
+    return asked && !tooLate && mayPass.has(status) && (this.retries.get(index) ?? 0) < this.policy.maxRetries
   }
 
   /** Leaves out the targets of this pass that `drops` names (siblings of a stream that ended early). */

@@ -104,6 +104,7 @@ export const unavailable = (target: Target, reason: Unavailable["reason"], retry
         retryAfterSeconds, extra: { provider, retry_after: retryAfterSeconds }
       })
     case "connection-busy":
+    case "model-busy":
       return Errors.make("rate_limit_exceeded", `Every connection that serves '${model}' is at its limit of concurrent calls.`, { retryAfterSeconds })
     default:
       return Errors.make("model_cooldown", `Every connection that serves '${model}' is cooling down; the first is back in ${retryAfterSeconds} s.`, {
@@ -127,6 +128,18 @@ export const malformed = (target: Target): PublicError =>
 
 export const tooLarge = (target: Target, limit: number): PublicError =>
   Errors.make("upstream_invalid_response", `Provider ${target.providerAlias} sent more than ${limit} bytes where less is allowed.`)
+
+/** A complete answer that its combo's rules refuse; `rule` names the rule, because the answer is not for everybody's eyes. */
+export const rejected = (target: Target, rule: string): PublicError =>
+  Errors.make("response_validation_failed", `The answer of '${target.publicModel}' breaks the combo's rule ${rule}.`)
+
+/** For the ledger: the other target of a hedged request answered first. */
+export const hedgeLost = (target: Target): PublicError =>
+  Errors.make("hedge_lost", `Another target answered before '${target.publicModel}'.`)
+
+/** `ms`: what the connection's line allows (requestQueue.executionMaxWaitMs). */
+export const executionTimeout = (target: Target, ms: number): PublicError =>
+  Errors.make("RATE_LIMIT_EXECUTION_TIMEOUT", `The call to '${target.publicModel}' took longer than ${ms} ms (requestQueue.executionMaxWaitMs).`)
 
 export const ledgerUnavailable = (detail: string): PublicError =>
   Errors.make("ledger_unavailable", `The usage journal cannot be written, so no request is sent unaccounted: ${detail}`, { retryAfterSeconds: 1 })

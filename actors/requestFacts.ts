@@ -1,9 +1,12 @@
 /** What one request leaves behind, as values: start records, ledger rows, the summary for telemetry. Pure. */
 import type { AttemptEnd } from "#actors/Attempt.ts"
 import type { Inbound } from "#actors/Inbound.ts"
+import type { Accounting } from "#actors/ports/Accounting.ts"
 import type { Usage } from "#actors/ports/Face.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { RequestSummary } from "#actors/ports/Telemetry.ts"
+import type { Timeouts } from "#actors/ports/Upstream.ts"
+import type { WalkPolicy } from "#actors/ports/WalkPolicy.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { AttemptStart, LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
 
@@ -15,7 +18,11 @@ export const startOf = (
   target: Target,
   facts: Pick<AttemptStart, "attemptId" | "attempt" | "startedAt" | "nodeId">
 ): AttemptStart => ({
-  ...facts,
+  // Spelled out, like the row below: a spread makes an object that grows field by field, which costs a kilobyte a request.
+  attemptId: facts.attemptId,
+  attempt: facts.attempt,
+  startedAt: facts.startedAt,
+  nodeId: facts.nodeId,
   requestId: inbound.requestId,
   endpoint: inbound.endpoint,
   requestedModel: inbound.requestedModel,
@@ -32,20 +39,43 @@ export const startOf = (
 })
 
 /** The model did work for this attempt, so it has tokens even when the upstream counted none. */
-export const ranModel = (end: AttemptEnd): boolean => end.usage !== null || end.committed || end.answer !== null
+export const ranModel = (end: AttemptEnd): boolean => end.usage !== null || end.committed || end.answer !== null || end.rejected
+
+const noUsage: Usage = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, reasoning: 0 }
+
+/** Tokens of an attempt whose upstream counted none: estimated when the model worked for it. */
+export const usageWithout = (end: AttemptEnd, inbound: Inbound, accounting: Accounting["Service"]): Usage =>
+  ranModel(end) ? { ...noUsage, input: accounting.estimate(inbound.promptText()), output: accounting.estimate(end.outputText()) } : noUsage
 
 export const rowOf = (start: AttemptStart, end: AttemptEnd, settled: {
   readonly final: boolean
   readonly outcome: Outcome
   readonly usage: Usage
   readonly settledAt: number
-  readonly goneCode: GoneCode
+  /** Null unless the client has gone. */
+  readonly goneCode: GoneCode | null
   readonly costUsd: number
 }): LedgerRow => {
   const { outcome, settledAt, usage } = settled
   const gone = outcome === "client-abort"
   return {
-    ...start,
+    attemptId: start.attemptId,
+    attempt: start.attempt,
+    startedAt: start.startedAt,
+    nodeId: start.nodeId,
+    requestId: start.requestId,
+    endpoint: start.endpoint,
+    requestedModel: start.requestedModel,
+    provider: start.provider,
+    model: start.model,
+    connectionId: start.connectionId,
+    apiKeyId: start.apiKeyId,
+    apiKeyName: start.apiKeyName,
+    combo: start.combo,
+    sessionTag: start.sessionTag,
+    sourceFormat: start.sourceFormat,
+    targetFormat: start.targetFormat,
+    stream: start.stream,
     final: settled.final,
     settledAt,
     outcome,
@@ -76,6 +106,8 @@ export const summaryOf = (inbound: Inbound, row: LedgerRow | null, facts: {
 }): RequestSummary => {
   const { goneCode, refusal, startedAt } = facts
   const answered = row !== null && row.outcome === "completed"
+  // The client left: during its call, or (then its last call says something else) between two calls.
+  const left = goneCode !== null && !answered
   return {
     requestId: inbound.requestId,
     method: "POST",
@@ -84,15 +116,27 @@ export const summaryOf = (inbound: Inbound, row: LedgerRow | null, facts: {
     provider: answered ? row.provider : null,
     model: answered ? row.model : null,
     apiKeyId: inbound.key === null ? null : inbound.key.id,
-    status: row !== null ? row.status : goneCode !== null ? 499 : refusal !== null ? refusal.status : 500,
-    outcome: row === null ? "policy" : row.outcome,
-    errorCode: row !== null ? row.errorCode : goneCode ?? (refusal !== null ? refusal.code : "internal_server_error"),
+    status: left ? 499 : row !== null ? row.status : refusal !== null ? refusal.status : 500,
+    outcome: left ? "client-abort" : row === null ? "policy" : row.outcome,
+    errorCode: left ? goneCode : row !== null ? row.errorCode : refusal !== null ? refusal.code : "internal_server_error",
     stream: inbound.stream,
     attempts: facts.attempts,
-    cache: "off",
+    cache: inbound.cache ?? "off",
     startedAt,
     latencyMs: facts.now - startedAt,
     ttftMs: row === null || row.ttftMs === null ? null : row.startedAt + row.ttftMs - startedAt,
     bytesOut: facts.bytesOut
+  }
+}
+
+/** The deadline of the whole request is one for all its attempts; a combo's target has its own for the beginning of its answer. */
+export const timeoutsOf = (timeouts: Timeouts, { targetTimeoutMs }: WalkPolicy, attempts: number, startedAt: number, now: () => number): Timeouts => {
+  if (targetTimeoutMs === null && (attempts === 1 || timeouts.total === 0)) return timeouts
+  const least = (limit: number) => targetTimeoutMs === null ? limit : limit === 0 ? targetTimeoutMs : Math.min(limit, targetTimeoutMs)
+  return {
+    ...timeouts,
+    headers: least(timeouts.headers),
+    firstEvent: least(timeouts.firstEvent),
+    total: timeouts.total === 0 ? 0 : Math.max(1, timeouts.total - (now() - startedAt))
   }
 }

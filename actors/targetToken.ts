@@ -10,7 +10,7 @@ export const withToken = (headers: ReadonlyArray<string>, token: string): Readon
 export const errorOf = (failure: CredentialFailure, target: Target): PublicError => {
   const where = `Provider ${target.providerAlias}`
   if (failure.retry === "later") {
-    return Errors.make("upstream_connect_error", `${where} gave no access token: its token endpoint did not answer properly.`, { retryAfterSeconds: 1 })
+    return Errors.make("upstream_connect_error", `${where} gave no access token: its token endpoint did not answer properly.`, { retryAfterSeconds: failure.retryAfterSeconds ?? 1 })
   }
   return new PublicError(
     "upstream_auth_error", 401, "authentication_error",

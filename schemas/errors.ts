@@ -27,15 +27,18 @@ const kinds = {
   headers_too_large: [431, "invalid_request_error"],
   rate_limit_exceeded: [429, "rate_limit_error"],
   model_cooldown: [429, "rate_limit_error"],
+  RATE_LIMIT_QUEUE_FULL: [429, "rate_limit_error"],
   token_limit_exceeded: [429, "rate_limit_error"],
   budget_exceeded: [429, "rate_limit_error"],
   client_closed_request: [499, "client_error"],
+  hedge_lost: [499, "client_error"],
   internal_server_error: [500, "server_error"],
   bad_gateway: [502, "server_error"],
   STREAM_EARLY_EOF: [502, "stream_early_eof"],
   upstream_connect_error: [502, "server_error"],
   upstream_reset: [502, "server_error"],
   upstream_invalid_response: [502, "server_error"],
+  response_validation_failed: [502, "server_error"],
   service_unavailable: [503, "server_error"],
   shutting_down: [503, "server_error"],
   starting: [503, "server_error"],
@@ -47,6 +50,7 @@ const kinds = {
   upstream_headers_timeout: [504, "server_error"],
   upstream_idle_timeout: [504, "server_error"],
   upstream_total_timeout: [504, "server_error"],
+  RATE_LIMIT_EXECUTION_TIMEOUT: [504, "server_error"],
   STREAM_READINESS_TIMEOUT: [504, "stream_timeout"]
 } as const satisfies Record<string, readonly [number, string]>
 

@@ -3,6 +3,7 @@
  * first and the ledger is flushed after the last request has settled (DESIGN: actors, start order).
  */
 import * as Crypto from "node:crypto"
+import * as Os from "node:os"
 import * as Path from "node:path"
 import * as Clock from "effect/Clock"
 import * as Console from "effect/Console"
@@ -11,36 +12,61 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import type { SqlClient } from "effect/sql/SqlClient"
 import { Configuration } from "#actors/ports/Configuration.ts"
+import { isAlive, type Node, Nodes } from "#actors/ports/Nodes.ts"
+import * as CooldownFeed from "#actors/ports/CooldownFeed.ts"
 import { Flags } from "#actors/ports/Flags.ts"
+import * as SessionPlaces from "#actors/ports/SessionPlaces.ts"
+import * as KeyLimits from "#actors/Limits.ts"
+import * as Webhooks from "#actors/Webhooks.ts"
 import { version } from "#schemas/version.ts"
+import * as Leases from "#actors/lease/Leases.ts"
 import { Passwords } from "#actors/ports/Passwords.ts"
+import type { Placement } from "#actors/ports/Placement.ts"
 import type { Limits } from "#actors/Request.ts"
+import * as Sweeps from "#actors/Sweeps.ts"
 import { defaultPolicy, type ApiKey } from "#schemas/records/ApiKey.ts"
 import * as GatewayAccounting from "#src/accounting/GatewayAccounting.ts"
 import { TokenEstimate } from "#src/accounting/TokenEstimate.ts"
 import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
 import { banner } from "#src/bootstrap/banner.ts"
 import * as FirstRun from "#src/bootstrap/FirstRun.ts"
-import { nodeIdOf } from "#src/bootstrap/nodeId.ts"
+import { nodeIdOf, processIdOf } from "#src/bootstrap/nodeId.ts"
 import * as NodeLifecycle from "#src/bootstrap/NodeLifecycle.ts"
 import { LifecycleControl } from "#src/bootstrap/NodeLifecycle.ts"
+import * as AloneFeed from "#src/cluster/AloneFeed.ts"
+import * as LocalPlacement from "#src/cluster/LocalPlacement.ts"
+import * as PolledFeed from "#src/cluster/PolledFeed.ts"
+import * as RedisBell from "#src/cluster/RedisBell.ts"
+import * as Worker from "#src/cluster/Worker.ts"
+import * as TieredCache from "#src/cache/TieredCache.ts"
 import * as CachedKeys from "#src/configuration/CachedKeys.ts"
 import * as EffectiveFlags from "#src/configuration/EffectiveFlags.ts"
 import * as StoredConfiguration from "#src/configuration/StoredConfiguration.ts"
 import * as ConnectionCredentials from "#src/credentials/ConnectionCredentials.ts"
+import * as RefreshSweep from "#src/credentials/RefreshSweep.ts"
+import * as MemorySignInStore from "#src/credentials/MemorySignInStore.ts"
 import * as OAuthSignIns from "#src/credentials/OAuthSignIns.ts"
 import * as ConnectionMarks from "#src/http/ConnectionMarks.ts"
 import * as ComboMetrics from "#src/http/combos/ComboMetrics.ts"
 import * as Inference from "#src/http/Inference.ts"
+import * as MemoryLeaseStore from "#src/leases/MemoryLeaseStore.ts"
+import * as MemoryLimitStore from "#src/limits/MemoryLimitStore.ts"
+import * as StoredLimitLedger from "#src/limits/StoredLimitLedger.ts"
 import * as KeyDevices from "#src/http/keys/KeyDevices.ts"
 import * as Models from "#src/http/Models.ts"
 import { inferenceRoutes } from "#src/http/inferenceRoutes.ts"
 import * as ManagementHttp from "#src/http/ManagementHttp.ts"
 import { ManagementOptions } from "#src/http/ManagementOptions.ts"
+import * as MemoryLoginAttempts from "#src/http/sessions/MemoryLoginAttempts.ts"
 import * as PostgresClient from "#src/postgres/PostgresClient.ts"
 import * as PostgresStores from "#src/postgres/PostgresStores.ts"
+import * as RepositoryIssues from "#src/issues/RepositoryIssues.ts"
 import * as Registry from "#src/providers/Registry.ts"
+import * as Redis from "#src/redis/RedisStore.ts"
+import type { RedisStore } from "#src/redis/RedisStore.ts"
+import * as LocalQuotas from "#src/quota/LocalQuotas.ts"
 import * as LocalResilience from "#src/resilience/LocalResilience.ts"
 import * as Password from "#src/secrets/Password.ts"
 import * as Sealer from "#src/secrets/Sealer.ts"
@@ -53,6 +79,10 @@ import * as Log from "#src/telemetry/Log.ts"
 import * as Otlp from "#src/telemetry/Otlp.ts"
 import * as UpstreamProviderProbe from "#src/probe/UpstreamProviderProbe.ts"
 import * as HttpUpstream from "#src/upstream/HttpUpstream.ts"
+import * as EventTelemetry from "#src/webhooks/EventTelemetry.ts"
+import * as FiledEvents from "#src/webhooks/FiledEvents.ts"
+import * as HttpSender from "#src/webhooks/HttpSender.ts"
+import * as LedgerEvents from "#src/webhooks/LedgerEvents.ts"
 import * as UrlGuard from "#src/upstream/UrlGuard.ts"
 
 type Values = Settings["Service"]
@@ -104,7 +134,7 @@ const otlp = (settings: Values) => settings.otlpEndpoint === null ? Otlp.layerOf
   protocol: "json",
   serviceName: "gateway",
   serviceVersion: version,
-  nodeId: nodeIdOf(settings),
+  nodeId: processIdOf(settings),
   traces: true,
   metrics: true,
   logs: true
@@ -132,19 +162,72 @@ const records = (settings: Values) => {
   const client = settings.databaseUrl === null
     ? Layer.orDie(PostgresClient.pgliteLayer({ dataDir: settings.dataDir }))
     : Layer.orDie(PostgresClient.layer({ url: settings.databaseUrl, poolSize: settings.databasePool }))
-  return PostgresStores.layer().pipe(Layer.provideMerge(client), Layer.provideMerge(secrets))
+  return PostgresStores.layer({ lookUpMs: settings.lookUpMs }).pipe(Layer.provideMerge(client), Layer.provideMerge(secrets))
 }
+
+/** Redis, where there is one; its driver is loaded only then. */
+const sharedStore = (settings: Values): Layer.Layer<RedisStore> => {
+  const { redisUrl: url } = settings
+  return url === null ? Redis.layerAbsent : Layer.unwrap(Effect.map(
+    Effect.promise(() => import("#src/redis/IoRedisStore.ts")),
+    (IoRedisStore) => IoRedisStore.layer({ url, prefix: settings.redisPrefix, deadlineMs: settings.redisTimeoutMs })
+  ))
+}
+
+/** Tier 2, too: the other nodes on the same records, and what they change. */
+const cluster = (settings: Values, startedAt: number) => Layer.unwrap(Effect.gen(function*() {
+  const front = yield* FrontEnd
+  const id = processIdOf(settings)
+  const self: Node = {
+    id,
+    incarnation: Crypto.randomUUID(),
+    host: Os.hostname(),
+    address: `${settings.tlsCert === null ? "http" : "https"}://${settings.host.includes(":") ? `[${settings.host}]` : settings.host}:${front.port}`,
+    pid: process.pid,
+    worker: settings.worker,
+    release: version,
+    startedAt
+  }
+  if (settings.databaseUrl === null) return AloneFeed.layer(self)
+  return PolledFeed.layer({ self, bell: settings.redisUrl === null ? null : yield* RedisBell.make(id) })
+})).pipe(Layer.provideMerge(sharedStore(settings)))
+
+/** Work of one node at a time; the engine that places it costs 180 ms to load, so it is loaded only where there are several. */
+const placement = (settings: Values): Layer.Layer<Placement, never, SqlClient> =>
+  settings.databaseUrl === null || settings.redisUrl === null ? LocalPlacement.layer : Layer.unwrap(Effect.map(
+    Effect.promise(() => import("#src/cluster/ShardedPlacement.ts")),
+    (ShardedPlacement) => ShardedPlacement.layer(processIdOf(settings))
+  ))
 
 const passwords = Layer.succeed(Passwords, { hash: Password.hash, verify: Password.verify })
 
 /** The simulator of newcomers: a real upstream on loopback, never a shortcut inside the pipeline (decisions 3). */
 const simulator = Simulator.layer({ defaults: { paceMs: 30 } })
 
-/** Sign-ins to providers; their redirect comes back to the address that browsers know. */
-const signIns = (settings: Values) => Layer.unwrap(Effect.map(FrontEnd, (front) => OAuthSignIns.layer({
-  environment: settings.environment,
-  publicUrl: settings.publicUrl?.replace(/\/+$/, "") ?? `${settings.tlsCert === null ? "http" : "https"}://localhost:${front.port}`
-})))
+/** A store of this process alone, or with a Redis the one that nodes share, loaded only then. */
+const orShared = <A>(settings: Values, alone: Layer.Layer<A>, load: () => Promise<Layer.Layer<A, never, RedisStore>>): Layer.Layer<A, never, RedisStore> =>
+  settings.redisUrl === null ? alone : Layer.unwrap(Effect.promise(load))
+
+/** Sign-ins to providers; their redirect comes back to the address that browsers know, and to any node behind it. */
+const signIns = (settings: Values) => {
+  const store = orShared(settings, MemorySignInStore.layer, async () => (await import("#src/redis/RedisSignInStore.ts")).layer)
+  return Layer.unwrap(Effect.map(FrontEnd, (front) => OAuthSignIns.layer({
+    environment: settings.environment,
+    publicUrl: settings.publicUrl?.replace(/\/+$/, "") ?? `${settings.tlsCert === null ? "http" : "https"}://localhost:${front.port}`
+  }))).pipe(Layer.provide(store))
+}
+
+/** The node's own breakers, cooldowns and lockouts; with a Redis they are everybody's. */
+const resilience = (settings: Values) => {
+  const queue = { maxWaitMs: settings.queueMaxWaitMs, maxQueueDepth: settings.queueMaxDepth }
+  if (settings.redisUrl === null) return Layer.provide(LocalResilience.layerWith(queue), CooldownFeed.layerAlone)
+  return Layer.unwrap(Effect.gen(function*() {
+    const { list } = yield* Nodes
+    const sharedResilience = yield* Effect.promise(() => import("#src/redis/sharedResilience.ts"))
+    const countNodes = Effect.map(list, (nodes) => nodes.filter(isAlive).length)
+    return sharedResilience.layer(processIdOf(settings), LocalResilience.layerWith({ ...queue, countNodes }))
+  }))
+}
 
 /** Tier 3: configuration, flags, keys, and the way out. */
 const shared = (settings: Values) => {
@@ -163,7 +246,8 @@ const shared = (settings: Values) => {
       isTrusted: (origin) => origin === sim.url
     })
   }))
-  return Layer.mergeAll(CachedKeys.layer, ConnectionMarks.layer, ConnectionCredentials.layer({ environment: settings.environment }), LocalResilience.layer, signIns(settings)).pipe(
+  return Layer.mergeAll(RefreshSweep.layer(), LocalQuotas.layer).pipe(
+    Layer.provideMerge(Layer.mergeAll(CachedKeys.layer({ lookUpMs: settings.lookUpMs }), ConnectionMarks.layer, ConnectionCredentials.layer({ environment: settings.environment }), resilience(settings), signIns(settings))),
     Layer.provideMerge(upstream),
     Layer.provideMerge(UrlGuard.layer()),
     Layer.provideMerge(EffectiveFlags.layer(settings.environment)),
@@ -181,21 +265,77 @@ const tokenizer = Layer.unwrap(Effect.gen(function*() {
   return GatewayAccounting.layer((text) => tokens.estimate(text))
 }))
 
+/** How often a node looks for jobs and changed webhooks of others: at once where there are others, else for what was not kept, ms. */
+const webhookPollMs = { several: 1_000, alone: 15_000 } as const
+
+/** Between the tiers: who hears of events outside, before anything has one to tell. */
+const webhooks = (settings: Values) => FiledEvents.layer({
+  directory: Path.join(settings.dataDir, "events"), processId: processIdOf(settings)
+}).pipe(
+  Layer.provideMerge(Webhooks.layer({
+    owner: processIdOf(settings), pollMs: settings.databaseUrl === null ? webhookPollMs.alone : webhookPollMs.several
+  })),
+  Layer.provide(HttpSender.layer())
+)
+
+/** One of several workers answers a scrape for all of them. */
+const telemetry = (settings: Values, startedAt: number) => {
+  const own = EventTelemetry.layer.pipe(Layer.provide(GatewayTelemetry.layer({ accessLogEvery: accessLogEvery[settings.accessLog], startedAt })))
+  return settings.worker === 0 ? own : Layer.provide(Layer.unwrap(Effect.map(
+    Effect.promise(() => import("#src/cluster/WorkerTelemetry.ts")),
+    (WorkerTelemetry) => WorkerTelemetry.layer
+  )), own)
+}
+
 /** Tier 4: the ledger and its money. */
 const accounting = (settings: Values, startedAt: number) => Layer.mergeAll(
-  GatewayTelemetry.layer({ accessLogEvery: accessLogEvery[settings.accessLog], startedAt }),
+  telemetry(settings, startedAt),
   tokenizer
 ).pipe(
-  Layer.provideMerge(JournaledLedger.layer({ directory: Path.join(settings.dataDir, "journal"), nodeId: nodeIdOf(settings) }))
+  Layer.provideMerge(JournaledLedger.layer({ directory: Path.join(settings.dataDir, "journal"), nodeId: processIdOf(settings) }).pipe(
+    Layer.provide(LedgerEvents.layer)
+  ))
 )
+
+const issueTracker = ({ issuesApi, issuesRepository, issuesToken }: Values) =>
+  RepositoryIssues.layer({ repository: issuesRepository, token: issuesToken, api: issuesApi })
 
 const managementOptions = (settings: Values) => Layer.effect(ManagementOptions, Effect.map(FrontEnd, (front) => ({
   machineId: nodeIdOf(settings),
   jwtSecret: settings.jwtSecret,
   cookieSecure: settings.secureCookie === "true",
   initialPassword: settings.initialPassword,
-  port: front.port
+  port: front.port,
+  lookUpMs: settings.lookUpMs
 })))
+
+/** Answers that may be given again; what nodes share of them is loaded only where there is a Redis. */
+const responses = (settings: Values) => {
+  const tiers = TieredCache.layer({ maxEntries: settings.cacheMaxSize, maxBytes: settings.cacheMaxBytes, ttlMs: settings.cacheTtlMs })
+  return settings.redisUrl === null ? tiers : Layer.provideMerge(tiers, Layer.unwrap(Effect.map(
+    Effect.promise(() => import("#src/redis/sharedRepeats.ts")),
+    (SharedRepeats) => SharedRepeats.layer
+  )))
+}
+
+/** Limits of keys: counted here alone, or with the other nodes in Redis. */
+const keyLimits = (settings: Values) => {
+  const store = orShared(settings, MemoryLimitStore.layer(processIdOf(settings)), async () => (await import("#src/redis/RedisLimitStore.ts")).layer(processIdOf(settings)))
+  return KeyLimits.layer({
+    defaultPerDay: settings.defaultRatePerDay,
+    providerOf: (name) => Registry.builtin.byPrefix.get(name)?.id ?? null
+  }).pipe(Layer.provide(Layer.mergeAll(store, StoredLimitLedger.layer({ lookUpMs: settings.lookUpMs }))))
+}
+
+/** Attempts to sign in: counted here alone, or with the other nodes. */
+const loginAttempts = (settings: Values) =>
+  orShared(settings, MemoryLoginAttempts.layer, async () => (await import("#src/redis/RedisLoginAttempts.ts")).layer)
+
+/** Leases of connections: kept here alone, or with the other nodes in Redis. */
+const leases = (settings: Values) => {
+  const store = orShared(settings, MemoryLeaseStore.layer, async () => (await import("#src/redis/RedisLeaseStore.ts")).layer)
+  return Leases.layer({ ttlMs: settings.leaseTtlMs }).pipe(Layer.provide(store))
+}
 
 /** Tier 5: the endpoints. */
 const http = (settings: Values) =>
@@ -204,20 +344,23 @@ const http = (settings: Values) =>
     disableListenLog: true,
     routerConfig: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false }
   }).pipe(
-    Layer.provide(Layer.mergeAll(UpstreamProviderProbe.layer, managementOptions(settings), HttpServer.layerServices)),
+    Layer.provide(Layer.mergeAll(UpstreamProviderProbe.layer, managementOptions(settings), loginAttempts(settings), issueTracker(settings), HttpServer.layerServices)),
     Layer.provideMerge(Inference.layer({
       limits: limitsOf(settings),
       maxBodyBytes: settings.maxBodyBytes,
       graceMs: settings.shutdownTimeoutMs,
       metricsAccess: settings.metricsAccess,
       sseComments: settings.sseComments === "on",
-      environmentKeys: environmentKeys(settings)
+      environmentKeys: environmentKeys(settings),
+      emergencyModel: settings.emergencyModel
     })),
+    Layer.provide(orShared(settings, SessionPlaces.layerAlone, async () => (await import("#src/redis/RedisSessionPlaces.ts")).layer(processIdOf(settings)))),
+    Layer.provideMerge(Layer.mergeAll(responses(settings), keyLimits(settings), leases(settings))),
     Layer.provideMerge(Layer.mergeAll(KeyDevices.layer, ComboMetrics.layer))
   )
 
 /** What happens once, between the last tier and the banner. */
-const firstRun = (settings: Values) => Layer.effectDiscard(Effect.gen(function*() {
+const firstRun = (settings: Values, settle: () => void) => Layer.effectDiscard(Effect.gen(function*() {
   const control = yield* LifecycleControl
   const front = yield* FrontEnd
   const flags = yield* Flags
@@ -226,28 +369,36 @@ const firstRun = (settings: Values) => Layer.effectDiscard(Effect.gen(function*(
   const password = yield* FirstRun.ensurePassword(settings.initialPassword)
   yield* FirstRun.importProviderKeys(settings.environment, Registry.builtin.all)
   front.onDrain(control.markDraining)
+  settle()
   control.markReady()
   const scheme = settings.tlsCert === null ? "http" : "https"
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host
-  yield* Console.log(banner({
+  yield* front.open
+  const text = banner({
     url: `${scheme}://${host}:${front.port}`,
     version,
     password: password === null ? null : Redacted.value(password),
     model: configuration.current().simulatorUrl === null ? null : "sim/echo",
     requireApiKey: flags.isOn("REQUIRE_API_KEY"),
     loopback: settings.host === "localhost" || settings.host === "::1" || settings.host.startsWith("127."),
-    records: settings.databaseUrl === null ? `embedded Postgres in ${Path.resolve(settings.dataDir)}` : "Postgres server"
-  }))
+    records: settings.databaseUrl === null ? `embedded Postgres in ${Path.resolve(settings.dataDir)}` : "Postgres server",
+    workers: settings.workers
+  })
+  // One of several says it to its supervisor, who says it once.
+  yield* settings.worker === 0 ? Console.log(text) : Worker.ready(text)
 }))
 
-/** Everything behind the front door, which is open already. */
-export const behindDoor = (settings: Values, startedAt: number) =>
-  firstRun(settings).pipe(
+/** Everything behind the front door, which is open already; `settle` runs last, before readiness is announced. */
+export const behindDoor = (settings: Values, startedAt: number, settle: () => void = () => {}) =>
+  firstRun(settings, settle).pipe(
     Layer.provideMerge(http(settings)),
     Layer.provideMerge(accounting(settings, startedAt)),
+    Layer.provideMerge(webhooks(settings)),
     Layer.provideMerge(shared(settings)),
+    Layer.provideMerge(Layer.provideMerge(Sweeps.layer({ usageDays: settings.usageDays }), placement(settings))),
+    Layer.provideMerge(cluster(settings, startedAt)),
     Layer.provideMerge(Layer.mergeAll(passwords, records(settings))),
-    Layer.provideMerge(NodeLifecycle.layer({ nodeId: nodeIdOf(settings), startedAt })),
+    Layer.provideMerge(NodeLifecycle.layer({ nodeId: processIdOf(settings), startedAt })),
     Layer.provideMerge(otlp(settings)),
     Layer.provideMerge(logs(settings))
   )

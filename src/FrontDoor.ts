@@ -14,6 +14,10 @@ import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 export const layer = (settings: Values) => UwsHttpServer.layer({
   host: settings.host,
   port: settings.port,
+  // The workers of one machine share the port; a stranger on it is still an error, which the supervisor looks for.
+  reusePort: settings.worker > 0,
+  // Its siblings serve meanwhile.
+  openLater: settings.worker > 0,
   tls: settings.tlsCert === null || settings.tlsKey === null ? undefined : {
     certFile: settings.tlsCert,
     keyFile: settings.tlsKey,

@@ -77,6 +77,7 @@ const variables = {
   dataDir: text("GATEWAY_DATA_DIR", "./data", "Directory of the embedded database, the usage journal and the generated secret."),
   databaseUrl: secret("DATABASE_URL", "Postgres server (postgres://...). Unset: an embedded Postgres in the data directory."),
   databasePool: whole("GATEWAY_DATABASE_POOL", 8, 1, 200, "connections", "Connections to the Postgres server."),
+  lookUpMs: whole("GATEWAY_LOOKUP_TIMEOUT_MS", 1_000, 50, hour, "ms", "Longest wait of a request for a record that is not in memory (an unknown key, the first use of a limit, who calls the management API); then 503, while the look-up goes on."),
   secret: secret("GATEWAY_SECRET", "Master key of secrets at rest, at least 16 characters. Unset: generated into a 0600 file in the data directory."),
   previousSecrets: secret("GATEWAY_SECRET_PREVIOUS", "Comma-separated former master keys, so that `gateway rekey` can read what they sealed."),
   initialPassword: secret("INITIAL_PASSWORD", "First management password. Unset on a first start: generated and shown once."),
@@ -105,9 +106,16 @@ const variables = {
   earlyKeepAliveMs: whole("GATEWAY_EARLY_KEEPALIVE_MS", 2_000, 0, hour, "ms", "A stream whose upstream was silent so long gets its head and a heartbeat; errors are frames from then on; 0 = never."),
   totalTimeoutMs: whole("GATEWAY_TOTAL_TIMEOUT_MS", 1_980_000, 0, 24 * hour, "ms", "A whole request over all its attempts; 0 = no limit."),
   slowReaderTimeoutMs: whole("GATEWAY_SLOW_READER_TIMEOUT_MS", 60_000, 1_000, hour, "ms", "A client that takes no byte for so long is cut."),
+  defaultRatePerDay: whole("DEFAULT_RATE_LIMIT_PER_DAY", 0, 0, 1_000_000_000, "requests", "Requests per day of keys without rate limits of their own (and 5 times as many per week, 20 times per month); 0 = no limit."),
+  emergencyModel: optional("GATEWAY_EMERGENCY_FALLBACK_MODEL", "Model for requests whose budget is used up (flag GATEWAY_EMERGENCY_FALLBACK); unset: a model with a price of 0 of a connected provider, if there is one."),
   maxAttempts: whole("GATEWAY_MAX_ATTEMPTS", 6, 1, 100, "wire calls", "Upstream calls one request may cost."),
   drainForUsageMs: whole("GATEWAY_DRAIN_FOR_USAGE_MS", 10_000, 0, hour, "ms", "How long a stream is read on after its client left, under disconnectPolicy drain-for-usage."),
+  cacheMaxSize: whole("SEMANTIC_CACHE_MAX_SIZE", 100, 0, 1_000_000, "answers", "Answers of the response cache in memory; setting semanticCacheMaxSize overrides it."),
+  cacheMaxBytes: whole("SEMANTIC_CACHE_MAX_BYTES", 4 * 1024 * 1024, 0, 1024 * 1024 * 1024, "bytes", "Bytes of those answers."),
+  cacheTtlMs: whole("SEMANTIC_CACHE_TTL_MS", 1_800_000, 1_000, 30 * 24 * hour, "ms", "How long an answer may be given again; setting semanticCacheTTL overrides it."),
   shutdownTimeoutMs: whole("SHUTDOWN_TIMEOUT_MS", 30_000, 0, hour, "ms", "Grace of live streams after SIGTERM."),
+  queueMaxWaitMs: wholeOr("RATE_LIMIT_MAX_WAIT_MS", "15000", "Default of requestQueue.maxWaitMs: the longest wait in the line of a connection; 0 = nobody waits."),
+  queueMaxDepth: wholeOr("RATE_LIMIT_MAX_QUEUE_DEPTH", "0", "Default of requestQueue.maxQueueDepth: requests in the line of one connection; 0 = no cap."),
   upstreamConnections: whole("GATEWAY_UPSTREAM_CONNECTIONS", 8192, 1, 100_000, "sockets", "Sockets per upstream origin."),
   logLevel: choice("LOG_LEVEL", ["debug", "info", "warn", "error"], "info", "Least severe line that is logged."),
   logFormat: choice("LOG_FORMAT", ["auto", "json", "pretty"], "auto", "auto = pretty on a terminal, else JSON lines."),
@@ -115,9 +123,23 @@ const variables = {
   metricsAccess: choice("GATEWAY_METRICS_ACCESS", ["loopback", "all"], "loopback", "Who may read GET /metrics."),
   otlpEndpoint: optional("OTEL_EXPORTER_OTLP_ENDPOINT", "OTLP/HTTP collector for traces and logs; unset = off."),
   otlpHeaders: secret("OTEL_EXPORTER_OTLP_HEADERS", "Comma-separated name=value headers of the collector."),
+  usageDays: whole("GATEWAY_USAGE_RETENTION_DAYS", 365, 0, 36_500, "days", "How long ledger rows are kept; 0 = for ever."),
   machineId: optional("GATEWAY_NODE_ID", "Name of this node; unset: derived from host and data directory."),
   workers: whole("GATEWAY_WORKERS", 1, 1, 256, "processes", "Processes on one port; more than one needs DATABASE_URL and REDIS_URL."),
-  redisUrl: secret("REDIS_URL", "Redis server for shared state of several processes or nodes.")
+  worker: whole("GATEWAY_WORKER", 0, 0, 256, "processes", "Set by the gateway itself in each of its GATEWAY_WORKERS processes: which one it is; 0 = the only one."),
+  leaseTtlMs: whole("GATEWAY_EXCLUSIVE_LEASE_TTL_MS", 120_000, 0, Number.MAX_SAFE_INTEGER, "ms", "How long a session lease lives after its last renewal; kept between 1000 and 1800000."),
+  issuesRepository: decoded<string | null>(
+    "GATEWAY_ISSUES_REPO", Schema.String.check(Schema.isPattern(/^[\w.-]+\/[\w.-]+$/)), null, "owner/name",
+    "Repository in which POST /v1/issues/report files issues; needs GATEWAY_ISSUES_TOKEN. Unset: reports are kept in the audit log only.", "unset"
+  ),
+  issuesToken: secret("GATEWAY_ISSUES_TOKEN", "Token that may create issues there."),
+  issuesApi: decoded(
+    "GATEWAY_ISSUES_API_URL", Schema.String.check(Schema.isPattern(/^https?:\/\/[^\s?#]*[^\s/?#]$/)), "https://api.github.com", "an http or https URL without a last slash",
+    "Address of the repository's REST API."
+  ),
+  redisUrl: secret("REDIS_URL", "Redis server (redis://, rediss://) for shared state of several processes or nodes."),
+  redisTimeoutMs: whole("GATEWAY_REDIS_TIMEOUT_MS", 50, 5, 60_000, "ms", "How long a call to Redis may take before the gateway goes on without it, as GET /api/health/degradation says per feature."),
+  redisPrefix: text("GATEWAY_REDIS_PREFIX", "gateway:", "Before every key and channel in Redis, so that several deployments may share one server.")
 } as const
 
 export type Values = { readonly [K in keyof typeof variables]: (typeof variables)[K] extends Variable<infer A> ? A : never }
@@ -144,7 +166,10 @@ export const decode = (environment: Readonly<Record<string, string | undefined>>
   const v = values as Values
   if (v.secret !== undefined && v.secret !== null && Redacted.value(v.secret).length < 16) problems.push("GATEWAY_SECRET is shorter than 16 characters")
   if ((v.tlsCert === null) !== (v.tlsKey === null)) problems.push("GATEWAY_TLS_CERT and GATEWAY_TLS_KEY must be set together")
-  if (v.workers > 1) problems.push("GATEWAY_WORKERS above 1 is not available yet: this build keeps its shared state in one process")
+  const missing = [...(v.databaseUrl === null ? ["DATABASE_URL"] : []), ...(v.redisUrl === null ? ["REDIS_URL"] : [])]
+  if (v.workers > 1 && missing.length > 0) {
+    problems.push(`GATEWAY_WORKERS=${v.workers} needs a Postgres and a Redis server that all processes share: set ${missing.join(" and ")}, or GATEWAY_WORKERS=1`)
+  }
   return problems.length === 0
     ? Result.succeed(v)
     : Result.fail(new SettingsError({ problems, message: `The environment cannot be used:\n  ${problems.join("\n  ")}` }))

@@ -30,6 +30,8 @@ export class CredentialFailure extends Schema.TaggedError<CredentialFailure>()("
   retry: Schema.Literals(["later", "never"]),
   /** Error code of the token endpoint (RFC 6749, 5.2), or null. */
   code: Schema.NullOr(Schema.String),
+  /** When asking again may help; absent when nobody knows. */
+  retryAfterSeconds: Schema.optionalKey(Schema.Int),
   message: Schema.String
 }) {}
 
@@ -49,6 +51,13 @@ export class Credentials extends Context.Service<Credentials, {
   readonly token: (connectionId: string) => Effect.Effect<Token, CredentialFailure>
   /** Renews now, whatever is known; the operator's way out of status `expired`. */
   readonly renew: (connectionId: string) => Effect.Effect<Token, CredentialFailure>
+  /**
+   * Renews before its time, for the sweep: whoever waits for the connection shares it, a refusal that is final stands, and nobody
+   * is asked while the breaker of token endpoints is open.
+   */
+  readonly ahead: (connectionId: string) => Effect.Effect<Token, CredentialFailure>
+  /** Whether a renewal is running. */
+  readonly renewing: (connectionId: string) => boolean
   /** An upstream answered 401 to a call with the token: it is not used again, unless it was brand-new. */
   readonly refused: (connectionId: string) => void
   /** A token for a document that is not stored. */

@@ -2,6 +2,7 @@
  * Wire formats as the request actor needs them: the face is the client's format, a dialect is the pair of that face and the
  * family an upstream speaks. Pure; `src/wire` makes both.
  */
+import type { AnswerReader, AnswerView } from "#actors/ports/AnswerCheck.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { FormatName, TokenUsage } from "#schemas/wire/conversation.ts"
 
@@ -65,6 +66,9 @@ export interface Dialect {
   readonly readAnswer: (body: Uint8Array) => AnswerFacts | null
   /** A whole answer as the stream a client asked for, when the upstream did not stream; null when it is no answer. */
   readonly replayAnswer: (body: Uint8Array, options: { readonly forwardUsage: boolean }) => AnswerFacts | null
+  /** A whole answer as rules read it; null when it is none. */
+  readonly viewAnswer: (body: Uint8Array) => AnswerView | null
+  readonly makeReader: () => AnswerReader
   /** Error object of a non-2xx body; null when it is no error of a known shape. */
   readonly readError: (body: Uint8Array) => UpstreamErrorBody | null
 }

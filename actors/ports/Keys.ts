@@ -14,4 +14,6 @@ export class Keys extends Context.Service<Keys, {
   readonly touch: (key: ApiKey) => void
   /** Drops a key from memory after it was changed or removed. */
   readonly forget: (id: string) => void
+  /** Hears that a key was changed or removed, here or on another node (null = any key may have been); returns the unsubscribe. */
+  readonly onForget: (listener: (id: string | null) => void) => () => void
 }>()("gateway/ports/Keys") {}

@@ -30,6 +30,8 @@ export class Ledger extends Context.Service<Ledger, {
   readonly open: (start: AttemptStart, go: (error: LedgerUnavailable | null) => void) => void
   /** Settles an opened attempt; a second settle of the same id is a defect and is ignored with a log line. */
   readonly settle: (row: LedgerRow) => void
+  /** Journals what is queued now instead of at the end of this turn: from here on it outlives the process. Never throws. */
+  readonly journal: () => void
   readonly reconciliation: () => Reconciliation
   /** Waits until everything settled so far has been acknowledged by Postgres, or the time is over. Answers the rows left. */
   readonly flush: (timeoutMs: number) => Effect.Effect<number>

@@ -9,7 +9,7 @@ export type BreakerState = "closed" | "degraded" | "open" | "half-open"
 
 /** Why a target is passed over, and until when it will be (ms since the epoch; null = until somebody acts). */
 export interface Unavailable {
-  readonly reason: "breaker-open" | "breaker-probing" | "connection-cooldown" | "model-lockout" | "connection-busy" | "quota-exhausted" | "inactive"
+  readonly reason: "breaker-open" | "breaker-probing" | "connection-cooldown" | "model-lockout" | "connection-busy" | "model-busy" | "quota-exhausted" | "inactive"
   readonly until: number | null
   /** For people: what happened last, without secrets. */
   readonly detail: string
@@ -35,6 +35,8 @@ export interface Verdict {
 
 /** One place in use at a target: given back exactly once, with what was learned. */
 export interface Pass {
+  /** Longest that this call may take, ms (requestQueue.executionMaxWaitMs); 0 or absent = no limit of this kind. */
+  readonly executionMs?: number
   /** First content came: a probe is decided by it and does not hold others back for as long as its stream lasts. */
   readonly answered: (now: number) => void
   /** Null when the attempt says nothing about the target (client abort, our own refusal). */
@@ -65,6 +67,4 @@ export class Resilience extends Context.Service<Resilience, {
    */
   readonly enter: (target: Target, now: number, lastResort?: boolean) => Pass | Unavailable
   readonly health: (target: Target, now: number) => TargetHealth
-  /** Hears when a slot of a connection becomes free; returns the unsubscribe. */
-  readonly onFree: (connectionId: string, listener: () => void) => () => void
 }>()("gateway/ports/Resilience") {}

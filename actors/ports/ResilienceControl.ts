@@ -37,6 +37,15 @@ export interface PlaceView {
   readonly waiting: number
 }
 
+/** A model of a combo with a cap (concurrencyPerModel) that is in use. */
+export interface ModelPlaceView {
+  /** `<combo id> <provider>/<model>`. */
+  readonly id: string
+  readonly running: number
+  readonly max: number
+  readonly waiting: number
+}
+
 export class ResilienceControl extends Context.Service<ResilienceControl, {
   /** The effective settings of this moment. */
   readonly settings: () => ResilienceSettings
@@ -46,6 +55,7 @@ export class ResilienceControl extends Context.Service<ResilienceControl, {
   /** Running lockouts, shortest remaining time first. */
   readonly lockouts: (now: number) => ReadonlyArray<LockoutView>
   readonly places: () => ReadonlyArray<PlaceView>
+  readonly models: () => ReadonlyArray<ModelPlaceView>
   readonly inFlight: () => { readonly total: number; readonly perProvider: Readonly<Record<string, number>> }
   /** Closes the breaker of one provider, or all; answers how many were not plainly closed. */
   readonly resetBreakers: (provider: string | null, now: number) => number

@@ -1,4 +1,4 @@
-/** Signing in to a provider: authorization code with PKCE, or device code (decisions 13). What is pending lives in memory, briefly. */
+/** Signing in to a provider: authorization code with PKCE, or device code (decisions 13). What is in progress is known to every node. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -22,7 +22,9 @@ export class SignInFailure extends Schema.TaggedError<SignInFailure>()("SignInFa
     /** The token endpoint refused the code, the verifier or the client. */
     "refused",
     "unreachable",
-    "blocked-url"
+    "blocked-url",
+    /** Sign-ins in progress cannot be read or kept now. */
+    "unavailable"
   ]),
   message: Schema.String
 }) {}

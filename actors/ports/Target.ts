@@ -6,6 +6,18 @@ import type { Effort, FamilyName } from "#schemas/wire/conversation.ts"
 /** What the id that was asked for says about thinking: off (a no-thinking variant), on, or at a level (supplement 11.9). */
 export type ThinkingVariant = "off" | "on" | Effort
 
+/** What a combo allows at once on one of its models (supplement 2.4, concurrencyPerModel). */
+export interface ModelGate {
+  /** Of the combo and the model; the connections of a model share it. */
+  readonly id: string
+  /** Calls at once. */
+  readonly max: number
+  /** Calls that may wait for it. */
+  readonly depth: number
+  /** Longest wait, ms. */
+  readonly timeoutMs: number
+}
+
 export interface Target {
   /** Registry id or node id: what connections, breakers and the ledger are keyed by. */
   readonly provider: string
@@ -40,4 +52,6 @@ export interface Target {
   readonly tokenFrom?: string | null
   /** What the provider's bodies need beyond their format. */
   readonly bodyRules?: BodyRules | null
+  /** Absent unless somebody set a cap. */
+  readonly gate?: ModelGate
 }

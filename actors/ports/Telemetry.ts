@@ -41,6 +41,8 @@ export class Telemetry extends Context.Service<Telemetry, {
   /** Every settled attempt, beside `Ledger.settle`. */
   readonly attemptSettled: (row: LedgerRow) => void
   readonly requestSettled: (summary: RequestSummary) => void
-  /** The metrics in Prometheus text format 0.0.4. */
+  /** The metrics of this process in Prometheus text format 0.0.4. */
   readonly render: () => string
+  /** One of several processes on a port: the metrics of all of them; null = they cannot be had now. Answers exactly once. */
+  readonly scrape?: (answer: (text: string | null) => void) => void
 }>()("gateway/ports/Telemetry") {}

@@ -35,6 +35,16 @@ export interface UsageFilter {
   readonly limit?: number
 }
 
+/** What one key used at one model through one node. */
+export interface KeyUse {
+  readonly nodeId: string
+  readonly provider: string
+  readonly model: string
+  /** Input and output. */
+  readonly tokens: number
+  readonly costUsd: number
+}
+
 /** What a statistic looks at: attempts that started in [since, until]. */
 export interface UsageWindow {
   readonly since: number
@@ -96,6 +106,26 @@ export interface ComboCalls {
   readonly avgMs: number
 }
 
+/** What the vendors' prompt caches did for some attempts. */
+interface PromptCacheCounts {
+  readonly requests: number
+  /** Attempts that read or wrote a cache. */
+  readonly cachedRequests: number
+  readonly inputTokens: number
+  readonly cachedTokens: number
+  readonly cacheCreationTokens: number
+}
+
+export interface PromptCacheUse extends PromptCacheCounts {
+  readonly provider: string
+  readonly model: string
+}
+
+export interface PromptCacheHour extends PromptCacheCounts {
+  /** ms since the epoch of the hour's beginning, UTC. */
+  readonly hour: number
+}
+
 export class UsageStore extends Context.Service<UsageStore, {
   /** Inserts what is not there yet, keyed by attemptId; answers how many rows were new. All or nothing. */
   readonly insert: (rows: ReadonlyArray<LedgerRow>) => Effect.Effect<number, StoreError>
@@ -106,6 +136,8 @@ export class UsageStore extends Context.Service<UsageStore, {
     dimension: "provider" | "model" | "connection" | "apiKey",
     filter: UsageFilter
   ) => Effect.Effect<ReadonlyArray<UsageGroup>, StoreError>
+  /** What a key used in attempts that started at `since` or later, by node and model. */
+  readonly usedBy: (apiKeyId: string, since: number) => Effect.Effect<ReadonlyArray<KeyUse>, StoreError>
   /** Ten one-minute buckets that end at `now`, oldest first. */
   readonly lastMinutes: (now: number) => Effect.Effect<ReadonlyArray<UsageTotals>, StoreError>
   /** Rows of one node, for reconciliation: how many, per outcome. */
@@ -119,5 +151,9 @@ export class UsageStore extends Context.Service<UsageStore, {
   readonly comboTargets: (window: UsageWindow & { readonly combo?: string }) => Effect.Effect<ReadonlyArray<ComboTargetStatistics>, StoreError>
   /** Most calls first. */
   readonly comboCalls: (window: UsageWindow) => Effect.Effect<ReadonlyArray<ComboCalls>, StoreError>
+  /** Most requests first. */
+  readonly promptCache: (window: UsageWindow) => Effect.Effect<ReadonlyArray<PromptCacheUse>, StoreError>
+  /** Hours with attempts, oldest first. */
+  readonly promptCacheHours: (window: UsageWindow) => Effect.Effect<ReadonlyArray<PromptCacheHour>, StoreError>
   readonly removeBefore: (time: number) => Effect.Effect<number, StoreError>
 }>()("gateway/ports/UsageStore") {}

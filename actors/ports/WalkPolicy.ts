@@ -1,11 +1,12 @@
 /** How the targets of a plan are walked (supplement 2.4). */
+import type { AnswerCheck } from "#actors/ports/AnswerCheck.ts"
 
 /** How a plan is walked; a single model is walked once (`once`). Delays in ms. */
 export interface WalkPolicy {
   /** Repetitions of one target after a failure that may pass (408, 429, 5xx). */
   readonly maxRetries: number
   readonly retryDelayMs: number
-  /** Before the next target after 502, 503 or 504. */
+  /** Before the next target after 502, 503 or 504, unless the failed one rests for long. */
   readonly fallbackDelayMs: number
   /** The other targets come before a repetition. */
   readonly failoverBeforeRetry: boolean
@@ -14,8 +15,13 @@ export interface WalkPolicy {
   readonly setRetryDelayMs: number
   /** Longest wait for a target's first content; null = the gateway's own deadlines only. */
   readonly targetTimeoutMs: number | null
+  /** A target that said nothing for so long is joined by the next one, and the first answer wins; null = never. */
+  readonly hedgeDelayMs: number | null
+  /** What an answer must be, or the next target is asked; null = anything. */
+  readonly answers: AnswerCheck | null
 }
 
 export const once: WalkPolicy = {
-  maxRetries: 0, retryDelayMs: 0, fallbackDelayMs: 0, failoverBeforeRetry: true, maxSetRetries: 0, setRetryDelayMs: 0, targetTimeoutMs: null
+  maxRetries: 0, retryDelayMs: 0, fallbackDelayMs: 0, failoverBeforeRetry: true, maxSetRetries: 0, setRetryDelayMs: 0, targetTimeoutMs: null,
+  hedgeDelayMs: null, answers: null
 }

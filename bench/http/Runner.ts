@@ -115,6 +115,7 @@ export class Runner {
     const foreign = new ForeignLoad()
     const { values, notes } = await scenario.run(this.#harness, running, this.#plan.sizes)
     const foreignCores = foreign.cores()
+    await running.rest?.()
     return { values, foreignCores, notes: [...notes, ...foreignNote(foreignCores)] }
   }
 }

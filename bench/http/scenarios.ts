@@ -1,5 +1,6 @@
 /** What is measured. Each scenario turns one run against one target into numbers; content is verified in all of them. */
 import { setTimeout as sleep } from "node:timers/promises"
+import { clusterRatio } from "./clusterRatio.ts"
 import type { Harness } from "./Harness.ts"
 import type { Endpoint, PacedJob, PacedResult } from "./load/Job.ts"
 import { bulkEvents } from "./payload.ts"
@@ -135,6 +136,56 @@ const request: Scenario = {
       },
       notes: []
     }
+  }
+}
+
+const combo: Scenario = {
+  id: "combo",
+  title: (sizes) => `the requests of \`request\` through a combo of four targets, in turns with the same by the model's own id, ${sizes.concurrency} connections`,
+  direct: false,
+  // A gateway without combos resolves models faster: no other scenario may meet this one's.
+  fresh: true,
+  smokeRounds: 1,
+  excludes: needsStart,
+  run: async (harness, running, sizes) => {
+    const { combine, endpoint } = running
+    if (combine === undefined) return { values: {}, notes: ["there are no combos: not measured"] }
+    const load = (to: Endpoint, measureMs: number) => harness.submit<"closed">({
+      kind: "closed",
+      endpoint: to,
+      script: { kind: "json" },
+      concurrency: sizes.concurrency,
+      warmupMs: sizes.warmupMs,
+      measureMs,
+      deadlineMs: deadline(measureMs)
+    })
+    await warm(harness, running)
+    const four = await combine()
+    await load(four, WARM_MS)
+    await running.rest?.()
+    // There and back again: what drifts meanwhile is charged to both.
+    const plain = [await load(endpoint, sizes.measureMs / 2)]
+    const combined = [await load(four, sizes.measureMs / 2), await load(four, sizes.measureMs / 2)]
+    plain.push(await load(endpoint, sizes.measureMs / 2))
+    const meanUs = (results: typeof plain): number =>
+      results.reduce((sum, { cpuNs }) => sum + cpuNs, 0) / 1_000 / results.reduce((sum, { requests }) => sum + requests, 0)
+    const [plainUs, comboUs] = [meanUs(plain), meanUs(combined)]
+    return { values: { "request.comboUs": comboUs, "request.comboRatio": comboUs / plainUs }, notes: [] }
+  }
+}
+
+const cluster: Scenario = {
+  id: "cluster",
+  title: (sizes) => `the requests of \`request\` to a gateway with Postgres and Redis, in turns with the same without Redis, ${sizes.concurrency} connections`,
+  direct: false,
+  fresh: true,
+  smokeRounds: 1,
+  excludes: needsStart,
+  run: async (harness, running, { concurrency, measureMs, warmupMs }) => {
+    const job = { kind: "closed", script: { kind: "json" }, concurrency, warmupMs, measureMs: measureMs / 2, deadlineMs: deadline(measureMs) } as const
+    const both = await clusterRatio(harness, running, job, (node) => warm(harness, node))
+    if (both === null) return { values: {}, notes: ["no Postgres and redis-server, or no such mode: not measured"] }
+    return { values: { "cluster.cpuUs": both.clusterUs, "cluster.cpuRatio": both.clusterUs / both.aloneUs }, notes: [`without Redis ${both.aloneUs.toFixed(1)} us`] }
   }
 }
 
@@ -336,4 +387,4 @@ const capacity: Scenario = {
   }
 }
 
-export const scenarios: ReadonlyArray<Scenario> = [request, paced, burst, translated, pairs, latency, memory, slow, startup, capacity]
+export const scenarios: ReadonlyArray<Scenario> = [request, combo, cluster, paced, burst, translated, pairs, latency, memory, slow, startup, capacity]

@@ -1,6 +1,6 @@
 /**
  * CPU of the request path alone: admission, plan, actor, attempt, answer, with a front end and an upstream that cost nothing.
- * Run: node bench/micro/request.ts [--no-ledger]. Prints the best and the median round in microseconds per request.
+ * Run: node bench/micro/request.ts [--no-ledger] [--combo]: through a combo of four targets. Prints the best and the median round in microseconds per request.
  */
 import * as Effect from "effect/Effect"
 import * as Fs from "node:fs"
@@ -21,7 +21,10 @@ import * as Conversations from "#src/http/Conversations.ts"
 import { client as chat } from "#src/wire/chatCompletions/index.ts"
 import * as Registry from "#src/providers/Registry.ts"
 import * as ComboMetrics from "#src/http/combos/ComboMetrics.ts"
+import { Handoffs } from "#src/http/ensembles/Handoffs.ts"
+import { Shadows } from "#src/http/ensembles/Shadows.ts"
 import { Report } from "#src/http/RouteReport.ts"
+import { unknown } from "#actors/ports/Quotas.ts"
 import { makeRouter, RouterMemory } from "#src/routing/Router.ts"
 import type { Exchange } from "#src/server/Exchange.ts"
 import { Metrics } from "#src/telemetry/Metrics.ts"
@@ -30,6 +33,7 @@ import "effect/schema/SchemaJITCompiler/enable"
 const rounds = 15
 const perRound = 20_000
 const concurrency = 32
+const throughCombo = process.argv.includes("--combo")
 
 const key: ApiKey = {
   id: "k1", name: "bench", keyHash: "h", keyPrefix: "", keySuffix: "", sealedKey: null, machineId: "", policy: defaultPolicy,
@@ -42,10 +46,15 @@ const connection = {
 const snapshot = {
   version: 1, connections: [connection], connectionById: new Map([["c1", connection]]), activeByProvider: new Map([["openai", [connection]]]),
   nodes: [], nodeById: new Map(), nodeByPrefix: new Map(), customModels: [], aliases: new Map(), settings: new Map(), flagOverrides: new Map(),
-  pricing: new Map(), combos: [], comboMappings: [], simulatorUrl: null
+  pricing: new Map(), comboMappings: [], simulatorUrl: null,
+  combos: throughCombo ? [{
+    id: "four", name: "four", strategy: "priority", config: {}, allowedProviders: [], system_message: null, tool_filter_regex: null, isActive: true, updatedAt: "now",
+    models: ["gpt-4o-mini", "gpt-4o", "gpt-4.1", "gpt-4.1-mini"].map((name) =>
+      ({ kind: "model", id: name, model: `openai/${name}`, provider: null, connectionId: null, weight: 0, label: null, tags: [], prompt: null }))
+  }] : []
 } as unknown as Snapshot
 
-const requestBody = Buffer.from(JSON.stringify({ model: "openai/gpt-4o-mini", messages: [{ role: "user", content: "Say something short, please." }], temperature: 0.2 }))
+const requestBody = Buffer.from(JSON.stringify({ model: throughCombo ? "combo/four" : "openai/gpt-4o-mini", messages: [{ role: "user", content: "Say something short, please." }], temperature: 0.2 }))
 const answerBody = Buffer.from(JSON.stringify({
   id: "chatcmpl-1", object: "chat.completion", created: 1, model: "gpt-4o-mini",
   choices: [{ index: 0, message: { role: "assistant", content: "Something short." }, finish_reason: "stop" }],
@@ -107,13 +116,14 @@ const program = Effect.gen(function*() {
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
   const free = { check: () => null, enter: () => ({ answered: () => {}, release: () => {} }), onFree: () => () => {}, health: (): never => { throw new Error("not asked") } }
   const router = makeRouter({
-    resilience: free, memory: new RouterMemory(), random: Math.random, snapshot, registry: Registry.builtin, noThinkingAliases: true, thinkingLevels: true, priceOf: () => ({ input: 0.15, output: 0.6 })
+    resilience: free, quotas: unknown, memory: new RouterMemory(), random: Math.random, snapshot, registry: Registry.builtin, noThinkingAliases: true, thinkingLevels: true, priceOf: () => ({ input: 0.15, output: 0.6 })
   })
   let id = 0
   const off = process.argv.includes("--no-ledger")
   const services: Conversations.ConversationServices = {
     admission: {
-      keys: { hash: () => "h", peek: () => key, find: () => Effect.succeed(key), touch: () => {}, forget: () => {} },
+      feed: { isBehind: () => false, caughtUp: Effect.void },
+      keys: { hash: () => "h", peek: () => key, find: () => Effect.succeed(key), touch: () => {}, forget: () => {}, onForget: () => () => {} },
       flags: { isOn: () => true, value: () => "", source: () => "default" },
       environmentKeys: new Map(), now: Date.now, makeRequestId: () => `req_${++id}`, runLookup: () => {}, seen: () => {}
     },
@@ -133,7 +143,8 @@ const program = Effect.gen(function*() {
       limits: { timeouts: { connect: 1, headers: 1, firstEvent: 1, idle: 1, total: 0 }, maxAttempts: 6, drainForUsageMs: 0, pulse: { heartbeatMs: 0, earlyMs: 0 } },
       nodeId: "n", now: Date.now, makeAttemptId: () => `a-${++id}`, report: () => {}, defect: (_id, cause) => console.error(cause), closed: () => {}
     },
-    router: () => router, report: new Report(ComboMetrics.make(), Date.now), maxBodyBytes: () => 1e7, previousResponseId: () => "auto", sseComments: true, recovery: () => ({ holds: false, sibling: false, continues: false, stopsAtEmpty: false }), makeResponseId: () => "r", fork: (effect) => fork(effect), live: { add: () => {} }, draining: () => false, refused: (_e, _t, error) => { throw new Error(error.message) }
+    router: () => router, shadows: new Shadows(Math.random), handoffs: new Handoffs(() => true), report: new Report(ComboMetrics.make(), Date.now), maxBodyBytes: () => 1e7, previousResponseId: () => "auto", promptCache: () => ({ strategy: "auto", preserve: "auto" }), sseComments: true, recovery: () => ({ holds: false, sibling: false, continues: false, stopsAtEmpty: false }), makeResponseId: () => "r", fork: (effect) => fork(effect), live: { add: () => {}, remove: () => {} }, draining: () => false, refused: (_e, _t, error) => { throw new Error(error.message) },
+    stages: [], waits: { turns: { join: () => null, mayJoin: () => false, pause: () => () => {}, close: () => {} }, totalMs: 0, now: Date.now }
   }
   const route = Conversations.route(services, { endpoint: "/v1/chat/completions", codec: chat })
   const round = () => new Promise<number>((resolve) => {

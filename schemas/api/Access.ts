@@ -44,5 +44,7 @@ export const setsUp = rule("MANAGEMENT", "admin", { adminKey: true, firstRun: tr
 export const alwaysProtected = rule("ALWAYS_PROTECTED", "admin")
 /** An inference route: the API key's own rules decide (inference document, Authentication). */
 export const clientApi = rule("CLIENT_API", "read")
+/** A route of the client surface on the management router: the handler admits the API key, or an operator. */
+export const bearer = rule("CLIENT_API", "read")
 /** Answers this machine only. */
 export const loopback = rule("LOCAL_ONLY", "read")

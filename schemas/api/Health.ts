@@ -5,6 +5,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, alwaysProtected, anyone, reads, writes } from "#schemas/api/Access.ts"
 import { Breaker } from "#schemas/api/Resilience.ts"
+import { DegradationRow, Fault } from "#schemas/degradation.ts"
 
 const Ping = Schema.Struct({ status: Schema.Literals(["ok", "starting", "draining"]), version: Schema.String })
 const Check = Schema.Struct({ status: Schema.Literals(["ok", "failed"]), latencyMs: Schema.NullOr(Schema.Number) })
@@ -39,6 +40,9 @@ export const HealthGroup = HttpApiGroup.make("health").add(
     .annotate(Access, anyone).annotate(OpenApi.Summary, "200 once requests can be served; 503 before, and while draining"),
   HttpApiEndpoint.get("readiness", "/api/health", { success: [Readiness, Readiness.pipe(HttpApiSchema.status(503))] })
     .annotate(Access, anyone).annotate(OpenApi.Summary, "The fuller readiness view"),
+  HttpApiEndpoint.get("degradation", "/api/health/degradation", {
+    success: Schema.Struct({ faults: Schema.Array(Fault), combined: Schema.String, features: Schema.Array(DegradationRow) })
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "What each feature does while Redis, Postgres, the disk, the log or another node fails: the contract, not the state"),
   HttpApiEndpoint.get("monitoring", "/api/monitoring/health", {
     success: Schema.Struct({
       status: Schema.String,

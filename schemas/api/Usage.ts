@@ -3,7 +3,8 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads } from "#schemas/api/Access.ts"
-import { Document, queryInteger, text } from "#schemas/api/fields.ts"
+import { queryInteger, text } from "#schemas/api/fields.ts"
+import { QuotaWindowView } from "#schemas/api/Quotas.ts"
 
 const opt = Schema.optionalKey
 const record = <S extends Schema.Top>(value: S) => Schema.Record(Schema.String, value)
@@ -108,9 +109,12 @@ const TargetHealth = Schema.Struct({
   /** HTTP status of the newest attempt. */
   lastStatus: Schema.NullOr(Schema.Int),
   lastUsedAt: Schema.NullOr(Schema.String),
+  /** Of its tightest quota window; null while none is known. */
   quotaRemainingPct: Schema.NullOr(Schema.Number),
   quotaIsExhausted: Schema.Boolean,
+  /** Of that window over the range; null with fewer than two snapshots. */
   quotaTrend: Schema.NullOr(Schema.Literals(["improving", "stable", "declining"])),
+  /** `connection` or `model`: what that window counts. */
   quotaScope: Schema.NullOr(Schema.String)
 })
 export interface TargetHealth extends Schema.Schema.Type<typeof TargetHealth> {}
@@ -122,7 +126,13 @@ const ComboHealth = Schema.Struct({
   models: Schema.Array(Schema.String),
   targetHealth: Schema.Array(TargetHealth),
   /** Null while no quota of its targets is known. */
-  quotaHealth: Schema.Null,
+  quotaHealth: Schema.NullOr(Schema.Struct({
+    /** Targets whose quota is known, and those of them that are used up. */
+    known: Schema.Int,
+    exhausted: Schema.Int,
+    lowestRemainingPct: Schema.Number,
+    averageRemainingPct: Schema.Number
+  })),
   /** 0 = every target has as many requests, 1 = one has them all. */
   usageSkew: Schema.Number
 })
@@ -217,6 +227,6 @@ export const UsageGroup = HttpApiGroup.make("usage").add(
   }).annotate(Access, reads).annotate(OpenApi.Summary, "The ledger invariant: started = settled + live, gap 0"),
   HttpApiEndpoint.get("connection", "/api/usage/:connectionId", {
     params: { connectionId: Schema.String },
-    success: Schema.Struct({ plan: Schema.NullOr(Schema.String), quotas: Document, message: opt(Schema.String) })
+    success: Schema.Struct({ plan: Schema.NullOr(Schema.String), quotas: record(QuotaWindowView), message: opt(Schema.String) })
   }).annotate(Access, reads).annotate(OpenApi.Summary, "Provider quota snapshot of a connection")
 ).annotateMerge(OpenApi.annotations({ title: "Usage", description: "Reads of the ledger: every upstream attempt has one row." }))

@@ -1,5 +1,6 @@
 /** Combos: named routing plans of several targets, and the patterns that map model ids to them (supplement 2.1 to 2.7). */
 import * as Schema from "effect/Schema"
+import * as JsonPath from "#schemas/jsonPath.ts"
 
 const opt = Schema.optionalKey
 const int = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
@@ -72,6 +73,7 @@ export const ComboConfig = Schema.Struct({
   handoffModel: opt(text(300)),
   maxMessagesForSummary: opt(int(1, 1000)),
   zeroLatencyOptimizationsEnabled: opt(Schema.Boolean),
+  /** A target that said nothing for `hedgeDelayMs` is joined by the next one; the first answer wins, the other call is cut. */
   hedging: opt(Schema.Boolean),
   hedgeDelayMs: opt(int(0, 60_000)),
   predictiveTtftMs: opt(int(0, 600_000)),
@@ -113,12 +115,16 @@ export const ComboConfig = Schema.Struct({
     latencyWeight: opt(number(0, 1)),
     cacheTtlMs: opt(int(0, 86_400_000))
   })),
+  /**
+   * An answer that breaks a rule is not given to the client; the next target is asked. The rules need the whole answer: a stream is
+   * held until its end (up to 4 MiB) and then sent at once.
+   */
   responseValidation: opt(Schema.Struct({
     forbiddenSubstrings: opt(Schema.Array(text(2_000)).check(Schema.isMaxLength(50))),
     requiredSubstrings: opt(Schema.Array(text(2_000)).check(Schema.isMaxLength(50))),
     minContentLength: opt(int(0, 10_000_000)),
     jsonPathPredicates: opt(Schema.Array(Schema.Struct({
-      path: text(500),
+      path: text(500).check(Schema.makeFilter((path: string) => JsonPath.parse(path) !== null || "a path of the form $.name[0]['other name']")),
       condition: Schema.Literals(["exists", "nonEmpty", "equals", "notEquals"]),
       value: opt(Schema.Json)
     })).check(Schema.isMaxLength(20)))

@@ -64,7 +64,7 @@ export const ResilienceChange = Schema.Struct({
   providerCooldown: opt(Schema.Struct({ enabled: opt(Schema.Boolean), minMs: opt(int(0, 3_600_000)), maxMs: opt(int(0, dayMs)) })),
   quotaPreflight: opt(Schema.Struct({
     cutoffPercent: opt(percent), warningPercent: opt(percent),
-    providerWindowDefaults: opt(Schema.Record(name, Schema.Record(name, percent)))
+    providerWindowDefaults: opt(Schema.Record(name, Schema.NullOr(Schema.Record(name, percent))))
   })),
   providerQuotaOverrides: opt(Schema.Record(name, Schema.NullOr(ProviderQuota))),
   credentialHealthCheck: opt(Schema.Struct({ intervalMinutes: opt(int(0, 1440)) })),

@@ -83,6 +83,8 @@ export class Journal {
   failure: string | null = null
   owner: JournalOwner.Owner | null = null
   closed = false
+  /** Some records of a batch may wait for its next write, while the callbacks of those before run. */
+  writing = false
   writes = 0
   records = 0
   bytes = 0
@@ -156,6 +158,16 @@ export class Journal {
     if (this.closed) return false
     if (batch.length === 0) return this.failure === null
     this.#pending = []
+    const outer = this.writing
+    this.writing = true
+    try {
+      return this.#writeBatch(batch)
+    } finally {
+      this.writing = outer
+    }
+  }
+
+  #writeBatch(batch: ReadonlyArray<Pending>): boolean {
     let at = 0
     while (at < batch.length) {
       const next = this.#writeFrom(batch, at)

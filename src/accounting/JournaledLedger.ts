@@ -216,7 +216,11 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
         if (rows > 0) report("warn", "usage rows stay in the journal for the next start", { rows })
       })
     )
-    return { open: core.open, settle: core.settle, reconciliation, flush }
+    /** Not from a record's own callback: it would stand before what is left of its batch. */
+    const write = () => {
+      if (!journal.writing) journal.flush()
+    }
+    return { open: core.open, settle: core.settle, journal: write, reconciliation, flush }
   })
 
 export const layer = (options: Options): Layer.Layer<Ledger, never, UsageStore> => Layer.effect(Ledger, make(options))

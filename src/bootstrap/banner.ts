@@ -10,10 +10,13 @@ export interface BannerFacts {
   readonly requireApiKey: boolean
   readonly loopback: boolean
   readonly records: string
+  /** Processes that share the port. */
+  readonly workers: number
 }
 
 export const banner = (facts: BannerFacts): string => {
   const lines = ["", `  Gateway ${facts.version} listens on ${facts.url}`, `  records: ${facts.records}`]
+  if (facts.workers > 1) lines.push(`  processes: ${facts.workers}`)
   if (facts.password !== null) {
     lines.push("", `  Management password: ${facts.password}`, "  (generated now, shown only this once; change it with PUT /api/settings/require-login)")
   }

@@ -20,7 +20,7 @@ export interface Explained {
 
 /** Errors whose own message says what to change. */
 const spoken: ReadonlySet<string> = new Set([
-  "SettingsError", "ServeError", "PgliteError", "MasterKeyError", "SimulatorError", "MigrationError", "StoreError", "SealBroken"
+  "SettingsError", "ServeError", "PgliteError", "MasterKeyError", "SimulatorError", "MigrationError", "ClusterError", "StoreError", "SealBroken"
 ])
 
 const fieldOf = (value: unknown, field: string): unknown =>

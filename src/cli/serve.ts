@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { compactHeap } from "#src/bootstrap/compactHeap.ts"
 import { LifecycleControl } from "#src/bootstrap/NodeLifecycle.ts"
 import * as FrontDoor from "#src/FrontDoor.ts"
 import { FrontEnd } from "#src/server/FrontEnd.ts"
@@ -30,10 +31,36 @@ const urlOf = (settings: Loaded, port: number): string => {
   return `${settings.tlsCert === null ? "http" : "https"}://${host}:${port}`
 }
 
+/** What the supervisor allows its workers beyond their own stopping time, before it kills them (ms). */
+const workerMs = 1_000
+
+/** Several processes: this one starts them and serves nothing itself. */
+const superviseWorkers = Effect.fnUntraced(function*(settings: Loaded) {
+  const launcher = yield* Launcher
+  const stopMs = settings.shutdownTimeoutMs + closeMs
+  launcher.serves(stopMs + 2 * workerMs)
+  const { claimPort, supervise } = yield* Effect.promise(() => import("./workers.ts"))
+  const port = yield* claimPort(settings.host, settings.port).pipe(Effect.mapError((error) =>
+    error.code === "EADDRINUSE" ? portTaken(settings) : failure(`Cannot listen on ${settings.host}:${settings.port}: ${error.message}`)))
+  const kind = yield* supervise(settings, port, stopMs + workerMs, RunningGateway.announce(settings.dataDir, urlOf(settings, port)))
+  yield* launcher.stopping
+  if (kind === "restart") yield* launcher.restart
+})
+
+/** Waits for a stop asked for over HTTP; one of several workers leaves it to the supervisor to stop them all. */
+const stopAsked = Effect.fnUntraced(function*(settings: Loaded) {
+  const { stopRequested } = yield* LifecycleControl
+  if (settings.worker === 0) return yield* stopRequested
+  const Worker = yield* Effect.promise(() => import("#src/cluster/Worker.ts"))
+  yield* Effect.raceFirst(Worker.drainAsked, Effect.andThen(Effect.flatMap(stopRequested, Worker.stop), Effect.never))
+  return "shutdown"
+})
+
 export const serve = (overrides: Overrides) =>
   Effect.scoped(Effect.gen(function*() {
     const launcher = yield* Launcher
     const settings = yield* load(overrides)
+    if (settings.workers > 1 && settings.worker === 0) return yield* superviseWorkers(settings)
     launcher.serves(settings.shutdownTimeoutMs + closeMs)
     const startedAt = Date.now()
     const door = yield* Layer.build(FrontDoor.layer(settings)).pipe(
@@ -41,12 +68,12 @@ export const serve = (overrides: Overrides) =>
     )
     // The port is open; everything else is loaded behind it.
     const App = yield* Effect.promise(() => import("#src/App.ts"))
-    const inner = yield* Effect.provideContext(Layer.build(App.behindDoor(settings, startedAt)), door)
+    const inner = yield* Effect.provideContext(Layer.build(App.behindDoor(settings, startedAt, compactHeap)), door)
     const context = Context.merge(door, inner)
     return yield* Effect.provideContext(
       Effect.gen(function*() {
-        yield* RunningGateway.announce(settings.dataDir, urlOf(settings, (yield* FrontEnd).port))
-        const kind = yield* (yield* LifecycleControl).stopRequested
+        if (settings.worker === 0) yield* RunningGateway.announce(settings.dataDir, urlOf(settings, (yield* FrontEnd).port))
+        const kind = yield* stopAsked(settings)
         yield* launcher.stopping
         if (kind === "restart") yield* launcher.restart
       }),

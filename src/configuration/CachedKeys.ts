@@ -1,31 +1,51 @@
-/** The Keys port: a bounded memory of looked-up keys in front of the key store (supplement 3.2, validation cache). */
+/** The Keys port: a bounded memory of looked-up keys in front of the key store (supplement 3.2, validation cache); whoever waits for a look-up waits not long. */
 import * as Crypto from "node:crypto"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
+import { ChangeFeed } from "#actors/ports/ChangeFeed.ts"
 import { Keys } from "#actors/ports/Keys.ts"
+import type { StoreError } from "#actors/ports/StoreError.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import * as LookUps from "#src/structures/LookUps.ts"
 
 /** Keys remembered at once. */
 const capacity = 10_000
-/** A key is read again after this time, so that a change made elsewhere heals without a message (ms). */
+/** A key is read again after this time, whatever the change feed says (ms). */
 const freshMs = 60_000
+/** So long before that, a key in use is read again in the background, so that no request waits for it (ms). */
+const aheadMs = 15_000
+/** While the store is away a key that was right stays right for so long after its time; nobody can revoke one meanwhile, either (ms). */
+const awayMs = 600_000
+/** How often an absent store is asked again (ms). */
+const againMs = 5_000
 /** How long a wrong key stays wrong without asking the store again (ms). */
 const negativeMs = 5_000
 /** lastUsedAt is written at most this often per key (supplement 3.1) (ms). */
 const touchEveryMs = 300_000
 
+export interface Options {
+  /** Longest wait of a request for a key that is not in memory, ms. */
+  readonly lookUpMs: number
+}
+
 interface Entry {
   readonly key: ApiKey | null
   readonly until: number
+  /** A read ahead of time was begun, and its answer has not come (yet). */
+  asked: boolean
+  /** When the store may be asked again. */
+  askAgainAt: number
 }
 
-export const make = Effect.gen(function*() {
+export const make = Effect.fnUntraced(function*(options: Options) {
   const store = yield* KeyStore
+  const feed = yield* ChangeFeed
   const clock = yield* Clock.Clock
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
+  const lookUps = yield* LookUps.make<ApiKey | null>({ name: "Keys", withinMs: options.lookUpMs })
   const entries = new Map<string, Entry>()
   const touched = new Map<string, number>()
   /** Grows with each `forget`, so that a look-up that began before it cannot bring the old key back. */
@@ -34,7 +54,39 @@ export const make = Effect.gen(function*() {
 
   const remember = (keyHash: string, key: ApiKey | null): void => {
     if (entries.size >= capacity) entries.delete(entries.keys().next().value as string)
-    entries.set(keyHash, { key, until: now() + (key === null ? negativeMs : freshMs) })
+    const until = now() + (key === null ? negativeMs : freshMs)
+    entries.set(keyHash, { key, until, asked: false, askAgainAt: until - aheadMs })
+  }
+
+  const listeners = new Set<(id: string | null) => void>()
+  const drop = (id: string): void => {
+    epoch++
+    touched.delete(id)
+    for (const [keyHash, entry] of entries) if (entry.key === null || entry.key.id === id) entries.delete(keyHash)
+    for (const listener of listeners) listener(id)
+  }
+
+  yield* feed.hear(({ changes }) => Effect.sync(() => {
+    if (changes === null) {
+      epoch++
+      entries.clear()
+      for (const listener of listeners) listener(null)
+    } else for (const { id, kind } of changes) if (kind === "key") drop(id)
+  }))
+
+  const read = (keyHash: string): Effect.Effect<ApiKey | null, StoreError> => Effect.suspend(() => {
+    const began = epoch
+    // Who asks after a change never joins a look-up that began before it.
+    return lookUps.ask(`${began}:${keyHash}`, Effect.tap(store.findByHash(keyHash), (key) => Effect.sync(() => {
+      if (began === epoch) remember(keyHash, key)
+    })))
+  })
+
+  /** Reads a right key again without anybody waiting. */
+  const renew = (keyHash: string, entry: Entry, at: number): void => {
+    entry.asked = true
+    entry.askAgainAt = at + againMs
+    fork(Effect.ignore(read(keyHash)))
   }
 
   return Keys.of({
@@ -42,16 +94,18 @@ export const make = Effect.gen(function*() {
     peek: (keyHash) => {
       const entry = entries.get(keyHash)
       if (entry === undefined) return undefined
-      if (entry.until > now()) return entry.key
-      entries.delete(keyHash)
+      const at = now()
+      if (entry.key !== null && at >= entry.askAgainAt && at < entry.until + awayMs && (entry.asked || at < entry.until)) renew(keyHash, entry, at)
+      if (entry.until > at || (entry.asked && at < entry.until + awayMs)) return entry.key
       return undefined
     },
-    find: (keyHash) => Effect.suspend(() => {
-      const began = epoch
-      return Effect.tap(store.findByHash(keyHash), (key) => Effect.sync(() => {
-        if (began === epoch) remember(keyHash, key)
-      }))
-    }),
+    find: (keyHash) => read(keyHash).pipe(Effect.catch((error) => {
+      const entry = entries.get(keyHash)
+      if (error.reason !== "unavailable" || entry === undefined || entry.key === null || now() >= entry.until + awayMs) return Effect.fail(error)
+      entry.asked = true
+      entry.askAgainAt = now() + againMs
+      return Effect.succeed(entry.key)
+    })),
     touch: (key) => {
       const at = now()
       const last = touched.get(key.id)
@@ -61,11 +115,14 @@ export const make = Effect.gen(function*() {
       fork(Effect.ignore(store.touch(key.id, new Date(at).toISOString())))
     },
     forget: (id) => {
-      epoch++
-      touched.delete(id)
-      for (const [keyHash, entry] of entries) if (entry.key === null || entry.key.id === id) entries.delete(keyHash)
+      drop(id)
+      feed.announce()
+    },
+    onForget: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
     }
   })
 })
 
-export const layer = Layer.effect(Keys, make)
+export const layer = (options: Options) => Layer.effect(Keys, make(options))

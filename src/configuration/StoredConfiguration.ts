@@ -1,8 +1,13 @@
-/** The Configuration port over the record stores: loads everything once, rebuilds the snapshot after each commit. */
+/**
+ * The Configuration port over the record stores: loads everything once, rebuilds the snapshot after each commit, its own or another
+ * node's.
+ */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
+import { type Change, ChangeFeed } from "#actors/ports/ChangeFeed.ts"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
+import { StoreError } from "#actors/ports/StoreError.ts"
 import { ComboMappingStore, ComboStore, ConnectionStore, CustomModelStore, DocumentStore, NodeStore } from "#actors/ports/Stores.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 
@@ -23,6 +28,20 @@ const groupActive = (connections: ReadonlyArray<Connection>): ReadonlyMap<string
   return groups
 }
 
+/** How long a change waits for the changes before it, ms: a store that hangs must not line them up. */
+const turnMs = 5_000
+
+const tooLate = new StoreError({
+  store: "Configuration", operation: "commit", reason: "unavailable", message: `Configuration.commit: the changes before this one did not end within ${turnMs} ms.`
+})
+
+/** What the snapshot is made of, as the change feed names it; of the documents these kinds. */
+const kinds: ReadonlySet<string> = new Set(["connection", "node", "custom-model", "combo", "combo-mapping"])
+const documentKinds: ReadonlySet<string> = new Set(["alias", "setting", "flag", "pricing"])
+
+const concerns = (change: Change): boolean =>
+  change.kind === "document" ? documentKinds.has(change.id.slice(0, change.id.indexOf("/"))) : kinds.has(change.kind)
+
 export interface Options {
   /** Base URL of the built-in simulator, once it runs; null = not offered by policy. */
   readonly simulatorUrl: string | null
@@ -37,11 +56,15 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const comboStore = yield* ComboStore
   const mappingStore = yield* ComboMappingStore
   const documents = yield* DocumentStore
+  const feed = yield* ChangeFeed
   const writing = yield* Semaphore.make(1)
   const listeners = new Set<(snapshot: Snapshot) => void>()
   let version = 0
+  /** The version of the records that the snapshot shows at least. */
+  let loaded = 0
 
   const load = Effect.gen(function*() {
+    const before = yield* feed.version
     const connections = yield* connectionStore.list
     const nodes = yield* nodeStore.list
     const customModels = yield* customModelStore.list
@@ -69,6 +92,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       pricing,
       simulatorUrl: offerSimulator ? options.simulatorUrl : null
     }
+    loaded = before
     return snapshot
   })
 
@@ -77,10 +101,29 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     current = snapshot
     for (const listener of listeners) listener(snapshot)
   })
+  yield* feed.hear((news) => Semaphore.withPermits(writing, 1)(Effect.suspend(() =>
+    // Null: what is there may be anything, and older than what is shown (a backup was restored). A commit of this node has been loaded
+    // already when it comes back as news.
+    news.changes !== null && (news.version <= loaded || !news.changes.some(concerns)) ? Effect.void : reload)))
+
   return Configuration.of({
     current: () => current,
     // One writer at a time, so that two commits cannot publish their snapshots in the wrong order.
-    commit: (write) => Semaphore.withPermits(writing, 1)(Effect.tap(write, () => reload)),
+    commit: (write) => Effect.suspend(() => {
+      let state: "waits" | "begun" | "given up" = "waits"
+      const turn = Semaphore.withPermits(writing, 1)(Effect.suspend(() => {
+        if (state === "given up") return Effect.fail(tooLate)
+        state = "begun"
+        return Effect.tap(write, () => Effect.tap(reload, () => Effect.sync(feed.announce)))
+      }))
+      const patience = Effect.interruptible(Effect.delay(Effect.suspend(() => {
+        // A change that has begun is carried through.
+        if (state === "begun") return Effect.never
+        state = "given up"
+        return Effect.fail(tooLate)
+      }), turnMs))
+      return Effect.raceFirst(turn, patience)
+    }),
     reload: Semaphore.withPermits(writing, 1)(reload),
     onChange: (listener) => {
       listeners.add(listener)

@@ -12,14 +12,16 @@ import * as Exit from "effect/Exit"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { CredentialFailure, Credentials, type Token } from "#actors/ports/Credentials.ts"
 import { ConnectionStore } from "#actors/ports/Stores.ts"
 import { Upstream } from "#actors/ports/Upstream.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import { builtin, type Registry } from "#src/providers/Registry.ts"
+import * as Resilience from "#src/resilience/settings.ts"
 import * as OAuthClient from "./OAuthClient.ts"
+import { RefreshBreaker, type Rule } from "./RefreshBreaker.ts"
 import * as ServiceAccount from "./serviceAccount.ts"
 import * as Slot from "./Slot.ts"
 import * as TokenEndpoint from "./tokenEndpoint.ts"
@@ -59,10 +61,14 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const slots = new Map<string, Slot.Slot>()
   const flights = new Map<string, Deferred.Deferred<Token, CredentialFailure>>()
   const now = () => clock.currentTimeMillisUnsafe()
+  const breaker = new RefreshBreaker()
+  const ruleOf = (snapshot: Snapshot): Rule => Resilience.effective(Resilience.storedChange(snapshot)).tokenRefreshBreaker
+  let rule = ruleOf(configuration.current())
   const rowOf = (provider: string) => registry.byId.get(provider) ?? null
 
   yield* Effect.acquireRelease(
     Effect.sync(() => configuration.onChange((snapshot) => {
+      rule = ruleOf(snapshot)
       for (const id of slots.keys()) if (!snapshot.connectionById.has(id)) slots.delete(id)
     })),
     (unsubscribe) => Effect.sync(unsubscribe)
@@ -147,14 +153,34 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     }))
   }, Effect.catch((error) => Effect.logError(`the failed token renewal was not recorded: ${error.message}`)))
 
-  const run = Effect.fnUntraced(function*(id: string) {
+  /** Another node may have renewed the same grant, which is good once: then its successor stands in the store. */
+  const newest = Effect.fnUntraced(function*(id: string) {
     const slot = slotOf(id)
+    if (slot === null || slot.kind !== "refresh" || slot.written !== slot.read) return slot
+    const stored = yield* Effect.orElseSucceed(store.get(id), () => null)
+    if (stored === null || Slot.secretsOf(stored) === slot.read) return slot
+    yield* Effect.ignore(configuration.reload)
+    const successor = slotOf(id)
+    if (successor !== null && slot.byOperator) successor.byOperator = true
+    return successor
+  })
+
+  const run = Effect.fnUntraced(function*(id: string) {
+    const known = slotOf(id)
+    const slot = yield* newest(id)
     const connection = configuration.current().connectionById.get(id)
     if (slot === null || connection === undefined) return yield* unknown
+    if (slot !== known && !slot.byOperator && Slot.isUsable(slot, now()) && !Slot.isAging(slot, now())) return tokenOf(slot)
+    const { provider } = connection
     const asked = slot.kind === "refresh"
       ? refresh(connection, slot)
-      : ServiceAccount.exchange(endpoint, Redacted.make(slot.basis), rowOf(connection.provider)?.serviceAccountScope ?? defaultScope)
-    const grant = yield* Effect.tapError(asked, (failure) => note(id, slot, failure))
+      : ServiceAccount.exchange(endpoint, Redacted.make(slot.basis), rowOf(provider)?.serviceAccountScope ?? defaultScope)
+    const grant = yield* Effect.tapError(asked, (failure) => {
+      // A refusal is about this grant; an endpoint that does not answer is about all who would ask it.
+      if (failure.retry === "later") breaker.failed(rule, provider, id, now())
+      return note(id, slot, failure)
+    })
+    breaker.succeeded(rule, provider, id)
     Slot.adopt(slot, grant, now())
     // Read now, not before: an operator may have joined a renewal that was running.
     const byOperator = slot.byOperator
@@ -200,12 +226,27 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     Deferred.doneUnsafe(flight, cut(exit))
   }
 
+  /** Why nobody may ask now; null when somebody may, or does already. */
+  const resting = (id: string, at: number): CredentialFailure | null => {
+    const provider = configuration.current().connectionById.get(id)?.provider
+    const until = provider === undefined || flights.has(id) ? null : breaker.openUntil(rule, provider, id, at)
+    return until === null ? null : new CredentialFailure({
+      reason: "unreachable", source: "upstream", retry: "later", code: null, retryAfterSeconds: Math.max(1, Math.ceil((until - at) / 1000)),
+      message: `Renewals failed ${rule.failureThreshold} times or more and rest until ${new Date(until).toISOString()} (resilience.tokenRefreshBreaker)`
+    })
+  }
+
+  /** Renews behind the caller's back. */
+  const renewSoon = (id: string, at: number): void => {
+    if (resting(id, at) === null) fly(id)
+  }
+
   return Credentials.of({
     peek: (id) => {
       const slot = slotOf(id)
       const at = now()
       if (slot === null || !Slot.isUsable(slot, at)) return null
-      if (Slot.isAging(slot, at)) fly(id)
+      if (Slot.isAging(slot, at)) renewSoon(id, at)
       return slot.value
     },
     token: (id) => Effect.suspend(() => {
@@ -213,11 +254,18 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       if (slot === null) return Effect.fail(unknown)
       const at = now()
       if (Slot.isUsable(slot, at)) {
-        if (Slot.isAging(slot, at)) fly(id)
+        if (Slot.isAging(slot, at)) renewSoon(id, at)
         return Effect.succeed(tokenOf(slot))
       }
-      return slot.final === null ? Deferred.await(fly(id)) : Effect.fail(slot.final)
+      const failure = slot.final ?? resting(id, at)
+      return failure === null ? Deferred.await(fly(id)) : Effect.fail(failure)
     }),
+    ahead: (id) => Effect.suspend(() => {
+      const slot = slotOf(id)
+      const failure = slot === null ? unknown : slot.final ?? resting(id, now())
+      return failure === null ? Deferred.await(fly(id)) : Effect.fail(failure)
+    }),
+    renewing: (id) => flights.has(id),
     renew: (id) => Effect.suspend(() => {
       const slot = slotOf(id)
       if (slot === null) return Effect.fail(unknown)

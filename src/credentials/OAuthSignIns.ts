@@ -13,7 +13,7 @@ import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { Provider, ProviderOAuth } from "#schemas/Provider.ts"
 import { builtin, type Registry } from "#src/providers/Registry.ts"
 import * as OAuthClient from "./OAuthClient.ts"
-import { type DeviceFlow, PendingSignIns } from "./pending.ts"
+import * as PendingSignIns from "./pending.ts"
 import * as TokenEndpoint from "./tokenEndpoint.ts"
 import * as TokenRecord from "./tokenRecord.ts"
 
@@ -104,7 +104,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const random = yield* SecureRandom.SecureRandom
   const endpoint = TokenEndpoint.make(yield* Upstream, yield* UrlGuard)
   const registry = options.registry ?? builtin
-  const pending = new PendingSignIns()
+  const codes = yield* PendingSignIns.codeFlows
+  const devices = yield* PendingSignIns.deviceFlows
 
   const secret = Effect.map(random.randomBytes(32), (bytes) => Buffer.from(bytes).toString("base64url"))
 
@@ -146,7 +147,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     if (row.oauth.scopes.length > 0) page.searchParams.set("scope", row.oauth.scopes.join(" "))
     const now = yield* Clock.currentTimeMillis
     const expiresAt = now + CODE_LIFE_MS
-    pending.add(state, { flow: "authorization-code", provider: row.id, purpose, tokenUrl, verifier, redirectUri, expiresAt }, now)
+    yield* codes.add(state, { flow: "authorization-code", provider: row.id, purpose, tokenUrl, verifier, redirectUri, expiresAt }, now)
     return { flow: "authorization-code" as const, state, authorizeUrl: page.href, redirectUri, expiresAt }
   })
 
@@ -166,9 +167,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     const state = yield* secret
     const intervalMs = seconds(answer["interval"], POLL_MS.usual, POLL_MS.most)
     const expiresAt = now + seconds(answer["expires_in"], DEVICE_LIFE_MS.usual, DEVICE_LIFE_MS.most)
-    pending.add(state, {
-      flow: "device-code", provider: row.id, purpose, tokenUrl, deviceCode, intervalMs, nextPollAt: now + intervalMs, asking: false, expiresAt
-    }, now)
+    yield* devices.add(state, { flow: "device-code", provider: row.id, purpose, tokenUrl, deviceCode, intervalMs, expiresAt }, now, intervalMs)
     return {
       flow: "device-code" as const, state, userCode, verificationUri, verificationUriComplete: link(answer["verification_uri_complete"]), intervalMs, expiresAt
     }
@@ -179,27 +178,34 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     return client === null ? Effect.fail(unknownState) : Effect.succeed(client)
   }
 
-  const waiting = (entry: DeviceFlow): Pending => ({ _tag: "Pending", intervalMs: entry.intervalMs, expiresAt: entry.expiresAt })
+  const waiting = ({ expiresAt, intervalMs }: PendingSignIns.DeviceFlow): Pending => ({ _tag: "Pending", intervalMs, expiresAt })
 
-  const askDevice = (row: SignInRow, state: string, entry: DeviceFlow) => Effect.gen(function*() {
-    const client = yield* clientOf(row)
-    return yield* Effect.matchEffect(
-      endpoint.grant(entry.tokenUrl, { ...OAuthClient.form(client), grant_type: DEVICE_GRANT, device_code: entry.deviceCode }),
-      {
-        onSuccess: (grant) => Effect.map(Clock.currentTimeMillis, (now) => {
-          pending.remove(state)
-          return signedIn(entry.provider, entry.purpose, grant, now)
-        }),
-        onFailure: (error): Effect.Effect<Pending, SignInFailure> => {
-          // RFC 8628, 3.5: these two say "go on"; what passes by itself does not end the sign-in either.
-          if (error.code === "slow_down") entry.intervalMs = Math.min(entry.intervalMs + SLOW_DOWN_MS, POLL_MS.most)
-          if (error.code === "slow_down" || error.code === "authorization_pending") return Effect.succeed(waiting(entry))
-          if (error.retry === "never") pending.remove(state)
-          return Effect.fail(ofCredential(error))
+  /** By leave of the store: nobody else asks meanwhile, on any node. */
+  const askDevice = (row: SignInRow, state: string, entry: PendingSignIns.DeviceFlow) => {
+    let then: PendingSignIns.DeviceFlow | null = entry
+    const asked = Effect.gen(function*() {
+      const client = yield* clientOf(row)
+      return yield* Effect.matchEffect(
+        endpoint.grant(entry.tokenUrl, { ...OAuthClient.form(client), grant_type: DEVICE_GRANT, device_code: entry.deviceCode }),
+        {
+          onSuccess: (grant) => Effect.map(Clock.currentTimeMillis, (now) => {
+            then = null
+            return signedIn(entry.provider, entry.purpose, grant, now)
+          }),
+          onFailure: (error): Effect.Effect<Pending, SignInFailure> => {
+            // RFC 8628, 3.5: these two say "go on"; what passes by itself does not end the sign-in either.
+            if (error.code === "slow_down") then = { ...entry, intervalMs: Math.min(entry.intervalMs + SLOW_DOWN_MS, POLL_MS.most) }
+            if (error.code === "slow_down" || error.code === "authorization_pending") return Effect.succeed(waiting(then ?? entry))
+            if (error.retry === "never") then = null
+            return Effect.fail(ofCredential(error))
+          }
         }
-      }
-    )
-  })
+      )
+    })
+    // What the vendor has said stands, also when the store cannot be told: its turn, and then the sign-in, end by themselves.
+    return Effect.ensuring(asked, Effect.suspend(() =>
+      Effect.ignore(then === null ? devices.take(row.id, state) : devices.rest(state, then, then.intervalMs))))
+  }
 
   return SignIns.of({
     offer: (provider) => Effect.map(rowOf(provider), offerOf),
@@ -216,10 +222,9 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     }),
     finish: Effect.fn("SignIns.finish")(function*(provider, state, answer) {
       const row = yield* rowOf(provider)
-      const entry = pending.find(state, row.id, "authorization-code")
-      if (entry === undefined) return yield* unknownState
-      // Used up before the code is tried: a second browser with the same state comes too late.
-      pending.remove(state)
+      // Used up before the code is tried: a second browser with the same state comes too late, on every node.
+      const entry = yield* codes.take(row.id, state)
+      if (entry === null) return yield* unknownState
       if (entry.expiresAt <= (yield* Clock.currentTimeMillis)) return yield* expired
       if ("error" in answer) {
         const code = answer.error.replaceAll(/[^\w.-]/g, "").slice(0, 64)
@@ -233,19 +238,13 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     }),
     poll: Effect.fn("SignIns.poll")(function*(provider, state) {
       const row = yield* rowOf(provider)
-      const entry = pending.find(state, row.id, "device-code")
-      if (entry === undefined) return yield* unknownState
-      const now = yield* Clock.currentTimeMillis
-      if (entry.expiresAt <= now) {
-        pending.remove(state)
+      const entry = yield* devices.find(row.id, state)
+      if (entry === null) return yield* unknownState
+      if (entry.expiresAt <= (yield* Clock.currentTimeMillis)) {
+        yield* devices.take(row.id, state)
         return yield* expired
       }
-      if (entry.asking || now < entry.nextPollAt) return waiting(entry)
-      entry.asking = true
-      return yield* Effect.ensuring(askDevice(row, state, entry), Effect.map(Clock.currentTimeMillis, (after) => {
-        entry.asking = false
-        entry.nextPollAt = after + entry.intervalMs
-      }))
+      return (yield* devices.turn(row.id, state)) ? yield* askDevice(row, state, entry) : waiting(entry)
     })
   })
 })

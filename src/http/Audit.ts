@@ -1,4 +1,4 @@
-/** Writes audit entries; a store that cannot take one is logged and never stops the call (supplement 15.12). */
+/** Writes audit entries; one that a store does not take in time is logged and never stops the call (supplement 15.12). */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as SecureRandom from "effect/crypto/SecureRandom"
@@ -7,8 +7,10 @@ import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import { AuditStore } from "#actors/ports/Stores.ts"
 import { Call } from "#schemas/api/Management.ts"
+import { ManagementOptions } from "#src/http/ManagementOptions.ts"
 import { redact } from "#src/http/redact.ts"
 import { actorOf } from "#src/http/sessions/rights.ts"
+import * as LookUps from "#src/structures/LookUps.ts"
 
 export interface Event {
   readonly action: string
@@ -25,12 +27,16 @@ export class Audit extends Context.Service<Audit, {
 export const make = Effect.gen(function*() {
   const store = yield* AuditStore
   const random = yield* SecureRandom.SecureRandom
+  const { lookUpMs } = yield* ManagementOptions
+  // The call waits for its entry but for a moment; a store that is only slow has it later.
+  const entries = yield* LookUps.make<void>({ name: "Audit", withinMs: lookUpMs })
   return Audit.of({
     note: Effect.fn("Audit.note")(function*(event) {
       const call = yield* Call
       const now = yield* Clock.currentTimeMillis
-      yield* store.append({
-        id: yield* random.uuidV4(),
+      const id = yield* random.uuidV4()
+      yield* entries.ask(id, store.append({
+        id,
         timestamp: new Date(now).toISOString(),
         action: event.action,
         actor: actorOf(call.caller),
@@ -40,7 +46,7 @@ export const make = Effect.gen(function*() {
         resourceType: event.resourceType ?? null,
         status: event.status ?? "success",
         requestId: call.requestId
-      }).pipe(Effect.catch((error) => Effect.logError(`audit entry ${event.action} was not stored: ${error.message}`)))
+      })).pipe(Effect.catch((error) => Effect.logError(`audit entry ${event.action} was not stored in time: ${error.message}`)))
     })
   })
 })

@@ -31,6 +31,7 @@ import * as Cookie from "#src/http/sessions/cookie.ts"
 import * as Origin from "#src/http/sessions/origin.ts"
 import { Password } from "#src/http/sessions/Password.ts"
 import { admit } from "#src/http/sessions/rights.ts"
+import * as LookUps from "#src/structures/LookUps.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 
@@ -74,13 +75,17 @@ export const make = Effect.gen(function*() {
   const random = yield* SecureRandom.SecureRandom
   const options = yield* ManagementOptions
   const table = RouteTable.make(managementRoutes())
+  const lookUps = yield* LookUps.make<Identified>({ name: "Callers", withinMs: options.lookUpMs })
+  let asked = 0
 
   /** PUBLIC routes answer without a store; an unreadable credential is then simply nobody. */
-  const identify = (gate: Gate, presented: Presented): Effect.Effect<Identified, Refusal.Refusal> =>
-    gate.rule?.tier === "PUBLIC"
-      ? Effect.catchTag(callers.identify(presented), "StoreError", () =>
-        Effect.succeed<Identified>({ caller: { kind: "anonymous" }, refusedBearer: false, renewedCookie: null }))
-      : answer(callers.identify(presented))
+  const identify = (gate: Gate, presented: Presented): Effect.Effect<Identified, Refusal.Refusal> => Effect.suspend(() => {
+    // Every call is looked up for itself: a sign-out ends a session at once.
+    const identified = lookUps.ask(`${++asked}`, callers.identify(presented))
+    return gate.rule?.tier === "PUBLIC"
+      ? Effect.catchTag(identified, "StoreError", () => Effect.succeed<Identified>({ caller: { kind: "anonymous" }, refusedBearer: false, renewedCookie: null }))
+      : answer(identified)
+  })
 
   const authorize = Effect.fnUntraced(function*(gate: Gate, presented: Presented, identified: Identified, loopback: boolean) {
     const asksFirstRun = gate.rule?.firstRun === true && loopback && identified.caller.kind === "anonymous"

@@ -16,6 +16,8 @@ export class ConnectionMarks extends Context.Service<ConnectionMarks, {
   readonly report: (target: Target, end: AttemptEnd) => void
 }>()("gateway/http/ConnectionMarks") {}
 
+const terminal: ReadonlySet<string> = new Set(["expired", "banned", "credits_exhausted"])
+
 /** The same error of one connection is written again after this time at the earliest (ms). */
 const repeatMs = 30_000
 
@@ -27,8 +29,12 @@ const make = Effect.gen(function*() {
   /** Last written state per connection: null = well. */
   const states = new Map<string, { readonly code: string; readonly at: number } | null>()
 
+  /** The record is read when its turn comes: it may have become terminal since the attempt began, and then it keeps its reason. */
   const write = (id: string, fields: Parameters<typeof store.patch>[1]): void => {
-    fork(Effect.ignore(configuration.commit(store.patch(id, fields))))
+    fork(Effect.ignore(configuration.commit(Effect.gen(function*() {
+      const current = yield* store.get(id)
+      if (current !== null && !terminal.has(current.testStatus)) yield* store.patch(id, fields)
+    }))))
   }
 
   return ConnectionMarks.of({

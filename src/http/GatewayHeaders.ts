@@ -3,6 +3,7 @@ import type { ResponseFacts } from "#actors/Request.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
 import { version } from "#schemas/version.ts"
+import * as TerminalErrors from "#src/http/terminalErrors.ts"
 import { formatCost } from "#src/accounting/cost.ts"
 
 export { version }
@@ -14,7 +15,8 @@ export interface RequestTags {
   readonly sessionId: string | null
 }
 
-const common = (tags: RequestTags): Array<string> => {
+/** What every inference response says. */
+export const common = (tags: RequestTags): Array<string> => {
   const headers = ["X-Gateway-Request-Id", tags.requestId, "X-Gateway-Version", version]
   if (tags.sessionId !== null) headers.push("X-Gateway-Session-Id", tags.sessionId)
   return headers
@@ -31,6 +33,10 @@ const routed = (headers: Array<string>, facts: ResponseFacts): void => {
   if (facts.omitted.length > 0) headers.push("X-Gateway-Omitted", omittedText(facts.omitted))
   forwardUpstream(headers, facts.upstreamHeaders)
 }
+
+/** The decision with the reasoning effort that was chosen for the request (X-Gateway-Effort: auto). */
+export const withEffort = (headers: ReadonlyArray<string>, effort: string): ReadonlyArray<string> =>
+  headers.map((value, i) => i % 2 === 1 && headers[i - 1] === "X-Gateway-Decision" ? `${value}; effort=${effort}` : value)
 
 /** Characters of the list of omitted fields. */
 const maxOmitted = 1_024
@@ -87,5 +93,6 @@ export const ofError = (tags: RequestTags, error: PublicError, fallbackAttempts:
   headers.push("Content-Type", "application/json")
   if (error.retryAfterSeconds !== null) headers.push("Retry-After", String(error.retryAfterSeconds))
   if (fallbackAttempts > 0) headers.push("X-Gateway-Fallback-Attempts", String(fallbackAttempts))
+  headers.push(...TerminalErrors.headersOf(error))
   return headers
 }

@@ -2,12 +2,14 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Degradation from "#actors/degradation.ts"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Ledger } from "#actors/ports/Ledger.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { ResilienceControl } from "#actors/ports/ResilienceControl.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
+import { combined, faults } from "#schemas/degradation.ts"
 import type { Readiness } from "#schemas/api/Health.ts"
 import { Call } from "#schemas/api/Management.ts"
 import { answer } from "#src/http/answer.ts"
@@ -103,6 +105,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "health", Effect.fn(fun
       return HttpServerResponse.jsonUnsafe({ status, version: lifecycle.version }, { status: status === "ok" ? 200 : 503 })
     }),
     readiness: () => readiness,
+    degradation: () => Effect.succeed({ faults, combined, features: Degradation.rows }),
     monitoring: () => monitoring,
     init: () => answer(Effect.map(password.exists, (exists) => ({
       initialized: exists || configuration.current().settings.get("setupComplete") === true

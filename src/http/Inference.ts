@@ -6,35 +6,61 @@ import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import { Accounting } from "#actors/ports/Accounting.ts"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { ChangeFeed } from "#actors/ports/ChangeFeed.ts"
+import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Credentials } from "#actors/ports/Credentials.ts"
+import { EvalCalls } from "#actors/ports/EvalCalls.ts"
+import { EvalScores } from "#actors/ports/EvalScores.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { Keys } from "#actors/ports/Keys.ts"
 import { KeyDevices } from "#actors/ports/KeyDevices.ts"
 import { LiveCalls } from "#actors/ports/LiveCalls.ts"
+import { Limits as KeyLimits } from "#actors/ports/Limits.ts"
 import { Ledger } from "#actors/ports/Ledger.ts"
+import { Leases } from "#actors/lease/Leases.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import { SessionPlaces } from "#actors/ports/SessionPlaces.ts"
 import { Telemetry } from "#actors/ports/Telemetry.ts"
 import { Upstream } from "#actors/ports/Upstream.ts"
 import type { AttemptEnd } from "#actors/Attempt.ts"
 import type { Limits, Recovery } from "#actors/Request.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import * as LeaseStage from "#src/http/stages/leases.ts"
+import * as SessionLeases from "#src/http/SessionLeases.ts"
 import * as Conversations from "#src/http/Conversations.ts"
 import * as ConversationRoutes from "#src/http/conversationRoutes.ts"
 import { ConnectionMarks } from "#src/http/ConnectionMarks.ts"
 import * as TokenCounts from "#src/http/TokenCounts.ts"
 import * as Registry from "#src/providers/Registry.ts"
+import { Handoffs } from "#src/http/ensembles/Handoffs.ts"
+import * as TargetTestsOver from "#src/http/ensembles/targetTests.ts"
+import { Shadows } from "#src/http/ensembles/Shadows.ts"
 import { LiveRequests } from "#src/http/LiveRequests.ts"
 import * as Metrics from "#src/http/Metrics.ts"
 import { makePricer } from "#src/providers/pricing.ts"
 import { ComboMetrics } from "#actors/ports/ComboMetrics.ts"
+import { Quotas } from "#actors/ports/Quotas.ts"
 import { Resilience } from "#actors/ports/Resilience.ts"
+import { Turns } from "#actors/ports/Turns.ts"
+import * as LimitStage from "#src/http/stages/limits.ts"
+import * as UsageCommand from "#src/http/stages/usageCommand.ts"
+import * as SelfUsage from "#src/http/usage/selfUsage.ts"
+import { freeModelOf } from "#src/limits/freeModel.ts"
+import * as Waits from "#src/http/Waits.ts"
 import * as RouteReport from "#src/http/RouteReport.ts"
+import type * as Stages from "#src/http/stages.ts"
 import { Report } from "#src/http/RouteReport.ts"
+import { TargetTests } from "#actors/ports/TargetTests.ts"
 import { RoutingViews } from "#actors/ports/RoutingViews.ts"
+import { DocumentStore } from "#actors/ports/Stores.ts"
+import * as EvalCallsOver from "#src/http/conversations/evalCalls.ts"
+import * as Scoreboard from "#src/http/evals/Scoreboard.ts"
 import { makeRouter, type Router, RouterMemory } from "#src/routing/Router.ts"
+import * as Repeats from "#src/http/stages/repeats.ts"
+import { IdempotencyView } from "#actors/ports/Idempotency.ts"
 import { FrontEnd } from "#src/server/FrontEnd.ts"
+import type { PromptCacheRules } from "#src/wire/promptCache.ts"
 
 export interface Options {
   readonly limits: Limits
@@ -45,10 +71,20 @@ export interface Options {
   readonly sseComments: boolean
   readonly metricsAccess: "loopback" | "all"
   readonly environmentKeys: ReadonlyMap<string, ApiKey>
+  /** Model for requests whose budget is used up (GATEWAY_EMERGENCY_FALLBACK_MODEL); null = a free one is looked for. */
+  readonly emergencyModel: string | null
 }
 
 /** 24 characters that no other response has. */
 const responseId = (): string => crypto.randomBytes(18).toString("base64url").replace(/[-_]/g, "0")
+
+const promptCacheRules = (settings: Snapshot["settings"]): PromptCacheRules => {
+  const [strategy, preserve] = [settings.get("promptCacheStrategy"), settings.get("alwaysPreserveClientCache")]
+  return {
+    strategy: settings.get("promptCacheEnabled") === false ? "manual" : strategy === "system-only" || strategy === "manual" ? strategy : "auto",
+    preserve: preserve === "always" || preserve === "never" ? preserve : "auto"
+  }
+}
 
 const noRecovery: Recovery = { holds: false, sibling: false, continues: false, stopsAtEmpty: false }
 
@@ -65,6 +101,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const accounting = yield* Accounting
   const configuration = yield* Configuration
   const credentials = yield* Credentials
+  const feed = yield* ChangeFeed
   const flags = yield* Flags
   const keys = yield* Keys
   const ledger = yield* Ledger
@@ -88,16 +125,33 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   let sequence = 0
   const nextId = () => prefix + (++sequence).toString(36)
 
+  const places = yield* SessionPlaces
+  const handoffs = new Handoffs(() => flags.isOn("UNIVERSAL_CONTEXT_HANDOFF_ENABLED"), places)
+  yield* places.hear(handoffs.heard)
+  const quotas = yield* Quotas
   const resilience = yield* Resilience
-  const report = new Report(yield* ComboMetrics, now)
+  const turns = yield* Turns
+  // Who waits has no upstream yet: another node serves it sooner than this one's grace ends.
+  frontEnd.onDrain(turns.close)
+  const report = new Report(yield* ComboMetrics, now, () => ({
+    infra502: flags.isOn("PROTECTED_PRIORITY_INFRA_502_ENABLED"), provenance: flags.isOn("RETRY_AFTER_PROVENANCE_ENABLED")
+  }), RouteReport.automaticOver(() => routerNow(), now))
+  const leases = yield* Leases
+  const fork: Stages.Fork = (effect) => {
+    const fiber = lookups(effect)
+    return () => fiber.interruptUnsafe()
+  }
   const memory = new RouterMemory()
+  const evals = Scoreboard.make({ documents: yield* DocumentStore, fork: (effect) => void lookups(effect) })
   let router: Router | null = null
   configuration.onChange(() => {
     router = null
   })
   const routerNow = (): Router => router ??= makeRouter({
     resilience,
+    quotas,
     memory,
+    evals,
     random: Math.random,
     snapshot: configuration.current(),
     registry: Registry.builtin,
@@ -106,8 +160,41 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     priceOf: makePricer({ registry: Registry.builtin, user: configuration.current().pricing, synced: new Map() })
   })
 
+  const repeats = yield* Repeats.make({
+    router: routerNow,
+    telemetry,
+    now,
+    draining: lifecycle.draining,
+    fork,
+    makeId: responseId,
+    drainMs: options.limits.drainForUsageMs
+  })
+
+  const limits = yield* KeyLimits
+  const freeModels = () => freeModelOf(configuration.current(), Registry.builtin, options.emergencyModel)
+  let freeModel: ReturnType<typeof freeModels> | null = null
+  configuration.onChange(() => {
+    freeModel = null
+  })
+  let promptCache: PromptCacheRules | null = null
+  configuration.onChange(() => {
+    promptCache = null
+  })
+  const usageCommand = UsageCommand.make({
+    text: (key) => Effect.map(
+      SelfUsage.read({ limits, quotas: () => ({ quotas, registry: Registry.builtin, snapshot: configuration.current() }) }, key, now()), SelfUsage.text
+    ),
+    telemetry, now, makeId: responseId, fork
+  })
+  const limiting = LimitStage.make({
+    limits,
+    fork,
+    freeModel: (key) => flags.isOn("GATEWAY_EMERGENCY_FALLBACK") ? (freeModel ??= freeModels())(key) : null
+  })
+
   const services: Conversations.ConversationServices = {
     admission: {
+      feed,
       keys,
       flags,
       environmentKeys: options.environmentKeys,
@@ -128,6 +215,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       ledger,
       upstream,
       resilience,
+      turns,
       accounting,
       telemetry,
       limits: options.limits,
@@ -137,6 +225,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       credentials,
       report: (target: Target, end: AttemptEnd) => {
         if (end.upstreamStatus === 401 && target.tokenFrom !== null && target.tokenFrom !== undefined) credentials.refused(target.tokenFrom)
+        // The headers came when the stream began, or just now.
+        quotas.note(target, end.headers, end.firstContentAt ?? now())
         marks.report(target, end)
       },
       defect: (requestId, cause) => {
@@ -145,7 +235,12 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       closed: live.remove
     },
     router: routerNow,
+    waits: { turns, totalMs: options.limits.timeouts.total, now },
+    // What was answered before costs nothing, so it neither waits nor counts.
+    stages: [usageCommand, LeaseStage.make({ leases, now, fork }), ...repeats.stages, limiting, Waits.throttle(turns), LeaseStage.fence],
     report,
+    shadows: new Shadows(Math.random),
+    handoffs,
     maxBodyBytes: () => {
       const megabytes = configuration.current().settings.get("maxBodySizeMb")
       return typeof megabytes === "number" && megabytes > 0 ? megabytes * 1024 * 1024 : options.maxBodyBytes
@@ -154,6 +249,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       const mode = configuration.current().settings.get("responsesPreviousResponseIdMode")
       return mode === "keep" || mode === "strip" ? mode : "auto"
     },
+    promptCache: () => promptCache ??= promptCacheRules(configuration.current().settings),
     sseComments: options.sseComments,
     recovery: () => {
       const holds = flags.isOn("STREAM_RECOVERY_ENABLED")
@@ -191,15 +287,22 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       : route)
   }
   frontEnd.direct("POST", "/v1/messages/count_tokens", TokenCounts.ofMessages(counts))
-  return { services, live }
+  frontEnd.direct("POST", SessionLeases.path, SessionLeases.route({
+    ...services, leases, snapshot: configuration.current, fork: (effect) => void lookups(effect)
+  }))
+  return { services, live, evals, idempotency: repeats.view }
 })
 
 /** The assembled inference services, for the routes on the effect lane. */
 export class Inference extends Context.Service<Inference, Conversations.ConversationServices>()("gateway/http/Inference") {}
 
 export const layer = (options: Options) =>
-  Layer.effectContext(Effect.map(make(options), ({ live, services }) =>
+  Layer.effectContext(Effect.map(make(options), ({ evals, idempotency, live, services }) =>
     Context.make(Inference, services).pipe(
+      Context.add(IdempotencyView, idempotency),
       Context.add(LiveCalls, { list: live.list }),
+      Context.add(TargetTests, TargetTestsOver.make(services)),
+      Context.add(EvalCalls, EvalCallsOver.make(services)),
+      Context.add(EvalScores, evals),
       Context.add(RoutingViews, RouteReport.views(services.report, services.router, services.request.now))
     )))

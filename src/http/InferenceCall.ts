@@ -3,7 +3,8 @@
  *
  * It answers at once when the key is in memory, which is always but the first time; only an unknown key asks the store.
  */
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
+import type { ChangeFeed } from "#actors/ports/ChangeFeed.ts"
 import type { Keys } from "#actors/ports/Keys.ts"
 import type { Flags } from "#actors/ports/Flags.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
@@ -21,6 +22,8 @@ export interface CallHead {
 }
 
 export interface AdmissionServices {
+  /** Whether this node may act on what it knows. */
+  readonly feed: Pick<ChangeFeed["Service"], "isBehind" | "caughtUp">
   readonly keys: Keys["Service"]
   readonly flags: Flags["Service"]
   /** SHA-256 of permanent keys from the environment (supplement 3.2), with the key each stands for. */
@@ -67,13 +70,20 @@ export const presentedKey = (head: CallHead): string | null => {
 
 const invalidKey = () => Errors.make("invalid_api_key", "The API key is not valid. Create one with POST /api/keys and send it as 'Authorization: Bearer <key>'.")
 
-/** Calls `done` with the admitted key (null = anonymous) or the refusal; at once unless the key must be looked up. */
+/** Calls `done` with the admitted key (null = anonymous) or the refusal; at once unless the key, or whatever changed, must be looked up. */
 export const admit = (
   head: CallHead,
   endpoint: string,
   services: AdmissionServices,
   done: (key: ApiKey | null | PublicError) => void
 ): void => {
+  if (services.feed.isBehind()) {
+    // This process stood still: a key, a flag or a route may have changed meanwhile.
+    services.runLookup(Effect.as(services.feed.caughtUp, null), () => decideNow(head, endpoint, services, done))
+  } else decideNow(head, endpoint, services, done)
+}
+
+const decideNow: typeof admit = (head, endpoint, services, done) => {
   const presented = presentedKey(head)
   if (presented === null) {
     done(services.flags.isOn("REQUIRE_API_KEY")

@@ -1,10 +1,12 @@
 /** How every inference endpoint with a JSON body begins: draining, key and policy, body, JSON. Synchronous where it can be. */
+import * as Standing from "#actors/lease/standing.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as GatewayHeaders from "#src/http/GatewayHeaders.ts"
 import type { RequestTags } from "#src/http/GatewayHeaders.ts"
 import * as InferenceCall from "#src/http/InferenceCall.ts"
+import * as LeaseErrors from "#src/http/leaseErrors.ts"
 import type { Exchange } from "#src/server/Exchange.ts"
 import * as Json from "#src/wire/json.ts"
 
@@ -26,6 +28,8 @@ export interface Gate {
   readonly errorBody: (error: PublicError) => string
   /** The key that stands in the path. */
   readonly token?: ((path: string) => string | null) | undefined
+  /** True where the lease of a managed key is confirmed before each upstream call; elsewhere such a key is refused. */
+  readonly fenced?: boolean | undefined
 }
 
 /** An admitted request. */
@@ -53,6 +57,10 @@ export const take = (exchange: Exchange, services: IntakeServices, gate: Gate, d
   InferenceCall.admit(head, gate.category, services.admission, (key) => {
     if (key instanceof PublicError) {
       refuse(key)
+      return
+    }
+    if (gate.fenced !== true && key !== null && Standing.isManaged(key)) {
+      refuse(LeaseErrors.unsupportedRoute)
       return
     }
     const encoding = exchange.header("content-encoding")

@@ -1,21 +1,21 @@
 /** The requests that are being served, so that a shutdown can end each with an error in its own format. */
 import * as Effect from "effect/Effect"
 import type { LiveCall } from "#actors/ports/LiveCalls.ts"
-import type { RequestActor } from "#actors/Request.ts"
+import type { LiveRequest } from "#actors/LiveRequest.ts"
 import { Roster } from "#src/structures/Roster.ts"
 
 export class LiveRequests {
-  private readonly requests = new Roster<RequestActor>()
+  private readonly requests = new Roster<LiveRequest>()
 
   get size(): number {
     return this.requests.size
   }
 
-  readonly add = (request: RequestActor): void => {
+  readonly add = (request: LiveRequest): void => {
     this.requests.add(request)
   }
 
-  readonly remove = (request: RequestActor): void => {
+  readonly remove = (request: LiveRequest): void => {
     this.requests.remove(request)
   }
 
@@ -37,6 +37,7 @@ export class LiveRequests {
   readonly list = (): ReadonlyArray<LiveCall> => {
     const calls = new Map<string, { model: string; provider: string; connectionId: string | null; count: number }>()
     for (const { target } of this.requests) {
+      if (target === null) continue
       const connectionId = target.connection === null ? null : target.connection.id
       const id = `${target.provider} ${target.model} ${connectionId}`
       const known = calls.get(id)

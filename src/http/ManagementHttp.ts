@@ -8,17 +8,22 @@ import * as Analytics from "./Analytics.ts"
 import * as Audit from "./Audit.ts"
 import * as Auth from "./Auth.ts"
 import * as Authentication from "./Authentication.ts"
+import * as Cache from "./Cache.ts"
 import * as ComboMappings from "./ComboMappings.ts"
 import * as ComboTests from "./combos/ComboTests.ts"
 import * as StoredCombos from "./combos/StoredCombos.ts"
 import * as Combos from "./Combos.ts"
 import * as Compliance from "./Compliance.ts"
 import * as Docs from "./Docs.ts"
+import * as EvalRecords from "./evals/EvalRecords.ts"
+import * as EvalRuns from "./evals/EvalRuns.ts"
+import * as Evals from "./Evals.ts"
 import * as FeatureFlags from "./FeatureFlags.ts"
 import * as Health from "./Health.ts"
 import * as ManagedKeys from "./keys/ManagedKeys.ts"
 import * as Keys from "./Keys.ts"
 import * as ModelCatalog from "./ModelCatalog.ts"
+import * as ClusterNodes from "./Nodes.ts"
 import * as OAuth from "./OAuth.ts"
 import * as SignedInConnections from "./oauth/SignedInConnections.ts"
 import * as Pricing from "./Pricing.ts"
@@ -26,12 +31,18 @@ import * as ProviderModels from "./ProviderModels.ts"
 import * as ProviderNodes from "./ProviderNodes.ts"
 import * as Additions from "./providers/Additions.ts"
 import * as Connections from "./providers/Connections.ts"
+import * as ConnectionSweep from "./providers/ConnectionSweep.ts"
 import * as ConnectionTests from "./providers/ConnectionTests.ts"
 import * as Nodes from "./providers/Nodes.ts"
 import * as Upstreams from "./providers/Upstreams.ts"
 import * as Providers from "./Providers.ts"
+import * as Quotas from "./Quotas.ts"
 import * as Resilience from "./Resilience.ts"
 import * as Routing from "./Routing.ts"
+import * as Budgets from "./Budgets.ts"
+import * as RegisteredKeys from "./RegisteredKeys.ts"
+import * as SelfUsage from "./SelfUsage.ts"
+import * as TokenLimits from "./TokenLimits.ts"
 import * as Callers from "./sessions/Callers.ts"
 import * as LoginGuard from "./sessions/LoginGuard.ts"
 import * as Password from "./sessions/Password.ts"
@@ -42,6 +53,7 @@ import * as Tokens from "./Tokens.ts"
 import * as Unrouted from "./Unrouted.ts"
 import * as UsageReads from "./usage/UsageReads.ts"
 import * as Usage from "./Usage.ts"
+import * as Webhooks from "./Webhooks.ts"
 
 /** Every route of this surface and who may call it (PROMISES 14). */
 export const routes = (): ReadonlyArray<Route> => [...managementRoutes(), ...Docs.routes]
@@ -51,11 +63,13 @@ const sessions = PasswordGate.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Sessions.layer, LoginGuard.layer, Audit.layer))
 )
 
-const providers = Layer.mergeAll(Additions.layer, Nodes.layer, SignedInConnections.layer, Upstreams.layer).pipe(
+const providers = Layer.mergeAll(Additions.layer, Nodes.layer, SignedInConnections.layer, Upstreams.layer, ConnectionSweep.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(Connections.layer, ConnectionTests.layer))
 )
 
-const services = Layer.mergeAll(Layer.provideMerge(ComboTests.layerProbing, providers), StoredCombos.layer, ManagedKeys.layer, UsageReads.layer).pipe(
+const evals = EvalRuns.layer.pipe(Layer.provideMerge(EvalRecords.layer))
+
+const services = Layer.mergeAll(evals, ComboTests.layer, providers, StoredCombos.layer, ManagedKeys.layer, UsageReads.layer).pipe(
   Layer.provideMerge(sessions),
   Layer.provideMerge(SecureRandom.layerWebCrypto)
 )
@@ -63,7 +77,7 @@ const services = Layer.mergeAll(Layer.provideMerge(ComboTests.layerProbing, prov
 const groups = Layer.mergeAll(
   Auth.layer, Tokens.layer, Keys.layer, Providers.layer, ProviderNodes.layer, ProviderModels.layer, ModelCatalog.layer, Pricing.layer,
   Combos.layer, ComboMappings.layer,
-  Settings.layer, OAuth.layer, FeatureFlags.layer, Usage.layer, Analytics.layer, Health.layer, Resilience.layer, Routing.layer, Compliance.layer
+  Settings.layer, OAuth.layer, FeatureFlags.layer, Budgets.layer, TokenLimits.layer, SelfUsage.layer, RegisteredKeys.layer, Usage.layer, Quotas.layer, Analytics.layer, Health.layer, ClusterNodes.layer, Resilience.layer, Routing.layer, Evals.layer, Cache.layer, Webhooks.layer, Compliance.layer
 )
 
 /** `otherRoutes`: routes of other surfaces on the same router, so that their paths answer 405 for a wrong method. */

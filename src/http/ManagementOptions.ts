@@ -13,4 +13,6 @@ export class ManagementOptions extends Context.Service<ManagementOptions, {
   readonly initialPassword: Redacted.Redacted<string> | null
   /** Port that clients and the dashboard share. */
   readonly port: number
+  /** Longest wait for the record that says who calls, ms. */
+  readonly lookUpMs: number
 }>()("gateway/http/ManagementOptions") {}

@@ -28,6 +28,8 @@ const refusalOf = ({ message, reason }: SignInFailure): Refusal.Refusal => {
       return Refusal.badRequest(message, { code: "oauth_refused" })
     case "blocked-url":
       return Refusal.badRequest(message, { code: "url_blocked" })
+    case "unavailable":
+      return Refusal.unavailable(message, { code: "store_unavailable" })
     case "unreachable":
       return new Refusal.Refusal(502, "server_error", "upstream_error", message)
   }

@@ -145,8 +145,10 @@ export const layer = HttpApiBuilder.group(ManagementApi, "resilience", Effect.fn
     timestamp: iso(now),
     ...limits(),
     rateLimits: { requestQueue: control.settings().requestQueue },
-    semaphores: Object.fromEntries(control.places().map(({ connectionId, max, running, waiting }) =>
-      [connectionId, { running, queued: waiting, max: capOrNull(max) }])),
+    semaphores: Object.fromEntries([
+      ...control.places().map(({ connectionId, max, running, waiting }) => [connectionId, { running, queued: waiting, max: capOrNull(max) }] as const),
+      ...control.models().map(({ id, max, running, waiting }) => [id, { running, queued: waiting, max }] as const)
+    ]),
     inFlight: control.inFlight()
   }))
 

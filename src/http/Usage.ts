@@ -5,6 +5,8 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { Ledger } from "#actors/ports/Ledger.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import { Quotas } from "#actors/ports/Quotas.ts"
+import { QuotaStore } from "#actors/ports/QuotaStore.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -12,6 +14,8 @@ import { answer } from "#src/http/answer.ts"
 import { expansionsOf } from "#src/http/combos/expansions.ts"
 import * as CallLog from "#src/http/usage/callLog.ts"
 import { comboHealth } from "#src/http/usage/comboHealth.ts"
+import { quotaOf } from "#src/http/usage/comboQuota.ts"
+import * as QuotaView from "#src/http/usage/quotaView.ts"
 import * as Statistics from "#src/http/usage/statistics.ts"
 import { UsageReads } from "#src/http/usage/UsageReads.ts"
 
@@ -28,6 +32,8 @@ export const layer = HttpApiBuilder.group(ManagementApi, "usage", Effect.fn(func
   const flags = yield* Flags
   const ledger = yield* Ledger
   const lifecycle = yield* Lifecycle
+  const quotas = yield* Quotas
+  const quotaStore = yield* QuotaStore
   const reads = yield* UsageReads
   const store = yield* UsageStore
 
@@ -75,10 +81,12 @@ export const layer = HttpApiBuilder.group(ManagementApi, "usage", Effect.fn(func
     const snapshot = configuration.current()
     const combos = comboId === undefined ? snapshot.combos : snapshot.combos.filter(({ id }) => id === comboId)
     if (comboId !== undefined && combos.length === 0) return yield* Effect.fail(Refusal.notFound("Combo not found"))
-    const since = (yield* Clock.currentTimeMillis) - rangesMs[range]
+    const now = yield* Clock.currentTimeMillis
+    const since = now - rangesMs[range]
     const name = comboId === undefined ? undefined : combos[0]?.name
     const statistics = yield* store.comboTargets(name === undefined ? { since } : { since, combo: name })
-    return { timeRange: range, combos: combos.map(comboHealth(snapshot, expansionsOf(snapshot, flags), statistics)) }
+    const history = quotas.known() ? yield* quotaStore.history({ since }) : []
+    return { timeRange: range, combos: combos.map(comboHealth(snapshot, expansionsOf(snapshot, flags), statistics, quotaOf(quotas, history, now))) }
   })
 
   const reconciliation = Effect.gen(function*() {
@@ -87,6 +95,18 @@ export const layer = HttpApiBuilder.group(ManagementApi, "usage", Effect.fn(func
       Effect.catchTag("StoreError", () => Effect.succeed(null))
     )
     return { ...ledger.reconciliation(), nodeId: lifecycle.nodeId, rows }
+  })
+
+  const connectionQuota = Effect.fnUntraced(function*(id: string) {
+    const connection = configuration.current().connectionById.get(id)
+    if (connection === undefined) return yield* Effect.fail(Refusal.notFound("Connection not found"))
+    const now = yield* Clock.currentTimeMillis
+    const held = quotas.held(id, now)
+    return {
+      plan: QuotaView.planOf(connection),
+      quotas: QuotaView.windowsOf(held, quotas.limitsOf, now),
+      ...(held.length === 0 ? { message: "No quota data for this connection" } : {})
+    }
   })
 
   return handlers.handleAll({
@@ -99,9 +119,6 @@ export const layer = HttpApiBuilder.group(ManagementApi, "usage", Effect.fn(func
     latency: ({ query }) => answer(latency(query)),
     comboHealth: ({ query }) => answer(health(query)),
     reconciliation: () => reconciliation,
-    connection: ({ params }) => Effect.suspend(() =>
-      configuration.current().connectionById.has(params.connectionId)
-        ? Effect.succeed({ plan: null, quotas: {}, message: "No quota data for this connection" })
-        : Effect.fail(Refusal.notFound("Connection not found")))
+    connection: ({ params }) => connectionQuota(params.connectionId)
   })
 }))

@@ -17,6 +17,7 @@ export const inferenceRoutes: ReadonlyArray<Route> = [
   route("POST", "/api/v1/editor/:token/v1/chat/completions", "chat"),
   route("POST", "/api/v1/editor/:token/responses", "chat"),
   route("POST", "/api/v1/editor/:token/api/chat", "chat"),
+  route("POST", "/api/v1/session-leases", "leases"),
   route("GET", "/v1/models", "models"),
   route("GET", "/v1/models/:id", "models"),
   route("GET", "/v1/embeddings", "models"),

@@ -13,6 +13,12 @@ import configuration from "./migrations/0001_configuration.ts"
 import access from "./migrations/0002_access.ts"
 import usage from "./migrations/0003_usage.ts"
 import combos from "./migrations/0004_combos.ts"
+import webhooks from "./migrations/0005_webhooks.ts"
+import leases from "./migrations/0006_leases.ts"
+import limits from "./migrations/0007_limits.ts"
+import cache from "./migrations/0008_cache.ts"
+import cluster from "./migrations/0009_cluster.ts"
+import quota from "./migrations/0010_quota.ts"
 import { Patience } from "./Slot.ts"
 
 const table = "gateway_migrations"
@@ -25,7 +31,13 @@ const loader = Migrator.fromRecord({
   "1_configuration": configuration,
   "2_access": access,
   "3_usage": usage,
-  "4_combos": combos
+  "4_combos": combos,
+  "5_webhooks": webhooks,
+  "6_leases": leases,
+  "7_limits": limits,
+  "8_cache": cache,
+  "9_cluster": cluster,
+  "10_quota": quota
 })
 
 export interface Version {

@@ -5,20 +5,31 @@ import type * as SqlClient from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Secrets } from "#actors/ports/Secrets.ts"
 import type * as Ports from "#actors/ports/Stores.ts"
+import type { LeaseRecords } from "#actors/ports/LeaseRecords.ts"
+import type { ClusterStore } from "#actors/ports/Nodes.ts"
+import type { QuotaStore } from "#actors/ports/QuotaStore.ts"
+import type { ResponseCacheStore } from "#actors/ports/ResponseCache.ts"
 import type { UsageStore } from "#actors/ports/UsageStore.ts"
+import type { WebhookQueue, WebhookStore } from "#actors/ports/Webhooks.ts"
 import * as Migrations from "./Migrations.ts"
 import type { StoreOptions } from "./operation.ts"
 import * as PostgresAccessTokenStore from "./PostgresAccessTokenStore.ts"
 import * as PostgresAuditStore from "./PostgresAuditStore.ts"
+import * as PostgresClusterStore from "./PostgresClusterStore.ts"
 import * as PostgresComboMappingStore from "./PostgresComboMappingStore.ts"
 import * as PostgresComboStore from "./PostgresComboStore.ts"
 import * as PostgresConnectionStore from "./PostgresConnectionStore.ts"
 import * as PostgresCustomModelStore from "./PostgresCustomModelStore.ts"
 import * as PostgresDocumentStore from "./PostgresDocumentStore.ts"
 import * as PostgresKeyStore from "./PostgresKeyStore.ts"
+import * as PostgresLimitRecords from "./PostgresLimitRecords.ts"
+import * as PostgresLeaseRecords from "./PostgresLeaseRecords.ts"
 import * as PostgresNodeStore from "./PostgresNodeStore.ts"
+import * as PostgresQuotaStore from "./PostgresQuotaStore.ts"
+import * as PostgresResponseCacheStore from "./PostgresResponseCacheStore.ts"
 import * as PostgresSessionStore from "./PostgresSessionStore.ts"
 import * as PostgresUsageStore from "./PostgresUsageStore.ts"
+import * as PostgresWebhookStore from "./PostgresWebhookStore.ts"
 
 export type Stores =
   | Ports.ConnectionStore
@@ -31,7 +42,14 @@ export type Stores =
   | Ports.SessionStore
   | Ports.AccessTokenStore
   | Ports.AuditStore
+  | ClusterStore
+  | LeaseRecords
+  | QuotaStore
+  | ResponseCacheStore
   | UsageStore
+  | WebhookQueue
+  | WebhookStore
+  | PostgresLimitRecords.LimitRecords
 
 /** The record stores on a database that somebody else migrates. */
 export const layerUnmigrated = (options: StoreOptions = {}): Layer.Layer<Stores, never, SqlClient.SqlClient | Secrets> =>
@@ -46,7 +64,13 @@ export const layerUnmigrated = (options: StoreOptions = {}): Layer.Layer<Stores,
     PostgresSessionStore.layer(options),
     PostgresAccessTokenStore.layer(options),
     PostgresAuditStore.layer(options),
-    PostgresUsageStore.layer(options)
+    PostgresClusterStore.layer(options),
+    PostgresLeaseRecords.layer(options),
+    PostgresQuotaStore.layer(options),
+    PostgresResponseCacheStore.layer(options),
+    PostgresUsageStore.layer(options),
+    PostgresWebhookStore.layer(options),
+    PostgresLimitRecords.layer(options)
   )
 
 /** Migrates, then the record stores. */

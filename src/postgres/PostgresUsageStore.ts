@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
-import { type UsageFilter, type UsageGroup, UsageStore, type UsageTotals } from "#actors/ports/UsageStore.ts"
+import { type KeyUse, type UsageFilter, type UsageGroup, UsageStore, type UsageTotals } from "#actors/ports/UsageStore.ts"
 import { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as Operation from "./operation.ts"
 import * as Table from "./Table.ts"
@@ -155,6 +155,10 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
         FROM usage WHERE ${where(filter)} GROUP BY ${sql.literal(by)}
         ORDER BY requests DESC, ${sql.literal(by)} LIMIT ${Math.min(filter.limit ?? maxRows, maxRows)}`)
     },
+    usedBy: (apiKeyId, since) =>
+      run("usedBy", sql<KeyUse>`
+        SELECT node_id AS "nodeId", provider, model, coalesce(sum(tokens_in + tokens_out), 0) AS tokens, coalesce(sum(cost_usd), 0) AS "costUsd"
+        FROM usage WHERE api_key_id = ${apiKeyId} AND started_at >= ${Math.ceil(since)} GROUP BY node_id, provider, model`),
     lastMinutes: (now) =>
       run("lastMinutes", Effect.gen(function*() {
         const start = Math.floor(now) - minutes * minute

@@ -13,6 +13,9 @@ import { stored } from "./text.ts"
 
 export const connectionContext = (id: string, field: typeof secretFields[number]): string => `connection:${stored(id)}:${field}`
 export const apiKeyContext = (id: string): string => `apiKey:${stored(id)}:sealedKey`
+/** Sealed fields of a webhook. */
+export const webhookFields = ["url", "secret", "metadata"] as const
+export const webhookContext = (id: string, field: typeof webhookFields[number]): string => `webhook:${stored(id)}:${field}`
 export const documentContext = (key: string): string => `document:secret:${stored(key)}`
 
 /** Seals again what another key sealed; answers how many rows were rewritten. */
@@ -57,6 +60,23 @@ export const make = Effect.gen(function*() {
     return count
   })
 
+  const webhooks = Effect.gen(function*() {
+    const rows = yield* sql<Record<string, unknown>>`SELECT id, ${sql.csv(webhookFields)} FROM webhooks ORDER BY id FOR UPDATE`
+    let count = 0
+    for (const row of rows) {
+      const id = String(row["id"])
+      const changed: Record<string, unknown> = {}
+      for (const field of webhookFields) {
+        const fresh = yield* again(row[field], webhookContext(id, field))
+        if (fresh !== null) changed[field] = fresh
+      }
+      if (Object.keys(changed).length === 0) continue
+      yield* sql`UPDATE webhooks SET ${sql.update(changed)} WHERE id = ${id}`
+      count++
+    }
+    return count
+  })
+
   const documents = Effect.gen(function*() {
     const rows = yield* sql<{ readonly key: string; readonly value: unknown }>`
       SELECT key, value FROM documents WHERE kind = 'secret' ORDER BY key FOR UPDATE`
@@ -71,6 +91,6 @@ export const make = Effect.gen(function*() {
   })
 
   return sql.withTransaction(
-    Effect.map(Effect.all([connections, apiKeys, documents]), (counts) => counts.reduce((sum, count) => sum + count, 0))
+    Effect.map(Effect.all([connections, apiKeys, webhooks, documents]), (counts) => counts.reduce((sum, count) => sum + count, 0))
   )
 })

@@ -8,6 +8,8 @@ import { StoreError } from "#actors/ports/StoreError.ts"
 export interface StoreOptions {
   /** ms for one operation, the wait for a connection included; default 10000. */
   readonly timeout?: number
+  /** ms that a client waits for what a request of its own needs to begin, such as a lease's generation; default 1000. */
+  readonly lookUpMs?: number
 }
 
 /** What a store's effects may fail with before they are told as StoreError. */

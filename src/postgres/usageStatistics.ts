@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
-import type { ComboCalls, ComboTargetStatistics, LatencyStatistics, UsageStore, UsageWindow } from "#actors/ports/UsageStore.ts"
+import type { ComboCalls, ComboTargetStatistics, LatencyStatistics, PromptCacheHour, PromptCacheUse, UsageStore, UsageWindow } from "#actors/ports/UsageStore.ts"
 import type { Run } from "./operation.ts"
 
 /** Groups of one answer. */
@@ -18,6 +18,13 @@ const counts = `
   count(*) FILTER (WHERE ${failed}) AS failures,
   max(started_at) AS "lastUsed"`
 
+const promptCache = `
+  count(*) AS requests,
+  count(*) FILTER (WHERE tokens_cache_read > 0 OR tokens_cache_creation > 0) AS "cachedRequests",
+  coalesce(sum(tokens_in), 0) AS "inputTokens",
+  coalesce(sum(tokens_cache_read), 0) AS "cachedTokens",
+  coalesce(sum(tokens_cache_creation), 0) AS "cacheCreationTokens"`
+
 const dimensions = {
   provider: { by: "provider", model: "NULL" },
   model: { by: "provider, model", model: "model" }
@@ -25,7 +32,7 @@ const dimensions = {
 
 type Latencies = Omit<LatencyStatistics, "p50Ms" | "p95Ms" | "p99Ms"> & { readonly percentiles: ReadonlyArray<number> }
 
-export const make = (sql: SqlClient.SqlClient, run: Run): Pick<UsageStore["Service"], "latencies" | "comboTargets" | "comboCalls"> => {
+export const make = (sql: SqlClient.SqlClient, run: Run): Pick<UsageStore["Service"], "latencies" | "comboTargets" | "comboCalls" | "promptCache" | "promptCacheHours"> => {
   const within = ({ since, until }: UsageWindow): Array<Fragment> => [
     sql`started_at >= ${Math.ceil(since)}`,
     ...(until === undefined ? [] : [sql`started_at <= ${Math.floor(until)}`])
@@ -66,6 +73,14 @@ export const make = (sql: SqlClient.SqlClient, run: Run): Pick<UsageStore["Servi
         FROM usage WHERE ${sql.and([...within(window), combo === undefined ? sql`combo IS NOT NULL` : sql`combo = ${combo}`])}
         GROUP BY combo, provider, model, connection_id
         ORDER BY combo COLLATE "C", requests DESC, provider, model, connection_id LIMIT ${maxGroups}`),
+    promptCache: (window) =>
+      run("promptCache", sql<PromptCacheUse>`
+        SELECT provider, model, ${sql.literal(promptCache)} FROM usage WHERE ${sql.and(within(window))}
+        GROUP BY provider, model ORDER BY requests DESC, provider, model LIMIT ${maxGroups}`),
+    promptCacheHours: (window) =>
+      run("promptCacheHours", sql<PromptCacheHour>`
+        SELECT started_at / 3600000 * 3600000 AS hour, ${sql.literal(promptCache)} FROM usage WHERE ${sql.and(within(window))}
+        GROUP BY 1 ORDER BY 1 LIMIT ${maxGroups}`),
     comboCalls: (window) =>
       run("comboCalls", sql<ComboCalls>`
         SELECT combo, provider, count(*) AS calls, avg(latency_ms) AS "avgMs"

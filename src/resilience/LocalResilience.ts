@@ -11,15 +11,20 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Configuration } from "#actors/ports/Configuration.ts"
+import { CooldownFeed, layerAlone } from "#actors/ports/CooldownFeed.ts"
+import { Flags } from "#actors/ports/Flags.ts"
 import { Resilience } from "#actors/ports/Resilience.ts"
 import { ResilienceControl } from "#actors/ports/ResilienceControl.ts"
+import { Turns } from "#actors/ports/Turns.ts"
 import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import * as Breaker from "#actors/ProviderBreaker.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import { ProfileName } from "#schemas/records/ResilienceSettings.ts"
 import { storedCooldown } from "./places.ts"
+import type { Outside } from "./settings.ts"
 import { isTerminal, Tables } from "./Tables.ts"
+import { WaitingRoom } from "./WaitingRoom.ts"
 
 /** Kind of the documents that hold open breakers, by provider. */
 export const breakerKind = "breaker"
@@ -62,7 +67,18 @@ export const marksOf = (
   }
 }
 
-export const make = Effect.gen(function*() {
+/** How often the living nodes are counted. */
+const countEvery = "2 seconds"
+
+/** What the environment says (RATE_LIMIT_MAX_WAIT_MS, RATE_LIMIT_MAX_QUEUE_DEPTH); null = unset. */
+export interface Options extends Pick<Outside, "maxWaitMs" | "maxQueueDepth"> {
+  /** Counts the nodes that live; absent = this one is alone. */
+  readonly countNodes?: Effect.Effect<number, StoreError>
+}
+
+export const make = Effect.fnUntraced(function*(options: Options) {
+  const feed = yield* CooldownFeed
+  const flags = yield* Flags
   const configuration = yield* Configuration
   const connections = yield* ConnectionStore
   const documents = yield* DocumentStore
@@ -72,6 +88,7 @@ export const make = Effect.gen(function*() {
   let cooled = new Set<string>()
   let tripped = new Set<string>()
   let writing = false
+  let nodes = 1
 
   const later = (): void => {
     if (writing) return
@@ -79,13 +96,32 @@ export const make = Effect.gen(function*() {
     fork(writer)
   }
   const tables = new Tables(configuration.current(), {
-    connection: (id) => {
+    connection: (id, { guessed, level, reason, status, until }, at) => {
       cooled.add(id)
       later()
+      feed.cool({ connectionId: id, forMs: Math.max(0, until - at), until, level, reason, status, guessed })
     },
+    lockout: ({ id, provider }, model, lockout, at) => feed.lock({
+      provider, connectionId: id, model,
+      forMs: lockout === null ? 0 : Math.max(0, lockout.until - at), failures: lockout?.failures ?? 0, status: lockout?.status ?? 0
+    }),
     breaker: (provider) => {
       tripped.add(provider)
       later()
+    }
+  }, {
+    maxWaitMs: options.maxWaitMs, maxQueueDepth: options.maxQueueDepth, autoQueue: () => flags.isOn("RATE_LIMIT_AUTO_ENABLE"), nodes: () => nodes
+  })
+  const run = Effect.runForkWith(yield* Effect.context<never>())
+  const room = new WaitingRoom(tables, {
+    now,
+    later: (ms, ring) => {
+      const fiber = fork(Effect.delay(Effect.sync(ring), ms))
+      return () => fiber.interruptUnsafe()
+    },
+    soon: queueMicrotask,
+    defect: (cause) => {
+      run(Effect.logError("A turn of the waiting room failed", cause))
     }
   })
 
@@ -132,7 +168,21 @@ export const make = Effect.gen(function*() {
       tables.restore(provider, { ...Breaker.fresh, ...stored, openUntil }, profile)
     })
   }
+  yield* feed.hear({
+    cooled: (told) => tables.heardCooldown(told, now()),
+    locked: (told) => tables.heardLockout(told, now()),
+    cleared: ({ connectionId, model, provider }) => void tables.clearLockouts(provider, model, connectionId, now())
+  })
   const quiet = configuration.onChange((snapshot) => tables.configured(snapshot))
+  if (options.countNodes !== undefined) {
+    const counted = Effect.map(options.countNodes, (count) => {
+      if (count === nodes) return
+      nodes = count
+      tables.configured(configuration.current())
+    })
+    // What cannot be counted now is as it was.
+    fork(Effect.forever(Effect.andThen(Effect.ignore(counted), Effect.sleep(countEvery))))
+  }
   // Before the fibers of the set are interrupted: what was learned last is written, too, unless the store holds the stop up.
   yield* Effect.addFinalizer(() => Effect.andThen(
     Effect.timeoutOrElse(Effect.interruptible(flush), { duration: lastWords, orElse: () => Effect.void }),
@@ -140,18 +190,25 @@ export const make = Effect.gen(function*() {
   ))
 
   return Context.make(Resilience, {
-    check: tables.check, enter: tables.enter, health: tables.health, onFree: tables.onFree
+    check: tables.check, enter: tables.enter, health: tables.health
   }).pipe(Context.add(ResilienceControl, {
     settings: () => tables.effective.settings,
     breakers: (at) => tables.breakers(at),
     cooldowns: (at) => tables.cooldowns(at),
     lockouts: (at) => tables.lockouts(at),
     places: () => tables.places(),
+    models: () => tables.models(),
     inFlight: () => tables.inFlight(),
     resetBreakers: (provider, at) => tables.resetBreakers(provider, at),
-    clearLockouts: (provider, model, connectionId, at) => tables.clearLockouts(provider, model, connectionId, at),
+    clearLockouts: (provider, model, connectionId, at) => {
+      feed.clear({ provider, model, connectionId })
+      return tables.clearLockouts(provider, model, connectionId, at)
+    },
     resetPlaces: () => tables.resetPlaces()
-  }))
+  }), Context.add(Turns, { join: room.join, mayJoin: room.mayJoin, pause: room.pause, close: room.close }))
 })
 
-export const layer = Layer.effectContext(make)
+export const layerWith = (options: Options) => Layer.effectContext(make(options))
+
+/** Alone, and without a word of the environment. */
+export const layer = layerWith({ maxWaitMs: null, maxQueueDepth: null }).pipe(Layer.provide(layerAlone))

@@ -2,36 +2,61 @@
  * The `Resilience` of one node as plain memory: every answer is a few look-ups, and nothing here waits. What must outlive the
  * process is told to `saved`, which the service writes off the hot path.
  */
+import type { Cooled, Locked } from "#actors/ports/CooldownFeed.ts"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import type { Pass, TargetHealth, Unavailable, Verdict } from "#actors/ports/Resilience.ts"
-import type { BreakerView, CooldownView, LockoutView, PlaceView } from "#actors/ports/ResilienceControl.ts"
+import type { BreakerView, CooldownView, LockoutView, ModelPlaceView, PlaceView } from "#actors/ports/ResilienceControl.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import * as Cooldown from "#actors/ConnectionCooldown.ts"
 import * as Lockout from "#actors/ModelLockout.ts"
+import * as Pace from "#actors/Pace.ts"
 import * as Breaker from "#actors/ProviderBreaker.ts"
+import type { Block } from "#actors/Turns.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProfileName } from "#schemas/records/ResilienceSettings.ts"
+import { Gates, lineOf as gateLine } from "./Gates.ts"
+import { HeldPass, type Keeper } from "./HeldPass.ts"
 import { ConnectionPlace, type ModelPlace, ProviderPlace, storedCooldown } from "./places.ts"
 import { profileOf } from "./profile.ts"
+import { type Rules, rulesOf, unbounded } from "./rules.ts"
 import * as Effective from "./settings.ts"
+import * as Views from "./views.ts"
 
 /** Terminal states: only a test, a re-login or an edit ends them (supplement 1.2). */
 export const isTerminal = (connection: Connection): boolean =>
   connection.testStatus === "expired" || connection.testStatus === "banned" || connection.testStatus === "credits_exhausted"
 
-/** Hears what the stores should know; must not throw. */
+/** Hears what the stores and the other nodes should know; must not throw. */
 export interface Saved {
-  readonly connection: (id: string) => void
+  readonly connection: (id: string, cooldown: Cooldown.State, now: number) => void
   readonly breaker: (provider: string) => void
+  /** Null = forgotten. */
+  readonly lockout: (place: ConnectionPlace, model: string, lockout: Lockout.State | null, now: number) => void
 }
+
+/** A record that says nearly this says this: two nodes have written it, each by its own clock, ms. */
+const NEAR_MS = 1_000
 
 /** What is read of a snapshot. */
 export type View = Pick<Snapshot, "connections" | "connectionById" | "settings">
 
-const statusText = (status: number): string => status === 0 ? "no answer" : `HTTP ${status}`
+const { statusText } = Views
 
-export class Tables {
+/** The lines of those who wait, as far as places know of them. */
+export interface Lines {
+  /** Waiters in all lines. */
+  readonly size: number
+  readonly sizeOf: (line: string) => number
+  /** Something of this line may be free; null = of every line. */
+  readonly freed: (line: string | null) => void
+}
+const noLines: Lines = { size: 0, sizeOf: () => 0, freed: () => {} }
+
+export class Tables implements Keeper {
   effective: Effective.Effective
+  lines: Lines = noLines
+  /** True while somebody whose turn has come takes its place: those who still wait do not hold it up. */
+  letting = false
   private snapshot: View
   private version = 0
   private readonly saved: Saved
@@ -39,35 +64,41 @@ export class Tables {
   private readonly connections = new Map<string, ConnectionPlace>()
   /** Calls of providers without credentials, by provider. */
   private readonly bare = new Map<string, ConnectionPlace>()
+  private readonly gates = new Gates()
+  private readonly outside: Effective.Outside
   private total = 0
   private slotEra = 0
-  private listening = 0
 
-  constructor(snapshot: View, saved: Saved) {
+  constructor(snapshot: View, saved: Saved, outside: Effective.Outside = Effective.nothingOutside) {
     this.saved = saved
+    this.outside = outside
     this.snapshot = snapshot
-    this.effective = Effective.of(snapshot)
+    this.effective = Effective.of(snapshot, outside)
   }
 
   /** A new snapshot: settings apply at once, and a record that says something new about its cooldown is believed. */
   configured(snapshot: View): void {
     this.snapshot = snapshot
-    this.effective = Effective.of(snapshot)
+    this.effective = Effective.of(snapshot, this.outside)
     this.version++
     for (const place of this.providers.values()) place.max = this.providerMax(place.id)
     for (const [id, place] of this.connections) {
       const record = snapshot.connectionById.get(id)
       if (record === undefined) {
-        if (place.listeners.length === 0) this.connections.delete(id)
+        this.connections.delete(id)
         continue
       }
       const stored = storedCooldown(record)
       if (stored.until === place.written.until && stored.level === place.written.level) continue
       place.written = stored
+      // Known already, with its reason, which the record does not hold.
+      const { cooldown, heard } = place
+      if (heard !== null && stored.until === heard.until && stored.level === heard.level) continue
+      if (stored.until !== 0 && stored.level === cooldown.level && Math.abs(stored.until - cooldown.until) <= NEAR_MS) continue
       place.cooldown = Cooldown.step(place.cooldown, { _tag: "Told", ...stored }, this.effective.cooldown.apikey, 0)[1]
     }
     // A raised cap is room that nobody releases.
-    this.notifyAll()
+    this.stir()
   }
 
   /** A breaker as it was stored; only at the start. */
@@ -99,7 +130,45 @@ export class Tables {
     connection.inFlight++
     this.total++
     model.figures.lastUsedAt = now
-    return new HeldPass(this, target, provider, connection, model, profile, reply.ticket, this.slotEra)
+    const { executionMs, pace } = this.rulesFor(target, connection)
+    if (pace !== null) connection.pace = Pace.started(connection.pace, now)
+    if (target.gate !== undefined) this.gates.enter(target.gate)
+    const { recovery } = connection
+    if (recovery !== null) recovery.undecided++
+    return new HeldPass(this, target, provider, connection, model, profile, reply.ticket, this.slotEra, executionMs, recovery)
+  }
+
+  /** What holds up somebody whose turn it is, and the line before that. */
+  readonly look = (target: Target, now: number): Block | null => {
+    const before = this.letting
+    this.letting = true
+    const unavailable = this.check(target, now)
+    this.letting = before
+    return unavailable === null ? null : this.blockOf(target, unavailable)
+  }
+
+  blockOf(target: Target, { reason, until }: Unavailable): Block {
+    const { line } = this.connectionOf(target)
+    switch (reason) {
+      case "model-busy":
+        return { line: gateLine(target.gate?.id ?? ""), until }
+      case "model-lockout":
+        return { line: `${line} ${target.model}`, until }
+      case "inactive":
+        return { line, until: Number.POSITIVE_INFINITY }
+      default:
+        return { line, until }
+    }
+  }
+
+  /** The next calls that come back from the cooldown of this target's connection are let go one after another. */
+  recovering(target: Target): void {
+    this.connectionOf(target).recovery ??= { allowed: 1, undecided: 0 }
+  }
+
+  rulesFor(target: Target, connection = this.connectionOf(target)): Rules {
+    const record = target.connection
+    return record === null ? unbounded : connection.rulesFor(record, this.version, this.readRules)
   }
 
   readonly health = (target: Target, now: number): TargetHealth => {
@@ -119,22 +188,12 @@ export class Tables {
     }
   }
 
-  readonly onFree = (connectionId: string, listener: () => void): () => void => {
-    const place = this.connection(connectionId, this.snapshot.connectionById.get(connectionId) ?? null, "")
-    place.listeners = [...place.listeners, listener]
-    this.listening++
-    let heard = true
-    return () => {
-      if (!heard) return
-      heard = false
-      this.listening--
-      place.listeners = place.listeners.filter((other) => other !== listener)
-    }
-  }
-
   /** A probe's first content decides it. */
   answered(pass: HeldPass, now: number): void {
     if (pass.ticket.probe) this.tellBreaker(pass, "ok", 200, now)
+    if (pass.recovery === null) return
+    this.decide(pass, true)
+    this.lines.freed(pass.connection.line)
   }
 
   /** The end of a call, exactly once per pass. */
@@ -144,13 +203,15 @@ export class Tables {
       provider.inFlight--
       connection.inFlight--
       this.total--
+      if (pass.target.gate !== undefined) this.gates.leave(pass.target.gate.id)
     }
+    if (pass.recovery !== null) this.decide(pass, verdict !== null && verdict.ok)
     if (verdict === null) this.tellBreaker(pass, "neutral", 0, now)
     else if (verdict.ok) {
       model.figures.ok(verdict.latencyMs, verdict.ttftMs)
       this.tellBreaker(pass, "ok", verdict.status, now)
       this.tellCooldown(pass, { _tag: "Succeeded" }, now)
-      if (model.lockout !== null) model.lockout = Lockout.step(model.lockout, { _tag: "Succeeded" }, this.effective.lockout, now)[1]
+      if (model.lockout !== null) this.tellLockout(pass, { _tag: "Succeeded" }, now)
     } else {
       const { network, status } = verdict
       // The request's own fault is no failure of the target.
@@ -161,11 +222,41 @@ export class Tables {
       if (rule !== null && pass.target.connection?.providerSpecificData["disableCooling"] !== true) {
         this.tellCooldown(pass, { _tag: "Failed", rule, hintMs: verdict.retryAfterMs, status }, now)
       }
-      model.lockout = Lockout.step(model.lockout, { _tag: "Failed", status }, this.effective.lockout, now)[1]
+      this.tellLockout(pass, { _tag: "Failed", status }, now)
     }
-    if (this.listening === 0) return
-    if (provider.max > 0 || this.effective.globalMax > 0) this.notifyAll()
-    else for (const listener of connection.listeners) listener()
+    if (this.lines.size === 0) return
+    if (provider.max > 0 || this.effective.globalMax > 0) this.lines.freed(null)
+    else {
+      this.lines.freed(connection.line)
+      if (pass.target.gate !== undefined) this.lines.freed(gateLine(pass.target.gate.id))
+    }
+  }
+
+  /** Another node has said it. */
+  heardCooldown({ connectionId, forMs, guessed, level, reason, status, until }: Cooled, now: number): void {
+    const record = this.snapshot.connectionById.get(connectionId)
+    if (record === undefined) return
+    const place = this.connection(connectionId, record, record.provider)
+    const event: Cooldown.Event = forMs === 0 ? { _tag: "HeardWell" } : { _tag: "Heard", until: now + forMs, level, reason, status, guessed }
+    place.heard = forMs === 0 ? null : { until, level }
+    place.cooldown = Cooldown.step(place.cooldown, event, this.effective.cooldown.apikey, now)[1]
+    if (forMs === 0) this.stir()
+  }
+
+  /** Another node has said it. */
+  heardLockout({ connectionId, failures, forMs, model, provider, status }: Locked, now: number): void {
+    const place = connectionId === null ? this.bareOf(provider) : this.connection(connectionId, null, provider)
+    const entry = place.model(model, now)
+    entry.lockout = Lockout.step(entry.lockout, { _tag: "Heard", until: now + forMs, failures, status }, this.effective.lockout, now)[1]
+    if (failures === 0) this.stir()
+  }
+
+  private decide(pass: HeldPass, ok: boolean): void {
+    const { recovery } = pass
+    if (recovery === null) return
+    pass.recovery = null
+    recovery.undecided--
+    if (ok) recovery.allowed++
   }
 
   /** For the writer: what the record of a connection should say. */
@@ -178,47 +269,31 @@ export class Tables {
   }
 
   breakers(now: number): ReadonlyArray<BreakerView> {
-    return Array.from(this.providers.values(), ({ breaker, id, profile }) => ({
-      provider: id,
-      state: Breaker.phaseOf(breaker, this.effective.breaker[profile], now),
-      failures: breaker.failures,
-      lastFailureAt: breaker.lastFailureAt,
-      retryAfterMs: breaker.openUntil === null ? 0 : Math.max(0, breaker.openUntil - now)
-    }))
+    return Views.breakers(this.providers.values(), this.effective, now)
   }
 
   cooldowns(now: number): ReadonlyArray<CooldownView> {
-    const views: Array<CooldownView> = []
-    for (const record of this.snapshot.connections) {
-      const { level, reason, until } = this.connection(record.id, record, record.provider).cooldown
-      if (now < until) views.push({ connectionId: record.id, until, level, reason })
-    }
-    return views.sort((a, b) => a.until - b.until)
+    return Views.cooldowns(this.snapshot.connections.map((record) => [record.id, this.connection(record.id, record, record.provider)] as const), now)
   }
 
   lockouts(now: number): ReadonlyArray<LockoutView> {
-    const views: Array<LockoutView> = []
-    for (const places of [this.connections, this.bare]) {
-      for (const { id, models, provider } of places.values()) {
-        for (const [model, { lockout }] of models) {
-          if (lockout === null || now >= lockout.until) continue
-          views.push({ provider, connectionId: id, model, reason: statusText(lockout.status), until: lockout.until, failureCount: lockout.failures })
-        }
-      }
-    }
-    return views.sort((a, b) => a.until - b.until)
+    return Views.lockouts([...this.connections.values(), ...this.bare.values()], now)
   }
 
   places(): ReadonlyArray<PlaceView> {
     return this.snapshot.connections.map((record) => {
       const place = this.connections.get(record.id)
-      return { connectionId: record.id, running: place?.inFlight ?? 0, max: this.connectionMax(record), waiting: place?.listeners.length ?? 0 }
+      return Views.placeOf(record.id, place, this.readRules(record).max, place === undefined ? 0 : this.lines.sizeOf(place.line))
     })
   }
 
+  /** Models of combos with a cap that are in use. */
+  models(): ReadonlyArray<ModelPlaceView> {
+    return this.gates.used().map((gate) => ({ ...gate, waiting: this.lines.sizeOf(gateLine(gate.id)) }))
+  }
+
   inFlight(): { readonly total: number; readonly perProvider: Readonly<Record<string, number>> } {
-    const busy = Array.from(this.providers.values()).filter((place) => place.inFlight > 0)
-    return { total: this.total, perProvider: Object.fromEntries(busy.map((place) => [place.id, place.inFlight])) }
+    return Views.inFlight(this.providers.values(), this.total)
   }
 
   resetBreakers(provider: string | null, now: number): number {
@@ -232,7 +307,7 @@ export class Tables {
       if (stored) this.saved.breaker(place.id)
       count++
     }
-    this.notifyAll()
+    this.stir()
     return count
   }
 
@@ -248,6 +323,7 @@ export class Tables {
         }
       }
     }
+    this.stir()
     return count
   }
 
@@ -256,7 +332,8 @@ export class Tables {
     this.total = 0
     for (const place of this.providers.values()) place.inFlight = 0
     for (const places of [this.connections, this.bare]) for (const place of places.values()) place.inFlight = 0
-    this.notifyAll()
+    this.gates.clear()
+    this.stir()
   }
 
   private tellBreaker(pass: HeldPass, result: "ok" | "failed" | "neutral", status: number, now: number): void {
@@ -271,9 +348,18 @@ export class Tables {
   private tellCooldown(pass: HeldPass, event: Cooldown.Event, now: number): void {
     const { connection, profile } = pass
     if (event._tag === "Succeeded" && connection.cooldown === Cooldown.idle) return
-    const [, state, intents] = Cooldown.step(connection.cooldown, event, this.effective.cooldown[profile], now)
+    const [pauseMs, state, intents] = Cooldown.step(connection.cooldown, event, this.effective.cooldown[profile], now)
     connection.cooldown = state
-    if (intents.length > 0 && connection.id !== null) this.saved.connection(connection.id)
+    // It was not well yet: afterwards one goes first again.
+    if (pauseMs > 0 && connection.recovery !== null) connection.recovery.allowed = 1
+    if (intents.length > 0 && connection.id !== null) this.saved.connection(connection.id, state, now)
+  }
+
+  private tellLockout({ connection, model, target }: HeldPass, event: Lockout.Event, now: number): void {
+    const [, state] = Lockout.step(model.lockout, event, this.effective.lockout, now)
+    if (state === model.lockout) return
+    model.lockout = state
+    this.saved.lockout(connection, target.model, state, now)
   }
 
   /** Everything but the breaker. */
@@ -297,11 +383,41 @@ export class Tables {
         detail: `Locked after ${statusText(lockout.status)}, failures: ${lockout.failures}.`
       }
     }
-    const max = record === null ? 0 : connection.maxFor(record, this.version, this.connectionMax)
+    return this.behind(target, connection, now) ?? this.full(target, provider, connection, now)
+  }
+
+  /** Others wait for the same: nobody overtakes them. */
+  private behind(target: Target, connection: ConnectionPlace, now: number): Unavailable | null {
+    const waiting = this.lines.size === 0 ? 0 : this.lines.sizeOf(connection.line)
+    if (waiting === 0) {
+      connection.recovery = null
+      return null
+    }
+    const { recovery } = connection
+    if (recovery !== null) {
+      if (!this.letting) return { reason: "connection-cooldown", until: now, detail: `It comes back from a cooldown, and ${waiting} calls wait for it.` }
+      return recovery.undecided >= recovery.allowed ? busy("Its first calls after a cooldown are not answered yet.") : null
+    }
+    if (this.letting) return null
+    const { pace } = this.rulesFor(target, connection)
+    const until = pace === null ? null : Pace.opensAt(connection.pace, pace, now) + Math.ceil(waiting * Pace.intervalOf(pace))
+    return busy(`${waiting} calls wait for the connection.`, until)
+  }
+
+  /** Caps and pacing. */
+  private full(target: Target, provider: ProviderPlace, connection: ConnectionPlace, now: number): Unavailable | null {
+    const { max, pace } = this.rulesFor(target, connection)
     if (max > 0 && connection.inFlight >= max) return busy(`${max} calls at once are allowed on the connection.`)
+    if (pace !== null) {
+      const until = Pace.opensAt(connection.pace, pace, now)
+      if (until > now) return busy(`${pace.perMinute > 0 ? `${pace.perMinute} calls a minute` : `A call every ${pace.gapMs} ms`} may begin on the connection.`, until)
+    }
     if (provider.max > 0 && provider.inFlight >= provider.max) return busy(`${provider.max} calls at once are allowed at the provider.`)
     const { globalMax } = this.effective
-    return globalMax > 0 && this.total >= globalMax ? busy(`${globalMax} calls at once are allowed on this node.`) : null
+    if (globalMax > 0 && this.total >= globalMax) return busy(`${globalMax} calls at once are allowed on this node.`)
+    const { gate } = target
+    if (gate === undefined || !this.gates.isFull(gate)) return null
+    return { reason: "model-busy", until: null, detail: `${gate.max} calls at once are allowed on the model in this combo.` }
   }
 
   private refused(provider: ProviderPlace, reply: Extract<Breaker.Reply, { readonly _tag: "Refused" }> | null): Unavailable | null {
@@ -310,19 +426,11 @@ export class Tables {
     return { reason: reply.reason, until: reply.until, detail: `Failures in a row: ${failures}, the last: ${statusText(lastStatus)}.` }
   }
 
-  private readonly connectionMax = (record: Connection): number => {
-    const { settings } = this.effective
-    return Effective.leastCap(
-      record.maxConcurrent,
-      record.rateLimitOverrides?.["maxConcurrent"] as number | undefined,
-      settings.providerQuotaOverrides[record.provider]?.concurrency,
-      record.rateLimitProtection ? settings.requestQueue.concurrentRequests : 0
-    )
-  }
+  private readonly readRules = (record: Connection): Rules => rulesOf(record, this.effective)
 
   private providerMax(provider: string): number {
-    const { perProvider, settings } = this.effective
-    return Effective.leastCap(perProvider.get(provider), settings.providerQuotaOverrides[provider]?.providerConcurrency)
+    const { nodes, perProvider, settings } = this.effective
+    return Effective.leastCap(perProvider.get(provider), Effective.partOf(settings.providerQuotaOverrides[provider]?.providerConcurrency ?? 0, nodes))
   }
 
   private provider(id: string): ProviderPlace {
@@ -337,6 +445,10 @@ export class Tables {
   private connectionOf(target: Target): ConnectionPlace {
     const { connection, provider } = target
     if (connection !== null) return this.connections.get(connection.id) ?? this.connection(connection.id, connection, provider)
+    return this.bareOf(provider)
+  }
+
+  private bareOf(provider: string): ConnectionPlace {
     const known = this.bare.get(provider)
     if (known !== undefined) return known
     const place = new ConnectionPlace(null, provider)
@@ -357,47 +469,9 @@ export class Tables {
     return place
   }
 
-  private notifyAll(): void {
-    if (this.listening === 0) return
-    for (const place of this.connections.values()) for (const listener of place.listeners) listener()
+  private stir(): void {
+    if (this.lines.size > 0) this.lines.freed(null)
   }
 }
 
-const busy = (detail: string): Unavailable => ({ reason: "connection-busy", until: null, detail })
-
-/** One place in use. */
-class HeldPass implements Pass {
-  readonly target: Target
-  readonly provider: ProviderPlace
-  readonly connection: ConnectionPlace
-  readonly model: ModelPlace
-  readonly profile: ProfileName
-  readonly ticket: Breaker.Ticket
-  readonly slotEra: number
-  private readonly tables: Tables
-  private held = true
-
-  constructor(
-    tables: Tables, target: Target, provider: ProviderPlace, connection: ConnectionPlace, model: ModelPlace, profile: ProfileName,
-    ticket: Breaker.Ticket, slotEra: number
-  ) {
-    this.tables = tables
-    this.target = target
-    this.provider = provider
-    this.connection = connection
-    this.model = model
-    this.profile = profile
-    this.ticket = ticket
-    this.slotEra = slotEra
-  }
-
-  answered(now: number): void {
-    if (this.held) this.tables.answered(this, now)
-  }
-
-  release(verdict: Verdict | null, now: number): void {
-    if (!this.held) return
-    this.held = false
-    this.tables.released(this, verdict, now)
-  }
-}
+const busy = (detail: string, until: number | null = null): Unavailable => ({ reason: "connection-busy", until, detail })

@@ -2,10 +2,12 @@
 import type { Target } from "#actors/ports/Target.ts"
 import * as Cooldown from "#actors/ConnectionCooldown.ts"
 import type * as Lockout from "#actors/ModelLockout.ts"
+import * as Pace from "#actors/Pace.ts"
 import * as Breaker from "#actors/ProviderBreaker.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProfileName } from "#schemas/records/ResilienceSettings.ts"
 import { Figures } from "./Figures.ts"
+import { type Rules, unbounded } from "./rules.ts"
 
 /** Models remembered per connection: their names may come from clients. */
 const rememberedModels = 512
@@ -28,25 +30,42 @@ export class ProviderPlace {
   }
 }
 
+/**
+ * A connection that comes back from a cooldown while calls wait for it: one is let go, and every answer allows one more at once, so
+ * that those who waited do not all arrive together.
+ */
+export interface Recovery {
+  /** Calls that may be undecided at once. */
+  allowed: number
+  undecided: number
+}
+
 export class ConnectionPlace {
   /** Null for the calls of a provider without credentials. */
   readonly id: string | null
   readonly provider: string
+  /** The line of those who wait for it. */
+  readonly line: string
   cooldown: Cooldown.State = Cooldown.idle
   /** What the record says, as far as this node knows. */
   written: { readonly until: number; readonly level: number } = { until: 0, level: 0 }
+  /** What another node will write there, and has told already; null = nothing. */
+  heard: { readonly until: number; readonly level: number } | null = null
   inFlight = 0
-  listeners: ReadonlyArray<() => void> = []
+  pace: Pace.State = Pace.idle
+  /** Null unless somebody waits for the end of a cooldown. */
+  recovery: Recovery | null = null
   readonly models = new Map<string, ModelPlace>()
   private origin = ""
   private profile: ProfileName = "apikey"
-  private cappedFor: Connection | null = null
-  private cappedAt = -1
-  private cap = 0
+  private ruledFor: Connection | null = null
+  private ruledAt = -1
+  private rules = unbounded
 
   constructor(id: string | null, provider: string) {
     this.id = id
     this.provider = provider
+    this.line = id === null ? `provider ${provider}` : `connection ${id}`
   }
 
   /** `profileOf` once per origin: it reads a URL. */
@@ -58,14 +77,14 @@ export class ConnectionPlace {
     return this.profile
   }
 
-  /** The cap once per record and settings version. */
-  maxFor(connection: Connection, version: number, read: (connection: Connection) => number): number {
-    if (this.cappedFor !== connection || this.cappedAt !== version) {
-      this.cappedFor = connection
-      this.cappedAt = version
-      this.cap = read(connection)
+  /** The rules once per record and settings version. */
+  rulesFor(connection: Connection, version: number, read: (connection: Connection) => Rules): Rules {
+    if (this.ruledFor !== connection || this.ruledAt !== version) {
+      this.ruledFor = connection
+      this.ruledAt = version
+      this.rules = read(connection)
     }
-    return this.cap
+    return this.rules
   }
 
   model(name: string, now: number): ModelPlace {

@@ -40,9 +40,31 @@ export const merge = (base: Json, change: Json): Json => {
 export const storedChange = (snapshot: Stored): ResilienceChange =>
   Option.getOrElse(readChange(snapshot.settings.get(settingKey) ?? {}), () => ({}))
 
-/** Defaults under a change. */
-export const effective = (change: ResilienceChange): ResilienceSettings =>
-  merge(resilienceDefaults as unknown as Json, change as Json) as unknown as ResilienceSettings
+/** What is said outside of the stored settings. */
+export interface Outside {
+  /** Flag RATE_LIMIT_AUTO_ENABLE. */
+  readonly autoQueue: () => boolean
+  /** RATE_LIMIT_MAX_WAIT_MS, the default of requestQueue.maxWaitMs; null = unset. */
+  readonly maxWaitMs: number | null
+  /** RATE_LIMIT_MAX_QUEUE_DEPTH, the default of requestQueue.maxQueueDepth; null = unset. */
+  readonly maxQueueDepth: number | null
+  /** Nodes that live now, this one among them: they share what an upstream allows. */
+  readonly nodes: () => number
+}
+export const nothingOutside: Outside = { autoQueue: () => false, maxWaitMs: null, maxQueueDepth: null, nodes: () => 1 }
+
+/** A node's part of a cap, rounded up so that nobody is shut out; 0 = no cap stays none. */
+export const partOf = (cap: number, nodes: number): number => Math.ceil(cap / nodes)
+
+/** Defaults under the environment under a change. */
+export const effective = (change: ResilienceChange, { maxQueueDepth, maxWaitMs }: Outside = nothingOutside): ResilienceSettings => {
+  const { requestQueue } = resilienceDefaults
+  const defaults: ResilienceSettings = {
+    ...resilienceDefaults,
+    requestQueue: { ...requestQueue, maxWaitMs: maxWaitMs ?? requestQueue.maxWaitMs, maxQueueDepth: maxQueueDepth ?? requestQueue.maxQueueDepth }
+  }
+  return merge(defaults as unknown as Json, change as Json) as unknown as ResilienceSettings
+}
 
 /** Everything the service reads, ready for use. */
 export interface Effective {
@@ -50,6 +72,9 @@ export interface Effective {
   readonly breaker: Readonly<Record<ProfileName, Breaker.Settings>>
   readonly cooldown: Readonly<Record<ProfileName, Cooldown.Settings>>
   readonly lockout: Lockout.Settings
+  /** Every connection with a key waits in line, if the settings agree (flag RATE_LIMIT_AUTO_ENABLE). */
+  readonly autoQueue: boolean
+  readonly nodes: number
   /** Calls at once; 0 = no cap. */
   readonly globalMax: number
   readonly perProvider: ReadonlyMap<string, number>
@@ -68,8 +93,8 @@ const cooldownOf = (settings: ResilienceSettings, profile: ProfileName): Cooldow
   }
 }
 
-export const of = (snapshot: Stored): Effective => {
-  const settings = effective(storedChange(snapshot))
+export const of = (snapshot: Stored, outside: Outside = nothingOutside): Effective => {
+  const settings = effective(storedChange(snapshot), outside)
   const limits = limitsOf(snapshot)
   const stored = Option.getOrElse(readLockout(snapshot.settings.get("modelLockout") ?? {}), () => ({}))
   return {
@@ -77,6 +102,8 @@ export const of = (snapshot: Stored): Effective => {
     breaker: settings.providerBreaker,
     cooldown: { oauth: cooldownOf(settings, "oauth"), apikey: cooldownOf(settings, "apikey"), local: cooldownOf(settings, "local") },
     lockout: { ...modelLockoutDefaults, ...stored },
+    autoQueue: outside.autoQueue(),
+    nodes: Math.max(1, outside.nodes()),
     globalMax: limits.global ?? 0,
     perProvider: new Map(Object.entries(limits.perProvider ?? {}))
   }

@@ -2,6 +2,8 @@
  * From a request to its route: the targets in the order of their strategy, who was left out and until when, and how the list is
  * walked. One per configuration snapshot; what strategies remember lives longer (`RouterMemory`). Everything is synchronous.
  */
+import type { EvalScores } from "#actors/ports/EvalScores.ts"
+import type { Quotas } from "#actors/ports/Quotas.ts"
 import type { Resilience } from "#actors/ports/Resilience.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import { once, type WalkPolicy } from "#actors/ports/WalkPolicy.ts"
@@ -14,16 +16,20 @@ import { type AutoHeaders, withHeaders } from "#src/routing/auto/headers.ts"
 import { channelOf } from "#src/routing/auto/channel.ts"
 import { emptiedByBudget } from "#src/routing/auto/budget.ts"
 import type { Candidate, Moment, Order, Skipped } from "#src/routing/candidate.ts"
+import * as AnswerRules from "#src/routing/combos/answerRules.ts"
 import { arrange, type Placement } from "#src/routing/combos/arrange.ts"
-import { makeConfigs } from "#src/routing/combos/config.ts"
-import { type Expansion, expand, refusedOf } from "#src/routing/combos/expand.ts"
+import { type CompleteConfig, makeConfigs } from "#src/routing/combos/config.ts"
+import { type Expansion, expand, type Refused as RefusedStep, refusedOf } from "#src/routing/combos/expand.ts"
 import { byName } from "#src/routing/combos/nesting.ts"
 import { makeComboStep } from "#src/routing/combos/resolve.ts"
-import { factsFrom, targetsFrom } from "#src/routing/combos/targets.ts"
+import { factsFrom, gatedBy, targetsFrom } from "#src/routing/combos/targets.ts"
+import * as Evals from "#src/routing/evals.ts"
 import { Generations } from "#src/routing/generations.ts"
 import { Memories, SessionPins } from "#src/routing/memories.ts"
 import { makePlanner, type Planner, type PlannerOptions, resolverView } from "#src/routing/plan.ts"
 import { makeResolver } from "#src/routing/resolveModel.ts"
+import * as Identity from "#src/routing/identity.ts"
+import { type About, RequestMoment } from "#src/routing/moment.ts"
 import * as Selection from "#src/routing/selection.ts"
 import { memoryKey, strategies } from "#src/routing/strategies/index.ts"
 import * as Refused from "#src/routing/unavailable.ts"
@@ -36,7 +42,7 @@ export interface Question {
   readonly face: FormatName
   readonly session: string | null
   readonly headers: AutoHeaders
-  readonly about: () => Pick<Moment, "promptTokens" | "promptPrefix" | "needs">
+  readonly about: () => About
   /** ms since the epoch. */
   readonly now: number
   /** Nothing is to be remembered of this question. */
@@ -59,6 +65,10 @@ export interface Route {
   /** Told when target `index` answered. */
   readonly succeeded: (index: number) => void
   readonly order: Order
+  /** The combo's configuration; null for a single model. */
+  readonly config: CompleteConfig | null
+  /** Steps of the combo that gave no target. */
+  readonly refused: () => ReadonlyArray<RefusedStep>
 }
 
 /** What strategies and sessions remember over snapshots. */
@@ -69,12 +79,17 @@ export class RouterMemory {
 
 export interface RouterOptions extends PlannerOptions {
   readonly resilience: Resilience["Service"]
+  readonly quotas: Pick<Quotas["Service"], "known" | "windows" | "preflight">
   readonly memory: RouterMemory
   readonly random: () => number
+  /** Absent where no evals are run. */
+  readonly evals?: Pick<EvalScores["Service"], "of">
 }
 
 export interface Router {
   readonly route: (question: Question) => Route | PublicError
+  /** What a model id stands for, whoever is free to serve it; refuses what the key may not ask for. */
+  readonly identify: (question: Pick<Question, "model" | "key" | "face">) => string | PublicError
   readonly planner: Planner
 }
 
@@ -82,11 +97,11 @@ export interface Router {
 const rememberedExpansions = 1_000
 
 const noNeeds = { tools: false, vision: false, structuredOutput: false }
-const noQuota: ReturnType<Moment["quota"]> = []
 const nothing = (): void => {}
+const noneRefused = (): ReadonlyArray<RefusedStep> => []
 
 export const makeRouter = (options: RouterOptions): Router => {
-  const { memory, registry, resilience, snapshot } = options
+  const { evals, memory, registry, snapshot } = options
   const planner = makePlanner(options)
   const selection = Selection.settingsOf(snapshot.settings)
   const configOf = makeConfigs(snapshot.settings)
@@ -96,31 +111,11 @@ export const makeRouter = (options: RouterOptions): Router => {
   const automatic = snapshot.settings.get("autoRoutingEnabled") !== false
   const defaultVariant = snapshot.settings.get("autoRoutingDefaultVariant")
   const expansions = new Generations<Expansion>(rememberedExpansions)
-  const factsOf = factsFrom(registry)
+  const factsOf = factsFrom(registry, snapshot.customModels)
+  const gated = gatedBy(configOf)
   const prefixes = new Map(snapshot.nodes.map((node) => [node.id, node.prefix]))
 
-  const momentOf = (question: Question): Moment => {
-    const { key, now, session } = question
-    let about: ReturnType<Question["about"]> | null = null
-    return {
-      now,
-      session,
-      random: options.random,
-      unavailable: (target) => resilience.check(target, now),
-      health: (target) => resilience.health(target, now),
-      quota: () => noQuota,
-      keyId: key === null ? null : key.id,
-      get promptTokens() {
-        return (about ??= question.about()).promptTokens
-      },
-      get promptPrefix() {
-        return (about ??= question.about()).promptPrefix
-      },
-      get needs() {
-        return (about ??= question.about()).needs
-      }
-    }
-  }
+  const momentOf = ({ about, key, now, session }: Question): Moment => new RequestMoment(options, now, session, key, about)
 
   const single = (question: Question): Route | PublicError => {
     const { face, key, model } = question
@@ -139,7 +134,7 @@ export const makeRouter = (options: RouterOptions): Router => {
       preferred: key === null ? [] : key.policy.preferredConnections
     })
     if (question.dry !== true) memory.memories.set(remembers, before, order.memory)
-    if (order.order.length === 0) return lastResort(order, { strategy: "single", combo: null, policy: once, tracked: false }) ?? Refused.errorOf(model, order.skipped, question.now)
+    if (order.order.length === 0) return lastResort(order, { strategy: "single", combo: null, policy: once, tracked: false, config: null, refused: noneRefused }) ?? Refused.errorOf(model, order.skipped, question.now)
     const succeeded = selection.strategy === "fill-first" && selection.sessionAffinityTtlMs === 0 ? nothing : (index: number): void => {
       const candidate = order.order[index]
       if (candidate === undefined) return
@@ -148,7 +143,7 @@ export const makeRouter = (options: RouterOptions): Router => {
       memory.pins.keep(candidate.target, selection.sessionAffinityTtlMs, moment)
     }
     return {
-      strategy: "single", combo: null, policy: once, tracked: false, lastResort: false, succeeded, order,
+      strategy: "single", combo: null, policy: once, tracked: false, lastResort: false, succeeded, order, config: null, refused: noneRefused,
       targets: order.skipped.length === 0 && isSame(order.order, targets) ? targets : order.order.map(({ target }) => target)
     }
   }
@@ -160,7 +155,8 @@ export const makeRouter = (options: RouterOptions): Router => {
       if (refusal !== null) return refusal
     }
     const expansion = expansionOf(combo, key, face)
-    const moment = momentOf(question)
+    const own = configOf(combo)
+    const moment = momentOf(own.disableSessionStickiness ? { ...question, session: null } : question)
     const chaos = key !== null && key.policy.chaosModeEnabled
     const config = (one: Combo): ComboConfig => withHeaders(configOf(one), headers, chaos)
     const orderOf = (one: Combo, candidates: ReadonlyArray<Candidate>): Order => {
@@ -168,16 +164,19 @@ export const makeRouter = (options: RouterOptions): Router => {
       const before = memory.memories.get(remembers)
       const order = strategies[one.strategy].order(candidates, config(one), before, moment)
       if (question.dry !== true) memory.memories.set(remembers, before, order.memory)
-      return order
+      const { evalRouting } = configOf(one)
+      return evalRouting.enabled && evals !== undefined && Evals.reorders(one.strategy)
+        ? { ...order, order: Evals.reordered(order.order, evals.of(evalRouting, now), evalRouting) }
+        : order
     }
     const arranged = arrange(expansion, orderOf)
-    const order: Order = { order: arranged.order.map(({ candidate }) => candidate), skipped: arranged.skipped, memory: null }
-    const own = configOf(combo)
+    const order: Order = { order: arranged.candidates, skipped: arranged.skipped, memory: null, relaxed: arranged.relaxed }
     const policy = policyOf(own)
     const tracked = own.trackMetrics
+    const refused = () => refusedOf(expansion)
     if (arranged.order.length === 0) {
       if (emptiedByBudget(order)) return Refused.overBudget(combo.name)
-      return lastResort(order, { strategy: combo.strategy, combo, policy, tracked }) ??
+      return lastResort(order, { strategy: combo.strategy, combo, policy, tracked, config: own, refused }) ??
         Refused.errorOfCombo(combo.name, order.skipped, refusedOf(expansion).map(({ error }) => error), now)
     }
     const succeeded = (index: number): void => {
@@ -188,8 +187,8 @@ export const makeRouter = (options: RouterOptions): Router => {
       }
     }
     return {
-      strategy: combo.strategy, combo, policy, tracked, lastResort: false, succeeded, order,
-      targets: order.order.map(({ target }) => variants === null ? target : { ...target, ...variants })
+      strategy: combo.strategy, combo, policy, tracked, lastResort: false, succeeded, order, config: own, refused,
+      targets: variants === null ? targetsIn(order.order) : order.order.map(({ target }) => ({ ...target, ...variants }))
     }
   }
 
@@ -199,7 +198,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     // A combo of automatic routing is made anew when its pool changes, which is with the snapshot.
     if (known !== undefined && known.combo === combo) return known
     const made = expand(combo, {
-      combos, factsOf, configOf, targetsOf: targetsFrom(planner, key, face), prefixOf: (provider) => prefixes.get(provider) ?? provider
+      combos, factsOf, configOf, gated, targetsOf: targetsFrom(planner, key, face), prefixOf: (provider) => prefixes.get(provider) ?? provider
     })
     expansions.set(name, made)
     return made
@@ -218,8 +217,22 @@ export const makeRouter = (options: RouterOptions): Router => {
   }
 
   const plain = snapshot.combos.length === 0 && snapshot.comboMappings.length === 0
+  let generation: string | null = null
+  const identify: Router["identify"] = ({ face, key, model }) => {
+    const auto = automaticOf(model, key)
+    const resolved = auto !== null || plain ? null : resolve(model)
+    const combo = auto ?? (resolved !== null && resolved._tag === "Combo" ? resolved.combo : null)
+    if (combo !== null) {
+      const variant = resolved !== null && resolved._tag === "Combo" ? resolved.noThinking ? "off" as const : resolved.level : null
+      return (key === null ? null : KeyPolicy.admitCombo(key, model, combo.name)) ?? Identity.ofCombo(combo, generation ??= Identity.generationOf(snapshot), variant)
+    }
+    const targets = planner.plan(model, key, face)
+    if (targets instanceof PublicError) return targets
+    return (key === null ? null : KeyPolicy.admitModel(key, model, (targets[0] as Target).publicModel)) ?? Identity.ofTargets(targets)
+  }
   return {
     planner,
+    identify,
     route: (question) => {
       const auto = automaticOf(question.model, question.key)
       if (auto !== null) return ofCombo(auto, question, null)
@@ -233,7 +246,7 @@ export const makeRouter = (options: RouterOptions): Router => {
 }
 
 /** When every target is blocked and some by our own guess only, those are asked: a guess must not refuse a whole model. */
-const lastResort = (order: Order, of: Pick<Route, "strategy" | "combo" | "policy" | "tracked">): Route | null => {
+const lastResort = (order: Order, of: Pick<Route, "strategy" | "combo" | "policy" | "tracked" | "config" | "refused">): Route | null => {
   const soft = order.skipped.filter(({ unavailable }) => "soft" in unavailable && unavailable.soft === true).map(({ candidate }) => candidate)
   return soft.length === 0
     ? null
@@ -249,15 +262,35 @@ const isSame = (order: ReadonlyArray<Candidate>, targets: ReadonlyArray<Target>)
   return true
 }
 
-const policyOf = (config: ReturnType<ReturnType<typeof makeConfigs>>): WalkPolicy => ({
-  maxRetries: config.maxRetries,
-  retryDelayMs: config.retryDelayMs,
-  fallbackDelayMs: config.fallbackDelayMs,
-  failoverBeforeRetry: config.failoverBeforeRetry,
-  maxSetRetries: config.maxSetRetries,
-  setRetryDelayMs: config.setRetryDelayMs,
-  targetTimeoutMs: config.targetTimeoutMs
-})
+const targetLists = new WeakMap<ReadonlyArray<Candidate>, ReadonlyArray<Target>>()
+
+/** Made once for an order that requests share. */
+const targetsIn = (order: ReadonlyArray<Candidate>): ReadonlyArray<Target> => {
+  let targets = targetLists.get(order)
+  if (targets === undefined) targetLists.set(order, targets = order.map(({ target }) => target))
+  return targets
+}
+
+const policies = new WeakMap<CompleteConfig, WalkPolicy>()
+
+/** Made once per configuration, which lives as long as its snapshot. */
+const policyOf = (config: CompleteConfig): WalkPolicy => {
+  let policy = policies.get(config)
+  if (policy === undefined) {
+    policies.set(config, policy = {
+      maxRetries: config.maxRetries,
+      retryDelayMs: config.retryDelayMs,
+      fallbackDelayMs: config.fallbackDelayMs,
+      failoverBeforeRetry: config.failoverBeforeRetry,
+      maxSetRetries: config.maxSetRetries,
+      setRetryDelayMs: config.setRetryDelayMs,
+      targetTimeoutMs: config.targetTimeoutMs,
+      hedgeDelayMs: config.hedging ? config.hedgeDelayMs : null,
+      answers: AnswerRules.checkOf(config.responseValidation)
+    })
+  }
+  return policy
+}
 
 /** What a request says of itself when nobody looked. */
 export const unknownRequest = { promptTokens: 0, promptPrefix: "", needs: noNeeds }

@@ -1,4 +1,5 @@
 /** What strategies order: the targets of one combo (or of one provider's connections) and what is known at that moment. Pure. */
+import type { QuotaWindow } from "#actors/ports/Quotas.ts"
 import type { TargetHealth, Unavailable } from "#actors/ports/Resilience.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
@@ -19,14 +20,7 @@ export interface Candidate {
   readonly capabilities: ReadonlyArray<string> | null
 }
 
-/** A quota window of a connection's plan, as last seen. */
-export interface QuotaWindow {
-  readonly name: string
-  /** 0 to 100. */
-  readonly remainingPercent: number
-  /** ms since the epoch; null when unknown. */
-  readonly resetsAt: number | null
-}
+export type { QuotaWindow }
 
 /** Categories and tiers of `auto/<category>:<tier>` (supplement 2.8). */
 export type Category = "coding" | "reasoning" | "vision" | "chat" | "multimodal"
@@ -76,13 +70,7 @@ export interface Skipped {
 }
 
 /** A filter that would have left nobody and was therefore not applied. */
-export type Relaxed = "context" | "capability" | "ttft" | "quota" | "pool" | "excluded" | "sla"
-
-/** The account or model of the conversation changes: a hand-off summary is due. Both are places as `placeOf` names them. */
-export interface Handoff {
-  readonly from: string
-  readonly to: string
-}
+export type Relaxed = "context" | "capability" | "ttft" | "pool" | "excluded" | "sla"
 
 /** An order: every available candidate exactly once, best first, and why the others are left out. */
 export interface Order {
@@ -91,8 +79,6 @@ export interface Order {
   readonly memory: Memory
   /** Absent when every filter was applied. */
   readonly relaxed?: ReadonlyArray<Relaxed>
-  /** context-relay only: due when the first of `order` is the one that answers; `handoffTo` says it for the others. */
-  readonly handoff?: Handoff
 }
 
 /** A strategy: pure in its arguments. `succeeded` is the memory after the candidate answered (sticky limits, last known good). */

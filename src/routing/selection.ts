@@ -1,15 +1,12 @@
 /**
- * Which connection of one provider serves a single model (supplement 1.9): available, quota preflight, strategy, preferred ones
- * first, the session's own before all. Pure; on the hot path, so the usual case answers an order that was made with the plan.
+ * Which connection of one provider serves a single model (supplement 1.9): available (quota preflight included), strategy, preferred
+ * ones first, the session's own before all. Pure; on the hot path, so the usual case answers an order that was made with the plan.
  */
-import type { Unavailable } from "#actors/ports/Resilience.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 import type { Candidate, Memory, Moment, Order } from "#src/routing/candidate.ts"
 import { strategies } from "#src/routing/strategies/index.ts"
 import { all, narrow, notAllowed } from "#src/routing/strategies/filter.ts"
-import { spentPercent } from "#src/routing/strategies/listed.ts"
-import { remainingNow } from "#src/routing/strategies/ranking.ts"
 
 export const selectionStrategies = [
   "priority", "weighted", "fill-first", "round-robin", "p2c", "random", "least-used", "cost-optimized", "strict-random"
@@ -21,8 +18,6 @@ export interface SelectionSettings {
   readonly strategy: SelectionStrategy
   /** ms; 0 = off. */
   readonly sessionAffinityTtlMs: number
-  /** Percent of a quota window; at or below it another connection is taken. */
-  readonly quotaCutoffPercent: number
   /** The same settings as the strategies read them. */
   readonly config: ComboConfig
 }
@@ -33,10 +28,9 @@ const numberIn = (value: unknown, fallback: number, most: number): number =>
   typeof value === "number" && Number.isFinite(value) ? Math.min(most, Math.max(0, value)) : fallback
 
 /** From the stored settings: fallbackStrategy, stickyRoundRobinLimit, sessionAffinityTtlMs; unknown values are the defaults. */
-export const settingsOf = (stored: ReadonlyMap<string, unknown>, quotaCutoffPercent = spentPercent): SelectionSettings => ({
+export const settingsOf = (stored: ReadonlyMap<string, unknown>): SelectionSettings => ({
   strategy: selectionStrategies.find((name) => name === stored.get("fallbackStrategy")) ?? "fill-first",
   sessionAffinityTtlMs: numberIn(stored.get("sessionAffinityTtlMs"), 0, longestAffinityMs),
-  quotaCutoffPercent,
   config: { stickyRoundRobinLimit: numberIn(stored.get("stickyRoundRobinLimit"), 3, 1_000) }
 })
 
@@ -77,38 +71,17 @@ const wholeOf = (targets: ReadonlyArray<Target>): Order => {
 /** The targets of one provider as candidates, made once per list. */
 export const candidatesOf = (targets: ReadonlyArray<Target>): ReadonlyArray<Candidate> => wholeOf(targets).order
 
-/** A window of the connection that is at or below its cut-off; `empty`: only one with nothing left and a reset to wait for. */
-const lowQuota = (target: Target, cutoffPercent: number, moment: Moment, empty: boolean): Unavailable | null => {
-  const windows = moment.quota(target)
-  for (let i = 0; i < windows.length; i++) {
-    const window = windows[i] as typeof windows[number]
-    const remaining = remainingNow(window, moment.now)
-    const cutoff = empty ? 0 : target.connection?.quotaWindowThresholds?.[window.name] ?? cutoffPercent
-    if (remaining > cutoff || (empty && window.resetsAt === null)) continue
-    return { reason: "quota-exhausted", until: window.resetsAt, detail: `Quota window ${window.name} has ${remaining} % left.` }
-  }
-  return null
-}
-
-/** Quota preflight of one target (supplement 5.5), for plans of several providers too; null when it may be used. */
-export const quotaPreflight = (target: Target, cutoffPercent: number, moment: Moment): Unavailable | null =>
-  lowQuota(target, cutoffPercent, moment, false)
-
-const allFree = (targets: ReadonlyArray<Target>, settings: SelectionSettings, moment: Moment): boolean => {
+const allFree = (targets: ReadonlyArray<Target>, moment: Moment): boolean => {
   const allowed = moment.hints?.allowed
   for (let i = 0; i < targets.length; i++) {
     const target = targets[i] as Target
-    if (moment.unavailable(target) !== null || lowQuota(target, settings.quotaCutoffPercent, moment, false) !== null) return false
+    if (moment.unavailable(target) !== null) return false
     if (allowed !== undefined && !allowed(target)) return false
   }
   return true
 }
 
-/**
- * The order of one provider's targets. `memory` is that of `memoryKey(settings.strategy, provider, moment)`.
- *
- * Plans below their cut-off stay when there is no other, as long as something is left or nobody knows when it comes back.
- */
+/** The order of one provider's targets. `memory` is that of `memoryKey(settings.strategy, provider, moment)`. */
 export const select = (
   targets: ReadonlyArray<Target>,
   settings: SelectionSettings,
@@ -119,7 +92,7 @@ export const select = (
   const whole = wholeOf(targets)
   const asListed = settings.strategy === "fill-first" || settings.strategy === "priority"
   const usual = targets.length === 1 || (asListed && wishes.pinned === null && wishes.preferred.length === 0)
-  if (usual && allFree(targets, settings, moment)) return memory === null ? whole : { order: whole.order, skipped: whole.skipped, memory }
+  if (usual && allFree(targets, moment)) return memory === null ? whole : { order: whole.order, skipped: whole.skipped, memory }
   return selected(whole.order, settings, memory, moment, wishes)
 }
 
@@ -133,9 +106,8 @@ const selected = (
   const allowed = moment.hints?.allowed
   let left = all(candidates)
   if (allowed !== undefined) left = narrow(left, ({ target }) => allowed(target) ? null : notAllowed)
-  left = narrow(left, ({ target }) => moment.unavailable(target) ?? lowQuota(target, settings.quotaCutoffPercent, moment, true))
-  left = narrow(left, ({ target }) => lowQuota(target, settings.quotaCutoffPercent, moment, false), "quota")
-  const { available, relaxed, skipped } = left
+  left = narrow(left, ({ target }) => moment.unavailable(target))
+  const { available, skipped } = left
   if (available.length === 0) return { order: available, skipped, memory }
   const own = pinned === null ? undefined : available.find(({ target }) => target.connection?.id === pinned)
   // A session that has its connection takes nobody's turn.
@@ -148,5 +120,5 @@ const selected = (
     order = [...order.filter(isPreferred), ...order.filter((candidate) => !isPreferred(candidate))]
   }
   if (own !== undefined && order[0] !== own) order = [own, ...order.filter((candidate) => candidate !== own)]
-  return { order, skipped, memory: ranking.memory, ...(relaxed.length > 0 ? { relaxed } : {}) }
+  return { order, skipped, memory: ranking.memory }
 }

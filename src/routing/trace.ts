@@ -2,7 +2,7 @@
  * Why a request went where it went (PROMISES 11): every candidate with what happened to it, bounded, ready for JSON. Made on
  * demand from the order and the attempts, so that a request nobody asks about pays nothing.
  */
-import type { Candidate, Handoff, Order, Relaxed, Skipped } from "#src/routing/candidate.ts"
+import type { Candidate, Order, Relaxed, Skipped } from "#src/routing/candidate.ts"
 
 /** Candidates that a trace names. */
 export const maxTraceEntries = 64
@@ -50,7 +50,6 @@ export interface Trace {
   readonly omitted: number
   /** Filters that would have left nobody. */
   readonly relaxed: ReadonlyArray<Relaxed>
-  readonly handoff: Handoff | null
 }
 
 /** One attempt as the request actor saw it end; `code` is the public error code, null for an answer. */
@@ -69,7 +68,7 @@ const nameOf = ({ executionKey, target }: Candidate): Named => ({ target: execut
 
 const cut = (text: string): string => text.length <= maxDetail ? text : `${text.slice(0, maxDetail - 3)}...`
 
-export const explain = (strategy: string, order: Order, attempts: ReadonlyArray<TracedAttempt>): Trace => {
+export const explain = (strategy: string, order: Pick<Order, "order" | "skipped"> & Partial<Order>, attempts: ReadonlyArray<TracedAttempt>): Trace => {
   const entries: Array<TraceEntry> = []
   let omitted = 0
   const add = (make: () => TraceEntry): void => {
@@ -96,7 +95,7 @@ export const explain = (strategy: string, order: Order, attempts: ReadonlyArray<
       ...nameOf(candidate), outcome: "skipped", reason: unavailable.reason, until: isoOf(unavailable.until), detail: cut(unavailable.detail)
     }))
   }
-  return { strategy, entries, omitted, relaxed: order.relaxed ?? [], handoff: order.handoff ?? null }
+  return { strategy, entries, omitted, relaxed: order.relaxed ?? [] }
 }
 
 /** What a client may know of those left out (supplement 2.5, `error.diagnostics.excluded`): no execution keys, no details. */

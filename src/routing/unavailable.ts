@@ -3,6 +3,18 @@ import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Skipped } from "#src/routing/candidate.ts"
 
+/** No target may be called at this moment; some of them may be waited for. */
+export class Blocked extends PublicError {
+  readonly skipped: ReadonlyArray<Skipped>
+  /** The targets are those of a combo. */
+  readonly combo: boolean
+  constructor({ code, extra, message, retryAfterSeconds, status, type }: PublicError, skipped: ReadonlyArray<Skipped>, combo: boolean) {
+    super(code, status, type, message, retryAfterSeconds, extra)
+    this.skipped = skipped
+    this.combo = combo
+  }
+}
+
 /** Targets that diagnostics name. */
 const maxExcluded = 64
 /** Wait named when nobody knows an end, s. */
@@ -15,10 +27,16 @@ const secondsUntil = (skipped: ReadonlyArray<Skipped>, now: number): number | nu
   return earliest === null ? null : Math.max(1, Math.ceil((earliest - now) / 1000))
 }
 
+/** Every target is busy, or cools down beside a busy one. */
+const isBusy = (skipped: ReadonlyArray<Skipped>): boolean =>
+  all(skipped, "connection-busy", "model-busy", "connection-cooldown", "model-lockout", "breaker-open", "breaker-probing", "quota-exhausted") &&
+  skipped.some(({ unavailable: { reason } }) => reason === "connection-busy" || reason === "model-busy")
+
 const all = (skipped: ReadonlyArray<Skipped>, ...reasons: ReadonlyArray<string>): boolean =>
   skipped.length > 0 && skipped.every(({ unavailable }) => reasons.includes(unavailable.reason))
 
-const excludedOf = (skipped: ReadonlyArray<Skipped>) => skipped.slice(0, maxExcluded).map(({ candidate: { target }, unavailable }) => ({
+/** What diagnostics say of those left out (supplement 2.5). */
+export const excludedOf = (skipped: ReadonlyArray<Skipped>) => skipped.slice(0, maxExcluded).map(({ candidate: { target }, unavailable }) => ({
   provider: target.providerAlias,
   model: target.publicModel,
   reason: unavailable.reason,
@@ -26,7 +44,10 @@ const excludedOf = (skipped: ReadonlyArray<Skipped>) => skipped.slice(0, maxExcl
 }))
 
 /** For a single model: every connection of one provider is left out. */
-export const errorOf = (model: string, skipped: ReadonlyArray<Skipped>, now: number): PublicError => {
+export const errorOf = (model: string, skipped: ReadonlyArray<Skipped>, now: number): Blocked =>
+  new Blocked(singleError(model, skipped, now), skipped, false)
+
+const singleError = (model: string, skipped: ReadonlyArray<Skipped>, now: number): PublicError => {
   const seconds = secondsUntil(skipped, now)
   const retryAfterSeconds = seconds ?? unknownWait
   const provider = skipped[0]?.candidate.target.providerAlias ?? ""
@@ -36,14 +57,20 @@ export const errorOf = (model: string, skipped: ReadonlyArray<Skipped>, now: num
     })
   }
   if (all(skipped, "connection-cooldown", "model-lockout", "breaker-open", "breaker-probing", "quota-exhausted")) {
-    return Errors.make("model_cooldown", `Every connection that serves '${model.slice(0, 200)}' is cooling down; the first is back in ${retryAfterSeconds} s.`, {
-      retryAfterSeconds, extra: { model: model.slice(0, 200), reset_seconds: retryAfterSeconds, retry_after: retryAfterSeconds, credentials_cooling: skipped.length }
-    })
+    return cooling(model, skipped, retryAfterSeconds)
   }
-  if (all(skipped, "connection-busy")) {
+  if (isBusy(skipped)) {
     return Errors.make("rate_limit_exceeded", `Every connection that serves '${model.slice(0, 200)}' is at its limit of concurrent calls.`, { retryAfterSeconds })
   }
   return inactive(`No connection that serves '${model.slice(0, 200)}' may be used now.`, skipped, seconds)
+}
+
+const cooling = (model: string, skipped: ReadonlyArray<Skipped>, retryAfterSeconds: number): PublicError => {
+  const name = model.slice(0, 200)
+  const why = all(skipped, "quota-exhausted") ? "has used up its quota" : "is cooling down"
+  return Errors.make("model_cooldown", `Every connection that serves '${name}' ${why}; the first is back in ${retryAfterSeconds} s.`, {
+    retryAfterSeconds, extra: { model: name, reset_seconds: retryAfterSeconds, retry_after: retryAfterSeconds, credentials_cooling: skipped.length }
+  })
 }
 
 const inactive = (message: string, skipped: ReadonlyArray<Skipped>, seconds: number | null): PublicError =>
@@ -58,7 +85,15 @@ const inactive = (message: string, skipped: ReadonlyArray<Skipped>, seconds: num
   })
 
 /** For a combo; `refused`: why steps gave no target at all. */
-export const errorOfCombo = (name: string, skipped: ReadonlyArray<Skipped>, refused: ReadonlyArray<PublicError>, now: number): PublicError => {
+export const errorOfCombo = (name: string, skipped: ReadonlyArray<Skipped>, refused: ReadonlyArray<PublicError>, now: number): Blocked =>
+  new Blocked(comboError(name, skipped, refused, now), skipped, true)
+
+const comboError = (name: string, skipped: ReadonlyArray<Skipped>, refused: ReadonlyArray<PublicError>, now: number): PublicError => {
+  if (isBusy(skipped)) {
+    return Errors.make("rate_limit_exceeded", `Every target of combo '${name}' is at its limit of concurrent calls.`, { retryAfterSeconds: secondsUntil(skipped, now) ?? unknownWait })
+  }
+  // The quota of every target is used up: that is a rate limit, whose end is known.
+  if (all(skipped, "quota-exhausted")) return cooling(name, skipped, secondsUntil(skipped, now) ?? unknownWait)
   const [first] = refused
   return inactive(
     skipped.length === 0 && first !== undefined ? `Combo '${name}' has no usable target: ${first.message}` : `Every target of combo '${name}' is inactive or excluded.`,

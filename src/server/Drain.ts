@@ -18,13 +18,14 @@ export interface DrainParts {
   readonly sockets: Set<Upgrade>
   /** Request fibers, which may outlive their exchange by their finalizers. */
   readonly fibers: Set<Fiber.Fiber<void>>
-  readonly listening: Listening
+  /** Null while it does not listen yet. */
+  readonly listening: () => Listening | null
   readonly connections: () => number
   readonly gracefulShutdownTimeout: Duration.Input
 }
 
 export const makeDrain = Effect.fnUntraced(function*(parts: DrainParts) {
-  const { app, fibers, host, listening, sockets } = parts
+  const { app, fibers, host, sockets } = parts
   const listeners = new Set<() => void>()
 
   const busy = () => host.live.size + sockets.size + fibers.size
@@ -49,7 +50,8 @@ export const makeDrain = Effect.fnUntraced(function*(parts: DrainParts) {
 
   const begin = Effect.gen(function*() {
     host.draining = true
-    native.us_listen_socket_close(listening.socket)
+    const listening = parts.listening()
+    if (listening !== null) native.us_listen_socket_close(listening.socket)
     for (const listener of listeners) {
       yield* Effect.catchDefect(Effect.sync(listener), (error) => Effect.logError("A drain listener failed", error))
     }

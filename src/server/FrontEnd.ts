@@ -3,6 +3,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { SocketAddress } from "effect/net/NetAddress"
 import type { DirectRoute } from "#src/server/Exchange.ts"
+import type { ListenError } from "#src/server/Listener.ts"
 
 export class FrontEnd extends Context.Service<FrontEnd, {
   /**
@@ -11,6 +12,8 @@ export class FrontEnd extends Context.Service<FrontEnd, {
    * Routes are live from `serve` on.
    */
   readonly direct: (method: string, path: string, route: DirectRoute) => void
+  /** Begins to listen, where `openLater` put it off; else it has been done. */
+  readonly open: Effect.Effect<void, ListenError>
   readonly address: SocketAddress
   /** The port in fact listened on. */
   readonly port: number

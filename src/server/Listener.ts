@@ -61,7 +61,8 @@ const diagnose = (host: string, port: number): Effect.Effect<never, ListenError>
     Effect.fail
   )
 
-const resolve = (host: string, port: number): Effect.Effect<string, ListenError> =>
+/** The IP address of a host name. */
+export const resolve = (host: string, port: number): Effect.Effect<string, ListenError> =>
   Net.isIP(host) !== 0 ? Effect.succeed(host) : Effect.tryPromise({
     try: () => Dns.lookup(host).then((found) => found.address),
     catch: (cause) => new ListenError("HostUnknown", host, port, cause)

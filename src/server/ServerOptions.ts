@@ -18,6 +18,8 @@ export interface ServerOptions {
   readonly tls?: TlsOptions | undefined
   /** Lets several processes listen on one port. Default false: a second process fails with `ListenError`. */
   readonly reusePort?: boolean | undefined
+  /** Listens only when `FrontEnd.open` is run, so that a process that shares its port takes no connection before it can serve. */
+  readonly openLater?: boolean | undefined
   /** Bytes of request body accepted on the effect lane unless `MaxBodySize` is set. Default 32 MiB. */
   readonly maxBodyBytes?: number | undefined
   /** Bytes a producer may write ahead of its client before the exchange is cut as a slow reader. Default 16 MiB. */

@@ -19,7 +19,7 @@ import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import { makeDrain } from "#src/server/Drain.ts"
 import { FrontEnd } from "#src/server/FrontEnd.ts"
-import { listen, ListenError, open } from "#src/server/Listener.ts"
+import { listen, ListenError, open, resolve } from "#src/server/Listener.ts"
 import type { NativeRequest, NativeResponse, NativeUpgradeContext } from "#src/server/native.ts"
 import { defaults, notReady, type ServerOptions } from "#src/server/ServerOptions.ts"
 import { RouteTable } from "#src/server/RouteTable.ts"
@@ -109,9 +109,11 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   })
   app.any("/*", (res, req) => dispatch(new UwsExchange(res, req, host), undefined))
 
-  const listening = yield* listen(app, hostName, options.port, options.reusePort === true)
+  const begin = listen(app, hostName, options.port, options.reusePort === true)
+  let listening = options.openLater === true ? null : yield* begin
+  const { ip, port } = listening ?? { ip: yield* resolve(hostName, options.port), port: options.port }
   const address = yield* Effect.fromResult(Result.mapError(
-    NetAddress.inetAddressFromIpString(listening.ip, listening.port),
+    NetAddress.inetAddressFromIpString(ip, port),
     (cause) => new ListenError("Unknown", hostName, options.port, cause)
   ))
 
@@ -120,7 +122,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
     host,
     sockets,
     fibers,
-    listening,
+    listening: () => listening,
     connections: () => connections,
     gracefulShutdownTimeout: options.gracefulShutdownTimeout ?? defaults.gracefulShutdownTimeout
   })
@@ -142,8 +144,11 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
 
   const frontEnd = FrontEnd.of({
     direct: (method, path, route) => table.add(method, path, route),
+    open: Effect.suspend(() => listening !== null || host.draining ? Effect.void : Effect.map(begin, (now) => {
+      listening = now
+    })),
     address,
-    port: listening.port,
+    port,
     get liveExchanges() {
       return host.live.size + sockets.size
     },

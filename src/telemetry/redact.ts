@@ -14,14 +14,14 @@ const ENTRIES_MAX = 64
 const SECRET_NAMES = new Set([
   "authorization", "proxyauthorization", "xapikey", "xgoogapikey", "apikey", "cookie", "setcookie", "xauthtoken", "xamzsecuritytoken",
   "password", "passwd", "initialpassword", "secret", "clientsecret", "gatewaysecret", "token", "accesstoken", "refreshtoken", "idtoken",
-  "sessiontoken", "bearer", "credential", "credentials", "privatekey", "signature", "webhooksecret", "xsessionowner", "leaseowner", "owner"
+  "sessiontoken", "bearer", "credential", "credentials", "privatekey", "signature", "webhooksecret", "xsessionowner", "xgatewayleaseowner", "leaseowner", "owner"
 ])
 
 export const isSecretName = (name: string): boolean => SECRET_NAMES.has(name.replaceAll(/[-_\s]/g, "").toLowerCase())
 
 /** Key-like strings: vendor prefixes, our own keys, JSON web tokens. */
 const KEYS =
-  /\b(?:(?:sk|pk|rk|gsk|xai|gwa|hf|gh[posu]|glpat|whsec|nvapi|pplx|fw|csk|r8|tvly|xox[abeprs])[-_.]|AIza|AKIA|ASIA|ya29\.)[A-Za-z0-9_\-.]{10,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?/g
+  /\b(?:(?:sk|pk|rk|gsk|xai|gwa|vlo|hf|gh[posu]|glpat|whsec|nvapi|pplx|fw|csk|r8|tvly|xox[abeprs])[-_.]|AIza|AKIA|ASIA|ya29\.)[A-Za-z0-9_\-.]{10,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?/g
 
 const BEARER = /\b(Bearer\s+)[^\s"',;\\]{4,}/gi
 /** Before what can be base64 and is no plain word. */
@@ -36,7 +36,7 @@ const USERINFO = /(\/\/)[^\s/@:"']+:[^\s/@"']+@/g
 const PARAMETERS = /([?&](?:key|api_?key|token|access_token|refresh_token|secret|client_secret|password|sig|signature|code)=)[^&\s"'#\\]+/gi
 
 /** Anything that could be one of the above; most lines have none of it. */
-const SUSPECT = /[?&]\w+=|\/\/[^\s/]+:|Bearer|Basic|authorization|api[-_]key|cookie|session-owner|eyJ|AIza|AKIA|ASIA|ya29|xox|\b(?:sk|pk|rk|gsk|xai|gwa|hf|gh[posu]|glpat|whsec|nvapi|pplx|fw|csk|r8|tvly)[-_.]/i
+const SUSPECT = /[?&]\w+=|\/\/[^\s/]+:|Bearer|Basic|authorization|api[-_]key|cookie|session-owner|eyJ|AIza|AKIA|ASIA|ya29|xox|\b(?:sk|pk|rk|gsk|xai|gwa|vlo|hf|gh[posu]|glpat|whsec|nvapi|pplx|fw|csk|r8|tvly)[-_.]/i
 
 /** The text without what looks like a secret. */
 export const text = (value: string): string =>

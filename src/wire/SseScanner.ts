@@ -11,6 +11,8 @@ const CR = 0x0d
 const COLON = 0x3a
 const SPACE = 0x20
 const endOfEvent = Buffer.from("\n\n")
+/** Bytes of a rest that is copied out of its read. */
+const shortRest = 4 * 1024
 
 /** Largest single event in bytes; image and audio deltas are the longest in the field. */
 export const maxEventBytes = 16 * 1024 * 1024
@@ -21,6 +23,8 @@ const longestTerminator = 4
 /** Hears of each complete event: `bytes[start, end)` includes the terminating blank line and may be kept. */
 export interface EventSink {
   readonly event: (bytes: Buffer, start: number, end: number) => void
+  /** Takes the events from `start` on whose ends it knows without a search; answers where they end, or `start`. Streams without CR only. */
+  readonly repeats?: (bytes: Buffer, start: number) => number
 }
 
 export class SseScanner {
@@ -40,22 +44,26 @@ export class SseScanner {
 
   /** Feeds bytes; answers false when an event grew over the limit (the scanner must not be fed again). */
   push(chunk: Buffer): boolean {
+    const { sink } = this
     let bytes = chunk
+    let start = 0
     let from = 0
     if (this.tail !== null) {
       from = Math.max(0, this.tailLength - longestTerminator + 1)
       bytes = this.join(this.tail, chunk)
+    } else if (sink.repeats !== undefined && !this.sawCarriageReturn) {
+      start = sink.repeats(chunk, 0)
+      if (start === chunk.length) return true
     }
-    if (!this.sawCarriageReturn && chunk.indexOf(CR) !== -1) {
+    if (!this.sawCarriageReturn && chunk.indexOf(CR, this.tail === null ? start : 0) !== -1) {
       this.sawCarriageReturn = true
       from = 0
     }
-    let start = 0
     for (;;) {
       const end = this.sawCarriageReturn ? endOfMixedEvent(bytes, Math.max(start, from)) : endOfPlainEvent(bytes, Math.max(start, from))
       if (end === -1) break
-      this.sink.event(bytes, start, end)
-      start = end
+      sink.event(bytes, start, end)
+      start = sink.repeats !== undefined && !this.sawCarriageReturn ? sink.repeats(bytes, end) : end
     }
     if (start === bytes.length) {
       this.tail = null
@@ -63,9 +71,11 @@ export class SseScanner {
       return true
     }
     if (this.tail === null || start > 0) {
-      // What was handed on may be kept by the sink, so the rest starts a buffer of its own.
-      this.tail = bytes.subarray(start)
-      this.tailLength = this.tail.length
+      // What was handed on may be kept by the sink, so the rest starts a buffer of its own; a short one is copied, because as a view it
+      // would hold on to the whole read while its stream is stalled.
+      const rest = bytes.subarray(start)
+      this.tail = rest.length <= shortRest ? Buffer.from(rest) : rest
+      this.tailLength = rest.length
     }
     return this.tailLength <= maxEventBytes
   }
@@ -80,12 +90,16 @@ export class SseScanner {
     this.sink.event(tail.subarray(0, length), 0, length)
   }
 
-  /** Appends to the held bytes with doubling capacity, so that one huge event costs linear time. */
+  /**
+   * Appends to the held bytes. Room for more is made only for an event that is longer than the read: with doubling capacity one huge
+   * event costs linear time, and the rest of a usual one costs no room at all.
+   */
   private join(tail: Buffer, chunk: Buffer): Buffer {
     const length = this.tailLength + chunk.length
     let joined = tail
     if (tail.length < length) {
-      joined = Buffer.allocUnsafeSlow(Math.max(length, Math.min(2 * length, maxEventBytes)) + 1)
+      const room = this.tailLength < chunk.length ? length : Math.max(length, Math.min(2 * length, maxEventBytes))
+      joined = Buffer.allocUnsafeSlow(room + 1)
       tail.copy(joined, 0, 0, this.tailLength)
     }
     chunk.copy(joined, this.tailLength)

@@ -1,6 +1,7 @@
 /** The pair of a client's format and an upstream's: forwarded by bytes when they are the same, translated when they are not. */
 import type { AnswerFacts, Dialect, UpstreamErrorBody } from "#actors/ports/Face.ts"
 import type { Answer, Choice } from "#schemas/wire/conversation.ts"
+import * as AnswerView from "#src/wire/answerView.ts"
 import * as Json from "#src/wire/json.ts"
 import { replay } from "#src/wire/neutral/replay.ts"
 import type { EncoderOptions, StreamSink } from "#src/wire/stream/StreamSink.ts"
@@ -12,7 +13,7 @@ export type Options = Omit<EncoderOptions, "includeUsage">
 
 /** `family` speaks as it is; the client reads the same format. */
 export const passThrough = (face: ClientCodec, family: UpstreamCodec, options: Options): Dialect => ({
-  ...recoverable(face, family, options),
+  ...shared(face, family, options),
   makeTap: family.makePassThroughTap,
   readAnswer: (body) => {
     const parsed = parse(body)
@@ -24,7 +25,7 @@ export const passThrough = (face: ClientCodec, family: UpstreamCodec, options: O
 })
 
 export const translating = (face: ClientCodec, family: UpstreamCodec, options: Options): Dialect => ({
-  ...recoverable(face, family, options),
+  ...shared(face, family, options),
   makeTap: ({ forwardUsage }) => translatingTap(face, family, options, forwardUsage),
   readAnswer: (body) => {
     const parsed = parse(body)
@@ -43,7 +44,17 @@ export const translating = (face: ClientCodec, family: UpstreamCodec, options: O
 const translatingTap = (face: ClientCodec, family: UpstreamCodec, options: Options, includeUsage: boolean): TranslatingTap =>
   new TranslatingTap(family.makeDecoder, face.makeEncoder({ ...options, includeUsage }))
 
-const recoverable = (face: ClientCodec, family: UpstreamCodec, options: Options): Pick<Dialect, "makeRecoverableTap" | "continueTap"> => ({
+type Shared = Pick<Dialect, "makeRecoverableTap" | "continueTap" | "viewAnswer" | "makeReader">
+
+const shared = (face: ClientCodec, family: UpstreamCodec, options: Options): Shared => ({
+  viewAnswer: (body) => {
+    const parsed = parse(body)
+    const answer = parsed === null ? null : family.decodeAnswer(parsed)
+    if (answer === null || isError(answer)) return null
+    const same = face.name === family.name
+    return AnswerView.viewOf(answer, () => same ? parsed : AnswerView.documentOf(answer, face, { ...options, includeUsage: true }))
+  },
+  makeReader: () => AnswerView.readerOf(face, family, { ...options, includeUsage: true }),
   makeRecoverableTap: ({ forwardUsage }) => translatingTap(face, family, options, forwardUsage),
   continueTap: (broken) => {
     if (!(broken instanceof TranslatingTap)) throw new Error("only a recoverable tap can be continued")

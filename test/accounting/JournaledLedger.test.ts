@@ -63,6 +63,32 @@ describe("JournaledLedger", () => {
       yield* stop
     }))
 
+  it.effect("journal writes what is queued at once, but never into the middle of a write", () =>
+    Effect.gen(function*() {
+      const directory = yield* Support.temporaryDirectory
+      let writes = 0
+      const { ledger, stop } = yield* run(new Support.ScriptedStore(), {
+        directory,
+        fs: { ...Journal.nodeJournalFs, write: (...args) => (writes++, Journal.nodeJournalFs.write(...args)) }
+      })
+      const starts = ["a1", "a2", "a3"].map((id) => attemptStart(id))
+      for (const start of starts) ledger.open(start, () => {
+        ledger.settle(settledRow(start))
+        ledger.journal()
+      })
+      assert.strictEqual(writes, 0)
+      ledger.journal()
+      assert.strictEqual(writes, 1)
+      assert.deepInclude(ledger.reconciliation(), { started: 3, settled: 3, live: 0 })
+      ledger.journal()
+      assert.strictEqual(writes, 2)
+      ledger.journal()
+      yield* Support.turn
+      assert.strictEqual(writes, 2)
+      assert.strictEqual(yield* ledger.flush(10_000), 0)
+      yield* stop
+    }))
+
   it.effect("a batch holds at most a thousand rows and a full one does not wait", () =>
     Effect.gen(function*() {
       const directory = yield* Support.temporaryDirectory

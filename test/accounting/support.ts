@@ -66,11 +66,14 @@ export const storeOf = (insert: UsageStore["Service"]["insert"]): UsageStore["Se
   rows: () => Effect.die("not used"),
   totals: () => Effect.die("not used"),
   groupBy: () => Effect.die("not used"),
+  usedBy: () => Effect.die("not used"),
   lastMinutes: () => Effect.die("not used"),
   count: () => Effect.die("not used"),
   latencies: () => Effect.die("not used"),
   comboTargets: () => Effect.die("not used"),
   comboCalls: () => Effect.die("not used"),
+  promptCache: () => Effect.die("not used"),
+  promptCacheHours: () => Effect.die("not used"),
   removeBefore: () => Effect.die("not used")
 })
 

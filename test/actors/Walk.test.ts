@@ -3,7 +3,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { once, Walk, type WalkPolicy } from "#actors/Walk.ts"
 
-const failed = (status: number) => ({ status, asked: true, tooLate: false })
+const failed = (status: number, restsMs = 0) => ({ status, asked: true, tooLate: false, restsMs })
 const walked = (size: number, policy: Partial<WalkPolicy>, statusOf: (index: number) => number, most = 1000): ReadonlyArray<readonly [number, number]> => {
   const walk = new Walk(size, { ...once, ...policy })
   const seen: Array<readonly [number, number]> = [[0, 0]]
@@ -39,14 +39,30 @@ describe("a walk over a plan", () => {
 
   it("does not repeat a target that was passed over or began too late", () => {
     const walk = new Walk(1, { ...once, maxRetries: 3 })
-    expect(walk.after(0, { status: 503, asked: false, tooLate: false })).toBeNull()
-    expect(new Walk(1, { ...once, maxRetries: 3 }).after(0, { status: 504, asked: true, tooLate: true })).toBeNull()
+    expect(walk.after(0, { ...failed(503), asked: false })).toBeNull()
+    expect(new Walk(1, { ...once, maxRetries: 3 }).after(0, { ...failed(504), tooLate: true })).toBeNull()
   })
 
   it("leaves out what is dropped", () => {
     const walk = new Walk(4, once)
     walk.drop((index) => index === 1 || index === 2)
     expect(walk.after(0, failed(502))).toEqual({ index: 3, delayMs: 0 })
+  })
+
+  it("does not wait for a target that rests for more than 5 s", () => {
+    const policy = { ...once, fallbackDelayMs: 40 }
+    expect(new Walk(2, policy).after(0, failed(503, 5_000))).toEqual({ index: 1, delayMs: 40 })
+    expect(new Walk(2, policy).after(0, failed(503, 5_001))).toEqual({ index: 1, delayMs: 0 })
+  })
+
+  it("gives the next target beside one that is still asked, which may be repeated once it failed", () => {
+    const walk = new Walk(3, { ...once, maxRetries: 1, retryDelayMs: 5 })
+    expect(walk.beside()).toBe(1)
+    walk.note(0, failed(503))
+    expect(walk.after(1, failed(401))).toEqual({ index: 2, delayMs: 0 })
+    expect(walk.beside()).toBeNull()
+    expect(walk.after(2, failed(401))).toEqual({ index: 0, delayMs: 5 })
+    expect(walk.after(0, failed(503))).toBeNull()
   })
 
   const small = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 4 }))

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
 import * as Hint from "#actors/retryHint.ts"
+import { cpuMs } from "#test/support/late.ts"
 
 const now = Date.parse("2026-01-01T00:00:00Z")
 
@@ -53,10 +54,10 @@ describe("a retry hint", () => {
   })
 
   it("reads a hostile body in linear time", () => {
-    const started = performance.now()
-    Hint.parse(429, [], `retry in ${"1s ".repeat(100_000)}`, now)
-    Hint.parse(429, [], `try again in ${"9".repeat(100_000)}`, now)
-    Hint.parse(429, [], `reset in ${"1 ".repeat(50_000)}`, now)
-    expect(performance.now() - started).toBeLessThan(500)
+    expect(cpuMs(() => {
+      Hint.parse(429, [], `retry in ${"1s ".repeat(100_000)}`, now)
+      Hint.parse(429, [], `try again in ${"9".repeat(100_000)}`, now)
+      Hint.parse(429, [], `reset in ${"1 ".repeat(50_000)}`, now)
+    })).toBeLessThan(500)
   })
 })

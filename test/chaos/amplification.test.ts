@@ -177,3 +177,27 @@ describe("a combo whose last target alone lives", () => {
     for (const reply of replies) expect(Number(reply.headers["x-gateway-fallback-attempts"] ?? 0)).toBeLessThan(BUDGET)
   })
 })
+
+describe("hedging", () => {
+  const hedged = ["hedged0", "hedged1", "hedged2", "hedged3", "hedged4", "hedged5"]
+
+  it("costs no more than the budget of each request, at most two calls of it at once, and every call has its row", async () => {
+    await lab.gateway.operator.call("POST", "/api/resilience/reset")
+    await lab.gateway.operator.call("PATCH", "/api/resilience", { providerBreaker: { local: { degradationThreshold: 900, failureThreshold: 1_000 } } })
+    await providers(hedged, { latencyMs: 60, status: 503 })
+    await combo("hedged", hedged, { hedging: true, hedgeDelayMs: 5, maxRetries: 2, retryDelayMs: 0, maxSetRetries: 2, setRetryDelayMs: 0 })
+    const replies = await crowd("combo/hedged")
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([503]))
+    const rows = (await lab.gateway.rows()).filter(({ combo: name }) => name === "hedged")
+    const byRequest = Map.groupBy(rows, ({ requestId }) => requestId)
+    expect(byRequest.size).toBe(CLIENTS)
+    for (const [requestId, own] of byRequest) {
+      expect(own.length, requestId).toBeLessThanOrEqual(BUDGET)
+      expect(own.filter(({ final }) => final).length, requestId).toBe(1)
+      for (const { startedAt } of own) {
+        expect(own.filter((other) => other.startedAt <= startedAt && other.settledAt > startedAt).length, requestId).toBeLessThanOrEqual(2)
+      }
+    }
+    expect(await callsOf(hedged)).toBe(rows.length)
+  })
+})

@@ -44,7 +44,7 @@ const run = async (stream: boolean, broken: "start" | "write" | "end" | "respond
   }
   const services: Services = {
     ledger: {
-      open: (_, go) => queueMicrotask(() => go(null)), settle: (row) => rows.push(row), flush: () => Effect.succeed(0),
+      open: (_, go) => queueMicrotask(() => go(null)), settle: (row) => rows.push(row), journal: () => undefined, flush: () => Effect.succeed(0),
       reconciliation: () => { throw new Error("not asked") }
     },
     credentials: { peek: () => null, token: () => Effect.die("not asked") },
@@ -72,6 +72,7 @@ const run = async (stream: boolean, broken: "start" | "write" | "end" | "respond
   const actor = new RequestActor(services, {
     requestId: "r-1", client, face, endpoint: "/v1/chat/completions", requestedModel: "p/m", stream, forwardUsage: false, progress: false, recovery: { holds: false, sibling: false, continues: false, stopsAtEmpty: false }, continuationFor: () => new Uint8Array(), key: null, sessionTag: null,
     targets: [target],
+    companions: [],
     route: {
       strategy: "single", combo: null, policy: Walk.once, lastResort: false, succeeded: () => undefined, finished: null, terminal: (error) => error
     },

@@ -7,6 +7,8 @@ import * as Http from "#test/support/http.ts"
 import { messages } from "#test/support/lab.ts"
 import { type Sim, startSim } from "#test/support/sim.ts"
 
+export { chance } from "#test/support/chance.ts"
+
 export const CREDENTIAL = "canary_Chaos7xQ2vCredentialOfTheWorld"
 
 export interface World {
@@ -36,24 +38,6 @@ export const startWorld = async (options: Options = {}): Promise<World> => {
   } catch (error) {
     await sim.stop()
     throw error
-  }
-}
-
-/** mulberry32: the same seed, the same run; GATEWAY_TEST_SEED repeats one. */
-export const chance = () => {
-  const seed = Number(process.env["GATEWAY_TEST_SEED"] ?? Date.now() % 1_000_000)
-  let state = seed >>> 0
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = state
-    t = Math.imul(t ^ (t >>> 15), t | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
-  }
-  return {
-    seed,
-    below: (n: number) => Math.floor(next() * n),
-    one: <A>(list: ReadonlyArray<A>): A => list[Math.floor(next() * list.length)] as A
   }
 }
 

@@ -1,4 +1,3 @@
-import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -8,13 +7,12 @@ import * as PostgresClient from "#src/postgres/PostgresClient.ts"
 import * as PostgresStores from "#src/postgres/PostgresStores.ts"
 import * as Sealer from "#src/secrets/Sealer.ts"
 import { connection } from "../suites/records.ts"
-import { emptyDirectory, run } from "./support/command.ts"
-import { chat, migrated, serve, useAsTemplate } from "./support/dataDir.ts"
+import { run } from "./support/command.ts"
+import { chat, initialised, migrated, serve } from "./support/dataDir.ts"
 
 describe("gateway migrate", () => {
   it("--status is 1 while something is pending; migrating twice does nothing the second time", async () => {
-    const dataDir = path.join(emptyDirectory(), "data")
-    const where = ["--data-dir", dataDir]
+    const where = ["--data-dir", await initialised()]
     const before = await run(["migrate", "--status", ...where])
     expect(before.code).toBe(1)
     expect(before.stdout).toMatch(/pending {2}0001 configuration/)
@@ -27,7 +25,6 @@ describe("gateway migrate", () => {
     const after = await run(["migrate", "--status", ...where])
     expect(after.code).toBe(0)
     expect(after.stdout).toContain("0 pending")
-    useAsTemplate(dataDir)
   })
 })
 

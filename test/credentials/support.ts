@@ -7,12 +7,16 @@ import * as References from "effect/References"
 import * as TestClock from "effect/testing/TestClock"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Credentials } from "#actors/ports/Credentials.ts"
-import { ConnectionStore } from "#actors/ports/Stores.ts"
+import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
+import { TokenHealth } from "#actors/ports/TokenHealth.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { Provider } from "#schemas/Provider.ts"
+import * as AloneFeed from "#src/cluster/AloneFeed.ts"
+import * as EffectiveFlags from "#src/configuration/EffectiveFlags.ts"
 import * as StoredConfiguration from "#src/configuration/StoredConfiguration.ts"
 import * as ConnectionCredentials from "#src/credentials/ConnectionCredentials.ts"
+import * as RefreshSweep from "#src/credentials/RefreshSweep.ts"
 import * as Registry from "#src/providers/Registry.ts"
 import * as Guard from "#src/upstream/UrlGuard.ts"
 import * as HttpUpstream from "#src/upstream/HttpUpstream.ts"
@@ -40,6 +44,10 @@ export interface Options {
   readonly connections: (server: OAuthServer.OAuthServer) => ReadonlyArray<Connection>
   readonly environment?: Readonly<Record<string, string>>
   readonly allowLocal?: boolean
+  /** The background check runs, too. */
+  readonly sweeps?: boolean
+  /** Stored settings, such as `resilience`. */
+  readonly settings?: Readonly<Record<string, unknown>>
 }
 
 export const signedIn = (server: OAuthServer.OAuthServer, fields: Partial<Connection> = {}): Connection => {
@@ -62,12 +70,20 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   })))
   const seeded = Layer.effectDiscard(Effect.flatMap(ConnectionStore, (store) =>
     Effect.forEach(options.connections(server), store.insert, { discard: true })))
+  const configured = Layer.effectDiscard(Effect.flatMap(DocumentStore, (store) =>
+    Effect.forEach(Object.entries(options.settings ?? {}), ([name, value]) => store.put("setting", name, value), { discard: true })))
+  const registry = Registry.make([acme(server)])
+  const sweeps = options.sweeps === true
+    ? RefreshSweep.layer({ registry })
+    : Layer.succeed(TokenHealth, { lastCheckAt: () => null, running: () => false })
   const context = yield* Layer.build(
-    ConnectionCredentials.layer({ environment: options.environment ?? environment, registry: Registry.make([acme(server)]) }).pipe(
+    sweeps.pipe(
+      Layer.provideMerge(ConnectionCredentials.layer({ environment: options.environment ?? environment, registry })),
+      Layer.provideMerge(EffectiveFlags.layer(options.environment ?? environment)),
       Layer.provideMerge(HttpUpstream.layer({ keepAliveMs: 1 }).pipe(Layer.provideMerge(guard))),
       Layer.provideMerge(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" })),
-      Layer.provideMerge(seeded),
-      Layer.provideMerge(MemoryStores.layer),
+      Layer.provideMerge(Layer.mergeAll(seeded, configured)),
+      Layer.provideMerge(Layer.merge(MemoryStores.layer, AloneFeed.layerFeed)),
       Layer.provide(Layer.succeed(References.MinimumLogLevel, "None"))
     )
   )
@@ -75,7 +91,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     server,
     credentials: Context.get(context, Credentials),
     configuration: Context.get(context, Configuration),
-    store: Context.get(context, ConnectionStore)
+    store: Context.get(context, ConnectionStore),
+    health: Context.get(context, TokenHealth)
   }
 })
 

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as Management from "#test/support/management.ts"
@@ -12,8 +13,9 @@ const HOUR = 3_600_000
 const now = 40 * 24 * HOUR
 
 const signedIn = Effect.gen(function*() {
+  // Nothing runs yet that would wake forty days long.
+  yield* TestClock.adjust("40 days")
   const surface = yield* Management.make()
-  yield* surface.advance("40 days")
   const cookie = yield* surface.login()
   const store = Context.get(surface.context, UsageStore)
   const get = (path: string) => surface.ask(path, { cookie })

@@ -7,7 +7,11 @@ import * as ConnectionStore from "#test/suites/ConnectionStore.suite.ts"
 import * as CustomModelStore from "#test/suites/CustomModelStore.suite.ts"
 import * as DocumentStore from "#test/suites/DocumentStore.suite.ts"
 import * as KeyStore from "#test/suites/KeyStore.suite.ts"
+import * as LeaseRecords from "#test/suites/LeaseRecords.suite.ts"
 import * as NodeStore from "#test/suites/NodeStore.suite.ts"
+import * as QuotaStore from "#test/suites/QuotaStore.suite.ts"
+import * as ResponseCacheStore from "#test/suites/ResponseCacheStore.suite.ts"
+import * as MemoryResponseCache from "#test/support/memoryResponseCache.ts"
 import * as SessionStore from "#test/suites/SessionStore.suite.ts"
 import * as UsageStatistics from "#test/suites/UsageStatistics.suite.ts"
 import * as Memory from "#test/support/memoryStores.ts"
@@ -20,6 +24,9 @@ ConnectionStore.suite("memory", Memory.connections)
 CustomModelStore.suite("memory", Memory.customModels)
 DocumentStore.suite("memory", Memory.documents)
 KeyStore.suite("memory", Memory.keys)
+LeaseRecords.suite("memory", Memory.leaseRecords)
 NodeStore.suite("memory", Memory.nodes)
+QuotaStore.suite("memory", Memory.quotas)
+ResponseCacheStore.suite("memory", MemoryResponseCache.layer)
 SessionStore.suite("memory", Memory.sessions)
 UsageStatistics.suite("memory", Memory.usage)

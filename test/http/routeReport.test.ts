@@ -17,14 +17,14 @@ const routeOf = (tracked: boolean): Route => {
   const body = Buffer.alloc(1024)
   return {
     strategy: "priority", combo, targets: [], policy: once, tracked, lastResort: false, succeeded: () => void body.length,
-    order: { order: [], skipped: [], memory: null }
+    order: { order: [], skipped: [], memory: null }, config: null, refused: () => []
   }
 }
 
 describe("a routing decision", () => {
   it("is kept as plain data: nothing in it can hold a request's body", () => {
     const report = new Report(ComboMetrics.make(), () => 1)
-    viewOf(report, routeOf(true), "req-1", "team").finished?.(false, [], [], 3)
+    viewOf(report, routeOf(true), "req-1", "team", null, "chat-completions").finished?.(false, [], [], 3)
     const kept = report.of("req-1")
     expect(kept).toMatchObject({ requestId: "req-1", combo: "team", ok: false, latencyMs: 3 })
     // A function cannot be cloned.
@@ -34,7 +34,7 @@ describe("a routing decision", () => {
   it("counts for its combo only while metrics are wanted, and never for a client that left", () => {
     for (const [tracked, ok, requests] of [[true, true, 1], [false, true, undefined], [true, null, undefined]] as const) {
       const report = new Report(ComboMetrics.make(), () => 1)
-      viewOf(report, routeOf(tracked), "req-1", "team").finished?.(ok, [], [], 3)
+      viewOf(report, routeOf(tracked), "req-1", "team", null, "chat-completions").finished?.(ok, [], [], 3)
       expect(report.metrics.of("team")?.requests).toBe(requests)
     }
   })

@@ -28,7 +28,7 @@ describe("the route table", () => {
     const of = (tier: string) => routes.filter((route) => route.access?.tier === tier).map((route) => `${route.method} ${route.path}`).sort()
     assert.deepStrictEqual(of("PUBLIC"), [
       "GET /api/auth/status", "GET /api/health", "GET /api/health/ping", "GET /api/init", "GET /api/monitoring/health",
-      "GET /api/settings/require-login", "GET /docs", "GET /openapi.json", "POST /api/auth/login", "POST /api/auth/logout",
+      "GET /api/settings/require-login", "GET /api/usage/self-usage", "GET /docs", "GET /openapi.json", "POST /api/auth/login", "POST /api/auth/logout",
       "POST /api/cli/connect"
     ])
     assert.deepStrictEqual(of("ALWAYS_PROTECTED"), ["POST /api/shutdown"])
@@ -57,7 +57,15 @@ describe("the route table", () => {
       const open = route.access?.tier === "PUBLIC"
       const anonymous = yield* ask(path, request)
       const withInference = yield* ask(path, { ...request, bearer: inference.raw })
-      if (open) {
+      if (route.path === "/api/usage/self-usage") {
+        // Its own key is its only way in: a browser's session says nothing about a key.
+        assert.deepStrictEqual([anonymous.status, withInference.status], [401, 403])
+        continue
+      }
+      if (route.access?.tier === "CLIENT_API") {
+        assert.strictEqual(anonymous.status, 401, `${name} anonymous`)
+        assert.notStrictEqual(withInference.status, 401, `${name} inference key`)
+      } else if (open) {
         assert.isFalse(refused(anonymous), `${name} anonymous: ${anonymous.status}`)
       } else {
         assert.strictEqual(anonymous.status, 401, `${name} anonymous`)

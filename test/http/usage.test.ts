@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
 import { AuditStore } from "#actors/ports/Stores.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
@@ -11,8 +12,9 @@ import { ledgerRow } from "#test/suites/records.ts"
 const HOUR = 3_600_000
 
 const signedIn = (rows: ReadonlyArray<Partial<LedgerRow>> = []) => Effect.gen(function*() {
+  // Nothing runs yet that would wake ten days long.
+  yield* TestClock.adjust("10 days")
   const surface = yield* Management.make()
-  yield* surface.advance("10 days")
   const cookie = yield* surface.login()
   const now = 10 * 24 * HOUR
   yield* Context.get(surface.context, UsageStore).insert(rows.map((row, index) => ledgerRow({

@@ -7,6 +7,7 @@ import * as References from "effect/References"
 import * as SqlClient from "effect/sql/SqlClient"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import { ConnectionStore, DocumentStore, KeyStore } from "#actors/ports/Stores.ts"
+import { WebhookStore } from "#actors/ports/Webhooks.ts"
 import * as Migrations from "#src/postgres/Migrations.ts"
 import * as PostgresStores from "#src/postgres/PostgresStores.ts"
 import * as Sealer from "#src/secrets/Sealer.ts"
@@ -39,20 +40,26 @@ const plant = Effect.gen(function*() {
   yield* apiKeys.insert(apiKey({ id: "planted", keyHash: "planted", sealedKey: secret }))
   yield* documents.put("secret", "planted", { token: canary })
   yield* documents.put("setting", "plain", "visible")
+  yield* (yield* WebhookStore).insert({
+    id: "planted", url: secret, events: ["*"], secret, enabled: false, description: null, kind: "telegram", metadata: secret, failureCount: 0,
+    lastTriggeredAt: null, lastStatus: null, createdAt: "", updatedAt: ""
+  })
 })
 
 const harvest = Effect.gen(function*() {
   const [connections, apiKeys, documents] = [yield* ConnectionStore, yield* KeyStore, yield* DocumentStore]
   const row = yield* connections.get("planted")
+  const hook = yield* (yield* WebhookStore).get("planted")
   const open = (value: Redacted.Redacted<string> | null | undefined) => value === null || value === undefined ? null : Redacted.value(value)
   return [
     ...[row?.apiKey, row?.accessToken, row?.refreshToken, row?.idToken].map(open),
+    ...[hook?.url, hook?.secret, hook?.metadata].map(open),
     open((yield* apiKeys.get("planted"))?.sealedKey),
     yield* documents.get("secret", "planted")
   ]
 })
 
-const all = [canary, canary, canary, canary, canary, { token: canary }]
+const all = [canary, canary, canary, canary, canary, canary, canary, canary, { token: canary }]
 
 const scenario = (client: Layer.Layer<SqlClient.SqlClient>) =>
   Effect.gen(function*() {
@@ -63,12 +70,12 @@ const scenario = (client: Layer.Layer<SqlClient.SqlClient>) =>
     const lines = yield* everyRow
     assert.isTrue(lines.some((line) => line.includes("visible")), "the rows were read")
     assert.isFalse(lines.some((line) => line.includes(canary) || line.includes(Buffer.from(canary).toString("base64url").slice(0, 20))))
-    assert.strictEqual(lines.join(" ").match(/v1\.[0-9a-f]{8}\./g)?.length, 7)
+    assert.strictEqual(lines.join(" ").match(/v1\.[0-9a-f]{8}\./g)?.length, 10)
 
     // The next master secret opens what the previous one sealed, and seals it anew once.
     assert.deepStrictEqual(yield* under(keys(second, first), harvest), all)
     const reseal = Effect.flatMap(ConnectionStore, (store) => store.reseal)
-    assert.strictEqual(yield* under(keys(second, first), reseal), 4)
+    assert.strictEqual(yield* under(keys(second, first), reseal), 5)
     assert.strictEqual(yield* under(keys(second, first), reseal), 0)
     assert.deepStrictEqual(yield* under(keys(second), harvest), all)
 

@@ -4,13 +4,18 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/testing/TestClock"
+import { CooldownFeed, layerAlone } from "#actors/ports/CooldownFeed.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
+import { Flags } from "#actors/ports/Flags.ts"
 import { type Pass, Resilience, type Unavailable, type Verdict } from "#actors/ports/Resilience.ts"
 import { ResilienceControl } from "#actors/ports/ResilienceControl.ts"
+import { Turns } from "#actors/ports/Turns.ts"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
 import type { Target } from "#actors/ports/Target.ts"
+import type { FlagKey } from "#schemas/flags.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
+import * as AloneFeed from "#src/cluster/AloneFeed.ts"
 import * as StoredConfiguration from "#src/configuration/StoredConfiguration.ts"
 import * as LocalResilience from "#src/resilience/LocalResilience.ts"
 import * as Sealer from "#src/secrets/Sealer.ts"
@@ -39,6 +44,10 @@ export const makeStores = Layer.build(stores)
 export interface Options {
   readonly connections?: ReadonlyArray<Connection>
   readonly settings?: Readonly<Record<string, unknown>>
+  /** Flags that are on. */
+  readonly flags?: ReadonlyArray<FlagKey>
+  /** Other nodes; default none. */
+  readonly feed?: CooldownFeed["Service"]
 }
 
 /** Starts a node over stores; it stops with the scope. */
@@ -47,8 +56,12 @@ export const start = Effect.fnUntraced(function*<R>(context: Context.Context<R |
   const documents = Context.get(context, DocumentStore)
   for (const record of options.connections ?? []) yield* connections.insert(record)
   for (const [name, value] of Object.entries(options.settings ?? {})) yield* documents.put("setting", name, value)
-  const built = yield* Layer.build(LocalResilience.layer.pipe(
+  const flags = new Set<FlagKey>(options.flags ?? [])
+  const built = yield* Layer.build(LocalResilience.layerWith({ maxWaitMs: null, maxQueueDepth: null }).pipe(
+    Layer.provide(options.feed === undefined ? layerAlone : Layer.succeed(CooldownFeed, options.feed)),
+    Layer.provideMerge(Layer.succeed(Flags, { isOn: (key) => flags.has(key), value: () => "", source: () => "default" as const })),
     Layer.provideMerge(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" })),
+    Layer.provideMerge(AloneFeed.layerFeed),
     Layer.provideMerge(Layer.succeedContext(context))
   ))
   const resilience = Context.get(built, Resilience)
@@ -63,6 +76,7 @@ export const start = Effect.fnUntraced(function*<R>(context: Context.Context<R |
     /** One call from its beginning to its end. */
     call: (to: Target, status: number, now: number, more: Partial<Verdict> = {}) => enter(to, now).release(verdict(status, more), now),
     control: Context.get(built, ResilienceControl),
+    turns: Context.get(built, Turns),
     configuration: Context.get(built, Configuration),
     connections,
     documents,

@@ -6,6 +6,7 @@ import {
   compileGlob, makeResolver, resolveModel, type Resolution, type ResolvedModel, type ResolverView, type Unresolved
 } from "#src/routing/resolveModel.ts"
 import { fixture } from "#test/providers/fixture.ts"
+import { cpuMs } from "#test/support/late.ts"
 
 const view = (change: Partial<ResolverView> = {}): ResolverView => ({
   registry: fixture,
@@ -181,9 +182,7 @@ describe("globs", () => {
 
   it("stay fast on a pattern that would make a regular expression backtrack for ever", () => {
     const matches = compileGlob(`${"*a".repeat(200)}*b`)
-    const started = performance.now()
-    expect(matches("a".repeat(10_000))).toBe(false)
-    expect(performance.now() - started).toBeLessThan(100)
+    expect(cpuMs(() => expect(matches("a".repeat(10_000))).toBe(false))).toBeLessThan(200)
   })
 })
 

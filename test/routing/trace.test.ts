@@ -21,8 +21,7 @@ describe("the trace of a request", () => {
         { ...named("d"), outcome: "skipped", reason: "connection-cooldown", until: new Date(now + 1_000).toISOString(), detail: "cooling" }
       ],
       omitted: 0,
-      relaxed: [],
-      handoff: null
+      relaxed: []
     })
     expect(JSON.parse(JSON.stringify(trace))).toEqual(trace)
   })

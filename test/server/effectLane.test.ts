@@ -11,6 +11,7 @@ import * as Stream from "effect/Stream"
 import { Readable } from "node:stream"
 import { describe, expect, it } from "vitest"
 import type { DirectBody } from "#src/server/DirectBody.ts"
+import { watchLate } from "#test/support/late.ts"
 import { type App, eventually, latch, start } from "./support/harness.ts"
 import { RawClient } from "./support/RawClient.ts"
 
@@ -133,10 +134,11 @@ describe("the effect lane", () => {
     const client = await RawClient.connect(port)
     client.get("/")
     await running.promise
+    const late = watchLate()
     const reset = performance.now()
     client.reset()
     const recorded = await exit.promise
-    expect(performance.now() - reset).toBeLessThan(50)
+    expect(performance.now() - reset).toBeLessThan(50 + late())
     expect(Exit.isFailure(recorded) && Cause.hasInterruptsOnly(recorded.cause)).toBe(true)
     expect(Exit.isFailure(recorded) && recorded.cause.reasons.some((reason) => reason.annotations.has(ClientAbort.key))).toBe(true)
   })

@@ -107,7 +107,7 @@ describe("the provider breaker", () => {
 
 describe("the cooldown of a connection", () => {
   it("a hint rests it, the next connection serves; when all rest: 429 model_cooldown until the first is back", async () => {
-    const limited = await provider({ status: 429, retryAfter: 30, error: { message: "limit" } }, 2)
+    const limited = await provider({ status: 429, retryAfter: 90, error: { message: "limit" } }, 2)
     const first = await lab.chat({ model: model(limited) })
     expect([first.status, first.headers["x-gateway-fallback-attempts"]]).toEqual([429, "1"])
     const second = await lab.chat({ model: model(limited) })

@@ -128,7 +128,9 @@ beforeAll(async () => {
   })
   await lab.gateway.operator.call("PATCH", "/api/resilience", {
     connectionCooldown: { local: { baseCooldownMs: TRANSIENT * 1000, rateLimitCooldownMs: RATE * 1000 } },
-    providerBreaker: { local: { degradationThreshold: 50, failureThreshold: 100 } }
+    providerBreaker: { local: { degradationThreshold: 50, failureThreshold: 100 } },
+    // Who would wait for the end of a rest does not hear of the fault.
+    waitForCooldown: { enabled: false }
   })
   await lab.pool("spare", ["spare-credential-number-0"])
   await lab.sim.rule({ match: { model: "spare" }, script: { text: "spared" } })

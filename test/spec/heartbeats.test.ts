@@ -21,7 +21,7 @@ afterAll(async () => {
 
 const keepalive = /^: keepalive \d{4}-\d\d-\d\dT[\d:.]+Z$/m
 
-describe("a silent stream", () => {
+describe.concurrent("a silent stream", () => {
   it("gets comment lines between its events, and its content is what it was", async () => {
     const reply = await lab.chat({ model: "slow-pace", stream: true })
     expect(reply.text).toMatch(keepalive)
@@ -44,7 +44,7 @@ describe("a silent stream", () => {
   })
 })
 
-describe("a silent upstream", () => {
+describe.concurrent("a silent upstream", () => {
   it("the head and a heartbeat go ahead of it", async () => {
     const opened = await lab.stream({ model: "slow-head" })
     expect(opened.status).toBe(200)
@@ -67,7 +67,7 @@ describe("a silent upstream", () => {
   })
 })
 
-describe("X-Gateway-Progress", () => {
+describe.concurrent("X-Gateway-Progress", () => {
   it("progress frames every two seconds and a last one that is done; the header says enabled", async () => {
     const reply = await lab.chat({ model: "slow-pace", stream: true }, { "x-gateway-progress": "true" })
     expect(reply.headers["x-gateway-progress"]).toBe("enabled")

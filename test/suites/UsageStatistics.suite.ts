@@ -89,5 +89,20 @@ export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
       ])
       assert.deepStrictEqual(yield* store.comboCalls({ since: window.until + 500 * hour }), [])
     }))
+
+    it.effect("tokens of the vendors' prompt caches, by model and by hour", () => Effect.gen(function*() {
+      const cached = { tokensIn: 100, tokensCacheRead: 60, tokensCacheCreation: 0 }
+      const { store, window } = yield* insert(6, [
+        cached, cached, { provider: "q", tokensIn: 50, tokensCacheRead: 0, tokensCacheCreation: 40 }, { tokensIn: 7, tokensCacheRead: 0, tokensCacheCreation: 0 }
+      ])
+      assert.deepStrictEqual(plain(yield* store.promptCache(window)), [
+        { provider: "p", model: "m", requests: 3, cachedRequests: 2, inputTokens: 207, cachedTokens: 120, cacheCreationTokens: 0 },
+        { provider: "q", model: "m", requests: 1, cachedRequests: 1, inputTokens: 50, cachedTokens: 0, cacheCreationTokens: 40 }
+      ])
+      const [first, ...more] = yield* store.promptCacheHours({ since: window.since, until: window.until })
+      assert.deepStrictEqual([more.length, { ...first }], [0, {
+        hour: Math.floor(window.since / hour) * hour, requests: 4, cachedRequests: 3, inputTokens: 257, cachedTokens: 120, cacheCreationTokens: 40
+      }])
+    }))
   })
 }

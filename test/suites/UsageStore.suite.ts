@@ -24,7 +24,7 @@ const stored = (given: LedgerRow): LedgerRow => {
     startedAt: whole(given.startedAt), settledAt: whole(given.settledAt), tokensIn: whole(given.tokensIn),
     tokensOut: whole(given.tokensOut), tokensCacheRead: whole(given.tokensCacheRead),
     tokensCacheCreation: whole(given.tokensCacheCreation), tokensReasoning: whole(given.tokensReasoning),
-    costUsd: Number(bounded(given.costUsd, 9_999_999_999).toFixed(10)),
+    costUsd: bounded(given.costUsd, 9_999_999_999),
     latencyMs: bounded(given.latencyMs, Number.MAX_VALUE),
     ttftMs: given.ttftMs === null ? null : bounded(given.ttftMs, Number.MAX_VALUE)
   })
@@ -165,6 +165,21 @@ export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
         )
       }))
 
+    it.effect("what a key used is told by node and model, tokens and cost of all its attempts", () =>
+      Effect.gen(function*() {
+        const store = yield* UsageStore
+        const since = 5_500_000
+        const use = (attemptId: string, fields: Partial<LedgerRow>) =>
+          ledgerRow({ attemptId, startedAt: since, apiKeyId: "k-use", nodeId: "n1", provider: "p", model: "m", tokensIn: 3, tokensOut: 4, costUsd: 0.1, ...fields })
+        yield* store.insert([
+          use("u-1", {}), use("u-2", { final: false, costUsd: 0.2 }), use("u-3", { nodeId: "n2" }), use("u-4", { model: "m2" }),
+          use("u-5", { apiKeyId: "another" }), use("u-6", { startedAt: since - 1 })
+        ])
+        const told = (yield* store.usedBy("k-use", since)).map(({ costUsd, model, nodeId, provider, tokens }) => [nodeId, provider, model, tokens, costUsd])
+        assert.deepStrictEqual(told.sort(), [["n1", "p", "m", 14, 0.3], ["n1", "p", "m2", 7, 0.1], ["n2", "p", "m", 7, 0.1]].map((row) => [...row]))
+        assert.deepStrictEqual(yield* store.usedBy("nobody", since), [])
+      }))
+
     it.effect("the last ten minutes are ten buckets, oldest first, each open at its start and closed at its end", () =>
       Effect.gen(function*() {
         const store = yield* UsageStore
@@ -191,7 +206,11 @@ export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
         const row = { ...given, attemptId: `any-${crypto.randomUUID()}`, requestId: crypto.randomUUID() }
         assert.strictEqual(yield* quietly(store.insert([row])), 1)
         const found = yield* store.rows({ requestId: asText(row.requestId) })
-        assert.deepStrictEqual(found.map((some) => ({ ...some })), [stored(row)])
+        const expected = stored(row)
+        const costUsd = found[0]?.costUsd ?? Number.NaN
+        // The column rounds the decimal text to ten places: half of the last one, and what a double of this size cannot tell apart.
+        assert.isAtMost(Math.abs(costUsd - expected.costUsd), 0.5e-10 + Number.EPSILON * Math.abs(expected.costUsd))
+        assert.deepStrictEqual(found.map((some) => ({ ...some })), [{ ...expected, costUsd }])
       }), { arbitrary: { runs: 25 } })
   })
 }

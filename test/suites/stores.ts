@@ -3,29 +3,41 @@ import type * as Layer from "effect/Layer"
 import type { Stores } from "#src/postgres/PostgresStores.ts"
 import * as AccessTokenStore from "./AccessTokenStore.suite.ts"
 import * as AuditStore from "./AuditStore.suite.ts"
+import * as ClusterStore from "./ClusterStore.suite.ts"
 import * as ComboMappingStore from "./ComboMappingStore.suite.ts"
 import * as ComboStore from "./ComboStore.suite.ts"
 import * as ConnectionStore from "./ConnectionStore.suite.ts"
 import * as CustomModelStore from "./CustomModelStore.suite.ts"
 import * as DocumentStore from "./DocumentStore.suite.ts"
 import * as KeyStore from "./KeyStore.suite.ts"
+import * as LeaseRecords from "./LeaseRecords.suite.ts"
+import * as LimitRecords from "./LimitRecords.suite.ts"
 import * as NodeStore from "./NodeStore.suite.ts"
+import * as QuotaStore from "./QuotaStore.suite.ts"
+import * as ResponseCacheStore from "./ResponseCacheStore.suite.ts"
 import * as SessionStore from "./SessionStore.suite.ts"
 import * as UsageStatistics from "./UsageStatistics.suite.ts"
 import * as UsageStore from "./UsageStore.suite.ts"
+import * as WebhookStore from "./WebhookStore.suite.ts"
 
 /** `layer` is called once per suite, so that each may have its own database. */
 export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => {
   AccessTokenStore.suite(name, layer())
   AuditStore.suite(name, layer())
+  ClusterStore.suite(name, layer())
   ComboMappingStore.suite(name, layer())
   ComboStore.suite(name, layer())
   ConnectionStore.suite(name, layer())
   CustomModelStore.suite(name, layer())
   DocumentStore.suite(name, layer())
   KeyStore.suite(name, layer())
+  LeaseRecords.suite(name, layer())
+  LimitRecords.suite(name, layer())
   NodeStore.suite(name, layer())
+  QuotaStore.suite(name, layer())
+  ResponseCacheStore.suite(name, layer())
   SessionStore.suite(name, layer())
   UsageStatistics.suite(name, layer())
   UsageStore.suite(name, layer())
+  WebhookStore.suite(name, layer())
 }

@@ -16,6 +16,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
 import * as Scope from "effect/Scope"
 import { Ledger } from "#actors/ports/Ledger.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
@@ -25,7 +26,7 @@ import { FrontEnd } from "#src/server/FrontEnd.ts"
 import * as Settings from "#src/Settings.ts"
 import * as Http from "./http.ts"
 import { eventually, Operator, PASSWORD } from "./operator.ts"
-import { pgliteDirectory } from "./postgres.ts"
+import { migratedDirectory } from "./postgres.ts"
 
 export interface Options {
   /** Variables over the test's own. */
@@ -45,13 +46,17 @@ const environmentOf = (dataDir: string, port: number, options: Options): Record<
   LOG_FORMAT: "json",
   LOG_LEVEL: "warn",
   GATEWAY_ACCESS_LOG: "off",
+  // A busy machine's embedded database may take longer than a client should wait; tests of the deadline set it themselves.
+  GATEWAY_LOOKUP_TIMEOUT_MS: "10000",
+  // The same for Redis, whose deadline is much shorter than a busy machine's pauses.
+  GATEWAY_REDIS_TIMEOUT_MS: "1000",
   ...options.environment
 })
 
-/** A data directory with an initialised database, removed by `remove`. */
+/** A data directory with a migrated database, removed by `remove`. */
 const directory = async () => {
   const scope = Scope.makeUnsafe()
-  const dataDir = await Effect.runPromise(Scope.provide(pgliteDirectory, scope))
+  const dataDir = await Effect.runPromise(Scope.provide(migratedDirectory, scope))
   return { dataDir, remove: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
 }
 
@@ -87,7 +92,9 @@ export const inProcess = async (options: Options = {}): Promise<InProcess> => {
     const values = await Effect.runPromise(Effect.fromResult(Settings.decode(environment)))
     scope = Scope.makeUnsafe()
     context = await Effect.runPromise(Layer.buildWithScope(App.layer({ ...values, environment }, Date.now()), scope).pipe(
-      Effect.provideService(Console.Console, quiet)
+      Effect.provideService(Console.Console, quiet),
+      // Effect's own registry belongs to the process, and would show one gateway the counts of another.
+      Effect.provideService(Metric.MetricRegistry, new Map())
     ))
     url = `http://127.0.0.1:${Context.get(context, FrontEnd).port}`
   }

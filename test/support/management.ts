@@ -13,30 +13,50 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as References from "effect/References"
 import * as TestClock from "effect/testing/TestClock"
+import { EvalCalls } from "#actors/ports/EvalCalls.ts"
+import { EvalScores } from "#actors/ports/EvalScores.ts"
 import { type Reconciliation, Ledger } from "#actors/ports/Ledger.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import { IdempotencyView } from "#actors/ports/Idempotency.ts"
 import { LiveCalls } from "#actors/ports/LiveCalls.ts"
+import { type Node, Nodes } from "#actors/ports/Nodes.ts"
 import { Passwords } from "#actors/ports/Passwords.ts"
+import { IssueTracker } from "#actors/ports/IssueTracker.ts"
 import { type Candidate, type ProbeResult, ProviderProbe } from "#actors/ports/ProviderProbe.ts"
 import { RoutingViews } from "#actors/ports/RoutingViews.ts"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import * as Errors from "#schemas/errors.ts"
+import type { LoginAttempts } from "#actors/ports/LoginAttempts.ts"
+import type { SignInStore } from "#actors/ports/SignInStore.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
+import { TargetTests } from "#actors/ports/TargetTests.ts"
 import { UrlBlocked, UrlGuard } from "#actors/ports/UrlGuard.ts"
 import { Upstream } from "#actors/ports/Upstream.ts"
+import * as AloneFeed from "#src/cluster/AloneFeed.ts"
+import * as TieredCache from "#src/cache/TieredCache.ts"
 import * as CachedKeys from "#src/configuration/CachedKeys.ts"
 import * as EffectiveFlags from "#src/configuration/EffectiveFlags.ts"
 import * as StoredConfiguration from "#src/configuration/StoredConfiguration.ts"
 import * as ConnectionCredentials from "#src/credentials/ConnectionCredentials.ts"
+import * as RefreshSweep from "#src/credentials/RefreshSweep.ts"
+import * as Limits from "#actors/Limits.ts"
+import { Accounting } from "#actors/ports/Accounting.ts"
+import * as MemoryLimitStore from "#src/limits/MemoryLimitStore.ts"
+import * as StoredLimitLedger from "#src/limits/StoredLimitLedger.ts"
+import * as MemorySignInStore from "#src/credentials/MemorySignInStore.ts"
 import * as OAuthSignIns from "#src/credentials/OAuthSignIns.ts"
 import * as ComboMetrics from "#src/http/combos/ComboMetrics.ts"
+import * as MemoryLoginAttempts from "#src/http/sessions/MemoryLoginAttempts.ts"
 import * as KeyDevices from "#src/http/keys/KeyDevices.ts"
+import * as LocalQuotas from "#src/quota/LocalQuotas.ts"
 import * as LocalResilience from "#src/resilience/LocalResilience.ts"
 import * as ManagementHttp from "#src/http/ManagementHttp.ts"
 import { ManagementOptions } from "#src/http/ManagementOptions.ts"
 import { builtin, type Registry } from "#src/providers/Registry.ts"
 import * as Sealer from "#src/secrets/Sealer.ts"
+import * as MemoryResponseCache from "./memoryResponseCache.ts"
 import * as MemoryStores from "./memoryStores.ts"
+import * as MemoryWebhooks from "./memoryWebhooks.ts"
 
 export const PASSWORD = "correct horse battery"
 export const MACHINE = "machine-under-test"
@@ -70,16 +90,34 @@ const passwords = Layer.effect(Passwords, Effect.map(Secrets, (secrets) => ({
   verify: (password, hash) => Effect.sync(() => hash === `mac$${secrets.mac("test-password", Redacted.value(password))}`)
 })))
 
+const self: Node = {
+  id: "node-a", incarnation: "i-1", host: "host-a", address: "http://127.0.0.1:20128", pid: 42, worker: 0, release: "9.9.9", startedAt: 0
+}
+
 const doubles = (dials: Dials) => Layer.mergeAll(
   Layer.succeed(Lifecycle, {
     version: "9.9.9", startedAt: 0, nodeId: "node-a", ready: () => dials.ready, draining: () => dials.draining,
     migrated: () => dials.migrated, requestShutdown: (kind) => { dials.stops.push(kind) }
   }),
   Layer.succeed(Ledger, {
-    open: (_start, go) => go(null), settle: () => {}, reconciliation: () => dials.reconciliation, flush: () => Effect.succeed(0)
+    open: (_start, go) => go(null), settle: () => {}, journal: () => {}, reconciliation: () => dials.reconciliation, flush: () => Effect.succeed(0)
   }),
+  AloneFeed.layerFeed,
+  Layer.succeed(Nodes, { self, version: Effect.succeed(7), list: Effect.succeed([{ ...self, lastSeenAt: 1_000, silentMs: 12.5, version: 7, versionAt: 500 }]) }),
   Layer.succeed(LiveCalls, { list: () => [] }),
+  Layer.succeed(IssueTracker, { file: null }),
+  Layer.succeed(IdempotencyView, { activeKeys: () => 2, windowMs: () => 5000 }),
   Layer.succeed(RoutingViews, { explain: () => Errors.make("model_not_found", "No routing here."), decision: () => null, decisions: () => [] }),
+  Layer.succeed(EvalCalls, { ask: () => Effect.succeed({ text: "42", error: null, answeredBy: "a/m", latencyMs: 1 }) }),
+  Layer.succeed(EvalScores, { of: () => new Map(), note: () => {} }),
+  Layer.succeed(TargetTests, {
+    test: ({ model, provider }) => Effect.sync(() => {
+      const candidate: Candidate = { provider, authType: "apikey", credential: null, model, providerSpecificData: {}, wants: "chat" }
+      dials.probed.push(candidate)
+      const { diagnosis, latencyMs, statusCode, valid } = dials.probe(candidate)
+      return { statusCode: statusCode ?? 504, error: valid ? null : diagnosis?.message ?? "refused", text: valid ? "OK" : null, latencyMs }
+    })
+  }),
   Layer.succeed(ProviderProbe, {
     probe: (candidate) => Effect.sync(() => {
       dials.probed.push(candidate)
@@ -106,6 +144,10 @@ export interface Options {
   readonly upstream?: Layer.Layer<Upstream, never, UrlGuard>
   /** Providers whose sign-ins are offered; default the shipped ones. */
   readonly registry?: Registry
+  /** Where sign-ins in progress are; default a memory of its own. */
+  readonly signIns?: Layer.Layer<SignInStore>
+  /** Where attempts to sign in are counted; default a memory of its own. */
+  readonly loginAttempts?: Layer.Layer<LoginAttempts>
 }
 
 const nobodyThere = Layer.succeed(Upstream, {
@@ -118,6 +160,10 @@ const nobodyThere = Layer.succeed(Upstream, {
   stats: () => []
 })
 
+const limits = Limits.layer({ defaultPerDay: 0, providerOf: (name) => builtin.byPrefix.get(name)?.id ?? null }).pipe(
+  Layer.provide(Layer.mergeAll(MemoryLimitStore.layer("node-a"), StoredLimitLedger.layer({ lookUpMs: 1_000 }), Layer.succeed(Accounting, { cost: () => 0, estimate: () => 0 })))
+)
+
 const base = (options: Options, dials: Dials) => {
   const secrets = Layer.succeed(Secrets, Sealer.make({ current: Redacted.make("test master secret 0123456789"), previous: [] }))
   const seeded = Layer.effectDiscard(Effect.gen(function*() {
@@ -127,24 +173,28 @@ const base = (options: Options, dials: Dials) => {
     for (const [name, value] of Object.entries(options.settings ?? {})) yield* documents.put("setting", name, value)
   }))
   const credentials = { environment: options.environment ?? {}, registry: options.registry ?? builtin, publicUrl: `http://${HOST}` }
-  return Layer.mergeAll(
+  return Layer.mergeAll(RefreshSweep.layer(credentials), LocalQuotas.layer).pipe(Layer.provideMerge(Layer.mergeAll(
     ConnectionCredentials.layer(credentials),
-    OAuthSignIns.layer(credentials),
-    CachedKeys.layer,
+    OAuthSignIns.layer(credentials).pipe(Layer.provide(options.signIns ?? MemorySignInStore.layer)),
+    CachedKeys.layer({ lookUpMs: 1_000 }),
+    options.loginAttempts ?? MemoryLoginAttempts.layer,
     KeyDevices.layer,
     ComboMetrics.layer,
+    TieredCache.layer({ maxEntries: 100, maxBytes: 4 * 1024 * 1024, ttlMs: 1_800_000 }).pipe(Layer.provide(MemoryResponseCache.layer)),
     LocalResilience.layer,
-    EffectiveFlags.layer(options.environment ?? {}),
+    limits,
     Layer.succeed(ManagementOptions, {
-      machineId: MACHINE, jwtSecret: null, cookieSecure: false, port: 20128,
+      machineId: MACHINE, jwtSecret: null, cookieSecure: false, port: 20128, lookUpMs: 1_000,
       initialPassword: options.initialPassword === undefined ? null : Redacted.make(options.initialPassword)
     })
-  ).pipe(
+  )),
     Layer.provideMerge(options.upstream ?? nobodyThere),
+    Layer.provideMerge(EffectiveFlags.layer(options.environment ?? {})),
     Layer.provideMerge(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" })),
     Layer.provideMerge(seeded),
     Layer.provideMerge(Layer.mergeAll(passwords, doubles(dials))),
     Layer.provideMerge(options.stores ?? MemoryStores.layer),
+    Layer.provideMerge(MemoryWebhooks.surface),
     Layer.provideMerge(secrets)
   )
 }

@@ -1,6 +1,6 @@
 /** The statistics of the usage store over rows in memory. */
 import * as Effect from "effect/Effect"
-import type { ComboCalls, ComboTargetStatistics, LatencyStatistics, UsageStore, UsageWindow } from "#actors/ports/UsageStore.ts"
+import type { ComboCalls, ComboTargetStatistics, LatencyStatistics, PromptCacheUse, UsageStore, UsageWindow } from "#actors/ports/UsageStore.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 const failures: ReadonlySet<string> = new Set(["gateway-timeout", "upstream-reset", "upstream-status"])
@@ -28,8 +28,21 @@ const countsOf = (rows: ReadonlyArray<LedgerRow>) => ({
   lastUsed: Math.max(...rows.map((row) => row.startedAt))
 })
 
+const promptCacheOf = (rows: ReadonlyArray<LedgerRow>) => {
+  const sum = (of: (row: LedgerRow) => number) => rows.reduce((total, row) => total + of(row), 0)
+  return {
+    requests: rows.length,
+    cachedRequests: rows.filter((row) => row.tokensCacheRead > 0 || row.tokensCacheCreation > 0).length,
+    inputTokens: sum((row) => row.tokensIn),
+    cachedTokens: sum((row) => row.tokensCacheRead),
+    cacheCreationTokens: sum((row) => row.tokensCacheCreation)
+  }
+}
+
+const hourMs = 3_600_000
+
 /** `newestFirst`: every row, in that order. */
-export const statistics = (newestFirst: () => ReadonlyArray<LedgerRow>): Pick<UsageStore["Service"], "latencies" | "comboTargets" | "comboCalls"> => {
+export const statistics = (newestFirst: () => ReadonlyArray<LedgerRow>): Pick<UsageStore["Service"], "latencies" | "comboTargets" | "comboCalls" | "promptCache" | "promptCacheHours"> => {
   const within = ({ since, until = Infinity }: UsageWindow) => newestFirst().filter((row) => row.startedAt >= since && row.startedAt <= until)
   return {
     latencies: (dimension, { maxRows, minSamples = 1, model, provider, ...window }) => Effect.sync(() => {
@@ -57,6 +70,13 @@ export const statistics = (newestFirst: () => ReadonlyArray<LedgerRow>): Pick<Us
           const { connectionId, model, provider, status } = group[0]
           return { combo: group[0].combo ?? "", provider, model, connectionId, ...countsOf(group), avgMs: good.length === 0 ? null : average(good), lastStatus: status }
         }).sort((a, b) => a.combo === b.combo ? b.requests - a.requests : a.combo < b.combo ? -1 : 1)),
+    promptCache: (window) => Effect.sync(() =>
+      grouped(within(window), (row) => [row.provider, row.model])
+        .map((group): PromptCacheUse => ({ provider: group[0].provider, model: group[0].model, ...promptCacheOf(group) }))
+        .sort((a, b) => b.requests - a.requests)),
+    promptCacheHours: (window) => Effect.sync(() =>
+      Array.from(Map.groupBy(within(window), (row) => Math.floor(row.startedAt / hourMs) * hourMs))
+        .sort(([a], [b]) => a - b).map(([hour, group]) => ({ hour, ...promptCacheOf(group) }))),
     comboCalls: (window) => Effect.sync(() =>
       grouped(within(window).filter((row) => row.final && row.combo !== null), (row) => [row.combo, row.provider])
         .map((group): ComboCalls => ({ combo: group[0].combo ?? "", provider: group[0].provider, calls: group.length, avgMs: average(group.map(latency)) }))

@@ -2,19 +2,24 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import { LeaseRecords } from "#actors/ports/LeaseRecords.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import {
   AccessTokenStore, AuditStore, ComboMappingStore, ComboStore, ConnectionStore, CustomModelStore, DocumentStore, KeyStore, NodeStore, SessionStore
 } from "#actors/ports/Stores.ts"
-import { type UsageFilter, type UsageGroup, UsageStore, type UsageTotals } from "#actors/ports/UsageStore.ts"
+import { QuotaStore } from "#actors/ports/QuotaStore.ts"
+import { type KeyUse, type UsageFilter, type UsageGroup, UsageStore, type UsageTotals } from "#actors/ports/UsageStore.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { AuditEntry } from "#schemas/records/AuditEntry.ts"
 import type { Combo, ComboMapping } from "#schemas/records/Combo.ts"
 import { type Connection, secretFields } from "#schemas/records/Connection.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import type { Change as LeaseChange } from "#schemas/protocols/Lease.ts"
+import type { QuotaSnapshot } from "#schemas/records/QuotaSnapshot.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { AccessToken, Session } from "#schemas/records/Session.ts"
+import { layer as limitRecords } from "./memoryLimitRecords.ts"
 import { statistics } from "./memoryStatistics.ts"
 
 const taken = (store: string, field: string) => new StoreError({ store, operation: "write", reason: "conflict", message: `${field} is taken` })
@@ -248,12 +253,57 @@ const audit = Layer.sync(AuditStore, () => {
   }
 })
 
+const quotas = Layer.sync(QuotaStore, () => {
+  let rows: ReadonlyArray<QuotaSnapshot> = []
+  const newestFirst = () => [...rows].reverse().sort((a, b) => b.createdAt - a.createdAt)
+  return {
+    insert: (given) => Effect.sync(() => {
+      rows = [...rows, ...given.map(tidy)]
+    }),
+    latest: (now, since) => Effect.sync(() => {
+      const newest = new Map<string, QuotaSnapshot>()
+      for (const row of newestFirst()) {
+        const key = JSON.stringify([row.connectionId, row.model, row.windowKey])
+        if (row.createdAt >= since && !newest.has(key)) newest.set(key, row)
+      }
+      return [...newest.values()].filter(({ nextResetAt }) => nextResetAt !== null && nextResetAt > now)
+    }),
+    history: ({ connectionId, limit = 10_000, since }) => Effect.sync(() => newestFirst()
+      .filter((row) => row.createdAt >= since && (connectionId === undefined || row.connectionId === connectionId)).slice(0, limit)),
+    removeBefore: (time) => Effect.sync(() => {
+      const before = rows.length
+      rows = rows.filter(({ createdAt }) => createdAt >= time)
+      return before - rows.length
+    })
+  }
+})
+
 const noTotals: UsageTotals = { requests: 0, promptTokens: 0, completionTokens: 0, cost: 0 }
 const plus = (totals: UsageTotals, row: LedgerRow): UsageTotals => ({
   requests: totals.requests + 1,
   promptTokens: totals.promptTokens + row.tokensIn,
   completionTokens: totals.completionTokens + row.tokensOut,
   cost: Math.round((totals.cost + row.costUsd) * 1e10) / 1e10
+})
+
+const leaseRecords = Layer.sync(LeaseRecords, () => {
+  const generations = new Map<string, number>()
+  const written: Array<LeaseChange> = []
+  const nameOf = ({ at, kind, lease: { connection, generation, owner } }: LeaseChange) => `${owner} ${generation} ${kind} ${connection} ${at}`
+  return {
+    nextGeneration: (owner: string, atLeast: number) => Effect.sync(() => {
+      const generation = Math.max(generations.get(owner) ?? 0, atLeast) + 1
+      generations.set(owner, generation)
+      return generation
+    }),
+    append: (changes: ReadonlyArray<LeaseChange>) => Effect.sync(() => {
+      for (const change of changes) {
+        if (!written.some((other) => nameOf(other) === nameOf(change))) written.unshift({ ...change, lease: { ...change.lease, keyPrint: "" } })
+      }
+    }),
+    changes: ({ limit, owner }: { readonly owner?: string; readonly limit: number }) =>
+      Effect.sync(() => written.filter(({ lease }) => owner === undefined || lease.owner === owner).slice(0, limit))
+  }
 })
 
 const usage = Layer.sync(UsageStore, () => {
@@ -289,6 +339,15 @@ const usage = Layer.sync(UsageStore, () => {
       }
       return Array.from(groups.values()).sort((a, b) => b.requests - a.requests).slice(0, filter.limit)
     }),
+    usedBy: (apiKeyId, since) => Effect.sync(() => {
+      const uses = new Map<string, KeyUse>()
+      for (const { costUsd, model, nodeId, provider, tokensIn, tokensOut } of matching({ apiKeyId, since })) {
+        const name = JSON.stringify([nodeId, provider, model])
+        const known = uses.get(name)
+        uses.set(name, { nodeId, provider, model, tokens: (known?.tokens ?? 0) + tokensIn + tokensOut, costUsd: (known?.costUsd ?? 0) + costUsd })
+      }
+      return Array.from(uses.values())
+    }),
     lastMinutes: (now) => Effect.sync(() => Array.from({ length: 10 }, (_, index) => {
       const end = now - (9 - index) * 60_000
       return Array.from(rows.values()).filter((row) => row.startedAt > end - 60_000 && row.startedAt <= end).reduce(plus, noTotals)
@@ -309,5 +368,5 @@ const usage = Layer.sync(UsageStore, () => {
   }
 })
 
-export const layer = Layer.mergeAll(connections, nodes, customModels, combos, comboMappings, keys, documents, sessions, accessTokens, audit, usage)
-export { accessTokens, audit, comboMappings, combos, connections, customModels, documents, keys, nodes, sessions, usage }
+export const layer = Layer.mergeAll(connections, nodes, customModels, combos, comboMappings, keys, leaseRecords, documents, sessions, accessTokens, audit, quotas, usage, limitRecords)
+export { accessTokens, audit, comboMappings, combos, connections, customModels, documents, keys, leaseRecords, nodes, quotas, sessions, usage }

@@ -5,7 +5,7 @@
  * suites are skipped with the reason printed; under CI=true they fail.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
-import { randomBytes } from "node:crypto"
+import { createHash, randomBytes } from "node:crypto"
 import * as fs from "node:fs"
 import * as net from "node:net"
 import * as os from "node:os"
@@ -20,6 +20,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import postgres from "postgres"
 import { describe, it } from "vitest"
 import { Secrets } from "#actors/ports/Secrets.ts"
+import * as Migrations from "#src/postgres/Migrations.ts"
 import * as PostgresClient from "#src/postgres/PostgresClient.ts"
 import * as PostgresStores from "#src/postgres/PostgresStores.ts"
 import * as Sealer from "#src/secrets/Sealer.ts"
@@ -213,12 +214,15 @@ export const temporaryDirectory: Effect.Effect<string, never, Scope.Scope> = Eff
 
 const pgliteVersion = "0.5.16"
 
-/** An initialised, empty database, made once per machine: initdb takes seconds, a copy does not. */
-const template = async (): Promise<string> => {
-  const home = path.join(os.tmpdir(), `gateway-pglite-template-${pgliteVersion}-${process.getuid?.() ?? 0}`)
-  if (fs.existsSync(home)) return home
+/** A database made once per machine: initdb takes seconds, a copy does not. */
+const template = async (name: string, make: (directory: string) => Promise<void>): Promise<string> => {
+  const home = path.join(process.env["GATEWAY_TEST_TEMPLATES"] ?? os.tmpdir(), `gateway-pglite-${name}-${process.getuid?.() ?? 0}`)
+  if (fs.existsSync(home)) {
+    fs.utimesSync(home, new Date(), new Date())
+    return home
+  }
   const fresh = fs.mkdtempSync(`${home}-`)
-  await Effect.runPromise(Effect.scoped(Layer.build(PostgresClient.pgliteLayer({ dataDir: fresh }))))
+  await make(fresh)
   try {
     fs.renameSync(fresh, home)
   } catch {
@@ -228,9 +232,35 @@ const template = async (): Promise<string> => {
   return home
 }
 
+/** The data directory to copy whose embedded database is initialised and knows no table. */
+export const initialised = (): Promise<string> =>
+  template(`template-${pgliteVersion}`, (directory) =>
+    Effect.runPromise(Effect.asVoid(Effect.scoped(Layer.build(PostgresClient.pgliteLayer({ dataDir: directory }))))))
+
+/** Changes with every file that says what the schema is. */
+const schemaVersion = (): string => {
+  const source = path.resolve(import.meta.dirname, "../../src/postgres")
+  const hash = createHash("sha256").update(fs.readFileSync(path.join(source, "Migrations.ts")))
+  const migrations = path.join(source, "migrations")
+  for (const name of fs.readdirSync(migrations).sort()) hash.update(name).update(fs.readFileSync(path.join(migrations, name)))
+  return hash.digest("hex").slice(0, 16)
+}
+
+/** The data directory to copy whose embedded database is migrated and empty. */
+export const migrated = (): Promise<string> =>
+  template(`migrated-${pgliteVersion}-${schemaVersion()}`, async (directory) => {
+    fs.cpSync(await initialised(), directory, { recursive: true })
+    await Effect.runPromise(Effect.scoped(Layer.build(Layer.provide(Migrations.layer, PostgresClient.pgliteLayer({ dataDir: directory })))))
+  })
+
+const copyOf = (source: () => Promise<string>): Effect.Effect<string, never, Scope.Scope> =>
+  Effect.tap(temporaryDirectory, (directory) => Effect.promise(async () => fs.cpSync(await source(), directory, { recursive: true })))
+
 /** A data directory whose embedded database was initialised by an earlier start. */
-export const pgliteDirectory: Effect.Effect<string, never, Scope.Scope> = Effect.tap(temporaryDirectory, (directory) =>
-  Effect.promise(async () => fs.cpSync(await template(), directory, { recursive: true })))
+export const pgliteDirectory: Effect.Effect<string, never, Scope.Scope> = copyOf(initialised)
+
+/** A data directory whose embedded database was also migrated, and is empty. */
+export const migratedDirectory: Effect.Effect<string, never, Scope.Scope> = copyOf(migrated)
 
 /** An embedded server on an empty database. */
 export const pgliteClient: Layer.Layer<SqlClient.SqlClient> = Layer.unwrap(

@@ -88,6 +88,7 @@ describe("GatewayTelemetry", () => {
         Layer.succeed(Ledger, {
           open: () => {},
           settle: () => {},
+          journal: () => {},
           flush: () => Effect.succeed(0),
           reconciliation: () => ({ started: 7, settled: 5, journaled: 2, stored: 3, live: 2, gap: 0, oldestPendingMs: 1500, lastError: "down" })
         }),

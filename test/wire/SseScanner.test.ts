@@ -67,6 +67,17 @@ describe("SSE scanner", () => {
     expect(scan([Buffer.from("data: {\ndata: \"a\":1}\n\n")])).toEqual(["{\n\"a\":1}"])
   })
 
+  it("the short rest of a large read lives by itself: the read may be used again", () => {
+    const found: Array<string> = []
+    const scanner = new SseScanner({ event: (bytes, start, end) => void found.push(dataOf(bytes, start, end) ?? "") })
+    const long = "x".repeat(60_000)
+    const read = Buffer.from(`data: ${long}\n\ndata: {"begin`)
+    scanner.push(read)
+    read.fill(0)
+    scanner.push(Buffer.from(`ning":1}\n\ndata: ${long}\n\n`))
+    expect(found).toEqual([long, '{"beginning":1}', long])
+  })
+
   it("an event over the limit is refused", () => {
     const scanner = new SseScanner({ event: () => {} })
     const block = Buffer.alloc(1024 * 1024, 0x61)

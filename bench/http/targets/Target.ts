@@ -6,6 +6,12 @@ export interface Running {
   readonly endpoint: Endpoint
   /** Milliseconds from spawn to the first accepted connection; null for what the bench did not start. */
   readonly listeningMs: number | null
+  /** Sets up a combo of four targets, all of them the mock, and answers how to ask it; absent where there are no combos. */
+  readonly combine?: () => Promise<Endpoint>
+  /** Starts the same as a node of a cluster, for this instance to be compared with; absent where there is no Redis for it. */
+  readonly asNode?: () => Promise<Running>
+  /** Waits for work that the last scenario left behind, so that nobody else's measurement pays for it. */
+  readonly rest?: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -27,6 +33,8 @@ export interface Surroundings {
   readonly cpu: number | null
   /** A new database for one instance, or null for records that the target embeds. */
   readonly database: (() => Promise<string>) | null
+  /** The URL of a Redis server, or null where none is installed. */
+  readonly redis: (() => Promise<string>) | null
   /** Node flags for the targets that run on Node, such as the profiler's. */
   readonly nodeFlags: ReadonlyArray<string>
 }

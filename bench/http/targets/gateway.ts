@@ -6,12 +6,14 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:f
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { alive, type Child, freePort, listening, logTail, root, startNode, stop, workDirectory } from "../processes.ts"
-import type { Candidate, Surroundings } from "./Target.ts"
+import type { Candidate, Running, Surroundings } from "./Target.ts"
 
 const LISTEN_TIMEOUT_MS = 30_000
 const READY_TIMEOUT_MS = 60_000
+const REST_TIMEOUT_MS = 60_000
 const CALL_TIMEOUT_MS = 15_000
 const PASSWORD = "bench-only-password"
+const CLUSTER_SECRET = "bench-only-secret-of-a-cluster"
 
 interface Answer {
   readonly status: number
@@ -60,22 +62,52 @@ const ready = async (child: Child, origin: string): Promise<void> => {
   throw new Error(`GET /api/health/ping never answered 200\n${logTail(child)}`)
 }
 
-/** Declares the mock as a provider and creates a key; answers the key. */
-const configure = async (origin: string, mockPort: number): Promise<string> => {
+/** Waits until every settled row is in the record store: Postgres works on the same cores as whoever is measured next. */
+const delivered = async (child: Child, origin: string): Promise<void> => {
+  const begun = performance.now()
+  while (performance.now() - begun < REST_TIMEOUT_MS && alive(child)) {
+    const metrics = await fetch(`${origin}/metrics`, { signal: AbortSignal.timeout(CALL_TIMEOUT_MS) }).then((response) => response.text())
+    if (/^gateway_ledger_backlog_rows(?:\{[^}]*\})? 0$/m.test(metrics)) return
+    await sleep(100)
+  }
+}
+
+const signIn = async (origin: string): Promise<string> => {
   const login = await call(origin, "POST", "/api/auth/login", null, { password: PASSWORD })
   if (login.cookie === null) throw new Error(`POST /api/auth/login: status ${login.status}, no auth_token cookie`)
-  const node = await call(origin, "POST", "/api/provider-nodes", login.cookie, {
+  return login.cookie
+}
+
+/** Declares the mock as a provider of this prefix, with a connection. */
+const declare = async (origin: string, cookie: string, mockPort: number, prefix: string): Promise<void> => {
+  const node = await call(origin, "POST", "/api/provider-nodes", cookie, {
     type: "openai-compatible",
-    name: "Bench upstream",
-    prefix: "bench",
+    name: `Bench upstream ${prefix}`,
+    prefix,
     apiType: "chat",
     baseUrl: `http://127.0.0.1:${mockPort}/v1`
   })
   const provider = stringAt(node, "POST /api/provider-nodes", "node", "id")
-  const connection = await call(origin, "POST", "/api/providers", login.cookie, { provider, name: "bench", apiKey: "sk-bench-upstream" })
+  const connection = await call(origin, "POST", "/api/providers", cookie, { provider, name: prefix, apiKey: "sk-bench-upstream" })
   stringAt(connection, "POST /api/providers", "connection", "id")
-  const key = await call(origin, "POST", "/api/keys", login.cookie, { name: "bench" })
+}
+
+/** Declares the mock and creates a key; answers the key. */
+const configure = async (origin: string, mockPort: number): Promise<string> => {
+  const cookie = await signIn(origin)
+  await declare(origin, cookie, mockPort, "bench")
+  const key = await call(origin, "POST", "/api/keys", cookie, { name: "bench" })
   return stringAt(key, "POST /api/keys", "key")
+}
+
+/** Three more providers, and a combo of all four; answers what stands before the mock's model name. */
+const combine = async (origin: string, mockPort: number): Promise<string> => {
+  const cookie = await signIn(origin)
+  const more = ["bench2", "bench3", "bench4"]
+  for (const prefix of more) await declare(origin, cookie, mockPort, prefix)
+  const models = ["bench", ...more].map((prefix) => `${prefix}/m-json`)
+  stringAt(await call(origin, "POST", "/api/combos", cookie, { name: "four-m-json", models }), "POST /api/combos", "id")
+  return "combo/four-"
 }
 
 /** Node's flags of `npm start`, so that what is measured is what an operator runs. */
@@ -84,53 +116,55 @@ const startFlags = (): ReadonlyArray<string> => {
   return scripts.start.split(" ").filter((word) => word.startsWith("--"))
 }
 
+/** One instance; with a Redis it is a node of a cluster that has no other. */
+const launch = async (around: Surroundings, name: string, redis: string | null): Promise<Running> => {
+  mkdirSync(workDirectory, { recursive: true })
+  const data = mkdtempSync(join(workDirectory, `${name}-`))
+  const port = await freePort()
+  const child = startNode("src/main.ts", ["serve"], {
+    name,
+    cpu: around.cpu,
+    env: {
+      NODE_ENV: "production",
+      HOST: "127.0.0.1",
+      PORT: String(port),
+      GATEWAY_DATA_DIR: data,
+      INITIAL_PASSWORD: PASSWORD,
+      REQUIRE_API_KEY: "true",
+      ...(around.database === null ? {} : { DATABASE_URL: await around.database() }),
+      ...(redis === null ? {} : { REDIS_URL: redis, GATEWAY_SECRET: CLUSTER_SECRET, GATEWAY_NODE_ID: name }),
+      GATEWAY_SIM_PROVIDER: "false",
+      GATEWAY_ALLOW_LOCAL_PROVIDER_URLS: "true",
+      GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS: "true",
+      LIVE_WS_PORT: String(await freePort())
+    }
+  }, [...startFlags(), ...around.nodeFlags])
+  const end = async (): Promise<void> => {
+    await stop(child)
+    rmSync(data, { recursive: true, force: true })
+  }
+  try {
+    const origin = `http://127.0.0.1:${port}`
+    const listeningMs = await listening(child, "127.0.0.1", port, LISTEN_TIMEOUT_MS)
+    await ready(child, origin)
+    const apiKey = await configure(origin, around.mockPort)
+    const endpoint = { host: "127.0.0.1", port, basePath: "/v1", modelPrefix: "bench/", apiKey, pid: child.pid }
+    const { database, redis: server } = around
+    return {
+      endpoint,
+      listeningMs,
+      combine: async () => ({ ...endpoint, modelPrefix: await combine(origin, around.mockPort) }),
+      ...(database === null || server === null || redis !== null ? {} : { asNode: async () => launch(around, `${name}-node`, await server()) }),
+      rest: () => delivered(child, origin),
+      stop: end
+    }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
+
 export const gateway = (around: Surroundings): Candidate => {
   if (!existsSync(join(root, "src", "main.ts"))) return { name: "gateway", missing: "src/main.ts does not exist" }
-  return {
-    target: {
-      name: "gateway",
-      owned: true,
-      translates: true,
-      launch: async (instance) => {
-        mkdirSync(workDirectory, { recursive: true })
-        const data = mkdtempSync(join(workDirectory, `gateway-${instance}-`))
-        const port = await freePort()
-        const child = startNode("src/main.ts", ["serve"], {
-          name: `gateway-${instance}`,
-          cpu: around.cpu,
-          env: {
-            NODE_ENV: "production",
-            HOST: "127.0.0.1",
-            PORT: String(port),
-            GATEWAY_DATA_DIR: data,
-            INITIAL_PASSWORD: PASSWORD,
-            REQUIRE_API_KEY: "true",
-            ...(around.database === null ? {} : { DATABASE_URL: await around.database() }),
-            GATEWAY_SIM_PROVIDER: "false",
-            GATEWAY_ALLOW_LOCAL_PROVIDER_URLS: "true",
-            GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS: "true",
-            LIVE_WS_PORT: String(await freePort())
-          }
-        }, [...startFlags(), ...around.nodeFlags])
-        const end = async (): Promise<void> => {
-          await stop(child)
-          rmSync(data, { recursive: true, force: true })
-        }
-        try {
-          const origin = `http://127.0.0.1:${port}`
-          const listeningMs = await listening(child, "127.0.0.1", port, LISTEN_TIMEOUT_MS)
-          await ready(child, origin)
-          const apiKey = await configure(origin, around.mockPort)
-          return {
-            endpoint: { host: "127.0.0.1", port, basePath: "/v1", modelPrefix: "bench/", apiKey, pid: child.pid },
-            listeningMs,
-            stop: end
-          }
-        } catch (error) {
-          await end()
-          throw error
-        }
-      }
-    }
-  }
+  return { target: { name: "gateway", owned: true, translates: true, launch: (instance) => launch(around, `gateway-${instance}`, null) } }
 }

@@ -8,6 +8,7 @@ import { Call } from "#schemas/api/Management.ts"
 import { nodeIdOf } from "#src/bootstrap/nodeId.ts"
 import type { Loaded } from "#src/cli/environment.ts"
 import * as Records from "#src/cli/records.ts"
+import * as AloneFeed from "#src/cluster/AloneFeed.ts"
 import * as CachedKeys from "#src/configuration/CachedKeys.ts"
 import * as EffectiveFlags from "#src/configuration/EffectiveFlags.ts"
 import * as StoredConfiguration from "#src/configuration/StoredConfiguration.ts"
@@ -23,15 +24,17 @@ const services = (settings: Loaded) =>
     Layer.provideMerge(Layer.mergeAll(
       Audit.layer,
       KeyDevices.layer,
-      CachedKeys.layer,
+      CachedKeys.layer({ lookUpMs: settings.lookUpMs }),
       EffectiveFlags.layer(settings.environment).pipe(
         Layer.provide(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" }))
-      ),
-      Layer.succeed(ManagementOptions, {
-        machineId: nodeIdOf(settings), jwtSecret: null, cookieSecure: false, initialPassword: null, port: settings.port
-      })
+      )
     )),
+    Layer.provideMerge(Layer.succeed(ManagementOptions, {
+      machineId: nodeIdOf(settings), jwtSecret: null, cookieSecure: false, initialPassword: null, port: settings.port, lookUpMs: settings.lookUpMs
+    })),
     Layer.provideMerge(SecureRandom.layerWebCrypto),
+    // A running gateway on the same server sees the change in the log of changes.
+    Layer.provideMerge(AloneFeed.layerFeed),
     Layer.provideMerge(Records.stores(settings))
   )
 

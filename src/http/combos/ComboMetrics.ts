@@ -55,13 +55,20 @@ const view = (sums: ComboSums): Metrics => ({
     [key, { ...shown(target), provider: target.provider, model: target.model, connectionId: target.connectionId }]))
 })
 
-/** Moves a member to the young end, making it when it is not there, and drops the oldest one too many. */
-const touch = <A>(map: Map<string, A>, key: string, make: () => A, most: number): A => {
-  const member = map.get(key) ?? make()
-  map.delete(key)
+/** The member, made when it is not there; then the one used longest ago makes room. No member moves: maps that change with each request cost dear. */
+const touch = <A extends Sums>(map: Map<string, A>, key: string, make: () => A, most: number): A => {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  if (map.size >= most) map.delete(leastRecent(map))
+  const member = make()
   map.set(key, member)
-  if (map.size > most) map.delete(map.keys().next().value as string)
   return member
+}
+
+const leastRecent = (map: ReadonlyMap<string, Sums>): string => {
+  let [oldest, at] = ["", Number.POSITIVE_INFINITY]
+  for (const [key, { lastUsedAt }] of map) if (lastUsedAt < at) [oldest, at] = [key, lastUsedAt]
+  return oldest
 }
 
 export const make = (): ComboMetrics["Service"] => {

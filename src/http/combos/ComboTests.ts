@@ -4,15 +4,18 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
-import { ProviderProbe, type ProbeResult } from "#actors/ports/ProviderProbe.ts"
 import type { Target } from "#actors/ports/Target.ts"
+import { TargetTests } from "#actors/ports/TargetTests.ts"
 import type { TargetTest } from "#schemas/api/Combos.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import { expansionsOf } from "#src/http/combos/expansions.ts"
-import { ConnectionTests } from "#src/http/providers/ConnectionTests.ts"
+import { builtin } from "#src/providers/Registry.ts"
+import { makePricer } from "#src/providers/pricing.ts"
 import type { Candidate } from "#src/routing/candidate.ts"
 import { candidatesOf, refusedOf } from "#src/routing/combos/expand.ts"
 
+/** What the calls are called in the ledger. */
+const endpoint = "/api/combos/test"
 /** ms for one target (supplement 2.1). */
 const targetTimeout = 20_000
 /** Targets that are asked at once. */
@@ -26,40 +29,32 @@ export class ComboTests extends Context.Service<ComboTests, {
 /** Public name of a target's provider: registry id or node prefix. */
 const providerOf = (target: Target): string => target.publicModel.slice(0, target.publicModel.indexOf("/"))
 
-const outcomeOf = ({ executionKey, label, stepId, target }: Candidate, result: ProbeResult | null): TargetTest => ({
-  model: target.publicModel,
-  provider: providerOf(target),
-  stepId,
-  executionKey,
-  connectionId: target.connection?.id ?? null,
-  label,
-  status: result?.valid === true ? "ok" : "error",
-  ...(result === null || result.statusCode === null ? {} : { statusCode: result.statusCode }),
-  ...(result?.valid === true ? {} : { error: result === null ? `No answer within ${targetTimeout} ms` : result.diagnosis?.message ?? "The upstream refused" }),
-  latencyMs: result?.latencyMs ?? targetTimeout
-})
-
-/** By the probe of connections: a one-token chat with the model, straight to the vendor. */
-export const makeProbing = Effect.gen(function*() {
+/** By the request path: what a client would meet, breakers and accounting included. */
+export const make = Effect.gen(function*() {
   const configuration = yield* Configuration
   const flags = yield* Flags
-  const probe = yield* ProviderProbe
-  const tests = yield* ConnectionTests
+  const tests = yield* TargetTests
 
-  const ask = (candidate: Candidate): Effect.Effect<TargetTest> => {
-    const { connection, model, provider } = candidate.target
-    const probed = connection === null
-      ? probe.probe({ provider, authType: "none", credential: null, model, providerSpecificData: {}, wants: "chat" })
-      : tests.probe(connection, { model, wants: "chat" })
-    return Effect.map(
-      Effect.timeoutOrElse(probed, { duration: targetTimeout, orElse: () => Effect.succeed(null) }),
-      (result) => outcomeOf(candidate, result)
-    )
-  }
+  const ask = ({ executionKey, label, stepId, target }: Candidate): Effect.Effect<TargetTest> =>
+    Effect.map(tests.test(target, endpoint, targetTimeout), ({ error, latencyMs, statusCode, text }): TargetTest => ({
+      model: target.publicModel,
+      provider: providerOf(target),
+      stepId,
+      executionKey,
+      connectionId: target.connection?.id ?? null,
+      label,
+      status: error === null ? "ok" : "error",
+      statusCode,
+      ...(error === null ? {} : { error }),
+      latencyMs,
+      ...(text === null ? {} : { responseText: text })
+    }))
 
   return ComboTests.of({
     run: Effect.fn("ComboTests.run")(function*(combo) {
-      const expansion = expansionsOf(configuration.current(), flags)(combo)
+      const snapshot = configuration.current()
+      const priceOf = makePricer({ registry: builtin, user: snapshot.pricing, synced: new Map() })
+      const expansion = expansionsOf(snapshot, flags, priceOf)(combo)
       const asked = yield* Effect.forEach(candidatesOf(expansion), ask, { concurrency: parallel })
       const refused = refusedOf(expansion).map(({ asked: model, error, executionKey, label, stepId }): TargetTest => ({
         model, provider: null, stepId, executionKey, connectionId: null, label, status: "error", statusCode: error.status,
@@ -70,4 +65,4 @@ export const makeProbing = Effect.gen(function*() {
   })
 })
 
-export const layerProbing = Layer.effect(ComboTests, makeProbing)
+export const layer = Layer.effect(ComboTests, make)

@@ -7,21 +7,21 @@ import { makeConfigs } from "#src/routing/combos/config.ts"
 import { expand, type Expansion } from "#src/routing/combos/expand.ts"
 import { byName } from "#src/routing/combos/nesting.ts"
 import { factsFrom, targetsFrom } from "#src/routing/combos/targets.ts"
-import { makePlanner } from "#src/routing/plan.ts"
+import { makePlanner, type PlannerOptions } from "#src/routing/plan.ts"
 
-/** One planner for as many combos as are asked for. */
-export const expansionsOf = (snapshot: Snapshot, flags: Flags["Service"]): (combo: Combo) => Expansion => {
+/** One planner for as many combos as are asked for. `priceOf` is needed by whoever calls the targets. */
+export const expansionsOf = (snapshot: Snapshot, flags: Flags["Service"], priceOf: PlannerOptions["priceOf"] = () => null): (combo: Combo) => Expansion => {
   const planner = makePlanner({
     snapshot,
     registry: builtin,
     noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED"),
     thinkingLevels: !flags.isOn("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS"),
-    priceOf: () => null
+    priceOf
   })
   const around = {
     combos: byName(snapshot.combos),
     targetsOf: targetsFrom(planner, null, "chat-completions"),
-    factsOf: factsFrom(builtin),
+    factsOf: factsFrom(builtin, snapshot.customModels),
     configOf: makeConfigs(snapshot.settings),
     prefixOf: prefixIn(snapshot)
   }

@@ -2,10 +2,10 @@
 import type { PolicyInput } from "#schemas/api/Keys.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { FieldIssue } from "#schemas/api/Refusal.ts"
+import { leaseScope } from "#schemas/protocols/Lease.ts"
 import type { ApiKeyPolicy } from "#schemas/records/ApiKey.ts"
 import * as IpRange from "#src/stages/ipRange.ts"
 
-export const LEASE_SCOPE = "lease:exclusive"
 /** Every key may read its own usage unless the operator takes that away. */
 export const DEFAULT_SCOPE = "self:usage"
 
@@ -30,15 +30,16 @@ const impliedModes = (input: PolicyInput): Partial<ApiKeyPolicy> => ({
   ...(input.connectionAccessMode === undefined && (input.allowedConnections?.length ?? 0) > 0 ? { connectionAccessMode: "restricted" } : {})
 })
 
+/** A managed key names the connections it may lease (inference document, Authentication 4). */
+const lacksConnections = ({ allowedConnections, scopes }: ApiKeyPolicy): boolean => scopes.includes(leaseScope) && allowedConnections.length === 0
+
 const issuesOf = (policy: ApiKeyPolicy): ReadonlyArray<FieldIssue> => {
   const issues: Array<FieldIssue> = []
   const issue = (field: string, message: string) => issues.push({ field, message })
   if (policy.modelAccessMode === "all" && policy.allowedModels.length > 0) {
     issue("allowedModels", "Must be empty while modelAccessMode is all")
   }
-  if (policy.scopes.includes(LEASE_SCOPE) && policy.allowedConnections.length === 0) {
-    issue("allowedConnections", `Scope ${LEASE_SCOPE} needs at least one allowed connection`)
-  }
+  if (lacksConnections(policy)) issue("allowedConnections", `Scope ${leaseScope} needs at least one allowed connection`)
   if (policy.allowedConnections.length > 0) {
     const foreign = policy.preferredConnections.findIndex((id) => !policy.allowedConnections.includes(id))
     if (foreign >= 0) issue(`preferredConnections.${foreign}`, "Must be one of allowedConnections")
@@ -59,5 +60,10 @@ export const apply = (current: ApiKeyPolicy, input: PolicyInput): ApiKeyPolicy |
   }
   const policy: ApiKeyPolicy = { ...current, ...normalized(input), ...impliedModes(input) }
   const issues = issuesOf(policy)
-  return issues.length === 0 ? policy : Refusal.invalidFields(issues)
+  if (issues.length === 0) return policy
+  return lacksConnections(policy)
+    ? Refusal.badRequest(`Scope ${leaseScope} needs a non-empty allowedConnections list`, {
+      code: "LEASE_KEY_POLICY_INVALID", details: issues, errorExtra: { type: "lease_error" }
+    })
+    : Refusal.invalidFields(issues)
 }

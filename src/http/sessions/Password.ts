@@ -9,6 +9,7 @@ import { Secrets } from "#actors/ports/Secrets.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import { ManagementOptions } from "#src/http/ManagementOptions.ts"
+import * as LookUps from "#src/structures/LookUps.ts"
 import { LoginGuard } from "./LoginGuard.ts"
 
 export class Password extends Context.Service<Password, {
@@ -27,9 +28,15 @@ export const make = Effect.gen(function*() {
   const guard = yield* LoginGuard
   const configuration = yield* Configuration
   const secrets = yield* Secrets
-  const { initialPassword } = yield* ManagementOptions
+  const { initialPassword, lookUpMs } = yield* ManagementOptions
+  const lookUps = yield* LookUps.make<unknown>({ name: "Password", withinMs: lookUpMs })
+  let asked = 0
 
-  const stored = Effect.map(documents.get(KIND, KEY), (value) => typeof value === "string" ? value : null)
+  // Each is asked for itself: a password that was changed is out at once.
+  const stored = Effect.suspend(() => Effect.map(
+    lookUps.ask(`${++asked}`, documents.get(KIND, KEY)),
+    (value) => typeof value === "string" ? value : null
+  ))
 
   return Password.of({
     exists: Effect.map(stored, (hash) => hash !== null || initialPassword !== null),

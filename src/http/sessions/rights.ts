@@ -19,6 +19,8 @@ export const admit = (rule: AccessRule | null, situation: Situation): Caller | R
   const { caller } = situation
   if (rule === null) return Refusal.forbidden("This route has no access rule and is served to nobody")
   if (rule.tier === "PUBLIC") return caller
+  // Whether the Bearer is an API key, and what it may do, the handler finds out; without one there is nothing to find.
+  if (rule.tier === "CLIENT_API") return caller.kind !== "anonymous" || situation.refusedBearer ? caller : Refusal.unauthorized()
   if (rule.tier === "LOCAL_ONLY" && !situation.loopback) {
     return Refusal.forbidden("This route answers on the gateway's own machine only", { code: "LOCAL_ONLY" })
   }

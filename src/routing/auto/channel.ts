@@ -1,4 +1,5 @@
 /** The ids of automatic routing (`auto`, `auto/<variant>`, `auto/<category>[:<tier>]`) and what each asks for (supplement 2.8). */
+import { withHints } from "#src/routing/moment.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 import type { Candidate, Category, Moment, Skipped, Tier } from "#src/routing/candidate.ts"
 import { all, narrow } from "#src/routing/strategies/filter.ts"
@@ -107,4 +108,4 @@ export const poolOf = (candidates: ReadonlyArray<Candidate>, { category, tier }:
 
 /** The moment with what a channel asks for. */
 export const withChannel = (moment: Moment, { category, tier }: Pick<Channel, "category" | "tier">): Moment =>
-  category === null && tier === null ? moment : { ...moment, hints: { ...moment.hints, category, tier } }
+  category === null && tier === null ? moment : withHints(moment, { category, tier })

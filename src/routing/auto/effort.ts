@@ -1,5 +1,5 @@
 /** X-Gateway-Effort: auto — a reasoning effort from the shape of the request (supplement 2.8). Pure. */
-import type { Conversation } from "#schemas/wire/conversation.ts"
+import type { Conversation, FamilyName } from "#schemas/wire/conversation.ts"
 
 export type AutoEffort = "low" | "medium" | "high"
 
@@ -51,3 +51,18 @@ export const shapeOf = ({ settings, tools, turns }: Pick<Conversation, "settings
 /** The effort to ask for; null when the header does not say `auto`, or the client said anything about reasoning itself. */
 export const autoEffort = (header: string | undefined, clientAskedReasoning: boolean, shape: () => Shape): AutoEffort | null =>
   clientAskedReasoning || header === undefined || header.trim().toLowerCase() !== "auto" ? null : effortOf(shape())
+
+/** The member that says an effort in a body of this family, as JSON; null where it is more than one member (budgets, limits, nesting). */
+export const effortEdits = (family: FamilyName, effort: AutoEffort): ReadonlyArray<{ readonly key: string; readonly value: string }> | null => {
+  switch (family) {
+    case "chat-completions": return [{ key: "reasoning_effort", value: `"${effort}"` }]
+    case "responses": return [{ key: "reasoning", value: `{"effort":"${effort}"}` }]
+    default: return null
+  }
+}
+
+/** The conversation of a client that did not ask to see thoughts, for families that show them to whoever does not say. */
+export const unshown = (conversation: Conversation, family: FamilyName): Conversation => family !== "generateContent" ? conversation : {
+  ...conversation,
+  settings: { ...conversation.settings, reasoning: { enabled: null, effort: null, budget: null, summary: "omitted" } }
+}

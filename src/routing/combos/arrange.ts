@@ -1,7 +1,7 @@
 /** The order of an expansion with groups: each combo's strategy orders its own entries, from the inside out. Pure. */
 import type { Combo } from "#schemas/records/Combo.ts"
-import type { Candidate, Order, Skipped } from "#src/routing/candidate.ts"
-import { type Expansion, isGroup } from "#src/routing/combos/expand.ts"
+import type { Candidate, Order, Relaxed, Skipped } from "#src/routing/candidate.ts"
+import { type Entry, type Expansion, isGroup } from "#src/routing/combos/expand.ts"
 
 /** One combo's strategy over its own entries; the caller keeps the memory that the order brings, by combo. */
 export type OrderOf = (combo: Combo, candidates: ReadonlyArray<Candidate>) => Order
@@ -18,7 +18,32 @@ export interface Placement {
 
 export interface Arranged {
   readonly order: ReadonlyArray<Placement>
+  /** Who stands in those places. */
+  readonly candidates: ReadonlyArray<Candidate>
   readonly skipped: ReadonlyArray<Skipped>
+  /** Filters of any of its combos that would have left nobody. */
+  readonly relaxed: ReadonlyArray<Relaxed>
+}
+
+const none: ReadonlyArray<Relaxed> = []
+
+/** Places of expansions whose every candidate is asked as listed, which is what most requests get: made once. */
+const listed = new WeakMap<ReadonlyArray<Candidate>, ReadonlyArray<Placement>>()
+
+const placed = (combo: Combo, candidates: ReadonlyArray<Candidate>): ReadonlyArray<Placement> =>
+  candidates.map((candidate) => ({ candidate, chain: [{ combo, candidate }] }))
+
+const hasNoGroup = (entries: Expansion["entries"]): entries is ReadonlyArray<Candidate> => {
+  for (let i = 0; i < entries.length; i++) if (isGroup(entries[i] as Entry)) return false
+  return true
+}
+
+/** An expansion of single targets, as its strategy orders it. */
+const arrangeFlat = ({ combo, excluded }: Expansion, entries: ReadonlyArray<Candidate>, orderOf: OrderOf): Arranged => {
+  const { order: candidates, relaxed = none, skipped } = orderOf(combo, entries)
+  let order = candidates === entries ? listed.get(entries) : placed(combo, candidates)
+  if (order === undefined) listed.set(entries, order = placed(combo, candidates))
+  return { order, candidates, skipped: excluded.length === 0 ? skipped : skipped.length === 0 ? excluded : [...excluded, ...skipped], relaxed }
 }
 
 /**
@@ -26,9 +51,11 @@ export interface Arranged {
  * all of them afterwards. A group with nothing available is left out, so that a draw never falls on it.
  */
 export const arrange = (expansion: Expansion, orderOf: OrderOf): Arranged => {
+  if (hasNoGroup(expansion.entries)) return arrangeFlat(expansion, expansion.entries, orderOf)
   const inner = new Map<string, ReadonlyArray<Placement>>()
   const flat: Array<Candidate> = []
   const skipped: Array<Skipped> = [...expansion.excluded]
+  const relaxed = new Set<Relaxed>()
   for (const entry of expansion.entries) {
     if (!isGroup(entry)) {
       flat.push(entry)
@@ -36,6 +63,7 @@ export const arrange = (expansion: Expansion, orderOf: OrderOf): Arranged => {
     }
     const arranged = arrange(entry.expansion, orderOf)
     skipped.push(...arranged.skipped)
+    for (const one of arranged.relaxed) relaxed.add(one)
     const best = arranged.order[0]
     if (best === undefined) continue
     inner.set(entry.executionKey, arranged.order)
@@ -44,6 +72,7 @@ export const arrange = (expansion: Expansion, orderOf: OrderOf): Arranged => {
   }
   const { combo } = expansion
   const ordered = orderOf(combo, flat)
+  for (const one of ordered.relaxed ?? []) relaxed.add(one)
   for (const one of ordered.skipped) {
     const group = inner.get(one.candidate.executionKey)
     if (group === undefined) skipped.push(one)
@@ -53,7 +82,7 @@ export const arrange = (expansion: Expansion, orderOf: OrderOf): Arranged => {
     const group = inner.get(candidate.executionKey)
     return group === undefined
       ? [{ candidate, chain: [{ combo, candidate }] }]
-      : group.map((placed) => ({ candidate: placed.candidate, chain: [{ combo, candidate }, ...placed.chain] }))
+      : group.map((inside) => ({ candidate: inside.candidate, chain: [{ combo, candidate }, ...inside.chain] }))
   })
-  return { order, skipped }
+  return { order, candidates: order.map(({ candidate }) => candidate), skipped, relaxed: relaxed.size === 0 ? none : [...relaxed] }
 }

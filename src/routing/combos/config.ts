@@ -81,13 +81,18 @@ export const overlay = <A extends ComboConfig>(under: A, over: ComboConfig): A =
   return result
 }
 
-/** Hedging, prediction and fallback compression are what the switch is about: whoever sets one has it on (supplement 2.4). */
-const finished = (config: CompleteConfig, said: ComboConfig): CompleteConfig => ({
-  ...config,
-  stickyRoundRobinLimit: Math.max(1, config.stickyRoundRobinLimit),
-  zeroLatencyOptimizationsEnabled: said.zeroLatencyOptimizationsEnabled ??
+/** Hedging, prediction and fallback compression are what the switch is about: whoever sets one has it on, until it is set off (supplement 2.4). */
+const finished = (config: CompleteConfig, said: ComboConfig): CompleteConfig => {
+  const zeroLatency = said.zeroLatencyOptimizationsEnabled ??
     (config.hedging || config.predictiveTtftMs > 0 || said.fallbackCompressionMode !== undefined)
-})
+  return {
+    ...config,
+    stickyRoundRobinLimit: Math.max(1, config.stickyRoundRobinLimit),
+    zeroLatencyOptimizationsEnabled: zeroLatency,
+    hedging: zeroLatency && config.hedging,
+    predictiveTtftMs: zeroLatency ? config.predictiveTtftMs : 0
+  }
+}
 
 /** Who is configured: a combo as a whole (null), or one of its targets' providers. */
 export type Of = { readonly provider: string; readonly providerAlias: string } | null

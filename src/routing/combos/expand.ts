@@ -23,6 +23,8 @@ export interface Surroundings {
   readonly targetsOf: (modelId: string, connectionId: string | null) => ReadonlyArray<Target> | PublicError
   readonly factsOf: (target: Target) => Pick<Candidate, "contextWindow" | "capabilities">
   readonly configOf: (combo: Combo) => Pick<CompleteConfig, "nestedComboMode" | "maxComboDepth">
+  /** The target with what its combo allows at once on its model; the target itself when nobody set a cap. */
+  readonly gated?: (target: Target, combo: Combo) => Target
   /** Public prefix of a provider as a step names it: a node's prefix for a node id. */
   readonly prefixOf: (provider: string) => string
 }
@@ -150,7 +152,7 @@ export const expand = (combo: Combo, around: Surroundings): Expansion => {
         label,
         tags: step.tags,
         prompt: step.prompt,
-        target,
+        target: around.gated === undefined ? target : around.gated(target, place.combo),
         ...around.factsOf(target)
       }
       if (allowed) {

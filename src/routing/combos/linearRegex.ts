@@ -7,7 +7,7 @@ import { parse, type Node, type Test } from "#src/routing/combos/regexSyntax.ts"
 
 /** Instructions of one compiled pattern; bounded repetitions multiply them. */
 const instructionsMax = 1_000
-/** Characters of a text that is matched at all; tool names have up to 128. */
+/** Characters of a text that is matched at all, unless told otherwise; tool names have up to 128. */
 const textMax = 1_000
 
 type Instruction =
@@ -19,7 +19,7 @@ type Instruction =
 
 export interface Pattern {
   readonly _tag: "Pattern"
-  /** False for a text of more than 1000 characters. */
+  /** False for a longer text than was said. */
   readonly matches: (text: string) => boolean
 }
 
@@ -140,13 +140,13 @@ const run = (program: ReadonlyArray<Instruction>, text: string): boolean => {
   return false
 }
 
-/** Compiles a pattern, or says why it is refused. */
-export const compile = (pattern: string): Pattern | Refused => {
+/** Compiles a pattern, or says why it is refused. `longest`: characters of a text that is matched at all. */
+export const compile = (pattern: string, longest = textMax): Pattern | Refused => {
   const node = parse(pattern)
   if (node._tag === "Refused") return node
   try {
     const program = emit(node.root)
-    return { _tag: "Pattern", matches: (text) => text.length <= textMax && run(program, text) }
+    return { _tag: "Pattern", matches: (text) => text.length <= longest && run(program, text) }
   } catch (error) {
     if (error instanceof TooLarge) return { _tag: "Refused", message: "The pattern is too large: write fewer or smaller repetitions" }
     throw error

@@ -3,9 +3,12 @@ import type { Target } from "#actors/ports/Target.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { Combo } from "#schemas/records/Combo.ts"
+import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import type { Candidate } from "#src/routing/candidate.ts"
+import type { makeConfigs } from "#src/routing/combos/config.ts"
 import type { Planner } from "#src/routing/plan.ts"
 
 /** `planner` must know no combos. A named connection that is not among the usable ones gives a refusal. */
@@ -19,8 +22,24 @@ export const targetsFrom = (planner: Pick<Planner, "plan">, key: ApiKey | null, 
     : Errors.make("ALL_ACCOUNTS_INACTIVE", `The connection that serves '${modelId}' here is missing, inactive or not allowed.`)
 }
 
-/** What the registry knows of a target's model. */
-export const factsFrom = (registry: Registry) => (target: Target): Pick<Candidate, "contextWindow" | "capabilities"> => {
-  const model = registry.modelsOf.get(target.provider)?.get(target.publicModel.slice(target.publicModel.indexOf("/") + 1))
-  return { contextWindow: model?.contextWindow ?? null, capabilities: model?.capabilities ?? null }
+/** `gated` of an expansion (supplement 2.4): concurrencyPerModel of the cascade, over all connections of a model. */
+export const gatedBy = (configOf: ReturnType<typeof makeConfigs>) => (target: Target, combo: Combo): Target => {
+  const { concurrencyPerModel, queueDepth, queueTimeoutMs } = configOf(combo, target)
+  return concurrencyPerModel === 0
+    ? target
+    : { ...target, gate: { id: `${combo.id} ${target.provider}/${target.model}`, max: concurrencyPerModel, depth: queueDepth, timeoutMs: queueTimeoutMs } }
+}
+
+/** What is known of a target's model: the operator's own word (contextWindowOverride, supplement 1.11), else the registry's. */
+export const factsFrom = (registry: Registry, customModels: ReadonlyArray<CustomModel>) => {
+  const windows = new Map<string, number>()
+  for (const { contextWindowOverride, modelId, provider } of customModels) {
+    if (contextWindowOverride !== null) windows.set(`${provider}/${modelId}`, contextWindowOverride)
+  }
+  return (target: Target): Pick<Candidate, "contextWindow" | "capabilities"> => {
+    const asked = target.publicModel.slice(target.publicModel.indexOf("/") + 1)
+    const model = registry.modelsOf.get(target.provider)?.get(asked)
+    const own = windows.size === 0 ? undefined : windows.get(`${target.provider}/${asked}`) ?? windows.get(`${target.provider}/${model?.id}`)
+    return { contextWindow: own ?? model?.contextWindow ?? null, capabilities: model?.capabilities ?? null }
+  }
 }

@@ -67,9 +67,13 @@ const capabilityReason = (needs: Moment["needs"]) => ({ capabilities }: Candidat
   return missing === null ? null : { reason: "capability-missing", until: null, detail: `The model has no capability '${missing}'.` }
 }
 
+/** Nothing that a request may need is known to be missing: the rule, and then nobody has to look through a long prompt for its needs. */
+const lacksNothing = ({ capabilities }: Candidate): boolean =>
+  capabilities === null || (capabilities.includes("tools") && capabilities.includes("vision") && capabilities.includes("structuredOutput"))
+
 /** The shared filter of supplement 2.3 and 2.4; an empty `available` has everybody in `skipped`. */
 export const filter = (candidates: ReadonlyArray<Candidate>, config: ComboConfig, moment: Moment): Filtered => {
-  const { hints, needs } = moment
+  const { hints } = moment
   let filtered = all(candidates)
   const allowed = hints?.allowed
   if (allowed !== undefined) filtered = narrow(filtered, (candidate) => allowed(candidate.target) ? null : notAllowed)
@@ -80,7 +84,10 @@ export const filter = (candidates: ReadonlyArray<Candidate>, config: ComboConfig
     const needed = Math.max(context.minContextWindow ?? 0, moment.promptTokens)
     if (needed > 0) filtered = narrow(filtered, contextReason(needed, strict), strict ? null : "context")
   }
-  if (needs.tools || needs.vision || needs.structuredOutput) filtered = narrow(filtered, capabilityReason(needs), "capability")
+  if (!candidates.every(lacksNothing)) {
+    const { needs } = moment
+    if (needs.tools || needs.vision || needs.structuredOutput) filtered = narrow(filtered, capabilityReason(needs), "capability")
+  }
   const limit = config.predictiveTtftMs ?? 0
   if (limit > 0) {
     filtered = narrow(filtered, (candidate) => {

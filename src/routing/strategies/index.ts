@@ -38,15 +38,6 @@ export const strategies: Readonly<Record<StrategyName, Strategic>> = {
   "quota-share": quotaShare
 }
 
-/**
- * The key of a strategy's memory: of the combo (`plan`: its id, or the provider of a single model), of the API key in it, or of the
- * session in it. Null when there is nobody to remember for (a session's memory without a session).
- */
-export const memoryKey = (name: StrategyName, plan: string, moment: Pick<Moment, "keyId" | "session">): string | null => {
-  const { scope } = strategies[name]
-  if (scope === "combo") return `${name}\n${plan}`
-  // A session id is the client's own word: two keys with the same one are two sessions.
-  const key = moment.keyId ?? ""
-  if (scope === "key") return `${name}\n${plan}\n${key}`
-  return moment.session === null ? null : `${name}\n${plan}\n${key}\n${moment.session}`
-}
+/** The key of a strategy's memory: of the combo (`plan`: its id, or the provider of a single model), or of the API key in it. */
+export const memoryKey = (name: StrategyName, plan: string, { keyId }: Pick<Moment, "keyId">): string =>
+  strategies[name].scope === "combo" ? `${name}\n${plan}` : `${name}\n${plan}\n${keyId ?? ""}`

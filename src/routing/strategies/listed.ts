@@ -1,6 +1,6 @@
 /** Strategies that keep the listed order: priority, fill-first, context-relay, and the panels of fusion, pipeline and debate. */
-import type { Candidate, Handoff, Memory, Moment, QuotaWindow } from "#src/routing/candidate.ts"
-import { placeOf, remainingNow, type Rank, sortedBy, type Strategic, strategy, textIn, tightest } from "#src/routing/strategies/ranking.ts"
+import type { Candidate, Moment } from "#src/routing/candidate.ts"
+import { type Rank, sortedBy, type Strategic, strategy, tightest } from "#src/routing/strategies/ranking.ts"
 
 /** As listed. */
 export const priority: Strategic = strategy((available, _config, memory) => ({ order: available, memory }))
@@ -25,32 +25,5 @@ const filling: Rank = (available, _config, memory, moment) => ({
 })
 export const fillFirst: Strategic = strategy(filling)
 
-/** The hand-off that an answer of this candidate would need; null when it goes on where the session was, or begins. */
-export const handoffTo = (memory: Memory, candidate: Candidate): Handoff | null => {
-  const from = textIn(memory, "place")
-  const to = placeOf(candidate.target)
-  return from === null || from === to ? null : { from, to }
-}
-
-/** True when so much of a plan is used (share, `handoffThreshold`) that the summary should be made before the account changes. */
-export const handoffNear = (windows: ReadonlyArray<QuotaWindow>, threshold: number, now: number): boolean =>
-  windows.some((window) => 1 - remainingNow(window, now) / 100 >= threshold)
-
-/** As listed; `handoff` when the first target is not where the session's last answer came from. The memory is one session's. */
-export const contextRelay: Strategic = strategy((available, _config, memory) => {
-  const handoff = handoffTo(memory, available[0] as Candidate)
-  return handoff === null ? { order: available, memory } : { order: available, memory, handoff }
-}, {
-  scope: "session",
-  succeeded: (candidate, _config, memory, moment) => {
-    const place = placeOf(candidate.target)
-    // Without a session nobody could be handed over to.
-    return moment.session === null || textIn(memory, "place") === place ? memory : { ...memory, place }
-  }
-})
-
-/** Steps nobody of which can be asked: a pipeline without one of its stages is not the same pipeline. */
-export const missingSteps = (candidates: ReadonlyArray<Candidate>, order: ReadonlyArray<Candidate>): ReadonlyArray<string> => {
-  const present = new Set(order.map(({ stepId }) => stepId))
-  return [...new Set(candidates.map(({ stepId }) => stepId))].filter((stepId) => !present.has(stepId))
-}
+/** As listed; the hand-off summary is made on the way, when it is known who goes on with a session. */
+export const contextRelay: Strategic = priority

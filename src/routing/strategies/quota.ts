@@ -52,12 +52,12 @@ export const resetScore = (windows: ReadonlyArray<QuotaWindow>, weights: { reado
  * best take turns, so that a hair's breadth does not send everything to one account.
  */
 export const resetAware: Strategic = strategy((available, config, memory, moment, candidates) => {
-  const { now, quota } = moment
+  const { now } = moment
   const weights = { session: config.resetAwareSessionWeight ?? 0.35, weekly: config.resetAwareWeeklyWeight ?? 0.65 }
   const guard = config.resetAwareExhaustionGuardPercent ?? 10
   const band = (config.resetAwareTieBandPercent ?? 5) / 100
   const known = new Map(available.map((candidate) => {
-    const windows = quota(candidate.target)
+    const windows = moment.quota(candidate.target)
     return [candidate, { guarded: (tightest(windows, now) ?? 100) < guard, score: resetScore(windows, weights, now) }]
   }))
   const factsOf = (candidate: Candidate) => known.get(candidate) as { readonly guarded: boolean; readonly score: number }

@@ -1,8 +1,9 @@
 /** What strategies are made of: a ranking of the available candidates, wrapped with the shared filter; and small pure helpers. */
+import { remainingAt } from "#actors/ports/Quotas.ts"
 import type { TargetHealth } from "#actors/ports/Resilience.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
-import type { Candidate, Handoff, Memory, Moment, Order, QuotaWindow, Relaxed, Skipped, StrategyLogic } from "#src/routing/candidate.ts"
+import type { Candidate, Memory, Moment, Order, QuotaWindow, Relaxed, Skipped, StrategyLogic } from "#src/routing/candidate.ts"
 import { filter } from "#src/routing/strategies/filter.ts"
 import { preferred } from "#src/routing/strategies/preference.ts"
 
@@ -11,7 +12,6 @@ export interface Ranking {
   readonly memory: Memory
   readonly skipped?: ReadonlyArray<Skipped>
   readonly relaxed?: ReadonlyArray<Relaxed>
-  readonly handoff?: Handoff
 }
 
 /** Orders who may be asked (never empty); `candidates` are all, because places in a rotation do not move when one is away. */
@@ -23,8 +23,8 @@ export type Rank = (
   candidates: ReadonlyArray<Candidate>
 ) => Ranking
 
-/** Whose memory it is: of the whole combo, of each API key in it, or of each session in it. */
-export type MemoryScope = "combo" | "key" | "session"
+/** Whose memory it is: of the whole combo, or of each API key in it. */
+export type MemoryScope = "combo" | "key"
 
 export interface Strategic extends StrategyLogic {
   readonly rank: Rank
@@ -53,8 +53,7 @@ export const strategy = (rank: Rank, options: StrategyOptions = {}): Strategic =
       order: ranking.order,
       skipped: ranking.skipped === undefined ? filtered.skipped : [...filtered.skipped, ...ranking.skipped],
       memory: ranking.memory,
-      ...(relaxed.length > 0 ? { relaxed } : {}),
-      ...(ranking.handoff === undefined ? {} : { handoff: ranking.handoff })
+      ...(relaxed.length > 0 ? { relaxed } : {})
     }
   }
 })
@@ -132,8 +131,7 @@ export const breakerScore = ({ breaker }: TargetHealth): number =>
 export const healthScore = (health: TargetHealth): number => breakerScore(health) * (1 - (health.errorRate ?? 0))
 
 /** Percent that remains of a window now: a window whose reset has passed is full again. */
-export const remainingNow = (window: QuotaWindow, now: number): number =>
-  window.resetsAt !== null && window.resetsAt <= now ? 100 : Math.min(100, Math.max(0, window.remainingPercent))
+export const remainingNow = remainingAt
 
 /** Percent of the tightest window; null without any. */
 export const tightest = (windows: ReadonlyArray<QuotaWindow>, now: number): number | null => {

@@ -3,6 +3,7 @@ import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { errorOf, usageOf } from "#src/wire/chatCompletions/answer.ts"
 import { errorFrames } from "#src/wire/chatCompletions/errors.ts"
+import { RepeatedEvent } from "#src/wire/RepeatedEvent.ts"
 import { dataOf, SseScanner } from "#src/wire/SseScanner.ts"
 import * as Json from "#src/wire/json.ts"
 import { withTerminator } from "#src/wire/stream/terminator.ts"
@@ -24,12 +25,15 @@ export class ChatTap implements StreamTap {
   private sawFinish = false
   /** Newest content event, unparsed: looked at once, when the stream ends without its last frame. */
   private newest: Buffer | null = null
+  private newestStart = 0
+  private newestEnd = 0
   private readonly forwardUsage: boolean
   private readonly scanner: SseScanner
   private readonly text = new TextMeter()
   /** Length of a prefix that was searched and says nothing. */
   private plainPrefix = -1
   private readonly ranges = new Ranges()
+  private readonly repeated = new RepeatedEvent()
 
   constructor(forwardUsage: boolean) {
     this.forwardUsage = forwardUsage
@@ -37,7 +41,7 @@ export class ChatTap implements StreamTap {
   }
 
   get finished(): boolean {
-    return this.sawFinish || (this.newest !== null && hasFinishReason(this.newest))
+    return this.sawFinish || (this.newest !== null && hasFinishReason(this.newest.subarray(this.newestStart, this.newestEnd)))
   }
 
   push(chunk: Uint8Array): Uint8Array | null {
@@ -72,12 +76,39 @@ export class ChatTap implements StreamTap {
     if (this.inspect(bytes, start, end)) this.ranges.add(bytes, start, end)
   }
 
+  /** Content that differs from the event before it in nothing but its text (called by the scanner). */
+  repeats(bytes: Buffer, start: number): number {
+    if (!this.useful || this.terminal || this.error !== null || this.malformed) return start
+    const { repeated } = this
+    if (!repeated.known) return start
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    let newest = start
+    let at = start
+    for (;;) {
+      const end = repeated.match(view, at)
+      if (end === -1) break
+      this.text.keep(bytes, repeated.textStart, repeated.textEnd)
+      newest = at
+      at = end
+    }
+    if (at === start) return start
+    this.remember(bytes, newest, at)
+    this.ranges.add(bytes, start, at)
+    return at
+  }
+
+  private remember(bytes: Buffer, start: number, end: number): void {
+    this.newest = bytes
+    this.newestStart = start
+    this.newestEnd = end
+  }
+
   /** Reads what the gateway must know of one event; answers whether the client gets it. */
   private inspect(bytes: Buffer, start: number, end: number): boolean {
     const event = start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end)
     if (this.terminal || this.error !== null || this.malformed) return false
     if (this.useful && this.isPlain(event)) {
-      if (event.length > 2) this.newest = event
+      if (event.length > 2) this.remember(event, 0, event.length)
       return true
     }
     const data = dataOf(event, 0, event.length)
@@ -100,8 +131,10 @@ export class ChatTap implements StreamTap {
       if (mentions(event, 0, start)) return false
       this.plainPrefix = start
     }
-    if (mentions(event, this.text.end, event.length)) return false
-    this.text.keep(event, start)
+    const { end } = this.text
+    if (mentions(event, end, event.length)) return false
+    this.text.keep(event, start, end)
+    this.repeated.learn(event, start, end)
     return true
   }
 

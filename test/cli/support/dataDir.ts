@@ -1,29 +1,20 @@
-/** Data directories: the first one of a file is made by `gateway migrate`, the others are copies of it. */
+/** Data directories and gateways on them. */
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { type Command, emptyDirectory, freePort, run, start } from "./command.ts"
+import * as Postgres from "#test/support/postgres.ts"
+import { type Command, emptyDirectory, freePort, start } from "./command.ts"
 
-let template: Promise<string> | null = null
-
-const make = async (): Promise<string> => {
-  const dataDir = path.join(emptyDirectory(), "data")
-  const { code, stderr } = await run(["migrate", "--data-dir", dataDir])
-  if (code !== 0) throw new Error(`gateway migrate failed: ${stderr}`)
-  return dataDir
-}
-
-/** A directory that a test has migrated saves making one. */
-export const useAsTemplate = (dataDir: string): void => {
-  template ??= Promise.resolve(dataDir)
-}
-
-/** A migrated data directory of its own. */
-export const migrated = async (): Promise<string> => {
-  template ??= make()
+const copyOf = async (template: Promise<string>): Promise<string> => {
   const copy = path.join(emptyDirectory(), "data")
   fs.cpSync(await template, copy, { recursive: true, preserveTimestamps: true })
   return copy
 }
+
+/** A data directory of its own whose database knows no table yet. */
+export const initialised = (): Promise<string> => copyOf(Postgres.initialised())
+
+/** A migrated data directory of its own. */
+export const migrated = (): Promise<string> => copyOf(Postgres.migrated())
 
 export interface Served {
   readonly url: string

@@ -16,11 +16,10 @@ describe("the table", () => {
     expect([...names].sort()).toEqual([...Strategy.literals, "quota-share"].sort())
   })
 
-  it("keeps the memory of a session for that session of that key, and none without a session", () => {
-    expect(memoryKey("context-relay", "c", { keyId: "k", session: null })).toBeNull()
-    expect(memoryKey("context-relay", "c", { keyId: "k", session: "s" })).not.toBe(memoryKey("context-relay", "c", { keyId: "l", session: "s" }))
-    expect(memoryKey("lkgp", "c", { keyId: "k", session: "s" })).toBe(memoryKey("lkgp", "c", { keyId: "k", session: null }))
-    expect(memoryKey("round-robin", "c", { keyId: "k", session: "s" })).toBe(memoryKey("round-robin", "c", { keyId: null, session: null }))
+  it("keeps a memory of the whole combo, or of each key in it", () => {
+    expect(memoryKey("lkgp", "c", { keyId: "k" })).not.toBe(memoryKey("lkgp", "c", { keyId: "l" }))
+    expect(memoryKey("round-robin", "c", { keyId: "k" })).toBe(memoryKey("round-robin", "c", { keyId: null }))
+    expect(memoryKey("round-robin", "c", { keyId: "k" })).not.toBe(memoryKey("round-robin", "d", { keyId: "k" }))
   })
 })
 

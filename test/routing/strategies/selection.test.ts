@@ -6,21 +6,14 @@ import type { Target } from "#actors/ports/Target.ts"
 import type { Memory } from "#src/routing/candidate.ts"
 import { Generations } from "#src/routing/generations.ts"
 import { Memories, SessionPins } from "#src/routing/memories.ts"
-import { candidatesOf, quotaPreflight, select, selectionStrategies, settingsOf, type SelectionSettings, type SelectionWishes } from "#src/routing/selection.ts"
-import { keysOf, now, Pool, poolWorld, seeded, type Spec, worldOf } from "#test/routing/strategies/world.ts"
+import { candidatesOf, select, selectionStrategies, settingsOf, type SelectionSettings } from "#src/routing/selection.ts"
+import { keysOf, now, Pool, poolWorld, seeded, worldOf } from "#test/routing/strategies/world.ts"
 
 const settings = (stored: Readonly<Record<string, unknown>> = {}): SelectionSettings => settingsOf(new Map(Object.entries(stored)))
-const nobody: SelectionWishes = { pinned: null, preferred: [] }
-const keys = (specs: ReadonlyArray<Spec>, stored: Readonly<Record<string, unknown>> = {}, wishes: Partial<SelectionWishes> = {}) => {
-  const world = worldOf(specs)
-  return keysOf(select(world.targets, settings(stored), null, world.moment(), { ...nobody, ...wishes }).order)
-}
-const week = (remainingPercent: number, resetsIn: number | null = 1_000) =>
-  [{ name: "weekly", remainingPercent, resetsAt: resetsIn === null ? null : now + resetsIn }]
 
 describe("settings", () => {
-  it("are fill-first, 3 uses, no affinity and a cut-off of 2 % when nothing (or nonsense) is stored", () => {
-    const expected = { strategy: "fill-first", sessionAffinityTtlMs: 0, quotaCutoffPercent: 2, config: { stickyRoundRobinLimit: 3 } }
+  it("are fill-first, 3 uses, and no affinity when nothing (or nonsense) is stored", () => {
+    const expected = { strategy: "fill-first", sessionAffinityTtlMs: 0, config: { stickyRoundRobinLimit: 3 } }
     expect(settings()).toEqual(expected)
     expect(settings({ fallbackStrategy: "nonsense", stickyRoundRobinLimit: "x", sessionAffinityTtlMs: Number.NaN })).toEqual(expected)
     expect(settings({ fallbackStrategy: "p2c", sessionAffinityTtlMs: 1e12 })).toMatchObject({ strategy: "p2c", sessionAffinityTtlMs: 86_400_000 })
@@ -74,28 +67,6 @@ describe("connections of one provider", () => {
       memory = made.memory
     }
     expect(firsts).toEqual(["a", "a", "a", "b", "b", "b"])
-  })
-
-  it("at or below the cut-off give way to others, and stay when there is no other", () => {
-    expect(keys([{ key: "low", quota: week(2) }, { key: "ok", quota: week(3) }])).toEqual(["ok"])
-    const world = worldOf([{ key: "low", quota: week(2) }])
-    expect(select(world.targets, settings(), null, world.moment())).toMatchObject({ skipped: [], relaxed: ["quota"] })
-  })
-
-  it("with nothing left are out until their reset, even alone", () => {
-    const world = worldOf([{ key: "empty", quota: week(0) }])
-    const made = select(world.targets, settings(), null, world.moment())
-    expect(made.order).toEqual([])
-    expect(made.skipped[0]?.unavailable).toMatchObject({ reason: "quota-exhausted", until: now + 1_000 })
-    expect(keys([{ key: "reset", quota: week(0, -1) }])).toEqual(["reset"])
-    expect(keys([{ key: "unknown", quota: week(0, null) }])).toEqual(["unknown"])
-  })
-
-  it("have their own cut-off per window", () => {
-    expect(keys([{ key: "a", quota: week(30), thresholds: { weekly: 50 } }, { key: "b", quota: week(30) }])).toEqual(["b"])
-    expect(keys([{ key: "a", quota: week(30), thresholds: { weekly: null } }])).toEqual(["a"])
-    const world = worldOf([{ key: "a", quota: week(1) }])
-    expect(quotaPreflight(world.targets[0] as Target, 2, world.moment())).toMatchObject({ reason: "quota-exhausted" })
   })
 
   it("that the key may not use are never asked, also in the usual case", () => {

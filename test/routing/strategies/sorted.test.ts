@@ -4,7 +4,6 @@ import * as Arbitrary from "effect/Arbitrary"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 import type { Candidate, Moment } from "#src/routing/candidate.ts"
 import { strategies, type StrategyName } from "#src/routing/strategies/index.ts"
-import { handoffNear, handoffTo, missingSteps } from "#src/routing/strategies/listed.ts"
 import { blendedPrice, estimatedCost } from "#src/routing/strategies/price.ts"
 import { resetScore } from "#src/routing/strategies/quota.ts"
 import { firstOf, keysOf, now, Pool, poolWorld, served, type Spec, worldOf } from "#test/routing/strategies/world.ts"
@@ -35,41 +34,6 @@ describe("listed strategies", () => {
     expect(ordered("priority", specs, { contextRequirements: { preferLargeContext: true } })).toEqual(["c", "a", "b"])
     const tiers = { top: { stepId: "c", fallbackTier: "low" }, low: { stepId: "b", fallbackTier: "top" } }
     expect(ordered("priority", specs, { compositeTiers: { defaultTier: "top", tiers } })).toEqual(["c", "b", "a"])
-  })
-
-  it("a pipeline tells which of its stages nobody can do", () => {
-    const world = worldOf([{ key: "a" }, { key: "b1", step: "b", down: true }, { key: "b2", step: "b", down: true }])
-    expect(missingSteps(world.candidates, strategies.pipeline.order(world.candidates, {}, null, world.moment()).order)).toEqual(["b"])
-  })
-})
-
-describe("context-relay", () => {
-  const world = worldOf([{ key: "a" }, { key: "b" }])
-  const moment = world.moment({ session: "s" })
-  const [a, b] = world.candidates as readonly [Candidate, Candidate]
-  const logic = strategies["context-relay"]
-
-  it("asks for no hand-off at the beginning, nor while the account and model stay", () => {
-    expect(logic.order(world.candidates, {}, null, moment).handoff).toBeUndefined()
-    const memory = logic.succeeded(a, {}, null, moment)
-    expect(logic.order(world.candidates, {}, memory, moment).handoff).toBeUndefined()
-    expect(logic.succeeded(a, {}, memory, moment)).toBe(memory)
-  })
-
-  it("asks for one when the first target is not where the session's last answer came from", () => {
-    const memory = logic.succeeded(b, {}, null, moment)
-    expect(logic.order(world.candidates, {}, memory, moment).handoff).toEqual({ from: "b/m", to: "a/m" })
-    expect(handoffTo(memory, b)).toBeNull()
-  })
-
-  it("remembers nothing without a session", () => {
-    expect(logic.succeeded(a, {}, null, world.moment())).toBeNull()
-  })
-
-  it("is near when the threshold of a window is used", () => {
-    expect(handoffNear(week(15, day), 0.85, now)).toBe(true)
-    expect(handoffNear(week(16, day), 0.85, now)).toBe(false)
-    expect(handoffNear(week(0, -1), 0.85, now)).toBe(false)
   })
 })
 

@@ -29,7 +29,7 @@ const raw = (face: FormatName, model: string): Http.Call => {
 /** What an event stream says while nothing is to say. */
 const idle = /^: keepalive|^event: ping$|^\{"model":"","created_at"|"choices":\[\],?|"choices":\[\{"index":0,"delta":\{\}[^\n]*"finish_reason":null|\n\n\n\n/m
 
-describe.each(["on", "off"] as const)("comment lines %s", (comments) => {
+describe.concurrent.each(["on", "off"] as const)("comment lines %s", (comments) => {
   let matrix: Matrix
   beforeAll(async () => {
     matrix = await startMatrix({ SSE_HEARTBEAT_INTERVAL_MS: "500", GATEWAY_EARLY_KEEPALIVE_MS: "100", GATEWAY_SSE_COMMENTS: comments })

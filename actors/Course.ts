@@ -1,0 +1,127 @@
+/**
+ * The course of one request over its targets: whose turn is next and free, who was left out and until when, when to come back. Made
+ * when the first target did not answer; a plain request never needs one.
+ */
+import type { AttemptEnd } from "#actors/Attempt.ts"
+import * as AttemptFailure from "#actors/attemptFailure.ts"
+import type { Inbound, SkipNote } from "#actors/Inbound.ts"
+import type { Resilience, Unavailable, Verdict } from "#actors/ports/Resilience.ts"
+import type { Target } from "#actors/ports/Target.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import { type Failed, notAsked, type Step, Walk } from "#actors/Walk.ts"
+
+/** Whole seconds until then, at least 1. */
+export const secondsUntil = (until: number, now: number): number => Math.max(1, Math.ceil((until - now) / 1000))
+
+export class Course {
+  readonly skips: Array<SkipNote> = []
+  /** Seconds; the earliest time any upstream named. */
+  private earliestRetry: number | null = null
+  private readonly inbound: Inbound
+  private readonly check: Resilience["Service"]["check"]
+  private readonly now: () => number
+  private readonly walk: Walk
+  private siblingTried = false
+
+  constructor(inbound: Inbound, check: Resilience["Service"]["check"], now: () => number) {
+    this.inbound = inbound
+    this.check = check
+    this.now = now
+    this.walk = new Walk(inbound.targets.length, inbound.route.policy)
+  }
+
+  /** The next target that is free when its turn comes. */
+  after(index: number, failed: Failed): Step | null {
+    let delayMs = 0
+    let step = this.walk.after(index, failed)
+    while (step !== null) {
+      // A pause before one that turns out to be blocked is a pause before the next.
+      delayMs = Math.max(delayMs, step.delayMs)
+      if (this.isFree(step.index, delayMs)) return { index: step.index, delayMs }
+      step = this.walk.after(step.index, notAsked)
+    }
+    return null
+  }
+
+  /** The next target that is free now, to be asked beside another; null when there is none. */
+  beside(): number | null {
+    let index = this.walk.beside()
+    while (index !== null && !this.isFree(index, 0)) index = this.walk.beside()
+    return index
+  }
+
+  /** `index` failed while another target is still being asked. */
+  note(index: number, failed: Failed): void {
+    this.walk.note(index, failed)
+  }
+
+  private isFree(index: number, delayMs: number): boolean {
+    const blocked = this.check(this.targetAt(index), this.now() + delayMs)
+    if (blocked === null || (blocked.soft === true && this.inbound.route.lastResort)) return true
+    // The only target is busy: a repetition may wait for its turn there.
+    if (this.inbound.targets.length === 1 && blocked.reason === "connection-busy") return true
+    this.leaveOut(index, blocked)
+    return false
+  }
+
+  leaveOut(index: number, unavailable: Unavailable): void {
+    this.skips.push({ index, unavailable })
+    if (unavailable.until !== null) this.hint(secondsUntil(unavailable.until, this.now()))
+  }
+
+  private hint(seconds: number): void {
+    if (this.earliestRetry === null || seconds < this.earliestRetry) this.earliestRetry = seconds
+  }
+
+  /** A failed attempt may have said when to come back; an error inside a stream says it in its text. */
+  hear(error: PublicError, verdict: Verdict | null): void {
+    if (error.retryAfterSeconds !== null) this.hint(error.retryAfterSeconds)
+    else if (verdict !== null && verdict.retryAfterMs !== null) this.hint(Math.max(1, Math.ceil(verdict.retryAfterMs / 1000)))
+  }
+
+  /** The error of the whole request, with the earliest time to come back. */
+  hinted(error: PublicError): PublicError {
+    const { earliestRetry } = this
+    if (earliestRetry === null || (error.retryAfterSeconds !== null && error.retryAfterSeconds <= earliestRetry)) return error
+    return AttemptFailure.withRetryAfter(error, earliestRetry)
+  }
+
+  /** What of a failed attempt decides about the next step. */
+  failed(index: number, end: AttemptEnd): Failed {
+    const inStream = end.upstreamStatus >= 200 && end.upstreamStatus < 300 && end.error !== null
+    return {
+      // A target whose answer was refused is well, and would say the same again.
+      status: end.rejected ? 0 : inStream ? end.error.status : end.upstreamStatus,
+      asked: true,
+      tooLate: end.phase === "first-event",
+      restsMs: this.inbound.route.policy.fallbackDelayMs === 0 ? 0 : this.restOf(index)
+    }
+  }
+
+  /** How long a target rests after its failure, ms; 0 when it does not, or nobody knows. */
+  private restOf(index: number): number {
+    const blocked = this.check(this.targetAt(index), this.now())
+    return blocked === null || blocked.until === null ? 0 : Math.max(0, blocked.until - this.now())
+  }
+
+  /**
+   * A stream ended early twice on one connection: other connections of the same model are left out, but for one when the flag
+   * asks for it (supplement 10.4, 10.5).
+   */
+  leaveSiblings(index: number): void {
+    const failed = this.targetAt(index)
+    let spared = this.inbound.recovery.sibling && !this.siblingTried
+    this.siblingTried = true
+    this.walk.drop((other) => {
+      const target = this.targetAt(other)
+      if (target.provider !== failed.provider || target.model !== failed.model) return false
+      if (!spared) return true
+      spared = false
+      return false
+    })
+  }
+
+  private targetAt(index: number): Target {
+    return this.inbound.targets[index] as Target
+  }
+}

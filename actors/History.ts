@@ -1,0 +1,36 @@
+/** What one request leaves behind: a note of each attempt, the newest row, and how it all ended. */
+import type { AttemptEnd } from "#actors/Attempt.ts"
+import type { AttemptNote, Inbound } from "#actors/Inbound.ts"
+import type { RequestSummary } from "#actors/ports/Telemetry.ts"
+import * as Facts from "#actors/requestFacts.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+
+export class History {
+  readonly notes: Array<AttemptNote> = []
+  /** The newest row that says something of the request. */
+  newest: LedgerRow | null = null
+  /** How the newest wire call failed. */
+  failure: PublicError | null = null
+  /** Why the newest target was passed over without a wire call. */
+  refusal: PublicError | null = null
+  private bytesOut = 0
+
+  note(index: number, end: AttemptEnd, row: LedgerRow): void {
+    this.notes.push({ index, status: end.upstreamStatus, code: row.errorCode, ms: row.latencyMs })
+  }
+
+  count(end: AttemptEnd, row: LedgerRow): void {
+    this.bytesOut += end.bytesOut + (end.answer === null ? 0 : end.answer.length)
+    this.newest = row
+    this.failure = end.error
+  }
+
+  get completed(): boolean {
+    return this.newest !== null && this.newest.outcome === "completed"
+  }
+
+  summary(inbound: Inbound, attempts: number, startedAt: number, now: number, goneCode: Facts.GoneCode | null): RequestSummary {
+    return Facts.summaryOf(inbound, this.newest, { refusal: this.refusal, attempts, startedAt, now, bytesOut: this.bytesOut, goneCode })
+  }
+}

@@ -1,0 +1,58 @@
+/** Housekeeping of the records: each sweep runs on one node of the gateway, at its own pace, and only removes what nobody needs. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { ClusterStore } from "#actors/ports/Nodes.ts"
+import { Placement } from "#actors/ports/Placement.ts"
+import type { StoreError } from "#actors/ports/StoreError.ts"
+import { SessionStore } from "#actors/ports/Stores.ts"
+import { UsageStore } from "#actors/ports/UsageStore.ts"
+
+export interface Sweep {
+  readonly name: string
+  /** ms between the end of one run and the next. */
+  readonly everyMs: number
+  /** Answers how many rows went. */
+  readonly run: Effect.Effect<number, StoreError>
+}
+
+/** Changes kept in the log: a node that was away for more reads everything anew. */
+const CHANGES_KEPT = 10_000
+/** A node that was silent for so long is forgotten, ms. */
+const NODE_FORGOTTEN_MS = 3_600_000
+/** The first run waits so long, so that a start has the store for itself, ms. */
+const FIRST_AFTER_MS = 30_000
+
+const dayMs = 86_400_000
+
+export interface Options {
+  /** Days that ledger rows are kept; 0 = for ever. */
+  readonly usageDays: number
+  readonly firstAfterMs?: number | undefined
+}
+
+/** One sweep as placed work: a failed run is logged and tried again at its next turn. */
+export const loop = (sweep: Sweep, firstAfterMs: number): Effect.Effect<void> =>
+  Effect.sleep(firstAfterMs).pipe(
+    Effect.andThen(Effect.forever(sweep.run.pipe(
+      Effect.tap((rows) => rows === 0 ? Effect.void : Effect.logInfo(`sweep ${sweep.name} removed ${rows} rows`)),
+      Effect.catch((error) => Effect.logWarning(`sweep ${sweep.name} failed: ${error.message}`)),
+      Effect.andThen(Effect.sleep(sweep.everyMs))
+    )))
+  )
+
+export const layer = (options: Options) => Layer.effectDiscard(Effect.gen(function*() {
+  const placement = yield* Placement
+  const cluster = yield* ClusterStore
+  const sessions = yield* SessionStore
+  const usage = yield* UsageStore
+  const sweeps: ReadonlyArray<Sweep> = [
+    { name: "nodes and changes", everyMs: 60_000, run: cluster.prune(CHANGES_KEPT, NODE_FORGOTTEN_MS) },
+    { name: "sessions", everyMs: 3_600_000, run: Effect.flatMap(Clock.currentTimeMillis, sessions.removeExpired) },
+    ...(options.usageDays === 0 ? [] : [{
+      name: "usage", everyMs: 3_600_000,
+      run: Effect.flatMap(Clock.currentTimeMillis, (now) => usage.removeBefore(now - options.usageDays * dayMs))
+    }])
+  ]
+  for (const sweep of sweeps) yield* placement.place(`sweep/${sweep.name}`, loop(sweep, options.firstAfterMs ?? FIRST_AFTER_MS))
+}))

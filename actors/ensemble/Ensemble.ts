@@ -1,0 +1,276 @@
+/**
+ * A request that several models answer together: one exchange with the client, several request actors behind it.
+ *
+ * Each call is a request actor of its own, so that breakers, credentials, companions, timeouts and the ledger work as ever; a part
+ * has a client in memory, the last call has the real one. The client sees one request: one deadline, one count in telemetry, one
+ * final row, one sum of costs; and when it leaves, everything is cut.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as AttemptFailure from "#actors/attemptFailure.ts"
+import { type Grounds, runCall } from "#actors/ensemble/runCall.ts"
+import { type Part, Tally } from "#actors/ensemble/Tally.ts"
+import type { Client, Inbound } from "#actors/Inbound.ts"
+import type { LiveRequest } from "#actors/LiveRequest.ts"
+import { Outlet } from "#actors/Outlet.ts"
+import type { Companion } from "#actors/ports/Companion.ts"
+import type { RequestSummary } from "#actors/ports/Telemetry.ts"
+import type { Target } from "#actors/ports/Target.ts"
+import type { RequestActor, Services } from "#actors/Request.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { Answer } from "#schemas/wire/conversation.ts"
+
+/** What an ensemble needs of the process. */
+export interface Surroundings extends Grounds {
+  readonly services: Services
+}
+
+/** What one call gave. `answer` is null when it gave none; then `error` says why, or is null when it was cut. */
+export interface Given {
+  readonly answer: Answer | null
+  /** The answer in the client's format, whole. */
+  readonly body: Uint8Array | string
+  readonly error: PublicError | null
+  /** Who answered, or was asked last. */
+  readonly target: Target
+}
+
+/** One call with a client in memory, ready to be made; `given` is asked for when it is over. */
+export interface Call {
+  readonly inbound: Inbound
+  readonly given: () => Omit<Given, "target">
+}
+
+/** An answer as the client wants it. */
+export interface Direct {
+  readonly body: Uint8Array | string
+  readonly stream: boolean
+}
+
+const noHeaders: ReadonlyArray<string> = []
+
+/** Error code of the rows of panel members that were too late. */
+const tooLate = "panel_closed"
+
+export class Ensemble implements LiveRequest {
+  rosterSlot = -1
+  /** Its calls are live requests of their own. */
+  readonly target = null
+  readonly tally: Tally
+  private readonly around: Surroundings
+  private readonly inbound: Inbound
+  private readonly finished: (ok: boolean | null, latencyMs: number) => void
+  private readonly work: (ensemble: Ensemble) => Effect.Effect<void>
+  private readonly outlet: Outlet | null
+  private readonly startedAt: number
+  private readonly calls = new Map<RequestActor, { readonly part: Part; readonly fiber: Fiber.Fiber<void> }>()
+  private fiber: Fiber.Fiber<void> | null = null
+  private handedOver = false
+  private answered = false
+  private gone = false
+  private wasSlow = false
+  private shuttingDown = false
+  private refusal: PublicError | null = null
+
+  /**
+   * `inbound` is the client's request; its targets are those that may have the last word (their first stands in the headers of a
+   * stream that begins early). `work` makes the calls. `finished` hears of the end; `ok` is null for a client that left.
+   */
+  constructor(
+    around: Surroundings, inbound: Inbound, work: (ensemble: Ensemble) => Effect.Effect<void>, finished: (ok: boolean | null, latencyMs: number) => void
+  ) {
+    const { services } = around
+    this.around = around
+    this.inbound = inbound
+    this.work = work
+    this.finished = finished
+    this.startedAt = inbound.since ?? services.now()
+    this.tally = new Tally(services, inbound.companions, Math.max(0, services.limits.maxAttempts - 1), this.startedAt)
+    this.outlet = inbound.stream ? new Outlet(inbound.client, inbound.face, services.limits.pulse, inbound.progress, this.startedAt) : null
+    services.telemetry.requestStarted(inbound.endpoint, inbound.stream)
+  }
+
+  readonly run: Effect.Effect<void> = Effect.onExit(Effect.suspend(() => this.work(this)), (exit) => Effect.sync(() => this.close(exit)))
+
+  attach(fiber: Fiber.Fiber<void>): void {
+    this.fiber = fiber
+  }
+
+  get interrupted(): Effect.Effect<void> {
+    return this.fiber === null ? Effect.void : Fiber.interrupt(this.fiber)
+  }
+
+  beat(now: number): void {
+    // The last call has its own outlet.
+    if (this.outlet === null || this.handedOver || this.isOver) return
+    this.outlet.beat(now, () => this.headers(this.inbound.targets[0] as Target, true))
+  }
+
+  clientLeft(wasSlow = false): void {
+    this.gone = true
+    this.wasSlow = wasSlow
+    this.tally.end()
+    for (const actor of this.calls.keys()) actor.clientLeft(wasSlow)
+  }
+
+  shutDown(): void {
+    this.shuttingDown = true
+    this.tally.end()
+    for (const [actor, { fiber, part }] of this.calls) {
+      actor.shutDown()
+      // Between two attempts there is nothing to cut.
+      if (part.role !== "last") fiber.interruptUnsafe()
+    }
+  }
+
+  /** Makes one call whose answer the client does not see as it comes. */
+  ask(call: Call, role: Exclude<Part["role"], "last">, timeoutMs: number | null = null): Effect.Effect<Given> {
+    return Effect.suspend(() => {
+      const part: Part = { role, cut: null }
+      const first = call.inbound.targets[0] as Target
+      if (this.isOver) return Effect.succeed({ answer: null, body: "", error: null, target: first })
+      return this.make({ ...call.inbound, companions: this.tally.companionsOf() }, part, timeoutMs, (actor) => ({ ...call.given(), target: actor.target }))
+    })
+  }
+
+  /** Makes the call that has the last word: it speaks to the client itself. `companions` go with this call alone. */
+  finish(last: Inbound, companions: ReadonlyArray<Companion> = []): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (this.isOver) {
+        this.refuse(AttemptFailure.shuttingDown())
+        return Effect.void
+      }
+      const { face } = this.inbound
+      this.handedOver = true
+      const inbound: Inbound = {
+        ...last,
+        client: this.lastClient,
+        companions: [...this.tally.companionsOf(), ...companions],
+        face: { ...face, errorBody: (error) => this.headIsOut ? Buffer.from(face.errorFrames(error)).toString("utf8") : face.errorBody(error) },
+        // The row of this call is in the sum already: it is settled before its answer goes out.
+        responseHeaders: (facts) => last.responseHeaders({ ...facts, settled: facts.settled === null ? null : this.settled })
+      }
+      return this.make(inbound, { role: "last", cut: null }, null, () => undefined)
+    })
+  }
+
+  /** Gives the client an answer that a part brought. */
+  give(target: Target, direct: Direct): void {
+    if (this.gone || this.answered) return
+    this.tally.release(true)
+    this.answered = true
+    const { client } = this.inbound
+    if (!direct.stream) {
+      client.respond(200, this.headers(target, false), direct.body)
+      return
+    }
+    if (!this.headIsOut) client.start(200, this.headers(target, true))
+    client.end(direct.body)
+  }
+
+  refuse(failure: PublicError): void {
+    if (this.gone || this.answered) return
+    const error = this.shuttingDown ? AttemptFailure.shuttingDown() : failure
+    this.refusal = error
+    this.answered = true
+    const { client, face } = this.inbound
+    if (this.headIsOut) client.end(face.errorFrames(error))
+    else client.respond(error.status, this.inbound.errorHeaders(error, 0), face.errorBody(error))
+  }
+
+  private get isOver(): boolean {
+    return this.gone || this.shuttingDown
+  }
+
+  private get headIsOut(): boolean {
+    return this.outlet !== null && this.outlet.started
+  }
+
+  private get settled() {
+    return { usage: this.tally.usage, costUsd: this.tally.costUsd }
+  }
+
+  private headers(target: Target, stream: boolean): ReadonlyArray<string> {
+    return this.inbound.responseHeaders({
+      target,
+      latencyMs: this.around.services.now() - this.startedAt,
+      fallbackAttempts: 0,
+      strategy: this.inbound.route.strategy,
+      settled: stream ? null : this.settled,
+      upstreamHeaders: noHeaders,
+      omitted: noHeaders
+    })
+  }
+
+  /** The client for the last call: the head may have gone ahead of it. */
+  private readonly lastClient: Client = {
+    start: (status, headers) => {
+      this.answered = true
+      if (!this.headIsOut) this.inbound.client.start(status, headers)
+    },
+    write: (chunk) => this.inbound.client.write(chunk),
+    onDrain: (listener) => this.inbound.client.onDrain(listener),
+    end: (chunk) => this.inbound.client.end(chunk),
+    respond: (status, headers, body) => {
+      this.answered = true
+      if (this.headIsOut) this.inbound.client.end(body)
+      else this.inbound.client.respond(status, headers, body)
+    },
+    close: () => this.inbound.client.close()
+  }
+
+  /** Runs one request actor; interrupting cuts it. */
+  private make<A>(inbound: Inbound, part: Part, timeoutMs: number | null, given: (actor: RequestActor) => A): Effect.Effect<A> {
+    let made: RequestActor | null = null
+    const running = runCall(this.around, this.tally.servicesOf(part, timeoutMs), inbound, {
+      began: (actor, fiber) => {
+        made = actor
+        this.calls.set(actor, { part, fiber })
+      },
+      cut: () => {
+        part.cut = this.isOver ? null : tooLate
+      }
+    })
+    return Effect.ensuring(Effect.map(running, given), Effect.sync(() => made !== null && this.calls.delete(made)))
+  }
+
+  /** The last word of the exchange, however the fiber ended. */
+  private close(exit: Exit.Exit<void>): void {
+    const { live, services } = this.around
+    if (Exit.isFailure(exit)) {
+      for (const actor of this.calls.keys()) actor.shutDown()
+      const broken = !Cause.hasInterruptsOnly(exit.cause)
+      if (broken) services.defect(this.inbound.requestId, exit.cause)
+      if (!this.answered) this.refuse(broken ? AttemptFailure.internal() : AttemptFailure.shuttingDown())
+      else if (broken) this.inbound.client.close()
+    }
+    this.tally.close()
+    const now = services.now()
+    const latencyMs = now - this.startedAt
+    const summary = this.summary(latencyMs)
+    services.telemetry.requestSettled(summary)
+    this.finished(this.gone ? null : summary.outcome === "completed", latencyMs)
+    live.remove(this)
+  }
+
+  private summary(latencyMs: number): RequestSummary {
+    const { final, summary } = this.tally
+    const { endpoint, key, requestedModel, requestId, stream } = this.inbound
+    const same = { startedAt: this.startedAt, latencyMs, attempts: this.tally.attempts }
+    if (summary !== null) return { ...summary, ...same, ttftMs: summary.ttftMs === null ? null : summary.startedAt + summary.ttftMs - this.startedAt }
+    const answered = this.refusal === null && !this.gone && final !== null && final.outcome === "completed"
+    return {
+      ...same, requestId, endpoint, requestedModel, stream, method: "POST", apiKeyId: key === null ? null : key.id,
+      provider: answered ? final.provider : null,
+      model: answered ? final.model : null,
+      status: this.gone ? 499 : answered ? 200 : this.refusal?.status ?? 500,
+      outcome: this.gone ? "client-abort" : answered ? "completed" : this.shuttingDown || final === null ? "policy" : final.outcome,
+      errorCode: this.gone ? (this.wasSlow ? "slow_reader_timeout" : "client_closed_request") : answered ? null : this.refusal?.code ?? "internal_server_error",
+      cache: "off",
+      ttftMs: answered ? latencyMs : null,
+      bytesOut: 0
+    }
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * Asks a panel at once and decides when enough of it has answered (supplement 2.6): as soon as everybody ended, a grace after the
+ * quorum, or at the hard limit. Who is still running then is interrupted.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+
+export interface Patience {
+  /** Answers that are enough. */
+  readonly minPanel: number
+  /** How long the others may take after the quorum, ms. */
+  readonly stragglerGraceMs: number
+  /** How long everybody may take, ms. */
+  readonly panelHardTimeoutMs: number
+}
+
+/** What each call gave, in the order of the calls; null for one that was interrupted. A call answers null when it gave nothing. */
+export const gather = <A>(calls: ReadonlyArray<Effect.Effect<A | null>>, patience: Patience): Effect.Effect<ReadonlyArray<A | null>> =>
+  Effect.gen(function*() {
+    const given = calls.map((): A | null => null)
+    const everybody = yield* Deferred.make<void>()
+    const enough = yield* Deferred.make<void>()
+    const quorum = Math.min(Math.max(1, patience.minPanel), calls.length)
+    let answers = 0
+    let open = calls.length
+    const fibers = yield* Effect.forEach(calls, (call, i) =>
+      Effect.forkChild(Effect.flatMap(call, (value) => {
+        given[i] = value
+        if (value !== null) answers++
+        open--
+        if (open === 0) return Deferred.succeed(everybody, undefined)
+        return answers >= quorum ? Deferred.succeed(enough, undefined) : Effect.void
+      })))
+    if (calls.length > 0) {
+      const patient = Effect.andThen(Deferred.await(enough), Effect.sleep(patience.stragglerGraceMs))
+      yield* Effect.raceFirst(Deferred.await(everybody), Effect.raceFirst(patient, Effect.sleep(patience.panelHardTimeoutMs)))
+    }
+    yield* Fiber.interruptAll(fibers)
+    return given
+  })

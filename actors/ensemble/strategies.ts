@@ -1,0 +1,154 @@
+/** Fusion, pipeline and debate: who is asked what, and what becomes of the answers (supplement 2.3, 2.6). */
+import * as Effect from "effect/Effect"
+import type { Call, Ensemble, Given } from "#actors/ensemble/Ensemble.ts"
+import { gather, type Patience } from "#actors/ensemble/gather.ts"
+import { agreement } from "#actors/ensemble/similarity.ts"
+import * as Speeches from "#actors/ensemble/speeches.ts"
+import type { Inbound } from "#actors/Inbound.ts"
+import * as Errors from "#schemas/errors.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { Answer, Conversation } from "#schemas/wire/conversation.ts"
+
+/** One model of an ensemble, on the connections that serve it. */
+export interface Member {
+  /** For people: the step's label, or its model. */
+  readonly name: string
+  /** The step's system instruction; null without one. */
+  readonly prompt: string | null
+  /** Why nobody can be asked; null when somebody can. */
+  readonly missing: PublicError | null
+  /** A call that brings a whole answer to this conversation. */
+  readonly call: (conversation: Conversation) => Call
+}
+
+export interface Plan {
+  readonly combo: string
+  readonly members: ReadonlyArray<Member>
+  readonly conversation: Conversation
+  readonly patience: Patience
+  /** The call that has the last word; `null`: the client's own words, unchanged. */
+  readonly last: (conversation: Conversation | null) => Inbound
+  /** A part's answer in the form the client asked for. */
+  readonly direct: (given: Given & { readonly answer: Answer }) => Parameters<Ensemble["give"]>[1]
+}
+
+interface Answered {
+  readonly given: Given & { readonly answer: Answer }
+  readonly text: string
+}
+
+/** The answer with its words; null when there are none. */
+const answeredOf = (given: Given | null): Answered | null => {
+  if (given === null || given.answer === null) return null
+  const text = Speeches.textOf(given.answer)
+  return text === "" ? null : { given: { ...given, answer: given.answer }, text }
+}
+
+/** The panel's answers, by member; `seen` hears of every call's end. */
+const panelOf = (ensemble: Ensemble, plan: Plan, words: (member: number) => Conversation, seen: (given: Given) => void): Effect.Effect<ReadonlyArray<Answered | null>> =>
+  gather(plan.members.map((member, i) =>
+    member.missing !== null ? Effect.succeed(null) : Effect.map(ensemble.ask(member.call(words(i)), "panel"), (given) => {
+      seen(given)
+      return answeredOf(given)
+    })), plan.patience)
+
+/** Nobody of the panel answered: the words of each, and the earliest time to come back. */
+const noAnswer = ({ combo, members }: Plan, errors: ReadonlyArray<PublicError>): PublicError => {
+  const hints = errors.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? [])
+  const why = [...new Set(errors.map(({ message }) => message))].slice(0, 5).join(" ")
+  return Errors.make(
+    "service_unavailable", `None of the ${members.length} models of combo '${combo}' answered. ${why}`.trim(),
+    hints.length === 0 ? {} : { retryAfterSeconds: Math.min(...hints) }
+  )
+}
+
+const missingOf = ({ members }: Plan): ReadonlyArray<PublicError> => members.flatMap(({ missing }) => missing ?? [])
+
+/** A panel answers at once, a judge makes one answer of theirs. */
+export const fusion = (plan: Plan) => (ensemble: Ensemble): Effect.Effect<void> => {
+  // Only one that may call them can go on.
+  if (Speeches.usesTools(plan.conversation)) return ensemble.finish(plan.last(null))
+  const question = Speeches.spoken(plan.conversation)
+  const errors: Array<PublicError> = [...missingOf(plan)]
+  return Effect.flatMap(panelOf(ensemble, plan, () => question, ({ error }) => error !== null && errors.push(error)), (panel) => {
+    const answers = panel.filter((one) => one !== null)
+    const [first] = answers
+    if (first === undefined) return Effect.sync(() => ensemble.refuse(noAnswer(plan, errors)))
+    if (answers.length === 1) return Effect.sync(() => ensemble.give(first.given.target, plan.direct(first.given)))
+    return ensemble.finish(plan.last(Speeches.judged(plan.conversation, answers.map(({ text }) => text))))
+  })
+}
+
+export interface DebateTuning {
+  readonly debateRounds: number
+  /** 0 to 1. */
+  readonly consensusThreshold: number
+}
+
+/**
+ * The panel answers, then each member sees the others' answers and may revise its own, until they agree or the rounds are over; then
+ * one final answer is written out of the last positions. A member that fails in a later round keeps its position.
+ */
+export const debate = (plan: Plan, tuning: DebateTuning) => (ensemble: Ensemble): Effect.Effect<void> => {
+  if (Speeches.usesTools(plan.conversation)) return ensemble.finish(plan.last(null))
+  const question = Speeches.spoken(plan.conversation)
+  const errors: Array<PublicError> = [...missingOf(plan)]
+  const seen = ({ error }: Given): unknown => error !== null && errors.push(error)
+  const round = (number: number, positions: ReadonlyArray<Answered | null>): Effect.Effect<ReadonlyArray<Answered | null>> => {
+    const held = positions.flatMap((position) => position === null ? [] : [position.text])
+    if (number > tuning.debateRounds || held.length < 2 || agreement(held) >= tuning.consensusThreshold) return Effect.succeed(positions)
+    const words = (member: number): Conversation => {
+      const others = positions.flatMap((position, i) => i === member || position === null ? [] : [position.text])
+      return Speeches.debated(question, positions[member]?.text ?? null, others)
+    }
+    return Effect.flatMap(panelOf(ensemble, plan, words, seen), (revised) => round(number + 1, revised.map((position, i) => position ?? positions[i] ?? null)))
+  }
+  const rounds = Effect.flatMap(panelOf(ensemble, plan, () => question, seen), (positions) => round(2, positions))
+  return Effect.flatMap(rounds, (positions) => {
+    const answers = positions.filter((one) => one !== null)
+    const [first] = answers
+    if (first === undefined) return Effect.sync(() => ensemble.refuse(noAnswer(plan, errors)))
+    if (answers.length === 1) return Effect.sync(() => ensemble.give(first.given.target, plan.direct(first.given)))
+    return ensemble.finish(plan.last(Speeches.concluded(plan.conversation, answers.map(({ text }) => text))))
+  })
+}
+
+/** The step that failed, in the words of the client's error. */
+export const stepFailed = ({ combo, members }: Pick<Plan, "combo" | "members">, step: number, error: PublicError | null): PublicError =>
+  new Errors.PublicError(
+    "pipeline_step_failed", 502, "server_error",
+    `Step ${step + 1} of ${members.length} (${members[step]?.name ?? ""}) of pipeline '${combo}' failed: ${error === null ? "it answered nothing." : error.message}`,
+    error?.retryAfterSeconds ?? null, { step: step + 1 }
+  )
+
+/** One step after the other, each with the answer of the one before it; the client gets the last answer. */
+export const pipeline = (plan: Plan, common: string | null) => (ensemble: Ensemble): Effect.Effect<void> => {
+  const { conversation, members } = plan
+  const end = members.length - 1
+  /** What a step is told: the first one the client's words, the others the answer before theirs. */
+  const words = (step: number, input: Conversation): Conversation => {
+    const own = Speeches.instructed(input, members[step]?.prompt ?? null)
+    return step === 0 ? own : Speeches.instructed(own, common)
+  }
+  const run = (step: number, input: Conversation): Effect.Effect<void> => {
+    const member = members[step] as Member
+    if (step === end) return ensemble.finish(plan.last(words(step, input)))
+    const told = Speeches.unshaped(Speeches.spoken(words(step, input)))
+    return Effect.flatMap(ensemble.ask(member.call(told), "step"), (given) => {
+      const answered = answeredOf(given)
+      if (answered === null) return Effect.sync(() => ensemble.refuse(stepFailed(plan, step, given.error)))
+      return run(step + 1, Speeches.handedOn(conversation, answered.text))
+    })
+  }
+  return Effect.suspend(() => {
+    const missing = members.findIndex((member) => member.missing !== null)
+    if (missing !== -1) {
+      ensemble.refuse(stepFailed(plan, missing, members[missing]?.missing ?? null))
+      return Effect.void
+    }
+    // What a tool gave was asked for by the last step: it goes on alone.
+    if (conversation.turns[conversation.turns.length - 1]?.role === "tool") return ensemble.finish(plan.last(Speeches.instructed(conversation, members[end]?.prompt ?? null)))
+    return run(0, conversation)
+  })
+}
+

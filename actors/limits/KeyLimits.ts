@@ -1,0 +1,387 @@
+/**
+ * The limits of one key on this node: its meters and rates, and the exchanges with the limit store that keep them supplied. Decisions
+ * read this memory; only what is not here is asked for, one exchange of a key at a time.
+ */
+import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
+import * as Meter from "#actors/limits/Meter.ts"
+import type { AmountRule, RateRule, Rules } from "#actors/limits/rules.ts"
+import { unitsPerUsd } from "#actors/limits/rules.ts"
+import { Hasty, type LimitLedger, type Used } from "#actors/ports/LimitLedger.ts"
+import type { Draw, Drawn, LimitStore, LimitStoreDown, Unsettled } from "#actors/ports/LimitStore.ts"
+import type { StoreError } from "#actors/ports/StoreError.ts"
+
+/** A block stops being used so long before its lease ends, ms: clocks and answers take time. */
+const leaseMarginMs = 1_000
+/** After an exchange that brought nothing the next refusals are answered without another one, ms. */
+const shortMs = 100
+/** A node gives a block back when nobody used it for so long, ms. */
+const idleMs = 2_000
+/** How often the truth about expired blocks is looked for, ms. */
+const lookMs = 1_000
+/** A node that was silent for so long after its block expired is believed to have spent what the ledger says, ms. */
+export const releaseMs = 15 * 60_000
+
+export interface World {
+  readonly store: LimitStore["Service"]
+  readonly ledger: LimitLedger["Service"]
+  /** ms since the epoch: which window it is. */
+  readonly now: () => number
+  /** ms by a clock that never goes back, counted through pauses of the process: whether a block is still ours. */
+  readonly steady: () => number
+  readonly nodeId: string
+  /** Succeeds once the ledger has what earlier lives of this node used, and the store was told so; to be run before an exchange. */
+  readonly begun: Effect.Effect<void, Failure>
+  /** A limit is used up. */
+  readonly crossed: (keyId: string, counter: Counter) => void
+}
+
+type Sums = ReadonlyMap<Counter, ReadonlyMap<string, number>>
+
+export type Failure = LimitStoreDown | StoreError
+
+/** One amount rule with its meter. */
+export class Counter {
+  rule: AmountRule
+  meter: Meter.Meter
+  /** Begin of the window in which the meter counts all that this node used, what it did before the meter began too. */
+  basedAt: number | null = null
+  /** An exchange was sent and not answered: the store may hold a block for us that we know nothing of. */
+  unsure = false
+  /** The store counts a block for us: what it gave, or what was reserved when it was asked. */
+  isCounted = false
+  /** Expired blocks of other nodes, and when the truth about them was last looked for. */
+  unsettled: ReadonlyArray<Unsettled> = []
+  lookedAt = Number.NEGATIVE_INFINITY
+  /** When the next block of another node may expire, so that its truth is found though nobody uses the key. */
+  nextExpiryAt = Number.POSITIVE_INFINITY
+  /** These by the steady clock. */
+  lastUsedAt = 0
+  shortUntil = 0
+  /** Largest reservation lately, for blocks ahead of need. */
+  typical = 1
+  waiting = 0
+
+  constructor(rule: AmountRule, now: number) {
+    this.rule = rule
+    this.meter = Meter.make(rule.window, rule.limit, now)
+  }
+}
+
+/** One rate rule with the places this node has taken and not yet used. */
+export class Rate {
+  rule: RateRule
+  permits = 0
+  permitsUntil = 0
+  /** Until then the store need not be asked again, and when a place comes free (ms since the epoch). */
+  refusedUntil = 0
+  freeAt = 0
+  waiting = 0
+  /** Places used of the newest grant. */
+  usedOfGrant = 0
+
+  constructor(rule: RateRule) {
+    this.rule = rule
+  }
+}
+
+export const amountOf = (rule: AmountRule, used: ReadonlyArray<Used>): number => {
+  let sum = 0
+  for (const row of used) {
+    if (rule.within === null || rule.within(row)) sum += rule.kind === "tokens" ? row.tokens : Math.round(row.costUsd * unitsPerUsd)
+  }
+  return sum
+}
+
+export class KeyLimits {
+  readonly id: string
+  rules: Rules
+  counters: ReadonlyArray<Counter> = []
+  rates: ReadonlyArray<Rate> = []
+  /** Sessions this node knows to be active, and until when it need not ask again (ms since the epoch). */
+  readonly sessions = new Map<string, number>()
+  lastUsedAt = 0
+  /** Output tokens of recent answers, the largest, slowly forgotten. */
+  largestAnswer = 0
+  private readonly world: World
+  private readonly turn = Semaphore.makeUnsafe(1)
+
+  constructor(world: World, id: string, rules: Rules) {
+    this.world = world
+    this.id = id
+    this.rules = rules
+    this.follow(rules)
+  }
+
+  /** New rules: what stands is kept, with its new limit. */
+  follow(rules: Rules): void {
+    const now = this.world.now()
+    this.rules = rules
+    this.counters = rules.amounts.map((rule) => {
+      const known = this.counters.find((counter) => counter.rule.id === rule.id)
+      if (known === undefined) return new Counter(rule, now)
+      known.rule = rule
+      if (known.meter.limit !== rule.limit) this.apply(known, { type: "limit", limit: rule.limit })
+      return known
+    })
+    this.rates = rules.rates.map((rule) => {
+      const known = this.rates.find((rate) => rate.rule.id === rule.id)
+      if (known === undefined) return new Rate(rule)
+      if (known.rule.limit !== rule.limit) known.permits = 0
+      known.rule = rule
+      known.refusedUntil = 0
+      return known
+    })
+  }
+
+  apply(counter: Counter, command: Meter.Command): Meter.Reply {
+    const now = this.world.steady()
+    const [reply, meter] = Meter.transition(counter.meter, command, now)
+    counter.meter = meter
+    if (reply.type === "done" && reply.crossed) this.world.crossed(this.id, counter)
+    return reply
+  }
+
+  /** Brings a counter into the window of now. Alone, a window that began while we watched is known to be empty. */
+  roll(counter: Counter, now: number): void {
+    const before = counter.meter
+    counter.meter = Meter.rolled(before, counter.rule.window, now)
+    if (counter.meter === before) return
+    counter.unsettled = []
+    counter.nextExpiryAt = Number.POSITIVE_INFINITY
+    counter.shortUntil = 0
+    counter.unsure = false
+    counter.isCounted = false
+    // Of a window that began while the meter counted it has seen everything.
+    if (before.held !== null && before.end === counter.meter.start) counter.basedAt = counter.meter.start
+    if (!this.world.store.shared && before.held !== null) this.supplyAlone(counter)
+  }
+
+  /** In one process the store answers at once, and the block is all there is. */
+  private supplyAlone(counter: Counter): void {
+    const draw = this.drawOf(counter, { need: 1, want: Number.MAX_SAFE_INTEGER, seen: new Map(), settled: [] })
+    const [answer] = Effect.runSync(this.world.store.exchange([draw]))
+    if (answer !== undefined && answer.known) this.drawn(counter, answer, draw, this.world.steady())
+  }
+
+  private drawOf({ meter, rule }: Counter, terms: Pick<Draw, "need" | "want" | "seen" | "settled">): Draw {
+    return { id: `${this.id}:${rule.id}:${meter.start}`, end: meter.end, limit: meter.limit, total: meter.total, reserved: meter.reserved, ...terms }
+  }
+
+  /** `askedAt`: the lease runs from when it was asked for, however late the answer was read. */
+  private drawn(counter: Counter, answer: Drawn, draw: Draw, askedAt: number): void {
+    counter.isCounted = answer.held > 0 || draw.reserved > 0
+    counter.unsettled = answer.unsettled
+    counter.nextExpiryAt = answer.nextExpiryMs === null ? Number.POSITIVE_INFINITY : askedAt + answer.nextExpiryMs
+    this.apply(counter, {
+      type: "drawn", start: counter.meter.start, booked: answer.booked, told: answer.told, held: answer.held, sent: draw.total,
+      heldUntil: answer.leaseMs === Number.POSITIVE_INFINITY ? answer.leaseMs : askedAt + answer.leaseMs - leaseMarginMs
+    })
+  }
+
+  /**
+   * Asks the store for blocks, and the ledger where the store knows nothing or this node does not know its own part. `settled`: the ledger
+   * is asked in any case, and has all that these nodes used.
+   */
+  private exchange(
+    counters: ReadonlyArray<Counter>, needOf: (counter: Counter) => number, settled: ReadonlyArray<string> | null = null
+  ): Effect.Effect<void, Failure> {
+    const { begun, ledger, steady, store } = this.world
+    const wantOf = (counter: Counter): number =>
+      store.shared ? counter.meter.reserved + counter.waiting + Math.max(4 * counter.typical, Meter.untold(counter.meter)) : Number.MAX_SAFE_INTEGER
+    /** Answers what the store does not know. */
+    const once = (some: ReadonlyArray<Counter>, seen: Sums | null) => Effect.suspend(() => {
+      const askedAt = steady()
+      // What was told can never be taken back: a node that dies now must find it in its journal.
+      if (store.shared) ledger.journal()
+      const asked = some.map((counter) => {
+        const need = needOf(counter)
+        // What is given back is not used while the answer is on its way; what is kept is not asked to shrink, for the answer may get lost.
+        if (need === 0) this.apply(counter, { type: "yield" })
+        counter.unsure = true
+        const draw = this.drawOf(counter, {
+          need: need === 0 ? 0 : Math.max(need, Meter.remaining(counter.meter, askedAt)), want: need === 0 ? 0 : wantOf(counter),
+          seen: seen?.get(counter) ?? null, settled: settled ?? []
+        })
+        return { counter, draw, start: counter.meter.start }
+      })
+      return Effect.map(store.exchange(asked.map(({ draw }) => draw)), (answers) => asked.filter(({ counter, draw, start }, index) => {
+        const answer = answers[index]
+        // An answer is about the window that was asked about.
+        if (answer === undefined || counter.meter.start !== start) return false
+        counter.unsure = false
+        if (answer.known) this.drawn(counter, answer, draw, askedAt)
+        return !answer.known
+      }).map(({ counter }) => counter))
+    })
+    const seeded = (some: ReadonlyArray<Counter>) => some.length === 0 ? Effect.void : Effect.flatMap(this.sumsOf(some), (sums) => once(some, sums))
+    return Effect.gen({ self: this }, function*() {
+      if (store.shared) yield* begun
+      if (settled !== null) return yield* seeded(counters)
+      const based = counters.filter(({ basedAt, meter }) => basedAt === meter.start)
+      const unknown = based.length === 0 ? [] : yield* once(based, null)
+      yield* seeded(based.length === counters.length ? unknown : counters.filter((counter) => unknown.includes(counter) || !based.includes(counter)))
+    })
+  }
+
+  /** Nodes with expired blocks of which the ledger has all: their journals were replayed, or they are silent for too long to be waited for. */
+  private settledNodes(counters: ReadonlyArray<Counter>): Effect.Effect<ReadonlyArray<string>, Failure> {
+    const { steady, store } = this.world
+    return Effect.suspend(() => {
+      const at = steady()
+      for (const counter of counters) counter.lookedAt = at
+      const blocks = counters.flatMap(({ unsettled }) => unsettled)
+      const nodes = Array.from(new Set(blocks.map(({ node }) => node)))
+      return Effect.map(store.replays(nodes), (times) => nodes.filter((node, index) => {
+        const replayedAt = times[index] ?? null
+        // All of the node's blocks, for it is named once for all of them.
+        return blocks.every((block) => block.node !== node || block.forMs >= releaseMs || (replayedAt !== null && replayedAt > block.grantedAt))
+      }))
+    })
+  }
+
+  /** What the ledger says each node used in the counters' windows; a counter that did not know its own part learns it. */
+  private sumsOf(counters: ReadonlyArray<Counter>): Effect.Effect<Sums, StoreError> {
+    const asked = counters.map((counter) => [counter, counter.meter.start] as const)
+    const starts = Array.from(new Set(asked.map(([, start]) => start)))
+    return Effect.map(
+      Effect.forEach(starts, (start) => Effect.map(this.world.ledger.used(this.id, start), (used) => [start, Map.groupBy(used, ({ nodeId }) => nodeId)] as const)),
+      (pairs) => {
+        const byStart = new Map(pairs)
+        const sums = new Map<Counter, ReadonlyMap<string, number>>()
+        for (const [counter, start] of asked) {
+          const { meter, rule } = counter
+          const own = new Map<string, number>()
+          // A window that ended meanwhile is not the one that is asked about.
+          for (const [node, used] of meter.start === start ? byStart.get(start) ?? [] : []) own.set(node, amountOf(rule, used))
+          sums.set(counter, own)
+          if (counter.basedAt === meter.start || meter.start !== start) continue
+          counter.basedAt = start
+          this.apply(counter, { type: "base", start, amount: own.get(this.world.nodeId) ?? 0 })
+        }
+        return sums
+      }
+    )
+  }
+
+  /** True when nothing but an exchange can say more about this reservation. */
+  lacks(counter: Counter, amount: number, now: number): boolean {
+    const { meter } = counter
+    if (meter.held === null) return true
+    if (Meter.used(meter) >= meter.limit) return false
+    const free = Meter.available(meter, now)
+    const enough = amount <= free || (free > 0 && meter.inFlight === 0)
+    return !enough && (now >= meter.heldUntil || (this.world.store.shared && now >= counter.shortUntil))
+  }
+
+  /** Supplies what the amounts lack; waits its turn, and asks only if it is still lacking then. */
+  supply(needs: ReadonlyArray<readonly [counter: Counter, amount: number]>): Effect.Effect<void, Failure> {
+    return Effect.suspend(() => {
+      for (const [counter, amount] of needs) counter.waiting += amount
+      return Effect.ensuring(
+        this.turn.withPermits(1)(Effect.suspend(() => {
+          const now = this.world.steady()
+          const amounts = new Map(needs)
+          const lacking = needs.filter(([counter, amount]) => this.lacks(counter, amount, now)).map(([counter]) => counter)
+          if (lacking.length === 0) return Effect.void
+          return Effect.tap(
+            this.exchange(lacking, (counter) => counter.meter.reserved + Math.max(1, amounts.get(counter) ?? 1)),
+            () => Effect.sync(() => {
+              const at = this.world.steady()
+              for (const counter of lacking) {
+                const free = Meter.available(counter.meter, at)
+                if (free < (amounts.get(counter) ?? 1) && !(free > 0 && counter.meter.inFlight === 0)) counter.shortUntil = at + shortMs
+              }
+            })
+          )
+        })),
+        Effect.sync(() => {
+          for (const [counter, amount] of needs) counter.waiting -= amount
+        })
+      )
+    })
+  }
+
+  /** Tells the store what was spent, renews blocks in use and gives idle ones back. */
+  readonly renew: Effect.Effect<void, Failure> = Effect.suspend(() => {
+    this.rollAll()
+    const now = this.world.steady()
+    const isLost = ({ lookedAt, unsettled }: Counter): boolean => unsettled.length > 0 && now - lookedAt >= lookMs
+    const isDue = (counter: Counter): boolean => {
+      const { isCounted, lastUsedAt, meter, nextExpiryAt, unsure } = counter
+      return Meter.untold(meter) > 0 || unsure || isLost(counter) || now >= nextExpiryAt
+        || (isCounted && (now - lastUsedAt > idleMs || now > meter.heldUntil - 5_000))
+    }
+    const due = this.counters.filter(isDue)
+    if (due.length === 0) return Effect.void
+    const needOf = ({ lastUsedAt, meter, typical }: Counter) => meter.reserved === 0 && now - lastUsedAt > idleMs ? 0 : meter.reserved + typical
+    return this.turn.withPermits(1)(Effect.gen({ self: this }, function*() {
+      yield* this.exchange(due, needOf)
+      const lost = this.counters.filter(isLost)
+      const settled = lost.length === 0 ? [] : yield* this.settledNodes(lost)
+      if (settled.length > 0) yield* this.exchange(lost, needOf, settled)
+    }))
+  })
+
+  /** Raises what is booked to what the ledger says. */
+  readonly reconcile: Effect.Effect<void, Failure> = Effect.suspend(() => {
+    this.rollAll()
+    const known = this.counters.filter(({ meter }) => meter.held !== null)
+    const needOf = ({ meter, typical }: Counter) => this.world.store.shared && meter.held === 0 ? 0 : meter.reserved + typical
+    return known.length === 0 ? Effect.void : this.turn.withPermits(1)(this.exchange(known, needOf, []))
+  })
+
+  /** Books what was spent and gives everything back: the node stops. */
+  readonly leave: Effect.Effect<void, Failure> = Effect.suspend(() => {
+    const due = this.counters.filter(({ isCounted, meter, unsure }) => Meter.untold(meter) > 0 || unsure || isCounted)
+    return due.length === 0 ? Effect.void : this.turn.withPermits(1)(this.exchange(due, () => 0))
+  })
+
+  private rollAll(): void {
+    const now = this.world.now()
+    for (const counter of this.counters) this.roll(counter, now)
+  }
+
+  /** A place in a rate: taken from what this node holds, else false. */
+  takePermit(rate: Rate, now: number): boolean {
+    if (rate.permits <= 0 || now >= rate.permitsUntil) return false
+    rate.permits--
+    rate.usedOfGrant++
+    return true
+  }
+
+  /** Asks for places; answers ms until one comes free, 0 when one was taken. */
+  askPermit(rate: Rate): Effect.Effect<number, Failure> {
+    const { ledger, now, store } = this.world
+    const id = `${this.id}:${rate.rule.id}`
+    const { limit, windowMs } = rate.rule
+    const ask: Effect.Effect<number, Failure> = Effect.suspend(() => {
+      // Ahead of need only while it was used before, and never much of the limit.
+      const ahead = store.shared ? Math.min(Math.floor(rate.usedOfGrant / 2), Math.floor(limit / 20)) : 0
+      // However late the answer is read: it is about now.
+      const at = now()
+      return Effect.flatMap(store.permits(id, windowMs, limit, Math.max(1, rate.waiting) + ahead), (answer) => {
+        if (!answer.known) return Effect.andThen(seed, ask)
+        if (answer.granted === 0) {
+          rate.refusedUntil = at + Math.min(answer.waitMs, shortMs)
+          rate.freeAt = at + answer.waitMs
+          return Effect.succeed(Math.max(1, answer.waitMs))
+        }
+        rate.permits = answer.granted - 1
+        rate.permitsUntil = at + answer.forMs
+        rate.usedOfGrant = 1
+        return Effect.succeed(0)
+      })
+    })
+    const seed = Effect.suspend(() => Effect.flatMap(Effect.provideService(ledger.requests(this.id, windowMs), Hasty, true), (seen) => store.seedPermits(id, windowMs, limit, seen)))
+    return Effect.suspend(() => {
+      rate.waiting++
+      return Effect.ensuring(
+        this.turn.withPermits(1)(Effect.suspend(() => this.takePermit(rate, now()) ? Effect.succeed(0) : ask)),
+        Effect.sync(() => {
+          rate.waiting--
+        })
+      )
+    })
+  }
+}

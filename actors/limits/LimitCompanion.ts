@@ -1,0 +1,158 @@
+/** A request's reservations: taken before each wire call, settled with what the call really used, never twice for one attempt. */
+import * as Effect from "effect/Effect"
+import type { Counter, KeyLimits } from "#actors/limits/KeyLimits.ts"
+import * as Meter from "#actors/limits/Meter.ts"
+import * as Refusals from "#actors/limits/refusals.ts"
+import { unitsPerUsd } from "#actors/limits/rules.ts"
+import type { Accounting } from "#actors/ports/Accounting.ts"
+import type { Companion, Refusal } from "#actors/ports/Companion.ts"
+import { Hasty } from "#actors/ports/LimitLedger.ts"
+import type { Ask } from "#actors/ports/Limits.ts"
+import type { Target } from "#actors/ports/Target.ts"
+import * as Errors from "#schemas/errors.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+
+/** Answers up to this length are reserved for, unless the client or the model caps them lower, or the key's own answers were longer. */
+const usualAnswerTokens = 4_096
+/** How fast a long answer is forgotten. */
+const fading = 0.98
+
+export interface Services {
+  readonly accounting: Pick<Accounting["Service"], "cost">
+  /** ms since the epoch. */
+  readonly now: () => number
+  /** ms by the clock of blocks. */
+  readonly steady: () => number
+  /** The store could not be asked; said in the log. */
+  readonly failed: (keyId: string, message: string) => void
+}
+
+/** The answer that is reserved for: the client's cap, the model's, or twice the longest of late. */
+export const answerTokens = (cap: number | null, modelMax: number | null, largestLately: number): number =>
+  Math.min(cap ?? Number.POSITIVE_INFINITY, modelMax ?? Number.POSITIVE_INFINITY, Math.max(usualAnswerTokens, 2 * largestLately))
+
+/** What one wire call reserved. */
+interface Held {
+  readonly target: Target
+  readonly parts: ReadonlyArray<{ readonly counter: Counter; readonly reservation: Meter.Reservation }>
+}
+
+interface Need {
+  readonly counter: Counter
+  readonly amount: number
+}
+
+export class LimitCompanion implements Companion {
+  private readonly limits: KeyLimits
+  private readonly ask: Ask
+  private readonly services: Services
+  /** One for each wire call that has leave and is not settled; several of an ensemble may run at once. */
+  private calls: Array<Held> = []
+  /** Attempts that were settled. */
+  private readonly settled: Array<string> = []
+
+  constructor(limits: KeyLimits, ask: Ask, services: Services) {
+    this.limits = limits
+    this.ask = ask
+    this.services = services
+  }
+
+  beforeAttempt(target: Target): Refusal | null | Effect.Effect<Refusal | null> {
+    const { limits, services } = this
+    if (this.ask.free && !this.isFree(target)) return { error: this.notFree(target), final: false }
+    const needs = this.needsOf(target)
+    const now = services.now()
+    for (const { counter } of needs) limits.roll(counter, now)
+    const steady = services.steady()
+    const lacking = needs.filter(({ amount, counter }) => limits.lacks(counter, amount, steady))
+    if (lacking.length === 0) return this.reserve(target, needs)
+    return Effect.match(Effect.provideService(limits.supply(lacking.map(({ amount, counter }) => [counter, amount] as const)), Hasty, true), {
+      onFailure: (failure) => {
+        services.failed(limits.id, failure.message)
+        return this.reserve(target, needs, true)
+      },
+      onSuccess: () => this.reserve(target, needs)
+    })
+  }
+
+  attemptSettled(row: LedgerRow): void {
+    if (this.settled.includes(row.attemptId)) return
+    this.settled.push(row.attemptId)
+    const { limits } = this
+    limits.largestAnswer = Math.max(row.tokensOut, limits.largestAnswer * fading)
+    const at = this.calls.findIndex(({ target }) =>
+      target.provider === row.provider && target.model === row.model && (target.connection?.id ?? null) === row.connectionId)
+    const [call] = at < 0 ? [] : this.calls.splice(at, 1)
+    for (const { counter, reservation } of call?.parts ?? []) {
+      const actual = counter.rule.kind === "tokens" ? row.tokensIn + row.tokensOut : row.costUsd * unitsPerUsd
+      limits.apply(counter, { type: "settle", reservation, actual })
+    }
+  }
+
+  closed(): void {
+    const { calls } = this
+    this.calls = []
+    for (const { parts } of calls) this.giveBack(parts)
+  }
+
+  /** For a call that was not made after all. */
+  private giveBack(parts: Held["parts"]): void {
+    for (const { counter, reservation } of parts) this.limits.apply(counter, { type: "release", reservation })
+  }
+
+  private needsOf(target: Target): ReadonlyArray<Need> {
+    const output = answerTokens(this.ask.maxOutputTokens, target.maxOutputTokens, this.limits.largestAnswer)
+    const input = this.ask.promptTokens
+    const needs: Array<Need> = []
+    let usd = -1
+    for (const counter of this.limits.counters) {
+      const { rule } = counter
+      if (rule.within !== null && !rule.within(target)) continue
+      if (rule.kind === "usd") {
+        if (this.ask.free) continue
+        if (usd < 0) usd = Math.ceil(this.services.accounting.cost(target, { input, output, cacheRead: 0, cacheCreation: 0, reasoning: 0 }) * unitsPerUsd)
+      }
+      needs.push({ counter, amount: Math.max(1, rule.kind === "usd" ? usd : input + output) })
+    }
+    return needs
+  }
+
+  /** All or nothing; the refusal that lasts longest is the one that is told. `unasked`: the store could not be asked for what is lacking. */
+  private reserve(target: Target, needs: ReadonlyArray<Need>, unasked = false): Refusal | null {
+    const { limits, services } = this
+    const now = services.now()
+    let worst: PublicError | null = null
+    let final = false
+    const parts: Array<Held["parts"][number]> = []
+    for (const { amount, counter } of needs) {
+      limits.roll(counter, now)
+      const reply = limits.apply(counter, { type: "reserve", amount })
+      if (reply.type === "reserved") {
+        counter.lastUsedAt = services.steady()
+        counter.typical = Math.max(amount, Math.floor(counter.typical * fading))
+        parts.push({ counter, reservation: reply.reservation })
+      } else if (reply.type === "refused") {
+        const { meter, rule } = counter
+        const error = reply.reason === "unknown" || (unasked && reply.reason === "short") ? Refusals.unavailable() : Refusals.ofAmount(rule, reply.reason, Meter.used(meter), meter.end, now)
+        if (worst === null || (error.retryAfterSeconds ?? 0) > (worst.retryAfterSeconds ?? 0)) worst = error
+        // What one target may not cost another may, unless nothing is left for anybody.
+        final ||= rule.within === null && (reply.reason !== "short" || rule.kind === "tokens")
+      }
+    }
+    if (worst === null) {
+      this.calls.push({ target, parts })
+      return null
+    }
+    this.giveBack(parts)
+    return { error: worst, final }
+  }
+
+  private isFree(target: Target): boolean {
+    return this.services.accounting.cost(target, { input: 1_000, output: 1_000, cacheRead: 0, cacheCreation: 0, reasoning: 0 }) === 0
+  }
+
+  private notFree(target: Target): PublicError {
+    return Errors.make("budget_exceeded", `The budget of this API key is used up, and '${target.publicModel}' is not free.`, { retryAfterSeconds: 1 })
+  }
+}

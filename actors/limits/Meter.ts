@@ -1,0 +1,125 @@
+/**
+ * One amount per fixed window, as one node counts it: what all nodes have booked, the block this node holds, what it spent of it
+ * and what its requests in flight have reserved. Pure: `(state, command, now) -> [reply, state]`.
+ *
+ * A block is a lease on a part of the limit: only what is held may be reserved, so the blocks of all nodes together never pass the
+ * limit. One exception keeps a limit usable to its end: while nobody of this node is in flight, one request may begin on whatever is
+ * left, though it may need more. Overshoot is therefore at most one request per node and meter, and what a request uses above its
+ * own reservation.
+ */
+import { type FixedWindow, type Span, spanAt } from "#actors/limits/window.ts"
+
+/** Amounts are whole numbers: tokens, or units of 1e-10 USD. */
+export interface Meter extends Span {
+  readonly limit: number
+  /** What the store knows as used in this window, over all nodes. */
+  readonly booked: number
+  /** What this node may spend before it asks again; null until it has asked in this window. */
+  readonly held: number | null
+  /** The block is no longer ours from this time on, ms by the steady clock that `transition` is given. */
+  readonly heldUntil: number
+  /** All that this node used in this window, and how much of it is booked. */
+  readonly total: number
+  readonly told: number
+  readonly reserved: number
+  /** Reservations in flight. */
+  readonly inFlight: number
+  /** The window's end was told to listeners. */
+  readonly announced: boolean
+}
+
+/** A part of one window, held for one wire call; `start` tells the window, so that a late settle never counts in the next one. */
+export interface Reservation {
+  readonly start: number
+  readonly amount: number
+}
+
+export type Command =
+  | { readonly type: "reserve"; readonly amount: number }
+  /** The call is over and used `actual`. */
+  | { readonly type: "settle"; readonly reservation: Reservation; readonly actual: number }
+  /** The call was never made. */
+  | { readonly type: "release"; readonly reservation: Reservation }
+  /** The ledger knows what this node used before this meter began to count. */
+  | { readonly type: "base"; readonly start: number; readonly amount: number }
+  /** The store's answer to an exchange that said `sent` for the total. */
+  | { readonly type: "drawn"; readonly start: number; readonly booked: number; readonly told: number; readonly held: number; readonly heldUntil: number; readonly sent: number }
+  /** The block is not used any more, whether the store hears of that or not. */
+  | { readonly type: "yield" }
+  /** The operator changed the limit. */
+  | { readonly type: "limit"; readonly limit: number }
+  | { readonly type: "look" }
+
+export type Reply =
+  | { readonly type: "reserved"; readonly reservation: Reservation }
+  /** `unknown`: the store was not asked in this window; `exhausted`: the limit is used up; `short`: what is left is held by requests in flight or other nodes. */
+  | { readonly type: "refused"; readonly reason: "unknown" | "exhausted" | "short" }
+  /** `crossed`: with this the limit is used up, which is said once per window. */
+  | { readonly type: "done"; readonly crossed: boolean }
+
+export const make = (window: FixedWindow, limit: number, now: number): Meter => ({
+  ...spanAt(window, now), limit, booked: 0, held: null, heldUntil: 0, total: 0, told: 0, reserved: 0, inFlight: 0, announced: false
+})
+
+/** Used by this node and not yet booked. */
+export const untold = (meter: Meter): number => meter.total - meter.told
+
+export const used = (meter: Meter): number => meter.booked + untold(meter)
+
+/** What is left of this node's block, reserved or not: it goes on using that until it hears otherwise. */
+export const remaining = (meter: Meter, now: number): number =>
+  meter.held === null || now >= meter.heldUntil ? 0 : Math.max(0, meter.held - untold(meter))
+
+/** What may still be reserved here and now. */
+export const available = (meter: Meter, now: number): number => Math.max(0, remaining(meter, now) - meter.reserved)
+
+/** The meter in the window that holds `now`: a new one begins empty, and what is in flight belongs to the old one. */
+export const rolled = (meter: Meter, window: FixedWindow, now: number): Meter =>
+  now < meter.end ? meter : make(window, meter.limit, now)
+
+const done = (meter: Meter): readonly [Reply, Meter] => {
+  const crossed = !meter.announced && meter.limit > 0 && used(meter) >= meter.limit
+  return [{ type: "done", crossed }, crossed ? { ...meter, announced: true } : meter]
+}
+
+/** Commands about another window than the meter's are answered and change nothing. `now`: ms by a clock that nobody sets. */
+export const transition = (meter: Meter, command: Command, now: number): readonly [Reply, Meter] => {
+  switch (command.type) {
+    case "reserve": {
+      const amount = Math.max(1, Math.ceil(command.amount))
+      const free = available(meter, now)
+      if (used(meter) >= meter.limit && meter.held !== null) return [{ type: "refused", reason: "exhausted" }, meter]
+      if (amount > free && !(free > 0 && meter.inFlight === 0)) {
+        return [{ type: "refused", reason: meter.held === null || now >= meter.heldUntil ? "unknown" : "short" }, meter]
+      }
+      return [
+        { type: "reserved", reservation: { start: meter.start, amount } },
+        { ...meter, reserved: meter.reserved + amount, inFlight: meter.inFlight + 1 }
+      ]
+    }
+    case "settle":
+    case "release": {
+      const { amount, start } = command.reservation
+      if (start !== meter.start) return [{ type: "done", crossed: false }, meter]
+      const actual = command.type === "settle" ? Math.max(0, Math.round(command.actual)) : 0
+      return done({ ...meter, reserved: meter.reserved - amount, inFlight: meter.inFlight - 1, total: meter.total + actual })
+    }
+    case "base":
+      return command.start !== meter.start
+        ? [{ type: "done", crossed: false }, meter]
+        : [{ type: "done", crossed: false }, { ...meter, total: meter.total + command.amount, told: meter.told + command.amount }]
+    case "drawn": {
+      if (command.start !== meter.start) return [{ type: "done", crossed: false }, meter]
+      // The store heard more of us from the ledger than we knew ourselves.
+      const ahead = Math.max(0, command.told - command.sent)
+      return done({ ...meter, booked: command.booked, held: command.held, heldUntil: command.heldUntil, total: meter.total + ahead, told: command.told })
+    }
+    case "yield":
+      return [{ type: "done", crossed: false }, meter.held === null ? meter : { ...meter, held: 0 }]
+    case "limit":
+      // What is held was measured by the old limit: ask again.
+      return [{ type: "done", crossed: false }, { ...meter, limit: command.limit, heldUntil: 0, announced: meter.announced && command.limit <= used(meter) }]
+    case "look":
+      return done(meter)
+  }
+}

@@ -1,0 +1,30 @@
+/** Whether an answer may be given to the client: what a combo asks of it (supplement 2.4 responseValidation, 2.5). Pure. */
+
+/** A complete answer as rules read it. */
+export interface AnswerView {
+  /** The model's text, of all choices; without its reasoning. */
+  readonly content: string
+  /** It calls a tool. */
+  readonly calls: boolean
+  /** It holds nothing at all: no text, no reasoning, no tool call, no medium. */
+  readonly empty: boolean
+  /** The document that a client is given when it does not stream. */
+  readonly document: () => unknown
+}
+
+/** Reads a stream into a view beside the tap that forwards it. */
+export interface AnswerReader {
+  readonly push: (chunk: Uint8Array) => void
+  /** Null when the stream could not be understood. */
+  readonly end: () => AnswerView | null
+}
+
+export interface AnswerCheck {
+  /** The rules need the whole answer: a stream is held until its end. False when only an empty answer is refused. */
+  readonly holds: boolean
+  /** Name of the first rule that the answer breaks, never its content; null when it may go. */
+  readonly broken: (view: AnswerView) => string | null
+}
+
+/** A combo without rules: an answer that is empty is none. */
+export const notEmpty: AnswerCheck = { holds: false, broken: ({ empty }) => empty ? "notEmpty" : null }

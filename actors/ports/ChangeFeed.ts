@@ -1,0 +1,42 @@
+/**
+ * What was committed to the records, by whichever node, in the order of the commits (PROMISES 18): every node hears of it within
+ * two seconds, applies it, and acknowledges the version it acts on.
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { StoreError } from "#actors/ports/StoreError.ts"
+
+/**
+ * One changed record. `kind` and `id`: `connection`, `node`, `custom-model`, `combo`, `combo-mapping`, `token-limit` and `key` by
+ * their ids (a custom model by its provider, a `budget` by its key), `document` by `<document kind>/<key>`.
+ */
+export interface Change {
+  readonly kind: string
+  readonly id: string
+}
+
+/** What happened since the last time; `changes` is null when too much did to be listed: everything may be different. */
+export interface News {
+  /** The version of the records up to which this tells. */
+  readonly version: number
+  readonly changes: ReadonlyArray<Change> | null
+}
+
+export class ChangeFeed extends Context.Service<ChangeFeed, {
+  /** The version of the records that this node acts on. */
+  readonly applied: () => number
+  /** The version in the database; whoever reads records after it has asked knows at least that version. */
+  readonly version: Effect.Effect<number, StoreError>
+  /** Runs `apply` for all news, one after another, for the scope; a version counts as applied when all who hear have applied it. */
+  readonly hear: (apply: (news: News) => Effect.Effect<void, StoreError>) => Effect.Effect<void, never, Scope.Scope>
+  /**
+   * True after this process stood still (a paused container, a suspended machine): others may have changed what it acts on, and it has
+   * not looked yet. Costs one look at a clock; asked before each inference request.
+   */
+  readonly isBehind: () => boolean
+  /** Waits until it has looked, or for a bounded while when the records do not answer. Never fails. */
+  readonly caughtUp: Effect.Effect<void>
+  /** This node has committed something: the others are told at once. Never waits and never fails. */
+  readonly announce: () => void
+}>()("gateway/ports/ChangeFeed") {}

@@ -1,0 +1,28 @@
+/** Where the last answer of a client's session came from, as the nodes of a gateway tell each other; nothing waits for it. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+
+export interface Place {
+  readonly provider: string
+  /** The provider's public name. */
+  readonly alias: string
+  readonly model: string
+  readonly connectionId: string | null
+  /** Tokens; null when unknown. */
+  readonly window: number | null
+}
+
+export class SessionPlaces extends Context.Service<SessionPlaces, {
+  /** What a session is called between nodes: it tells nobody the client's own name of it. */
+  readonly keyOf: (session: string) => string
+  readonly tell: (key: string, place: Place) => void
+  /** Calls `heard` for the scope with what other nodes tell. */
+  readonly hear: (heard: (key: string, place: Place) => void) => Effect.Effect<void, never, Scope.Scope>
+}>()("gateway/ports/SessionPlaces") {}
+
+/** For a node that is alone. */
+export const alone = SessionPlaces.of({ keyOf: (session) => session, tell: () => {}, hear: () => Effect.void })
+
+export const layerAlone: Layer.Layer<SessionPlaces> = Layer.succeed(SessionPlaces, alone)

@@ -1,0 +1,89 @@
+/** Events as they are queued and sent: `{event, timestamp, data}` with the event's id in the data, the same for every copy of it. */
+import type { QueuedEvent } from "#actors/ports/Webhooks.ts"
+import type { RequestSummary } from "#actors/ports/Telemetry.ts"
+import type { GatewayEvent, QuotaExceeded, RequestFailed } from "#schemas/events.ts"
+import type { LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
+
+/** Characters of an error message in an event. */
+const MESSAGE_CHARS = 500
+
+export const queued = (event: GatewayEvent, id: string): QueuedEvent => ({
+  id,
+  type: event.type,
+  body: JSON.stringify({ event: event.type, timestamp: new Date(event.at).toISOString(), data: { ...event.data, event_id: id } })
+})
+
+/** One request has one event, whoever tells of it. */
+export const requestEventId = (requestId: string): string => `evt_${requestId}`
+
+/** Several nodes may see the same limit being passed: one event for a key, a limit and a window. */
+export const quotaEventId = ({ data }: QuotaExceeded, otherwise: string): string =>
+  data.resets_at === null
+    ? otherwise
+    : `evt_quota_${[data.api_key_id, data.quota, data.scope, data.limit, data.resets_at, data.pct >= 100 ? "passed" : "near"].join("_")}`
+
+const reasons: Readonly<Record<Outcome, string>> = {
+  "completed": "The request was completed",
+  "client-abort": "The client left",
+  "gateway-timeout": "The upstream did not answer in time",
+  "upstream-reset": "The upstream broke off",
+  "upstream-status": "The upstream refused",
+  "parse-error": "The upstream's answer could not be read",
+  "policy": "The gateway refused",
+  "crashed": "The gateway process was killed while the request ran"
+}
+
+interface Failure {
+  readonly requestId: string
+  readonly apiKeyId: string | null
+  readonly provider: string | null
+  readonly model: string | null
+  readonly status: number
+  readonly outcome: Outcome
+  readonly errorCode: string | null
+  readonly upstreamStatus: number
+  readonly phase: string | null
+  readonly attempts: number
+  readonly latencyMs: number
+  readonly at: number
+}
+
+const messageOf = ({ errorCode, outcome, phase, provider, upstreamStatus }: Failure): string => {
+  const where = provider === null || provider === "" ? "" : ` (${provider}${upstreamStatus === 0 ? "" : `, HTTP ${upstreamStatus}`}${phase === null ? "" : `, ${phase}`})`
+  return `${reasons[outcome]}${where}${errorCode === null ? "" : `: ${errorCode}`}`.slice(0, MESSAGE_CHARS)
+}
+
+const failedEvent = (failure: Failure): RequestFailed => ({
+  type: "request.failed",
+  at: failure.at,
+  data: {
+    trace_id: failure.requestId, api_key_id: failure.apiKeyId ?? "", provider: failure.provider ?? "", model: failure.model ?? "", status: failure.status,
+    error_code: failure.errorCode ?? failure.outcome, error_message: messageOf(failure), attempts: failure.attempts, latency_ms: Math.round(failure.latencyMs)
+  }
+})
+
+/** A client that leaves is no failure; a process that dies under a request is one. */
+const fails = (outcome: Outcome): boolean => outcome !== "completed" && outcome !== "client-abort"
+
+/** What a ledger row says of its request; null when its attempt was not the last one. */
+export const ofRow = (row: LedgerRow): QueuedEvent | null => {
+  if (!row.final && row.outcome !== "crashed") return null
+  if (fails(row.outcome)) return queued(failedEvent({ ...row, attempts: row.attempt, at: row.settledAt }), requestEventId(row.requestId))
+  if (row.outcome !== "completed") return null
+  return queued({
+    type: "request.completed",
+    at: row.settledAt,
+    data: {
+      trace_id: row.requestId, api_key_id: row.apiKeyId ?? "", provider: row.provider, model: row.model, status: row.status,
+      tokens_in: row.tokensIn, tokens_out: row.tokensOut, cost_usd: row.costUsd
+    }
+  }, requestEventId(row.requestId))
+}
+
+/** A request that failed on its way to or through its targets; null for the others, and for what was refused before routing. */
+export const ofSummary = (summary: RequestSummary): RequestFailed | null => {
+  if (!fails(summary.outcome) || (summary.attempts === 0 && summary.status < 500)) return null
+  return failedEvent({
+    ...summary, model: summary.model ?? summary.requestedModel, upstreamStatus: 0, phase: null, at: summary.startedAt + summary.latencyMs
+  })
+}

@@ -1,0 +1,79 @@
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { Access, reads } from "#schemas/api/Access.ts"
+import { text } from "#schemas/api/fields.ts"
+
+const opt = Schema.optionalKey
+
+/** `exhausted` = at or below its cut-off, so that requests pass it by; `warning` = at or below the warning. */
+export const QuotaStatus = Schema.Literals(["ok", "warning", "exhausted"])
+export type QuotaStatus = typeof QuotaStatus.Type
+
+/** `expiring` = 15 minutes or less. */
+export const TokenStatus = Schema.Literals(["valid", "expiring", "expired", "refreshing"])
+export type TokenStatus = typeof TokenStatus.Type
+
+/** One window of a connection; counts are requests or tokens, or percent where the vendor tells only a share. */
+export const QuotaWindowView = Schema.Struct({
+  used: Schema.NullOr(Schema.Number),
+  total: Schema.NullOr(Schema.Number),
+  remaining: Schema.NullOr(Schema.Number),
+  remainingPercentage: Schema.Number,
+  resetAt: Schema.NullOr(Schema.String),
+  unlimited: Schema.Boolean,
+  /** The model that the window counts; null when it counts the whole connection. */
+  model: Schema.NullOr(Schema.String),
+  status: QuotaStatus,
+  cutoffPercent: Schema.Number,
+  warningPercent: Schema.Number,
+  seenAt: Schema.String
+})
+export interface QuotaWindowView extends Schema.Schema.Type<typeof QuotaWindowView> {}
+
+/** The tightest window of a connection; its fields are null while no upstream told of any. */
+const Row = Schema.Struct({
+  name: Schema.String,
+  provider: Schema.String,
+  connectionId: Schema.String,
+  window: Schema.NullOr(Schema.String),
+  quotaUsed: Schema.NullOr(Schema.Number),
+  quotaTotal: Schema.NullOr(Schema.Number),
+  percentRemaining: Schema.NullOr(Schema.Number),
+  resetAt: Schema.NullOr(Schema.String),
+  status: Schema.NullOr(QuotaStatus),
+  tokenStatus: TokenStatus
+})
+export interface QuotaRow extends Schema.Schema.Type<typeof Row> {}
+
+const Health = Schema.Struct({
+  /** Signed-in connections that are active. */
+  total: Schema.Int,
+  healthy: Schema.Int,
+  /** Their token is over, or its renewal was refused. */
+  errored: Schema.Int,
+  /** Their token ends within 15 minutes, or its last renewal failed. */
+  warning: Schema.Int,
+  /** End of the last round of the background check; null before the first. */
+  lastCheckAt: Schema.NullOr(Schema.String),
+  status: Schema.Literals(["healthy", "warning", "error", "disabled"])
+})
+export interface TokenHealthView extends Schema.Schema.Type<typeof Health> {}
+
+/** Quota of the connections as their upstreams tell it, and the health of their tokens (supplement 8.1). */
+export const QuotasGroup = HttpApiGroup.make("quotas").add(
+  HttpApiEndpoint.get("list", "/api/usage/quota", {
+    query: { provider: opt(text(1, 200)), connectionId: opt(text(1, 200)) },
+    success: Schema.Struct({
+      providers: Schema.Array(Row),
+      meta: Schema.Struct({
+        generatedAt: Schema.String,
+        filters: Schema.Struct({ provider: Schema.NullOr(Schema.String), connectionId: Schema.NullOr(Schema.String) }),
+        totalProviders: Schema.Int
+      })
+    })
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "What is left of each connection's quota, and how its token is"),
+  HttpApiEndpoint.get("tokenHealth", "/api/token-health", { success: Health })
+    .annotate(Access, reads).annotate(OpenApi.Summary, "Tokens of signed-in connections: how many are well, and when they were looked at")
+).annotateMerge(OpenApi.annotations({ title: "Quotas", description: "Quota windows from the headers of upstreams, and tokens of signed-in connections." }))

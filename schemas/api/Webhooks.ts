@@ -1,0 +1,82 @@
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { Access, reads, writes } from "#schemas/api/Access.ts"
+import { clearable, Document, listOf, Success, text } from "#schemas/api/fields.ts"
+import { WebhookDelivery, WebhookKind } from "#schemas/records/Webhook.ts"
+
+const WebhookView = Schema.Struct({
+  id: Schema.String,
+  url: Schema.String,
+  events: Schema.Array(Schema.String),
+  /** In lists its first 10 characters and `...`. */
+  secret: Schema.String,
+  enabled: Schema.Boolean,
+  description: Schema.NullOr(Schema.String),
+  kind: WebhookKind,
+  /** Secret members read `[redacted]`. */
+  metadata: Schema.NullOr(Document),
+  failure_count: Schema.Int,
+  last_triggered_at: Schema.NullOr(Schema.String),
+  last_status: Schema.NullOr(Schema.Int),
+  created_at: Schema.String
+})
+export type WebhookView = typeof WebhookView.Type
+
+const url = text(1, 2_000)
+const events = listOf(text(1, 100), 100)
+const secret = text(1, 500)
+const metadata = Schema.Record(Schema.String, Schema.String.check(Schema.isMaxLength(2_000)))
+
+const NewWebhook = Schema.Struct({
+  url,
+  events: Schema.optionalKey(events),
+  secret: clearable(secret),
+  description: clearable(text(0, 1_000)),
+  active: Schema.optionalKey(Schema.Boolean),
+  enabled: Schema.optionalKey(Schema.Boolean),
+  kind: Schema.optionalKey(WebhookKind),
+  metadata: clearable(metadata)
+})
+export type NewWebhook = typeof NewWebhook.Type
+
+const WebhookChange = Schema.Struct({
+  url: Schema.optionalKey(url),
+  events: Schema.optionalKey(events),
+  secret: Schema.optionalKey(secret),
+  description: clearable(text(0, 1_000)),
+  enabled: Schema.optionalKey(Schema.Boolean),
+  active: Schema.optionalKey(Schema.Boolean),
+  kind: Schema.optionalKey(WebhookKind),
+  metadata: clearable(metadata)
+})
+export type WebhookChange = typeof WebhookChange.Type
+
+const params = { id: Schema.String }
+const One = Schema.Struct({ webhook: WebhookView })
+
+/** Outbound events (management document, Webhooks; supplement 13). */
+export const WebhooksGroup = HttpApiGroup.make("webhooks").add(
+  HttpApiEndpoint.get("list", "/api/webhooks", { success: Schema.Struct({ webhooks: Schema.Array(WebhookView) }) })
+    .annotate(Access, reads).annotate(OpenApi.Summary, "Webhooks, their secrets masked"),
+  HttpApiEndpoint.post("create", "/api/webhooks", { payload: NewWebhook, success: One.pipe(HttpApiSchema.status(201)) })
+    .annotate(Access, writes).annotate(OpenApi.Summary, "Add a webhook; without a secret one is generated"),
+  HttpApiEndpoint.post("validateUrl", "/api/webhooks/validate-url", {
+    payload: Schema.Struct({ url: Schema.String.check(Schema.isMaxLength(10_000)) }),
+    success: Schema.Struct({ valid: Schema.Boolean, reason: Schema.optionalKey(Schema.String) })
+  }).annotate(Access, writes).annotate(OpenApi.Summary, "Whether a URL may be used, without calling it"),
+  HttpApiEndpoint.get("get", "/api/webhooks/:id", { params, success: One })
+    .annotate(Access, reads).annotate(OpenApi.Summary, "One webhook with its secret"),
+  HttpApiEndpoint.put("update", "/api/webhooks/:id", { params, payload: WebhookChange, success: One })
+    .annotate(Access, writes).annotate(OpenApi.Summary, "Change a webhook; enabled true forgets its failures"),
+  HttpApiEndpoint.delete("remove", "/api/webhooks/:id", { params, success: Success })
+    .annotate(Access, writes).annotate(OpenApi.Summary, "Remove a webhook, what waits for it and its deliveries"),
+  HttpApiEndpoint.post("test", "/api/webhooks/:id/test", {
+    params,
+    success: Schema.Struct({ delivered: Schema.Boolean, status: Schema.Int, error: Schema.NullOr(Schema.String) })
+  }).annotate(Access, writes).annotate(OpenApi.Summary, "Send test.ping once; status 0 = no answer"),
+  HttpApiEndpoint.get("deliveries", "/api/webhooks/:id/deliveries", { params, success: Schema.Struct({ deliveries: Schema.Array(WebhookDelivery) }) })
+    .annotate(Access, reads).annotate(OpenApi.Summary, "The newest 50 delivery attempts")
+).annotateMerge(OpenApi.annotations({ title: "Webhooks", description: "Signed events to receivers of the operator's." }))

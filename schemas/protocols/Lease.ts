@@ -1,0 +1,120 @@
+/**
+ * Exclusive session leases (inference document, "Session lease"; supplement 4): what is asked of the keeper of leases and what it
+ * answers. An owner is known by the SHA-256 of its header only; times are ms since the epoch by the store's own clock.
+ */
+import * as Schema from "effect/Schema"
+
+/** The header's value: 256 random bits (supplement 4.1). */
+export const ownerPattern = /^vlo_[A-Za-z0-9_-]{43}$/
+
+/** The scope of a managed key: it uses connections by lease only (supplement 3.3). */
+export const leaseScope = "lease:exclusive"
+
+/** Why a lease ended (supplement 4.2). */
+export const EndReason = Schema.Literals([
+  "OWNER_EXIT", "CLIENT_CANCELLED", "TTL_EXPIRED", "AUTHORIZATION_CHANGED", "MANAGED_KEY_REVOKED", "CONNECTION_INELIGIBLE",
+  "HEALTH_OR_COOLDOWN", "MODEL_INELIGIBLE", "QUOTA_UNAVAILABLE"
+])
+export type EndReason = typeof EndReason.Type
+
+/** The only two that a client may send. */
+export const releaseReasons = ["OWNER_EXIT", "CLIENT_CANCELLED"] as const
+export type ReleaseReason = typeof releaseReasons[number]
+
+/** What happened to a lease; a renewal is not written down. */
+export const ChangeKind = Schema.Literals(["ACQUIRED", "MOVED", "RELEASED", "EXPIRED", "INVALIDATED"])
+export type ChangeKind = typeof ChangeKind.Type
+
+const moment = Schema.Int
+
+/** An ACTIVE lease: one per owner and one per connection. */
+export const Lease = Schema.Struct({
+  /** SHA-256 of the owner, hex. */
+  owner: Schema.String,
+  keyId: Schema.String,
+  /** Tells the key's value from a former one: a regenerated key fits no lease of its old value. */
+  keyPrint: Schema.String,
+  /** Id of the connection. */
+  connection: Schema.String,
+  generation: Schema.Int,
+  acquiredAt: moment,
+  renewedAt: moment,
+  expiresAt: moment
+})
+export interface Lease extends Schema.Schema.Type<typeof Lease> {}
+
+/** One line of the audit: `lease` as it stood after the change. */
+export const Change = Schema.Struct({
+  kind: ChangeKind,
+  lease: Lease,
+  /** Null while the lease lives. */
+  reason: Schema.NullOr(EndReason),
+  at: moment
+})
+export interface Change extends Schema.Schema.Type<typeof Change> {}
+
+/** What a client says of its lease; it holds only if all of it fits the ACTIVE lease of the owner. */
+export interface Claim {
+  readonly owner: string
+  readonly keyId: string
+  readonly keyPrint: string
+  readonly generation: number
+}
+
+/** A generation that was drawn for a lease that is to be made, and the life of the store in which that was asked for. */
+export interface Drawn {
+  readonly generation: number
+  readonly epoch: string
+}
+
+export interface Acquire {
+  readonly owner: string
+  readonly keyId: string
+  readonly keyPrint: string
+  /** Connections that serve the model and that the key may use: an ACTIVE lease on one of them is reused. */
+  readonly fits: ReadonlyArray<string>
+  /** Those of them that are available, the best first. */
+  readonly available: ReadonlyArray<string>
+  readonly ttlMs: number
+  /** Null at the first try: the answer says what to draw. */
+  readonly drawn: Drawn | null
+}
+
+export interface Granted {
+  readonly _tag: "Granted"
+  readonly lease: Lease
+  readonly reused: boolean
+}
+/** A connection is free: come again with a generation above `highest`, drawn for this `epoch`. */
+export interface Draw {
+  readonly _tag: "Draw"
+  readonly epoch: string
+  readonly highest: number
+}
+/** Every available connection is held by another owner; `freeAt`: when the first of those leases ends. */
+export interface Capacity {
+  readonly _tag: "Capacity"
+  readonly now: number
+  readonly freeAt: number
+}
+/** No connection is available. */
+export interface Unavailable {
+  readonly _tag: "Unavailable"
+}
+/** The lease that is spoken of is not there for whoever speaks. */
+export interface Stale {
+  readonly _tag: "Stale"
+}
+export interface Held {
+  readonly _tag: "Held"
+  readonly lease: Lease
+}
+/** The other connection is held by another owner. */
+export interface Taken {
+  readonly _tag: "Taken"
+}
+
+export type AcquireReply = Granted | Draw | Capacity | Unavailable | Stale
+export type ClaimReply = Held | Stale
+/** `Held` also when somebody moved the lease before: its connection says where it is. */
+export type MoveReply = Held | Taken | Stale

@@ -1,0 +1,23 @@
+import * as Schema from "effect/Schema"
+
+/** How much of one quota window was left at a time (supplement 8.7); times in ms since the epoch. */
+export const QuotaSnapshot = Schema.Struct({
+  provider: Schema.String,
+  connectionId: Schema.String,
+  /** The model that the window counts; null when it counts the whole connection. */
+  model: Schema.NullOr(Schema.String),
+  windowKey: Schema.String,
+  /** 0 to 100. */
+  remainingPercentage: Schema.Finite,
+  isExhausted: Schema.Boolean,
+  nextResetAt: Schema.NullOr(Schema.Int),
+  windowDurationMs: Schema.NullOr(Schema.Int),
+  /** What the headers said beyond that: limit and remaining as counts, and whether it fills evenly. */
+  rawData: Schema.Struct({
+    limit: Schema.NullOr(Schema.Finite),
+    remaining: Schema.NullOr(Schema.Finite),
+    refills: Schema.Boolean
+  }),
+  createdAt: Schema.Int
+})
+export interface QuotaSnapshot extends Schema.Schema.Type<typeof QuotaSnapshot> {}

@@ -1,0 +1,42 @@
+/** `gateway serve` with GATEWAY_WORKERS above 1: this process supervises, its children serve. */
+import * as Net from "node:net"
+import * as Effect from "effect/Effect"
+import { Failure } from "./Failure.ts"
+import * as Supervisor from "#src/cluster/Supervisor.ts"
+import * as Log from "#src/telemetry/Log.ts"
+import type { Loaded } from "./environment.ts"
+
+/** The port, once nobody else is found on it: workers share theirs, and would share a stranger's without a word. */
+export const claimPort = (host: string, port: number): Effect.Effect<number, NodeJS.ErrnoException> =>
+  Effect.callback((resume) => {
+    const probe = Net.createServer()
+    probe.once("error", (error) => resume(Effect.fail(error)))
+    probe.listen({ host, port, exclusive: true }, () => {
+      const address = probe.address()
+      const found = typeof address === "object" && address !== null ? address.port : port
+      probe.close(() => resume(Effect.succeed(found)))
+    })
+  })
+
+const logLevels = { debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
+
+/** Supervises until a stop over HTTP, and answers its kind; `graceMs` is what a worker gets to drain. */
+export const supervise = <E, R>(settings: Loaded, port: number, graceMs: number, started: Effect.Effect<void, E, R>) => {
+  const command = [process.execPath, ...process.execArgv, process.argv[1] ?? "", "serve"] as const
+  return Supervisor.run({
+    workers: settings.workers,
+    command,
+    environment: { ...process.env, HOST: settings.host, PORT: String(port), GATEWAY_DATA_DIR: settings.dataDir, GATEWAY_WORKERS: String(settings.workers) },
+    graceMs
+  }, started).pipe(
+    Effect.catchIf(
+      (error): error is Supervisor.NotStarted => error instanceof Supervisor.NotStarted,
+      // The worker has said it on the same terminal.
+      ({ ended }) => Effect.fail(new Failure({ message: "", exitCode: ended.code ?? 1 }))
+    ),
+    Effect.provide(Log.layer({
+      level: logLevels[settings.logLevel],
+      format: settings.logFormat === "auto" ? (process.stdout.isTTY ? "pretty" : "json") : settings.logFormat
+    }))
+  )
+}

@@ -1,0 +1,120 @@
+/**
+ * The change feed of nodes that share a Postgres: once a second each node says that it lives and learns the version of the records.
+ * When that is not the one it acts on, it reads what was changed, applies it, and acknowledges. A message over Redis only makes this
+ * happen at once: one that is lost, or a Redis that is down, costs at most a second (PROMISES 18).
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import { ChangeFeed, type News } from "#actors/ports/ChangeFeed.ts"
+import { ClusterStore, type Node, Nodes } from "#actors/ports/Nodes.ts"
+import type { StoreError } from "#actors/ports/StoreError.ts"
+import * as Company from "./Company.ts"
+import { StandStill, TICK_MS } from "./StandStill.ts"
+
+/** Between two looks at the version, ms. */
+export const POLL_MS = 1_000
+/** Changes that arrive together are applied together, ms. */
+const GATHER_MS = 15
+/** Changes read at once; more are applied in turns. */
+const BATCH = 1_000
+/** Time to take the own row away at the end, ms. */
+const LEAVE_MS = 1_000
+
+/** How nodes wake each other; null = by polling only. */
+export interface Bell {
+  readonly ring: Effect.Effect<void>
+  /** Calls `woken` for each ring of another node, and whenever rings may have been missed. */
+  readonly listen: (woken: () => void) => Effect.Effect<void, never, Scope.Scope>
+}
+
+export interface Options {
+  readonly self: Node
+  readonly bell: Bell | null
+  readonly pollMs?: number | undefined
+}
+
+type Apply = (news: News) => Effect.Effect<void, StoreError>
+
+export const make = Effect.fnUntraced(function*({ bell, pollMs = POLL_MS, self }: Options) {
+  const store = yield* ClusterStore
+  const runLog = Effect.runForkWith(yield* Effect.context<never>())
+  yield* Company.check(self, bell !== null)
+  // Read before anybody loads anything: what is loaded later is at least this version.
+  let applied = yield* store.version
+  const listeners = new Set<Apply>()
+  const wake = Latch.makeUnsafe(false)
+  let failing = false
+  const clock = yield* Clock.Clock
+  const fresh = Latch.makeUnsafe(true)
+  const stand = new StandStill(() => clock.currentTimeMillisUnsafe(), () => {
+    fresh.closeUnsafe()
+    wake.openUnsafe()
+  })
+
+  const turn = Effect.gen(function*() {
+    let current = yield* store.beat(self, applied)
+    if (current === applied) return
+    while (applied !== current) {
+      const news = yield* store.newsAfter(applied, BATCH)
+      yield* Effect.forEach(listeners, (apply) => apply(news), { discard: true })
+      applied = news.version
+      if (applied >= current) break
+    }
+    yield* store.beat(self, applied)
+  })
+
+  const supervised = Effect.suspend(() => {
+    const since = stand.look()
+    return Effect.tap(turn, () => Effect.sync(() => {
+      if (stand.looked(since)) fresh.openUnsafe()
+    }))
+  }).pipe(
+    Effect.tap(() => Effect.sync(() => {
+      failing = false
+    })),
+    Effect.catchCause((cause) => {
+      if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
+      const first = !failing
+      failing = true
+      return first ? Effect.logWarning("changes of other nodes cannot be read now; they are applied as soon as they can", { cause: Cause.pretty(cause) }) : Effect.void
+    })
+  )
+
+  yield* store.beat(self, applied)
+  // Before the loop, so that it runs after it: the row goes at the end, not after its silence.
+  yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(Effect.interruptible(store.leave(self.id, self.incarnation)), LEAVE_MS)))
+  yield* supervised.pipe(
+    Effect.andThen(Effect.raceFirst(Effect.sleep(pollMs), wake.await)),
+    Effect.andThen(Effect.suspend(() => {
+      if (!wake.closeUnsafe()) return Effect.void
+      return Effect.sleep(GATHER_MS)
+    })),
+    Effect.forever,
+    Effect.forkScoped
+  )
+  yield* Effect.acquireRelease(Effect.sync(() => setInterval(stand.tick, TICK_MS).unref()), (timer) => Effect.sync(() => clearInterval(timer)))
+  if (bell !== null) yield* bell.listen(() => wake.openUnsafe())
+
+  return Context.make(ChangeFeed, {
+    applied: () => applied,
+    version: store.version,
+    hear: (apply) => Effect.asVoid(Effect.acquireRelease(
+      Effect.sync(() => listeners.add(apply)),
+      () => Effect.sync(() => listeners.delete(apply))
+    )),
+    isBehind: stand.isBehind,
+    caughtUp: Effect.suspend(() => Effect.raceFirst(fresh.await, Effect.sleep(stand.leftMs))),
+    announce: () => {
+      // The own acknowledgement need not wait for the next look either.
+      wake.openUnsafe()
+      if (bell !== null) runLog(bell.ring)
+    }
+  }).pipe(Context.add(Nodes, { self, version: store.version, list: store.nodes }))
+})
+
+export const layer = (options: Options) => Layer.effectContext(make(options))

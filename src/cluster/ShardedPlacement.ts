@@ -1,0 +1,42 @@
+/**
+ * Placement over several nodes: effect's cluster on the shared Postgres. Each node holds its share of the shards by advisory locks on
+ * one connection; a singleton runs where its shard is. Nodes send each other nothing, so nothing listens anywhere.
+ */
+import * as RunnerAddress from "effect/cluster/RunnerAddress"
+import * as MessageStorage from "effect/cluster/MessageStorage"
+import * as RunnerHealth from "effect/cluster/RunnerHealth"
+import * as Runners from "effect/cluster/Runners"
+import * as Sharding from "effect/cluster/Sharding"
+import * as ShardingConfig from "effect/cluster/ShardingConfig"
+import * as SqlRunnerStorage from "effect/cluster/SqlRunnerStorage"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { Placement } from "#actors/ports/Placement.ts"
+import * as PlacementOutage from "./PlacementOutage.ts"
+import { supervised } from "./supervised.ts"
+
+/** Shards of all placed work: enough to spread it over some nodes, few enough to cost one short statement. */
+const SHARDS = 16
+/** A node that said nothing for so long has lost its shards, seconds; the database ends its session then, too. */
+export const EXPIRES_S = 10
+/** How often a node says that it lives, and looks for shards that nobody has, seconds. */
+const REFRESH_S = 2
+
+export const layer = (nodeId: string) =>
+  Layer.effect(Placement, Effect.map(Sharding.Sharding, (sharding) => ({
+    place: (name, work) => sharding.registerSingleton(name, supervised(name, work))
+  }))).pipe(
+    Layer.provide(Sharding.layer),
+    Layer.provide([Layer.provideMerge(Runners.layerNoop, MessageStorage.layerNoop), RunnerHealth.layerNoop]),
+    Layer.provide(PlacementOutage.layer),
+    Layer.provide(Layer.orDie(SqlRunnerStorage.layerWith({ prefix: "placement" }))),
+    Layer.provide(ShardingConfig.layer({
+      // A name, not a place: nobody connects to it.
+      runnerAddress: Option.some(RunnerAddress.make(nodeId, 0)),
+      shardsPerGroup: SHARDS,
+      shardLockExpiration: `${EXPIRES_S} seconds`,
+      shardLockRefreshInterval: `${REFRESH_S} seconds`,
+      refreshAssignmentsInterval: `${REFRESH_S} seconds`
+    }))
+  )

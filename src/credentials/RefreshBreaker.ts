@@ -1,0 +1,48 @@
+/**
+ * The breaker before token endpoints (supplement 5.5, tokenRefreshBreaker): after so many failed renewals in a row nobody asks for a
+ * while, neither the sweep nor a request; then one renewal decides. What a refused grant says is about that grant alone and does not
+ * count. Pure but for its own fields.
+ */
+import type { ResilienceSettings } from "#schemas/records/ResilienceSettings.ts"
+
+export type Rule = ResilienceSettings["tokenRefreshBreaker"]
+
+interface Place {
+  failures: number
+  /** ms since the epoch. */
+  openUntil: number
+}
+
+/** Providers and connections whose failures are remembered; when full, all are forgotten. */
+const maxPlaces = 10_000
+
+export class RefreshBreaker {
+  private readonly places = new Map<string, Place>()
+
+  /** Until when nobody may ask; null when a renewal may run. */
+  openUntil(rule: Rule, provider: string, connectionId: string, now: number): number | null {
+    const place = this.places.get(keyOf(rule, provider, connectionId))
+    return place !== undefined && now < place.openUntil ? place.openUntil : null
+  }
+
+  /** Answers true when it opened. */
+  failed(rule: Rule, provider: string, connectionId: string, now: number): boolean {
+    const key = keyOf(rule, provider, connectionId)
+    let place = this.places.get(key)
+    if (place === undefined) {
+      if (this.places.size >= maxPlaces) this.places.clear()
+      this.places.set(key, place = { failures: 0, openUntil: 0 })
+    }
+    place.failures++
+    if (place.failures < rule.failureThreshold) return false
+    place.openUntil = now + rule.cooldownMs
+    return true
+  }
+
+  succeeded(rule: Rule, provider: string, connectionId: string): void {
+    this.places.delete(keyOf(rule, provider, connectionId))
+  }
+}
+
+const keyOf = ({ scope }: Rule, provider: string, connectionId: string): string =>
+  scope === "provider" ? `provider\n${provider}` : `connection\n${connectionId}`

@@ -1,0 +1,251 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { IssueTracker } from "#actors/ports/IssueTracker.ts"
+import { Keys } from "#actors/ports/Keys.ts"
+import { RegisteredKeyStore } from "#actors/ports/LimitRecords.ts"
+import { Limits } from "#actors/ports/Limits.ts"
+import type { StoreError } from "#actors/ports/StoreError.ts"
+import { KeyStore } from "#actors/ports/Stores.ts"
+import { ManagementApi } from "#schemas/api/Api.ts"
+import type { PolicyInput } from "#schemas/api/Keys.ts"
+import { Call } from "#schemas/api/Management.ts"
+import type { IssueLimitsInput, IssueReport, NewRegisteredKey, RegisteredKeyView } from "#schemas/api/RegisteredKeys.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { IssueLimits, RegisteredKey } from "#schemas/records/Limits.ts"
+import { answer } from "#src/http/answer.ts"
+import { Audit } from "#src/http/Audit.ts"
+import * as BearerKey from "#src/http/bearerKey.ts"
+import * as Reports from "#src/http/keys/issueReport.ts"
+import * as Issuing from "#src/http/keys/issuing.ts"
+import { ManagedKeys } from "#src/http/keys/ManagedKeys.ts"
+import { builtin } from "#src/providers/Registry.ts"
+
+const hourSeconds = 3_600
+const daySeconds = 86_400
+const iso = (ms: number): string => new Date(ms).toISOString()
+const missing = Effect.fail(Refusal.notFound("Registered key not found"))
+
+const viewOf = (key: RegisteredKey, now: number): RegisteredKeyView => ({
+  keyId: key.id, keyPrefix: key.keyPrefix, name: key.name, provider: key.provider, accountId: key.accountId, dailyBudget: key.dailyBudget,
+  hourlyBudget: key.hourlyBudget, expiresAt: key.expiresAt, createdAt: key.createdAt, revokedAt: key.revokedAt, isActive: Issuing.isActive(key, now)
+})
+
+/** Who issues: an operator (null), or the holder of an API key. */
+type Issuer = ApiKey | null
+
+/** What an issued key may do at most: what its issuer may. */
+const inherited = (issuer: Issuer): PolicyInput => {
+  if (issuer === null) return {}
+  const { policy } = issuer
+  return {
+    modelAccessMode: policy.modelAccessMode, connectionAccessMode: policy.connectionAccessMode, allowedModels: policy.allowedModels,
+    blockedModels: policy.blockedModels, allowedCombos: policy.allowedCombos, allowedConnections: policy.allowedConnections,
+    preferredConnections: policy.preferredConnections, allowedQuotas: policy.allowedQuotas, allowedEndpoints: policy.allowedEndpoints,
+    accessSchedule: policy.accessSchedule, ipAllowlist: policy.ipAllowlist, disableNonPublicModels: policy.disableNonPublicModels,
+    noLog: policy.noLog, disabledGuardrails: policy.disabledGuardrails, allowGuardrailOptOut: policy.allowGuardrailOptOut,
+    throttleDelayMs: policy.throttleDelayMs, cacheDefaultMode: policy.cacheDefaultMode, expiresAt: policy.expiresAt
+  }
+}
+
+export const layer = HttpApiBuilder.group(ManagementApi, "registeredKeys", Effect.fn(function*(handlers) {
+  const audit = yield* Audit
+  const configuration = yield* Configuration
+  const keyStore = yield* KeyStore
+  const keys = yield* Keys
+  const limits = yield* Limits
+  const managed = yield* ManagedKeys
+  const store = yield* RegisteredKeyStore
+  const tracker = yield* IssueTracker
+
+  /** An operator, a key that manages, or any valid API key; nobody else. */
+  const issuer = Effect.gen(function*() {
+    const { caller } = yield* Call
+    if (caller.kind !== "anonymous") return null as Issuer
+    const presented = yield* BearerKey.presented("registered-keys", yield* Clock.currentTimeMillis).pipe(Effect.provideService(Keys, keys))
+    if (presented === null) return yield* Effect.fail(Refusal.unauthorized())
+    if ("refused" in presented) {
+      return yield* Effect.fail(presented.error === null || presented.error.status === 401
+        ? Refusal.unauthorized("The API key is not valid")
+        : Refusal.forbidden(presented.error.message))
+    }
+    return presented.key as Issuer
+  })
+
+  const operator = Effect.flatMap(issuer, (who) =>
+    who === null ? Effect.void : Effect.fail(Refusal.forbidden("This call needs an operator, or an API key with scope manage")))
+
+  /** A provider by its one name, so that an alias passes no limit; a name that leads nowhere stays as it is. */
+  const canonical = (provider: string): string => {
+    const { nodeById } = configuration.current()
+    return builtin.byPrefix.get(provider)?.id ?? nodeById.get(provider)?.prefix ?? provider
+  }
+
+  const limitsFor = (kind: "provider" | "account", id: string) => {
+    const subject = `${kind}:${kind === "provider" ? canonical(id) : id}`
+    return Effect.map(store.issueLimits(subject), (found): IssueLimits => found ?? { subject, maxActiveKeys: 0, dailyIssueLimit: 0, hourlyIssueLimit: 0 })
+  }
+
+  const checked = Effect.fnUntraced(function*(provider: string, accountId: string, now: number) {
+    for (const [kind, id] of [["account", accountId], ["provider", provider]] as const) {
+      if (id === "") continue
+      const limits = yield* limitsFor(kind, id)
+      if (Issuing.isUnlimited(limits)) continue
+      const refusal = Issuing.check({ kind, limits, keys: yield* store.list(kind === "provider" ? { provider } : { accountId }) }, now)
+      if (refusal !== null) return refusal
+    }
+    return null
+  })
+
+  const refused = ({ errorCode, reason, retryAfterSeconds }: Issuing.IssueRefusal) =>
+    Refusal.tooManyRequests(reason, retryAfterSeconds ?? daySeconds, { code: errorCode, extra: { errorCode } })
+
+  /** Models and connections of the named provider and account, within what the issuer may use. */
+  const narrowed = Effect.fnUntraced(function*(who: Issuer, provider: string, accountId: string) {
+    const policy = inherited(who)
+    const snapshot = configuration.current()
+    let narrower: PolicyInput = policy
+    if (provider !== "") {
+      const row = builtin.byPrefix.get(provider)
+      const node = snapshot.nodeByPrefix.get(provider) ?? snapshot.nodeById.get(provider)
+      if (row === undefined && node === undefined) return yield* Effect.fail(Refusal.invalidField("provider", "No such provider"))
+      const id = row?.id ?? node?.id ?? provider
+      if (policy.modelAccessMode !== "restricted") {
+        const names = new Set([provider, id, ...(row === undefined ? [] : [row.alias]), ...(node === undefined ? [] : [node.prefix])])
+        narrower = { ...narrower, modelAccessMode: "restricted", allowedModels: Array.from(names, (name) => `${name}/*`), allowedCombos: [] }
+      } else {
+        // Two lists of patterns have no common list: the provider's connections say the same.
+        const own = snapshot.connections.filter((connection) => connection.provider === id).map((connection) => connection.id)
+        const both = (policy.allowedConnections ?? []).length === 0 ? own : own.filter((one) => policy.allowedConnections?.includes(one))
+        if (both.length === 0) return yield* Effect.fail(Refusal.forbidden("The issuing key may not use this provider"))
+        narrower = { ...narrower, connectionAccessMode: "restricted", allowedConnections: both.slice(0, 100), preferredConnections: [] }
+      }
+    }
+    if (snapshot.connectionById.has(accountId)) {
+      const allowed = narrower.allowedConnections ?? []
+      if (allowed.length > 0 && !allowed.includes(accountId)) return yield* Effect.fail(Refusal.forbidden("The issuing key may not use this account"))
+      narrower = { ...narrower, connectionAccessMode: "restricted", allowedConnections: [accountId], preferredConnections: [] }
+    }
+    return narrower
+  })
+
+  const issue = Effect.fn("RegisteredKeys.issue")(function*(input: NewRegisteredKey) {
+    const who = yield* issuer
+    if (who !== null && (limits.of(who) !== null || (yield* store.get(who.id)) !== null)) {
+      return yield* Effect.fail(Refusal.forbidden("A key that has limits, or was issued itself, cannot issue keys: they would pass its limits"))
+    }
+    const now = yield* Clock.currentTimeMillis
+    const { accountId = "", name } = input
+    const provider = canonical(input.provider ?? "")
+    const idempotencyKey = input.idempotencyKey === undefined ? null : `${who?.id ?? "operator"}:${input.idempotencyKey}`
+    const conflict = (existing: RegisteredKey | null) => Refusal.conflict("A key was already issued with this idempotencyKey", {
+      code: "IDEMPOTENCY_CONFLICT", extra: { errorCode: "IDEMPOTENCY_CONFLICT", existing: existing === null ? null : { ...viewOf(existing, now) } }
+    })
+    const standing = idempotencyKey === null ? null : yield* store.byIdempotencyKey(idempotencyKey)
+    if (standing !== null) return yield* Effect.fail(conflict(standing))
+    if (input.expiresAt !== undefined && !(Date.parse(input.expiresAt) > now)) return yield* Effect.fail(Refusal.invalidField("expiresAt", "Must lie in the future"))
+    const refusal = yield* checked(provider, accountId, now)
+    if (refusal !== null) return yield* Effect.fail(refused(refusal))
+    const policy = yield* narrowed(who, provider, accountId)
+    const ends = [policy.expiresAt ?? null, input.expiresAt ?? null].filter((time) => time !== null).map((time) => Date.parse(time))
+    const expiresAt = ends.length === 0 ? null : iso(Math.min(...ends))
+    const rates = [
+      ...(input.dailyBudget === undefined ? [] : [{ limit: input.dailyBudget, window: daySeconds }]),
+      ...(input.hourlyBudget === undefined ? [] : [{ limit: input.hourlyBudget, window: hourSeconds }])
+    ]
+    const { key, raw } = yield* managed.create(name, { ...policy, expiresAt, ...(rates.length === 0 ? {} : { rateLimits: rates }) })
+    const record: RegisteredKey = {
+      id: key.id, name, provider, accountId, keyPrefix: key.keyPrefix, issuerId: who?.id ?? null, idempotencyKey,
+      dailyBudget: input.dailyBudget ?? null, hourlyBudget: input.hourlyBudget ?? null, expiresAt, createdAt: key.createdAt, revokedAt: null
+    }
+    // Its record says who issued it, and takes its place under the limits: without it the key must not stand.
+    yield* store.issue(record, (standing) => Issuing.check(standing, now)).pipe(
+      Effect.flatMap((late): Effect.Effect<void, Refusal.Refusal> => late === null ? Effect.void : Effect.fail(refused(late))),
+      Effect.tapError(() => Effect.ignore(managed.remove(key.id))),
+      Effect.catchTag("StoreError", (error): Effect.Effect<never, Refusal.Refusal | StoreError> => error.reason !== "conflict" || idempotencyKey === null
+        ? Effect.fail(error)
+        : Effect.flatMap(store.byIdempotencyKey(idempotencyKey), (existing) => Effect.fail(conflict(existing))))
+    )
+    return {
+      key: raw, keyId: key.id, keyPrefix: key.keyPrefix, name, provider, accountId, expiresAt, createdAt: key.createdAt,
+      warning: "Store the key now: its value is not shown again."
+    }
+  })
+
+  /** A key sees only what it issued. */
+  const find = Effect.fnUntraced(function*(id: string) {
+    const who = yield* issuer
+    const record = yield* store.get(id)
+    return record === null || (who !== null && record.issuerId !== who.id) ? yield* missing : record
+  })
+
+  const revoke = Effect.fn("RegisteredKeys.revoke")(function*(id: string) {
+    const record = yield* find(id)
+    const at = iso(yield* Clock.currentTimeMillis)
+    const key = yield* keyStore.get(id)
+    if (key !== null && key.revokedAt === null) yield* keyStore.replace({ ...key, revokedAt: at, updatedAt: at })
+    keys.forget(id)
+    if (yield* store.revoke(id, at)) yield* audit.note({ action: "apikey.revoked", target: id, resourceType: "apikey", details: { name: record.name } })
+    return { revoked: true as const, keyId: id }
+  })
+
+  const list = Effect.fnUntraced(function*(filter: { readonly provider?: string; readonly accountId?: string }) {
+    const who = yield* issuer
+    const now = yield* Clock.currentTimeMillis
+    const rows = yield* store.list({ ...filter, ...(filter.provider === undefined ? {} : { provider: canonical(filter.provider) }), ...(who === null ? {} : { issuerId: who.id }) })
+    return { keys: rows.map((row) => viewOf(row, now)), total: rows.length }
+  })
+
+  const shown = ({ subject: _subject, ...rest }: IssueLimits) => rest
+  const readLimits = (kind: "provider" | "account", id: string) => Effect.andThen(issuer, Effect.map(limitsFor(kind, id), shown))
+  const setLimits = Effect.fn("RegisteredKeys.setLimits")(function*(kind: "provider" | "account", id: string, input: IssueLimitsInput) {
+    yield* operator
+    const next = { ...yield* limitsFor(kind, id), ...input }
+    yield* store.putIssueLimits(next)
+    yield* audit.note({ action: "registered-key.limits", target: next.subject, resourceType: "issue-limits", details: { ...input } })
+    return shown(next)
+  })
+
+  const check = Effect.fnUntraced(function*({ accountId = "", ...asked }: { readonly provider?: string; readonly accountId?: string }) {
+    yield* issuer
+    const provider = canonical(asked.provider ?? "")
+    const now = yield* Clock.currentTimeMillis
+    const refusal = yield* checked(provider, accountId, now)
+    return {
+      allowed: refusal === null, ...(refusal === null ? {} : { errorCode: refusal.errorCode, reason: refusal.reason }), provider, accountId, checkedAt: iso(now)
+    }
+  })
+
+  /** The report is kept whatever the tracker does (supplement 3.5). */
+  const report = Effect.fn("RegisteredKeys.report")(function*(input: IssueReport) {
+    const who = yield* issuer
+    const told = Reports.cleaned(input)
+    const { file } = tracker
+    const outcome = file === null ? null : yield* Effect.result(file(Reports.issueOf(told, who === null ? "an operator" : `API key ${who.id}`)))
+    const details = {
+      ...told, apiKeyId: who?.id ?? null,
+      ...(outcome === null ? {} : Result.isSuccess(outcome) ? { issue: outcome.success.url } : { trackerError: outcome.failure.message })
+    }
+    yield* audit.note({ action: "issue.reported", target: who?.id ?? null, resourceType: "issue", details, status: outcome !== null && Result.isFailure(outcome) ? "failure" : "success" })
+    yield* Effect.annotateLogs(Effect.logWarning("Issue reported by a client"), details)
+    if (outcome === null) return { logged: true as const, configured: false as const }
+    return Result.isSuccess(outcome) ? outcome.success : { logged: true as const, configured: true as const, error: outcome.failure.message }
+  })
+
+  return handlers.handleAll({
+    list: ({ query }) => answer(list(query)),
+    issue: ({ payload }) => answer(issue(payload)),
+    get: ({ params }) => answer(Effect.flatMap(find(params.id), (record) => Effect.map(Clock.currentTimeMillis, (now) => viewOf(record, now)))),
+    remove: ({ params }) => answer(revoke(params.id)),
+    revoke: ({ params }) => answer(revoke(params.id)),
+    providerLimits: ({ params }) => answer(readLimits("provider", params.id)),
+    setproviderLimits: ({ params, payload }) => answer(setLimits("provider", params.id, payload)),
+    accountLimits: ({ params }) => answer(readLimits("account", params.id)),
+    setaccountLimits: ({ params, payload }) => answer(setLimits("account", params.id, payload)),
+    check: ({ query }) => answer(check(query)),
+    report: ({ payload }) => answer(report(payload))
+  })
+}))

@@ -1,0 +1,83 @@
+import * as Clock from "effect/Clock"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import { TokenLimitStore } from "#actors/ports/LimitRecords.ts"
+import { Limits } from "#actors/ports/Limits.ts"
+import { KeyStore } from "#actors/ports/Stores.ts"
+import { ManagementApi } from "#schemas/api/Api.ts"
+import type { TokenLimitInput, TokenLimitStatus } from "#schemas/api/Budgets.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import type { TokenLimit } from "#schemas/records/Limits.ts"
+import { answer } from "#src/http/answer.ts"
+import { Audit } from "#src/http/Audit.ts"
+
+const missing = Effect.fail(Refusal.notFound("Token limit not found"))
+const iso = (ms: number): string => new Date(ms).toISOString()
+
+export const layer = HttpApiBuilder.group(ManagementApi, "tokenLimits", Effect.fn(function*(handlers) {
+  const audit = yield* Audit
+  const keys = yield* KeyStore
+  const limits = yield* Limits
+  const random = yield* SecureRandom.SecureRandom
+  const store = yield* TokenLimitStore
+
+  const note = (action: string, limit: TokenLimit) => audit.note({
+    action, target: limit.id, resourceType: "token-limit",
+    details: { apiKeyId: limit.apiKeyId, scopeType: limit.scopeType, scopeValue: limit.scopeValue, tokenLimit: limit.tokenLimit, enabled: limit.enabled }
+  })
+
+  /** Each key's ledger is read once for all its limits of one window. */
+  const list = Effect.fnUntraced(function*(apiKeyId: string | undefined) {
+    const wanted = limits.tokenLimits().filter((limit) => apiKeyId === undefined || limit.apiKeyId === apiKeyId)
+    const byKey = Map.groupBy(wanted, (limit) => limit.apiKeyId)
+    const views = new Map<string, TokenLimitStatus>()
+    for (const [key, own] of byKey) {
+      const statuses = yield* limits.status(key, own.map(limits.ruleOf))
+      for (const [index, limit] of own.entries()) {
+        const status = statuses[index]
+        if (status === undefined) continue
+        const { end, reserved, start, unsettled, used } = status
+        views.set(limit.id, {
+          ...limit, tokensUsed: used, remaining: Math.max(0, limit.tokenLimit - used), percentUsed: Math.round(used / limit.tokenLimit * 10_000) / 100,
+          reserved, unsettled, windowStart: iso(start), periodStartAt: iso(start), nextResetAt: iso(end)
+        })
+      }
+    }
+    return { limits: wanted.flatMap((limit) => views.get(limit.id) ?? []) }
+  })
+
+  const put = Effect.fn("TokenLimits.put")(function*(input: TokenLimitInput) {
+    const { scopeType, tokenLimit } = input
+    const scopeValue = scopeType === "global" ? "" : input.scopeValue ?? ""
+    if (scopeType !== "global" && scopeValue === "") return yield* Effect.fail(Refusal.invalidField("scopeValue", `Required for scopeType ${scopeType}`))
+    if (!input.apiKeyId.startsWith("env:") && (yield* keys.get(input.apiKeyId)) === null) return yield* Effect.fail(Refusal.invalidField("apiKeyId", "No such key"))
+    const at = iso(yield* Clock.currentTimeMillis)
+    const standing = input.id === undefined ? undefined : limits.tokenLimits().find(({ id }) => id === input.id)
+    if (input.id !== undefined && standing === undefined) return yield* missing
+    const limit: TokenLimit = {
+      id: standing?.id ?? (yield* random.uuidV4()), apiKeyId: input.apiKeyId, scopeType, scopeValue, tokenLimit,
+      resetInterval: input.resetInterval ?? standing?.resetInterval ?? "monthly", resetTime: input.resetTime ?? standing?.resetTime ?? "00:00",
+      enabled: input.enabled ?? standing?.enabled ?? true, createdAt: standing?.createdAt ?? at, updatedAt: at
+    }
+    if (standing === undefined) yield* store.insert(limit)
+    else if (!(yield* store.replace(limit))) return yield* missing
+    yield* limits.reload
+    yield* note(standing === undefined ? "token-limit.created" : "token-limit.updated", limit)
+    return { success: true as const, limit }
+  })
+
+  const remove = Effect.fn("TokenLimits.remove")(function*(id: string) {
+    const limit = limits.tokenLimits().find((one) => one.id === id)
+    if (limit === undefined || !(yield* store.remove(id))) return yield* missing
+    yield* limits.reload
+    yield* note("token-limit.deleted", limit)
+    return { success: true as const }
+  })
+
+  return handlers.handleAll({
+    list: ({ query }) => answer(list(query.apiKeyId)),
+    put: ({ payload }) => answer(put(payload)),
+    remove: ({ query }) => answer(remove(query.id))
+  })
+}))

@@ -1,0 +1,113 @@
+/** One call of a request beside the client's own: another conversation to given targets, its answer kept in memory. */
+import type { Call } from "#actors/ensemble/Ensemble.ts"
+import type { Client, Inbound, Recovery, RouteView } from "#actors/Inbound.ts"
+import type { Target } from "#actors/ports/Target.ts"
+import { once } from "#actors/ports/WalkPolicy.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { Answer, Conversation } from "#schemas/wire/conversation.ts"
+import type { Prompt } from "#src/http/conversations/Prompt.ts"
+import { ruled } from "#src/http/conversations/inbound.ts"
+import { Speech } from "#src/http/conversations/Speech.ts"
+import type { ConversationServices } from "#src/http/conversations/services.ts"
+import type { Route } from "#src/routing/Router.ts"
+import * as Formats from "#src/wire/formats.ts"
+import * as Json from "#src/wire/json.ts"
+import { promptText } from "#src/wire/neutral/promptText.ts"
+import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
+
+/** The request that a call belongs to. */
+export interface Whole {
+  readonly services: ConversationServices
+  readonly codec: ClientCodec
+  readonly head: RequestHead
+  readonly prompt: Prompt
+  readonly route: Pick<Route, "combo" | "config">
+  /** As it would be served alone. */
+  readonly inbound: Inbound
+  /** The client's own words, whose effort every call has (X-Gateway-Effort); absent: none has one. */
+  readonly words?: Speech
+}
+
+export interface Asked {
+  readonly conversation: Conversation
+  readonly targets: ReadonlyArray<Target>
+  readonly view: RouteView
+}
+
+const noRecovery: Recovery = { holds: false, continues: false, stopsAtEmpty: false, sibling: false }
+const noHeaders: ReadonlyArray<string> = []
+
+/** Nobody waits for the bytes; a whole answer is all it is given. */
+export const silent: Omit<Client, "respond"> = {
+  start: () => undefined, write: () => true, onDrain: () => undefined, end: () => undefined, close: () => undefined
+}
+
+/** Walks its targets once, and nobody hears of it. */
+export const quietView = (view: RouteView, lastResort: boolean): RouteView => ({
+  ...view,
+  policy: { ...once, targetTimeoutMs: view.policy.targetTimeoutMs },
+  lastResort,
+  succeeded: () => undefined,
+  finished: null,
+  terminal: (error) => error
+})
+
+/** Other words in the place of the client's; however different they are, they are thought about as hard. */
+export const saidInstead = ({ codec, head, prompt, route, services, words }: Omit<Whole, "inbound">, conversation: Conversation | null): Speech =>
+  words === undefined
+    ? new Speech(services, codec, head, prompt, route, conversation)
+    : new Speech(services, codec, head, prompt, route, conversation, "auto", words.autoEffort())
+
+export const partOf = (whole: Whole, { conversation, targets, view }: Asked): Call => {
+  const { head, inbound } = whole
+  const speech = saidInstead({ ...whole, head: { ...head, stream: false, wantsUsage: false } }, conversation)
+  let answer: Answer | null = null
+  let body: Uint8Array | string = ""
+  let error: PublicError | null = null
+  return {
+    inbound: {
+      ...inbound,
+      client: {
+        ...silent,
+        respond: (status, _headers, bytes) => {
+          if (status === 200) body = bytes
+          else answer = null
+        }
+      },
+      face: {
+        ...inbound.face,
+        errorBody: (failure) => {
+          error = failure
+          return ""
+        }
+      },
+      stream: false,
+      forwardUsage: false,
+      progress: false,
+      recovery: noRecovery,
+      targets,
+      route: view,
+      bodyFor: (target) => ruled(target, speech.bodyFor(target)),
+      omittedFor: (target) => speech.omittedFor(target),
+      dialectFor: (target) => {
+        const family = Formats.family(target.wireFormat)
+        const dialect = speech.dialectFor(target)
+        return {
+          ...dialect,
+          readAnswer: (bytes) => {
+            const parsed = Json.parseRecord(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"))
+            const read = parsed === null ? null : family.decodeAnswer(parsed)
+            answer = read !== null && "choices" in read ? read : null
+            return dialect.readAnswer(bytes)
+          }
+        }
+      },
+      promptText: () => promptText(conversation),
+      // The client's words are needed until the last call.
+      release: () => undefined,
+      responseHeaders: () => noHeaders,
+      errorHeaders: () => noHeaders
+    },
+    given: () => ({ answer: error === null && body !== "" ? answer : null, body, error })
+  }
+}

@@ -1,0 +1,31 @@
+/** What the body of a call to the lease endpoint asks for (inference document, "Session leases"). */
+import { PublicError } from "#schemas/errors.ts"
+import { type ReleaseReason, releaseReasons } from "#schemas/protocols/Lease.ts"
+import type { CallHead } from "#src/http/InferenceCall.ts"
+import * as LeaseContext from "#src/http/leaseContext.ts"
+import * as LeaseErrors from "#src/http/leaseErrors.ts"
+import * as Json from "#src/wire/json.ts"
+
+export type Asked =
+  | { readonly action: "acquire"; readonly model: string }
+  | { readonly action: "renew" | "status"; readonly generation: number }
+  | { readonly action: "release"; readonly generation: number; readonly reason: ReleaseReason }
+
+/** The generation stands in the body; where it does not, in the header of the inference calls. */
+export const readAsked = (text: string, head: Pick<CallHead, "header">): Asked | PublicError => {
+  const body = Json.parseRecord(text)
+  if (body === null) return LeaseErrors.actionInvalid
+  const { action } = body
+  if (action === "acquire") {
+    const { model } = body
+    return typeof model === "string" && model.trim() !== "" ? { action, model } : LeaseErrors.modelInvalid
+  }
+  if (action !== "renew" && action !== "release" && action !== "status") return LeaseErrors.actionInvalid
+  const generation = body["generation"] ?? LeaseContext.generationOf(head) ?? LeaseErrors.contextRequired
+  if (generation instanceof PublicError) return generation
+  if (typeof generation !== "number" || !Number.isSafeInteger(generation) || generation < 1) return LeaseErrors.contextInvalid
+  if (action !== "release") return { action, generation }
+  const given = body["reason"] ?? "OWNER_EXIT"
+  const reason = releaseReasons.find((known) => known === given)
+  return reason === undefined ? LeaseErrors.actionInvalid : { action, generation, reason }
+}

@@ -1,0 +1,90 @@
+/**
+ * The limits of keys (supplement 3.4, steps 6 to 8): a request whose key is at a limit is refused before it is planned; one that may
+ * begin takes a companion along that reserves before each wire call and settles what was used.
+ *
+ * A request whose USD budget is used up goes to a free model while GATEWAY_EMERGENCY_FALLBACK is on and there is one.
+ */
+import * as Effect from "effect/Effect"
+import type { KeyLimits } from "#actors/limits/KeyLimits.ts"
+import type { Ask, Limits } from "#actors/ports/Limits.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { Client } from "#actors/Inbound.ts"
+import { type Call, type Fork, type Stage, wait } from "#src/http/stages.ts"
+import * as Json from "#src/wire/json.ts"
+
+export interface Options {
+  readonly limits: Limits["Service"]
+  /** The model for requests whose budget is used up; null when there is none this key may use, or the flag is off. */
+  readonly freeModel: (key: ApiKey) => string | null
+  readonly fork: Fork
+}
+
+/** A prompt of more bytes is mostly media, whose bytes are no tokens. */
+const textBytes = 256 * 1024
+const bytesPerToken = 4
+
+const capOf = (parsed: Readonly<Record<string, unknown>>): number | null => {
+  const within = (name: string): Readonly<Record<string, unknown>> => Json.isRecord(parsed[name]) ? parsed[name] : {}
+  for (const cap of [
+    parsed["max_tokens"], parsed["max_completion_tokens"], parsed["max_output_tokens"], within("generationConfig")["maxOutputTokens"], within("options")["num_predict"]
+  ]) if (typeof cap === "number" && cap > 0) return Math.ceil(cap)
+  return null
+}
+
+const askOf = ({ body, parsed, tags }: Call): Ask => ({
+  sessionTag: tags.sessionId,
+  promptTokens: Math.ceil(Math.min(body.length, textBytes) / bytesPerToken),
+  maxOutputTokens: capOf(parsed),
+  free: false
+})
+
+export const make = ({ fork, freeModel, limits }: Options): Stage => ({
+  name: "limits",
+  applies: ({ key }) => key !== null && limits.of(key) !== null,
+  run: (call, next) => {
+    const own = call.key === null ? null : limits.of(call.key)
+    if (own === null) next(call)
+    else decide({ call, next, own, limits, fork, freeModel }, askOf(call))
+  }
+})
+
+interface Run extends Options {
+  readonly call: Call
+  readonly next: (call: Call) => void
+  readonly own: KeyLimits
+}
+
+const decide = (run: Run, ask: Ask): void => {
+  const opened = run.limits.open(run.own, ask)
+  if (!Effect.isEffect(opened)) {
+    go(run, ask, opened)
+    return
+  }
+  wait(run.call, run.fork, opened, "its limits were looked up", (refusal) => go(run, ask, refusal))
+}
+
+const go = (run: Run, ask: Ask, refusal: PublicError | null): void => {
+  const { call, limits, next, own } = run
+  if (refusal === null) {
+    next({ ...call, companions: [...call.companions, limits.companion(own, ask)] })
+    return
+  }
+  const free = refusal.code !== "budget_exceeded" || ask.free || call.key === null ? null : run.freeModel(call.key)
+  if (free === null) call.refuse(refusal)
+  else decide({ ...run, call: { ...call, head: { ...call.head, model: free }, client: marked(call.client) } }, { ...ask, free: true })
+}
+
+/** Says in X-Gateway-Decision that the answer is the emergency fallback's. */
+const marked = (client: Client): Client => {
+  const mark = (headers: ReadonlyArray<string>): ReadonlyArray<string> =>
+    headers.map((value, index) => index % 2 === 1 && headers[index - 1] === "X-Gateway-Decision" ? `${value}; fallback=emergency` : value)
+  return {
+    start: (status, headers) => client.start(status, mark(headers)),
+    write: (chunk) => client.write(chunk),
+    onDrain: (listener) => client.onDrain(listener),
+    end: (chunk) => client.end(chunk),
+    respond: (status, headers, body) => client.respond(status, mark(headers), body),
+    close: () => client.close()
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * `RedisStore` over ioredis. A call that meets no answer within its deadline is given up and its late reply ignored; a few of those
+ * in a row open the store's breaker, after which a call costs nothing until a probe, once a second, is answered.
+ */
+import * as Crypto from "node:crypto"
+import type { Redis } from "ioredis"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Redacted from "effect/Redacted"
+import * as Link from "./link.ts"
+import { RedisStore, type Script, SharedStoreDown, type Value } from "./RedisStore.ts"
+import { PROBE_EVERY_MS, StoreBreaker } from "./StoreBreaker.ts"
+import { Subscriptions } from "./Subscriptions.ts"
+
+/** How long a call may take unless it says otherwise, ms (PROMISES 8). */
+export const DEADLINE_MS = 50
+/** A probe may take longer: it costs nobody anything, ms. */
+const PROBE_WITHIN_MS = 250
+/** Unanswered probes after which the connection itself is replaced: its other end may have vanished without a word. */
+const PROBES_PER_CONNECTION = 3
+/** How long the start waits for the first connection, ms; without one it goes on alone. */
+const FIRST_CONNECT_MS = 1_000
+/** How long a new subscription may take to be confirmed, ms; after it the wait ends, not the subscription. */
+const SUBSCRIBE_WITHIN_MS = 1_000
+
+export interface Options {
+  readonly url: Redacted.Redacted<string>
+  /** Before every key and channel. Default `gateway:`. */
+  readonly prefix?: string | undefined
+  /** How long a call waits that names no deadline of its own, ms. Default 50. */
+  readonly deadlineMs?: number | undefined
+}
+
+/** Replies by which a server says that it answers nothing now; every other error reply is an answer. */
+const isAway = (message: string): boolean => /^(?:LOADING|BUSY|MASTERDOWN|NOAUTH)\b/.test(message)
+
+const check = "Check REDIS_URL and the server."
+
+/** What Redis takes as an argument without turning it into text. */
+const argument = (value: Value): string | number | Buffer =>
+  typeof value === "string" || typeof value === "number" ? value
+  : Buffer.isBuffer(value) ? value
+  : Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+
+type Settled = (error: SharedStoreDown | null, reply: unknown) => void
+
+export const make = Effect.fnUntraced(function*(options: Options) {
+  const prefix = options.prefix ?? "gateway:"
+  const usualMs = options.deadlineMs ?? DEADLINE_MS
+  const runLog = Effect.runForkWith(yield* Effect.context<never>())
+  const log = (level: "warn" | "info" | "error", message: string, fields: Record<string, unknown> = {}) => {
+    const line = level === "warn" ? Effect.logWarning(message) : level === "error" ? Effect.logError(message) : Effect.logInfo(message)
+    runLog(Effect.annotateLogs(line, { module: "redis", ...fields }))
+  }
+  const breaker = new StoreBreaker()
+  const breakerOpen = new SharedStoreDown("breaker-open", `Redis has not answered lately and is asked again within a second. ${check}`)
+  const shas = new WeakMap<Script, string>()
+  let lastError = ""
+  let probing: NodeJS.Timeout | null = null
+  let unansweredProbes = 0
+
+  const redis = yield* Effect.acquireRelease(
+    Effect.sync(() => Link.make(options.url, "commands", (message) => {
+      lastError = message
+    })),
+    (redis) => Effect.sync(() => {
+      if (probing !== null) clearInterval(probing)
+      Link.close(redis)
+    })
+  )
+  const heard = yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      const redis = Link.make(options.url, "subscriptions", () => undefined)
+      const subscriptions = new Subscriptions(redis, (channel, error) =>
+        log("error", "a listener of a Redis channel failed", { channel, error: String(error) }))
+      return { redis, subscriptions }
+    }),
+    ({ redis, subscriptions }) => Effect.sync(() => {
+      subscriptions.close()
+      Link.close(redis)
+    })
+  )
+
+  const answered = (): void => {
+    unansweredProbes = 0
+    if (!breaker.answered()) return
+    if (probing !== null) clearInterval(probing)
+    probing = null
+    log("info", "Redis answers again")
+  }
+
+  const unanswered = (why: string): void => {
+    if (!breaker.unanswered()) return
+    log("warn", "Redis does not answer; what is shared falls back to its declared behaviour until it does", { why, lastError })
+    probing ??= setInterval(probe, PROBE_EVERY_MS).unref()
+  }
+
+  /** Sends one command; `settle` is called exactly once, at the latest at the deadline. Answers the way to give it up. */
+  const send = (what: string, name: string, args: ReadonlyArray<string | number | Buffer>, deadlineMs: number, settle: Settled): () => void => {
+    let open = true
+    let timer: NodeJS.Timeout | null = null
+    if (redis.status !== "ready") {
+      const message = `Redis is not connected${lastError === "" ? "" : ` (${lastError})`}: ${what} was not sent. ${check}`
+      unanswered(message)
+      settle(new SharedStoreDown("refused", message), null)
+      return () => undefined
+    }
+    const expire = (): void => {
+      if (!open) return
+      open = false
+      const message = `Redis did not answer ${what} within ${deadlineMs} ms. ${check}`
+      unanswered(message)
+      settle(new SharedStoreDown("deadline", message), null)
+    }
+    // A loop that was busy past the deadline has the reply in its socket already: it is read before the deadline counts.
+    timer = setTimeout(() => setImmediate(expire), deadlineMs)
+    redis.callBuffer(name, args as Array<string | number | Buffer>, (error, reply) => {
+      if (!open) return
+      open = false
+      if (timer !== null) clearTimeout(timer)
+      if (error === null || error === undefined) {
+        answered()
+        return settle(null, reply)
+      }
+      const isReply = error.name === "ReplyError"
+      const message = `Redis refused ${what}: ${error.message}`
+      if (isReply && !isAway(error.message)) answered()
+      else unanswered(message)
+      settle(new SharedStoreDown(isReply ? "failed" : "refused", message), null)
+    })
+    return () => {
+      open = false
+      if (timer !== null) clearTimeout(timer)
+    }
+  }
+
+  const probe = (): void => {
+    if (!breaker.probe()) return
+    send("a probe", "PING", [], PROBE_WITHIN_MS, (error) => {
+      if (error === null || breaker.lets) return
+      if (++unansweredProbes % PROBES_PER_CONNECTION === 0 && redis.status !== "reconnecting" && redis.status !== "connecting") redis.disconnect(true)
+    })
+  }
+
+  const call = (what: string, name: string, args: ReadonlyArray<string | number | Buffer>, deadlineMs: number): Effect.Effect<unknown, SharedStoreDown> =>
+    Effect.callback((resume) => {
+      if (!breaker.lets) return resume(Effect.fail(breakerOpen))
+      const giveUp = send(what, name, args, deadlineMs, (error, reply) => resume(error === null ? Effect.succeed(reply) : Effect.fail(error)))
+      return Effect.sync(giveUp)
+    })
+
+  const shaOf = (script: Script): string => {
+    let sha = shas.get(script)
+    if (sha === undefined) {
+      sha = Crypto.hash("sha1", script.lua, "hex")
+      shas.set(script, sha)
+    }
+    return sha
+  }
+
+  redis.on("ready", answered)
+  yield* Effect.all([waitFor(redis, FIRST_CONNECT_MS), waitFor(heard.redis, FIRST_CONNECT_MS)], { concurrency: 2, discard: true })
+  if (redis.status !== "ready") log("warn", "Redis cannot be reached; the gateway starts without it and keeps trying", { lastError })
+
+  return RedisStore.of({
+    prefix,
+    run: (script, keys, args, deadlineMs = usualMs) => Effect.suspend(() => {
+      const what = `script ${script.name}`
+      const rest = [keys.length, ...keys.map((key) => prefix + key), ...args.map(argument)]
+      return Effect.catchIf(
+        call(what, "EVALSHA", [shaOf(script), ...rest], deadlineMs),
+        (error) => error.reason === "failed" && error.message.includes("NOSCRIPT"),
+        // The server was restarted or flushed: the source goes along once, and is known there from then on.
+        () => call(what, "EVAL", [script.lua, ...rest], deadlineMs)
+      )
+    }),
+    command: (name, args, deadlineMs = usualMs) => Effect.suspend(() => call(name, name, args.map(argument), deadlineMs)),
+    publish: (channel, message) => Effect.asVoid(call(`a message to ${channel}`, "PUBLISH", [prefix + channel, message], usualMs)),
+    subscribe: (channel, listener) => Effect.acquireRelease(
+      Effect.promise(() => Promise.race([
+        heard.subscriptions.add(prefix + channel, listener),
+        new Promise<void>((resolve) => setTimeout(resolve, SUBSCRIBE_WITHIN_MS).unref())
+      ])),
+      () => Effect.sync(() => heard.subscriptions.remove(prefix + channel, listener))
+    ),
+    state: () => breaker.state
+  })
+})
+
+/** Opens the connection and waits until it is ready, for a while. */
+const waitFor = (redis: Redis, ms: number): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    const timer = setTimeout(() => resume(Effect.void), ms)
+    redis.once("ready", () => {
+      clearTimeout(timer)
+      resume(Effect.void)
+    })
+    Link.open(redis)
+  })
+
+/** The shared store on a Redis server; it starts without one and finds it when it comes. */
+export const layer = (options: Options): Layer.Layer<RedisStore> => Layer.effect(RedisStore, make(options))

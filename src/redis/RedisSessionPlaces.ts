@@ -1,0 +1,54 @@
+/**
+ * `SessionPlaces` over a Redis channel: told in batches, kept nowhere. A message that is lost costs a session its summary, as a restart
+ * does; no request waits, and none fails.
+ */
+import * as Crypto from "node:crypto"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { type Place, SessionPlaces } from "#actors/ports/SessionPlaces.ts"
+import { RedisStore } from "./RedisStore.ts"
+
+/** What is told together: the next request of a session comes later than this, ms. */
+const GATHER_MS = 50
+/** Sessions of one message; more of one moment are not told. */
+const BATCH_MAX = 1_000
+
+const channel = "session-places"
+
+const Message = Schema.Struct({
+  from: Schema.String,
+  places: Schema.Array(Schema.Tuple([Schema.String, Schema.Struct({
+    provider: Schema.String, alias: Schema.String, model: Schema.String, connectionId: Schema.NullOr(Schema.String), window: Schema.NullOr(Schema.Finite)
+  })]))
+})
+const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Message))
+
+export const make = Effect.fnUntraced(function*(nodeId: string) {
+  const redis = yield* RedisStore
+  const run = Effect.runForkWith(yield* Effect.context<never>())
+  let gathered: Array<readonly [key: string, place: Place]> = []
+  const flush = (): void => {
+    const places = gathered
+    gathered = []
+    run(Effect.ignore(redis.publish(channel, JSON.stringify({ from: nodeId, places }))))
+  }
+  return SessionPlaces.of({
+    keyOf: (session) => Crypto.hash("sha256", session, "base64url"),
+    tell: (key, place) => {
+      if (gathered.length === 0) setTimeout(flush, GATHER_MS).unref()
+      if (gathered.length < BATCH_MAX) gathered.push([key, place])
+    },
+    hear: (heard) => redis.subscribe(channel, {
+      message: (text) => {
+        const message = decode(text)
+        if (message._tag === "None" || message.value.from === nodeId) return
+        for (const [key, place] of message.value.places) heard(key, place)
+      },
+      gap: () => {}
+    })
+  })
+})
+
+/** Between the nodes of the deployment's Redis. */
+export const layer = (nodeId: string): Layer.Layer<SessionPlaces, never, RedisStore> => Layer.effect(SessionPlaces, make(nodeId))

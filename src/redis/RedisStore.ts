@@ -1,0 +1,55 @@
+/**
+ * Redis as the adapters of shared state see it: every call has a deadline (GATEWAY_REDIS_TIMEOUT_MS unless it says otherwise) and passes a
+ * breaker on the store itself, so that a frozen server costs one deadline and then nothing (PROMISES 8). Which way a feature fails,
+ * open or closed, is the feature's to declare; here a failure is only a typed one.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+
+/** The shared store could not answer in time; nothing is known about what it did. */
+export class SharedStoreDown {
+  readonly _tag = "SharedStoreDown"
+  readonly reason: "refused" | "deadline" | "breaker-open" | "failed"
+  readonly message: string
+  constructor(reason: SharedStoreDown["reason"], message: string) {
+    this.reason = reason
+    this.message = message
+  }
+}
+
+/** A Lua script: one atomic transition. `lua` begins with a legend that names its keys, arguments and reply. */
+export interface Script {
+  readonly name: string
+  readonly lua: string
+}
+
+export type Value = string | number | Uint8Array
+
+export class RedisStore extends Context.Service<RedisStore, {
+  /** Before every key and channel of this deployment, such as `gateway:`. */
+  readonly prefix: string
+  /** Runs a script; `keys` get the prefix. Replies as Redis gives them, all strings (`OK` too) as Buffers. */
+  readonly run: (script: Script, keys: ReadonlyArray<string>, args: ReadonlyArray<Value>, deadlineMs?: number) => Effect.Effect<unknown, SharedStoreDown>
+  /** One command, keys already prefixed by the caller with `prefix`. */
+  readonly command: (name: string, args: ReadonlyArray<Value>, deadlineMs?: number) => Effect.Effect<unknown, SharedStoreDown>
+  /** The channel gets the prefix, here and in `subscribe`. */
+  readonly publish: (channel: string, message: string) => Effect.Effect<void, SharedStoreDown>
+  /** Hears a channel for the scope; it subscribes again after a break, and `gap` is called when messages may have been missed. */
+  readonly subscribe: (channel: string, listener: { readonly message: (text: string) => void; readonly gap: () => void }) => Effect.Effect<void, never, Scope.Scope>
+  /** What the store's own breaker says now. */
+  readonly state: () => "closed" | "open" | "half-open"
+}>()("gateway/redis/RedisStore") {}
+
+const notThere = Effect.fail(new SharedStoreDown("refused", "There is no shared store: REDIS_URL is not set."))
+
+/** Where no Redis is configured; who wires gives features their memory stores then, and nobody calls this. */
+export const layerAbsent: Layer.Layer<RedisStore> = Layer.succeed(RedisStore, {
+  prefix: "",
+  run: () => notThere,
+  command: () => notThere,
+  publish: () => notThere,
+  subscribe: () => Effect.void,
+  state: () => "open"
+})

@@ -1,0 +1,105 @@
+/**
+ * Channels heard over one connection of their own. The list of channels is kept here: after a break everything is subscribed again,
+ * and only then each listener is told of the gap, so that what it reads anew is not outdated by a message that nobody delivered.
+ */
+import type { Redis } from "ioredis"
+
+export interface Listener {
+  readonly message: (text: string) => void
+  readonly gap: () => void
+}
+
+/** How often a silent connection is asked whether it lives, and how long it may take to say so, ms. */
+const PULSE_EVERY_MS = 2_000
+const PULSE_WITHIN_MS = 1_500
+
+interface Channel {
+  readonly listeners: Set<Listener>
+  /** Done when the server has confirmed the channel, or cannot now. */
+  confirmed: Promise<void>
+}
+
+export class Subscriptions {
+  readonly #redis: Redis
+  readonly #channels = new Map<string, Channel>()
+  readonly #pulse: NodeJS.Timeout
+  readonly #failed: (what: string, error: unknown) => void
+  #asked = 0
+
+  /** `failed` hears of what a listener threw. */
+  constructor(redis: Redis, failed: (what: string, error: unknown) => void) {
+    this.#redis = redis
+    this.#failed = failed
+    redis.on("message", (channel: string, text: string) => {
+      for (const listener of this.#channels.get(channel)?.listeners ?? []) this.#tell(channel, () => listener.message(text))
+    })
+    redis.on("ready", () => {
+      const channels = [...this.#channels.keys()]
+      if (channels.length > 0) void this.#subscribe(channels, true)
+    })
+    this.#pulse = setInterval(() => this.#ask(), PULSE_EVERY_MS).unref()
+  }
+
+  /** Answers once the channel is heard; without a server at once, and `gap` tells when it is. */
+  add(channel: string, listener: Listener): Promise<void> {
+    const known = this.#channels.get(channel)
+    if (known !== undefined) {
+      known.listeners.add(listener)
+      return known.confirmed
+    }
+    const added: Channel = { listeners: new Set([listener]), confirmed: Promise.resolve() }
+    this.#channels.set(channel, added)
+    if (this.#redis.status === "ready") added.confirmed = this.#subscribe([channel], false)
+    return added.confirmed
+  }
+
+  remove(channel: string, listener: Listener): void {
+    const listeners = this.#channels.get(channel)?.listeners
+    if (listeners === undefined) return
+    listeners.delete(listener)
+    if (listeners.size > 0) return
+    this.#channels.delete(channel)
+    if (this.#redis.status === "ready") this.#redis.unsubscribe(channel).catch(() => undefined)
+  }
+
+  close(): void {
+    clearInterval(this.#pulse)
+  }
+
+  async #subscribe(channels: ReadonlyArray<string>, again: boolean): Promise<void> {
+    try {
+      await this.#redis.subscribe(...channels)
+    } catch {
+      // The connection broke meanwhile, and the next one subscribes; a refusal of the server is met with a new connection.
+      if (this.#redis.status === "ready") this.#redis.disconnect(true)
+      return
+    }
+    if (!again) return
+    for (const channel of channels) {
+      for (const listener of this.#channels.get(channel)?.listeners ?? []) this.#tell(channel, listener.gap)
+    }
+  }
+
+  /** A connection whose other end vanished without a word looks like a quiet one. */
+  #ask(): void {
+    if (this.#redis.status !== "ready") return
+    const asked = ++this.#asked
+    let answered = false
+    this.#redis.ping().then(() => {
+      answered = true
+    }, () => {
+      answered = true
+    })
+    setTimeout(() => setImmediate(() => {
+      if (!answered && asked === this.#asked && this.#redis.status === "ready") this.#redis.disconnect(true)
+    }), PULSE_WITHIN_MS).unref()
+  }
+
+  #tell(channel: string, what: () => void): void {
+    try {
+      what()
+    } catch (error) {
+      this.#failed(channel, error)
+    }
+  }
+}

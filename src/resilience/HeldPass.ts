@@ -1,0 +1,53 @@
+/** One place in use: given back once, whatever happens. */
+import type { Pass, Verdict } from "#actors/ports/Resilience.ts"
+import type { Target } from "#actors/ports/Target.ts"
+import type * as Breaker from "#actors/ProviderBreaker.ts"
+import type { ProfileName } from "#schemas/records/ResilienceSettings.ts"
+import type { ConnectionPlace, ModelPlace, ProviderPlace, Recovery } from "./places.ts"
+
+/** Where places are counted. */
+export interface Keeper {
+  readonly answered: (pass: HeldPass, now: number) => void
+  readonly released: (pass: HeldPass, verdict: Verdict | null, now: number) => void
+}
+
+export class HeldPass implements Pass {
+  readonly target: Target
+  readonly provider: ProviderPlace
+  readonly connection: ConnectionPlace
+  readonly model: ModelPlace
+  readonly profile: ProfileName
+  readonly ticket: Breaker.Ticket
+  readonly slotEra: number
+  readonly executionMs: number
+  /** The recovery of its connection that it is a probe of; null once it is decided, and usually. */
+  recovery: Recovery | null
+  private readonly keeper: Keeper
+  private held = true
+
+  constructor(
+    keeper: Keeper, target: Target, provider: ProviderPlace, connection: ConnectionPlace, model: ModelPlace, profile: ProfileName,
+    ticket: Breaker.Ticket, slotEra: number, executionMs: number, recovery: Recovery | null
+  ) {
+    this.keeper = keeper
+    this.target = target
+    this.provider = provider
+    this.connection = connection
+    this.model = model
+    this.profile = profile
+    this.ticket = ticket
+    this.slotEra = slotEra
+    this.executionMs = executionMs
+    this.recovery = recovery
+  }
+
+  answered(now: number): void {
+    if (this.held) this.keeper.answered(this, now)
+  }
+
+  release(verdict: Verdict | null, now: number): void {
+    if (!this.held) return
+    this.held = false
+    this.keeper.released(this, verdict, now)
+  }
+}

@@ -1,0 +1,216 @@
+/**
+ * The waiting room of one node: who may wait for what and for how long (supplement 5.5, 2.4), and the shell around the lines of
+ * `Turns`, which calls those whose turn it is. One alarm for everybody; nothing runs while nobody waits.
+ */
+import type { Leave, Turn, Wish } from "#actors/ports/Turns.ts"
+import type { Target } from "#actors/ports/Target.ts"
+import type { Unavailable } from "#actors/ports/Resilience.ts"
+import { type Block, type Entry, Turns } from "#actors/Turns.ts"
+import * as Errors from "#schemas/errors.ts"
+import { PublicError } from "#schemas/errors.ts"
+import type { Lines, Tables } from "./Tables.ts"
+
+/** Waiters of one node, whatever the settings say. */
+const mostWaiting = 100_000
+/** Turns of one request that may come to nothing while it waits for a busy place. */
+const mostRounds = 10
+/** The line of those who wait for nothing but time. */
+const pauseLine = "pause"
+
+/** One who waits. */
+interface Waiter {
+  readonly targets: ReadonlyArray<Target>
+  /** An end of a cooldown that is farther away than this is not waited for, ms. */
+  readonly patienceMs: number
+  readonly turn: (turn: Turn) => void
+}
+
+/** The shell's hands: everything that touches time or fibers. */
+export interface Hands {
+  /** ms since the epoch. */
+  readonly now: () => number
+  /** Runs once after so many ms; answers how to call it off. */
+  readonly later: (ms: number, run: () => void) => () => void
+  readonly soon: (run: () => void) => void
+  /** A turn threw: nobody else may suffer. */
+  readonly defect: (cause: unknown) => void
+}
+
+/** What one blocked target lets a wish wait for. */
+interface Chance {
+  readonly target: Target
+  readonly block: Block
+  /** ms since the epoch. */
+  readonly deadline: number
+  readonly patienceMs: number
+  readonly cooling: boolean
+}
+
+const shuttingDown = (): PublicError => Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 })
+
+const queueFull = (depth: number): PublicError =>
+  Errors.make("RATE_LIMIT_QUEUE_FULL", `${depth} requests wait already where this one would (requestQueue.maxQueueDepth, queueDepth); repeat it later.`, { retryAfterSeconds: 1 })
+
+export class WaitingRoom implements Lines {
+  private readonly turns: Turns<Waiter>
+  private readonly tables: Tables
+  private readonly hands: Hands
+  private closed = false
+  private serving = false
+  private called = false
+  private alarm: { readonly at: number; readonly off: () => void } | null = null
+
+  constructor(tables: Tables, hands: Hands) {
+    this.tables = tables
+    this.hands = hands
+    this.turns = new Turns(({ patienceMs, targets }, choice, now) => {
+      const target = targets[choice]
+      if (target === undefined) return { line: pauseLine, until: null }
+      const block = tables.look(target, now)
+      return block === null || block.until === null || block.until - now <= patienceMs ? block : { line: block.line, until: Number.POSITIVE_INFINITY }
+    })
+    tables.lines = this
+  }
+
+  get size(): number {
+    return this.turns.size
+  }
+
+  readonly sizeOf = (line: string): number => this.turns.sizeOf(line)
+
+  readonly freed = (line: string | null): void => {
+    if (line === null) this.turns.freedAll()
+    else this.turns.freed(line)
+    this.serveSoon()
+  }
+
+  readonly join = (wish: Wish, turn: (turn: Turn) => void): Leave | PublicError | null => {
+    const now = this.hands.now()
+    let full: PublicError | null = null
+    const chances: Array<Chance> = []
+    for (const { target, unavailable } of wish.blocked) {
+      const chance = this.chanceOf(wish, target, unavailable, now)
+      if (chance instanceof PublicError) full = chance
+      else if (chance !== null) chances.push(chance)
+    }
+    if (chances.length === 0) return full
+    if (this.closed) return shuttingDown()
+    if (this.turns.size >= mostWaiting) return queueFull(mostWaiting)
+    let deadline = 0
+    let patienceMs = Number.POSITIVE_INFINITY
+    for (const chance of chances) {
+      deadline = Math.max(deadline, chance.deadline)
+      patienceMs = Math.min(patienceMs, chance.patienceMs)
+      if (chance.cooling) this.tables.recovering(chance.target)
+    }
+    return this.enrol({ targets: chances.map(({ target }) => target), patienceMs, turn }, chances.map(({ block }) => block), Math.min(deadline, wish.deadline))
+  }
+
+  readonly mayJoin = (wish: Wish): boolean => {
+    const now = this.hands.now()
+    return !this.closed && this.turns.size < mostWaiting && wish.blocked.some(({ target, unavailable }) => {
+      const chance = this.chanceOf(wish, target, unavailable, now)
+      return chance !== null && !(chance instanceof PublicError)
+    })
+  }
+
+  readonly pause = (ms: number, turn: (turn: Turn) => void): Leave => {
+    if (this.closed) {
+      this.hands.soon(() => turn(shuttingDown()))
+      return () => {}
+    }
+    const over = (end: Turn): void => turn(end === "late" ? "go" : end)
+    return this.enrol({ targets: [], patienceMs: 0, turn: over }, [{ line: pauseLine, until: null }], this.hands.now() + ms)
+  }
+
+  readonly close = (): void => {
+    if (this.closed) return
+    this.closed = true
+    for (const entry of this.turns.entries()) {
+      const { waiter } = entry
+      if (this.turns.leave(entry) && waiter !== null) this.call(waiter, shuttingDown())
+    }
+    this.serveSoon()
+  }
+
+  private enrol(waiter: Waiter, blocks: ReadonlyArray<Block>, deadline: number): Leave {
+    const entry: Entry<Waiter> = this.turns.join(waiter, blocks, deadline)
+    this.setAlarm()
+    return () => {
+      if (this.turns.leave(entry)) this.serveSoon()
+    }
+  }
+
+  /** Whether the settings let this wish wait for a target; an error when its line is full. */
+  private chanceOf(wish: Wish, target: Target, unavailable: Unavailable, now: number): Chance | PublicError | null {
+    const block = this.tables.blockOf(target, unavailable)
+    if (unavailable.reason === "connection-cooldown") return unavailable.soft === true ? null : this.coolingChance(wish, target, block, now)
+    const bounds = unavailable.reason === "model-busy"
+      ? target.gate === undefined || target.gate.depth === 0 ? null : { maxWaitMs: target.gate.timeoutMs, depth: target.gate.depth }
+      : unavailable.reason === "connection-busy" ? this.tables.rulesFor(target).queue : null
+    if (bounds === null || wish.rounds >= mostRounds) return null
+    if (bounds.depth > 0 && this.turns.sizeOf(block.line) >= bounds.depth) return queueFull(bounds.depth)
+    const deadline = wish.since + bounds.maxWaitMs
+    return deadline <= now ? null : { target, block, deadline, patienceMs: bounds.maxWaitMs, cooling: false }
+  }
+
+  private coolingChance({ combo, rounds, since }: Wish, target: Target, block: Block, now: number): Chance | null {
+    const { comboCooldownWait, waitForCooldown } = this.tables.effective.settings
+    const { enabled, most, patienceMs, total } = combo
+      ? { enabled: comboCooldownWait.enabled, most: comboCooldownWait.maxAttempts, patienceMs: comboCooldownWait.maxWaitMs, total: comboCooldownWait.budgetMs }
+      : {
+        enabled: waitForCooldown.enabled, most: waitForCooldown.maxRetries, patienceMs: waitForCooldown.maxRetryWaitSec * 1000,
+        total: waitForCooldown.maxRetryWaitSec * 1000 * waitForCooldown.maxRetries
+      }
+    const deadline = since + total
+    const { until } = block
+    if (!enabled || rounds >= most || until === null || until - now > patienceMs || until > deadline || deadline <= now) return null
+    return { target, block, deadline, patienceMs, cooling: true }
+  }
+
+  private serveSoon(): void {
+    if (this.called) return
+    this.called = true
+    // After the caller: who gives a place back is not to run somebody else's request.
+    this.hands.soon(() => {
+      this.called = false
+      this.serve()
+    })
+  }
+
+  private serve(): void {
+    if (this.serving) return
+    this.serving = true
+    try {
+      for (let turn = this.turns.next(this.hands.now()); turn !== null; turn = this.turns.next(this.hands.now())) this.call(turn.waiter, turn.end)
+    } finally {
+      this.serving = false
+    }
+    this.setAlarm()
+  }
+
+  private call(waiter: Waiter, end: Turn): void {
+    this.tables.letting = end === "go"
+    try {
+      waiter.turn(end)
+    } catch (cause) {
+      this.hands.defect(cause)
+    } finally {
+      this.tables.letting = false
+    }
+  }
+
+  private setAlarm(): void {
+    const at = this.turns.wakeAt()
+    if (this.alarm !== null && (at === null || at < this.alarm.at)) {
+      this.alarm.off()
+      this.alarm = null
+    }
+    if (at === null || this.alarm !== null) return
+    const off = this.hands.later(Math.max(0, at - this.hands.now()), () => {
+      this.alarm = null
+      this.serve()
+    })
+    this.alarm = { at, off }
+  }
+}

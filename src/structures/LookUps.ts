@@ -1,0 +1,128 @@
+/**
+ * Questions to the record store that a request waits for. Whoever asks waits for a bounded time; the question itself goes on, so that a
+ * store that is only slow has answered when the request comes again. Equal questions are asked once, and while the store says
+ * nothing at all newcomers are refused at once: a frozen pool collects no requests.
+ */
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
+import { StoreError } from "#actors/ports/StoreError.ts"
+
+/** Questions that are asked at once; more are refused. */
+const capacity = 1_000
+/** Questions that are asked of a store that says nothing: enough to notice that it is back. */
+const probes = 16
+
+export interface Options {
+  /** Names the questions in errors. */
+  readonly name: string
+  /** Longest wait, ms. */
+  readonly withinMs: number
+  /** An answer that came when nobody waited any more is kept so long for who asks next, ms; default 0, for questions that remember their answer themselves. */
+  readonly keepMs?: number
+}
+
+export interface LookUps<A> {
+  /** Equal keys ask the same. Fails with `unavailable` after the wait at the latest. */
+  readonly ask: (key: string, question: Effect.Effect<A, StoreError>) => Effect.Effect<A, StoreError>
+}
+
+interface Asked<A> {
+  readonly began: number
+  waiting: number
+  readonly answer: Deferred.Deferred<A, StoreError>
+}
+
+/** What is in the socket already is read before a deadline counts: the loop may have been late, not the store. */
+const breath = Effect.callback<void>((resume) => {
+  const turn = setImmediate(() => resume(Effect.void))
+  return Effect.sync(() => clearImmediate(turn))
+})
+
+export const make = Effect.fnUntraced(function*<A>({ keepMs = 0, name, withinMs }: Options) {
+  const clock = yield* Clock.Clock
+  const fork = yield* FiberSet.makeRuntime<never, void, never>()
+  /** Oldest first. */
+  const asked = new Map<string, Asked<A>>()
+  /** Answers that came too late, oldest first. */
+  const kept = new Map<string, { readonly value: A; readonly until: number }>()
+  let heardAt = Number.NEGATIVE_INFINITY
+  const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+  const unavailable = (message: string) => new StoreError({ store: name, operation: "lookUp", reason: "unavailable", message: `${name}: ${message}` })
+  const late = unavailable(`no answer from the record store within ${withinMs} ms (GATEWAY_LOOKUP_TIMEOUT_MS).`)
+  const busy = unavailable(`${capacity} look-ups wait for the record store.`)
+
+  /** The oldest question is overdue, and none that is younger was answered. */
+  const isSilent = (at: number): boolean => {
+    const oldest = asked.values().next().value
+    return oldest !== undefined && at - oldest.began >= withinMs && heardAt < oldest.began
+  }
+
+  const keep = (key: string, value: A): void => {
+    const at = now()
+    for (const [name, { until }] of kept) {
+      if (until > at && kept.size < capacity) break
+      kept.delete(name)
+    }
+    kept.set(key, { value, until: at + keepMs })
+  }
+
+  /** A kept answer is good once. */
+  const takeKept = (key: string, at: number): { readonly value: A } | null => {
+    const found = kept.get(key)
+    if (found === undefined) return null
+    kept.delete(key)
+    return found.until > at ? found : null
+  }
+
+  const begin = (key: string, question: Effect.Effect<A, StoreError>, began: number): Asked<A> => {
+    const one: Asked<A> = { began, waiting: 0, answer: Deferred.makeUnsafe<A, StoreError>() }
+    asked.set(key, one)
+    fork(Effect.matchCauseEffect(question, {
+      onFailure: (cause) => Effect.sync(() => {
+        asked.delete(key)
+        Deferred.doneUnsafe(one.answer, Effect.failCause(cause))
+      }),
+      onSuccess: (value) => Effect.sync(() => {
+        asked.delete(key)
+        heardAt = now()
+        if (one.waiting === 0 && keepMs > 0) keep(key, value)
+        Deferred.doneUnsafe(one.answer, Effect.succeed(value))
+      })
+    }))
+    return one
+  }
+
+  const wait = (one: Asked<A>, ms: number): Effect.Effect<A, StoreError> => {
+    const { answer } = one
+    one.waiting++
+    return Deferred.await(answer).pipe(
+      Effect.timeoutOrElse({
+        duration: ms,
+        orElse: () => Effect.andThen(breath, Effect.suspend(() => Deferred.isDoneUnsafe(answer) ? Deferred.await(answer) : Effect.fail(late)))
+      }),
+      Effect.ensuring(Effect.sync(() => {
+        one.waiting--
+      }))
+    )
+  }
+
+  const lookUps: LookUps<A> = {
+    ask: (key, question) => Effect.suspend(() => {
+      const at = now()
+      const known = asked.get(key)
+      if (known === undefined) {
+        const answered = kept.size === 0 ? null : takeKept(key, at)
+        if (answered !== null) return Effect.succeed(answered.value)
+        const silent = isSilent(at)
+        if (asked.size >= (silent ? probes : capacity)) return Effect.fail(silent ? late : busy)
+        const one = begin(key, question, at)
+        return silent ? Effect.fail(late) : wait(one, withinMs)
+      }
+      const left = known.began + withinMs - at
+      return left <= 0 ? Effect.fail(late) : wait(known, left)
+    })
+  }
+  return lookUps
+})

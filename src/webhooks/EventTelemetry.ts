@@ -1,0 +1,34 @@
+/**
+ * Tells webhooks of requests that failed without a row that says so (no target could be tried, or none was the last one), beside
+ * the metrics; of all others the ledger's rows tell, and they know the target.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Events } from "#actors/ports/Events.ts"
+import { Telemetry } from "#actors/ports/Telemetry.ts"
+import * as Payloads from "#actors/webhook/payloads.ts"
+
+/** Failed requests between their last row and their end; a request that never ends must not fill it. */
+const maxEnding = 10_000
+
+export const layer: Layer.Layer<Telemetry, never, Telemetry | Events> = Layer.effect(Telemetry, Effect.gen(function*() {
+  const telemetry = yield* Telemetry
+  const events = yield* Events
+  const ending = new Set<string>()
+  return Telemetry.of({
+    ...telemetry,
+    attemptSettled: (row) => {
+      telemetry.attemptSettled(row)
+      if (!row.final || row.outcome === "completed" || !events.wants("request.failed")) return
+      if (ending.size >= maxEnding) ending.clear()
+      ending.add(row.requestId)
+    },
+    requestSettled: (summary) => {
+      telemetry.requestSettled(summary)
+      if (summary.outcome === "completed" || !events.wants("request.failed")) return
+      if (ending.delete(summary.requestId)) return
+      const event = Payloads.ofSummary(summary)
+      if (event !== null) events.publish(event)
+    }
+  })
+}))

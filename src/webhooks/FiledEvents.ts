@@ -1,0 +1,111 @@
+/** The `Events` port: what is published is in a file at once, and in the webhooks' queue soon. */
+import { randomUUID } from "node:crypto"
+import * as fs from "node:fs"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Layer from "effect/Layer"
+import { Events } from "#actors/ports/Events.ts"
+import { type QueuedEvent, Webhooks } from "#actors/ports/Webhooks.ts"
+import * as Payloads from "#actors/webhook/payloads.ts"
+import type { GatewayEvent } from "#schemas/events.ts"
+import * as JournalOwner from "#src/accounting/JournalOwner.ts"
+import { EventFile, readUnsafe } from "./EventFile.ts"
+
+/** Between two tries while the store is away, ms. */
+const AGAIN_MS = 1_000
+/** How often files of dead processes are looked for, ms. */
+const SWEEP_MS = 30_000
+/** Time for the store to take what is left at the end, ms. */
+const DRAIN_MS = 1_000
+
+export interface Options {
+  /** `<data>/events`. */
+  readonly directory: string
+  readonly processId: string
+}
+
+const idOf = (event: GatewayEvent): string => {
+  const otherwise = `evt_${randomUUID()}`
+  if (event.type === "quota.exceeded") return Payloads.quotaEventId(event, otherwise)
+  const trace = event.type === "test.ping" ? undefined : event.data["trace_id"]
+  return typeof trace === "string" ? Payloads.requestEventId(trace) : otherwise
+}
+
+export const make = Effect.fnUntraced(function*(options: Options) {
+  const webhooks = yield* Webhooks
+  const runLog = Effect.runForkWith(yield* Effect.context<never>())
+  const file = yield* Effect.acquireRelease(
+    Effect.sync(() => new EventFile(options.directory, options.processId)),
+    (opened) => Effect.sync(() => opened.close())
+  )
+  const wake = Latch.makeUnsafe(false)
+  let losing = false
+
+  const put = (event: QueuedEvent): void => {
+    const kept = file.append(event)
+    if (kept) wake.openUnsafe()
+    if (!kept && !losing) {
+      runLog(Effect.logError("events for webhooks cannot be kept and are lost; free the data directory (GATEWAY_DATA_DIR) or bring the record store back"))
+    }
+    losing = !kept
+  }
+
+  const drain = Effect.gen(function*() {
+    while (file.waiting) {
+      const { end, events } = file.peek()
+      yield* webhooks.append(events)
+      file.done(end)
+    }
+  })
+
+  const bringOver = (claim: JournalOwner.Claim) => Effect.gen(function*() {
+    for (const path of claim.segments) {
+      const fd = fs.openSync(path, "r")
+      const { size } = fs.fstatSync(fd)
+      try {
+        for (let from = 0; from < size;) {
+          const { end, events } = readUnsafe(fd, from, size)
+          yield* webhooks.append(events)
+          from = end
+        }
+      } finally {
+        fs.closeSync(fd)
+      }
+      fs.rmSync(path, { force: true })
+    }
+    fs.rmSync(claim.file, { force: true })
+  }).pipe(Effect.onError(() => Effect.sync(() => JournalOwner.unclaim(file.owner, claim))))
+
+  const sweep = Effect.suspend(() => {
+    JournalOwner.touch(file.owner, () => {})
+    return Effect.forEach(JournalOwner.estates(file.owner), (estate) => {
+      const claim = JournalOwner.claim(file.owner, estate)
+      return claim === null ? Effect.void : bringOver(claim)
+    }, { discard: true })
+  })
+
+  const again = <E>(what: string, turn: Effect.Effect<void, E>) => turn.pipe(
+    Effect.catchCause((cause) => Effect.logWarning(`events for webhooks: ${what} is tried again`, cause).pipe(
+      Effect.andThen(Effect.sleep(AGAIN_MS)),
+      Effect.andThen(wake.open)
+    )),
+    Effect.forever,
+    Effect.forkScoped
+  )
+
+  yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(Effect.interruptible(drain), DRAIN_MS)))
+  yield* again("bringing them to the queue", Effect.andThen(wake.await, Effect.suspend(() => {
+    wake.closeUnsafe()
+    return drain
+  })))
+  yield* again("reading what dead processes left", Effect.andThen(sweep, Effect.sleep(SWEEP_MS)))
+
+  return Events.of({
+    wants: webhooks.wants,
+    publish: (event) => {
+      if (webhooks.wants(event.type)) put(Payloads.queued(event, idOf(event)))
+    }
+  })
+})
+
+export const layer = (options: Options): Layer.Layer<Events, never, Webhooks> => Layer.effect(Events, make(options))

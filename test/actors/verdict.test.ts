@@ -1,0 +1,47 @@
+/** PROMISES 10: whatever becomes of a probe, its breaker is decided or open to the next one. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Schema from "effect/Schema"
+import type { AttemptEnd } from "#actors/Attempt.ts"
+import * as Breaker from "#actors/ProviderBreaker.ts"
+import { verdictOf } from "#actors/verdict.ts"
+import * as Errors from "#schemas/errors.ts"
+import { Outcome } from "#schemas/records/LedgerRow.ts"
+
+const settings: Breaker.Settings = { degradationThreshold: 1, failureThreshold: 1, resetTimeoutMs: 1_000 }
+const halfOpen: Breaker.State = { ...Breaker.fresh, failures: 1, openUntil: 1_000, era: 1 }
+
+const End = Schema.Struct({
+  outcome: Outcome,
+  status: Schema.Literals([0, 200, 204, 400, 401, 404, 408, 429, 500, 502, 503, 504]),
+  opened: Schema.Boolean,
+  rejected: Schema.Boolean
+})
+
+const endOf = ({ opened, outcome, rejected, status }: typeof End.Type): AttemptEnd => ({
+  outcome: rejected ? "policy" : outcome,
+  error: outcome === "completed" && !rejected ? null : Errors.make("bad_gateway", "no"),
+  retryable: true, phase: null, upstreamStatus: rejected ? 200 : status, usage: null, outputText: () => "", committed: false, opened,
+  repeatable: false, rejected, terminated: false, tap: null, bytesOut: 0, answer: null, firstContentAt: null, headers: []
+})
+
+describe("the end of a probe", () => {
+  it.prop("decides its breaker, or gives its place to the next", { given: Arbitrary.schema(End) }, ({ given }) => {
+    const end = endOf(given)
+    const [reply, probing] = Breaker.step(halfOpen, { _tag: "Enter" }, settings, 2_000)
+    if (reply._tag !== "Entered") return assert.fail("a half-open breaker admits a probe")
+    assert.isNotNull(Breaker.refusalOf(probing, 2_000))
+    const verdict = verdictOf(end, end.outcome, 2_000, 2_500)
+    const result = verdict === null ? "neutral" : verdict.ok ? "ok" : Breaker.counts(verdict.status, verdict.network) ? "failed" : "neutral"
+    const [, state] = Breaker.step(probing, { _tag: "Ended", ticket: reply.ticket, result, status: verdict?.status ?? 0 }, settings, 2_500)
+    const decided = Breaker.phaseOf(state, settings, 2_500)
+    assert.isTrue(decided !== "half-open" || Breaker.refusalOf(state, 2_500) === null)
+    if (given.rejected && given.opened) assert.strictEqual(decided, "closed")
+  })
+
+  it("a client that left says nothing, whatever its answer would have been", () => {
+    const end = endOf({ outcome: "policy", status: 200, opened: true, rejected: true })
+    assert.isNull(verdictOf(end, "client-abort", 0, 1))
+    assert.isTrue(verdictOf(end, end.outcome, 0, 1)?.ok)
+  })
+})

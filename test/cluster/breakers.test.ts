@@ -1,0 +1,53 @@
+/** PROMISES 10 over several nodes: a breaker that opened on one is open on all, and one good probe closes it everywhere. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { type Cluster, converged, findServers, type Ground, ground, startCluster } from "#test/support/cluster.ts"
+import type { InProcess } from "#test/support/gateway.ts"
+import { eventually } from "#test/support/operator.ts"
+
+const servers = await findServers()
+const FAILURES = 3
+/** Long enough for a busy machine to see it open on both. */
+const RESET_MS = 4_000
+
+describe.skipIf(servers.missing !== null)("a provider's breaker over several nodes", { timeout: 60_000 }, () => {
+  let common: Ground
+  let cluster: Cluster
+  let first: InProcess
+  let second: InProcess
+
+  beforeAll(async () => {
+    common = await ground(servers.postgres)
+    cluster = await startCluster(common, [{}, {}])
+    const [one, two] = cluster.nodes
+    if (one === undefined || two === undefined) throw new Error("two nodes")
+    first = one
+    second = two
+    const each = <A>(section: A) => ({ oauth: section, apikey: section, local: section })
+    await first.operator.call("PATCH", "/api/resilience", {
+      providerBreaker: each({ degradationThreshold: 2, failureThreshold: FAILURES, resetTimeoutMs: RESET_MS }),
+      connectionCooldown: each({ baseCooldownMs: 0, rateLimitCooldownMs: 0, useUpstreamRetryHints: false })
+    })
+    await converged(first)
+  }, 60_000)
+  afterAll(async () => {
+    await cluster.close()
+    await common.close()
+  })
+
+  const calls = async () => (await cluster.sim.entries()).length
+  const stateOn = async (node: InProcess) => {
+    const view = await node.operator.call<{ readonly breakers: ReadonlyArray<{ readonly provider: string; readonly state: string }> }>("GET", "/api/resilience")
+    return view.breakers.find((breaker) => breaker.provider === cluster.lab)?.state ?? "closed"
+  }
+
+  it("opens, probes and closes for all of them together", async () => {
+    await cluster.sim.rule({ match: { model: "bad" }, script: { status: 500 } })
+    for (let i = 0; i < FAILURES; i++) await cluster.chat(first, "lab/bad")
+    await eventually(() => stateOn(second), (state) => state === "open", "the opening on the other node", 3_000)
+    const before = await calls()
+    expect((await cluster.chat(second, "lab/good")).status).toBe(503)
+    expect(await calls()).toBe(before)
+    await eventually(async () => (await cluster.chat(second, "lab/good")).status, (status) => status === 200, "the good probe")
+    await eventually(async () => (await cluster.chat(first, "lab/good")).status, (status) => status === 200, "the closing on the other node", 3_000)
+  })
+})

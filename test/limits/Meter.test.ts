@@ -1,0 +1,110 @@
+/** The pure transitions of a meter; histories of several nodes are in `histories.test.ts`. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Blocks from "#actors/limits/Blocks.ts"
+import * as Meter from "#actors/limits/Meter.ts"
+import type { Draw } from "#actors/ports/LimitStore.ts"
+
+const window = { interval: "daily", minutes: 0 } as const
+const terms = { leaseMs: 1_000, share: 4 }
+const drawn = (meter: Meter.Meter, held: number, fields: Partial<Extract<Meter.Command, { type: "drawn" }>> = {}): Meter.Meter =>
+  Meter.transition(meter, { type: "drawn", start: meter.start, booked: 0, told: 0, held, heldUntil: Infinity, sent: 0, ...fields }, 0)[1]
+const draw = (fields: Partial<Draw>): Draw => ({ id: "m", end: 1, limit: 100, total: 0, reserved: 0, need: 0, want: 0, seen: null, settled: [], ...fields })
+
+describe("blocks", () => {
+  const ask = (blocks: Blocks.Blocks | null, node: string, fields: Partial<Draw>, now: number) => Blocks.exchange(blocks, draw(fields), node, terms, now)
+
+  it("an expired block is told and stays spent, until the ledger has said all of its node or the node speaks", () => {
+    const [, first] = ask(null, "a", { total: 5, need: 40, want: 40, seen: new Map() }, 0)
+    const [living] = ask(first, "b", { need: 100, want: 100 }, 999)
+    assert.deepStrictEqual([living.held, living.unsettled], [55, []])
+    const [dead, after] = ask(first, "b", { need: 100, want: 100 }, 1_000)
+    assert.deepStrictEqual([dead.held, dead.unsettled], [55, [{ node: "a", amount: 40, grantedAt: 0, forMs: 0 }]])
+    assert.strictEqual(ask(after, "b", { need: 100, want: 100, seen: new Map([["a", 20]]), settled: ["a"] }, 1_000)[0].held, 80)
+    // Not its last word: what the ledger knows counts, and so does the block.
+    assert.deepInclude(ask(after, "b", { need: 100, want: 100, seen: new Map([["a", 20]]) }, 1_000)[0], { booked: 20, held: 40 })
+    const [late] = ask(after, "a", { total: 12 }, 9_000)
+    assert.deepInclude(late, { booked: 12, told: 12, held: 0 })
+  })
+
+  it("a living block is not settled, whoever says so", () => {
+    const [, first] = ask(null, "a", { need: 40, want: 40, seen: new Map() }, 0)
+    assert.strictEqual(ask(first, "b", { need: 100, want: 100, seen: new Map(), settled: ["a"] }, 999)[0].held, 60)
+  })
+
+  it("the most that was said of a node counts, in any order", () => {
+    let blocks: Blocks.Blocks | null = null
+    const said: ReadonlyArray<readonly [node: string, fields: Partial<Draw>]> = [
+      ["a", { total: 7, seen: new Map([["b", 10]]) }], ["b", { total: 4 }], ["a", { total: 7 }], ["a", { total: 3 }], ["b", { total: 12, seen: new Map([["a", 9]]) }]
+    ]
+    const booked: Array<number> = []
+    for (const [node, fields] of said) {
+      const [answer, next] = ask(blocks, node, fields, 0)
+      booked.push(answer.booked)
+      blocks = next
+    }
+    assert.deepStrictEqual(booked, [17, 17, 17, 17, 21])
+  })
+
+  it("what calls in flight reserved counts, whatever is left, and new ones get only what is", () => {
+    const [answer, blocks] = ask(null, "a", { limit: 10, reserved: 25, need: 26, want: 26, seen: new Map([["a", 4]]) }, 0)
+    assert.strictEqual(answer.held, 6)
+    assert.strictEqual(ask(blocks, "b", { limit: 40, need: 40, want: 40 }, 0)[0].held, 11)
+  })
+})
+
+describe("a meter", () => {
+  it("learns from the store what the ledger knew of it beyond its own count, and counts on from there", () => {
+    const meter = drawn(Meter.make(window, 100, 0), 30, { booked: 40, told: 25, sent: 0 })
+    assert.deepStrictEqual([meter.total, meter.told, Meter.used(meter), Meter.available(meter, 0)], [25, 25, 40, 30])
+    const [, reserved] = Meter.transition(meter, { type: "reserve", amount: 10 }, 0)
+    const [, settled] = Meter.transition(reserved, { type: "settle", reservation: { start: 0, amount: 10 }, actual: 8 }, 0)
+    assert.deepStrictEqual([settled.total, Meter.untold(settled), Meter.used(settled), Meter.available(settled, 0)], [33, 8, 48, 22])
+  })
+
+  it("that gave its block back uses it no more", () => {
+    const meter = Meter.transition(drawn(Meter.make(window, 100, 0), 30), { type: "yield" }, 0)[1]
+    assert.deepStrictEqual(Meter.transition(meter, { type: "reserve", amount: 1 }, 0)[0], { type: "refused", reason: "short" })
+  })
+
+  it("whose block has expired refuses, by the clock that it is given", () => {
+    const meter = drawn(Meter.make(window, 100, 0), 30, { heldUntil: 500 })
+    assert.strictEqual(Meter.transition(meter, { type: "reserve", amount: 1 }, 499)[0].type, "reserved")
+    assert.deepStrictEqual(Meter.transition(meter, { type: "reserve", amount: 1 }, 500)[0], { type: "refused", reason: "unknown" })
+  })
+
+  it("the limit is crossed once in a window, and again in the next", () => {
+    let meter = drawn(Meter.make(window, 10, 0), 10)
+    const spend = () => {
+      const [reply, reserved] = Meter.transition(meter, { type: "reserve", amount: 10 }, 0)
+      assert.strictEqual(reply.type, "reserved")
+      const [told, after] = Meter.transition(reserved, { type: "settle", reservation: { start: meter.start, amount: 10 }, actual: 12 }, 0)
+      meter = after
+      return told
+    }
+    assert.deepStrictEqual(spend(), { type: "done", crossed: true })
+    assert.deepStrictEqual(Meter.transition(meter, { type: "reserve", amount: 1 }, 0)[0], { type: "refused", reason: "exhausted" })
+    assert.deepStrictEqual(Meter.transition(meter, { type: "look" }, 0)[0], { type: "done", crossed: false })
+    const tomorrow = 86_400_000
+    meter = Meter.rolled(meter, window, tomorrow)
+    assert.strictEqual(Meter.used(meter), 0)
+    meter = drawn(meter, 10)
+    assert.deepStrictEqual(spend(), { type: "done", crossed: true })
+  })
+
+  it("a request may begin on less than it needs only while nobody else of its node is in flight", () => {
+    const full = drawn(Meter.make(window, 10, 0), 10)
+    const [edge, busy] = Meter.transition(full, { type: "reserve", amount: 25 }, 0)
+    assert.deepStrictEqual(edge, { type: "reserved", reservation: { start: 0, amount: 25 } })
+    assert.deepStrictEqual(Meter.transition(busy, { type: "reserve", amount: 1 }, 0)[0], { type: "refused", reason: "short" })
+    const small = Meter.transition(full, { type: "reserve", amount: 4 }, 0)[1]
+    assert.deepStrictEqual(Meter.transition(small, { type: "reserve", amount: 7 }, 0)[0], { type: "refused", reason: "short" })
+    assert.strictEqual(Meter.transition(small, { type: "reserve", amount: 6 }, 0)[0].type, "reserved")
+  })
+
+  it("a settle of yesterday's reservation changes nothing today", () => {
+    const full = drawn(Meter.make(window, 10, 0), 10)
+    const meter = Meter.transition(full, { type: "reserve", amount: 4 }, 0)[1]
+    const today = Meter.rolled(meter, window, 86_400_000)
+    assert.deepStrictEqual(Meter.transition(today, { type: "settle", reservation: { start: 0, amount: 4 }, actual: 9 }, 86_400_000)[1], today)
+  })
+})

@@ -1,0 +1,155 @@
+/** Breakers of several nodes: an opening holds everywhere, one probe at a time runs over all of them, and every block ends. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Schema from "effect/Schema"
+import type { Pass } from "#actors/ports/Resilience.ts"
+import type { ResilienceControl } from "#actors/ports/ResilienceControl.ts"
+import { BreakerTable, CLAIM_MS } from "#src/redis/BreakerTable.ts"
+import { Tables } from "#src/resilience/Tables.ts"
+import { isPass, target, verdict } from "#test/resilience/support.ts"
+import { connection } from "#test/suites/records.ts"
+
+const NODES = 3
+const RESET_MS = 3_000
+const record = connection({ id: "c-1" })
+const to = target(record)
+const settings = { resilience: { providerBreaker: { apikey: { degradationThreshold: 2, failureThreshold: 3, resetTimeoutMs: RESET_MS } }, connectionCooldown: { apikey: { baseCooldownMs: 0, rateLimitCooldownMs: 0, useUpstreamRetryHints: false } } } }
+
+interface Held {
+  readonly node: number
+  readonly pass: Pass
+  readonly probe: boolean
+}
+
+/** Nodes that hear each other at once, or not at all while `cut`. */
+class World {
+  now = 0
+  cut = false
+  claim: { readonly node: number; readonly until: number } | null = null
+  readonly held: Array<Held> = []
+  readonly tables: ReadonlyArray<Tables>
+  readonly nodes: ReadonlyArray<BreakerTable>
+
+  constructor() {
+    this.tables = Array.from({ length: NODES }, () => new Tables({
+      connections: [record], connectionById: new Map([[record.id, record]]), settings: new Map(Object.entries(settings))
+    }, { connection: () => {}, breaker: () => {}, lockout: () => {} }))
+    this.nodes = this.tables.map((tables, node) => new BreakerTable(tables, tables as unknown as ResilienceControl["Service"], {
+      now: () => this.now,
+      tell: (told) => {
+        if (!this.cut) for (const [other, table] of this.nodes.entries()) if (other !== node) table.hear(told)
+      },
+      claim: (_, answer) => {
+        if (this.cut) return answer(true)
+        if (this.claim !== null && this.now < this.claim.until) return answer(false)
+        this.claim = { node, until: this.now + CLAIM_MS }
+        answer(true)
+      },
+      giveUp: () => {
+        if (!this.cut && this.claim?.node === node) this.claim = null
+      }
+    }))
+  }
+
+  isOpen(node: number): boolean {
+    return this.nodes[node]?.breakers(this.now).some((view) => view.state === "open" || view.state === "half-open") ?? false
+  }
+
+  enter(node: number): Held | null {
+    const table = this.nodes[node]
+    const checked = table?.check(to, this.now) ?? null
+    const probe = this.isOpen(node)
+    const given = table?.enter(to, this.now)
+    if (given === undefined || !isPass(given)) return null
+    assert.isNull(checked, "what may not be called may not be entered")
+    const held = { node, pass: given, probe }
+    this.held.push(held)
+    return held
+  }
+
+  release(held: Held | undefined, status: number): void {
+    if (held === undefined) return
+    this.held.splice(this.held.indexOf(held), 1)
+    held.pass.release(status < 0 ? null : verdict(status), this.now)
+  }
+
+  /** Failures until the node's own breaker opens. */
+  fail(node: number): void {
+    for (let i = 0; i < 3; i++) this.release(this.enter(node) ?? undefined, 500)
+  }
+}
+
+const Act = Schema.Union([
+  Schema.Struct({ act: Schema.Literal("enter"), node: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: NODES - 1 })), wait: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2_000 })) }),
+  Schema.Struct({ act: Schema.Literal("release"), which: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 20 })), status: Schema.Literals([-1, 0, 200, 400, 500, 503, 503]) })
+])
+
+describe("breakers over several nodes", () => {
+  it("refuse everywhere once one node's breaker opened, and are closed everywhere by one good probe", () => {
+    const world = new World()
+    world.fail(0)
+    for (const node of world.nodes) assert.strictEqual(node.check(to, world.now)?.reason, "breaker-open")
+    world.now += RESET_MS
+    const probe = world.enter(1)
+    assert.isNotNull(probe)
+    for (const node of world.nodes) assert.strictEqual(node.check(to, world.now)?.reason, "breaker-probing")
+    world.release(probe ?? undefined, 200)
+    for (const node of world.nodes) assert.isNull(node.check(to, world.now))
+  })
+
+  it("refuse everywhere anew after a bad probe, and let another try after one that says nothing", () => {
+    const world = new World()
+    world.fail(2)
+    world.now += RESET_MS
+    world.release(world.enter(0) ?? undefined, 503)
+    for (const node of world.nodes) assert.strictEqual(node.check(to, world.now)?.reason, "breaker-open")
+    world.now += RESET_MS
+    world.release(world.enter(1) ?? undefined, -1)
+    assert.isNotNull(world.enter(0))
+  })
+
+  it("lets another node probe when the one that had the claim died", () => {
+    const world = new World()
+    world.fail(0)
+    world.now += RESET_MS
+    assert.isNotNull(world.enter(0))
+    assert.isNull(world.enter(1))
+    world.now += CLAIM_MS
+    assert.isNotNull(world.enter(1))
+  })
+
+  it("decide alone while nobody can be asked", () => {
+    const world = new World()
+    world.cut = true
+    world.fail(0)
+    assert.isNull(world.nodes[1]?.check(to, world.now))
+    assert.strictEqual(world.nodes[0]?.check(to, world.now)?.reason, "breaker-open")
+    world.now += RESET_MS
+    world.release(world.enter(0) ?? undefined, 200)
+    assert.isNull(world.nodes[0]?.check(to, world.now))
+  })
+
+  it("are closed everywhere by an operator on any node", () => {
+    const world = new World()
+    world.fail(0)
+    assert.strictEqual(world.nodes[1]?.reset(null, world.now), 1)
+    for (const node of world.nodes) assert.isNull(node.check(to, world.now))
+  })
+
+  it.prop("run one probe at a time in any history, and end", [Arbitrary.schema(Schema.Array(Act).check(Schema.isMaxLength(120)))], ([history]) => {
+    const world = new World()
+    for (const act of history) {
+      if (act.act === "enter") {
+        world.now += act.wait
+        // No history is long enough for a claim to run out, so a second probe would be one too many.
+        if (world.now > CLAIM_MS) break
+        world.enter(act.node)
+      } else world.release(world.held[act.which % Math.max(1, world.held.length)], act.status)
+      assert.isAtMost(world.held.filter(({ node, probe }) => probe && world.isOpen(node)).length, 1)
+    }
+    while (world.held.length > 0) world.release(world.held[0], -1)
+    world.now += RESET_MS + CLAIM_MS
+    world.release(world.enter(1) ?? undefined, 200)
+    for (const node of world.nodes) assert.isNull(node.check(to, world.now))
+  })
+})

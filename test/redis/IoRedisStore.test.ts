@@ -1,0 +1,232 @@
+/** The shared store over a real Redis: what it answers, and what a caller pays when the server is refused, frozen, flushed or replaced. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Scope from "effect/Scope"
+import { afterEach, describe, expect, it } from "vitest"
+import * as IoRedisStore from "#src/redis/IoRedisStore.ts"
+import { RedisStore, type Script, SharedStoreDown } from "#src/redis/RedisStore.ts"
+import { OPENS_AFTER } from "#src/redis/StoreBreaker.ts"
+import { eventually } from "#test/support/operator.ts"
+import { canStartRedis, freePort, type OwnRedis, ownRedis, silentRoad } from "#test/support/redis.ts"
+
+const echo: Script = {
+  name: "echo",
+  lua: `-- KEYS[1]: a key; ARGV[1]: bytes. Stores the bytes and replies {key, bytes, 7, nil}.
+redis.call('SET', KEYS[1], ARGV[1])
+return {KEYS[1], redis.call('GET', KEYS[1]), 7, false}`
+}
+
+const closers: Array<() => Promise<unknown>> = []
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close()
+})
+
+const server = async (options: { readonly password?: string } = {}): Promise<OwnRedis> => {
+  const redis = await ownRedis(options)
+  closers.push(redis.stop)
+  return redis
+}
+
+const open = async (url: string): Promise<RedisStore["Service"]> => {
+  const scope = Scope.makeUnsafe()
+  closers.push(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  const context = await Effect.runPromise(Layer.buildWithScope(IoRedisStore.layer({ url: Redacted.make(url), prefix: "t:" }), scope))
+  return Context.get(context, RedisStore)
+}
+
+const get = (store: RedisStore["Service"], key = "t:k") => Effect.runPromise(Effect.result(store.command("GET", [key])))
+const failureOf = async (store: RedisStore["Service"]): Promise<SharedStoreDown> => {
+  const result = await get(store)
+  if (result._tag !== "Failure") throw new Error("the store answered")
+  return result.failure
+}
+const answers = (store: RedisStore["Service"]) =>
+  eventually(() => get(store), (result) => result._tag === "Success", "an answer of the store", 5_000)
+
+/** The time of one call, ms. */
+const timed = async <A>(call: () => Promise<A>): Promise<readonly [A, number]> => {
+  const began = performance.now()
+  return [await call(), performance.now() - began]
+}
+
+describe.skipIf(!canStartRedis())("the shared store on Redis", () => {
+  it("runs scripts and commands, with the prefix before keys, and keeps every byte", async () => {
+    const redis = await server()
+    const store = await open(redis.url)
+    const bytes = Uint8Array.from({ length: 256 }, (_, i) => i)
+    for (let i = 0; i < 2; i++) {
+      const reply = await Effect.runPromise(store.run(echo, ["k"], [bytes])) as ReadonlyArray<unknown>
+      expect(reply).toEqual([Buffer.from("t:k"), Buffer.from(bytes), 7, null])
+    }
+    expect(await Effect.runPromise(store.command("GET", ["t:k"]))).toEqual(Buffer.from(bytes))
+    expect(await Effect.runPromise(store.command("INCRBY", ["t:n", 5]))).toBe(5)
+    expect(store.state()).toBe("closed")
+  })
+
+  it("loads a script again after SCRIPT FLUSH and after a restart", async () => {
+    const redis = await server()
+    const store = await open(redis.url)
+    const bytes = new TextEncoder().encode("v")
+    await Effect.runPromise(store.run(echo, ["k"], [bytes]))
+    await redis.client().script("FLUSH")
+    await Effect.runPromise(store.run(echo, ["k"], [bytes]))
+    await redis.kill()
+    await redis.start()
+    await answers(store)
+    expect(await Effect.runPromise(store.run(echo, ["k"], [bytes]))).toEqual([Buffer.from("t:k"), Buffer.from("v"), 7, null])
+  })
+
+  it("tells an answer that is an error from a server that is away: the breaker stays closed", async () => {
+    const redis = await server()
+    const store = await open(redis.url)
+    await Effect.runPromise(store.command("LPUSH", ["t:k", "x"]))
+    for (let i = 0; i < OPENS_AFTER + 2; i++) {
+      const down = await failureOf(store)
+      expect(down.reason).toBe("failed")
+      expect(down.message).toContain("WRONGTYPE")
+    }
+    expect(store.state()).toBe("closed")
+  })
+
+  it("starts without a server, refuses at once, and finds the server when it comes", async () => {
+    const redis = await server()
+    await redis.kill()
+    const store = await open(redis.url)
+    for (let i = 0; i < OPENS_AFTER; i++) {
+      const [down, took] = await timed(() => failureOf(store))
+      expect(down.reason).toBe("refused")
+      expect(took).toBeLessThan(40)
+    }
+    expect((await failureOf(store)).reason).toBe("breaker-open")
+    await redis.start()
+    await answers(store)
+    expect(store.state()).toBe("closed")
+  })
+
+  it("costs a few deadlines when the server freezes and then nothing, and comes back when it thaws", async () => {
+    const redis = await server()
+    const store = await open(redis.url)
+    await answers(store)
+    redis.freeze()
+    for (let i = 0; i < OPENS_AFTER; i++) {
+      const [down, took] = await timed(() => failureOf(store))
+      expect(down.reason).toBe("deadline")
+      expect(took).toBeGreaterThan(45)
+    }
+    for (let i = 0; i < 20; i++) {
+      const [down, took] = await timed(() => failureOf(store))
+      expect(down.reason).toBe("breaker-open")
+      expect(took).toBeLessThan(40)
+    }
+    redis.thaw()
+    await answers(store)
+  })
+
+  it("comes back over a fresh connection when the old one stays silent", async () => {
+    const redis = await server()
+    const road = await silentRoad(redis.url)
+    closers.push(road.close)
+    const store = await open(road.url)
+    await answers(store)
+    road.silence()
+    for (let i = 0; i < OPENS_AFTER; i++) expect((await failureOf(store)).reason).toBe("deadline")
+    await eventually(() => get(store), (result) => result._tag === "Success", "an answer over another connection", 10_000)
+  })
+
+  it("ignores the late reply of a call that was given up: the next call gets its own", async () => {
+    const redis = await server()
+    const store = await open(redis.url)
+    await Effect.runPromise(store.command("SET", ["t:k", "first"]))
+    const late = Effect.runPromise(Effect.result(store.command("EVAL", ["local t = redis.call('TIME'); local e = t[1] * 1000 + t[2] / 1000 + 120; repeat t = redis.call('TIME') until t[1] * 1000 + t[2] / 1000 > e; return 'late'", 0])))
+    expect((await late)._tag).toBe("Failure")
+    expect(await Effect.runPromise(store.command("GET", ["t:k"], 5_000))).toEqual(Buffer.from("first"))
+  })
+
+  it("does not count a deadline when its own loop was too busy to read the reply", async () => {
+    const redis = await server()
+    const store = await open(redis.url)
+    const reply = Effect.runPromise(Effect.result(store.command("ECHO", ["here"])))
+    await new Promise((resolve) => setImmediate(resolve))
+    const until = performance.now() + 120
+    while (performance.now() < until);
+    expect(await reply).toMatchObject({ _tag: "Success" })
+  })
+
+  it("never shows the password, neither in a refusal nor in an unreachable server's error", async () => {
+    const password = "canary_Hv71qPz0RedisPassword"
+    const redis = await server({ password })
+    const good = await open(redis.url)
+    await answers(good)
+    const wrong = await open(redis.url.replace(password, `${password}x`))
+    const nobody = await open(`redis://:${password}@127.0.0.1:${await freePort()}`)
+    for (const store of [wrong, nobody]) {
+      for (let i = 0; i < OPENS_AFTER + 1; i++) expect(JSON.stringify(await failureOf(store))).not.toContain(password)
+    }
+  })
+})
+
+describe.skipIf(!canStartRedis())("channels of the shared store", () => {
+  const listen = async (store: RedisStore["Service"], channel: string) => {
+    const scope = Scope.makeUnsafe()
+    closers.push(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+    const heard: Array<string> = []
+    let gaps = 0
+    await Effect.runPromise(Scope.provide(store.subscribe(channel, {
+      message: (text) => heard.push(text),
+      gap: () => {
+        gaps++
+      }
+    }), scope))
+    return { heard, gaps: () => gaps, stop: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
+  }
+
+  it("carry messages to every listener until it leaves, and to nobody else", async () => {
+    const redis = await server()
+    const store = await open(redis.url)
+    const other = await open(redis.url)
+    const [one, two, apart] = [await listen(store, "news"), await listen(store, "news"), await listen(store, "apart")]
+    await Effect.runPromise(other.publish("news", "a ü 1"))
+    await eventually(async () => [one.heard, two.heard], (seen) => seen.every((list) => list.length === 1), "the message")
+    await one.stop()
+    await Effect.runPromise(other.publish("news", "2"))
+    await eventually(async () => two.heard, (list) => list.length === 2, "the second message")
+    expect([one.heard, two.heard, apart.heard]).toEqual([["a ü 1"], ["a ü 1", "2"], []])
+    expect(one.gaps() + two.gaps()).toBe(0)
+  })
+
+  it("are heard again after the server was replaced, and the gap is told once they are", async () => {
+    const redis = await server()
+    const store = await open(redis.url)
+    const news = await listen(store, "news")
+    await redis.kill()
+    await redis.start()
+    await eventually(async () => news.gaps(), (gaps) => gaps === 1, "the gap")
+    await redis.client().publish("t:news", "after")
+    await eventually(async () => news.heard, (list) => list.includes("after"), "the message after the gap")
+  })
+
+  it("are heard, with a gap, when the server comes only after the subscription", async () => {
+    const redis = await server()
+    await redis.kill()
+    const store = await open(redis.url)
+    const news = await listen(store, "news")
+    await redis.start()
+    await eventually(async () => news.gaps(), (gaps) => gaps === 1, "the gap")
+    await redis.client().publish("t:news", "hello")
+    await eventually(async () => news.heard, (list) => list.includes("hello"), "the message")
+  })
+
+  it("are heard over another connection when the old one went silent", async () => {
+    const redis = await server()
+    const road = await silentRoad(redis.url)
+    closers.push(road.close)
+    const news = await listen(await open(road.url), "news")
+    road.silence()
+    await eventually(async () => news.gaps(), (gaps) => gaps >= 1, "the gap", 10_000)
+    await redis.client().publish("t:news", "hello")
+    await eventually(async () => news.heard, (list) => list.includes("hello"), "the message")
+  })
+})

@@ -1,0 +1,59 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type { Scope } from "effect/Scope"
+import { ATTEMPTS_MAX, LOCK_MS, WINDOW_MS } from "#actors/LoginBrake.ts"
+import type { LoginAttempts } from "#actors/ports/LoginAttempts.ts"
+
+export interface World {
+  readonly store: LoginAttempts["Service"]
+  /** Lets so much of the store's own time pass, ms. */
+  readonly pass: (ms: number) => Effect.Effect<void>
+}
+
+let sequence = 0
+const freshAddress = (): string => `192.0.2.${process.pid}-${++sequence}`
+const goAhead = { waitMs: 0, first: false }
+
+export const suite = (name: string, open: Effect.Effect<World, never, Scope>): void => {
+  describe(`LoginAttempts on ${name}`, () => {
+    const times = (store: World["store"], address: string, count: number) =>
+      Effect.forEach(Array.from({ length: count }), () => Effect.map(store.begin(address), ({ first, waitMs }) => ({ first, waitMs })))
+
+    it.effect("the last attempt that is let go ahead locks the address, and nobody else; its first refusal says so", () => Effect.gen(function*() {
+      const { pass, store } = yield* open
+      const address = freshAddress()
+      assert.deepStrictEqual(yield* times(store, address, ATTEMPTS_MAX), Array.from({ length: ATTEMPTS_MAX }, () => goAhead))
+      const refused = yield* times(store, address, 3)
+      assert.deepStrictEqual(refused.map(({ first }) => first), [true, false, false])
+      for (const { waitMs } of refused) assert.isTrue(waitMs > LOCK_MS - 60_000 && waitMs <= LOCK_MS, String(waitMs))
+      assert.deepStrictEqual(yield* times(store, freshAddress(), 1), [goAhead])
+      yield* pass(LOCK_MS / 2)
+      const [half] = yield* times(store, address, 1)
+      assert.isTrue(half !== undefined && half.waitMs > LOCK_MS / 2 - 60_000 && half.waitMs <= LOCK_MS / 2, "attempts in a lock do not prolong it")
+      yield* pass(LOCK_MS / 2)
+      assert.deepStrictEqual(yield* times(store, address, ATTEMPTS_MAX), Array.from({ length: ATTEMPTS_MAX }, () => goAhead))
+      assert.isTrue((yield* times(store, address, 1))[0]?.first)
+    }))
+
+    it.effect("of many attempts at once no more go ahead than one after another", () => Effect.gen(function*() {
+      const { store } = yield* open
+      const address = freshAddress()
+      const all = yield* Effect.all(Array.from({ length: 30 }, () => store.begin(address)), { concurrency: "unbounded" })
+      assert.lengthOf(all.filter(({ waitMs }) => waitMs === 0), ATTEMPTS_MAX)
+      assert.lengthOf(all.filter(({ first }) => first), 1)
+    }))
+
+    it.effect("the window begins with its first attempt; what lies further apart does not add up, and a success forgets all", () => Effect.gen(function*() {
+      const { pass, store } = yield* open
+      const address = freshAddress()
+      yield* times(store, address, 1)
+      yield* pass(WINDOW_MS / 2)
+      yield* times(store, address, ATTEMPTS_MAX - 2)
+      yield* pass(WINDOW_MS / 2)
+      assert.deepStrictEqual(yield* times(store, address, ATTEMPTS_MAX - 1), Array.from({ length: ATTEMPTS_MAX - 1 }, () => goAhead))
+      yield* store.succeeded(address)
+      assert.deepStrictEqual(yield* times(store, address, ATTEMPTS_MAX), Array.from({ length: ATTEMPTS_MAX }, () => goAhead))
+      assert.isAbove((yield* times(store, address, 1))[0]?.waitMs ?? 0, 0)
+    }))
+  })
+}

@@ -1,0 +1,38 @@
+import { assert, describe, it } from "vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import type { Place, SessionPlaces } from "#actors/ports/SessionPlaces.ts"
+import { eventually } from "#test/support/operator.ts"
+
+export type Node = SessionPlaces["Service"]
+
+export const place = (model: string, fields: Partial<Place> = {}): Place => ({ provider: "p-1", alias: "lab", model, connectionId: "c-1", window: 128_000, ...fields })
+
+export const listen = async (node: Node) => {
+  const heard: Array<readonly [string, Place]> = []
+  const scope = Scope.makeUnsafe()
+  await Effect.runPromise(Scope.provide(node.hear((key, one) => heard.push([key, one])), scope))
+  return { heard, close: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
+}
+
+/** `open` makes nodes that hear each other. */
+export const suite = (name: string, open: () => Promise<(node: string) => Node>): void => {
+  describe(`SessionPlaces on ${name}`, () => {
+    it("every other node hears every place, in order and whole, and its teller does not", async () => {
+      const node = await open()
+      const [one, two, three] = [node("one"), node("two"), node("three")]
+      const ears = [await listen(two), await listen(three), await listen(one)]
+      const told = Array.from({ length: 300 }, (_, i) => [one.keyOf(`s-${i % 100}`), place(`m-${i}`, i % 2 === 0 ? {} : { connectionId: null, window: null })] as const)
+      for (const [key, at] of told) one.tell(key, at)
+      for (const { heard } of ears.slice(0, 2)) {
+        await eventually(async () => heard.length, (length) => length >= told.length, "all places")
+        assert.deepStrictEqual(heard, told.map(([key, at]) => [key, at] as const))
+      }
+      assert.lengthOf(ears[2]?.heard ?? [null], 0)
+      assert.strictEqual(two.keyOf("s-1"), one.keyOf("s-1"))
+      assert.notStrictEqual(two.keyOf("s-1"), one.keyOf("s-2"))
+      for (const { close } of ears) await close()
+    })
+  })
+}
