@@ -20,6 +20,8 @@ export interface Budgets {
   readonly fallback: { readonly reference: string; readonly timesReference: Readonly<Record<string, number>> }
   /** Guards are this many times wider in a smoke run, whose rounds are short. */
   readonly smokeMargin: number
+  /** The same for what is measured by the clock: a neighbour on the host makes every target slower at once. */
+  readonly smokeTimedMargin: number
   readonly budgets: ReadonlyArray<Budget>
 }
 
@@ -50,9 +52,10 @@ const parseBudget = (value: unknown): Budget => {
 export const parseBudgets = (text: string): Budgets => {
   const value: unknown = JSON.parse(text)
   if (!isRecord(value)) throw new Error("budgets.json: an object expected")
-  const { subject, reference, fallback, smokeMargin, budgets } = value
+  const { subject, reference, fallback, smokeMargin, smokeTimedMargin, budgets } = value
   if (typeof subject !== "string" || typeof reference !== "string") throw new Error("budgets.json: subject and reference are names")
   if (typeof smokeMargin !== "number" || smokeMargin < 1) throw new Error("budgets.json: smokeMargin is a number of at least 1")
+  if (typeof smokeTimedMargin !== "number" || smokeTimedMargin < 1) throw new Error("budgets.json: smokeTimedMargin is a number of at least 1")
   if (!Array.isArray(budgets)) throw new Error("budgets.json: budgets is a list")
   if (!isRecord(fallback) || typeof fallback["reference"] !== "string" || !isRecord(fallback["timesReference"])) {
     throw new Error("budgets.json: fallback has a reference and timesReference")
@@ -66,6 +69,7 @@ export const parseBudgets = (text: string): Budgets => {
     reference,
     fallback: { reference: fallback["reference"], timesReference },
     smokeMargin,
+    smokeTimedMargin,
     budgets: budgets.map(parseBudget)
   }
 }
@@ -91,13 +95,14 @@ export const judge = (
   options: { readonly reference: string; readonly smoke: boolean }
 ): ReadonlyArray<Judgement> =>
   budgets.budgets.map((budget) => {
-    const margin = options.smoke ? budgets.smokeMargin : 1
+    const { timed } = metricOf(budget.metric)
+    const margin = !options.smoke ? 1 : timed ? budgets.smokeTimedMargin : budgets.smokeMargin
     const widened = budget.guard === null ? null : budget.bound === "atMost" ? budget.guard * margin : budget.guard / margin
     const row = rows.find((each) => each.metric === budget.metric && each.target === budgets.subject)
     const times = options.reference === budgets.reference || metricOf(budget.metric).compare !== "ratio"
       ? 1
       : budgets.fallback.timesReference[budget.metric]
-    const compared = (metricOf(budget.metric).timed ? row?.calm : row?.compared) ?? null
+    const compared = (timed ? row?.calm : row?.compared) ?? null
     const shown = { metric: budget.metric, reach: budget.reach, guard: widened }
     if (compared === null || times === undefined || Number.isNaN(compared.median)) {
       return { ...shown, value: null, verdict: compared === null && (row?.compared ?? null) !== null ? "disturbed" : "not measured" }

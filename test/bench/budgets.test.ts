@@ -55,6 +55,12 @@ describe("budgets", () => {
     expect(verdicts(streams(500), "nginx", true)["capacity.streams"]).toBe("within guard")
   })
 
+  it("a smoke run gives what is measured by the clock more room than ratios", () => {
+    const added = (ms: number) => [measurement("direct", 1, { "latency.p99Ms": 1 }), measurement("gateway", 1, { "latency.p99Ms": 1 + ms })]
+    expect(verdicts(added(19), "nginx", true)["latency.p99Ms"]).toBe("within guard")
+    expect(verdicts(added(21), "nginx", true)["latency.p99Ms"]).toBe("beyond guard")
+  })
+
   it("a smoke run widens the guards only", () => {
     expect(verdicts(ratios(5.3), "nginx", true)["request.cpuUs"]).toBe("within guard")
     expect(verdicts(ratios(5.5), "nginx", true)["request.cpuUs"]).toBe("beyond guard")

@@ -14,6 +14,7 @@ export const budgets: Budgets = {
   reference: "nginx",
   fallback: { reference: "bare", timesReference: { "request.cpuUs": 2 } },
   smokeMargin: 1.5,
+  smokeTimedMargin: 4,
   budgets: [
     { metric: "request.cpuUs", bound: "atMost", reach: 3, then: 2, guard: 3.6 },
     { metric: "latency.p99Ms", bound: "atMost", reach: 2, then: 1, guard: 5 },
