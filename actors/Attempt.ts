@@ -267,7 +267,7 @@ export class Attempt implements UpstreamHandler {
     this.call?.useful()
     if (this.detached || this.ended) return
     this.bytesOut += chunk.length
-    if (this.options.client.write(chunk) || this.paused) return
+    if (this.options.client.relay(chunk) || this.paused) return
     this.paused = true
     this.call?.pause()
     this.options.client.onDrain(this.drained)
@@ -286,7 +286,7 @@ export class Attempt implements UpstreamHandler {
       this.finish("parse-error", AttemptFailure.tooLarge(this.options.target, limit), !this.committed, null)
       return
     }
-    this.held.push(chunk)
+    this.held.push(Buffer.from(chunk))
   }
 
   /** A frame that is no frame: before the commit point another target may do better, after it the stream is broken. */

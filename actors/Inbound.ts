@@ -12,7 +12,7 @@ import type { ApiKey } from "#schemas/records/ApiKey.ts"
 /** The client as the actor needs it; `src/server`'s Exchange has this shape. */
 export interface Client {
   readonly start: (status: number, headers: ReadonlyArray<string>) => void
-  readonly write: (chunk: Uint8Array) => boolean
+  readonly relay: (chunk: Uint8Array) => boolean
   readonly onDrain: (listener: () => void) => void
   readonly end: (chunk?: Uint8Array | string) => void
   readonly respond: (status: number, headers: ReadonlyArray<string>, body: Uint8Array | string) => void

@@ -9,7 +9,7 @@ import type { Face } from "#actors/ports/Face.ts"
 /** The response as an outlet needs it. */
 export interface OutletClient {
   readonly start: (status: number, headers: ReadonlyArray<string>) => void
-  readonly write: (chunk: Uint8Array) => boolean
+  readonly relay: (chunk: Uint8Array) => boolean
   readonly onDrain: (listener: () => void) => void
   readonly end: (chunk?: Uint8Array | string) => void
 }
@@ -58,11 +58,11 @@ export class Outlet {
     this.started = true
   }
 
-  write(chunk: Uint8Array): boolean {
+  relay(chunk: Uint8Array): boolean {
     this.wrote = true
     this.hasContent = true
     if (this.progress) this.frames += framesIn(chunk)
-    const taken = this.client.write(chunk)
+    const taken = this.client.relay(chunk)
     this.behind = !taken
     return taken
   }
@@ -79,7 +79,7 @@ export class Outlet {
       this.client.end(chunk)
       return
     }
-    if (chunk !== undefined) this.client.write(chunk)
+    if (chunk !== undefined) this.client.relay(chunk)
     this.client.end(this.progressFrame(this.quietSince, true))
   }
 
@@ -107,7 +107,7 @@ export class Outlet {
 
   private say(frame: Uint8Array, now: number): void {
     this.quietSince = now
-    if (frame.length > 0) this.behind = !this.client.write(frame)
+    if (frame.length > 0) this.behind = !this.client.relay(frame)
   }
 
   private progressFrame(now: number, done: boolean): string {

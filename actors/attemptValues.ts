@@ -8,8 +8,8 @@ import type { AttemptStart, Outcome } from "#schemas/records/LedgerRow.ts"
 
 /** The client's side of a stream, as far as an attempt may touch it. */
 export interface AttemptClient {
-  /** False when the client is behind. */
-  readonly write: (chunk: Uint8Array) => boolean
+  /** Sends bytes that may be reused once it returns; false when the client is behind. */
+  readonly relay: (chunk: Uint8Array) => boolean
   readonly onDrain: (listener: () => void) => void
 }
 

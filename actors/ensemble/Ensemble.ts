@@ -210,7 +210,7 @@ export class Ensemble implements LiveRequest {
       this.answered = true
       if (!this.headIsOut) this.inbound.client.start(status, headers)
     },
-    write: (chunk) => this.inbound.client.write(chunk),
+    relay: (chunk) => this.inbound.client.relay(chunk),
     onDrain: (listener) => this.inbound.client.onDrain(listener),
     end: (chunk) => this.inbound.client.end(chunk),
     respond: (status, headers, body) => {

@@ -22,7 +22,7 @@ export interface UpstreamErrorBody {
 
 /** Reads a stream while it is forwarded or translated. One per attempt; upstream bytes in, client bytes out. */
 export interface StreamTap {
-  /** Feeds upstream bytes; answers what to forward now (often the same bytes), or null for nothing yet. */
+  /** Feeds upstream bytes, which are lent; answers what to forward now (often the same bytes, and lent like them), or null for nothing yet. */
   readonly push: (chunk: Uint8Array) => Uint8Array | null
   /** The upstream ended: answers what was held back. */
   readonly end: () => Uint8Array | null

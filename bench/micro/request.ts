@@ -99,6 +99,9 @@ class FakeExchange implements Exchange {
   write(): boolean {
     return true
   }
+  relay(): boolean {
+    return true
+  }
   onDrain(): void {}
   end(): void {}
   respond(status: number): void {

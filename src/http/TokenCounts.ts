@@ -141,7 +141,7 @@ const askProvider = (
     onData: (chunk) => {
       length += chunk.length
       if (length > maxReply) good = false
-      else chunks.push(chunk)
+      else chunks.push(Buffer.from(chunk))
     },
     onEnd: () => done(good ? Json.parseRecord(Buffer.from(joinBytes(chunks, length)).toString("utf8")) : null),
     onFailure: () => done(null)

@@ -52,7 +52,12 @@ export interface Exchange {
    * exchange it answers false and no drain follows: `onAbort` tells.
    */
   readonly write: (chunk: Uint8Array) => boolean
-  /** Registers the one listener that hears when a `write` that answered false has been sent entirely. */
+  /**
+   * As `write`, for bytes that are lent: sends them at once, and copies what the client does not take, so that the caller may reuse them
+   * as soon as it returns. It must not be called inside a callback that the front end makes, but in a turn of the producer's own.
+   */
+  readonly relay: (chunk: Uint8Array) => boolean
+  /** Registers the one listener that hears when a `write` or `relay` that answered false has been sent entirely. */
   readonly onDrain: (listener: () => void) => void
   /** Bytes accepted by `write` that the kernel has not taken yet. */
   readonly pendingBytes: number

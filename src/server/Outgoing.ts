@@ -92,13 +92,31 @@ export abstract class Outgoing {
   }
 
   write(chunk: Uint8Array): boolean {
-    if (this.state !== STARTED) {
-      if (this.state === OPEN) throw new Error("Exchange.write came before start: call start(status, headers) first")
-      return false
-    }
+    if (!this.writing) return false
     const queue = this.queue ??= new SendQueue()
     queue.push(chunk)
     if (!this.blocked && !this.scheduled) this.schedule()
+    return this.goesOn(queue)
+  }
+
+  relay(chunk: Uint8Array): boolean {
+    if (!this.writing) return false
+    const queue = this.queue ??= new SendQueue()
+    queue.push(chunk)
+    this.outsideParser = true
+    this.flush()
+    queue.own(chunk)
+    return this.goesOn(queue)
+  }
+
+  /** True between the response's start and its end. */
+  private get writing(): boolean {
+    if (this.state === OPEN) throw new Error("Exchange.write came before start: call start(status, headers) first")
+    return this.state === STARTED
+  }
+
+  /** Whether the producer may go on. */
+  private goesOn(queue: SendQueue): boolean {
     const pending = queue.bytes + this.unsent
     if (pending > this.maxPendingBytes) {
       this.overrun()

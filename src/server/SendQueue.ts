@@ -1,7 +1,15 @@
-/** Chunks that wait for the socket, taken out in batches of bounded size without copying large ones. */
+/**
+ * Chunks that wait for the socket, taken out in batches of bounded size without copying large ones. A chunk that was lent is copied if it
+ * has to wait, into room that the queue keeps for its next: a client that is always a little behind costs no allocation per chunk.
+ */
+const ROOM_STEP_BYTES = 16 * 1024
+
 export class SendQueue {
   private chunks: Array<Uint8Array> = []
   private first = 0
+  private room: Buffer | undefined
+  /** A chunk in the queue lies in the room. */
+  private occupied = false
   /** Bytes in the queue. */
   bytes = 0
 
@@ -11,7 +19,14 @@ export class SendQueue {
     this.bytes += chunk.byteLength
   }
 
-  /** The next bytes, at most `limit` and at least one; the queue must not be empty. */
+  /** Copies what the queue still has of `lent`, the chunk that was pushed last. */
+  own(lent: Uint8Array): void {
+    if (this.bytes === 0 || lent.byteLength === 0) return
+    const last = this.chunks.length - 1
+    this.chunks[last] = this.kept(this.chunks[last]!)
+  }
+
+  /** The next bytes, at most `limit` and at least one, to be used before anything is pushed; the queue must not be empty. */
   take(limit: number): Uint8Array {
     const chunks = this.chunks
     const first = chunks[this.first]!
@@ -29,16 +44,30 @@ export class SendQueue {
     const batch = next === this.first + 1 ? first : Buffer.concat(chunks.slice(this.first, next), size)
     this.bytes -= size
     this.first = next
-    if (next === chunks.length) {
-      this.chunks = []
-      this.first = 0
-    }
+    if (next === chunks.length) this.reset()
     return batch
   }
 
   clear(): void {
+    this.reset()
+    this.bytes = 0
+    this.room = undefined
+  }
+
+  private kept(chunk: Uint8Array): Uint8Array {
+    if (this.occupied) return Buffer.from(chunk)
+    const length = chunk.byteLength
+    if (this.room === undefined || this.room.length < length) {
+      this.room = Buffer.allocUnsafeSlow(Math.ceil(length / ROOM_STEP_BYTES) * ROOM_STEP_BYTES)
+    }
+    this.occupied = true
+    this.room.set(chunk)
+    return this.room.subarray(0, length)
+  }
+
+  private reset(): void {
     this.chunks = []
     this.first = 0
-    this.bytes = 0
+    this.occupied = false
   }
 }

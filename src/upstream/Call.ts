@@ -166,7 +166,7 @@ export class Call extends Entry implements UpstreamCall, Exchange {
   }
 
   onMessageData(bytes: Buffer): void {
-    if (this.#decoder !== null) this.#decoder.write(bytes)
+    if (this.#decoder !== null) this.#decoder.write(Buffer.from(bytes))
     else this.#deliver(bytes)
   }
 

@@ -52,6 +52,7 @@ export class Decoder {
     this.#receiver = receiver
   }
 
+  /** The chunk is the decoder's from now on. */
   write(chunk: Uint8Array): void {
     if (this.#closed || chunk.length === 0) return
     this.#received += chunk.length

@@ -1,8 +1,8 @@
 /**
  * A strict, incremental parser of HTTP/1.x responses: bytes in, what became of them in fields, no callback.
  *
- * All that a read holds is parsed before anyone is told, and the body bytes of one read are copied once, into one buffer: the caller
- * may reuse its read buffer at once, and a read that carries several chunks costs its receiver one call.
+ * All that a read holds is parsed before anyone is told, and the body bytes of one read are one piece of the read itself, in which the
+ * chunks were moved together: a read that carries several chunks costs its receiver one call, and nobody an allocation.
  */
 import { ResponseHead, chunked, isValueByte, untilClose } from "./ResponseHead.ts"
 
@@ -51,8 +51,10 @@ export class ResponseParser {
   readonly head = new ResponseHead()
   /** True when a final head was read and not taken yet; whoever takes it sets it back. */
   headReady = false
-  /** Body bytes that were not taken yet; whoever takes them sets it back to null. */
+  /** Body bytes that were not taken yet, lent until the next read; whoever takes them sets it back to null. */
   body: Buffer | null = null
+  /** `body` lies in memory that the next read goes to. */
+  #lent = false
   /** The response is complete. */
   complete = false
   /** What broke the rules; null while nothing has. */
@@ -90,7 +92,14 @@ export class ResponseParser {
     if (this.#stash !== null && this.#stash.length > keptStashBytes) this.#stash = null
   }
 
-  /** Parses the first `size` bytes of `bytes`, which may be reused afterwards. */
+  /** Copies the body bytes that nobody took: the read that they are a part of may be reused afterwards. */
+  own(): void {
+    if (this.body === null || !this.#lent) return
+    this.body = Buffer.from(this.body)
+    this.#lent = false
+  }
+
+  /** Parses the first `size` bytes of `bytes`, which may be reused after `own`, and in which the body's bytes are moved together. */
   feed(bytes: Buffer, size: number): void {
     if (size === 0) return
     if (this.#stashed > 0) {
@@ -187,14 +196,16 @@ export class ResponseParser {
   }
 
   #collect(bytes: Buffer, used: number, total: number): void {
-    const out = Buffer.allocUnsafe(total)
-    let to = 0
-    for (let i = 0; i < used; i += 2) {
+    const start = segments[0] ?? 0
+    let to = segments[1] ?? 0
+    for (let i = 2; i < used; i += 2) {
       const from = segments[i] ?? 0
       const end = segments[i + 1] ?? 0
-      bytes.copy(out, to, from, end)
+      bytes.copyWithin(to, from, end)
       to += end - from
     }
+    const out = bytes.subarray(start, start + total)
+    this.#lent = this.body === null
     this.body = this.body === null ? out : Buffer.concat([this.body, out])
   }
 
@@ -321,10 +332,10 @@ export class ResponseParser {
       const before = i > at ? bytes[i - 1] : 0
       if (byte === 0 || (byte === lf) !== (before === cr)) return this.#fail("a line holds a NUL, or a CR or LF of its own")
     }
-    if (bytes === this.#stash) {
-      bytes.copyWithin(0, at, size)
-      this.#stashed = size - at
-    } else {
+    if (bytes === this.#stash && at === 0) this.#stashed = size
+    else {
+      // What stands before `at` in the old stash may be body bytes, which are still to be taken.
+      if (bytes === this.#stash) this.#stash = null
       this.#stashed = 0
       this.#append(bytes, at, size)
     }

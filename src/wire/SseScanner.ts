@@ -1,7 +1,8 @@
 /**
  * A byte scanner for server-sent events: finds where each event ends, whatever the upstream does to line ends or segment
- * boundaries (PROMISES 7). It never decodes, and never copies a byte that arrived whole: an event that lies inside one chunk
- * is handed on as offsets into that chunk; only an event cut by a segment boundary is joined.
+ * boundaries (PROMISES 7). It never decodes, and what lies inside one chunk is handed on as offsets into that chunk. The beginning
+ * of an event that a segment boundary cut is copied, because chunks are lent, and joined with the next chunk in memory that all scanners
+ * share: a stream keeps the few bytes of its unfinished event and nothing else.
  *
  * Handles LF, CRLF and CR, a leading BOM, comments, `data:` with and without space, multi-line data and a missing last
  * newline (`flush`). An event longer than `maxEventBytes` is refused, so a hostile upstream cannot grow the buffer.
@@ -11,16 +12,18 @@ const CR = 0x0d
 const COLON = 0x3a
 const SPACE = 0x20
 const endOfEvent = Buffer.from("\n\n")
-/** Bytes of a rest that is copied out of its read. */
-const shortRest = 4 * 1024
-
 /** Largest single event in bytes; image and audio deltas are the longest in the field. */
 export const maxEventBytes = 16 * 1024 * 1024
+
+/** Where a cut event is joined with the chunk that goes on with it; free again when `push` has returned and its events were taken. */
+const scratch = Buffer.allocUnsafeSlow(128 * 1024)
+/** A longer beginning is joined there only with a chunk that is longer still, so that an event in many pieces costs linear time. */
+const shortBeginning = 4 * 1024
 
 /** Longest terminator is CRLF CRLF: a resumed search looks again at one byte less. */
 const longestTerminator = 4
 
-/** Hears of each complete event: `bytes[start, end)` includes the terminating blank line and may be kept. */
+/** Hears of each complete event: `bytes[start, end)` includes the terminating blank line, and is lent like the chunk it came in. */
 export interface EventSink {
   readonly event: (bytes: Buffer, start: number, end: number) => void
   /** Takes the events from `start` on whose ends it knows without a search; answers where they end, or `start`. Streams without CR only. */
@@ -70,12 +73,10 @@ export class SseScanner {
       this.tailLength = 0
       return true
     }
-    if (this.tail === null || start > 0) {
-      // What was handed on may be kept by the sink, so the rest starts a buffer of its own; a short one is copied, because as a view it
-      // would hold on to the whole read while its stream is stalled.
-      const rest = bytes.subarray(start)
-      this.tail = rest.length <= shortRest ? Buffer.from(rest) : rest
-      this.tailLength = rest.length
+    // A beginning that grew where it is kept stays there.
+    if (this.tail === null || start > 0 || bytes.buffer !== this.tail.buffer) {
+      this.tail = Buffer.from(bytes.subarray(start))
+      this.tailLength = this.tail.length
     }
     return this.tailLength <= maxEventBytes
   }
@@ -90,16 +91,19 @@ export class SseScanner {
     this.sink.event(tail.subarray(0, length), 0, length)
   }
 
-  /**
-   * Appends to the held bytes. Room for more is made only for an event that is longer than the read: with doubling capacity one huge
-   * event costs linear time, and the rest of a usual one costs no room at all.
-   */
+  /** The held bytes and the chunk in one piece: in the scratch memory, or where the held bytes grow with doubling capacity. */
   private join(tail: Buffer, chunk: Buffer): Buffer {
     const length = this.tailLength + chunk.length
+    const isShort = this.tailLength <= shortBeginning || this.tailLength < chunk.length
+    // What a scanner handed on may be fed to another one while it lies there.
+    if (isShort && length <= scratch.length && chunk.buffer !== scratch.buffer) {
+      tail.copy(scratch, 0, 0, this.tailLength)
+      chunk.copy(scratch, this.tailLength)
+      return scratch.subarray(0, length)
+    }
     let joined = tail
     if (tail.length < length) {
-      const room = this.tailLength < chunk.length ? length : Math.max(length, Math.min(2 * length, maxEventBytes))
-      joined = Buffer.allocUnsafeSlow(room + 1)
+      joined = Buffer.allocUnsafeSlow(Math.max(length, Math.min(2 * length, maxEventBytes)) + 1)
       tail.copy(joined, 0, 0, this.tailLength)
     }
     chunk.copy(joined, this.tailLength)

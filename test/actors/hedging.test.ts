@@ -75,7 +75,7 @@ const play = (world: World) => Effect.gen(function*() {
 
   const client: Client = {
     start: () => void said.push("start"),
-    write: () => {
+    relay: () => {
       assert.isFalse(left, "wrote to a client that had gone")
       return true
     },

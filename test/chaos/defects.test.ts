@@ -33,7 +33,7 @@ const run = async (stream: boolean, broken: "start" | "write" | "end" | "respond
   }
   const client: Client = {
     start: (status) => act("start", String(status)),
-    write: () => {
+    relay: () => {
       act("write")
       return true
     },

@@ -40,6 +40,25 @@ const pump = (exchange: Exchange): void => {
   go()
 }
 
+/** The same with lent bytes, from turns of its own: what was relayed is overwritten at once. */
+const relay = (exchange: Exchange): void => {
+  const lent = Buffer.alloc(200_000)
+  let next = 0
+  const go = () => {
+    while (next < chunks.length) {
+      const chunk = chunks[next++]!
+      lent.set(chunk)
+      const taken = exchange.relay(lent.subarray(0, chunk.byteLength))
+      lent.fill(0xee)
+      if (!taken) return
+    }
+    exchange.end()
+  }
+  exchange.onDrain(go)
+  exchange.start(200, [])
+  setImmediate(go)
+}
+
 const streamApp: App = Effect.succeed(HttpServerResponse.stream(Stream.fromIterable(chunks).pipe(Stream.rechunk(3))))
 
 describe("slow readers", () => {
@@ -58,6 +77,19 @@ describe("slow readers", () => {
     await Promise.all(readers.map((reader) => reader.read()))
     for (const reader of readers) expect([reader.bytes, reader.digest()]).toEqual([BODY_BYTES, expected])
     expect(frontEnd.liveExchanges).toBe(0)
+  })
+
+  it("of bytes that were only lent get the bytes that were meant, and nothing is lost", async () => {
+    const { cert, certFile, keyFile, remove } = makeCertificate()
+    for (const tls of [undefined, { certFile, keyFile }]) {
+      const { frontEnd, port } = await start(tls === undefined ? {} : { tls })
+      frontEnd.direct("GET", "/", relay)
+      const readers = await Promise.all(Array.from({ length: 4 }, () => SlowReader.get(port, "/", tls === undefined ? undefined : cert)))
+      await Promise.all(readers.map((reader) => reader.read()))
+      for (const reader of readers) expect([reader.bytes, reader.digest()]).toEqual([BODY_BYTES, expected])
+      await eventually("all are over", () => frontEnd.liveExchanges === 0)
+    }
+    remove()
   })
 
   it("on the effect lane lose nothing", async () => {

@@ -1,5 +1,7 @@
 import { execFile } from "node:child_process"
+import { randomBytes } from "node:crypto"
 import { fileURLToPath } from "node:url"
+import { gzipSync } from "node:zlib"
 import { describe, expect, it } from "vitest"
 import type { UpstreamFailure } from "#actors/ports/Upstream.ts"
 import * as Client from "./support/client.ts"
@@ -14,7 +16,7 @@ const turns = async (count: number): Promise<void> => {
 const stream = (...texts: ReadonlyArray<string>): Buffer => Buffer.concat([Buffer.from(Server.chunkedHead), ...texts.map((text) => Server.chunk(text))])
 
 describe("what arrives", () => {
-  it("in one read is one call of onData, and stays as it was when the next read comes", async () => {
+  it("in one read is one call of onData", async () => {
     const go = Server.latch()
     await using server = await Server.start(({ peer }) => {
       peer.write(Buffer.concat([stream("data: a\n\n", "data: b\n\n"), Server.chunk("data: c\n\n")]))
@@ -46,6 +48,28 @@ describe("what arrives", () => {
       expect(seen.failure).toBeNull()
       expect(Buffer.concat(seen.chunks).equals(body(index))).toBe(true)
     }
+  })
+
+  it("compressed on many sockets stays apart until it is decoded", async () => {
+    const body = (index: number) => randomBytes(100_000).fill(`<${index}>`, 0, 20_000)
+    const bodies = Array.from({ length: 12 }, (_, index) => body(index))
+    await using server = await Server.start(({ head, peer }) =>
+      peer.write(Server.answer(gzipSync(bodies[Number(/GET \/(\d+)/.exec(head)?.[1])] ?? ""), "content-encoding: gzip\r\n")))
+    await using client = await Client.open()
+    const runs = bodies.map((_, index) => Client.run(client.upstream, Client.requestTo(server.origin, { method: "GET", body: null, path: `/${index}` })))
+    for (const [index, run] of runs.entries()) expect(Buffer.concat((await run.over).chunks).equals(bodies[index] ?? Buffer.alloc(0))).toBe(true)
+  })
+
+  it("and waits for a paused receiver stays as it was, whatever else is read meanwhile", async () => {
+    const body = (index: number) => Buffer.alloc(20_000, `<${index}>`)
+    await using server = await Server.start(({ head, peer }) => peer.write(Server.answer(body(Number(/GET \/(\d+)/.exec(head)?.[1])))))
+    await using client = await Client.open()
+    const get = (index: number) => Client.requestTo(server.origin, { method: "GET", body: null, path: `/${index}` })
+    const waiting = Client.run(client.upstream, get(1), { onHead: (call) => call().pause() })
+    await waiting.head
+    for (let index = 2; index < 12; index++) await Client.run(client.upstream, get(index)).over
+    waiting.call.resume()
+    expect(Buffer.concat((await waiting.over).chunks).equals(body(1))).toBe(true)
   })
 
   it("is not told while the receiver pauses, whatever was read already", async () => {

@@ -3,6 +3,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { ChatTap } from "#src/wire/chatCompletions/tap.ts"
 import { RepeatedEvent } from "#src/wire/RepeatedEvent.ts"
+import { passLent } from "#test/support/wire/lent.ts"
 
 const eventOf = (text: string, rest: object = {}): string =>
   `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta: { content: text }, finish_reason: null }], ...rest })}\n\n`
@@ -63,7 +64,7 @@ describe("what stands among repeated events", () => {
     let out = ""
     let from = 0
     for (const to of [...places, bytes.length]) {
-      out += String(tap.push(bytes.subarray(from, to)) ?? "")
+      out += String(passLent(tap, bytes.subarray(from, to)) ?? "")
       from = to
     }
     out += String(tap.end() ?? "")

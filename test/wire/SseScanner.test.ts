@@ -3,6 +3,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { upstream } from "#src/wire/chatCompletions/index.ts"
 import { dataOf, SseScanner } from "#src/wire/SseScanner.ts"
+import { passLent, pushLent } from "#test/support/wire/lent.ts"
 
 /** Data payloads that a scanner reports for the given segments. */
 const scan = (segments: ReadonlyArray<Buffer>): ReadonlyArray<string> => {
@@ -13,7 +14,7 @@ const scan = (segments: ReadonlyArray<Buffer>): ReadonlyArray<string> => {
       if (data !== null) found.push(data)
     }
   })
-  for (const segment of segments) scanner.push(segment)
+  for (const segment of segments) pushLent(scanner, segment)
   scanner.flush()
   return found
 }
@@ -92,8 +93,8 @@ describe("chat tap", () => {
     const tap = upstream.makePassThroughTap({ forwardUsage })
     const out: Array<Uint8Array> = []
     for (const segment of segments) {
-      const bytes = tap.push(segment)
-      if (bytes !== null) out.push(Buffer.from(bytes))
+      const bytes = passLent(tap, segment)
+      if (bytes !== null) out.push(bytes)
     }
     const rest = tap.end()
     if (rest !== null) out.push(rest)

@@ -39,7 +39,7 @@ const noHeaders: ReadonlyArray<string> = []
 
 /** Nobody waits for the bytes; a whole answer is all it is given. */
 export const silent: Omit<Client, "respond"> = {
-  start: () => undefined, write: () => true, onDrain: () => undefined, end: () => undefined, close: () => undefined
+  start: () => undefined, relay: () => true, onDrain: () => undefined, end: () => undefined, close: () => undefined
 }
 
 /** Walks its targets once, and nobody hears of it. */

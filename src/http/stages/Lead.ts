@@ -25,7 +25,7 @@ export interface LeadListener {
   readonly answered: (status: number, headers: ReadonlyArray<string>, body: Uint8Array | string, spent: Spent) => void
   /** A stream was completed; its bytes went through `chunk`. */
   readonly streamed: (headers: ReadonlyArray<string>, spent: Spent) => void
-  /** Body bytes of a stream, before `streamed`. */
+  /** Body bytes of a stream, before `streamed`; lent: valid until it returns. */
   readonly chunk: (bytes: Uint8Array) => void
   /** It was refused, cut, or ended without an answer. */
   readonly failed: () => void
@@ -73,9 +73,9 @@ export class Lead implements Client, Companion {
     if (!this.gone) this.call.client.start(status, headers)
   }
 
-  readonly write = (chunk: Uint8Array): boolean => {
+  readonly relay = (chunk: Uint8Array): boolean => {
     this.listener.chunk(chunk)
-    return this.gone || this.call.client.write(chunk)
+    return this.gone || this.call.client.relay(chunk)
   }
 
   readonly onDrain = (listener: () => void): void => {

@@ -81,7 +81,7 @@ const marked = (client: Client): Client => {
     headers.map((value, index) => index % 2 === 1 && headers[index - 1] === "X-Gateway-Decision" ? `${value}; fallback=emergency` : value)
   return {
     start: (status, headers) => client.start(status, mark(headers)),
-    write: (chunk) => client.write(chunk),
+    relay: (chunk) => client.relay(chunk),
     onDrain: (listener) => client.onDrain(listener),
     end: (chunk) => client.end(chunk),
     respond: (status, headers, body) => client.respond(status, mark(headers), body),

@@ -6,6 +6,7 @@ import { errorFrames } from "#src/wire/chatCompletions/errors.ts"
 import { RepeatedEvent } from "#src/wire/RepeatedEvent.ts"
 import { dataOf, SseScanner } from "#src/wire/SseScanner.ts"
 import * as Json from "#src/wire/json.ts"
+import { NewestEvent } from "#src/wire/stream/NewestEvent.ts"
 import { withTerminator } from "#src/wire/stream/terminator.ts"
 import { TextMeter } from "#src/wire/TextMeter.ts"
 import { Ranges } from "#src/wire/stream/Ranges.ts"
@@ -23,10 +24,8 @@ export class ChatTap implements StreamTap {
   error: UpstreamErrorBody | null = null
   usage: Usage | null = null
   private sawFinish = false
-  /** Newest content event, unparsed: looked at once, when the stream ends without its last frame. */
-  private newest: Buffer | null = null
-  private newestStart = 0
-  private newestEnd = 0
+  /** The newest content event. */
+  private readonly newest = new NewestEvent()
   private readonly forwardUsage: boolean
   private readonly scanner: SseScanner
   private readonly text = new TextMeter()
@@ -41,12 +40,13 @@ export class ChatTap implements StreamTap {
   }
 
   get finished(): boolean {
-    return this.sawFinish || (this.newest !== null && hasFinishReason(this.newest.subarray(this.newestStart, this.newestEnd)))
+    return this.sawFinish || hasFinishReason(this.newest.bytes)
   }
 
   push(chunk: Uint8Array): Uint8Array | null {
     const bytes = asBuffer(chunk)
     if (!this.scanner.push(bytes)) this.malformed = true
+    this.newest.own()
     return this.ranges.take()
   }
 
@@ -92,15 +92,9 @@ export class ChatTap implements StreamTap {
       at = end
     }
     if (at === start) return start
-    this.remember(bytes, newest, at)
+    this.newest.note(bytes, newest, at)
     this.ranges.add(bytes, start, at)
     return at
-  }
-
-  private remember(bytes: Buffer, start: number, end: number): void {
-    this.newest = bytes
-    this.newestStart = start
-    this.newestEnd = end
   }
 
   /** Reads what the gateway must know of one event; answers whether the client gets it. */
@@ -108,7 +102,7 @@ export class ChatTap implements StreamTap {
     const event = start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end)
     if (this.terminal || this.error !== null || this.malformed) return false
     if (this.useful && this.isPlain(event)) {
-      if (event.length > 2) this.remember(event, 0, event.length)
+      if (event.length > 2) this.newest.note(event, 0, event.length)
       return true
     }
     const data = dataOf(event, 0, event.length)
@@ -201,8 +195,8 @@ const isSet = (event: Buffer, afterKey: number): boolean => {
   return event[i] !== 0x6e
 }
 
-const hasFinishReason = (event: Buffer): boolean =>
-  event.indexOf(finishKey) !== -1 || event.indexOf(finishKeySpaced) !== -1
+const hasFinishReason = (event: Buffer | null): boolean =>
+  event !== null && (event.indexOf(finishKey) !== -1 || event.indexOf(finishKeySpaced) !== -1)
 
 /** Useful frame (supplement 10.4): content, text, reasoning, tool or role; an empty delta alone does not count. */
 const isUsefulChoice = (choice: Record<string, unknown>): boolean => {

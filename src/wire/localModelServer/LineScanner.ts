@@ -3,7 +3,7 @@ import { maxEventBytes } from "#src/wire/SseScanner.ts"
 
 const LF = 0x0a
 
-/** Hears of each line: `bytes[start, end)` includes its line end and may be kept. */
+/** Hears of each line: `bytes[start, end)` includes its line end, and is lent like the chunk it came in. */
 export interface LineSink {
   readonly line: (bytes: Buffer, start: number, end: number) => void
 }
@@ -33,7 +33,7 @@ export class LineScanner {
       at = chunk.indexOf(LF, start)
     }
     if (start < chunk.length) {
-      this.held.push(start === 0 ? chunk : chunk.subarray(start))
+      this.held.push(Buffer.from(chunk.subarray(start)))
       this.heldLength += chunk.length - start
     }
     return this.heldLength <= maxEventBytes

@@ -6,6 +6,7 @@ import { DeltaMeter } from "#src/wire/responses/DeltaMeter.ts"
 import { errorOf, failedEvent, failedResponse } from "#src/wire/responses/errors.ts"
 import { dataOf, SseScanner } from "#src/wire/SseScanner.ts"
 import * as Json from "#src/wire/json.ts"
+import { NewestEvent } from "#src/wire/stream/NewestEvent.ts"
 import { Ranges } from "#src/wire/stream/Ranges.ts"
 
 const dataMark = Buffer.from("data:")
@@ -30,8 +31,8 @@ export class ResponsesTap implements StreamTap {
   private readonly text = new DeltaMeter()
   /** Id of the response, for the event that ends a broken stream. */
   private id: string | null = null
-  /** Newest forwarded event, unparsed: looked at once, when the stream breaks. */
-  private newest: Buffer | null = null
+  /** The newest forwarded event. */
+  private readonly newest = new NewestEvent()
   private readonly ranges = new Ranges()
 
   constructor() {
@@ -45,6 +46,7 @@ export class ResponsesTap implements StreamTap {
 
   push(chunk: Uint8Array): Uint8Array | null {
     if (!this.scanner.push(asBuffer(chunk))) this.malformed = true
+    this.newest.own()
     return this.ranges.take()
   }
 
@@ -54,7 +56,8 @@ export class ResponsesTap implements StreamTap {
   }
 
   fail(error: PublicError): Uint8Array {
-    const sequence = this.newest === null ? 0 : sequenceAfter(this.newest)
+    const newest = this.newest.bytes
+    const sequence = newest === null ? 0 : sequenceAfter(newest)
     return Buffer.from(failedEvent(sequence, failedResponse(this.id ?? "resp_failed", error)))
   }
 
@@ -75,7 +78,7 @@ export class ResponsesTap implements StreamTap {
       this.alive = true
       this.useful = true
       if (word === 0) this.text.add(event)
-      this.newest = event
+      this.newest.note(event, 0, event.length)
       return true
     }
     const data = dataOf(event, 0, event.length)
@@ -112,7 +115,7 @@ export class ResponsesTap implements StreamTap {
       const output = response?.["output"]
       if (type === "response.incomplete" || (Array.isArray(output) && output.length > 0)) this.useful = true
     }
-    this.newest = event
+    this.newest.note(event, 0, event.length)
     return true
   }
 }

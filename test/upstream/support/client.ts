@@ -89,7 +89,7 @@ export const run = (upstream: Upstream["Service"], request: UpstreamRequest, hoo
     },
     onData: (bytes) => {
       if (isOver()) seen.late++
-      seen.chunks.push(bytes)
+      seen.chunks.push(Buffer.from(bytes))
       seen.bytes += bytes.length
       hooks.onData?.(bytes, handle)
       const listeners = onNext

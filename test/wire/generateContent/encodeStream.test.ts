@@ -6,6 +6,7 @@ import { AnswerBuilder } from "#src/wire/neutral/AnswerBuilder.ts"
 import { replay } from "#src/wire/neutral/replay.ts"
 import type { StreamSink } from "#src/wire/stream/StreamSink.ts"
 import type { Json } from "#src/wire/WireFormat.ts"
+import { pushLent } from "#test/support/wire/lent.ts"
 import { countTerminals } from "#test/support/wire/terminals.ts"
 import { chunksOf, decoded, fixture, fixtures, json, options } from "./support.ts"
 
@@ -19,7 +20,7 @@ const partsOf = (chunk: Json | undefined): ReadonlyArray<Json> =>
 const meaning = (pieces: ReadonlyArray<Buffer>) => {
   const builder = new AnswerBuilder()
   const decoder = upstream.makeDecoder(builder)
-  for (const piece of pieces) decoder.push(piece)
+  for (const piece of pieces) pushLent(decoder, piece)
   decoder.end()
   return { ...builder.answer(), done: builder.isDone, createdAt: null }
 }

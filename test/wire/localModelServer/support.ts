@@ -6,6 +6,7 @@ import { client, upstream } from "#src/wire/localModelServer/index.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
 import type { Json, TargetTraits } from "#src/wire/WireFormat.ts"
 import { RecordingSink } from "#test/support/wire/RecordingSink.ts"
+import { pushLent } from "#test/support/wire/lent.ts"
 
 const root = new URL("../../golden/local-model-server/", import.meta.url)
 
@@ -42,8 +43,7 @@ export const events = (pieces: ReadonlyArray<Buffer>) => {
   const decoder = upstream.makeDecoder(sink)
   let isSound = true
   for (const piece of pieces) {
-    // Each piece is a copy: the decoder must not depend on neighbours in memory.
-    isSound = decoder.push(Buffer.from(piece))
+    isSound = pushLent(decoder, piece)
     if (!isSound) break
   }
   if (isSound) isSound = decoder.end()

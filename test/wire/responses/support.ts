@@ -11,6 +11,7 @@ import { client, upstream } from "#src/wire/responses/index.ts"
 import type { EncoderOptions, StreamEncoder } from "#src/wire/stream/StreamSink.ts"
 import type { TargetTraits } from "#src/wire/WireFormat.ts"
 import { RecordingSink } from "#test/support/wire/RecordingSink.ts"
+import { passLent, pushLent } from "#test/support/wire/lent.ts"
 
 const root = Path.join(Path.dirname(fileURLToPath(import.meta.url)), "../../golden/responses")
 
@@ -51,7 +52,7 @@ export const decoded = (pieces: ReadonlyArray<Buffer>) => {
   const sink = new RecordingSink()
   const decoder = upstream.makeDecoder(sink)
   let isSound = true
-  for (const piece of pieces) isSound = isSound && decoder.push(Buffer.from(piece))
+  for (const piece of pieces) isSound = isSound && pushLent(decoder, piece)
   return { isSound: isSound && decoder.end(), events: sink.events }
 }
 
@@ -60,8 +61,8 @@ export const tapped = (pieces: ReadonlyArray<Buffer>) => {
   const tap: StreamTap = upstream.makePassThroughTap({ forwardUsage: true })
   const out: Array<Uint8Array> = []
   for (const piece of [...pieces, null]) {
-    const bytes = piece === null ? tap.end() : tap.push(Buffer.from(piece))
-    if (bytes !== null) out.push(Buffer.from(bytes))
+    const bytes = piece === null ? tap.end() : passLent(tap, piece)
+    if (bytes !== null) out.push(bytes)
   }
   const { alive, error, finished, malformed, terminal, usage, useful } = tap
   return { text: Buffer.concat(out).toString("utf8"), alive, error, finished, malformed, terminal, usage, useful, output: tap.outputText(), tap }
