@@ -1,23 +1,12 @@
-/**
- * Collects the model's text from forwarded chat frames without parsing them: the JSON string after a content key is copied
- * as it stands (escapes included) and unescaped only if somebody asks. Serves the tokenizer when an upstream gives no usage.
- * Bounded: beyond `maxBytes` only the length grows, and the text is scaled by the caller.
- */
+/** Collects the model's text from forwarded chat frames without parsing them: the JSON string after a content key. */
+import { KeptBytes } from "#src/wire/stream/KeptBytes.ts"
+
 const keys = ['"content":"', '"content": "', '"reasoning_content":"', '"arguments":"', '"text":"', '"reasoning":"'].map((k) => Buffer.from(k))
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
-/** Text kept per stream in bytes; longer answers are extrapolated from their length. */
-const maxBytes = 256 * 1024
-
-/** Up to so many bytes a loop beats a native copy. */
-const shortText = 64
-
 export class TextMeter {
-  private buffer: Buffer | null = null
-  private length = 0
-  /** Bytes that did not fit any more. */
-  private dropped = 0
+  private readonly kept = new KeptBytes()
   private lastKey = 0
   end = 0
 
@@ -48,7 +37,7 @@ export class TextMeter {
 
   /** Keeps `event[start, end)`, such as the text that `find` answered. */
   keep(event: Buffer, start: number, end: number): void {
-    if (end > start) this.append(event, start, end)
+    this.kept.add(event, start, end)
   }
 
   /** Takes the first text of one frame; answers whether there was any. */
@@ -59,38 +48,8 @@ export class TextMeter {
     return true
   }
 
-  /** The text, unescaped. */
+  /** The text, unescaped; blanks stand for what was not kept. */
   text(): string {
-    if (this.buffer === null) return ""
-    const raw = this.buffer.toString("utf8", 0, this.length)
-    const text = unescape(raw)
-    return this.dropped === 0 ? text : text + " ".repeat(Math.min(this.dropped, maxBytes))
-  }
-
-  private append(event: Buffer, start: number, end: number): void {
-    const size = end - start
-    if (this.length + size > maxBytes) {
-      this.dropped += size
-      return
-    }
-    if (this.buffer === null) {
-      this.buffer = Buffer.allocUnsafe(Math.max(512, size))
-    } else if (this.buffer.length < this.length + size) {
-      const grown = Buffer.allocUnsafe(Math.min(maxBytes, Math.max(this.buffer.length * 2, this.length + size)))
-      this.buffer.copy(grown, 0, 0, this.length)
-      this.buffer = grown
-    }
-    if (size > shortText) event.copy(this.buffer, this.length, start, end)
-    else for (let i = 0; i < size; i++) this.buffer[this.length + i] = event[start + i] as number
-    this.length += size
-  }
-}
-
-const unescape = (raw: string): string => {
-  if (!raw.includes("\\")) return raw
-  try {
-    return JSON.parse(`"${raw}"`) as string
-  } catch {
-    return raw
+    return this.kept.text()
   }
 }

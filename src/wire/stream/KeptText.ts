@@ -1,5 +1,5 @@
 /** The model's text of one stream as literals, kept for the tokenizer; bounded, beyond it only the number of characters is known. */
-import { unescape } from "#src/wire/stream/literal.ts"
+import { padding, unescape } from "#src/wire/stream/literal.ts"
 import type { Literal } from "#src/wire/stream/StreamSink.ts"
 
 /** Characters that are kept. */
@@ -21,7 +21,6 @@ export class KeptText {
 
   /** The text, unescaped; blanks stand for what was not kept. */
   text(): string {
-    const text = unescape(this.kept)
-    return this.dropped === 0 ? text : text + " ".repeat(Math.min(this.dropped, keptText))
+    return unescape(this.kept) + padding(this.dropped)
   }
 }

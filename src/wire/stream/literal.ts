@@ -15,6 +15,12 @@ export const unescape = (literal: Literal): string => {
   }
 }
 
+/** Text that was not kept is never longer than this; an answer of so many characters is longer than any model gives. */
+const mostPadding = 16 * 1024 * 1024
+
+/** Blanks that stand for so much text that was not kept: a count of tokens takes its sample elsewhere, and the length from here. */
+export const padding = (length: number): string => " ".repeat(Math.min(length, mostPadding))
+
 /**
  * UTF-8 read as Latin-1: a character per byte. Frames are compared in this form, because it is cheaper to make and is never wider
  * than a byte, whatever the text says.
