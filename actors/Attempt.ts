@@ -22,6 +22,8 @@ const maxHeldBytes = 1024 * 1024
 const maxRecoverableBytes = 32 * 1024
 /** Bytes of a stream that is held until its rules were asked. */
 const maxCheckedBytes = 4 * 1024 * 1024
+/** An upstream that has said its last word gets so long to end its body, so that its socket can be used again, ms. */
+const lingerMs = 1_000
 /** Largest whole (not streamed) answer. */
 const maxAnswerBytes = 64 * 1024 * 1024
 
@@ -46,6 +48,9 @@ export class Attempt implements UpstreamHandler {
   private repeatable = false
   private rejected = false
   private holdTimer: ReturnType<typeof setTimeout> | null = null
+  /** The format's last word was seen. */
+  private concluded = false
+  private linger: ReturnType<typeof setTimeout> | null = null
   /** A stream was asked for, and made from a whole answer. */
   private replayed = false
   private paused = false
@@ -152,9 +157,29 @@ export class Attempt implements UpstreamHandler {
     else if (tap.error !== null) this.failInStream(tap.error)
     // A head frame: the upstream works on it, and its silence is over.
     else if (!this.committed && tap.alive) this.call?.useful()
+    if (tap.terminal && !this.concluded && !this.ended) {
+      this.concluded = true
+      // The end of the body is nearly always in the same read; else nobody waits for it.
+      setImmediate(this.conclude)
+    }
+  }
+
+  /** The upstream has said all, and has not ended its body: the attempt is decided, and the socket gets a moment to become free. */
+  private readonly conclude = (): void => {
+    if (this.ended) return
+    this.onEnd()
+    if (this.paused) this.call?.resume()
+    this.linger = setTimeout(() => this.call?.abort(), lingerMs)
+    this.linger.unref()
+  }
+
+  private stopLingering(): void {
+    if (this.linger !== null) clearTimeout(this.linger)
+    this.linger = null
   }
 
   onEnd(): void {
+    this.stopLingering()
     if (this.ended) return
     const tap = this.tap
     if (tap === null) {
@@ -173,8 +198,11 @@ export class Attempt implements UpstreamHandler {
   }
 
   onFailure(failure: UpstreamFailure): void {
+    this.stopLingering()
     if (this.ended) return
     const tap = this.tap
+    // Nothing of it was released: the same connection may be asked once more (supplement 10.5).
+    this.repeatable = tap !== null && !this.committed && this.options.holdMs > 0 && (failure.reason === "reset" || failure.reason === "truncated")
     // The vendor's last word was seen: what happens to the socket afterwards changes nothing.
     if (tap !== null && this.committed && tap.terminal) {
       this.finish("completed", null, false, null)
@@ -368,6 +396,7 @@ export class Attempt implements UpstreamHandler {
       retryable: end.retryable,
       phase: end.phase,
       usage: end.usage,
+      usageIsPartial: end.usage !== null && this.tap !== null && this.tap.usageIsPartial === true,
       outputText: end.outputText,
       answer: end.answer,
       upstreamStatus: this.status,

@@ -7,11 +7,15 @@ import * as AttemptFailure from "#actors/attemptFailure.ts"
 import type { Inbound, SkipNote } from "#actors/Inbound.ts"
 import type { Resilience, Unavailable, Verdict } from "#actors/ports/Resilience.ts"
 import type { Target } from "#actors/ports/Target.ts"
+import { policyAt } from "#actors/ports/WalkPolicy.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { type Failed, notAsked, type Step, Walk } from "#actors/Walk.ts"
 
 /** Whole seconds until then, at least 1. */
 export const secondsUntil = (until: number, now: number): number => Math.max(1, Math.ceil((until - now) / 1000))
+
+/** Blocks that say nothing of the target's health. */
+const busy: ReadonlySet<Unavailable["reason"]> = new Set<Unavailable["reason"]>(["connection-busy", "model-busy"])
 
 export class Course {
   readonly skips: Array<SkipNote> = []
@@ -22,12 +26,17 @@ export class Course {
   private readonly now: () => number
   private readonly walk: Walk
   private siblingTried = false
+  /** When an upstream said that it is back, by target, ms since the epoch. */
+  private readonly saidBack = new Map<number, number>()
 
   constructor(inbound: Inbound, check: Resilience["Service"]["check"], now: () => number) {
     this.inbound = inbound
     this.check = check
     this.now = now
-    this.walk = new Walk(inbound.targets.length, inbound.route.policy)
+    const { policy } = inbound.route
+    this.walk = policy.at === undefined
+      ? new Walk(inbound.targets.length, policy)
+      : new Walk(inbound.targets.length, policy, (index) => policyAt(policy, this.targetAt(index)))
   }
 
   /** The next target that is free when its turn comes. */
@@ -37,17 +46,17 @@ export class Course {
     while (step !== null) {
       // A pause before one that turns out to be blocked is a pause before the next.
       delayMs = Math.max(delayMs, step.delayMs)
-      if (this.isFree(step.index, delayMs)) return { index: step.index, delayMs }
+      if (this.isFree(step, delayMs)) return { index: step.index, delayMs, repeats: step.repeats }
       step = this.walk.after(step.index, notAsked)
     }
     return null
   }
 
   /** The next target that is free now, to be asked beside another; null when there is none. */
-  beside(): number | null {
-    let index = this.walk.beside()
-    while (index !== null && !this.isFree(index, 0)) index = this.walk.beside()
-    return index
+  beside(): Step | null {
+    let step = this.walk.beside()
+    while (step !== null && !this.isFree(step, 0)) step = this.walk.beside()
+    return step
   }
 
   /** `index` failed while another target is still being asked. */
@@ -55,9 +64,12 @@ export class Course {
     this.walk.note(index, failed)
   }
 
-  private isFree(index: number, delayMs: number): boolean {
-    const blocked = this.check(this.targetAt(index), this.now() + delayMs)
-    if (blocked === null || (blocked.soft === true && this.inbound.route.lastResort)) return true
+  private isFree({ index, repeats }: Step, delayMs: number): boolean {
+    const at = this.now() + delayMs
+    const blocked = this.check(this.targetAt(index), at)
+    if (blocked === null) return true
+    // Behind a guess of ours there may be an earlier time that the upstream named.
+    if (blocked.soft === true && (repeats || this.inbound.route.lastResort) && at >= (this.saidBack.get(index) ?? 0)) return true
     // The only target is busy: a repetition may wait for its turn there.
     if (this.inbound.targets.length === 1 && blocked.reason === "connection-busy") return true
     this.leaveOut(index, blocked)
@@ -74,27 +86,44 @@ export class Course {
   }
 
   /** A failed attempt may have said when to come back; an error inside a stream says it in its text. */
-  hear(error: PublicError, verdict: Verdict | null): void {
+  hear(index: number, error: PublicError, verdict: Verdict | null): void {
+    if (verdict !== null && verdict.retryAfterMs !== null) this.saidBack.set(index, this.now() + verdict.retryAfterMs)
     if (error.retryAfterSeconds !== null) this.hint(error.retryAfterSeconds)
     else if (verdict !== null && verdict.retryAfterMs !== null) this.hint(Math.max(1, Math.ceil(verdict.retryAfterMs / 1000)))
   }
 
-  /** The error of the whole request, with the earliest time to come back. */
+  /** The error of the whole request, with the earliest time to come back: not before one of its targets may be asked. */
   hinted(error: PublicError): PublicError {
     const { earliestRetry } = this
-    if (earliestRetry === null || (error.retryAfterSeconds !== null && error.retryAfterSeconds <= earliestRetry)) return error
-    return AttemptFailure.withRetryAfter(error, earliestRetry)
+    const said = error.retryAfterSeconds
+    const hint = earliestRetry === null || (said !== null && said <= earliestRetry) ? said : earliestRetry
+    const refused = this.refusedFor()
+    const seconds = refused !== null && (hint === null || hint < refused) ? refused : hint
+    return seconds === null || seconds === said ? error : AttemptFailure.withRetryAfter(error, seconds)
+  }
+
+  /** Seconds for which we would refuse every target ourselves; null when one may be asked before, or nobody knows. */
+  private refusedFor(): number | null {
+    const now = this.now()
+    let first = Number.POSITIVE_INFINITY
+    for (const target of this.inbound.targets) {
+      const blocked = this.check(target, now)
+      if (blocked === null || blocked.soft === true || blocked.until === null || busy.has(blocked.reason)) return null
+      first = Math.min(first, blocked.until)
+    }
+    return secondsUntil(first, now)
   }
 
   /** What of a failed attempt decides about the next step. */
   failed(index: number, end: AttemptEnd): Failed {
+    const { policy } = this.inbound.route
     const inStream = end.upstreamStatus >= 200 && end.upstreamStatus < 300 && end.error !== null
     return {
       // A target whose answer was refused is well, and would say the same again.
       status: end.rejected ? 0 : inStream ? end.error.status : end.upstreamStatus,
       asked: true,
       tooLate: end.phase === "first-event",
-      restsMs: this.inbound.route.policy.fallbackDelayMs === 0 ? 0 : this.restOf(index)
+      restsMs: policyAt(policy, this.targetAt(index)).fallbackDelayMs === 0 ? 0 : this.restOf(index)
     }
   }
 

@@ -1,13 +1,17 @@
 /** What one request leaves behind: a note of each attempt, the newest row, and how it all ended. */
 import type { AttemptEnd } from "#actors/Attempt.ts"
-import type { AttemptNote, Inbound } from "#actors/Inbound.ts"
+import type { AttemptNote, Inbound, SkipNote, Told } from "#actors/Inbound.ts"
 import type { RequestSummary } from "#actors/ports/Telemetry.ts"
 import * as Facts from "#actors/requestFacts.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
-export class History {
+const noSkips: ReadonlyArray<SkipNote> = []
+
+export class History implements Told {
   readonly notes: Array<AttemptNote> = []
+  /** Targets that were passed over, once the first one did not answer. */
+  skips: ReadonlyArray<SkipNote> = noSkips
   /** The newest row that says something of the request. */
   newest: LedgerRow | null = null
   /** How the newest wire call failed. */
@@ -31,6 +35,7 @@ export class History {
   }
 
   summary(inbound: Inbound, attempts: number, startedAt: number, now: number, goneCode: Facts.GoneCode | null): RequestSummary {
-    return Facts.summaryOf(inbound, this.newest, { refusal: this.refusal, attempts, startedAt, now, bytesOut: this.bytesOut, goneCode })
+    const summary = Facts.summaryOf(inbound, this.newest, { refusal: this.refusal, attempts, startedAt, now, bytesOut: this.bytesOut, goneCode })
+    return this.completed && this.notes.length < 2 && this.skips.length === 0 ? summary : { ...summary, route: inbound.route.line(this) }
   }
 }

@@ -50,6 +50,12 @@ export interface SkipNote {
   readonly unavailable: Unavailable
 }
 
+/** What was found out on the way over the targets; it grows while the request lives. */
+export interface Told {
+  readonly notes: ReadonlyArray<AttemptNote>
+  readonly skips: ReadonlyArray<SkipNote>
+}
+
 /** How the targets are walked, and who wants to hear of it. */
 export interface RouteView {
   readonly strategy: string
@@ -63,6 +69,8 @@ export interface RouteView {
   readonly finished: ((ok: boolean | null, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>, latencyMs: number) => void) | null
   /** Adds what a terminal error of this route says beside its message. */
   readonly terminal: (error: PublicError, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>) => PublicError
+  /** What became of the targets, in one short line for the log. */
+  readonly line: (told: Told) => string
 }
 
 /** One admitted request with its plan. */
@@ -101,8 +109,8 @@ export interface Inbound {
   readonly promptText: () => string
   /** Called at the commit point: the body will not be sent again, so a long prompt need not live as long as its stream. */
   readonly release: () => void
-  readonly responseHeaders: (facts: ResponseFacts) => ReadonlyArray<string>
-  readonly errorHeaders: (error: PublicError, fallbackAttempts: number) => ReadonlyArray<string>
+  readonly responseHeaders: (facts: ResponseFacts, told: Told) => ReadonlyArray<string>
+  readonly errorHeaders: (error: PublicError, fallbackAttempts: number, told: Told) => ReadonlyArray<string>
 }
 
 /** The stream recovery flags as they stood when the request came (supplement 10.5). */

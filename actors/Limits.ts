@@ -227,7 +227,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       limits.roll(counter, at)
       if (counter.meter.held === null && counter.rule.within === null) (unknown ??= []).push([counter, 1])
     }
-    const tag = limits.rules.maxSessions > 0 ? ask.sessionTag : null
+    const tag = limits.rules.maxSessions > 0 ? ask.session : null
     if (unknown === null && limits.rates.length === 0 && tag === null) return usedUp(limits, ask)
     return Effect.gen(function*() {
       if (unknown !== null) yield* Effect.provideService(limits.supply(unknown), Hasty, true)

@@ -1,6 +1,6 @@
 /** The client's side of one request: the head, the answer or the one error, and what is said while nothing comes. */
 import type { AttemptClient, AttemptEnd } from "#actors/Attempt.ts"
-import type { Inbound, Limits } from "#actors/Inbound.ts"
+import type { Inbound, Limits, Told } from "#actors/Inbound.ts"
 import { Outlet } from "#actors/Outlet.ts"
 import type { StreamTap } from "#actors/ports/Face.ts"
 import type { Target } from "#actors/ports/Target.ts"
@@ -18,11 +18,13 @@ export class Reply {
   private readonly outlet: Outlet | null
   private readonly startedAt: number
   private readonly now: () => number
+  private readonly told: Told
 
-  constructor(inbound: Inbound, pulse: Limits["pulse"], startedAt: number, now: () => number) {
+  constructor(inbound: Inbound, pulse: Limits["pulse"], startedAt: number, now: () => number, told: Told) {
     this.inbound = inbound
     this.startedAt = startedAt
     this.now = now
+    this.told = told
     this.outlet = inbound.stream ? new Outlet(inbound.client, inbound.face, pulse, inbound.progress, startedAt) : null
   }
 
@@ -63,7 +65,7 @@ export class Reply {
     const { client, face } = this.inbound
     // The head went ahead of a silent upstream: the error comes as a frame (supplement 10.1).
     if (this.outlet !== null && this.outlet.started) this.outlet.end(face.errorFrames(error))
-    else client.respond(error.status, this.inbound.errorHeaders(error, Math.max(0, attempts - 1)), face.errorBody(error))
+    else client.respond(error.status, this.inbound.errorHeaders(error, Math.max(0, attempts - 1), this.told), face.errorBody(error))
     this.answered = true
   }
 
@@ -85,6 +87,6 @@ export class Reply {
       },
       upstreamHeaders,
       omitted
-    })
+    }, this.told)
   }
 }

@@ -25,6 +25,7 @@ import type { StreamTap } from "#actors/ports/Face.ts"
 import type { Unavailable } from "#actors/ports/Resilience.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { Wish } from "#actors/ports/Turns.ts"
+import { policyAt } from "#actors/ports/WalkPolicy.ts"
 import { Reply } from "#actors/Reply.ts"
 import * as Facts from "#actors/requestFacts.ts"
 import * as Resumption from "#actors/Resumption.ts"
@@ -40,8 +41,6 @@ export type { Client, Inbound, Limits, Recovery, ResponseFacts } from "#actors/I
 
 /** How long STREAM_RECOVERY_ENABLED holds the first bytes, ms. */
 const recoveryHoldMs = 250
-
-const noSkips: Course["skips"] = []
 
 /** A request that is being served: what the front end and a shutdown may do to it. */
 export class RequestActor {
@@ -80,7 +79,7 @@ export class RequestActor {
     this.inbound = inbound
     this.startedAt = inbound.since ?? services.now()
     this.currentTarget = inbound.targets[0] as Target
-    this.reply = new Reply(inbound, services.limits.pulse, this.startedAt, services.now)
+    this.reply = new Reply(inbound, services.limits.pulse, this.startedAt, services.now, this.history)
     this.resumption = inbound.recovery.continues ? new Resumption.Resumption(inbound.recovery) : null
     services.telemetry.requestStarted(inbound.endpoint, inbound.stream)
   }
@@ -131,24 +130,25 @@ export class RequestActor {
   }
 
   /** One target after another, until one answers, the failure is final or the budget is spent. */
-  private tryTarget(index: number, repeated = false): Effect.Effect<void> {
-    const one = this.lead = new Try(this.inbound.targets[index] as Target, index, repeated)
-    const { hedgeDelayMs } = this.inbound.route.policy
+  private tryTarget(index: number, repeated = false, insists = false): Effect.Effect<void> {
+    const one = this.lead = new Try(this.inbound.targets[index] as Target, index, repeated, insists)
+    const { hedgeDelayMs } = policyAt(this.inbound.route.policy, one.target)
     const attempt = hedgeDelayMs === null || this.broken !== null
       ? this.attempt(one)
       : Hedging.race(this.losable(one), Effect.suspend(() => this.join()), hedgeDelayMs)
     return Effect.flatMap(attempt, (step) => {
       if (step === null || step === parted) return Effect.void
-      const next = Effect.suspend(() => this.tryTarget(step.index, step.index === index && step.index !== this.restsAt && step.delayMs === 0))
+      const next = Effect.suspend(() => this.tryTarget(step.index, step.index === index && step.index !== this.restsAt && step.delayMs === 0, step.repeats))
       return step.delayMs === 0 ? next : Effect.delay(next, step.delayMs)
     })
   }
 
   /** The next free target, beside one that is silent: inside the attempt and deadline budget, at most two at once. */
   private join(): Effect.Effect<Next> {
-    const index = this.mayJoin() ? this.courseNow().beside() : null
-    if (index === null) return Effect.succeed(parted)
-    const one = this.second = new Try(this.inbound.targets[index] as Target, index, false)
+    const step = this.mayJoin() ? this.courseNow().beside() : null
+    if (step === null) return Effect.succeed(parted)
+    const { index } = step
+    const one = this.second = new Try(this.inbound.targets[index] as Target, index, false, step.repeats)
     // One that could not be called makes room for the next.
     return Effect.flatMap(this.losable(one), (next) => next === parted && !one.called && !one.lost ? this.join() : Effect.succeed(next))
   }
@@ -167,9 +167,9 @@ export class RequestActor {
 
   /** Answers the step to go on with, or null. Everything about this attempt is settled before the fiber goes on. */
   private attempt(one: Try): Effect.Effect<Next> {
-    const { repeated, target } = one
-    // The same connection at once after its stream broke off: the pause that followed from it is our own guess.
-    const place = this.services.resilience.enter(target, this.services.now(), repeated || this.inbound.route.lastResort)
+    const { insists, repeated, target } = one
+    // A repetition passes over the pause that followed from the failure: it is our own guess.
+    const place = this.services.resilience.enter(target, this.services.now(), repeated || insists || this.inbound.route.lastResort)
     this.currentTarget = target
     if (!("release" in place)) return this.inLine(one, place)
     one.pass = place
@@ -204,7 +204,7 @@ export class RequestActor {
     const first = InLine.firstBack(targets, resilience.check, now())
     if (first === null || !turns.mayJoin(this.wishFor(first.target, first.unavailable, this.rounds))) return null
     this.restsAt = first.index
-    return { index: first.index, delayMs: 0 }
+    return { index: first.index, delayMs: 0, repeats: false }
   }
 
   /** While a try waited, the request may have come to its end. */
@@ -221,8 +221,9 @@ export class RequestActor {
       refusal !== null ? Effect.sync(() => this.turnedAway(one, refusal)) : this.stopped(one) ?? this.call(one, token))
   }
 
-  private turnedAway(one: Try, { error, final }: Refusal): Next {
+  private turnedAway(one: Try, { error, final, skip }: Refusal): Next {
     this.barred ||= final
+    if (skip !== undefined) this.courseNow().skips.push({ index: one.index, unavailable: skip })
     // What was really tried has the last word.
     return this.passOver(one, error, final ? error : this.history.failure ?? error)
   }
@@ -239,6 +240,7 @@ export class RequestActor {
       }
       one.omitted = inbound.omittedFor(target)
       const dialect = inbound.dialectFor(target)
+      const policy = policyAt(inbound.route.policy, target)
       this.attempts++
       one.call({
         start: Facts.startOf(inbound, target, { attemptId: services.makeAttemptId(), attempt: this.attempts, startedAt: services.now(), nodeId: services.nodeId }),
@@ -247,11 +249,11 @@ export class RequestActor {
         requestHeaders: token === null ? inbound.headersFor(target) : TargetToken.withToken(inbound.headersFor(target), token),
         dialect,
         makeTap: () => Resumption.tapOf(this.resumption, dialect, inbound.forwardUsage),
-        check: broken === null ? inbound.route.policy.answers : null,
+        check: broken === null ? policy.answers : null,
         continues: broken !== null,
         stream: inbound.stream,
         forwardUsage: inbound.forwardUsage,
-        timeouts: Facts.timeoutsOf(services.limits.timeouts, inbound.route.policy, inbound.since === undefined ? this.attempts : this.attempts + 1, this.startedAt, services.now),
+        timeouts: Facts.timeoutsOf(services.limits.timeouts, policy, inbound.since === undefined ? this.attempts : this.attempts + 1, this.startedAt, services.now),
         holdMs: inbound.recovery.holds ? recoveryHoldMs : 0,
         now: services.now,
         client: this.reply.stream,
@@ -277,7 +279,7 @@ export class RequestActor {
     const { index, target } = one
     const other = this.leave(one)
     const verdict = one.judge(end, this.clientGone, this.services.now())
-    if (end.error !== null) this.courseNow().hear(end.error, verdict)
+    if (end.error !== null) this.courseNow().hear(one.index, end.error, verdict)
     if (one.lost || this.decided) {
       this.settle(one, end, false)
       return parted
@@ -328,21 +330,21 @@ export class RequestActor {
     return this.passOver(one, error, this.history.failure ?? error)
   }
 
-  private get skips(): Course["skips"] {
-    return this.course === null ? noSkips : this.course.skips
-  }
-
   private get broken(): StreamTap | null {
     return this.resumption === null ? null : this.resumption.broken
   }
 
   private courseNow(): Course {
-    return this.course ??= new Course(this.inbound, this.services.resilience.check, this.services.now)
+    if (this.course === null) {
+      this.course = new Course(this.inbound, this.services.resilience.check, this.services.now)
+      this.history.skips = this.course.skips
+    }
+    return this.course
   }
 
   private refuse(failure: PublicError): void {
     const hinted = this.course === null ? failure : this.course.hinted(failure)
-    this.reply.refuse(this.inbound.route.terminal(hinted, this.history.notes, this.skips), this.attempts)
+    this.reply.refuse(this.inbound.route.terminal(hinted, this.history.notes, this.history.skips), this.attempts)
   }
 
   /**
@@ -355,9 +357,9 @@ export class RequestActor {
     // What one provider of a combo refuses, another may take (supplement 2.5).
     const refused = this.inbound.route.combo !== null && end.outcome === "upstream-status"
     if (this.clientGone || this.shuttingDown || this.barred || this.attempts >= maxAttempts) return null
-    if (this.resumption !== null && this.resumption.take(end)) return { index, delayMs: 0 }
+    if (this.resumption !== null && this.resumption.take(end)) return { index, delayMs: 0, repeats: true }
     if (!(end.retryable || refused) || end.committed) return null
-    if (end.repeatable && !repeated) return { index, delayMs: 0 }
+    if (end.repeatable && !repeated) return { index, delayMs: 0, repeats: true }
     if (end.repeatable) this.courseNow().leaveSiblings(index)
     const step = this.courseNow().after(index, this.courseNow().failed(index, end)) ?? this.afterRest()
     const late = step !== null && timeouts.total > 0 && this.services.now() + step.delayMs - this.startedAt >= timeouts.total
@@ -415,7 +417,7 @@ export class RequestActor {
     this.services.telemetry.requestSettled(this.history.summary(this.inbound, this.attempts, this.startedAt, now, this.clientGone ? this.goneCode : null))
     const { finished } = this.inbound.route
     if (finished !== null) {
-      finished(this.clientGone ? null : this.history.completed, this.history.notes, this.skips, now - this.startedAt)
+      finished(this.clientGone ? null : this.history.completed, this.history.notes, this.history.skips, now - this.startedAt)
     }
     for (const companion of this.inbound.companions) companion.closed()
     this.services.closed(this)

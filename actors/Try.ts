@@ -21,6 +21,8 @@ export class Try {
   readonly index: number
   /** The same connection at once after its stream broke off. */
   readonly repeated: boolean
+  /** The walk repeats what failed: a pause that is only our guess is passed over. */
+  readonly insists: boolean
   /** The place at the target while it is taken. */
   pass: Pass | null = null
   /** The other target of a hedged request answered first. */
@@ -34,10 +36,11 @@ export class Try {
   /** Cuts a call that takes longer than its line allows. */
   private limit: ReturnType<typeof setTimeout> | null = null
 
-  constructor(target: Target, index: number, repeated: boolean) {
+  constructor(target: Target, index: number, repeated: boolean, insists: boolean) {
     this.target = target
     this.index = index
     this.repeated = repeated
+    this.insists = insists
   }
 
   /** A wire call was made. */
@@ -106,7 +109,7 @@ export class Try {
     if (start === null) return null
     this.start = null
     const outcome: Outcome = gone !== null ? "client-abort" : end.outcome
-    const usage = end.usage ?? Facts.usageWithout(end, inbound, services.accounting)
+    const usage = Facts.usageOf(end, outcome, inbound, services.accounting)
     const row = Facts.rowOf(start, end, {
       final, outcome, usage, settledAt: services.now(), goneCode: gone, costUsd: services.accounting.cost(target, usage)
     })

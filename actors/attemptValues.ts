@@ -46,6 +46,8 @@ export interface AttemptEnd {
   readonly phase: Phase | null
   readonly upstreamStatus: number
   readonly usage: Usage | null
+  /** The upstream counted the input only: the answer ended before it counted its output. */
+  readonly usageIsPartial: boolean
   readonly outputText: () => string
   readonly committed: boolean
   /** False when the attempt was refused before it started: it has no row in the ledger. */

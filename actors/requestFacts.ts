@@ -43,9 +43,22 @@ export const ranModel = (end: AttemptEnd): boolean => end.usage !== null || end.
 
 const noUsage: Usage = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, reasoning: 0 }
 
-/** Tokens of an attempt whose upstream counted none: estimated when the model worked for it. */
-export const usageWithout = (end: AttemptEnd, inbound: Inbound, accounting: Accounting["Service"]): Usage =>
-  ranModel(end) ? { ...noUsage, input: accounting.estimate(inbound.promptText()), output: accounting.estimate(end.outputText()) } : noUsage
+/**
+ * Tokens are estimated: the model worked, and its upstream did not count, or only what went in. A client that left before the answer
+ * began had its request read: that is estimated, too, or a client that never waits would never pay.
+ */
+const isEstimated = (end: AttemptEnd, outcome: Outcome): boolean =>
+  end.usage === null ? ranModel(end) || (outcome === "client-abort" && end.opened) : end.usageIsPartial
+
+/** Tokens of an attempt: what its upstream counted, and an estimate of what it did not. */
+export const usageOf = (end: AttemptEnd, outcome: Outcome, inbound: Inbound, accounting: Accounting["Service"]): Usage => {
+  const { usage } = end
+  if (!isEstimated(end, outcome)) return usage ?? noUsage
+  const output = accounting.estimate(end.outputText())
+  return usage === null
+    ? { ...noUsage, input: accounting.estimate(inbound.promptText()), output }
+    : { ...usage, output: Math.max(usage.output, output) }
+}
 
 export const rowOf = (start: AttemptStart, end: AttemptEnd, settled: {
   readonly final: boolean
@@ -88,7 +101,7 @@ export const rowOf = (start: AttemptStart, end: AttemptEnd, settled: {
     tokensCacheRead: usage.cacheRead,
     tokensCacheCreation: usage.cacheCreation,
     tokensReasoning: usage.reasoning,
-    estimated: ranModel(end) && end.usage === null,
+    estimated: isEstimated(end, outcome),
     costUsd: settled.costUsd,
     latencyMs: settledAt - start.startedAt,
     ttftMs: end.firstContentAt === null ? null : end.firstContentAt - start.startedAt
@@ -113,8 +126,8 @@ export const summaryOf = (inbound: Inbound, row: LedgerRow | null, facts: {
     method: "POST",
     endpoint: inbound.endpoint,
     requestedModel: inbound.requestedModel,
-    provider: answered ? row.provider : null,
-    model: answered ? row.model : null,
+    provider: row === null ? null : row.provider,
+    model: row === null ? null : row.model,
     apiKeyId: inbound.key === null ? null : inbound.key.id,
     status: left ? 499 : row !== null ? row.status : refusal !== null ? refusal.status : 500,
     outcome: left ? "client-abort" : row === null ? "policy" : row.outcome,

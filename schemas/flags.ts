@@ -189,5 +189,22 @@ export const FlagKey = Schema.Literals(catalogue.map((definition) => definition.
 
 export const byKey: ReadonlyMap<string, FlagDefinition<FlagKey>> = new Map(catalogue.map((d) => [d.key, d]))
 
+/** Texts of a boolean flag in lower case, and the value each one becomes. */
+const switches: ReadonlyMap<string, string> = new Map([
+  ["true", "true"], ["1", "1"], ["yes", "yes"], ["on", "true"], ["false", "false"], ["0", "0"], ["no", "no"], ["off", "false"]
+])
+
+/**
+ * A flag's value out of a text, or null when the flag does not take it. Booleans are read in any case; `on` and `off` become `true` and
+ * `false`, so that an effective value is on exactly when it is `true`, `1` or `yes`.
+ */
+export const read = (definition: FlagDefinition, text: string): string | null => {
+  if (definition.enumValues !== null) return definition.enumValues.includes(text) ? text : null
+  return switches.get(text.toLowerCase()) ?? null
+}
+
+/** What a flag takes, in words that follow "is not". */
+export const expects = (definition: FlagDefinition): string => `one of ${(definition.enumValues ?? [...switches.keys()]).join(", ")}`
+
 /** A boolean flag is on when its effective value is `true`, `1` or `yes` (management document). */
 export const isTruthy = (value: string): boolean => value === "true" || value === "1" || value === "yes"

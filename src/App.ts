@@ -110,7 +110,7 @@ const environmentKeys = (settings: Values): ReadonlyMap<string, ApiKey> => {
     if (secret === null) continue
     const keyHash = Crypto.hash("sha256", Redacted.value(secret), "hex")
     keys.set(keyHash, {
-      id: `env:${name}`, name, keyHash, keyPrefix: "", keySuffix: "", sealedKey: null, machineId: "", policy: defaultPolicy,
+      id: `env:${name}`, name, keyHash, keyPrefix: "", keySuffix: "", sealedKey: null, machineId: "", issuerId: null, policy: defaultPolicy,
       createdAt: "", updatedAt: "", lastUsedAt: null, revokedAt: null
     })
   }

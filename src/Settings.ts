@@ -8,6 +8,8 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as Flags from "#schemas/flags.ts"
+import { PASSWORD_MAXIMUM, PASSWORD_MINIMUM } from "#schemas/passwordLength.ts"
 
 interface Variable<A> {
   readonly name: string
@@ -26,6 +28,9 @@ class Problem {
   }
 }
 
+/** Cut, because a value that went to the wrong variable may be long. */
+const unusable = (name: string, value: string, expects: string): string => `${name}='${value.slice(0, 60)}' is not ${expects}`
+
 const decoded = <A>(name: string, schema: Schema.Decoder<A>, fallback: A, expects: string, doc: string, shown?: string): Variable<A> => {
   const decode = Schema.decodeUnknownResult(schema)
   return {
@@ -34,7 +39,7 @@ const decoded = <A>(name: string, schema: Schema.Decoder<A>, fallback: A, expect
     read: (text) => {
       if (text === undefined || text === "") return fallback
       const result = decode(text)
-      return Result.isSuccess(result) ? result.success : new Problem(`${name}='${text.slice(0, 60)}' is not ${expects}`)
+      return Result.isSuccess(result) ? result.success : new Problem(unusable(name, text, expects))
     }
   }
 }
@@ -59,15 +64,49 @@ const wholeOr = (name: string, shown: string, doc: string) =>
     null, "a whole number of ms", doc, shown
   )
 
-const optional = (name: string, doc: string): Variable<string | null> => ({
-  name, doc, fallback: "unset", expects: "a text", secret: false,
-  read: (value) => value === undefined || value === "" ? null : value
+/** What a text must be. Its problem never quotes the value, which may hold a password or a token. */
+interface Rule {
+  readonly expects: string
+  readonly fits: (value: string) => boolean
+}
+
+const anyText: Rule = { expects: "a text", fits: () => true }
+
+const optional = (name: string, doc: string, { expects, fits }: Rule = anyText): Variable<string | null> => ({
+  name, doc, expects, fallback: "unset", secret: false,
+  read: (value) => value === undefined || value === "" ? null : fits(value) ? value : new Problem(`${name} is not ${expects}`)
 })
 
-const secret = (name: string, doc: string): Variable<Redacted.Redacted<string> | null> => ({
-  name, doc, fallback: "unset", expects: "a text", secret: true,
-  read: (value) => value === undefined || value === "" ? null : Redacted.make(value)
-})
+const secret = (name: string, doc: string, rule: Rule = anyText): Variable<Redacted.Redacted<string> | null> => {
+  const plain = optional(name, doc, rule)
+  return {
+    ...plain, secret: true,
+    read: (text) => {
+      const value = plain.read(text)
+      return typeof value === "string" ? Redacted.make(value) : value
+    }
+  }
+}
+
+const isUrlOf = (protocols: ReadonlyArray<string>, value: string): boolean => {
+  const url = value.includes("://") ? URL.parse(value) : null
+  return url !== null && protocols.includes(url.protocol)
+}
+
+/** Only the first host of a list is part of a URL that can be parsed; a socket's directory is a percent-encoded host. */
+const postgresRule: Rule = {
+  expects: "a URL of Postgres: postgres://user:password@host[,host]:port/database, or postgresql://...",
+  fits: (value) => isUrlOf(["postgres:", "postgresql:"], value.replace(/,[^/?@]*(?=[/?]|$)/, ""))
+}
+const redisRule: Rule = {
+  expects: "a URL of Redis: redis://[user:password@]host:port[/database], or rediss://... for TLS",
+  fits: (value) => isUrlOf(["redis:", "rediss:"], value)
+}
+const httpRule: Rule = { expects: "an http or https URL", fits: (value) => isUrlOf(["http:", "https:"], value) }
+const passwordRule: Rule = {
+  expects: `a password of ${PASSWORD_MINIMUM} to ${PASSWORD_MAXIMUM} characters`,
+  fits: (value) => value.length >= PASSWORD_MINIMUM && value.length <= PASSWORD_MAXIMUM
+}
 
 const hour = 3_600_000
 
@@ -75,12 +114,12 @@ const variables = {
   host: text("HOST", "127.0.0.1", "Address to listen on."),
   port: whole("PORT", 20128, 0, 65535, "port numbers", "Port of the API and the dashboard; 0 picks a free one."),
   dataDir: text("GATEWAY_DATA_DIR", "./data", "Directory of the embedded database, the usage journal and the generated secret."),
-  databaseUrl: secret("DATABASE_URL", "Postgres server (postgres://...). Unset: an embedded Postgres in the data directory."),
+  databaseUrl: secret("DATABASE_URL", "Postgres server (postgres://...). Unset: an embedded Postgres in the data directory.", postgresRule),
   databasePool: whole("GATEWAY_DATABASE_POOL", 8, 1, 200, "connections", "Connections to the Postgres server."),
   lookUpMs: whole("GATEWAY_LOOKUP_TIMEOUT_MS", 1_000, 50, hour, "ms", "Longest wait of a request for a record that is not in memory (an unknown key, the first use of a limit, who calls the management API); then 503, while the look-up goes on."),
   secret: secret("GATEWAY_SECRET", "Master key of secrets at rest, at least 16 characters. Unset: generated into a 0600 file in the data directory."),
   previousSecrets: secret("GATEWAY_SECRET_PREVIOUS", "Comma-separated former master keys, so that `gateway rekey` can read what they sealed."),
-  initialPassword: secret("INITIAL_PASSWORD", "First management password. Unset on a first start: generated and shown once."),
+  initialPassword: secret("INITIAL_PASSWORD", `First management password, ${PASSWORD_MINIMUM} to ${PASSWORD_MAXIMUM} characters. Unset on a first start: generated and shown once.`, passwordRule),
   jwtSecret: secret("JWT_SECRET", "Key of the session cookie. Unset: derived from the master key."),
   secureCookie: choice("AUTH_COOKIE_SECURE", ["auto", "true", "false"], "auto", "Secure attribute of the session cookie; auto = under https."),
   gatewayApiKey: secret("GATEWAY_API_KEY", "A permanent API key with full inference access."),
@@ -121,7 +160,7 @@ const variables = {
   logFormat: choice("LOG_FORMAT", ["auto", "json", "pretty"], "auto", "auto = pretty on a terminal, else JSON lines."),
   accessLog: choice("GATEWAY_ACCESS_LOG", ["off", "errors", "all"], "errors", "Which finished requests get a log line."),
   metricsAccess: choice("GATEWAY_METRICS_ACCESS", ["loopback", "all"], "loopback", "Who may read GET /metrics."),
-  otlpEndpoint: optional("OTEL_EXPORTER_OTLP_ENDPOINT", "OTLP/HTTP collector for traces and logs; unset = off."),
+  otlpEndpoint: optional("OTEL_EXPORTER_OTLP_ENDPOINT", "OTLP/HTTP collector for traces and logs; unset = off.", httpRule),
   otlpHeaders: secret("OTEL_EXPORTER_OTLP_HEADERS", "Comma-separated name=value headers of the collector."),
   usageDays: whole("GATEWAY_USAGE_RETENTION_DAYS", 365, 0, 36_500, "days", "How long ledger rows are kept; 0 = for ever."),
   machineId: optional("GATEWAY_NODE_ID", "Name of this node; unset: derived from host and data directory."),
@@ -137,7 +176,7 @@ const variables = {
     "GATEWAY_ISSUES_API_URL", Schema.String.check(Schema.isPattern(/^https?:\/\/[^\s?#]*[^\s/?#]$/)), "https://api.github.com", "an http or https URL without a last slash",
     "Address of the repository's REST API."
   ),
-  redisUrl: secret("REDIS_URL", "Redis server (redis://, rediss://) for shared state of several processes or nodes."),
+  redisUrl: secret("REDIS_URL", "Redis server (redis://, rediss://) for shared state of several processes or nodes.", redisRule),
   redisTimeoutMs: whole("GATEWAY_REDIS_TIMEOUT_MS", 50, 5, 60_000, "ms", "How long a call to Redis may take before the gateway goes on without it, as GET /api/health/degradation says per feature."),
   redisPrefix: text("GATEWAY_REDIS_PREFIX", "gateway:", "Before every key and channel in Redis, so that several deployments may share one server.")
 } as const
@@ -162,6 +201,10 @@ export const decode = (environment: Readonly<Record<string, string | undefined>>
     const value: unknown = variable.read(environment[variable.name])
     if (value instanceof Problem) problems.push(value.text)
     else values[key] = value
+  }
+  for (const flag of Flags.catalogue) {
+    const value = environment[flag.key]
+    if (value !== undefined && value !== "" && Flags.read(flag, value) === null) problems.push(unusable(flag.key, value, Flags.expects(flag)))
   }
   const v = values as Values
   if (v.secret !== undefined && v.secret !== null && Redacted.value(v.secret).length < 16) problems.push("GATEWAY_SECRET is shorter than 16 characters")

@@ -12,7 +12,7 @@ import * as Fiber from "effect/Fiber"
 import * as AttemptFailure from "#actors/attemptFailure.ts"
 import { type Grounds, runCall } from "#actors/ensemble/runCall.ts"
 import { type Part, Tally } from "#actors/ensemble/Tally.ts"
-import type { Client, Inbound } from "#actors/Inbound.ts"
+import type { Client, Inbound, Told } from "#actors/Inbound.ts"
 import type { LiveRequest } from "#actors/LiveRequest.ts"
 import { Outlet } from "#actors/Outlet.ts"
 import type { Companion } from "#actors/ports/Companion.ts"
@@ -50,6 +50,9 @@ export interface Direct {
 }
 
 const noHeaders: ReadonlyArray<string> = []
+
+/** Its calls are noted by whoever made them. */
+const nothingTold: Told = { notes: [], skips: [] }
 
 /** Error code of the rows of panel members that were too late. */
 const tooLate = "panel_closed"
@@ -150,7 +153,7 @@ export class Ensemble implements LiveRequest {
         companions: [...this.tally.companionsOf(), ...companions],
         face: { ...face, errorBody: (error) => this.headIsOut ? Buffer.from(face.errorFrames(error)).toString("utf8") : face.errorBody(error) },
         // The row of this call is in the sum already: it is settled before its answer goes out.
-        responseHeaders: (facts) => last.responseHeaders({ ...facts, settled: facts.settled === null ? null : this.settled })
+        responseHeaders: (facts, told) => last.responseHeaders({ ...facts, settled: facts.settled === null ? null : this.settled }, told)
       }
       return this.make(inbound, { role: "last", cut: null }, null, () => undefined)
     })
@@ -177,7 +180,7 @@ export class Ensemble implements LiveRequest {
     this.answered = true
     const { client, face } = this.inbound
     if (this.headIsOut) client.end(face.errorFrames(error))
-    else client.respond(error.status, this.inbound.errorHeaders(error, 0), face.errorBody(error))
+    else client.respond(error.status, this.inbound.errorHeaders(error, 0, nothingTold), face.errorBody(error))
   }
 
   private get isOver(): boolean {
@@ -201,7 +204,7 @@ export class Ensemble implements LiveRequest {
       settled: stream ? null : this.settled,
       upstreamHeaders: noHeaders,
       omitted: noHeaders
-    })
+    }, nothingTold)
   }
 
   /** The client for the last call: the head may have gone ahead of it. */
@@ -270,7 +273,8 @@ export class Ensemble implements LiveRequest {
       errorCode: this.gone ? (this.wasSlow ? "slow_reader_timeout" : "client_closed_request") : answered ? null : this.refusal?.code ?? "internal_server_error",
       cache: "off",
       ttftMs: answered ? latencyMs : null,
-      bytesOut: 0
+      bytesOut: 0,
+      ...(answered ? {} : { route: this.inbound.route.line(nothingTold) })
     }
   }
 }

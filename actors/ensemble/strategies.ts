@@ -28,6 +28,8 @@ export interface Plan {
   readonly patience: Patience
   /** The call that has the last word; `null`: the client's own words, unchanged. */
   readonly last: (conversation: Conversation | null) => Inbound
+  /** What the error that ends the request says beside its message. */
+  readonly terminal: (error: PublicError) => PublicError
   /** A part's answer in the form the client asked for. */
   readonly direct: (given: Given & { readonly answer: Answer }) => Parameters<Ensemble["give"]>[1]
 }
@@ -44,36 +46,45 @@ const answeredOf = (given: Given | null): Answered | null => {
   return text === "" ? null : { given: { ...given, answer: given.answer }, text }
 }
 
-/** The panel's answers, by member; `seen` hears of every call's end. */
-const panelOf = (ensemble: Ensemble, plan: Plan, words: (member: number) => Conversation, seen: (given: Given) => void): Effect.Effect<ReadonlyArray<Answered | null>> =>
+/** Why members gave nothing, by their place; the newest error of each. */
+type Failures = Map<number, PublicError>
+
+/** The panel's answers, by member; `failures` is told of every error. */
+const panelOf = (ensemble: Ensemble, plan: Plan, words: (member: number) => Conversation, failures: Failures): Effect.Effect<ReadonlyArray<Answered | null>> =>
   gather(plan.members.map((member, i) =>
     member.missing !== null ? Effect.succeed(null) : Effect.map(ensemble.ask(member.call(words(i)), "panel"), (given) => {
-      seen(given)
+      if (given.error !== null) failures.set(i, given.error)
       return answeredOf(given)
     })), plan.patience)
 
-/** Nobody of the panel answered: the words of each, and the earliest time to come back. */
-const noAnswer = ({ combo, members }: Plan, errors: ReadonlyArray<PublicError>): PublicError => {
-  const hints = errors.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? [])
-  const why = [...new Set(errors.map(({ message }) => message))].slice(0, 5).join(" ")
-  return Errors.make(
-    "service_unavailable", `None of the ${members.length} models of combo '${combo}' answered. ${why}`.trim(),
+/** Members that an error names, and characters of what each said. */
+const namedMembers = 8
+const maxReason = 300
+
+/** Nobody of the panel answered: who said what, and the earliest time to come back. */
+const noAnswer = ({ combo, members, terminal }: Plan, failures: Failures): PublicError => {
+  const hints = [...failures.values()].flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? [])
+  const why = members.slice(0, namedMembers).map(({ name }, i) => `${name}: ${(failures.get(i)?.message ?? "no answer").slice(0, maxReason)}`)
+  const more = members.length > namedMembers ? `; and ${members.length - namedMembers} more` : ""
+  return terminal(Errors.make(
+    "service_unavailable", `None of the ${members.length} models of combo '${combo}' answered: ${why.join("; ")}${more}`,
     hints.length === 0 ? {} : { retryAfterSeconds: Math.min(...hints) }
-  )
+  ))
 }
 
-const missingOf = ({ members }: Plan): ReadonlyArray<PublicError> => members.flatMap(({ missing }) => missing ?? [])
+const missingOf = ({ members }: Plan): Failures =>
+  new Map(members.flatMap(({ missing }, i): ReadonlyArray<readonly [number, PublicError]> => missing === null ? [] : [[i, missing]]))
 
 /** A panel answers at once, a judge makes one answer of theirs. */
 export const fusion = (plan: Plan) => (ensemble: Ensemble): Effect.Effect<void> => {
   // Only one that may call them can go on.
   if (Speeches.usesTools(plan.conversation)) return ensemble.finish(plan.last(null))
   const question = Speeches.spoken(plan.conversation)
-  const errors: Array<PublicError> = [...missingOf(plan)]
-  return Effect.flatMap(panelOf(ensemble, plan, () => question, ({ error }) => error !== null && errors.push(error)), (panel) => {
+  const failures = missingOf(plan)
+  return Effect.flatMap(panelOf(ensemble, plan, () => question, failures), (panel) => {
     const answers = panel.filter((one) => one !== null)
     const [first] = answers
-    if (first === undefined) return Effect.sync(() => ensemble.refuse(noAnswer(plan, errors)))
+    if (first === undefined) return Effect.sync(() => ensemble.refuse(noAnswer(plan, failures)))
     if (answers.length === 1) return Effect.sync(() => ensemble.give(first.given.target, plan.direct(first.given)))
     return ensemble.finish(plan.last(Speeches.judged(plan.conversation, answers.map(({ text }) => text))))
   })
@@ -92,8 +103,7 @@ export interface DebateTuning {
 export const debate = (plan: Plan, tuning: DebateTuning) => (ensemble: Ensemble): Effect.Effect<void> => {
   if (Speeches.usesTools(plan.conversation)) return ensemble.finish(plan.last(null))
   const question = Speeches.spoken(plan.conversation)
-  const errors: Array<PublicError> = [...missingOf(plan)]
-  const seen = ({ error }: Given): unknown => error !== null && errors.push(error)
+  const failures = missingOf(plan)
   const round = (number: number, positions: ReadonlyArray<Answered | null>): Effect.Effect<ReadonlyArray<Answered | null>> => {
     const held = positions.flatMap((position) => position === null ? [] : [position.text])
     if (number > tuning.debateRounds || held.length < 2 || agreement(held) >= tuning.consensusThreshold) return Effect.succeed(positions)
@@ -101,13 +111,13 @@ export const debate = (plan: Plan, tuning: DebateTuning) => (ensemble: Ensemble)
       const others = positions.flatMap((position, i) => i === member || position === null ? [] : [position.text])
       return Speeches.debated(question, positions[member]?.text ?? null, others)
     }
-    return Effect.flatMap(panelOf(ensemble, plan, words, seen), (revised) => round(number + 1, revised.map((position, i) => position ?? positions[i] ?? null)))
+    return Effect.flatMap(panelOf(ensemble, plan, words, failures), (revised) => round(number + 1, revised.map((position, i) => position ?? positions[i] ?? null)))
   }
-  const rounds = Effect.flatMap(panelOf(ensemble, plan, () => question, seen), (positions) => round(2, positions))
+  const rounds = Effect.flatMap(panelOf(ensemble, plan, () => question, failures), (positions) => round(2, positions))
   return Effect.flatMap(rounds, (positions) => {
     const answers = positions.filter((one) => one !== null)
     const [first] = answers
-    if (first === undefined) return Effect.sync(() => ensemble.refuse(noAnswer(plan, errors)))
+    if (first === undefined) return Effect.sync(() => ensemble.refuse(noAnswer(plan, failures)))
     if (answers.length === 1) return Effect.sync(() => ensemble.give(first.given.target, plan.direct(first.given)))
     return ensemble.finish(plan.last(Speeches.concluded(plan.conversation, answers.map(({ text }) => text))))
   })
@@ -136,14 +146,14 @@ export const pipeline = (plan: Plan, common: string | null) => (ensemble: Ensemb
     const told = Speeches.unshaped(Speeches.spoken(words(step, input)))
     return Effect.flatMap(ensemble.ask(member.call(told), "step"), (given) => {
       const answered = answeredOf(given)
-      if (answered === null) return Effect.sync(() => ensemble.refuse(stepFailed(plan, step, given.error)))
+      if (answered === null) return Effect.sync(() => ensemble.refuse(plan.terminal(stepFailed(plan, step, given.error))))
       return run(step + 1, Speeches.handedOn(conversation, answered.text))
     })
   }
   return Effect.suspend(() => {
     const missing = members.findIndex((member) => member.missing !== null)
     if (missing !== -1) {
-      ensemble.refuse(stepFailed(plan, missing, members[missing]?.missing ?? null))
+      ensemble.refuse(plan.terminal(stepFailed(plan, missing, members[missing]?.missing ?? null)))
       return Effect.void
     }
     // What a tool gave was asked for by the last step: it goes on alone.

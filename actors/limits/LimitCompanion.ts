@@ -60,7 +60,10 @@ export class LimitCompanion implements Companion {
 
   beforeAttempt(target: Target): Refusal | null | Effect.Effect<Refusal | null> {
     const { limits, services } = this
-    if (this.ask.free && !this.isFree(target)) return { error: this.notFree(target), final: false }
+    if (this.ask.free && !this.isFree(target)) {
+      const error = this.notFree(target)
+      return { error, final: false, skip: { reason: "limit", until: null, detail: `limit: ${error.message}` } }
+    }
     const needs = this.needsOf(target)
     const now = services.now()
     for (const { counter } of needs) limits.roll(counter, now)
@@ -123,6 +126,7 @@ export class LimitCompanion implements Companion {
     const { limits, services } = this
     const now = services.now()
     let worst: PublicError | null = null
+    let until = now
     let final = false
     const parts: Array<Held["parts"][number]> = []
     for (const { amount, counter } of needs) {
@@ -135,7 +139,10 @@ export class LimitCompanion implements Companion {
       } else if (reply.type === "refused") {
         const { meter, rule } = counter
         const error = reply.reason === "unknown" || (unasked && reply.reason === "short") ? Refusals.unavailable() : Refusals.ofAmount(rule, reply.reason, Meter.used(meter), meter.end, now)
-        if (worst === null || (error.retryAfterSeconds ?? 0) > (worst.retryAfterSeconds ?? 0)) worst = error
+        if (worst === null || (error.retryAfterSeconds ?? 0) > (worst.retryAfterSeconds ?? 0)) {
+          worst = error
+          until = reply.reason === "exhausted" ? meter.end : now + 1_000 * (error.retryAfterSeconds ?? 1)
+        }
         // What one target may not cost another may, unless nothing is left for anybody.
         final ||= rule.within === null && (reply.reason !== "short" || rule.kind === "tokens")
       }
@@ -145,7 +152,7 @@ export class LimitCompanion implements Companion {
       return null
     }
     this.giveBack(parts)
-    return { error: worst, final }
+    return { error: worst, final, skip: { reason: "limit", until, detail: `limit: ${worst.message}` } }
   }
 
   private isFree(target: Target): boolean {

@@ -3,6 +3,7 @@
  * call before it is made, of each settled attempt, and of the end.
  */
 import type * as Effect from "effect/Effect"
+import type { Unavailable } from "#actors/ports/Resilience.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
@@ -12,6 +13,8 @@ export interface Refusal {
   readonly error: PublicError
   /** True when no other target may be tried either. */
   readonly final: boolean
+  /** What the decision says of the target; absent when it was nothing about it. */
+  readonly skip?: Unavailable
 }
 
 export interface Companion {

@@ -41,6 +41,8 @@ export interface StreamTap {
   /** A frame could not be understood (not JSON, or over the size limit). */
   readonly malformed: boolean
   readonly usage: Usage | null
+  /** `usage` is what was known when the answer began: the output that came since is not in it. Absent: never. */
+  readonly usageIsPartial?: boolean
   /** Text of an answer that broke off and may be gone on with; null or absent when it may not. */
   readonly partialText?: string | null
   /** Model text seen so far, for the tokenizer when the upstream gives no usage. */

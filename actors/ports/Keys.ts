@@ -10,6 +10,8 @@ export class Keys extends Context.Service<Keys, {
   /** Memory only: the key, null = known to be no key, undefined = ask `find`. */
   readonly peek: (keyHash: string) => ApiKey | null | undefined
   readonly find: (keyHash: string) => Effect.Effect<ApiKey | null, StoreError>
+  /** The issuer of a key that `peek` or `find` gave, as it stood when the key was read or the issuer changed last; null when it is gone. */
+  readonly issuerOf: (key: ApiKey) => ApiKey | null
   /** Notes a use; written to the store at most every five minutes per key (supplement 3.1). */
   readonly touch: (key: ApiKey) => void
   /** Drops a key from memory after it was changed or removed. */

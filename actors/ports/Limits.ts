@@ -11,7 +11,8 @@ import type { Budget, TokenLimit } from "#schemas/records/Limits.ts"
 
 /** What is known of a request before it is planned. */
 export interface Ask {
-  readonly sessionTag: string | null
+  /** What `maxSessions` counts. */
+  readonly session: string | null
   /** Estimates, in tokens. */
   readonly promptTokens: number
   /** The client's own cap of the answer; null without one. */

@@ -9,12 +9,23 @@ export type BreakerState = "closed" | "degraded" | "open" | "half-open"
 
 /** Why a target is passed over, and until when it will be (ms since the epoch; null = until somebody acts). */
 export interface Unavailable {
-  readonly reason: "breaker-open" | "breaker-probing" | "connection-cooldown" | "model-lockout" | "connection-busy" | "model-busy" | "quota-exhausted" | "inactive"
+  readonly reason: "breaker-open" | "breaker-probing" | "connection-cooldown" | "model-lockout" | "connection-busy" | "model-busy" | "quota-exhausted" | "limit" | "inactive"
   readonly until: number | null
   /** For people: what happened last, without secrets. */
   readonly detail: string
   /** True when the block is our own guess and not the upstream's word: with `lastResort` it may be passed over. */
   readonly soft?: boolean
+}
+
+/** Nobody knows when a busy place is free; a connection that is inactive stays so until somebody acts. */
+const endOf = ({ reason, until }: Unavailable): number => until ?? (reason === "inactive" ? Number.POSITIVE_INFINITY : 0)
+
+/** Of what blocks one target, the block that decides: a hard one before a guess of ours, and of two alike the one that ends later. */
+export const stricter = (one: Unavailable | null, other: Unavailable | null): Unavailable | null => {
+  if (one === null || other === null) return one ?? other
+  const soft = one.soft === true
+  if (soft !== (other.soft === true)) return soft ? other : one
+  return endOf(other) > endOf(one) ? other : one
 }
 
 /** How an attempt ended, as far as the upstream's health is concerned. A client abort is never reported. */

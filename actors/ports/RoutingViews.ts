@@ -27,6 +27,13 @@ export interface Explanation {
   readonly targets: ReadonlyArray<ExplainedTarget>
   /** Filters that would have left nobody and are not applied. */
   readonly relaxed: ReadonlyArray<string>
+  /** What the request would be told, where nobody can be asked now */
+  readonly error: {
+    readonly status: number
+    readonly code: string
+    readonly message: string
+    readonly retryAfterSeconds: number | null
+  } | null
 }
 
 /** One remembered decision; JSON-ready. */

@@ -74,6 +74,8 @@ export class ComboMappingStore extends Context.Service<ComboMappingStore, {
 export class KeyStore extends Context.Service<KeyStore, {
   readonly findByHash: (keyHash: string) => Op<ApiKey | null>
   readonly get: (id: string) => Op<ApiKey | null>
+  /** Those that exist, in no order. */
+  readonly some: (ids: ReadonlyArray<string>) => Op<ReadonlyArray<ApiKey>>
   /** Newest first. */
   readonly list: (limit: number, offset: number) => Op<{ readonly keys: ReadonlyArray<ApiKey>; readonly total: number }>
   readonly insert: (key: ApiKey) => Op<void>

@@ -34,6 +34,8 @@ export interface RequestSummary {
   readonly ttftMs: number | null
   /** Body bytes given to the client. */
   readonly bytesOut: number
+  /** Which targets failed or were skipped, why and until when, in one line; absent when the first one answered, or none was looked for. */
+  readonly route?: string
 }
 
 export class Telemetry extends Context.Service<Telemetry, {

@@ -1,5 +1,6 @@
 /** How the targets of a plan are walked (supplement 2.4). */
 import type { AnswerCheck } from "#actors/ports/AnswerCheck.ts"
+import type { Target } from "#actors/ports/Target.ts"
 
 /** How a plan is walked; a single model is walked once (`once`). Delays in ms. */
 export interface WalkPolicy {
@@ -19,6 +20,17 @@ export interface WalkPolicy {
   readonly hedgeDelayMs: number | null
   /** What an answer must be, or the next target is asked; null = anything. */
   readonly answers: AnswerCheck | null
+  /** The same for one target, where providers have settings of their own (providerOverrides); absent: this one everywhere. */
+  readonly at?: (target: Target) => WalkPolicy
+}
+
+/** What holds at one target; repetitions of the whole list are never its own. */
+export const policyAt = (policy: WalkPolicy, target: Target): WalkPolicy => policy.at === undefined ? policy : policy.at(target)
+
+/** A policy that is changed everywhere. */
+export const changed = (policy: WalkPolicy, change: (policy: WalkPolicy) => WalkPolicy): WalkPolicy => {
+  const { at } = policy
+  return at === undefined ? change(policy) : { ...change(policy), at: (target) => change(at(target)) }
 }
 
 export const once: WalkPolicy = {

@@ -36,7 +36,7 @@ const concurrency = 32
 const throughCombo = process.argv.includes("--combo")
 
 const key: ApiKey = {
-  id: "k1", name: "bench", keyHash: "h", keyPrefix: "", keySuffix: "", sealedKey: null, machineId: "", policy: defaultPolicy,
+  id: "k1", name: "bench", keyHash: "h", keyPrefix: "", keySuffix: "", sealedKey: null, machineId: "", issuerId: null, policy: defaultPolicy,
   createdAt: "", updatedAt: "", lastUsedAt: null, revokedAt: null
 }
 const connection = {
@@ -126,7 +126,8 @@ const program = Effect.gen(function*() {
   const services: Conversations.ConversationServices = {
     admission: {
       feed: { isBehind: () => false, caughtUp: Effect.void },
-      keys: { hash: () => "h", peek: () => key, find: () => Effect.succeed(key), touch: () => {}, forget: () => {}, onForget: () => () => {} },
+      keys: { hash: () => "h", peek: () => key, issuerOf: () => null, find: () => Effect.succeed(key), touch: () => {}, forget: () => {}, onForget: () => () => {} },
+      limits: { of: () => null },
       flags: { isOn: () => true, value: () => "", source: () => "default" },
       environmentKeys: new Map(), now: Date.now, makeRequestId: () => `req_${++id}`, runLookup: () => {}, seen: () => {}
     },

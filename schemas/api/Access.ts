@@ -18,14 +18,16 @@ export interface AccessRule {
   readonly token: TokenScope
   /** A management key needs scope `admin`; `manage` is not enough. */
   readonly adminKey: boolean
+  /** Neither an access token nor an API key will do, whatever its scope. */
+  readonly sessionOnly: boolean
   /** Also open to loopback without any credential while no management password exists. */
   readonly firstRun: boolean
 }
 
 export class Access extends Context.Service<Access, AccessRule>()("gateway/api/Access") {}
 
-const rule = (tier: Tier, token: TokenScope, options?: { readonly adminKey?: boolean; readonly firstRun?: boolean }): AccessRule => ({
-  tier, token, adminKey: options?.adminKey ?? false, firstRun: options?.firstRun ?? false
+const rule = (tier: Tier, token: TokenScope, options?: Partial<AccessRule>): AccessRule => ({
+  tier, token, adminKey: false, sessionOnly: false, firstRun: false, ...options
 })
 
 /** No credential needed. */
@@ -38,6 +40,8 @@ export const writes = rule("MANAGEMENT", "write")
 export const administers = rule("MANAGEMENT", "admin")
 /** Management; token and key both need scope admin, because the call can mint stronger credentials. */
 export const mints = rule("MANAGEMENT", "admin", { adminKey: true })
+/** Management by who signed in, or by the gateway's own command line (management document, Authentication 4: feature flags). */
+export const signedIn = rule("MANAGEMENT", "admin", { adminKey: true, sessionOnly: true })
 /** Sets the first password from loopback, later management. */
 export const setsUp = rule("MANAGEMENT", "admin", { adminKey: true, firstRun: true })
 /** Needs a credential even while requireLogin is off. */

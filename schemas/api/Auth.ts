@@ -4,9 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, anyone, setsUp } from "#schemas/api/Access.ts"
 import { Success, text } from "#schemas/api/fields.ts"
-
-/** Minimum length of a new management password (supplement 17). */
-export const PASSWORD_MINIMUM = 8
+import { PASSWORD_MAXIMUM, PASSWORD_MINIMUM } from "#schemas/passwordLength.ts"
 
 export const LoginState = Schema.Struct({
   requireLogin: Schema.Boolean,
@@ -16,7 +14,7 @@ export const LoginState = Schema.Struct({
 
 const LoginChange = Schema.Struct({
   requireLogin: Schema.optionalKey(Schema.Boolean),
-  password: Schema.optionalKey(text(PASSWORD_MINIMUM, 200)),
+  password: Schema.optionalKey(text(PASSWORD_MINIMUM, PASSWORD_MAXIMUM)),
   /** Needed to replace an existing password. */
   currentPassword: Schema.optionalKey(text(1, 200))
 })

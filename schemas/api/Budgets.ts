@@ -68,7 +68,9 @@ export const BudgetsGroup = HttpApiGroup.make("budgets").add(
   HttpApiEndpoint.post("put", "/api/usage/budget", {
     payload: BudgetInput,
     success: Schema.Struct({ success: Schema.Literal(true), apiKeyId: Schema.String, budget: Schema.Struct(terms) })
-  }).annotate(Access, writes).annotate(OpenApi.Summary, "Set or change a key's budget; at least one limit above 0")
+  }).annotate(Access, writes).annotate(OpenApi.Summary, "Set or change a key's budget; at least one limit above 0"),
+  HttpApiEndpoint.delete("remove", "/api/usage/budget", { query: { apiKeyId: keyId }, success: Success })
+    .annotate(Access, writes).annotate(OpenApi.Summary, "Take a key's budget away")
 ).annotateMerge(OpenApi.annotations({ title: "Budgets", description: "What keys may cost. Every limit above 0 is enforced over its own period." }))
 
 const positive = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }))
@@ -112,7 +114,12 @@ export const TokenLimitsGroup = HttpApiGroup.make("tokenLimits").add(
   }).annotate(Access, reads).annotate(OpenApi.Summary, "Token limits with their live use"),
   HttpApiEndpoint.post("put", path, {
     payload: TokenLimitInput,
-    success: Schema.Struct({ success: Schema.Literal(true), limit: TokenLimit })
+    success: Schema.Struct({
+      success: Schema.Literal(true),
+      limit: TokenLimit,
+      /** Nothing is known by the limit's name: it counts nothing until there is. */
+      warning: opt(Schema.String)
+    })
   }).annotate(Access, writes).annotate(OpenApi.Summary, "Create a token limit, or change the one of this id"),
   HttpApiEndpoint.delete("remove", path, { query: { id: text(1, 200) }, success: Success })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Delete a token limit")

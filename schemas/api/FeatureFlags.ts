@@ -2,7 +2,7 @@ import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Access, administers, reads } from "#schemas/api/Access.ts"
+import { Access, signedIn } from "#schemas/api/Access.ts"
 import { text } from "#schemas/api/fields.ts"
 
 const Source = Schema.Literals(["db", "env", "default"])
@@ -37,7 +37,7 @@ export const FeatureFlagsGroup = HttpApiGroup.make("featureFlags").add(
         overriddenByEnv: Schema.Int
       })
     })
-  }).annotate(Access, reads).annotate(OpenApi.Summary, "All flags with their effective values"),
+  }).annotate(Access, signedIn).annotate(OpenApi.Summary, "All flags with their effective values"),
   HttpApiEndpoint.put("set", path, {
     /** Without `value` the override is removed. */
     payload: Schema.Struct({ key: text(1, 200), value: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))) }),
@@ -49,9 +49,9 @@ export const FeatureFlagsGroup = HttpApiGroup.make("featureFlags").add(
       previousSource: Source,
       requiresRestart: Schema.Boolean
     })
-  }).annotate(Access, administers).annotate(OpenApi.Summary, "Set or remove one override"),
+  }).annotate(Access, signedIn).annotate(OpenApi.Summary, "Set or remove one override"),
   HttpApiEndpoint.delete("clear", path, { success: Schema.Struct({ cleared: Schema.Int, message: Schema.String }) })
-    .annotate(Access, administers).annotate(OpenApi.Summary, "Remove every override")
+    .annotate(Access, signedIn).annotate(OpenApi.Summary, "Remove every override")
 ).annotateMerge(OpenApi.annotations({
   title: "Feature flags",
   description: "Database override, else environment variable of the same name, else default."

@@ -60,6 +60,8 @@ const identity = {
   id: Schema.String,
   name: Schema.String,
   machineId: Schema.String,
+  /** The key that issued it; null for a key of an operator. */
+  issuerId: Schema.NullOr(Schema.String),
   keyPrefix: Schema.String,
   createdAt: Schema.String,
   updatedAt: Schema.String,

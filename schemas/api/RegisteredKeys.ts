@@ -29,6 +29,8 @@ export const RegisteredKeyView = Schema.Struct({
   name: Schema.String,
   provider: Schema.String,
   accountId: Schema.String,
+  /** The API key that issued it; null for an operator. */
+  issuerId: Schema.NullOr(Schema.String),
   dailyBudget: Schema.NullOr(Schema.Int),
   hourlyBudget: Schema.NullOr(Schema.Int),
   expiresAt: Schema.NullOr(Schema.String),

@@ -29,7 +29,10 @@ export const RoutingGroup = HttpApiGroup.make("routing").add(
       combo: Schema.NullOr(Schema.String),
       lastResort: Schema.Boolean,
       targets: Schema.Array(Target),
-      relaxed: Schema.Array(Schema.String)
+      relaxed: Schema.Array(Schema.String),
+      error: Schema.NullOr(Schema.Struct({
+        status: Schema.Int, code: Schema.String, message: Schema.String, retryAfterSeconds: Schema.NullOr(Schema.Int)
+      }))
     })
   }).annotate(Access, writes).annotate(OpenApi.Summary, "What would happen to a request now, without sending it"),
   HttpApiEndpoint.get("decisions", "/api/routing/decisions", {

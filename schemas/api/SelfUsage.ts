@@ -56,6 +56,12 @@ export const SelfUsage = Schema.Struct({
     limit: Schema.Number,
     resetAtIso: Schema.String
   })),
+  /** What the key spent since the day and the week began (03:00 UTC, Monday 03:00 UTC), whether that is limited or not. */
+  spent: Schema.Struct({ dailyUsd: usd, weeklyUsd: usd }),
+  /** Requests that the key may make in any stretch of so many seconds. */
+  rates: Schema.Array(Schema.Struct({ limit: Schema.Int, windowSeconds: Schema.Int })),
+  /** Sessions at once; 0 = no cap. */
+  maxSessions: Schema.Int,
   /** The first of `providers` whose upstream told of a window. */
   provider: Schema.NullOr(OwnQuota),
   /** Active connections that the key may use, the preferred ones first; empty without scope `self:account-quota`. */

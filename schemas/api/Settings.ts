@@ -3,8 +3,8 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
-import { PASSWORD_MINIMUM } from "#schemas/api/Auth.ts"
 import { Document, integer, listOf, text } from "#schemas/api/fields.ts"
+import { PASSWORD_MAXIMUM, PASSWORD_MINIMUM } from "#schemas/passwordLength.ts"
 
 const opt = Schema.optionalKey
 const flag = opt(Schema.Boolean)
@@ -105,7 +105,7 @@ export const secretSettings: ReadonlySet<string> = new Set(["oidcClientSecret"])
 
 const payload = Schema.Struct({
   ...SettingsInput.fields,
-  newPassword: opt(text(PASSWORD_MINIMUM, 200)),
+  newPassword: opt(text(PASSWORD_MINIMUM, PASSWORD_MAXIMUM)),
   currentPassword: opt(text(1, 200))
 })
 export interface SettingsChange extends Schema.Schema.Type<typeof payload> {}

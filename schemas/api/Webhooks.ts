@@ -11,7 +11,7 @@ const WebhookView = Schema.Struct({
   id: Schema.String,
   url: Schema.String,
   events: Schema.Array(Schema.String),
-  /** In lists its first 10 characters and `...`. */
+  /** In lists its first 10 characters, at most a third of it, and `...`. */
   secret: Schema.String,
   enabled: Schema.Boolean,
   description: Schema.NullOr(Schema.String),
@@ -30,13 +30,16 @@ const events = listOf(text(1, 100), 100)
 const secret = text(1, 500)
 const metadata = Schema.Record(Schema.String, Schema.String.check(Schema.isMaxLength(2_000)))
 
+/** Booleans, or 0 and 1 as the management document writes them. */
+const onOff = Schema.Union([Schema.Boolean, Schema.Literals([0, 1])])
+
 const NewWebhook = Schema.Struct({
   url,
   events: Schema.optionalKey(events),
   secret: clearable(secret),
   description: clearable(text(0, 1_000)),
-  active: Schema.optionalKey(Schema.Boolean),
-  enabled: Schema.optionalKey(Schema.Boolean),
+  active: Schema.optionalKey(onOff),
+  enabled: Schema.optionalKey(onOff),
   kind: Schema.optionalKey(WebhookKind),
   metadata: clearable(metadata)
 })
@@ -47,8 +50,8 @@ const WebhookChange = Schema.Struct({
   events: Schema.optionalKey(events),
   secret: Schema.optionalKey(secret),
   description: clearable(text(0, 1_000)),
-  enabled: Schema.optionalKey(Schema.Boolean),
-  active: Schema.optionalKey(Schema.Boolean),
+  enabled: Schema.optionalKey(onOff),
+  active: Schema.optionalKey(onOff),
   kind: Schema.optionalKey(WebhookKind),
   metadata: clearable(metadata)
 })

@@ -69,6 +69,8 @@ export const ApiKey = Schema.Struct({
   keySuffix: Schema.String,
   sealedKey: Schema.NullOr(Schema.Redacted(Schema.String)),
   machineId: Schema.String,
+  /** The key that issued it and whose rights bound it; null for a key of an operator. */
+  issuerId: Schema.NullOr(Schema.String),
   policy: ApiKeyPolicy,
   createdAt: Schema.String,
   updatedAt: Schema.String,

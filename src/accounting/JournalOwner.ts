@@ -8,6 +8,7 @@ import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
+import * as Directories from "#src/structures/directories.ts"
 
 export interface Owner {
   /** `<nodeId>.<instance>`; the instance differs on every start. */
@@ -54,9 +55,9 @@ const startTicks = (pid: number): string | null => {
   }
 }
 
-/** Creates the directory and the lock of a new owner. Throws what the file system throws. */
+/** Creates the directory, in the data directory, and the lock of a new owner. Throws what the file system throws. */
 export const acquireUnsafe = (directory: string, nodeId: string): Owner => {
-  fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
+  Directories.makeInData(directory)
   const owner: Owner = { name: `${sanitize(nodeId)}.${randomBytes(6).toString("hex")}`, directory }
   const content: LockContent = { pid: process.pid, host: os.hostname(), startTicks: startTicks(process.pid) }
   // Under its final name only when complete, so that nobody reads half a lock.

@@ -20,7 +20,8 @@ export interface Explained {
 
 /** Errors whose own message says what to change. */
 const spoken: ReadonlySet<string> = new Set([
-  "SettingsError", "ServeError", "PgliteError", "MasterKeyError", "SimulatorError", "MigrationError", "ClusterError", "StoreError", "SealBroken"
+  "SettingsError", "ServeError", "PgliteError", "MasterKeyError", "SimulatorError", "MigrationError", "ClusterError", "StoreError", "SealBroken",
+  "DataDirectoryError"
 ])
 
 const fieldOf = (value: unknown, field: string): unknown =>
@@ -31,9 +32,16 @@ const textOf = (value: unknown, field: string): string => {
   return typeof found === "string" ? found : ""
 }
 
+/** SQLSTATE of a server that answers and has no database of this name. */
+const databaseMissing = "3D000"
+
 const sqlText = (error: unknown): string => {
   const reason = fieldOf(error, "reason")
   const message = textOf(reason, "message") || textOf(error, "message")
+  if (textOf(fieldOf(reason, "cause"), "code") === databaseMissing) {
+    const name = /"([^"]+)"/.exec(message)?.[1] ?? "<name>"
+    return `The database cannot be opened: ${message}\nCreate it (createdb ${name}), or mend DATABASE_URL.`
+  }
   switch (textOf(reason, "_tag")) {
     case "ConnectionError":
       return `The database cannot be reached: ${message}\nStart the server, or mend DATABASE_URL; unset, an embedded Postgres in the data directory is used.`

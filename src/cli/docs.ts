@@ -30,7 +30,7 @@ Provider keys found under their usual names (\`OPENAI_API_KEY\`, \`ANTHROPIC_API
 ## Feature flags
 
 A flag's value is its override in the database (\`PUT /api/settings/feature-flags\`), else the variable of its name, else the
-default. \`true\`, \`1\` and \`yes\` mean on.
+default. Booleans take true, 1, yes, on, false, 0, no and off in any case; the other flags take their values as written.
 
 ${flags()}
 `

@@ -4,7 +4,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { DocumentStore } from "#actors/ports/Stores.ts"
-import { PASSWORD_MINIMUM } from "#schemas/api/Auth.ts"
+import { PASSWORD_MAXIMUM, PASSWORD_MINIMUM } from "#schemas/passwordLength.ts"
 import { generatePassword } from "#src/bootstrap/FirstRun.ts"
 import * as Password from "#src/secrets/Password.ts"
 import { load, type Overrides } from "./environment.ts"
@@ -12,14 +12,11 @@ import { failure } from "./Failure.ts"
 import * as LocalAudit from "./LocalAudit.ts"
 import * as Records from "./records.ts"
 
-/** As the login accepts it. */
-const maxLength = 200
-
 /** The first line of standard input. */
 const fromStdin = Effect.gen(function*() {
   const line = (yield* Effect.promise(() => text(process.stdin))).split(/\r?\n/, 1)[0] ?? ""
-  if (line.length < PASSWORD_MINIMUM || line.length > maxLength) {
-    return yield* failure(`The password on standard input has ${line.length} characters; it needs ${PASSWORD_MINIMUM} to ${maxLength}.`)
+  if (line.length < PASSWORD_MINIMUM || line.length > PASSWORD_MAXIMUM) {
+    return yield* failure(`The password on standard input has ${line.length} characters; it needs ${PASSWORD_MINIMUM} to ${PASSWORD_MAXIMUM}.`)
   }
   return line
 })

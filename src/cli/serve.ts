@@ -6,6 +6,7 @@ import { compactHeap } from "#src/bootstrap/compactHeap.ts"
 import { LifecycleControl } from "#src/bootstrap/NodeLifecycle.ts"
 import * as FrontDoor from "#src/FrontDoor.ts"
 import { FrontEnd } from "#src/server/FrontEnd.ts"
+import { ListenError } from "#src/server/Listener.ts"
 import { load, type Loaded, type Overrides } from "./environment.ts"
 import { failure } from "./Failure.ts"
 import { Launcher } from "./Launcher.ts"
@@ -24,6 +25,13 @@ const portTaken = (settings: Loaded) => {
   return failure(`Cannot listen on ${settings.host}:${settings.port}: the port is in use by ${who}.\n`
     + "Stop that process, or choose another port with PORT or `gateway serve --port <port>`.")
 }
+
+const isTlsUnusable = (error: unknown): error is ListenError => error instanceof ListenError && error.reason === "TlsUnusable"
+
+/** The front end knows its options; the person at the terminal set variables. */
+const tlsUnusable = (settings: Loaded, { cause }: ListenError) =>
+  failure(`Cannot listen on ${settings.host}:${settings.port} with TLS: ${cause instanceof Error ? cause.message : String(cause)}.\n`
+    + "Check GATEWAY_TLS_KEY, GATEWAY_TLS_CERT and GATEWAY_TLS_PASSPHRASE.")
 
 const urlOf = (settings: Loaded, port: number): string => {
   // Every address is reached from this machine over loopback.
@@ -64,7 +72,8 @@ export const serve = (overrides: Overrides) =>
     launcher.serves(settings.shutdownTimeoutMs + closeMs)
     const startedAt = Date.now()
     const door = yield* Layer.build(FrontDoor.layer(settings)).pipe(
-      Effect.catchIf(isPortTaken, () => Effect.fail(portTaken(settings)))
+      Effect.catchIf(isPortTaken, () => Effect.fail(portTaken(settings))),
+      Effect.catchIf(isTlsUnusable, (error) => Effect.fail(tlsUnusable(settings, error)))
     )
     // The port is open; everything else is loaded behind it.
     const App = yield* Effect.promise(() => import("#src/App.ts"))

@@ -47,6 +47,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
   const lookUps = yield* LookUps.make<ApiKey | null>({ name: "Keys", withinMs: options.lookUpMs })
   const entries = new Map<string, Entry>()
+  const issuers = new WeakMap<ApiKey, ApiKey>()
   const touched = new Map<string, number>()
   /** Grows with each `forget`, so that a look-up that began before it cannot bring the old key back. */
   let epoch = 0
@@ -62,7 +63,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const drop = (id: string): void => {
     epoch++
     touched.delete(id)
-    for (const [keyHash, entry] of entries) if (entry.key === null || entry.key.id === id) entries.delete(keyHash)
+    for (const [keyHash, entry] of entries) if (entry.key === null || entry.key.id === id || entry.key.issuerId === id) entries.delete(keyHash)
     for (const listener of listeners) listener(id)
   }
 
@@ -74,10 +75,17 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     } else for (const { id, kind } of changes) if (kind === "key") drop(id)
   }))
 
+  /** With its issuer, where it has one: the issuer's end is the key's. */
+  const fetched = (keyHash: string): Effect.Effect<ApiKey | null, StoreError> => Effect.flatMap(store.findByHash(keyHash), (key) =>
+    key === null || key.issuerId === null ? Effect.succeed(key) : Effect.map(store.get(key.issuerId), (issuer) => {
+      if (issuer !== null) issuers.set(key, issuer)
+      return key
+    }))
+
   const read = (keyHash: string): Effect.Effect<ApiKey | null, StoreError> => Effect.suspend(() => {
     const began = epoch
     // Who asks after a change never joins a look-up that began before it.
-    return lookUps.ask(`${began}:${keyHash}`, Effect.tap(store.findByHash(keyHash), (key) => Effect.sync(() => {
+    return lookUps.ask(`${began}:${keyHash}`, Effect.tap(fetched(keyHash), (key) => Effect.sync(() => {
       if (began === epoch) remember(keyHash, key)
     })))
   })
@@ -106,6 +114,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       entry.askAgainAt = now() + againMs
       return Effect.succeed(entry.key)
     })),
+    issuerOf: (key) => issuers.get(key) ?? null,
     touch: (key) => {
       const at = now()
       const last = touched.get(key.id)

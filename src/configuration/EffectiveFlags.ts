@@ -12,9 +12,9 @@ interface Effective {
   readonly on: boolean
 }
 
-/** An environment value outside an enum's set is no value: the default stands, and `doctor` says so. */
+/** Null when unset; Settings refuses the start over a value that the flag does not take. */
 const fromEnvironment = (definition: Catalogue.FlagDefinition, value: string | undefined): string | null =>
-  value === undefined || value === "" || (definition.enumValues !== null && !definition.enumValues.includes(value)) ? null : value
+  value === undefined || value === "" ? null : Catalogue.read(definition, value)
 
 /** `environment` is read once: process variables do not change under a running gateway. */
 export const make = Effect.fnUntraced(function*(environment: Readonly<Record<string, string | undefined>>) {

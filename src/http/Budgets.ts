@@ -97,7 +97,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "budgets", Effect.fn(fu
     const standing = limits.budgets().get(apiKeyId)
     const budget: Budget = { ...none(apiKeyId), createdAt: at, ...standing, ...input, apiKeyId, updatedAt: at }
     if (intervals.every((interval) => limitOf(budget, interval) === 0)) {
-      return yield* Effect.fail(Refusal.invalidField("dailyLimitUsd", "At least one of dailyLimitUsd, weeklyLimitUsd and monthlyLimitUsd must be above 0"))
+      return yield* Effect.fail(Refusal.invalidField("dailyLimitUsd", "At least one of dailyLimitUsd, weeklyLimitUsd and monthlyLimitUsd must be above 0; DELETE takes the budget away"))
     }
     yield* store.put(budget)
     yield* limits.reload
@@ -105,8 +105,16 @@ export const layer = HttpApiBuilder.group(ManagementApi, "budgets", Effect.fn(fu
     return { success: true as const, apiKeyId, budget: termsOf(budget) }
   })
 
+  const remove = Effect.fn("Budgets.remove")(function*(apiKeyId: string) {
+    if (!(yield* store.remove(apiKeyId))) return yield* Effect.fail(Refusal.notFound("This key has no budget"))
+    yield* limits.reload
+    yield* audit.note({ action: "budget.deleted", target: apiKeyId, resourceType: "budget" })
+    return { success: true as const }
+  })
+
   return handlers.handleAll({
     read: ({ query }) => answer<BudgetStatus | { readonly budgets: ReadonlyArray<BudgetStatus> }, never>(query.apiKeyId === undefined ? all : one(query.apiKeyId)),
-    put: ({ payload }) => answer(put(payload))
+    put: ({ payload }) => answer(put(payload)),
+    remove: ({ query }) => answer(remove(query.apiKeyId))
   })
 }))

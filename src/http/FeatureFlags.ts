@@ -16,17 +16,6 @@ const KIND = "flag"
 const isActive = (flag: FlagView): boolean =>
   flag.type === "boolean" ? Catalogue.isTruthy(flag.effectiveValue) : flag.effectiveValue !== "off" && flag.effectiveValue !== "disabled"
 
-const booleans = ["true", "false", "1", "0", "yes", "no"]
-
-/** Why a value cannot be stored for a flag, or null. */
-const refusalOf = (definition: Catalogue.FlagDefinition, value: string | undefined): Refusal.Refusal | null => {
-  if (value === undefined) return null
-  const allowed = definition.enumValues ?? booleans
-  return allowed.includes(value)
-    ? null
-    : Refusal.invalidField("value", `${definition.key} takes one of: ${allowed.join(", ")}`)
-}
-
 export const layer = HttpApiBuilder.group(ManagementApi, "featureFlags", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
@@ -54,11 +43,11 @@ export const layer = HttpApiBuilder.group(ManagementApi, "featureFlags", Effect.
     }
   })
 
-  const set = Effect.fn("FeatureFlags.set")(function*(key: string, value: string | undefined) {
+  const set = Effect.fn("FeatureFlags.set")(function*(key: string, text: string | undefined) {
     const definition = Catalogue.byKey.get(key)
     if (definition === undefined) return yield* Effect.fail(Refusal.invalidField("key", "No such feature flag"))
-    const refusal = refusalOf(definition, value)
-    if (refusal !== null) return yield* Effect.fail(refusal)
+    const value = text === undefined ? undefined : Catalogue.read(definition, text)
+    if (value === null) return yield* Effect.fail(Refusal.invalidField("value", `${definition.key} takes ${Catalogue.expects(definition)}`))
     const previousValue = flags.value(definition.key)
     const previousSource = flags.source(definition.key)
     yield* configuration.commit(value === undefined ? documents.remove(KIND, key) : documents.put(KIND, key, value))

@@ -11,14 +11,17 @@ export { version }
 /** What a request says about itself that its responses repeat. */
 export interface RequestTags {
   readonly requestId: string
-  /** X-Gateway-Session-Id or X-Session-Id as the client sent it; never synthesized. */
-  readonly sessionId: string | null
+  /** X-Gateway-Session-Id as the client sent it, for the ledger; never synthesized. */
+  readonly sessionTag: string | null
+  /** X-Session-Id as the client sent it: what a session is pinned and counted by. */
+  readonly session: string | null
 }
 
 /** What every inference response says. */
 export const common = (tags: RequestTags): Array<string> => {
   const headers = ["X-Gateway-Request-Id", tags.requestId, "X-Gateway-Version", version]
-  if (tags.sessionId !== null) headers.push("X-Gateway-Session-Id", tags.sessionId)
+  const session = tags.sessionTag ?? tags.session
+  if (session !== null) headers.push("X-Gateway-Session-Id", session)
   return headers
 }
 
@@ -43,7 +46,7 @@ const maxOmitted = 1_024
 
 /** Field names of the client's request, which may hold anything: only what a header may carry is kept. */
 const omittedText = (fields: ReadonlyArray<string>): string => {
-  const text = fields.map((field) => field.replace(/[^\x21-\x7e]/g, "?")).join(", ")
+  const text = fields.map((field) => field.replace(/[^\x20-\x7e]/g, "?")).join(", ")
   return text.length <= maxOmitted ? text : `${text.slice(0, maxOmitted - 5)}, ...`
 }
 
@@ -93,6 +96,7 @@ export const ofError = (tags: RequestTags, error: PublicError, fallbackAttempts:
   headers.push("Content-Type", "application/json")
   if (error.retryAfterSeconds !== null) headers.push("Retry-After", String(error.retryAfterSeconds))
   if (fallbackAttempts > 0) headers.push("X-Gateway-Fallback-Attempts", String(fallbackAttempts))
+  if (error.code === "provider_circuit_open") headers.push("X-Gateway-Provider-Breaker", "open")
   headers.push(...TerminalErrors.headersOf(error))
   return headers
 }

@@ -25,6 +25,7 @@ import { Upstream } from "#actors/ports/Upstream.ts"
 import type { AttemptEnd } from "#actors/Attempt.ts"
 import type { Limits, Recovery } from "#actors/Request.ts"
 import type { Target } from "#actors/ports/Target.ts"
+import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as LeaseStage from "#src/http/stages/leases.ts"
 import * as SessionLeases from "#src/http/SessionLeases.ts"
@@ -57,6 +58,7 @@ import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as EvalCallsOver from "#src/http/conversations/evalCalls.ts"
 import * as Scoreboard from "#src/http/evals/Scoreboard.ts"
 import { makeRouter, type Router, RouterMemory } from "#src/routing/Router.ts"
+import { Blocked } from "#src/routing/unavailable.ts"
 import * as Repeats from "#src/http/stages/repeats.ts"
 import { IdempotencyView } from "#actors/ports/Idempotency.ts"
 import { FrontEnd } from "#src/server/FrontEnd.ts"
@@ -189,6 +191,10 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const limiting = LimitStage.make({
     limits,
     fork,
+    refusalOf: ({ codec, head, key }) => {
+      const known = routerNow().identify({ model: head.model, key, face: codec.name })
+      return known instanceof PublicError ? known : null
+    },
     freeModel: (key) => flags.isOn("GATEWAY_EMERGENCY_FALLBACK") ? (freeModel ??= freeModels())(key) : null
   })
 
@@ -196,6 +202,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     admission: {
       feed,
       keys,
+      limits,
       flags,
       environmentKeys: options.environmentKeys,
       now,
@@ -270,7 +277,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       telemetry.requestSettled({
         requestId: tags.requestId, method: "POST", endpoint, requestedModel: null, provider: null, model: null, apiKeyId: null,
         status: error.status, outcome: "policy", errorCode: error.code, stream: false, attempts: 0, cache: "off",
-        startedAt: at, latencyMs: 0, ttftMs: null, bytesOut: 0
+        startedAt: at, latencyMs: 0, ttftMs: null, bytesOut: 0, ...(error instanceof Blocked ? { route: RouteReport.lineOfBlocked(error) } : {})
       })
     }
   }
@@ -278,11 +285,11 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     lookups(Effect.forever(Effect.delay(Effect.sync(() => live.beat(now())), beatMs)))
   }
   frontEnd.direct("GET", "/metrics", Metrics.route(telemetry, options.metricsAccess))
-  const counts = { ...services, accounting, upstream }
+  const counts = { ...services, accounting, upstream, now }
   const countContents = TokenCounts.ofGenerateContent(counts)
   for (const { entry, path } of ConversationRoutes.all) {
     const route = Conversations.route(services, entry)
-    frontEnd.direct("POST", path, path === ConversationRoutes.generatePath
+    frontEnd.direct("POST", path, ConversationRoutes.generatePaths.includes(path)
       ? (exchange) => exchange.path.endsWith(":countTokens") ? countContents(exchange) : route(exchange)
       : route)
   }

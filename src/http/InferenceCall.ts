@@ -6,12 +6,14 @@
 import * as Effect from "effect/Effect"
 import type { ChangeFeed } from "#actors/ports/ChangeFeed.ts"
 import type { Keys } from "#actors/ports/Keys.ts"
+import type { Limits } from "#actors/ports/Limits.ts"
 import type { Flags } from "#actors/ports/Flags.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import type { RequestTags } from "#src/http/GatewayHeaders.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import * as Issuers from "#src/http/keys/issuers.ts"
 import * as KeyPolicy from "#src/stages/keyPolicy.ts"
 
 /** The head of a request, as far as admission reads it; the front end's Exchange has this shape. */
@@ -25,6 +27,8 @@ export interface AdmissionServices {
   /** Whether this node may act on what it knows. */
   readonly feed: Pick<ChangeFeed["Service"], "isBehind" | "caughtUp">
   readonly keys: Keys["Service"]
+  /** Whether amounts or rates limit a key: asked of the issuers of issued keys only. */
+  readonly limits: Pick<Limits["Service"], "of">
   readonly flags: Flags["Service"]
   /** SHA-256 of permanent keys from the environment (supplement 3.2), with the key each stands for. */
   readonly environmentKeys: ReadonlyMap<string, ApiKey>
@@ -39,13 +43,15 @@ export interface AdmissionServices {
 const wellFormedId = /^[\w.:-]{1,128}$/
 const printable = /^[\x20-\x7e]{1,256}$/
 
-/** Correlation id (the client's X-Request-Id when it is well formed) and the session tag. */
+const told = (value: string | undefined): string | null => value !== undefined && printable.test(value) ? value : null
+
+/** Correlation id (the client's X-Request-Id when it is well formed), the session tag and the session. */
 export const tagsOf = (head: CallHead, services: AdmissionServices): RequestTags => {
   const given = head.header("x-request-id")
-  const session = head.header("x-gateway-session-id") ?? head.header("x-session-id") ?? head.header("x_session_id")
   return {
     requestId: given !== undefined && wellFormedId.test(given) ? given : services.makeRequestId(),
-    sessionId: session !== undefined && printable.test(session) ? session : null
+    sessionTag: told(head.header("x-gateway-session-id")),
+    session: told(head.header("x-session-id") ?? head.header("x_session_id"))
   }
 }
 
@@ -106,7 +112,8 @@ const decideNow: typeof admit = (head, endpoint, services, done) => {
       done(invalidKey())
       return
     }
-    const refusal = KeyPolicy.admit(key, endpoint, head, services.now())
+    const refusal = KeyPolicy.admit(key, endpoint, head, services.now()) ??
+      (key.issuerId === null ? null : KeyPolicy.admitIssued(Issuers.of(key, services), endpoint, head, services.now()))
     if (refusal === null) {
       services.keys.touch(key)
       services.seen(key, head)

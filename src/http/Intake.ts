@@ -7,7 +7,10 @@ import * as GatewayHeaders from "#src/http/GatewayHeaders.ts"
 import type { RequestTags } from "#src/http/GatewayHeaders.ts"
 import * as InferenceCall from "#src/http/InferenceCall.ts"
 import * as LeaseErrors from "#src/http/leaseErrors.ts"
+import * as RouteReport from "#src/http/RouteReport.ts"
+import { Blocked } from "#src/routing/unavailable.ts"
 import type { Exchange } from "#src/server/Exchange.ts"
+import * as JsonBounds from "#src/structures/jsonBounds.ts"
 import * as Json from "#src/wire/json.ts"
 
 export interface IntakeServices {
@@ -47,7 +50,10 @@ export const take = (exchange: Exchange, services: IntakeServices, gate: Gate, d
   const tags = InferenceCall.tagsOf(exchange, services.admission)
   const refuse = (error: PublicError): void => {
     services.refused(gate.endpoint, tags, error)
-    if (!exchange.closed) exchange.respond(error.status, GatewayHeaders.ofError(tags, error, 0), gate.errorBody(error))
+    if (exchange.closed) return
+    const headers = GatewayHeaders.ofError(tags, error, 0)
+    const explains = error instanceof Blocked && exchange.header("x-gateway-explain") === "true"
+    exchange.respond(error.status, explains ? [...headers, "X-Gateway-Trace", RouteReport.headerOfBlocked(error)] : headers, gate.errorBody(error))
   }
   if (services.draining()) {
     refuse(Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 }))
@@ -81,7 +87,15 @@ export const take = (exchange: Exchange, services: IntakeServices, gate: Gate, d
   })
 }
 
+/** Why a body may not be parsed at all; null for all but hostile ones. */
+export const excessive = (body: Buffer): PublicError | null => {
+  const excess = JsonBounds.excessOf(body)
+  return excess === null ? null : Errors.make("bad_request", `The request body is refused: ${JsonBounds.describe(excess)}.`, { extra: { param: "body" } })
+}
+
 const parse = (body: Buffer): Record<string, unknown> | PublicError => {
+  const refusal = excessive(body)
+  if (refusal !== null) return refusal
   let value: unknown
   try {
     value = JSON.parse(body.toString("utf8"))

@@ -13,7 +13,7 @@ import { ManagedKeys } from "#src/http/keys/ManagedKeys.ts"
 const PAGE = 100
 
 const identity = (key: ApiKey) => ({
-  id: key.id, name: key.name, machineId: key.machineId, keyPrefix: key.keyPrefix,
+  id: key.id, name: key.name, machineId: key.machineId, issuerId: key.issuerId, keyPrefix: key.keyPrefix,
   createdAt: key.createdAt, updatedAt: key.updatedAt, lastUsedAt: key.lastUsedAt, revokedAt: key.revokedAt,
   ...key.policy
 })

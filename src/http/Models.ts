@@ -9,6 +9,7 @@ import { Flags } from "#actors/ports/Flags.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import * as AutoCandidates from "#src/http/autoCandidates.ts"
 import * as GatewayHeaders from "#src/http/GatewayHeaders.ts"
 import * as ConversationPaths from "#src/http/conversationPaths.ts"
 import { Inference } from "#src/http/Inference.ts"
@@ -44,6 +45,11 @@ const pathRest = (url: string, prefix: string): string => {
   }
 }
 
+interface Caller {
+  readonly key: ApiKey | null
+  readonly inference: Inference["Service"]
+}
+
 interface Place {
   /** The path up to what varies; an encoded variant of it is another, unknown route. */
   readonly prefix: string
@@ -55,14 +61,21 @@ interface Place {
   readonly takesBody?: boolean
 }
 
-const bodyOf = (request: HttpServerRequest.HttpServerRequest) =>
-  request.text.pipe(Effect.map((text) => Json.parseRecord(text) ?? {}), Effect.orElseSucceed(() => ({})))
+const bodyOf = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<Readonly<Record<string, unknown>> | PublicError> =>
+  request.arrayBuffer.pipe(
+    Effect.map((bytes) => {
+      const body = Buffer.from(bytes)
+      return Intake.excessive(body) ?? Json.parseRecord(body.toString("utf8")) ?? {}
+    }),
+    Effect.orElseSucceed(() => ({}))
+  )
 
 /** One question to the catalogue: admission as for inference, then a pure answer over the snapshot. */
-const get = ({ errorBody: errorText = errorBody, prefix, takesBody, tokenAt }: Place, answer: (asked: Asked, visible: (entry: Catalog.ModelEntry) => boolean) => object | PublicError) =>
+const get = ({ errorBody: errorText = errorBody, prefix, takesBody, tokenAt }: Place, answer: (asked: Asked, visible: (entry: Catalog.ModelEntry) => boolean, caller: Caller) => object | PublicError) =>
   Effect.gen(function*() {
     const request = yield* HttpServerRequest.HttpServerRequest
-    const { admission } = yield* Inference
+    const inference = yield* Inference
+    const { admission } = inference
     const configuration = yield* Configuration
     const flags = yield* Flags
     const [path = "", search = ""] = request.url.split("?", 2)
@@ -80,7 +93,7 @@ const get = ({ errorBody: errorText = errorBody, prefix, takesBody, tokenAt }: P
     })
     const query = new URLSearchParams(search)
     const body = takesBody === true && !(key instanceof PublicError) ? yield* bodyOf(request) : {}
-    const result = key instanceof PublicError ? key : answer({
+    const result = key instanceof PublicError ? key : body instanceof PublicError ? body : answer({
       view: catalogView(configuration.current()),
       options: {
         prefixMode: Catalog.prefixMode(query.get("prefix"), flags.value("MODELS_CATALOG_PREFIX_MODE") as Catalog.PrefixMode),
@@ -91,7 +104,7 @@ const get = ({ errorBody: errorText = errorBody, prefix, takesBody, tokenAt }: P
       query,
       rest: pathRest(request.url, prefix),
       body
-    }, (entry) => key === null || KeyPolicy.admitModel(key, entry.id, entry.root) === null)
+    }, (entry) => key === null || KeyPolicy.admitModel(key, entry.id, entry.root) === null, { key, inference })
     if (result instanceof PublicError) {
       return HttpServerResponse.text(errorText(result), { status: result.status, contentType: "application/json", headers: record(GatewayHeaders.ofError(tags, result, 0)) })
     }
@@ -144,6 +157,9 @@ const native = (entry: Catalog.ModelEntry): GenerateModels.Model => ({
   thinking: entry.capabilities === undefined ? null : entry.capabilities["reasoning"] === true
 })
 
+const autoCandidates = get({ prefix: "/v1/auto-combo/" }, ({ rest }, _visible, { inference: { request, router }, key }) =>
+  AutoCandidates.candidatesOf(router(), rest.slice(0, -"/candidates".length), key, request.now()))
+
 const generateErrors = { prefix: "/v1beta/models", errorBody: generateContent.errorBody }
 
 /** GET /v1beta/models and one entry (supplement 11.10). */
@@ -191,6 +207,7 @@ export const routes = HttpRouter.addAll([
   HttpRouter.route("GET", "/v1/embeddings", ofType("/v1/embeddings", "embedding")),
   HttpRouter.route("GET", "/v1/images/generations", ofType("/v1/images/generations", "image")),
   HttpRouter.route("GET", "/v1/providers/:provider/models", ofProvider),
+  HttpRouter.route("GET", "/v1/auto-combo/:channel/candidates", autoCandidates),
   HttpRouter.route("GET", "/v1beta/models/*", nativeModels),
   HttpRouter.route("GET", "/api/tags", localModels({ prefix: "/api/tags" })),
   HttpRouter.route("GET", "/v1/api/tags", localModels({ prefix: "/v1/api/tags" })),

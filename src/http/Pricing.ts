@@ -8,6 +8,7 @@ import { PriceInput, type PriceView } from "#schemas/api/Pricing.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/http/answer.ts"
 import { Audit } from "#src/http/Audit.ts"
+import { knownProvider, unknownProvider } from "#src/http/knownProvider.ts"
 import * as Pricing from "#src/providers/pricing.ts"
 import { builtin } from "#src/providers/Registry.ts"
 
@@ -21,6 +22,8 @@ export const layer = HttpApiBuilder.group(ManagementApi, "pricing", Effect.fn(fu
   const documents = yield* DocumentStore
 
   const view = (): Pricing.PricingView => ({ registry: builtin, user: configuration.current().pricing, synced: new Map() })
+
+  const providerOf = (name: string): string | null => knownProvider(configuration.current(), name)
 
   const effective = (withSources: boolean) => {
     const map = Pricing.pricingMap(view())
@@ -36,14 +39,23 @@ export const layer = HttpApiBuilder.group(ManagementApi, "pricing", Effect.fn(fu
   }
 
   const update = Effect.fn("Pricing.update")(function*(change: Readonly<Record<string, Readonly<Record<string, PriceInput>>>>) {
-    const keys = Object.entries(change).flatMap(([provider, models]) => Object.entries(models).map(([model, price]) => ({ key: `${provider}/${model}`, price })))
-    if (keys.length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
+    const unknown = Object.keys(change).filter((name) => providerOf(name) === null)
+    if (unknown.length > 0) return yield* Effect.fail(Refusal.invalidFields(unknown.map((name) => ({ field: name, message: unknownProvider(name) }))))
+    // Two names of one provider are one.
+    const prices = new Map<string, PriceInput>()
+    for (const [name, models] of Object.entries(change)) {
+      for (const [model, price] of Object.entries(models)) {
+        const key = `${providerOf(name)}/${model}`
+        prices.set(key, { ...prices.get(key), ...price })
+      }
+    }
+    if (prices.size === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
     const stored = configuration.current().pricing
-    yield* configuration.commit(Effect.forEach(keys, ({ key, price }) => {
+    yield* configuration.commit(Effect.forEach(prices, ([key, price]) => {
       const known = readPrice(stored.get(key))
       return documents.put(KIND, key, { ...(known._tag === "Some" ? known.value : {}), ...price })
     }, { discard: true }))
-    yield* audit.note({ action: "pricing.updated", resourceType: "pricing", details: { models: keys.map(({ key }) => key) } })
+    yield* audit.note({ action: "pricing.updated", resourceType: "pricing", details: { models: [...prices.keys()] } })
     return effective(false)
   })
 
@@ -51,8 +63,10 @@ export const layer = HttpApiBuilder.group(ManagementApi, "pricing", Effect.fn(fu
     if (query.model !== undefined && query.provider === undefined) {
       return yield* Effect.fail(Refusal.invalidField("provider", "Required together with model"))
     }
-    const prefix = query.provider === undefined ? "" : query.model === undefined ? `${query.provider}/` : `${query.provider}/${query.model}`
-    const keys = Array.from(configuration.current().pricing.keys()).filter((key) => query.model === undefined ? key.startsWith(prefix) : key === prefix)
+    // What was stored under a name that means nothing can be taken away by that name.
+    const prefixes = query.provider === undefined ? [""] : [query.provider, providerOf(query.provider) ?? query.provider].map((provider) => `${provider}/${query.model ?? ""}`)
+    const keys = Array.from(configuration.current().pricing.keys())
+      .filter((key) => prefixes.some((prefix) => query.model === undefined ? key.startsWith(prefix) : key === prefix))
     yield* configuration.commit(Effect.forEach(keys, (key) => documents.remove(KIND, key), { discard: true }))
     yield* audit.note({ action: "pricing.reset", resourceType: "pricing", details: { models: keys } })
     return effective(false)

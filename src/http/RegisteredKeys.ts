@@ -5,7 +5,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { IssueTracker } from "#actors/ports/IssueTracker.ts"
 import { Keys } from "#actors/ports/Keys.ts"
-import { RegisteredKeyStore } from "#actors/ports/LimitRecords.ts"
+import { type IssueStanding, RegisteredKeyStore } from "#actors/ports/LimitRecords.ts"
 import { Limits } from "#actors/ports/Limits.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
@@ -14,6 +14,7 @@ import type { PolicyInput } from "#schemas/api/Keys.ts"
 import { Call } from "#schemas/api/Management.ts"
 import type { IssueLimitsInput, IssueReport, NewRegisteredKey, RegisteredKeyView } from "#schemas/api/RegisteredKeys.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
+import { leaseScope } from "#schemas/protocols/Lease.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { IssueLimits, RegisteredKey } from "#schemas/records/Limits.ts"
 import { answer } from "#src/http/answer.ts"
@@ -24,18 +25,30 @@ import * as Issuing from "#src/http/keys/issuing.ts"
 import { ManagedKeys } from "#src/http/keys/ManagedKeys.ts"
 import { builtin } from "#src/providers/Registry.ts"
 
-const hourSeconds = 3_600
-const daySeconds = 86_400
 const iso = (ms: number): string => new Date(ms).toISOString()
 const missing = Effect.fail(Refusal.notFound("Registered key not found"))
 
-const viewOf = (key: RegisteredKey, now: number): RegisteredKeyView => ({
-  keyId: key.id, keyPrefix: key.keyPrefix, name: key.name, provider: key.provider, accountId: key.accountId, dailyBudget: key.dailyBudget,
-  hourlyBudget: key.hourlyBudget, expiresAt: key.expiresAt, createdAt: key.createdAt, revokedAt: key.revokedAt, isActive: Issuing.isActive(key, now)
-})
+/** `key`: as it stands now; null when it is gone. */
+const viewOf = (record: RegisteredKey, key: ApiKey | null, now: number): RegisteredKeyView => {
+  const own = Issuing.following(record, key)
+  return {
+    keyId: own.id, keyPrefix: own.keyPrefix, name: own.name, provider: own.provider, accountId: own.accountId, issuerId: own.issuerId,
+    dailyBudget: own.dailyBudget, hourlyBudget: own.hourlyBudget, expiresAt: own.expiresAt, createdAt: own.createdAt, revokedAt: own.revokedAt,
+    isActive: Issuing.isActive(own, now) && key !== null && key.policy.isActive && !key.policy.isBanned
+  }
+}
 
 /** Who issues: an operator (null), or the holder of an API key. */
 type Issuer = ApiKey | null
+
+/** Records as their keys stand; one that was issued since the keys were read stands as it was issued. */
+const counted = (standing: IssueStanding, keys: ReadonlyMap<string, ApiKey | null>): IssueStanding => ({
+  ...standing,
+  keys: standing.keys.map((record) => {
+    const key = keys.get(record.id)
+    return key === undefined ? record : Issuing.following(record, key)
+  })
+})
 
 /** What an issued key may do at most: what its issuer may. */
 const inherited = (issuer: Issuer): PolicyInput => {
@@ -65,7 +78,9 @@ export const layer = HttpApiBuilder.group(ManagementApi, "registeredKeys", Effec
   const issuer = Effect.gen(function*() {
     const { caller } = yield* Call
     if (caller.kind !== "anonymous") return null as Issuer
-    const presented = yield* BearerKey.presented("registered-keys", yield* Clock.currentTimeMillis).pipe(Effect.provideService(Keys, keys))
+    const presented = yield* BearerKey.presented("registered-keys", yield* Clock.currentTimeMillis).pipe(
+      Effect.provideService(Keys, keys), Effect.provideService(Limits, limits)
+    )
     if (presented === null) return yield* Effect.fail(Refusal.unauthorized())
     if ("refused" in presented) {
       return yield* Effect.fail(presented.error === null || presented.error.status === 401
@@ -89,19 +104,30 @@ export const layer = HttpApiBuilder.group(ManagementApi, "registeredKeys", Effec
     return Effect.map(store.issueLimits(subject), (found): IssueLimits => found ?? { subject, maxActiveKeys: 0, dailyIssueLimit: 0, hourlyIssueLimit: 0 })
   }
 
+  /** The keys of records by id; those that are gone are null. */
+  const keysOf = (records: ReadonlyArray<RegisteredKey>) => Effect.map(keyStore.some(records.map(({ id }) => id)), (found) => {
+    const byId = new Map<string, ApiKey | null>(records.map(({ id }) => [id, null]))
+    for (const key of found) byId.set(key.id, key)
+    return byId
+  })
+
+  /** Refuses, or answers the keys that stand in the way so far. */
   const checked = Effect.fnUntraced(function*(provider: string, accountId: string, now: number) {
+    const standing = new Map<string, ApiKey | null>()
     for (const [kind, id] of [["account", accountId], ["provider", provider]] as const) {
       if (id === "") continue
       const limits = yield* limitsFor(kind, id)
       if (Issuing.isUnlimited(limits)) continue
-      const refusal = Issuing.check({ kind, limits, keys: yield* store.list(kind === "provider" ? { provider } : { accountId }) }, now)
-      if (refusal !== null) return refusal
+      const records = yield* store.list(kind === "provider" ? { provider } : { accountId })
+      for (const [id, key] of yield* keysOf(records)) standing.set(id, key)
+      const refusal = Issuing.check(counted({ kind, limits, keys: records }, standing), now)
+      if (refusal !== null) return { refusal, standing }
     }
-    return null
+    return { refusal: null, standing }
   })
 
   const refused = ({ errorCode, reason, retryAfterSeconds }: Issuing.IssueRefusal) =>
-    Refusal.tooManyRequests(reason, retryAfterSeconds ?? daySeconds, { code: errorCode, extra: { errorCode } })
+    Refusal.tooManyRequests(reason, retryAfterSeconds ?? 1, { code: errorCode, extra: { errorCode } })
 
   /** Models and connections of the named provider and account, within what the issuer may use. */
   const narrowed = Effect.fnUntraced(function*(who: Issuer, provider: string, accountId: string) {
@@ -132,42 +158,52 @@ export const layer = HttpApiBuilder.group(ManagementApi, "registeredKeys", Effec
     return narrower
   })
 
-  const issue = Effect.fn("RegisteredKeys.issue")(function*(input: NewRegisteredKey) {
-    const who = yield* issuer
-    if (who !== null && (limits.of(who) !== null || (yield* store.get(who.id)) !== null)) {
+  /** What a key's calls are held to must hold for the keys that it issues, too. */
+  const mayIssue = Effect.fnUntraced(function*(who: Issuer) {
+    if (who === null) return
+    if (who.policy.scopes.includes(leaseScope)) {
+      return yield* Effect.fail(Refusal.forbidden(`A managed key (scope ${leaseScope}) cannot issue keys: they would use its connections without a lease`))
+    }
+    if (limits.of(who) !== null || (yield* store.get(who.id)) !== null) {
       return yield* Effect.fail(Refusal.forbidden("A key that has limits, or was issued itself, cannot issue keys: they would pass its limits"))
     }
+  })
+
+  const issue = Effect.fn("RegisteredKeys.issue")(function*(input: NewRegisteredKey) {
+    const who = yield* issuer
+    yield* mayIssue(who)
     const now = yield* Clock.currentTimeMillis
     const { accountId = "", name } = input
     const provider = canonical(input.provider ?? "")
     const idempotencyKey = input.idempotencyKey === undefined ? null : `${who?.id ?? "operator"}:${input.idempotencyKey}`
-    const conflict = (existing: RegisteredKey | null) => Refusal.conflict("A key was already issued with this idempotencyKey", {
-      code: "IDEMPOTENCY_CONFLICT", extra: { errorCode: "IDEMPOTENCY_CONFLICT", existing: existing === null ? null : { ...viewOf(existing, now) } }
-    })
+    const conflict = (existing: RegisteredKey | null) =>
+      Effect.flatMap(existing === null ? Effect.succeed(null) : keyStore.get(existing.id), (key) => Effect.fail(Refusal.conflict("A key was already issued with this idempotencyKey", {
+        code: "IDEMPOTENCY_CONFLICT", extra: { errorCode: "IDEMPOTENCY_CONFLICT", existing: existing === null ? null : { ...viewOf(existing, key, now) } }
+      })))
     const standing = idempotencyKey === null ? null : yield* store.byIdempotencyKey(idempotencyKey)
-    if (standing !== null) return yield* Effect.fail(conflict(standing))
+    if (standing !== null) return yield* conflict(standing)
     if (input.expiresAt !== undefined && !(Date.parse(input.expiresAt) > now)) return yield* Effect.fail(Refusal.invalidField("expiresAt", "Must lie in the future"))
-    const refusal = yield* checked(provider, accountId, now)
+    const { refusal, standing: counting } = yield* checked(provider, accountId, now)
     if (refusal !== null) return yield* Effect.fail(refused(refusal))
     const policy = yield* narrowed(who, provider, accountId)
     const ends = [policy.expiresAt ?? null, input.expiresAt ?? null].filter((time) => time !== null).map((time) => Date.parse(time))
     const expiresAt = ends.length === 0 ? null : iso(Math.min(...ends))
     const rates = [
-      ...(input.dailyBudget === undefined ? [] : [{ limit: input.dailyBudget, window: daySeconds }]),
-      ...(input.hourlyBudget === undefined ? [] : [{ limit: input.hourlyBudget, window: hourSeconds }])
+      ...(input.dailyBudget === undefined ? [] : [{ limit: input.dailyBudget, window: Issuing.daySeconds }]),
+      ...(input.hourlyBudget === undefined ? [] : [{ limit: input.hourlyBudget, window: Issuing.hourSeconds }])
     ]
-    const { key, raw } = yield* managed.create(name, { ...policy, expiresAt, ...(rates.length === 0 ? {} : { rateLimits: rates }) })
+    const { key, raw } = yield* managed.create(name, { ...policy, expiresAt, ...(rates.length === 0 ? {} : { rateLimits: rates }) }, who?.id ?? null)
     const record: RegisteredKey = {
       id: key.id, name, provider, accountId, keyPrefix: key.keyPrefix, issuerId: who?.id ?? null, idempotencyKey,
       dailyBudget: input.dailyBudget ?? null, hourlyBudget: input.hourlyBudget ?? null, expiresAt, createdAt: key.createdAt, revokedAt: null
     }
     // Its record says who issued it, and takes its place under the limits: without it the key must not stand.
-    yield* store.issue(record, (standing) => Issuing.check(standing, now)).pipe(
+    yield* store.issue(record, (standing) => Issuing.check(counted(standing, counting), now)).pipe(
       Effect.flatMap((late): Effect.Effect<void, Refusal.Refusal> => late === null ? Effect.void : Effect.fail(refused(late))),
       Effect.tapError(() => Effect.ignore(managed.remove(key.id))),
       Effect.catchTag("StoreError", (error): Effect.Effect<never, Refusal.Refusal | StoreError> => error.reason !== "conflict" || idempotencyKey === null
         ? Effect.fail(error)
-        : Effect.flatMap(store.byIdempotencyKey(idempotencyKey), (existing) => Effect.fail(conflict(existing))))
+        : Effect.flatMap(store.byIdempotencyKey(idempotencyKey), conflict))
     )
     return {
       key: raw, keyId: key.id, keyPrefix: key.keyPrefix, name, provider, accountId, expiresAt, createdAt: key.createdAt,
@@ -196,7 +232,13 @@ export const layer = HttpApiBuilder.group(ManagementApi, "registeredKeys", Effec
     const who = yield* issuer
     const now = yield* Clock.currentTimeMillis
     const rows = yield* store.list({ ...filter, ...(filter.provider === undefined ? {} : { provider: canonical(filter.provider) }), ...(who === null ? {} : { issuerId: who.id }) })
-    return { keys: rows.map((row) => viewOf(row, now)), total: rows.length }
+    const standing = yield* keysOf(rows)
+    return { keys: rows.map((row) => viewOf(row, standing.get(row.id) ?? null, now)), total: rows.length }
+  })
+
+  const one = Effect.fnUntraced(function*(id: string) {
+    const record = yield* find(id)
+    return viewOf(record, yield* keyStore.get(id), yield* Clock.currentTimeMillis)
   })
 
   const shown = ({ subject: _subject, ...rest }: IssueLimits) => rest
@@ -210,13 +252,16 @@ export const layer = HttpApiBuilder.group(ManagementApi, "registeredKeys", Effec
   })
 
   const check = Effect.fnUntraced(function*({ accountId = "", ...asked }: { readonly provider?: string; readonly accountId?: string }) {
-    yield* issuer
+    const who = yield* issuer
     const provider = canonical(asked.provider ?? "")
     const now = yield* Clock.currentTimeMillis
-    const refusal = yield* checked(provider, accountId, now)
-    return {
-      allowed: refusal === null, ...(refusal === null ? {} : { errorCode: refusal.errorCode, reason: refusal.reason }), provider, accountId, checkedAt: iso(now)
-    }
+    const told = { provider, accountId, checkedAt: iso(now) }
+    const { refusal } = yield* checked(provider, accountId, now)
+    if (refusal !== null) return { allowed: false, errorCode: refusal.errorCode, reason: refusal.reason, ...told }
+    return yield* Effect.andThen(mayIssue(who), narrowed(who, provider, accountId)).pipe(
+      Effect.as({ allowed: true, ...told }),
+      Effect.catchTag("Refusal", ({ error }) => Effect.succeed({ allowed: false, reason: error.message, ...told }))
+    )
   })
 
   /** The report is kept whatever the tracker does (supplement 3.5). */
@@ -238,7 +283,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "registeredKeys", Effec
   return handlers.handleAll({
     list: ({ query }) => answer(list(query)),
     issue: ({ payload }) => answer(issue(payload)),
-    get: ({ params }) => answer(Effect.flatMap(find(params.id), (record) => Effect.map(Clock.currentTimeMillis, (now) => viewOf(record, now)))),
+    get: ({ params }) => answer(one(params.id)),
     remove: ({ params }) => answer(revoke(params.id)),
     revoke: ({ params }) => answer(revoke(params.id)),
     providerLimits: ({ params }) => answer(readLimits("provider", params.id)),

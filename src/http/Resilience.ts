@@ -14,8 +14,8 @@ import type { ConcurrencyLimits, ResilienceChange } from "#schemas/records/Resil
 import { answer } from "#src/http/answer.ts"
 import { Audit } from "#src/http/Audit.ts"
 import { breakerRows } from "#src/http/breakerRows.ts"
+import { knownProvider, unknownProvider } from "#src/http/knownProvider.ts"
 import { sessionsOf } from "#src/http/usage/sessions.ts"
-import { builtin } from "#src/providers/Registry.ts"
 import * as Stored from "#src/resilience/settings.ts"
 
 const KIND = "setting"
@@ -49,8 +49,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "resilience", Effect.fn
   const flags = yield* Flags
   const usage = yield* UsageStore
 
-  const providerOf = (text: string): string =>
-    builtin.byPrefix.get(text)?.id ?? configuration.current().nodeByPrefix.get(text)?.id ?? text
+  const providerOf = (text: string): string => knownProvider(configuration.current(), text) ?? text
   const setting = (name: string) => configuration.current().settings.get(name) ?? settingDefaults[name] ?? null
 
   const view = Effect.map(Clock.currentTimeMillis, (now): ResilienceView => ({
@@ -158,11 +157,18 @@ export const layer = HttpApiBuilder.group(ManagementApi, "resilience", Effect.fn
     const perConnection = new Map<string, number>()
     const issues: Array<Refusal.FieldIssue> = []
     let global = change.global
-    for (const [provider, max] of Object.entries(change.perProvider ?? {})) perProvider[providerOf(provider)] = max
+    const { perProvider: stored = {} } = Stored.limitsOf(configuration.current())
+    const cap = (name: string, max: number, field: string): void => {
+      // The cap of a provider that is gone can be taken away.
+      const provider = knownProvider(configuration.current(), name) ?? (Object.hasOwn(stored, name) && max === 0 ? name : null)
+      if (provider === null) issues.push({ field, message: unknownProvider(name) })
+      else perProvider[provider] = max
+    }
+    for (const [provider, max] of Object.entries(change.perProvider ?? {})) cap(provider, max, `perProvider.${provider}`)
     for (const [index, { id, max, scope }] of (change.limits ?? []).entries()) {
       if (scope === "global") global = max
       else if (id === undefined) issues.push({ field: `limits.${index}.id`, message: "Expected the id of what is limited" })
-      else if (scope === "provider") perProvider[providerOf(id)] = max
+      else if (scope === "provider") cap(id, max, `limits.${index}.id`)
       else if (configuration.current().connectionById.has(id)) perConnection.set(id, max)
       else issues.push({ field: `limits.${index}.id`, message: "No such connection" })
     }

@@ -3,7 +3,7 @@
  * a terminal error. A single model that answered at the first try leaves nothing here: its ledger row says it all.
  */
 import type { ComboMetrics } from "#actors/ports/ComboMetrics.ts"
-import type { AttemptNote, RouteView, SkipNote } from "#actors/Inbound.ts"
+import type { AttemptNote, RouteView, SkipNote, Told } from "#actors/Inbound.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import { type ErrorCode, PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
@@ -13,6 +13,7 @@ import type { Candidate, Order, Skipped } from "#src/routing/candidate.ts"
 import type { DecisionView, RoutingViews } from "#actors/ports/RoutingViews.ts"
 import { type Route, type Router, unknownRequest } from "#src/routing/Router.ts"
 import * as Trace from "#src/routing/trace.ts"
+import { Blocked, withoutTarget } from "#src/routing/unavailable.ts"
 import { Ring } from "#src/structures/Ring.ts"
 
 /** Decisions that are kept. */
@@ -129,19 +130,51 @@ const traceOf = (route: Pick<Kept, "strategy" | "order">, attempts: ReadonlyArra
     candidate: route.order.order[index] as Candidate, status, code, ms
   })))
 
-/** What the client may see before its request was answered: who is asked in which order, and who is left out until when. */
-export const headerOf = (route: Route): string => {
-  const text = JSON.stringify({
+/** Targets that a header or a line names of each kind. */
+const maxNamed = 16
+
+const publicName = ({ target }: Candidate): string => `${target.providerAlias}/${target.model}`
+
+/** Who failed how; an answer is no failure. */
+const failuresOf = (route: Pick<Route, "order">, notes: ReadonlyArray<AttemptNote>) => notes.flatMap(({ code, index, status }) => {
+  const candidate = route.order.order[index]
+  return code === null || candidate === undefined ? [] : [{ target: publicName(candidate), status, code }]
+}).slice(0, maxNamed)
+
+const skippedIn = (skipped: ReadonlyArray<Skipped>) => skipped.slice(0, maxNamed).map(({ candidate, unavailable }) => ({
+  target: publicName(candidate), reason: unavailable.reason, until: Trace.isoOf(unavailable.until)
+}))
+
+const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, "?")
+
+/** What the client may see of its request so far: who is asked in which order, who failed, and who is left out until when. */
+export const headerOf = (route: Route, { notes, skips }: Told): string => {
+  const failed = failuresOf(route, notes)
+  const text = printable(JSON.stringify({
     strategy: route.strategy,
     ...(route.combo === null ? {} : { combo: route.combo.name }),
-    order: route.order.order.slice(0, 16).map(({ target }) => `${target.providerAlias}/${target.model}`),
-    skipped: route.order.skipped.slice(0, 16).map(({ candidate: { target }, unavailable }) => ({
-      target: `${target.providerAlias}/${target.model}`, reason: unavailable.reason,
-      until: unavailable.until === null ? null : new Date(unavailable.until).toISOString()
-    }))
-  }).replace(/[^\x20-\x7e]/g, "?")
-  return text.length <= maxHeader ? text : `{"strategy":${JSON.stringify(route.strategy)},"truncated":true}`
+    order: route.order.order.slice(0, maxNamed).map(publicName),
+    ...(failed.length === 0 ? {} : { failed }),
+    skipped: skippedIn(orderWith(route.order, skips).skipped)
+  }))
+  return text.length <= maxHeader ? text : `{"strategy":${printable(JSON.stringify(route.strategy))},"truncated":true}`
 }
+
+/** The same of a request that nobody could be asked for. */
+export const headerOfBlocked = ({ skipped }: Blocked): string => {
+  const text = printable(JSON.stringify({ order: [], skipped: skippedIn(skipped) }))
+  return text.length <= maxHeader ? text : `{"order":[],"truncated":true}`
+}
+
+const skipText = ({ reason, target, until }: ReturnType<typeof skippedIn>[number]): string => `${target} skipped ${reason}${until === null ? "" : ` until ${until}`}`
+
+/** Failures and skips in one line for the log: `a/m failed 500 bad_gateway; b/m skipped connection-cooldown until 2026-...`. */
+export const lineOf = (route: Pick<Route, "order">, { notes, skips }: Told): string => [
+  ...failuresOf(route, notes).map(({ code, status, target }) => `${target} failed ${status} ${code}`),
+  ...skippedIn(orderWith(route.order, skips).skipped).map(skipText)
+].join("; ")
+
+export const lineOfBlocked = ({ skipped }: Blocked): string => skippedIn(skipped).map(skipText).join("; ")
 
 /** Automatic routing over a router; nobody is its own way out. */
 export const automaticOver = (router: () => Router, now: () => number): Automatic => (key, face) => {
@@ -153,10 +186,22 @@ export const automaticOver = (router: () => Router, now: () => number): Automati
 export const views = (report: Report, router: () => Router, now: () => number): RoutingViews["Service"] => ({
   explain: (model, key, face) => {
     const route = router().route({ model, key, face, session: null, headers: {}, about: () => unknownRequest, now: now(), dry: true })
-    if (route instanceof PublicError) return route
     const named = ({ executionKey, target }: Candidate) => ({
       target: executionKey, provider: target.providerAlias, model: target.publicModel, connectionId: target.connection?.id ?? null, format: target.wireFormat
     })
+    const leftOut = (skipped: ReadonlyArray<Skipped>) => skipped.map(({ candidate, unavailable: { detail, reason, until } }) => ({
+      ...named(candidate), position: null, skipped: { reason, until: until === null ? null : new Date(until).toISOString(), detail }
+    }))
+    if (route instanceof PublicError) {
+      // A request that is wrong has no way; one that nobody can serve now has one, and its end.
+      if (route.status < 500 && !(route instanceof Blocked)) return route
+      const pool = route instanceof Blocked ? route.pool : null
+      const { code, message, retryAfterSeconds, status } = TerminalErrors.ofPlan(route, report.rules(), () => report.leadsElsewhere(key, face, []))
+      return {
+        strategy: pool?.combo?.strategy ?? "single", combo: pool?.combo?.name ?? null, lastResort: false, relaxed: [],
+        targets: pool === null ? [] : leftOut(pool.skipped), error: { status, code, message, retryAfterSeconds }
+      }
+    }
     return {
       strategy: route.strategy,
       combo: route.combo === null ? null : route.combo.name,
@@ -164,10 +209,9 @@ export const views = (report: Report, router: () => Router, now: () => number): 
       relaxed: route.order.relaxed ?? [],
       targets: [
         ...route.order.order.map((candidate, i) => ({ ...named(candidate), position: i + 1, skipped: null })),
-        ...route.order.skipped.map(({ candidate, unavailable: { detail, reason, until } }) => ({
-          ...named(candidate), position: null, skipped: { reason, until: until === null ? null : new Date(until).toISOString(), detail }
-        }))
-      ]
+        ...leftOut(route.order.skipped)
+      ],
+      error: null
     }
   },
   decision: (requestId) => {
@@ -211,12 +255,13 @@ export const viewOf = (report: Report, route: Route, requestId: string, requeste
     })
   },
   terminal: (error, attempts, skipped) =>
-    route.combo === null ? error : TerminalErrors.ofCombo(error, poolOf(route, attempts, skipped), report.rules(), () => report.leadsElsewhere(key, face, route.order.order))
+    route.combo === null ? error : TerminalErrors.ofCombo(error, poolOf(route, attempts, skipped), report.rules(), () => report.leadsElsewhere(key, face, route.order.order)),
+  line: (told) => lineOf(route, told)
 })
 
-const poolOf = (route: Route, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>): TerminalErrors.Pool => ({
-  poolSize: route.order.order.length + route.order.skipped.length,
+const poolOf = (route: Route, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>, refused = route.refused()): TerminalErrors.Pool => ({
+  poolSize: route.order.order.length + route.order.skipped.length + refused.length,
   attempted: attempts.length,
-  excluded: Trace.excludedOf(traceOf(route, attempts, skipped)),
+  excluded: [...Trace.excludedOf(traceOf(route, attempts, skipped)), ...withoutTarget(refused)].slice(0, Trace.maxTraceEntries),
   attemptOrder: attempts.map(({ code, index, status }) => ({ model: route.targets[index]?.publicModel ?? "", status, code }))
 })

@@ -25,7 +25,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "selfUsage", Effect.fn(
 
   const read = Effect.fnUntraced(function*(json: boolean) {
     const now = yield* Clock.currentTimeMillis
-    const presented = yield* BearerKey.presented(null, now).pipe(Effect.provideService(Keys, keys))
+    const presented = yield* BearerKey.presented(null, now).pipe(Effect.provideService(Keys, keys), Effect.provideService(Limits, limits))
     if (presented === null) return refused(401, "Send your own API key as 'Authorization: Bearer <key>'.", json)
     if ("refused" in presented) {
       return presented.error === null

@@ -1,6 +1,7 @@
 /**
- * Token counting: POST /v1/messages/count_tokens and `:countTokens` of the generateContent format (supplement 11.10). A provider
- * that counts for itself is asked; otherwise, or when it does not answer, the tokenizer estimates. Costs nothing and leaves no row.
+ * Token counting: POST /v1/messages/count_tokens and `:countTokens` of the generateContent format (supplement 11.10). A combo counts
+ * for the target that it would ask first. A provider that counts for itself is asked; otherwise, or when it rests or does not answer,
+ * the tokenizer estimates. Costs nothing and leaves no row.
  */
 import type { Accounting } from "#actors/ports/Accounting.ts"
 import type { Target } from "#actors/ports/Target.ts"
@@ -11,9 +12,9 @@ import type { FormatName } from "#schemas/wire/conversation.ts"
 import * as ConversationPaths from "#src/http/conversationPaths.ts"
 import * as GatewayHeaders from "#src/http/GatewayHeaders.ts"
 import * as Intake from "#src/http/Intake.ts"
-import type { Router } from "#src/routing/Router.ts"
+import { type Router, unknownRequest } from "#src/routing/Router.ts"
+import { Blocked } from "#src/routing/unavailable.ts"
 import type { DirectRoute } from "#src/server/Exchange.ts"
-import * as KeyPolicy from "#src/stages/keyPolicy.ts"
 import * as GenerateModels from "#src/wire/generateContent/models.ts"
 import { client as generateContent } from "#src/wire/generateContent/index.ts"
 import * as Json from "#src/wire/json.ts"
@@ -26,6 +27,8 @@ export interface TokenCountServices extends Intake.IntakeServices {
   readonly router: () => Router
   readonly accounting: Accounting["Service"]
   readonly upstream: Upstream["Service"]
+  /** ms since the epoch. */
+  readonly now: () => number
 }
 
 /** A count that takes longer than this is estimated, ms. */
@@ -53,17 +56,16 @@ const route = (services: TokenCountServices, counting: Counting): DirectRoute =>
       refuse(asked)
       return
     }
-    const plan = services.router().planner.plan(asked.model, key, counting.face)
-    if (plan instanceof PublicError) {
-      refuse(plan)
+    // A count takes nobody's turn.
+    const routed = services.router().route({
+      model: asked.model, key, face: counting.face, session: null, headers: {}, about: () => unknownRequest, now: services.now(), dry: true
+    })
+    const rests = routed instanceof Blocked && routed.skipped.length > 0
+    if (routed instanceof PublicError && !rests) {
+      refuse(routed)
       return
     }
-    const target = plan[0] as Target
-    const refusal = key === null ? null : KeyPolicy.admitModel(key, asked.model, target.publicModel)
-    if (refusal !== null) {
-      refuse(refusal)
-      return
-    }
+    const target = routed instanceof PublicError ? null : routed.targets[0] as Target
     const answer = (reply: string): void => {
       if (exchange.closed) return
       exchange.respond(200, [
@@ -71,8 +73,8 @@ const route = (services: TokenCountServices, counting: Counting): DirectRoute =>
       ], reply)
     }
     const estimate = (): void => answer(counting.estimatedReply(services.accounting.estimate(asked.text) + asked.fixedTokens))
-    const providerCall = target.wireFormat === counting.face ? counting.providerCall(target, parsed) : null
-    if (providerCall === null) {
+    const providerCall = target !== null && target.wireFormat === counting.face ? counting.providerCall(target, parsed) : null
+    if (target === null || providerCall === null) {
       estimate()
       return
     }
@@ -99,7 +101,7 @@ export const ofMessages = (services: TokenCountServices): DirectRoute => route(s
   estimatedReply: MessagesCount.estimatedReply
 })
 
-/** POST /v1beta/models/{model}:countTokens. */
+/** POST /v1beta/models/{model}:countTokens, or with `v1`. */
 export const ofGenerateContent = (services: TokenCountServices): DirectRoute => route(services, {
   gate: { endpoint: "/v1beta/models", category: "chat", errorBody: generateContent.errorBody },
   face: "generateContent",

@@ -2,6 +2,7 @@ import * as Clock from "effect/Clock"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { TokenLimitStore } from "#actors/ports/LimitRecords.ts"
 import { Limits } from "#actors/ports/Limits.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
@@ -11,12 +12,30 @@ import * as Refusal from "#schemas/api/Refusal.ts"
 import type { TokenLimit } from "#schemas/records/Limits.ts"
 import { answer } from "#src/http/answer.ts"
 import { Audit } from "#src/http/Audit.ts"
+import { builtin } from "#src/providers/Registry.ts"
 
 const missing = Effect.fail(Refusal.notFound("Token limit not found"))
 const iso = (ms: number): string => new Date(ms).toISOString()
 
+const isProvider = (name: string, { nodeById, nodeByPrefix }: Snapshot): boolean =>
+  builtin.byPrefix.has(name) || nodeByPrefix.has(name) || nodeById.has(name)
+
+const isModel = (id: string, { customModels }: Snapshot): boolean =>
+  builtin.all.some(({ models }) => models.some((model) => model.id === id)) || customModels.some(({ modelId }) => modelId === id)
+
+/** Models of a provider may be unknown here and exist all the same, and providers come later: no reason to refuse. */
+const warningOf = ({ scopeType, scopeValue }: TokenLimit, snapshot: Snapshot): string | null => {
+  if (scopeType === "global") return null
+  if (scopeType === "provider") return isProvider(scopeValue, snapshot) ? null : `No provider has the id, alias or prefix '${scopeValue}': the limit counts nothing until one has.`
+  const slash = scopeValue.indexOf("/")
+  return isModel(scopeValue, snapshot) || (slash > 0 && isProvider(scopeValue.slice(0, slash), snapshot))
+    ? null
+    : `No known model has the id '${scopeValue}': the limit counts calls of a model that its provider calls so. Combos and aliases are no models.`
+}
+
 export const layer = HttpApiBuilder.group(ManagementApi, "tokenLimits", Effect.fn(function*(handlers) {
   const audit = yield* Audit
+  const configuration = yield* Configuration
   const keys = yield* KeyStore
   const limits = yield* Limits
   const random = yield* SecureRandom.SecureRandom
@@ -64,7 +83,8 @@ export const layer = HttpApiBuilder.group(ManagementApi, "tokenLimits", Effect.f
     else if (!(yield* store.replace(limit))) return yield* missing
     yield* limits.reload
     yield* note(standing === undefined ? "token-limit.created" : "token-limit.updated", limit)
-    return { success: true as const, limit }
+    const warning = warningOf(limit, configuration.current())
+    return { success: true as const, limit, ...(warning === null ? {} : { warning }) }
   })
 
   const remove = Effect.fn("TokenLimits.remove")(function*(id: string) {

@@ -13,10 +13,12 @@ import { answer } from "#src/http/answer.ts"
 import { Audit } from "#src/http/Audit.ts"
 import { keepRedacted, redact } from "#src/http/redact.ts"
 
-/** Characters of a secret that lists show. */
-const SHOWN = 10
+/** Characters of a secret that lists show, and its part that they show at most. */
+const SHOWN = { characters: 10, part: 1 / 3 } as const
 const SECRET_BYTES = 24
 const DELIVERIES = 50
+
+const masked = (secret: string): string => `${secret.slice(0, Math.min(SHOWN.characters, Math.floor(secret.length * SHOWN.part)))}...`
 
 const missing = Effect.fail(Refusal.notFound("Webhook not found"))
 
@@ -24,11 +26,11 @@ type Metadata = Readonly<Record<string, string>>
 
 const metadataOf = (webhook: Webhook): Metadata | null => webhook.metadata === null ? null : JSON.parse(Redacted.value(webhook.metadata)) as Metadata
 
-const viewOf = (webhook: Webhook, masked: boolean): WebhookView => {
+const viewOf = (webhook: Webhook, inList: boolean): WebhookView => {
   const secret = Redacted.value(webhook.secret)
   const metadata = metadataOf(webhook)
   return {
-    id: webhook.id, url: Redacted.value(webhook.url), events: webhook.events, secret: masked ? `${secret.slice(0, SHOWN)}...` : secret,
+    id: webhook.id, url: Redacted.value(webhook.url), events: webhook.events, secret: inList ? masked(secret) : secret,
     enabled: webhook.enabled, description: webhook.description, kind: webhook.kind, metadata: metadata === null ? null : redact(metadata),
     failure_count: webhook.failureCount, last_triggered_at: webhook.lastTriggeredAt, last_status: webhook.lastStatus, created_at: webhook.createdAt
   }
@@ -78,7 +80,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "webhooks", Effect.fn(f
     const webhook: Webhook = {
       id: yield* random.uuidV4(), url: Redacted.make(input.url), events: input.events ?? ["*"],
       secret: Redacted.make(input.secret ?? `whsec_${Buffer.from(bytes).toString("hex")}`),
-      enabled: input.active ?? input.enabled ?? true, description: input.description ?? null, kind, metadata: sealed(metadata),
+      enabled: Boolean(input.active ?? input.enabled ?? true), description: input.description ?? null, kind, metadata: sealed(metadata),
       failureCount: 0, lastTriggeredAt: null, lastStatus: null, createdAt: at, updatedAt: at
     }
     yield* store.insert(webhook)
@@ -95,7 +97,8 @@ export const layer = HttpApiBuilder.group(ManagementApi, "webhooks", Effect.fn(f
     if (input.url !== undefined || input.metadata !== undefined || input.kind !== undefined) {
       yield* check({ kind, metadata, url: input.url ?? Redacted.value(before.url) })
     }
-    const enabled = input.enabled ?? input.active
+    const asked = input.enabled ?? input.active
+    const enabled = asked === undefined ? undefined : Boolean(asked)
     const webhook = yield* store.change(id, {
       ...(input.url === undefined ? {} : { url: Redacted.make(input.url) }),
       ...(input.events === undefined ? {} : { events: input.events }),

@@ -3,10 +3,12 @@ import * as Effect from "effect/Effect"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Option from "effect/Option"
 import { Keys } from "#actors/ports/Keys.ts"
+import { Limits } from "#actors/ports/Limits.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { presentedKey } from "#src/http/InferenceCall.ts"
+import * as Issuers from "#src/http/keys/issuers.ts"
 import * as KeyPolicy from "#src/stages/keyPolicy.ts"
 
 /** Longest key that is looked at, characters. */
@@ -16,10 +18,11 @@ const longest = 512
 export type Presented = { readonly key: ApiKey } | { readonly refused: true; readonly error: PublicError | null }
 
 /** `endpoint`: what a key's `allowedEndpoints` calls it; null = every key may. */
-export const presented = (endpoint: string | null, now: number): Effect.Effect<Presented | null, StoreError, Keys | HttpServerRequest.HttpServerRequest> =>
+export const presented = (endpoint: string | null, now: number): Effect.Effect<Presented | null, StoreError, Keys | Limits | HttpServerRequest.HttpServerRequest> =>
   Effect.gen(function*() {
     const request = yield* HttpServerRequest.HttpServerRequest
     const keys = yield* Keys
+    const limits = yield* Limits
     const raw = presentedKey({
       query: request.url.split("?", 2)[1] ?? "",
       header: (name) => request.headers[name],
@@ -31,7 +34,10 @@ export const presented = (endpoint: string | null, now: number): Effect.Effect<P
     const known = keys.peek(hash)
     const key = known === undefined ? yield* keys.find(hash) : known
     if (key === null) return { refused: true, error: null } as const
-    const error = KeyPolicy.admit(key, endpoint ?? key.policy.allowedEndpoints[0] ?? "", { remoteAddress: Option.getOrElse(request.remoteAddress, () => "") }, now)
+    const peer = { remoteAddress: Option.getOrElse(request.remoteAddress, () => "") }
+    const name = endpoint ?? key.policy.allowedEndpoints[0] ?? ""
+    const error = KeyPolicy.admit(key, name, peer, now) ??
+      (key.issuerId === null ? null : KeyPolicy.admitIssued(Issuers.of(key, { keys, limits }), name, peer, now))
     if (error !== null) return { refused: true, error } as const
     keys.touch(key)
     return { key } as const

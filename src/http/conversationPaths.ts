@@ -15,18 +15,20 @@ const decoded = (text: string): string | null => {
   }
 }
 
-const generatePrefix = "/v1beta/models/"
+/** The vendor's client asks for `v1` unless it is told otherwise. */
+const generatePrefixes = ["/v1beta/models/", "/v1/models/"]
 
 export type GenerateMethod = "generateContent" | "streamGenerateContent" | "countTokens"
 
 const methods: ReadonlyArray<GenerateMethod> = ["generateContent", "streamGenerateContent", "countTokens"]
 
-/** `/v1beta/models/{model}:{method}`; the model may hold slashes and colons. Null for another path. */
+/** `/v1beta/models/{model}:{method}`, or with `v1`; the model may hold slashes and colons. Null for another path. */
 export const generateTarget = (path: string): { readonly model: string; readonly method: GenerateMethod } | null => {
-  if (!path.startsWith(generatePrefix)) return null
+  const prefix = generatePrefixes.find((one) => path.startsWith(one))
+  if (prefix === undefined) return null
   const colon = path.lastIndexOf(":")
   const method = methods.find((name) => name === path.slice(colon + 1))
-  const model = colon > generatePrefix.length ? decoded(path.slice(generatePrefix.length, colon)) : null
+  const model = colon > prefix.length ? decoded(path.slice(prefix.length, colon)) : null
   return method === undefined || model === null ? null : { model, method }
 }
 

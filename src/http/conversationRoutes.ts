@@ -23,7 +23,7 @@ const tokenized = (path: string, like: string, codec: Entry["codec"]): Conversat
 })
 
 /** Model and method stand in what the pattern leaves open. */
-export const generatePath = "/v1beta/models/*"
+export const generatePaths: ReadonlyArray<string> = ["/v1beta/models/*", "/v1/models/*"]
 
 export const all: ReadonlyArray<ConversationRoute> = [
   plain("/v1/chat/completions", ChatCompletions.client),
@@ -31,10 +31,10 @@ export const all: ReadonlyArray<ConversationRoute> = [
   plain("/v1/responses", Responses.client),
   plain("/v1/completions", Completions.client),
   plain("/v1/api/chat", LocalModelServer.client),
-  {
-    path: generatePath,
-    entry: { endpoint: "/v1beta/models", codec: GenerateContent.client, fromPath: (path) => ConversationPaths.ofGenerate(path) }
-  },
+  ...generatePaths.map((path): ConversationRoute => ({
+    path,
+    entry: { endpoint: "/v1beta/models", codec: GenerateContent.client, fromPath: (at) => ConversationPaths.ofGenerate(at) }
+  })),
   {
     path: "/v1/providers/:provider/chat/completions",
     entry: { endpoint: "/v1/providers/chat/completions", codec: ChatCompletions.client, fromPath: ConversationPaths.ofProvider }

@@ -3,7 +3,7 @@
  * (supplement 2.5, 18.5). Pure.
  */
 import { PublicError } from "#schemas/errors.ts"
-import { Blocked, excludedOf } from "#src/routing/unavailable.ts"
+import { Blocked, diagnosticsOf } from "#src/routing/unavailable.ts"
 
 /** The flags that shape it, as they stand. */
 export interface TerminalRules {
@@ -94,17 +94,17 @@ const statusOf = (error: PublicError, quota: boolean, rules: TerminalRules): num
 export const ofPlan = (error: PublicError, rules: TerminalRules, elsewhere: Elsewhere): PublicError => {
   // A provider that rests speaks for itself alone.
   if (!(error instanceof Blocked) || error.code === "provider_circuit_open") return error
-  const { combo, skipped } = error
+  const { combo, pool, skipped } = error
   const quota = isQuota(error, skipped.map(({ unavailable }) => unavailable.reason))
   const isKnown = skipped.some(({ unavailable }) => unavailable.until !== null)
   const seconds = isKnown ? error.retryAfterSeconds : null
-  if (!combo) return new Blocked(aggregated(error, seconds, error.status, error.extra, rules), skipped, combo)
+  if (!combo) return new Blocked(aggregated(error, seconds, error.status, error.extra, rules), pool)
   const extra = {
     ...error.extra,
-    diagnostics: { poolSize: skipped.length, attempted: 0, excluded: excludedOf(skipped), attemptOrder: [], terminalReason: "no_target_available" },
+    diagnostics: diagnosticsOf(pool),
     recovery_hint: hintOf(seconds, !skipped.some(({ unavailable: { reason } }) => reason === "connection-busy" || reason === "model-busy"), elsewhere)
   }
-  return new Blocked(aggregated(error, seconds, statusOf(error, quota, rules), extra, rules), skipped, combo)
+  return new Blocked(aggregated(error, seconds, statusOf(error, quota, rules), extra, rules), pool)
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null

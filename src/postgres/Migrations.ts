@@ -19,6 +19,7 @@ import limits from "./migrations/0007_limits.ts"
 import cache from "./migrations/0008_cache.ts"
 import cluster from "./migrations/0009_cluster.ts"
 import quota from "./migrations/0010_quota.ts"
+import issuers from "./migrations/0011_issuers.ts"
 import { Patience } from "./Slot.ts"
 
 const table = "gateway_migrations"
@@ -37,7 +38,8 @@ const loader = Migrator.fromRecord({
   "7_limits": limits,
   "8_cache": cache,
   "9_cluster": cluster,
-  "10_quota": quota
+  "10_quota": quota,
+  "11_issuers": issuers
 })
 
 export interface Version {

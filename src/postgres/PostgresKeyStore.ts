@@ -50,6 +50,9 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
   return KeyStore.of({
     findByHash: (keyHash) => run("findByHash", Effect.flatMap(sql<Row>`SELECT ${columns} FROM api_keys WHERE key_hash = ${keyHash}`, one)),
     get: (id) => run("get", Effect.flatMap(sql<Row>`SELECT ${columns} FROM api_keys WHERE id = ${id}`, one)),
+    some: (ids) => ids.length === 0
+      ? Effect.succeed([])
+      : run("some", Effect.flatMap(sql<Row>`SELECT ${columns} FROM api_keys WHERE ${sql.in("id", ids)}`, Effect.forEach(read))),
     list: (limit, offset) =>
       run("list", Effect.gen(function*() {
         const rows = yield* sql<Row>`SELECT ${columns} FROM api_keys ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`

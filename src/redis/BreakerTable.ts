@@ -1,16 +1,20 @@
 /**
  * What the nodes of a gateway know together of open provider breakers: a decorator of the node's own `Resilience`, which keeps
  * deciding when a breaker opens. An opening is told to every node, and all of them refuse for the same time. Afterwards one node at a
- * time may probe: whoever has traffic asks for the claim, and is refused like everybody until it has it. Memory only, and no waiting;
- * the hands reach the other nodes.
+ * time may probe: a node that has traffic for the provider asks for the claim when the time is up, so that its next request finds it
+ * there, and gives an unused one back when another node wants it. Memory only, and no waiting; the hands reach the other nodes.
  */
-import type { Pass, Resilience, Unavailable, Verdict } from "#actors/ports/Resilience.ts"
+import { type Pass, type Resilience, stricter, type Unavailable, type Verdict } from "#actors/ports/Resilience.ts"
 import type { BreakerView, ResilienceControl } from "#actors/ports/ResilienceControl.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import { counts } from "#actors/ProviderBreaker.ts"
 
 /** A probe that is not heard of for so long is lost, and another node may have its place, ms: every block ends. */
 export const CLAIM_MS = 60_000
+/** A claim that no request used is given back after this time: what is left of it would be short for a probe, ms. */
+const UNUSED_MS = 30_000
+/** A node asks by itself for so long after it last refused a request, ms. */
+const WANTED_MS = 600_000
 /** Who did not get the claim asks again after this time, ms. */
 const ASK_AGAIN_MS = 500
 
@@ -25,6 +29,10 @@ export interface Hands {
   /** Asks for the one probe of a provider; `won` also when nobody can be asked (each node decides alone then). */
   readonly claim: (provider: string, answer: (won: boolean) => void) => void
   readonly giveUp: (provider: string) => void
+  /** A request was refused because another node has the claim: who does not use it gives it back. */
+  readonly want: (provider: string) => void
+  /** Calls back once, after `ms`. */
+  readonly after: (ms: number, run: () => void) => void
   readonly now: () => number
 }
 
@@ -32,8 +40,16 @@ interface Open {
   until: number
   readonly forMs: number
   phase: "waiting" | "asking" | "held" | "probing"
-  /** When the claim ends, or may be asked for again. */
+  /** When the claim ends, is given back, or may be asked for again. */
   turnsAt: number
+  /** When the claim ends for all nodes. */
+  claimEnds: number
+  /** When a request was refused or failed last. */
+  wantedAt: number
+  /** A request was refused, and the other nodes were not told yet. */
+  isUntold: boolean
+  /** A look at it is due: one at a time. */
+  isDue: boolean
 }
 
 type Inner = Resilience["Service"]
@@ -58,7 +74,8 @@ export class BreakerTable {
 
   readonly check = (target: Target, now: number): Unavailable | null => {
     const open = this.#open.size === 0 ? undefined : this.#open.get(target.provider)
-    return (open === undefined ? null : this.#refusal(target, open, now)) ?? this.#inner.check(target, now)
+    const own = this.#inner.check(target, now)
+    return open === undefined ? own : stricter(this.#refusal(target, open, now), own)
   }
 
   readonly enter = (target: Target, now: number, lastResort?: boolean): Pass | Unavailable => {
@@ -69,7 +86,7 @@ export class BreakerTable {
     if (!isPass(given)) return given
     if (open !== undefined) {
       open.phase = "probing"
-      open.turnsAt = now + CLAIM_MS
+      open.turnsAt = open.claimEnds
     }
     return new SharedPass(this, given, target, open ?? null)
   }
@@ -77,11 +94,18 @@ export class BreakerTable {
   /** Another node has said it. */
   hear({ forMs, provider }: Told): void {
     const now = this.#hands.now()
+    if (this.#open.get(provider)?.phase === "held") this.#hands.giveUp(provider)
     if (forMs !== null) this.#opened(provider, forMs, now)
     else {
       this.#open.delete(provider)
       this.#control.resetBreakers(provider, now)
     }
+  }
+
+  /** Another node has a request to probe with. */
+  wanted(provider: string): void {
+    const open = this.#open.get(provider)
+    if (open?.phase === "held") this.#giveBack(provider, open, this.#hands.now())
   }
 
   /** The node's own breakers, and those that only others have seen fail. */
@@ -139,33 +163,82 @@ export class BreakerTable {
 
   #tellOpened(provider: string, until: number, now: number): void {
     const forMs = Math.max(1, Math.round(until - now))
-    this.#opened(provider, forMs, now)
+    const open = this.#opened(provider, forMs, now)
+    // Its traffic made it open, so it will have some when the time is up.
+    open.wantedAt = now
+    this.#look(provider, open, now)
     this.#hands.tell({ provider, forMs })
   }
 
-  #opened(provider: string, forMs: number, now: number): void {
-    this.#open.set(provider, { until: now + forMs, forMs, phase: "waiting", turnsAt: 0 })
+  #opened(provider: string, forMs: number, now: number): Open {
+    const open: Open = { until: now + forMs, forMs, phase: "waiting", turnsAt: 0, claimEnds: 0, wantedAt: 0, isUntold: false, isDue: false }
+    this.#open.set(provider, open)
+    return open
   }
 
   #refusal(target: Target, open: Open, now: number): Unavailable | null {
-    if (now < open.until) {
-      return { reason: "breaker-open", until: open.until, detail: `Provider ${target.providerAlias} failed on several calls; the nodes of this gateway try it again later` }
+    const { provider } = target
+    if (now >= open.until) {
+      if (open.phase === "held" && now < open.claimEnds) return null
+      open.isUntold = true
+      this.#turn(provider, open, now)
+      // The answer may have come at once.
+      if ((open.phase as Open["phase"]) === "held") return null
     }
-    // A claim that was never used, or whose probe was lost.
-    if ((open.phase === "held" || open.phase === "probing") && now >= open.turnsAt) open.phase = "waiting"
-    if (open.phase === "held") return null
-    if (open.phase === "waiting" && now >= open.turnsAt) this.#ask(target.provider, open)
-    // The answer may have come at once.
-    if ((open.phase as Open["phase"]) === "held") return null
-    return { reason: "breaker-probing", until: now + ASK_AGAIN_MS, detail: `One call tries whether provider ${target.providerAlias} is well again` }
+    open.wantedAt = now
+    this.#look(provider, open, now)
+    return now < open.until
+      ? { reason: "breaker-open", until: open.until, detail: `Provider ${target.providerAlias} failed on several calls; the nodes of this gateway try it again later` }
+      : { reason: "breaker-probing", until: now + ASK_AGAIN_MS, detail: `One call tries whether provider ${target.providerAlias} is well again` }
+  }
+
+  /** What the time alone changes: a claim that was not used is given back, one whose probe was lost is over, one that is wanted is asked for. */
+  #turn(provider: string, open: Open, now: number): void {
+    if (open.phase === "asking" || now < open.turnsAt) return
+    if (open.phase === "held") {
+      this.#giveBack(provider, open, now)
+      return
+    }
+    if (open.phase === "probing") open.phase = "waiting"
+    this.#ask(provider, open)
+  }
+
+  /** Whoever wants it asks before this node does again. */
+  #giveBack(provider: string, open: Open, now: number): void {
+    open.phase = "waiting"
+    open.turnsAt = now + 2 * ASK_AGAIN_MS
+    this.#hands.giveUp(provider)
+  }
+
+  /** Comes back when time changes something, for as long as the provider is wanted. */
+  #look(provider: string, open: Open, now: number): void {
+    if (open.isDue) return
+    open.isDue = true
+    const at = open.phase === "asking" ? now + ASK_AGAIN_MS : Math.max(open.until, open.turnsAt)
+    this.#hands.after(Math.max(1, at - now), () => {
+      open.isDue = false
+      if (this.#open.get(provider) !== open) return
+      const at = this.#hands.now()
+      const isWanted = at - open.wantedAt < WANTED_MS
+      if (at >= open.until && (isWanted || open.phase === "held")) this.#turn(provider, open, at)
+      if (isWanted || open.phase === "held") this.#look(provider, open, at)
+    })
   }
 
   #ask(provider: string, open: Open): void {
     open.phase = "asking"
     this.#hands.claim(provider, (won) => {
-      if (open.phase !== "asking") return
+      const now = this.#hands.now()
+      if (open.phase !== "asking" || this.#open.get(provider) !== open) {
+        if (won) this.#hands.giveUp(provider)
+        return
+      }
       open.phase = won ? "held" : "waiting"
-      open.turnsAt = this.#hands.now() + (won ? CLAIM_MS : ASK_AGAIN_MS)
+      open.claimEnds = now + CLAIM_MS
+      open.turnsAt = now + (won ? UNUSED_MS : ASK_AGAIN_MS)
+      if (!won && open.isUntold) this.#hands.want(provider)
+      open.isUntold = false
+      this.#look(provider, open, now)
     })
   }
 }

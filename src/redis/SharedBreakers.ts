@@ -5,6 +5,7 @@
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { Resilience } from "#actors/ports/Resilience.ts"
@@ -14,7 +15,13 @@ import { RedisStore, type Script } from "./RedisStore.ts"
 
 const channel = "breakers"
 
-const Message = Schema.Struct({ from: Schema.String, provider: Schema.String, forMs: Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400_000 }))) })
+/** `wants`: a node wants the claim; the rest is `Told`. */
+const Message = Schema.Struct({
+  from: Schema.String,
+  provider: Schema.String,
+  forMs: Schema.optionalKey(Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400_000 })))),
+  wants: Schema.optionalKey(Schema.Literal(true))
+})
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Message))
 
 const giveUp: Script = {
@@ -30,6 +37,7 @@ export const make = Effect.fnUntraced(function*(nodeId: string) {
   const control = yield* ResilienceControl
   const clock = yield* Clock.Clock
   const run = Effect.runForkWith(yield* Effect.context<never>())
+  const later = yield* FiberSet.makeRuntime<never, void, never>()
   const keyOf = (provider: string) => `breaker-probe:${provider}`
 
   const table = new BreakerTable(inner, control, {
@@ -43,6 +51,12 @@ export const make = Effect.fnUntraced(function*(nodeId: string) {
         onSuccess: (reply) => answer(reply !== null)
       }))
     },
+    want: (provider) => {
+      run(Effect.ignore(redis.publish(channel, JSON.stringify({ from: nodeId, provider, wants: true }))))
+    },
+    after: (ms, look) => {
+      later(Effect.delay(Effect.sync(look), ms))
+    },
     giveUp: (provider) => {
       run(Effect.ignore(redis.run(giveUp, [keyOf(provider)], [nodeId])))
     }
@@ -50,7 +64,10 @@ export const make = Effect.fnUntraced(function*(nodeId: string) {
   yield* redis.subscribe(channel, {
     message: (text) => {
       const message = decode(text)
-      if (message._tag === "Some" && message.value.from !== nodeId) table.hear(message.value)
+      if (message._tag === "None" || message.value.from === nodeId) return
+      const { forMs, provider, wants } = message.value
+      if (wants === true) table.wanted(provider)
+      else if (forMs !== undefined) table.hear({ provider, forMs })
     },
     // What was missed is found out by calling.
     gap: () => {}

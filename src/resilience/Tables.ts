@@ -4,7 +4,7 @@
  */
 import type { Cooled, Locked } from "#actors/ports/CooldownFeed.ts"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
-import type { Pass, TargetHealth, Unavailable, Verdict } from "#actors/ports/Resilience.ts"
+import { type Pass, stricter, type TargetHealth, type Unavailable, type Verdict } from "#actors/ports/Resilience.ts"
 import type { BreakerView, CooldownView, LockoutView, ModelPlaceView, PlaceView } from "#actors/ports/ResilienceControl.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import * as Cooldown from "#actors/ConnectionCooldown.ts"
@@ -111,8 +111,7 @@ export class Tables implements Keeper {
   readonly check = (target: Target, now: number): Unavailable | null => {
     const provider = this.provider(target.provider)
     const connection = this.connectionOf(target)
-    return this.blocked(target, provider, connection, connection.models.get(target.model), now, false) ??
-      this.refused(provider, Breaker.refusalOf(provider.breaker, now))
+    return this.blocked(target, provider, connection, connection.models.get(target.model), now, false)
   }
 
   readonly enter = (target: Target, now: number, lastResort = false): Pass | Unavailable => {
@@ -154,6 +153,8 @@ export class Tables implements Keeper {
         return { line: gateLine(target.gate?.id ?? ""), until }
       case "model-lockout":
         return { line: `${line} ${target.model}`, until }
+      // A breaker is not waited for (supplement 5.1): its refusal says when to come back.
+      case "breaker-open":
       case "inactive":
         return { line, until: Number.POSITIVE_INFINITY }
       default:
@@ -362,7 +363,7 @@ export class Tables implements Keeper {
     this.saved.lockout(connection, target.model, state, now)
   }
 
-  /** Everything but the breaker. */
+  /** All mechanisms are asked: what hides behind a guess, or ends later than another block, is what refuses in the end. */
   private blocked(
     target: Target, provider: ProviderPlace, connection: ConnectionPlace, model: ModelPlace | undefined, now: number, lastResort: boolean
   ): Unavailable | null {
@@ -370,20 +371,21 @@ export class Tables implements Keeper {
     if (record !== null && (!record.isActive || isTerminal(record))) {
       return { reason: "inactive", until: null, detail: record.isActive ? `The connection is ${record.testStatus}.` : "The connection is switched off." }
     }
+    let resting = provider.breaker.openUntil === null ? null : this.refused(provider, Breaker.refusalOf(provider.breaker, now))
     const { cooldown } = connection
     if (now < cooldown.until && !(lastResort && cooldown.guessed)) {
-      return { reason: "connection-cooldown", until: cooldown.until, detail: `${cooldown.reason} (${statusText(cooldown.status)})`, soft: cooldown.guessed }
+      const { guessed: soft, reason, status, until } = cooldown
+      resting = stricter(resting, { reason: "connection-cooldown", until, detail: `${reason} (${statusText(status)})`, soft })
     }
     const lockout = model?.lockout ?? null
     // A lockout that the operator asked for stands; the one after a 404 is a guess.
     const soft = !this.effective.lockout.enabled
     if (lockout !== null && now < lockout.until && !(lastResort && soft)) {
-      return {
-        reason: "model-lockout", until: lockout.until, soft,
-        detail: `Locked after ${statusText(lockout.status)}, failures: ${lockout.failures}.`
-      }
+      const detail = `Locked after ${statusText(lockout.status)}, failures: ${lockout.failures}.`
+      resting = stricter(resting, { reason: "model-lockout", until: lockout.until, soft, detail })
     }
-    return this.behind(target, connection, now) ?? this.full(target, provider, connection, now)
+    if (resting !== null && resting.soft !== true) return resting
+    return this.behind(target, connection, now) ?? this.full(target, provider, connection, now) ?? resting
   }
 
   /** Others wait for the same: nobody overtakes them. */

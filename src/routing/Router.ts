@@ -16,13 +16,14 @@ import { type AutoHeaders, withHeaders } from "#src/routing/auto/headers.ts"
 import { channelOf } from "#src/routing/auto/channel.ts"
 import { emptiedByBudget } from "#src/routing/auto/budget.ts"
 import type { Candidate, Moment, Order, Skipped } from "#src/routing/candidate.ts"
-import * as AnswerRules from "#src/routing/combos/answerRules.ts"
+import { Accounts } from "#src/routing/combos/accounts.ts"
 import { arrange, type Placement } from "#src/routing/combos/arrange.ts"
 import { type CompleteConfig, makeConfigs } from "#src/routing/combos/config.ts"
 import { type Expansion, expand, type Refused as RefusedStep, refusedOf } from "#src/routing/combos/expand.ts"
 import { byName } from "#src/routing/combos/nesting.ts"
 import { makeComboStep } from "#src/routing/combos/resolve.ts"
 import { factsFrom, gatedBy, targetsFrom } from "#src/routing/combos/targets.ts"
+import { makePolicies } from "#src/routing/combos/walkPolicy.ts"
 import * as Evals from "#src/routing/evals.ts"
 import { Generations } from "#src/routing/generations.ts"
 import { Memories, SessionPins } from "#src/routing/memories.ts"
@@ -97,6 +98,7 @@ export interface Router {
 const rememberedExpansions = 1_000
 
 const noNeeds = { tools: false, vision: false, structuredOutput: false }
+const noConnections: ReadonlyArray<string> = []
 const nothing = (): void => {}
 const noneRefused = (): ReadonlyArray<RefusedStep> => []
 
@@ -104,7 +106,9 @@ export const makeRouter = (options: RouterOptions): Router => {
   const { evals, memory, registry, snapshot } = options
   const planner = makePlanner(options)
   const selection = Selection.settingsOf(snapshot.settings)
+  const accounts = new Accounts(selection, memory.memories, memory.pins)
   const configOf = makeConfigs(snapshot.settings)
+  const policyOf = makePolicies(snapshot.settings, configOf)
   const combos = byName(snapshot.combos)
   const comboStep = makeComboStep(snapshot.combos, snapshot.comboMappings)
   const resolve = makeResolver(resolverView(options), [comboStep])
@@ -131,7 +135,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     const before = memory.memories.get(remembers)
     const order = Selection.select(targets, selection, before, moment, {
       pinned: memory.pins.of(first.provider, selection.sessionAffinityTtlMs, moment),
-      preferred: key === null ? [] : key.policy.preferredConnections
+      preferred: key === null ? noConnections : key.policy.preferredConnections
     })
     if (question.dry !== true) memory.memories.set(remembers, before, order.memory)
     if (order.order.length === 0) return lastResort(order, { strategy: "single", combo: null, policy: once, tracked: false, config: null, refused: noneRefused }) ?? Refused.errorOf(model, order.skipped, question.now)
@@ -159,7 +163,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     const moment = momentOf(own.disableSessionStickiness ? { ...question, session: null } : question)
     const chaos = key !== null && key.policy.chaosModeEnabled
     const config = (one: Combo): ComboConfig => withHeaders(configOf(one), headers, chaos)
-    const orderOf = (one: Combo, candidates: ReadonlyArray<Candidate>): Order => {
+    const rank = (one: Combo, candidates: ReadonlyArray<Candidate>): Order => {
       const remembers = memoryKey(one.strategy, one.id, moment)
       const before = memory.memories.get(remembers)
       const order = strategies[one.strategy].order(candidates, config(one), before, moment)
@@ -169,18 +173,21 @@ export const makeRouter = (options: RouterOptions): Router => {
         ? { ...order, order: Evals.reordered(order.order, evals.of(evalRouting, now), evalRouting) }
         : order
     }
-    const arranged = arrange(expansion, orderOf)
+    const arranged = arrange(expansion, accounts.keepsList(moment) ? rank : (one, candidates) =>
+      accounts.order(one, candidates, { moment, preferred: key === null ? noConnections : key.policy.preferredConnections, dry: question.dry === true }, rank))
     const order: Order = { order: arranged.candidates, skipped: arranged.skipped, memory: null, relaxed: arranged.relaxed }
-    const policy = policyOf(own)
+    const policy = policyOf(combo)
     const tracked = own.trackMetrics
     const refused = () => refusedOf(expansion)
     if (arranged.order.length === 0) {
       if (emptiedByBudget(order)) return Refused.overBudget(combo.name)
       return lastResort(order, { strategy: combo.strategy, combo, policy, tracked, config: own, refused }) ??
-        Refused.errorOfCombo(combo.name, order.skipped, refusedOf(expansion).map(({ error }) => error), now)
+        Refused.errorOfCombo(combo, order.skipped, refusedOf(expansion), now)
     }
     const succeeded = (index: number): void => {
-      for (const { candidate, combo: one } of (arranged.order[index] as Placement).chain) {
+      const { candidate: { target }, chain } = arranged.order[index] as Placement
+      accounts.answered(target, moment)
+      for (const { candidate, combo: one } of chain) {
         const remembers = memoryKey(one.strategy, one.id, moment)
         const held = memory.memories.get(remembers)
         memory.memories.set(remembers, held, strategies[one.strategy].succeeded(candidate, config(one), held, moment))
@@ -269,27 +276,6 @@ const targetsIn = (order: ReadonlyArray<Candidate>): ReadonlyArray<Target> => {
   let targets = targetLists.get(order)
   if (targets === undefined) targetLists.set(order, targets = order.map(({ target }) => target))
   return targets
-}
-
-const policies = new WeakMap<CompleteConfig, WalkPolicy>()
-
-/** Made once per configuration, which lives as long as its snapshot. */
-const policyOf = (config: CompleteConfig): WalkPolicy => {
-  let policy = policies.get(config)
-  if (policy === undefined) {
-    policies.set(config, policy = {
-      maxRetries: config.maxRetries,
-      retryDelayMs: config.retryDelayMs,
-      fallbackDelayMs: config.fallbackDelayMs,
-      failoverBeforeRetry: config.failoverBeforeRetry,
-      maxSetRetries: config.maxSetRetries,
-      setRetryDelayMs: config.setRetryDelayMs,
-      targetTimeoutMs: config.targetTimeoutMs,
-      hedgeDelayMs: config.hedging ? config.hedgeDelayMs : null,
-      answers: AnswerRules.checkOf(config.responseValidation)
-    })
-  }
-  return policy
 }
 
 /** What a request says of itself when nobody looked. */

@@ -8,8 +8,13 @@ import type { ComboConfig } from "#schemas/records/Combo.ts"
 export interface Candidate {
   /** Step ids along the nesting path joined with `>`, then the connection: the same in every request (supplement 2.2). */
   readonly executionKey: string
-  /** The step of the outermost combo that it belongs to: what is drawn by weight, and rotated. */
+  /** The step of the outermost combo that it belongs to: what is drawn by weight. */
   readonly stepId: string
+  /**
+   * What takes turns where that is not the step: the step ids along the nesting path of a flattened reference, the execution key of
+   * a candidate that stands for a whole combo.
+   */
+  readonly turn?: string
   readonly weight: number
   readonly label: string | null
   readonly tags: ReadonlyArray<string>

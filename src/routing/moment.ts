@@ -1,6 +1,6 @@
 /** What is known when a request asks for its way. A class, because every request makes one and most of it is never asked for. */
 import type { Quotas } from "#actors/ports/Quotas.ts"
-import type { Resilience, TargetHealth, Unavailable } from "#actors/ports/Resilience.ts"
+import { type Resilience, stricter, type TargetHealth, type Unavailable } from "#actors/ports/Resilience.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Hints, Moment, QuotaWindow } from "#src/routing/candidate.ts"
@@ -47,8 +47,7 @@ export class RequestMoment implements Moment {
     const { quotas, resilience } = this.sources
     const blocked = resilience.check(target, this.now)
     if (!this.guarded) return blocked
-    // A guess of ours may be passed over, the vendor's word may not.
-    return blocked === null || blocked.soft === true ? quotas.preflight(target, this.now) ?? blocked : blocked
+    return stricter(blocked, quotas.preflight(target, this.now))
   }
 
   health(target: Target): TargetHealth {

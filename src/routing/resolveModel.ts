@@ -312,23 +312,26 @@ const notFound = (
   const slash = asked.id.indexOf("/")
   const prefix = hint === undefined && slash > 0 ? asked.id.slice(0, slash) : null
   const nearMatches = hint === undefined ? indexes.near(asked.id) : []
-  const what = prefix === null
-    ? `Model '${shown(asked.requested)}' was not found.`
-    : `Model '${shown(asked.requested)}' was not found: no provider, alias or node has the prefix '${shown(prefix)}'.`
+  // A prefix that somebody has comes here only without a model behind it.
+  const isOwned = prefix !== null && (indexes.view.registry.byPrefix.has(prefix) || indexes.nodesByPrefix.has(prefix))
+  const why = prefix === null
+    ? ""
+    : isOwned ? `: the model name after '${shown(prefix)}/' is missing` : `: no provider, alias or node has the prefix '${shown(prefix)}'`
+  const what = `Model '${shown(asked.requested)}' was not found${why}.`
   const todo = hint ??
     (nearMatches.length > 0
       ? `Did you mean ${nearMatches.join(", ")}?`
       : "Ask for <provider>/<model>, or see GET /v1/models for what is offered.")
   return {
     _tag: "Unresolved",
-    reason: prefix === null ? "ModelNotFound" : "UnknownProvider",
+    reason: prefix === null || isOwned ? "ModelNotFound" : "UnknownProvider",
     status: 404,
     code: "model_not_found",
     requested: asked.requested,
     message: `${what} ${todo}`,
     candidates: [],
     nearMatches,
-    prefix
+    prefix: isOwned ? null : prefix
   }
 }
 

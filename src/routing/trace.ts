@@ -22,8 +22,12 @@ export interface ChosenEntry extends Named {
   readonly outcome: "chosen"
   /** Place in the order, from 1. */
   readonly position: number
-  /** ms to the end of its attempt; null when it was not asked. */
-  readonly ms: number | null
+  /** ms to the end of its attempt. */
+  readonly ms: number
+}
+export interface NotNeededEntry extends Named {
+  readonly outcome: "not-needed"
+  readonly position: number
 }
 export interface FailedEntry extends Named {
   readonly outcome: "failed"
@@ -40,7 +44,7 @@ export interface SkippedEntry extends Named {
   readonly until: string | null
   readonly detail: string
 }
-export type TraceEntry = ChosenEntry | FailedEntry | SkippedEntry
+export type TraceEntry = ChosenEntry | NotNeededEntry | FailedEntry | SkippedEntry
 
 export interface Trace {
   readonly strategy: string
@@ -61,7 +65,7 @@ export interface TracedAttempt {
 }
 
 /** An invalid or endless time is none. */
-const isoOf = (until: number | null): string | null =>
+export const isoOf = (until: number | null): string | null =>
   until === null || !(Math.abs(until) <= 8.64e15) ? null : new Date(until).toISOString()
 
 const nameOf = ({ executionKey, target }: Candidate): Named => ({ target: executionKey, provider: target.providerAlias, model: target.publicModel })
@@ -84,9 +88,10 @@ export const explain = (strategy: string, order: Pick<Order, "order" | "skipped"
       ? { ...nameOf(candidate), outcome: "chosen", position: position ?? 1, ms }
       : { ...nameOf(candidate), outcome: "failed", position, status, code, ms })
   }
+  const leftOut = new Set(order.skipped.map(({ candidate }) => candidate.executionKey))
   for (const candidate of order.order) {
-    if (asked.has(candidate.executionKey)) continue
-    add(() => ({ ...nameOf(candidate), outcome: "chosen", position: places.get(candidate.executionKey) ?? 1, ms: null }))
+    if (asked.has(candidate.executionKey) || leftOut.has(candidate.executionKey)) continue
+    add(() => ({ ...nameOf(candidate), outcome: "not-needed", position: places.get(candidate.executionKey) ?? 1 }))
   }
   for (const { candidate, unavailable } of order.skipped) {
     // One that was asked and then became unavailable is told by its attempt.

@@ -1,17 +1,35 @@
 /** What a client hears when no target of its model is free: why, and when to come back (supplement 2.5, 5.1, 5.6, 18.2). Pure. */
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
+import type { Combo } from "#schemas/records/Combo.ts"
 import type { Skipped } from "#src/routing/candidate.ts"
+import { isAutomatic } from "#src/routing/auto/combo.ts"
+import type { Refused } from "#src/routing/combos/expand.ts"
+
+/** What a plan without a free target was made of. */
+export interface Pool {
+  readonly skipped: ReadonlyArray<Skipped>
+  /** Steps of the combo that gave no target. */
+  readonly refused: ReadonlyArray<Refused>
+  /** Null for a single model. */
+  readonly combo: Combo | null
+}
 
 /** No target may be called at this moment; some of them may be waited for. */
 export class Blocked extends PublicError {
-  readonly skipped: ReadonlyArray<Skipped>
-  /** The targets are those of a combo. */
-  readonly combo: boolean
-  constructor({ code, extra, message, retryAfterSeconds, status, type }: PublicError, skipped: ReadonlyArray<Skipped>, combo: boolean) {
+  readonly pool: Pool
+  constructor({ code, extra, message, retryAfterSeconds, status, type }: PublicError, pool: Pool) {
     super(code, status, type, message, retryAfterSeconds, extra)
-    this.skipped = skipped
-    this.combo = combo
+    this.pool = pool
+  }
+
+  get skipped(): ReadonlyArray<Skipped> {
+    return this.pool.skipped
+  }
+
+  /** The targets are those of a combo. */
+  get combo(): boolean {
+    return this.pool.combo !== null
   }
 }
 
@@ -35,17 +53,33 @@ const isBusy = (skipped: ReadonlyArray<Skipped>): boolean =>
 const all = (skipped: ReadonlyArray<Skipped>, ...reasons: ReadonlyArray<string>): boolean =>
   skipped.length > 0 && skipped.every(({ unavailable }) => reasons.includes(unavailable.reason))
 
-/** What diagnostics say of those left out (supplement 2.5). */
-export const excludedOf = (skipped: ReadonlyArray<Skipped>) => skipped.slice(0, maxExcluded).map(({ candidate: { target }, unavailable }) => ({
-  provider: target.providerAlias,
-  model: target.publicModel,
-  reason: unavailable.reason,
-  until: unavailable.until === null ? null : new Date(unavailable.until).toISOString()
+/** What diagnostics say of steps that gave no target: a combo that is asked for by reference is its own provider. */
+export const withoutTarget = (refused: ReadonlyArray<Refused>) => refused.map(({ asked, error }) => ({
+  provider: asked.includes("/") ? asked.slice(0, asked.indexOf("/")) : "combo",
+  model: asked,
+  reason: error.code === "ALL_ACCOUNTS_INACTIVE" ? "inactive" : error.code
 }))
+
+/** What diagnostics say of a pool in which nobody was asked (supplement 2.5). */
+export const diagnosticsOf = ({ refused, skipped }: Pick<Pool, "skipped" | "refused">) => ({
+  poolSize: skipped.length + refused.length,
+  attempted: 0,
+  excluded: [
+    ...skipped.map(({ candidate: { target }, unavailable }) => ({
+      provider: target.providerAlias,
+      model: target.publicModel,
+      reason: unavailable.reason,
+      until: unavailable.until === null ? null : new Date(unavailable.until).toISOString()
+    })),
+    ...withoutTarget(refused).map((step) => ({ ...step, until: null }))
+  ].slice(0, maxExcluded),
+  attemptOrder: [],
+  terminalReason: "no_target_available"
+})
 
 /** For a single model: every connection of one provider is left out. */
 export const errorOf = (model: string, skipped: ReadonlyArray<Skipped>, now: number): Blocked =>
-  new Blocked(singleError(model, skipped, now), skipped, false)
+  new Blocked(singleError(model, skipped, now), { skipped, refused: [], combo: null })
 
 const singleError = (model: string, skipped: ReadonlyArray<Skipped>, now: number): PublicError => {
   const seconds = secondsUntil(skipped, now)
@@ -62,7 +96,7 @@ const singleError = (model: string, skipped: ReadonlyArray<Skipped>, now: number
   if (isBusy(skipped)) {
     return Errors.make("rate_limit_exceeded", `Every connection that serves '${model.slice(0, 200)}' is at its limit of concurrent calls.`, { retryAfterSeconds })
   }
-  return inactive(`No connection that serves '${model.slice(0, 200)}' may be used now.`, skipped, seconds)
+  return inactive(`No connection that serves '${model.slice(0, 200)}' may be used now.`, { skipped, refused: [] }, seconds)
 }
 
 const cooling = (model: string, skipped: ReadonlyArray<Skipped>, retryAfterSeconds: number): PublicError => {
@@ -73,11 +107,11 @@ const cooling = (model: string, skipped: ReadonlyArray<Skipped>, retryAfterSecon
   })
 }
 
-const inactive = (message: string, skipped: ReadonlyArray<Skipped>, seconds: number | null): PublicError =>
+const inactive = (message: string, pool: Pick<Pool, "skipped" | "refused">, seconds: number | null): PublicError =>
   Errors.make("ALL_ACCOUNTS_INACTIVE", message, {
     ...(seconds === null ? {} : { retryAfterSeconds: seconds }),
     extra: {
-      diagnostics: { poolSize: skipped.length, attempted: 0, excluded: excludedOf(skipped), attemptOrder: [], terminalReason: "no_target_available" },
+      diagnostics: diagnosticsOf(pool),
       recovery_hint: seconds === null
         ? { action: "switch-combo", retry_after_seconds: null, next_step: "Ask for another model, or look at GET /api/combos and GET /api/resilience." }
         : { action: "wait", retry_after_seconds: Math.min(3_600, seconds), next_step: `Repeat the request in ${seconds} s.` }
@@ -85,20 +119,29 @@ const inactive = (message: string, skipped: ReadonlyArray<Skipped>, seconds: num
   })
 
 /** For a combo; `refused`: why steps gave no target at all. */
-export const errorOfCombo = (name: string, skipped: ReadonlyArray<Skipped>, refused: ReadonlyArray<PublicError>, now: number): Blocked =>
-  new Blocked(comboError(name, skipped, refused, now), skipped, true)
+export const errorOfCombo = (combo: Combo, skipped: ReadonlyArray<Skipped>, refused: ReadonlyArray<Refused>, now: number): Blocked => {
+  const pool = { skipped, refused, combo }
+  return new Blocked(comboError(pool, now), pool)
+}
 
-const comboError = (name: string, skipped: ReadonlyArray<Skipped>, refused: ReadonlyArray<PublicError>, now: number): PublicError => {
+const comboError = ({ combo, refused, skipped }: Pool & { readonly combo: Combo }, now: number): PublicError => {
+  const { name } = combo
   if (isBusy(skipped)) {
     return Errors.make("rate_limit_exceeded", `Every target of combo '${name}' is at its limit of concurrent calls.`, { retryAfterSeconds: secondsUntil(skipped, now) ?? unknownWait })
   }
   // The quota of every target is used up: that is a rate limit, whose end is known.
   if (all(skipped, "quota-exhausted")) return cooling(name, skipped, secondsUntil(skipped, now) ?? unknownWait)
+  return inactive(inactiveText(combo, skipped, refused), { skipped, refused }, secondsUntil(skipped, now))
+}
+
+/** Names what would give the combo a target, where it has none. */
+const inactiveText = (combo: Combo, skipped: ReadonlyArray<Skipped>, refused: ReadonlyArray<Refused>): string => {
   const [first] = refused
-  return inactive(
-    skipped.length === 0 && first !== undefined ? `Combo '${name}' has no usable target: ${first.message}` : `Every target of combo '${name}' is inactive or excluded.`,
-    skipped, secondsUntil(skipped, now)
-  )
+  if (skipped.length > 0) return `Every target of combo '${combo.name}' is inactive or excluded.`
+  if (first !== undefined) return `Combo '${combo.name}' has no usable target: ${first.error.message}`
+  return isAutomatic(combo)
+    ? `Automatic routing '${combo.name}' has no target: it asks active connections whose model is known; activate one, or set its defaultModel (PUT /api/providers/{id}).`
+    : `Combo '${combo.name}' has no steps: add one to its models (PUT /api/combos/{id}).`
 }
 
 /** A strict budget that no target meets. */

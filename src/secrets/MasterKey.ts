@@ -9,6 +9,7 @@ import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import * as Directories from "#src/structures/directories.ts"
 
 /** The master secret cannot be used; the message names the variable or file and what to change, never the secret. */
 export class MasterKeyError extends Schema.TaggedError<MasterKeyError>()("MasterKeyError", {
@@ -57,7 +58,8 @@ const readFile = (file: string) =>
       try {
         handle = fs.openSync(file, "r")
       } catch (error) {
-        if (isCode(error, "ENOENT")) return null
+        // A data directory that is a file is told by who makes it.
+        if (isCode(error, "ENOENT") || isCode(error, "ENOTDIR")) return null
         throw error
       }
       try {
@@ -100,7 +102,7 @@ const syncPath = (target: string): void => {
 const createFile = (file: string) =>
   Effect.try({
     try: () => {
-      fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+      Directories.makeData(path.dirname(file))
       const fresh = `${file}.${randomBytes(6).toString("hex")}`
       try {
         fs.writeFileSync(fresh, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600, flag: "wx", flush: true })
@@ -115,7 +117,9 @@ const createFile = (file: string) =>
     catch: (error) =>
       new MasterKeyError({
         reason: "file-broken",
-        message: `${file} cannot be made: ${messageOf(error)} Set GATEWAY_SECRET, or make the directory writable.`
+        message: error instanceof Directories.DataDirectoryError
+          ? error.message
+          : `${file} cannot be made: ${messageOf(error)} Set GATEWAY_SECRET, or make the directory writable.`
       })
   })
 

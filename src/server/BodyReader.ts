@@ -37,7 +37,10 @@ export class BodyReader {
   private limit = Infinity
   failure: BodyFailure | null = null
   complete = false
+  /** The last byte has come, kept or not. */
+  ended = false
   paused = false
+  private dropping: { left: number; readonly done: () => void; readonly timer: NodeJS.Timeout } | undefined
   /** Bytes received so far, so that a watcher can tell a slow client from a silent one. */
   received = 0
 
@@ -82,8 +85,28 @@ export class BodyReader {
     this.pulling = false
   }
 
+  /** Reads on without keeping anything; calls `done` at the end of the body, or when one of the bounds is reached. */
+  drop(bytes: number, millis: number, done: () => void): void {
+    this.chunks = []
+    this.held = 0
+    this.dropping = { left: bytes, done, timer: setTimeout(() => this.dropped(), millis) }
+    this.resume()
+  }
+
+  private dropped(): void {
+    const { dropping } = this
+    if (dropping === undefined) return
+    clearTimeout(dropping.timer)
+    this.dropping = undefined
+    dropping.done()
+  }
+
   /** Ends reading; what still arrives is dropped. */
   fail(failure: BodyFailure): void {
+    if (failure === "aborted" && this.dropping !== undefined) {
+      clearTimeout(this.dropping.timer)
+      this.dropping = undefined
+    }
     if (this.complete || this.failure !== null) return
     this.failure = failure
     this.chunks = []
@@ -119,6 +142,13 @@ export class BodyReader {
     const bytes = chunk.byteLength
     if (this.received === 0 && !isLast) this.owner.bodyPartial()
     this.received += bytes
+    this.ended = isLast
+    const { dropping } = this
+    if (dropping !== undefined) {
+      dropping.left -= bytes
+      if (isLast || dropping.left < 0) this.dropped()
+      return
+    }
     if (this.failure !== null) return
     if (isLast) this.complete = true
     if (bytes > 0) {

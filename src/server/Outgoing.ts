@@ -66,6 +66,10 @@ export abstract class Outgoing {
   protected abstract readonly maxPendingBytes: number
   /** Every response closes its connection. */
   protected abstract readonly draining: boolean
+  /** The connection will close over request bytes that are still to come; the kernel would answer those with a reset. */
+  protected abstract readonly closesOverBody: boolean
+  /** Reads and drops what is still to come, within bounds, then calls back. */
+  protected abstract dropBody(done: () => void): void
 
   /** True after the client has gone, the response has ended, or it was closed by us. */
   get closed(): boolean {
@@ -94,19 +98,21 @@ export abstract class Outgoing {
   write(chunk: Uint8Array): boolean {
     if (!this.writing) return false
     const queue = this.queue ??= new SendQueue()
+    const before = this.pendingBytes
     queue.push(chunk)
     if (!this.blocked && !this.scheduled) this.schedule()
-    return this.goesOn(queue)
+    return this.goesOn(queue, before)
   }
 
   relay(chunk: Uint8Array): boolean {
     if (!this.writing) return false
     const queue = this.queue ??= new SendQueue()
+    const before = this.pendingBytes
     queue.push(chunk)
     this.outsideParser = true
     this.flush()
     queue.own(chunk)
-    return this.goesOn(queue)
+    return this.goesOn(queue, before)
   }
 
   /** True between the response's start and its end. */
@@ -115,10 +121,10 @@ export abstract class Outgoing {
     return this.state === STARTED
   }
 
-  /** Whether the producer may go on. */
-  private goesOn(queue: SendQueue): boolean {
+  /** Whether the producer may go on; `before`: bytes that waited already. One chunk may be of any size: nobody ignored anything yet. */
+  private goesOn(queue: SendQueue, before: number): boolean {
     const pending = queue.bytes + this.unsent
-    if (pending > this.maxPendingBytes) {
+    if (before > 0 && pending > this.maxPendingBytes) {
       this.overrun()
       return false
     }
@@ -142,6 +148,17 @@ export abstract class Outgoing {
   respond(status: number, headers: ReadonlyArray<string>, body: Uint8Array | string): void {
     if (this.state === DONE) return
     this.prepareHead(status, headers)
+    if (this.closesOverBody) {
+      this.state = ENDING
+      return this.dropBody(() => {
+        if (this.state !== DONE) this.sendWhole(body)
+      })
+    }
+    this.sendWhole(body)
+  }
+
+  private sendWhole(body: Uint8Array | string): void {
+    const { status } = this
     if (isBodyless(this.method, status)) {
       return this.sendBodyless(hasLength(status) ? Buffer.byteLength(body) : undefined)
     }
@@ -189,7 +206,7 @@ export abstract class Outgoing {
     this.headBytes = bytes
   }
 
-  private closing(): boolean {
+  protected closing(): boolean {
     return this.closeConnection || this.draining
   }
 

@@ -3,6 +3,8 @@
  * has to wait, into room that the queue keeps for its next: a client that is always a little behind costs no allocation per chunk.
  */
 const ROOM_STEP_BYTES = 16 * 1024
+/** A longer rest is no stream's, and does not keep its room. */
+const ROOM_BYTES = 128 * 1024
 
 export class SendQueue {
   private chunks: Array<Uint8Array> = []
@@ -55,8 +57,8 @@ export class SendQueue {
   }
 
   private kept(chunk: Uint8Array): Uint8Array {
-    if (this.occupied) return Buffer.from(chunk)
     const length = chunk.byteLength
+    if (this.occupied || length > ROOM_BYTES) return Buffer.from(chunk)
     if (this.room === undefined || this.room.length < length) {
       this.room = Buffer.allocUnsafeSlow(Math.ceil(length / ROOM_STEP_BYTES) * ROOM_STEP_BYTES)
     }

@@ -11,6 +11,12 @@ import type { Roster } from "#src/structures/Roster.ts"
 const REARM_MILLIS = 4_000
 const NATIVE_TIMEOUT_MILLIS = 9_500
 
+/** Most that is read and dropped of a body nobody wants, so that the client whose connection closes sees the answer. */
+const DROPPED_BYTES = 64 * 1024 * 1024
+const DROPPED_MILLIS = 2_000
+
+const closeWanted = /(?:^|,)\s*close\s*(?:,|$)/i
+
 /** What all exchanges of one server share. */
 export interface ExchangeHost {
   readonly maxPendingBytes: number
@@ -231,6 +237,17 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
 
   protected override get draining(): boolean {
     return this.host.draining
+  }
+
+  protected override get closesOverBody(): boolean {
+    if (this.declared === 0 || this.declared === null || this.reader?.ended === true) return false
+    return this.closing() || closeWanted.test(this.header("connection") ?? "")
+  }
+
+  protected override dropBody(done: () => void): void {
+    const reader = this.bodyReader()
+    if (reader === undefined) done()
+    else reader.drop(DROPPED_BYTES, DROPPED_MILLIS, () => this.guard(done))
   }
 
   protected override unpause(): void {

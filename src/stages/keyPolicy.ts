@@ -1,6 +1,7 @@
 /** May this key make this call? The checks of supplement 3.4, steps 2 to 5, in their order; pure over the key and the time. */
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
+import { leaseScope } from "#schemas/protocols/Lease.ts"
 import type { AccessSchedule, ApiKey } from "#schemas/records/ApiKey.ts"
 import { compileGlob } from "#src/routing/resolveModel.ts"
 import * as IpRange from "#src/stages/ipRange.ts"
@@ -51,6 +52,24 @@ export const admit = (key: ApiKey, endpoint: string, peer: Peer, now: number): P
     return refuse(`This API key may not use the ${endpoint} endpoint.`)
   }
   return null
+}
+
+/** What `admitIssued` needs to know of an issuer: the key as it stands (null = it is gone), and whether amounts or rates limit it. */
+export interface Issuer {
+  readonly key: ApiKey | null
+  readonly isLimited: boolean
+}
+
+/** An issued key may do no more than its issuer: it is refused whenever its issuer would be, or would be counted. */
+export const admitIssued = ({ isLimited, key }: Issuer, endpoint: string, peer: Peer, now: number): PublicError | null => {
+  if (key === null) return Errors.make("invalid_api_key", "The key that issued this API key was deleted.")
+  const refused = admit(key, endpoint, peer, now)
+  if (refused !== null) {
+    const message = `The key that issued this API key is refused: ${refused.message}`
+    return refused.status === 401 ? Errors.make("invalid_api_key", message) : refuse(message)
+  }
+  if (key.policy.scopes.includes(leaseScope)) return refuse(`The key that issued this API key needs a lease for its calls (scope ${leaseScope}).`)
+  return isLimited ? refuse("The key that issued this API key has limits of its own, which calls of this key would pass.") : null
 }
 
 /** Step 5: blockedModels before allowedModels; `restricted` with an empty list allows nothing. Asked for the requested and the canonical id. */

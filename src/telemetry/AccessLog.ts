@@ -31,15 +31,23 @@ const isoTime = (ms: number): string => {
   return `${lastPrefix}${String(Math.floor(ms - second * 1000)).padStart(3, "0")}Z`
 }
 
+/** Characters of the line about the targets. */
+const maxRoute = 2_048
+
+/** A line of text stays one line. */
+const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, "?")
+const routed = (s: RequestSummary): s is RequestSummary & { readonly route: string } => s.route !== undefined && s.route !== ""
+const routeText = (route: string): string => Redact.text(route.slice(0, maxRoute))
+
 const json = (s: RequestSummary, time: string, failed: boolean): string =>
   `{"time":"${time}","level":"${failed ? "warn" : "info"}","message":"request","requestId":${foreign(s.requestId)},"method":${foreign(s.method)},` +
   `"endpoint":${foreign(s.endpoint)},"status":${s.status},"outcome":"${s.outcome}","errorCode":${foreignOrNull(s.errorCode)},` +
   `"requestedModel":${foreignOrNull(s.requestedModel)},"provider":${foreignOrNull(s.provider)},` +
   `"model":${foreignOrNull(s.model)},"apiKeyId":${foreignOrNull(s.apiKeyId)},"stream":${s.stream},` +
-  `"attempts":${s.attempts},"cache":"${s.cache}","latencyMs":${tenths(s.latencyMs)},"ttftMs":${s.ttftMs === null ? "null" : tenths(s.ttftMs)},"bytesOut":${s.bytesOut}}`
+  `"attempts":${s.attempts},"cache":"${s.cache}","latencyMs":${tenths(s.latencyMs)},"ttftMs":${s.ttftMs === null ? "null" : tenths(s.ttftMs)},"bytesOut":${s.bytesOut}${routed(s) ? `,"route":${JSON.stringify(routeText(s.route))}` : ""}}`
 
 const pretty = (s: RequestSummary, time: string): string =>
-  `${time.slice(11, 23)} ${s.status} ${s.method} ${s.endpoint} ${s.requestedModel === null ? "-" : foreign(s.requestedModel)} ${Math.round(s.latencyMs)} ms ${s.outcome} ${foreign(s.requestId)}`
+  `${time.slice(11, 23)} ${s.status} ${s.method} ${s.endpoint} ${s.requestedModel === null ? "-" : foreign(s.requestedModel)} ${Math.round(s.latencyMs)} ms ${s.outcome} ${foreign(s.requestId)}${routed(s) ? ` (${printable(routeText(s.route))})` : ""}`
 
 export class AccessLog {
   readonly #options: Options

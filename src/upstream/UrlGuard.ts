@@ -38,15 +38,23 @@ const reasons: Readonly<Record<Exclude<Address.Category, "public">, Reason>> = {
   unspecified: "unspecified"
 }
 
-const knobs: Readonly<Record<Exclude<Address.Category, "public">, string>> = {
-  loopback: "a provider may use it when GATEWAY_ALLOW_LOCAL_PROVIDER_URLS is on",
-  lan: "a provider may use it when GATEWAY_ALLOW_LOCAL_PROVIDER_URLS is on",
-  private: "a provider may use it when GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS is on",
-  "link-local": "a provider may use it when GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS is on",
-  metadata: "no flag opens the metadata services of a cloud",
+const metadataKnob = "no flag opens the metadata services of a cloud"
+
+const operatorKnobs: Readonly<Record<Exclude<Address.Category, "public">, string>> = {
+  loopback: "it is open to providers and proxies when GATEWAY_ALLOW_LOCAL_PROVIDER_URLS is on",
+  lan: "it is open to providers and proxies when GATEWAY_ALLOW_LOCAL_PROVIDER_URLS is on",
+  private: "it is open to providers and proxies when GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS is on",
+  "link-local": "it is open to providers and proxies when GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS is on",
+  metadata: metadataKnob,
   multicast: "a call needs one host",
   unspecified: "name the address that the server listens on, such as 127.0.0.1"
 }
+
+/** What would open it. The flags of provider URLs open nothing for other purposes. */
+const knobOf = (category: Exclude<Address.Category, "public">, purpose: UrlPurpose): string =>
+  category === "metadata" || Address.operatorPurposes.has(purpose)
+    ? operatorKnobs[category]
+    : "use a public address; private ones are open only when the flag OUTBOUND_SSRF_GUARD_ENABLED is off, which turns the guard off for every outgoing call"
 
 /** Origin and path alone: no credentials, no query. */
 const shown = (url: URL): string => `${url.protocol}//${url.host}${url.pathname}`
@@ -63,13 +71,13 @@ export const make = (options: Options): Guard => {
 
   const judge = (url: string, host: string, address: string, purpose: UrlPurpose): UrlBlocked | null => {
     if (Address.isMetadataName(host)) {
-      return blocked(url, "metadata", `${host} is refused: ${knobs.metadata}`)
+      return blocked(url, "metadata", `${host} is refused: ${metadataKnob}`)
     }
     const category = Address.categoryOf(address)
     if (category === null) return blocked(url, "malformed", `${host} is refused: it resolves to something that is not an address`)
     if (Address.allows(category, purpose, options.policy()) || category === "public") return null
     const via = host === address ? host : `${host} (${address})`
-    return blocked(url, reasons[category], `${via} is refused as a ${purpose} URL (${reasons[category]}): ${knobs[category]}`)
+    return blocked(url, reasons[category], `${via} is refused as a ${purpose} URL (${reasons[category]}): ${knobOf(category, purpose)}`)
   }
 
   const parse = (text: string, purpose: UrlPurpose): URL | UrlBlocked => {
@@ -112,7 +120,7 @@ export const make = (options: Options): Guard => {
       if (url instanceof UrlBlocked) return yield* url
       const host = url.hostname.replace(/^\[|\]$/g, "")
       const label = shown(url)
-      if (Address.isMetadataName(host)) return yield* blocked(label, "metadata", `${host} is refused: ${knobs.metadata}`)
+      if (Address.isMetadataName(host)) return yield* blocked(label, "metadata", `${host} is refused: ${metadataKnob}`)
       const addresses = Address.parseAddress(host) !== null ? [host] : yield* lookup(label, host)
       for (const address of addresses) {
         const problem = judge(label, host, address, purpose)

@@ -57,6 +57,8 @@ export interface ClientCodec {
 
 export interface UpstreamCodec {
   readonly name: FamilyName
+  /** A stream that finishes without any content is an answer: its frames say a role (supplement 10.4). Absent: it is an early end (11.8). */
+  readonly emptyAnswers?: boolean
   readonly encodeRequest: (conversation: Conversation, traits: TargetTraits) => EncodedRequest | PublicError
   /** Edits that make a body of this same format fit the target, every other byte kept (model id, usage asked for). */
   readonly passThroughEdits: (body: Json, traits: TargetTraits) => ReadonlyArray<Splice.Edit>

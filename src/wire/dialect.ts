@@ -42,7 +42,7 @@ export const translating = (face: ClientCodec, family: UpstreamCodec, options: O
 })
 
 const translatingTap = (face: ClientCodec, family: UpstreamCodec, options: Options, includeUsage: boolean): TranslatingTap =>
-  new TranslatingTap(family.makeDecoder, face.makeEncoder({ ...options, includeUsage }))
+  new TranslatingTap(family.makeDecoder, face.makeEncoder({ ...options, includeUsage }), family.emptyAnswers === true)
 
 type Shared = Pick<Dialect, "makeRecoverableTap" | "continueTap" | "viewAnswer" | "makeReader">
 

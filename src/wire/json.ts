@@ -19,6 +19,15 @@ export const recordAt = (record: Record<string, unknown>, key: string): Record<s
   return isRecord(value) ? value : null
 }
 
+/** True when one of the fields is a number of tokens: a usage object without any says nothing, not even 0. */
+export const hasCount = (record: Record<string, unknown>, ...keys: ReadonlyArray<string>): boolean => {
+  for (const key of keys) {
+    const value = record[key]
+    if (typeof value === "number" && Number.isFinite(value) && value >= 0) return true
+  }
+  return false
+}
+
 /** A non-negative integer count, 0 when the field is absent or no number. */
 export const countAt = (record: Record<string, unknown>, key: string): number => {
   const value = record[key]

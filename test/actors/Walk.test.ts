@@ -43,25 +43,42 @@ describe("a walk over a plan", () => {
     expect(new Walk(1, { ...once, maxRetries: 3 }).after(0, { ...failed(504), tooLate: true })).toBeNull()
   })
 
+  it("tells a repetition, of one target or of the whole list, from a first turn", () => {
+    const walk = new Walk(2, { ...once, maxRetries: 1, maxSetRetries: 1 })
+    expect(walk.after(0, failed(503))?.repeats).toBe(false)
+    expect(walk.after(1, failed(503))).toMatchObject({ index: 0, repeats: true })
+    expect(walk.after(0, failed(503))).toMatchObject({ index: 1, repeats: true })
+    expect(walk.after(1, failed(401))).toMatchObject({ index: 0, repeats: true })
+    expect(walk.after(0, failed(401))).toMatchObject({ index: 1, repeats: true })
+    expect(new Walk(1, { ...once, maxRetries: 1, failoverBeforeRetry: false }).after(0, failed(503))?.repeats).toBe(true)
+  })
+
+  it("each target has its own retries and pauses, the whole list one number of repetitions", () => {
+    const policyOf = (index: number): WalkPolicy => ({ ...once, maxRetries: index, retryDelayMs: 10 * index, fallbackDelayMs: 1 + index, maxSetRetries: 9 })
+    const walk = new Walk(3, once, policyOf)
+    const steps = [walk.after(0, failed(503)), walk.after(1, failed(503)), walk.after(2, failed(503)), walk.after(1, failed(503)), walk.after(2, failed(503)), walk.after(2, failed(503))]
+    expect(steps.map((step) => step === null ? null : [step.index, step.delayMs])).toEqual([[1, 1], [2, 2], [1, 10], [2, 2], [2, 20], null])
+  })
+
   it("leaves out what is dropped", () => {
     const walk = new Walk(4, once)
     walk.drop((index) => index === 1 || index === 2)
-    expect(walk.after(0, failed(502))).toEqual({ index: 3, delayMs: 0 })
+    expect(walk.after(0, failed(502))).toEqual({ index: 3, delayMs: 0, repeats: false })
   })
 
   it("does not wait for a target that rests for more than 5 s", () => {
     const policy = { ...once, fallbackDelayMs: 40 }
-    expect(new Walk(2, policy).after(0, failed(503, 5_000))).toEqual({ index: 1, delayMs: 40 })
-    expect(new Walk(2, policy).after(0, failed(503, 5_001))).toEqual({ index: 1, delayMs: 0 })
+    expect(new Walk(2, policy).after(0, failed(503, 5_000))).toEqual({ index: 1, delayMs: 40, repeats: false })
+    expect(new Walk(2, policy).after(0, failed(503, 5_001))).toEqual({ index: 1, delayMs: 0, repeats: false })
   })
 
   it("gives the next target beside one that is still asked, which may be repeated once it failed", () => {
     const walk = new Walk(3, { ...once, maxRetries: 1, retryDelayMs: 5 })
-    expect(walk.beside()).toBe(1)
+    expect(walk.beside()).toEqual({ index: 1, delayMs: 0, repeats: false })
     walk.note(0, failed(503))
-    expect(walk.after(1, failed(401))).toEqual({ index: 2, delayMs: 0 })
+    expect(walk.after(1, failed(401))).toEqual({ index: 2, delayMs: 0, repeats: false })
     expect(walk.beside()).toBeNull()
-    expect(walk.after(2, failed(401))).toEqual({ index: 0, delayMs: 5 })
+    expect(walk.after(2, failed(401))).toEqual({ index: 0, delayMs: 5, repeats: true })
     expect(walk.after(0, failed(503))).toBeNull()
   })
 

@@ -188,7 +188,7 @@ const play = (world: World) => Effect.gen(function*() {
     route: {
       strategy: "priority", combo: "c",
       policy: { ...once, maxRetries: world.maxRetries, retryDelayMs: TICK, hedgeDelayMs: world.hedge === null ? null : world.hedge * TICK, answers: notEmpty },
-      lastResort: false, succeeded: () => undefined, finished: (ok) => void finished.push(ok), terminal: (error) => error
+      lastResort: false, succeeded: () => undefined, finished: (ok) => void finished.push(ok), terminal: (error) => error, line: () => ""
     },
     bodyFor: (target) => {
       current = target

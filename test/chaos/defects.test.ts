@@ -74,7 +74,7 @@ const run = async (stream: boolean, broken: "start" | "write" | "end" | "respond
     targets: [target],
     companions: [],
     route: {
-      strategy: "single", combo: null, policy: Walk.once, lastResort: false, succeeded: () => undefined, finished: null, terminal: (error) => error
+      strategy: "single", combo: null, policy: Walk.once, lastResort: false, succeeded: () => undefined, finished: null, terminal: (error) => error, line: () => ""
     },
     bodyFor: () => new Uint8Array(), omittedFor: () => [], dialectFor: () => dialect, headersFor: () => [], promptText: () => "", release: () => undefined,
     responseHeaders: () => [], errorHeaders: () => []

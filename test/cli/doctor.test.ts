@@ -37,19 +37,38 @@ describe("gateway doctor", () => {
       DATABASE_URL: "postgres://me:hush-hush@127.0.0.1:1/db",
       REDIS_URL: "redis://:hush-hush@127.0.0.1:1",
       INJECTION_GUARD_MODE: "maybe",
-      REQUIRE_API_KEY: "on"
+      REQUIRE_API_KEY: "maybe"
     })
     taken.close()
     expect(code).toBe(1)
     expect(report.ok).toBe(false)
     expect(text("settings")).toContain("LOG_LEVEL='loud'")
     expect(text("port")).toContain(`process ${process.pid}`)
-    for (const check of ["settings", "port", "database", "redis", "master key"]) expect([check, ...levels(check)]).toEqual([check, "broken"])
+    for (const check of ["settings", "port", "database", "redis", "master key"]) expect(new Set(levels(check))).toEqual(new Set(["broken"]))
     expect(levels("data directory")).toEqual(["warning"])
-    expect(text("flags")).toContain("INJECTION_GUARD_MODE='maybe'")
-    expect(text("flags")).toContain("REQUIRE_API_KEY='on'")
+    expect(text("settings")).toContain("INJECTION_GUARD_MODE='maybe'")
+    expect(text("settings")).toContain("REQUIRE_API_KEY='maybe'")
     expect(report.findings.filter((finding) => finding.level === "broken" && finding.mend === null)).toEqual([])
     expect(JSON.stringify(report)).not.toContain("hush-hush")
+  })
+
+  it("knows a server's URL by its scheme, and shows none that is wrong", async () => {
+    const { code, levels, report, text } = await doctor(["--port", "0", "--data-dir", path.join(emptyDirectory(), "data")], {
+      DATABASE_URL: "mysql://me:hush-hush@127.0.0.1/db", REDIS_URL: "hush-hush"
+    })
+    expect(code).toBe(1)
+    expect(levels("settings")).toEqual(["broken", "broken"])
+    for (const name of ["DATABASE_URL", "REDIS_URL"]) expect(text("settings")).toContain(name)
+    expect(JSON.stringify(report)).not.toContain("hush")
+  })
+
+  it("sees a data directory that no start could make", async () => {
+    const file = path.join(emptyDirectory(), "file")
+    fs.writeFileSync(file, "")
+    for (const dataDir of [file, path.join(file, "data"), "/proc/nowhere/data"]) {
+      const { code, levels } = await doctor(["--port", "0", "--data-dir", dataDir])
+      expect([dataDir, code, ...levels("data directory")]).toEqual([dataDir, 1, "broken"])
+    }
   })
 
   it("warns of a public address without required keys", async () => {
@@ -57,7 +76,7 @@ describe("gateway doctor", () => {
     const open = await doctor(where)
     expect(open.code).toBe(0)
     expect(open.levels("exposure")).toEqual(["warning"])
-    expect((await doctor(where, { REQUIRE_API_KEY: "true" })).levels("exposure")).toEqual(["ok"])
+    expect((await doctor(where, { REQUIRE_API_KEY: "On" })).levels("exposure")).toEqual(["ok"])
   })
 
   it("knows which Node fits", () => {

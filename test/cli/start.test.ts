@@ -1,8 +1,12 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { describe, expect, it } from "vitest"
+import { afterAll, describe, expect, it } from "vitest"
+import * as Postgres from "#test/support/postgres.ts"
 import { emptyDirectory, freePort, run, start, takenPort } from "./support/command.ts"
 import { serve } from "./support/dataDir.ts"
+
+const server = await Postgres.findServer()
+afterAll(server.stop)
 
 describe("a start that fails", () => {
   it("names every variable that cannot be used, with exit code 1 and no stack", async () => {
@@ -12,6 +16,23 @@ describe("a start that fails", () => {
     expect(stderr).not.toMatch(/\n\s+at /)
     expect(stderr).not.toContain("short'")
     expect(stdout).toBe("")
+  })
+
+  it("names flags whose value is none, short passwords and URLs of another kind, and shows none of their secrets", async () => {
+    const { code, stderr } = await run([], {
+      env: {
+        REQUIRE_API_KEY: "maybe", INJECTION_GUARD_MODE: "loud", INITIAL_PASSWORD: "hush-hu", DATABASE_URL: "mysql://me:hush-hush@127.0.0.1/db",
+        REDIS_URL: "http://:hush-hush@127.0.0.1", OTEL_EXPORTER_OTLP_ENDPOINT: "hush-hush"
+      }
+    })
+    expect(code).toBe(1)
+    for (const problem of [
+      "REQUIRE_API_KEY='maybe' is not one of", "INJECTION_GUARD_MODE='loud' is not one of off, warn, block, redact",
+      "INITIAL_PASSWORD is not a password of 8 to 200 characters", "DATABASE_URL is not a URL of Postgres", "REDIS_URL is not a URL of Redis",
+      "OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https URL"
+    ]) expect(stderr).toContain(problem)
+    expect(stderr).not.toContain("hush")
+    expect(stderr).not.toMatch(/\n\s+at /)
   })
 
   it("on a port that is taken names the address, the process and the way out", async () => {
@@ -25,6 +46,29 @@ describe("a start that fails", () => {
     expect(stderr).not.toMatch(/\n\s+at /)
   })
 
+  it("on a data directory that cannot be made names the variable and ends, whatever the file system says", async () => {
+    const file = path.join(emptyDirectory(), "file")
+    fs.writeFileSync(file, "")
+    // Of /proc, where every mkdir answers that the parent is missing.
+    for (const dataDir of [file, path.join(file, "data"), "/proc/nowhere/data"]) {
+      for (const secret of ["", "a master secret of an operator"]) {
+        const { code, stderr } = await run(["serve", "--port", "0"], { env: { GATEWAY_DATA_DIR: dataDir, GATEWAY_SECRET: secret } })
+        expect(code).toBe(1)
+        expect(stderr).toContain(`GATEWAY_DATA_DIR=${dataDir} cannot be created: `)
+        expect(stderr).toContain("Set GATEWAY_DATA_DIR to a directory")
+        expect(stderr).not.toMatch(/\n\s+at /)
+      }
+    }
+  })
+
+  it("on a TLS file that is missing names the file and the variables", async () => {
+    const files = { GATEWAY_TLS_KEY: path.join(emptyDirectory(), "key.pem"), GATEWAY_TLS_CERT: path.join(emptyDirectory(), "cert.pem") }
+    const { code, stderr } = await run(["serve", "--port", "0", "--data-dir", emptyDirectory()], { env: files })
+    expect(code).toBe(1)
+    for (const text of [files.GATEWAY_TLS_KEY, "GATEWAY_TLS_KEY", "GATEWAY_TLS_CERT", "GATEWAY_TLS_PASSPHRASE"]) expect(stderr).toContain(text)
+    expect(stderr).not.toMatch(/\n\s+at /)
+  })
+
   it("on a database that cannot be reached says so without its password", async () => {
     const { code, stderr } = await run(["serve", "--port", "0", "--data-dir", emptyDirectory()], { env: { DATABASE_URL: "postgres://me:hush-hush@127.0.0.1:1/db" } })
     expect(code).toBe(1)
@@ -32,6 +76,20 @@ describe("a start that fails", () => {
     expect(stderr).toContain("DATABASE_URL")
     expect(stderr).not.toContain("hush-hush")
     expect(stderr).not.toMatch(/\n\s+at /)
+  })
+})
+
+describe("a start on a server without the database", () => {
+  Postgres.withServer(server, "of a real Postgres", (url) => {
+    it("says how to make it", async () => {
+      const missing = new URL(url)
+      missing.pathname = "/gateway_that_nobody_made"
+      const { code, stderr } = await run(["serve", "--port", "0", "--data-dir", emptyDirectory()], { env: { DATABASE_URL: missing.href } })
+      expect(code).toBe(1)
+      expect(stderr).toContain("createdb gateway_that_nobody_made")
+      expect(stderr).toContain("DATABASE_URL")
+      expect(stderr).not.toContain("Start the server")
+    })
   })
 })
 

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Cluster, converged, findServers, type Ground, ground, startCluster, viewOf } from "#test/support/cluster.ts"
 import type { InProcess } from "#test/support/gateway.ts"
+import * as Http from "#test/support/http.ts"
 import { watchLate } from "#test/support/late.ts"
 import { eventually } from "#test/support/operator.ts"
 import { silentRoad } from "#test/support/redis.ts"
@@ -46,7 +47,15 @@ const changes = async (cluster: Cluster): Promise<void> => {
   await everywhere(cluster, async (node) => (await cluster.chat(node, "lab/m", key.key)).status === 200 ? 200 : 403, 403, "the key's lock")
   await operator.changeKey(key.id, { isActive: true })
   await everywhere(cluster, ask("lab/m", key.key), 200, "the key's return")
+  const issued = await Http.send(first.url, { path: "/api/v1/registered-keys", body: { name: "child" }, headers: { authorization: `Bearer ${key.key}` } })
+  const child = String((JSON.parse(issued.text) as { readonly key?: unknown }).key)
+  await everywhere(cluster, ask("lab/m", child), 200, "the issued key")
+  await operator.changeKey(key.id, { isActive: false })
+  await everywhere(cluster, ask("lab/m", child), 403, "the lock of the issued key's issuer")
+  await operator.changeKey(key.id, { isActive: true })
+  await everywhere(cluster, ask("lab/m", child), 200, "the return of the issued key's issuer")
   await operator.call("DELETE", `/api/keys/${key.id}`)
+  await everywhere(cluster, ask("lab/m", child), 401, "the end of the issued key's issuer")
   await everywhere(cluster, ask("lab/m", key.key), 401, "the key's end")
   await operator.clearFlags()
   await everywhere(cluster, ask("lab/m"), 200, "the flag's end")

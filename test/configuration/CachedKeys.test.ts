@@ -10,7 +10,7 @@ import * as AloneFeed from "#src/cluster/AloneFeed.ts"
 import * as CachedKeys from "#src/configuration/CachedKeys.ts"
 
 const key: ApiKey = {
-  id: "k", name: "k", keyHash: "h", keyPrefix: "", keySuffix: "", sealedKey: null, machineId: "", policy: defaultPolicy,
+  id: "k", name: "k", keyHash: "h", keyPrefix: "", keySuffix: "", sealedKey: null, machineId: "", issuerId: null, policy: defaultPolicy,
   createdAt: "", updatedAt: "", lastUsedAt: null, revokedAt: null
 }
 const away = new StoreError({ store: "keys", operation: "findByHash", reason: "unavailable", message: "gone" })

@@ -60,7 +60,7 @@ describe("/api/resilience", () => {
     assert.deepStrictEqual(at((yield* get("/api/resilience")).json, "providerQuotaOverrides"), {})
     call("c-1", 503)
     call("c-2", 503)
-    assert.deepInclude(resilience.check(to("c-1"), 0), { reason: "connection-cooldown" })
+    assert.deepInclude(resilience.check(to("c-1"), 0), { reason: "breaker-open", until: 30_000 })
     assert.deepStrictEqual(at((yield* get("/api/resilience")).json, "breakers"), [
       { provider: "openai", state: "open", failures: 2, lastFailure: "1970-01-01T00:00:00.000Z", retryAfterMs: 30_000 }
     ])
@@ -154,6 +154,28 @@ describe("/api/admin/concurrency", () => {
     for (const body of [{}, { global: -1 }, { limits: [{ scope: "provider", max: 1 }] }, { limits: [{ scope: "connection", id: "nobody", max: 1 }] }, { other: 1 }]) {
       assert.strictEqual((yield* post("/api/admin/concurrency", body)).status, 400, JSON.stringify(body))
     }
+  }))
+
+  it.effect("takes a provider by its alias or prefix, and no other name; the cap of one that is gone can be taken away", () => Effect.gen(function*() {
+    const { configuration, context, get, post } = yield* signedIn()
+    const made = yield* post("/api/provider-nodes", { type: "openai-compatible", apiType: "chat", name: "Lab", prefix: "lab", baseUrl: "http://192.0.2.1/v1" })
+    const id = String(at(made.json, "node", "id"))
+    assert.strictEqual((yield* post("/api/admin/concurrency", { perProvider: { lab: 3 }, limits: [{ scope: "provider", id: "openai", max: 2 }] })).status, 200)
+    const caps = { openai: 2, [id]: 3 }
+    assert.deepStrictEqual(at((yield* get("/api/rate-limit")).json, "perProvider"), caps)
+    for (const [field, body] of [
+      ["perProvider.opnai", { global: 7, perProvider: { opnai: 1 } }], ["limits.0.id", { limits: [{ scope: "provider", id: "opnai", max: 1 }] }]
+    ] as const) {
+      const refused = yield* post("/api/admin/concurrency", body)
+      assert.strictEqual(refused.status, 400)
+      assert.include(refused.text, field)
+      assert.include(refused.text, "'opnai'")
+    }
+    assert.deepStrictEqual(at((yield* get("/api/rate-limit")).json, "perProvider"), caps)
+    assert.strictEqual(at((yield* get("/api/rate-limit")).json, "global"), null)
+    const documents = Context.get(context, DocumentStore)
+    yield* configuration.commit(documents.put("setting", "concurrencyLimits", { perProvider: { gone: 1 } }))
+    assert.deepStrictEqual(at((yield* post("/api/admin/concurrency", { perProvider: { gone: 0 } })).json, "perProvider"), {})
   }))
 
   it.effect("?action=reset-semaphores forgets calls in flight, another action answers 400", () => Effect.gen(function*() {

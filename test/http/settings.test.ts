@@ -40,6 +40,17 @@ describe("feature flags (management document)", () => {
     assert.deepInclude((yield* put(FLAGS, { key: "RADAR_ENABLED" })).json as object, { effectiveValue: "true", source: "env", previousSource: "db" })
   }))
 
+  it.effect("a boolean is read in any case, and is then a text that the document calls on or off", () => Effect.gen(function*() {
+    const { get, put } = yield* signedIn({ environment: { RADAR_ENABLED: "True", PII_REDACTION_ENABLED: "on", STREAM_RECOVERY_ENABLED: "OFF", CLI_COMPAT_ALL: "1" } })
+    const listed = yield* get(FLAGS)
+    for (const [key, effectiveValue] of [["RADAR_ENABLED", "true"], ["PII_REDACTION_ENABLED", "true"], ["STREAM_RECOVERY_ENABLED", "false"], ["CLI_COMPAT_ALL", "1"]] as const) {
+      assert.deepInclude(flagOf(listed, key) as object, { effectiveValue, source: "env" })
+    }
+    for (const [value, effectiveValue] of [["Off", "false"], ["ON", "true"], ["No", "no"], ["YES", "yes"]] as const) {
+      assert.deepInclude((yield* put(FLAGS, { key: "RADAR_ENABLED", value })).json as object, { effectiveValue, source: "db" }, value)
+    }
+  }))
+
   it.effect("an unknown key and a value outside the set answer 400", () => Effect.gen(function*() {
     const { put } = yield* signedIn()
     for (const body of [{ key: "NO_SUCH_FLAG", value: "true" }, { key: "INJECTION_GUARD_MODE", value: "sometimes" }, { key: "RADAR_ENABLED", value: "maybe" }, {}]) {
@@ -55,6 +66,19 @@ describe("feature flags (management document)", () => {
     assert.strictEqual(at((yield* get(FLAGS)).json, "summary", "overriddenByDb"), 0)
     const { entries } = yield* Context.get(context, AuditStore).query({ limit: 9, offset: 0, resourceType: "feature-flag" })
     assert.deepStrictEqual(entries.map((entry) => entry.action), ["flag.cleared", "flag.set", "flag.set"])
+  }))
+
+  it.effect("a call without a session answers 401, whatever the key or the access token may do elsewhere", () => Effect.gen(function*() {
+    const { ask, cookie, get, key } = yield* signedIn()
+    const minted = yield* ask("/api/cli/tokens", { cookie, body: { name: "all", scope: "admin" } })
+    for (const bearer of [(yield* key(["manage"])).raw, (yield* key(["admin"])).raw, String(at(minted.json, "token"))]) {
+      assert.strictEqual((yield* ask("/api/settings", { bearer })).status, 200)
+      for (const [method, body] of [["GET"], ["PUT", { key: "REQUIRE_API_KEY", value: "false" }], ["DELETE"]] as const) {
+        const reply = yield* ask(FLAGS, { method, bearer, ...(body === undefined ? {} : { body }) })
+        assert.deepStrictEqual([reply.status, at(reply.json, "error", "code")], [401, "AUTH_001"], method)
+      }
+    }
+    assert.strictEqual(at((yield* get(FLAGS)).json, "summary", "overriddenByDb"), 0)
   }))
 
   it.effect("an unauthenticated call answers 401", () => Effect.gen(function*() {
@@ -189,5 +213,20 @@ describe("models, aliases and prices (supplement 1.11, 1.12, 8.2)", () => {
     assert.deepStrictEqual((yield* del("/api/pricing?provider=openai&model=my-model")).json, defaults.json)
     assert.strictEqual((yield* del("/api/pricing?model=my-model")).status, 400)
     assert.isAbove((at((yield* get("/api/pricing/models")).json, "models") as ReadonlyArray<unknown>).length, 10)
+  }))
+
+  it.effect("prices take a node by its prefix, and no provider that does not exist", () => Effect.gen(function*() {
+    const { del, get, patch, post } = yield* signedIn()
+    const made = yield* post("/api/provider-nodes", { type: "openai-compatible", apiType: "chat", name: "Lab", prefix: "lab", baseUrl: "http://192.0.2.1/v1" })
+    const id = String(at(made.json, "node", "id"))
+    assert.strictEqual((yield* patch("/api/pricing", { lab: { m: { input: 1 } }, [id]: { m: { output: 2 } } })).status, 200)
+    assert.deepStrictEqual(at((yield* get("/api/pricing")).json, id, "m"), { input: 1, output: 2 })
+    const before = (yield* get("/api/pricing")).json
+    const refused = yield* patch("/api/pricing", { openai: { m: { input: 1 } }, opnai: { m: { input: 1 } } })
+    assert.deepStrictEqual([refused.status, at(refused.json, "error", "details", 0, "field") ?? at(refused.json, "details", 0, "field")], [400, "opnai"])
+    assert.include(refused.text, "'opnai'")
+    assert.deepStrictEqual((yield* get("/api/pricing")).json, before)
+    yield* del("/api/pricing?provider=lab&model=m")
+    assert.isUndefined(at((yield* get("/api/pricing")).json, id))
   }))
 })

@@ -25,8 +25,11 @@ interface Held {
 class World {
   now = 0
   cut = false
+  /** Claims are answered after 2 ms, as over a network. */
+  answersLater = false
   claim: { readonly node: number; readonly until: number } | null = null
   readonly held: Array<Held> = []
+  private timers: Array<{ readonly node: number; readonly at: number; readonly run: () => void }> = []
   readonly tables: ReadonlyArray<Tables>
   readonly nodes: ReadonlyArray<BreakerTable>
 
@@ -39,16 +42,41 @@ class World {
       tell: (told) => {
         if (!this.cut) for (const [other, table] of this.nodes.entries()) if (other !== node) table.hear(told)
       },
-      claim: (_, answer) => {
+      claim: (_, told) => {
+        const answer = (won: boolean): void => {
+          if (this.answersLater) this.timers.push({ node, at: this.now + 2, run: () => told(won) })
+          else told(won)
+        }
         if (this.cut) return answer(true)
         if (this.claim !== null && this.now < this.claim.until) return answer(false)
         this.claim = { node, until: this.now + CLAIM_MS }
         answer(true)
       },
+      want: (provider) => {
+        if (!this.cut) for (const [other, table] of this.nodes.entries()) if (other !== node) table.wanted(provider)
+      },
+      after: (ms, run) => void this.timers.push({ node, at: this.now + ms, run }),
       giveUp: () => {
         if (!this.cut && this.claim?.node === node) this.claim = null
       }
     }))
+  }
+
+  /** Time passes, and what is due happens in its order. */
+  pass(ms: number): void {
+    const end = this.now + ms
+    for (;;) {
+      const next = this.timers.reduce<(typeof this.timers)[number] | null>((first, one) => one.at <= end && (first === null || one.at < first.at) ? one : first, null)
+      if (next === null) break
+      this.timers.splice(this.timers.indexOf(next), 1)
+      this.now = next.at
+      next.run()
+    }
+    this.now = end
+  }
+
+  kill(node: number): void {
+    this.timers = this.timers.filter((timer) => timer.node !== node)
   }
 
   isOpen(node: number): boolean {
@@ -89,8 +117,8 @@ describe("breakers over several nodes", () => {
     const world = new World()
     world.fail(0)
     for (const node of world.nodes) assert.strictEqual(node.check(to, world.now)?.reason, "breaker-open")
-    world.now += RESET_MS
-    const probe = world.enter(1)
+    world.pass(RESET_MS)
+    const probe = world.enter(0)
     assert.isNotNull(probe)
     for (const node of world.nodes) assert.strictEqual(node.check(to, world.now)?.reason, "breaker-probing")
     world.release(probe ?? undefined, 200)
@@ -100,22 +128,46 @@ describe("breakers over several nodes", () => {
   it("refuse everywhere anew after a bad probe, and let another try after one that says nothing", () => {
     const world = new World()
     world.fail(2)
-    world.now += RESET_MS
-    world.release(world.enter(0) ?? undefined, 503)
+    world.pass(RESET_MS)
+    world.release(world.enter(2) ?? undefined, 503)
     for (const node of world.nodes) assert.strictEqual(node.check(to, world.now)?.reason, "breaker-open")
-    world.now += RESET_MS
-    world.release(world.enter(1) ?? undefined, -1)
-    assert.isNotNull(world.enter(0))
+    world.pass(RESET_MS)
+    world.release(world.enter(2) ?? undefined, -1)
+    world.pass(1_000)
+    assert.strictEqual(world.nodes.filter((_, node) => world.enter(node) !== null).length, 1)
   })
 
   it("lets another node probe when the one that had the claim died", () => {
     const world = new World()
     world.fail(0)
-    world.now += RESET_MS
+    world.pass(RESET_MS)
     assert.isNotNull(world.enter(0))
     assert.isNull(world.enter(1))
-    world.now += CLAIM_MS
+    world.kill(0)
+    world.pass(CLAIM_MS + 500)
     assert.isNotNull(world.enter(1))
+  })
+
+  it("let the first request after the time is up try, at once or minutes later, where the answer to a claim takes its time", () => {
+    for (const lateMs of [0, 20_000, 300_000]) {
+      const world = new World()
+      world.answersLater = true
+      world.fail(0)
+      world.pass(RESET_MS + 10 + lateMs)
+      assert.isNotNull(world.enter(0))
+      assert.isNull(world.enter(1))
+    }
+  })
+
+  it("give an unused claim to the node that has a request to try with", () => {
+    const world = new World()
+    world.answersLater = true
+    world.fail(0)
+    world.pass(RESET_MS + 10)
+    assert.isNull(world.enter(1))
+    world.pass(1_000)
+    assert.isNotNull(world.enter(1))
+    assert.isNull(world.enter(0))
   })
 
   it("decide alone while nobody can be asked", () => {
@@ -124,7 +176,7 @@ describe("breakers over several nodes", () => {
     world.fail(0)
     assert.isNull(world.nodes[1]?.check(to, world.now))
     assert.strictEqual(world.nodes[0]?.check(to, world.now)?.reason, "breaker-open")
-    world.now += RESET_MS
+    world.pass(RESET_MS)
     world.release(world.enter(0) ?? undefined, 200)
     assert.isNull(world.nodes[0]?.check(to, world.now))
   })
@@ -140,7 +192,7 @@ describe("breakers over several nodes", () => {
     const world = new World()
     for (const act of history) {
       if (act.act === "enter") {
-        world.now += act.wait
+        world.pass(act.wait)
         // No history is long enough for a claim to run out, so a second probe would be one too many.
         if (world.now > CLAIM_MS) break
         world.enter(act.node)
@@ -148,8 +200,12 @@ describe("breakers over several nodes", () => {
       assert.isAtMost(world.held.filter(({ node, probe }) => probe && world.isOpen(node)).length, 1)
     }
     while (world.held.length > 0) world.release(world.held[0], -1)
-    world.now += RESET_MS + CLAIM_MS
-    world.release(world.enter(1) ?? undefined, 200)
+    world.pass(RESET_MS + CLAIM_MS)
+    // Another node may have the claim; it gives it back because this one wants it.
+    for (let round = 0; round < 4 && world.isOpen(1); round++) {
+      world.release(world.enter(1) ?? undefined, 200)
+      world.pass(500)
+    }
     for (const node of world.nodes) assert.isNull(node.check(to, world.now))
   })
 })

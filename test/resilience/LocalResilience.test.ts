@@ -29,6 +29,25 @@ describe("the three mechanisms", () => {
     assert.lengthOf(control.lockouts(0), 0)
   }))
 
+  it.effect("a breaker is not hidden by a cooldown of ours in front of it, and of two hard blocks the later end holds", () => Effect.gen(function*() {
+    const settings = { resilience: { providerBreaker: { apikey: { degradationThreshold: 1, failureThreshold: 2, resetTimeoutMs: 15_000 } } } }
+    const { enter, resilience } = yield* make({ connections, settings })
+    const first = enter(one, 0)
+    const second = enter(one, 0)
+    first.release(verdict(503), 0)
+    assert.deepInclude(resilience.check(one, 0), { reason: "connection-cooldown", until: 3_000, soft: true })
+    second.release(verdict(503), 0)
+    assert.deepInclude(resilience.check(one, 0), { reason: "breaker-open", until: 15_000 })
+    assert.deepInclude(resilience.enter(one, 0, true), { reason: "breaker-open", until: 15_000 })
+    // The vendor's word may end after the breaker's time, or before it.
+    for (const [retryAfterMs, reason, until] of [[20_000, "connection-cooldown", 20_000], [5_000, "breaker-open", 15_000]] as const) {
+      const node = yield* make({ connections, settings })
+      const calls = [node.enter(one, 0), node.enter(one, 0)]
+      for (const pass of calls) pass.release(verdict(503, { retryAfterMs }), 0)
+      assert.deepInclude(node.resilience.check(one, 0), { reason, until })
+    }
+  }))
+
   it.effect("a 404 locks the model on its connection, and rests nothing else", () => Effect.gen(function*() {
     const { call, control, resilience } = yield* make({ connections })
     call(one, 404, 0)

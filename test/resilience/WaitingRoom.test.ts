@@ -100,6 +100,30 @@ describe("the line of a connection", () => {
     assert.deepStrictEqual(names(heard, "late"), ["y", "b", "c"])
   }))
 
+  it.effect("an open breaker is not waited for: who waits for a cooldown or a place hears of it at the next look", () => Effect.gen(function*() {
+    const other = connection({ id: "c-2" })
+    const queued = connection({ id: "c-3", rateLimitProtection: true, rateLimitOverrides: { maxConcurrent: 1 } })
+    const { call, end, heard, pass, settled } = yield* room({
+      connections: [record, other, queued],
+      settings: { resilience: { providerBreaker: { apikey: { degradationThreshold: 1, failureThreshold: 2, resetTimeoutMs: 10_000 } } } }
+    })
+    call("limited")
+    end("limited", 429, { retryAfterMs: 2_000 })
+    call("cooling")
+    call("holder", target(queued))
+    call("queued", target(queued))
+    call("one", target(other))
+    call("two", target(other))
+    end("one", 503)
+    end("two", 503)
+    end("holder")
+    yield* settled
+    assert.deepStrictEqual(heard.filter(([, turn]) => turn === "late"), [["queued", "late", 0]])
+    yield* pass(2_000)
+    // Before the cooldown's end when something else makes its line look.
+    assert.deepStrictEqual(names(heard, "late"), ["queued", "cooling"])
+  }))
+
   it.effect("who leaves is not called, and the next one moves up", () => Effect.gen(function*() {
     const { call, control, end, heard, settled } = yield* room(queue({ concurrentRequests: 1 }))
     call("a")

@@ -74,6 +74,15 @@ describe("<provider>/<model>", () => {
     })
   })
 
+  it("says of a prefix that somebody has what is missing behind it", () => {
+    for (const [id, prefix] of [["acme/", "acme"], ["ac/", "ac"], ["mine/", "mine"]] as const) {
+      const answer = refused(resolveModel(view(), id))
+      expect(answer).toMatchObject({ reason: "ModelNotFound", prefix: null })
+      expect(answer.message).toContain(`the model name after '${prefix}/' is missing`)
+    }
+    expect(refused(resolveModel(view(), "nobody/")).message).toContain("no provider, alias or node has the prefix 'nobody'")
+  })
+
   it("takes neither an empty model nor an empty provider", () => {
     for (const id of ["acme/", "/small", "/", ""]) expect(refused(resolveModel(view(), id)).code).toBe("model_not_found")
   })

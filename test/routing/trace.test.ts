@@ -17,7 +17,7 @@ describe("the trace of a request", () => {
       entries: [
         { ...named("a"), outcome: "failed", position: 1, status: 503, code: "upstream_error", ms: 12 },
         { ...named("b"), outcome: "chosen", position: 2, ms: 30 },
-        { ...named("c"), outcome: "chosen", position: 3, ms: null },
+        { ...named("c"), outcome: "not-needed", position: 3 },
         { ...named("d"), outcome: "skipped", reason: "connection-cooldown", until: new Date(now + 1_000).toISOString(), detail: "cooling" }
       ],
       omitted: 0,
@@ -29,7 +29,15 @@ describe("the trace of a request", () => {
   it("names a target again for each attempt, and one that was asked is not told as skipped too", () => {
     const failed = { candidate: a, status: 0, code: "upstream_reset", ms: 1 }
     const entries = explain("priority", { ...order, skipped: [{ candidate: a, unavailable: { reason: "breaker-open", until: null, detail: "x" } }] }, [failed, failed]).entries
-    expect(entries.map(({ outcome, target }) => `${outcome} ${target}`)).toEqual(["failed a", "failed a", "chosen b", "chosen c"])
+    expect(entries.map(({ outcome, target }) => `${outcome} ${target}`)).toEqual(["failed a", "failed a", "not-needed b", "not-needed c"])
+  })
+
+  it("one of the order that was left out on the way is told once, with its reason", () => {
+    const until = now + 5_000
+    const skipped = [...order.skipped, { candidate: b, unavailable: { reason: "limit" as const, until, detail: "limit: used up" } }]
+    const { entries } = explain("priority", { ...order, skipped }, [{ candidate: a, status: 200, code: null, ms: 3 }])
+    expect(entries.map(({ outcome, target }) => `${outcome} ${target}`)).toEqual(["chosen a", "not-needed c", "skipped d", "skipped b"])
+    expect(entries[3]).toMatchObject({ reason: "limit", until: new Date(until).toISOString(), detail: "limit: used up" })
   })
 
   it("is bounded, and counts what it leaves out", () => {

@@ -110,6 +110,44 @@ describe("request bodies", () => {
     expect((await client.response()).status).toBe(404)
   })
 
+  const refusals: ReadonlyArray<readonly [string, string, (body: Buffer) => ReadonlyArray<Uint8Array>]> = [
+    ["declared", "Content-Length: 6000000", (body) => [body]],
+    ["counted", "Transfer-Encoding: chunked", (body) => [chunked([body.subarray(0, 3_000_000), body.subarray(3_000_000)])]],
+    ["nobody asked for", "Content-Length: 6000000\r\nX-Unread: 1", (body) => [body]]
+  ]
+  it.each(refusals)("that are refused are read to their end where the client closes after the answer, so that it sees one: %s", async (_, framing, parts) => {
+    const { frontEnd, port } = await start()
+    const read = echoHash(1_000)
+    frontEnd.direct("POST", "/", (exchange) =>
+      exchange.header("x-unread") === undefined ? read(exchange) : setImmediate(() => exchange.respond(413, [], "too-large")))
+    const client = await RawClient.connect(port)
+    // A client that writes all of its body before it reads, as most of the simple ones do.
+    client.socket.pause()
+    client.send(`POST / HTTP/1.1\r\nHost: test\r\nConnection: close\r\n${framing}\r\n\r\n`)
+    for (const part of parts(Buffer.alloc(6_000_000, "x"))) await client.sent(part)
+    client.socket.resume()
+    const refused = await client.response()
+    expect([refused.status, refused.body.toString()]).toEqual([413, "too-large"])
+    await client.closed()
+    expect(client.error).toBeUndefined()
+    expect(frontEnd.liveExchanges).toBe(0)
+  })
+
+  it("that are refused and never end are answered all the same where the client closes", async () => {
+    const { frontEnd, port } = await start()
+    frontEnd.direct("POST", "/", echoHash(1_000))
+    const client = await RawClient.connect(port)
+    client.send("POST / HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Length: 2000\r\n\r\nhalf")
+    expect((await client.response()).status).toBe(413)
+    await client.closed()
+    // And a client that goes while its body is dropped leaves nothing behind.
+    const gone = await RawClient.connect(port)
+    await gone.sent("POST / HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Length: 2000\r\n\r\nhalf")
+    await eventually("the request arrives", () => frontEnd.liveExchanges === 1)
+    gone.reset()
+    await eventually("the exchange is over", () => frontEnd.liveExchanges === 0)
+  })
+
   it("above the limit of the effect lane are 413 by effect's own error", async () => {
     const { base } = await start({ maxBodyBytes: 100 }, hashApp)
     const limited = await start({}, Effect.provideService(hashApp, MaxBodySize, 100 as never))

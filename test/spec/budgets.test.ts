@@ -37,6 +37,19 @@ interface Status {
 const statusOf = (at: Lab, id: string) => at.gateway.operator.call<Status>("GET", `/api/usage/budget?apiKeyId=${id}`)
 
 describe("budgets", () => {
+  it("DELETE takes a budget away, and a deleted key takes its budget and token limits with it", async () => {
+    const { operator } = lab.gateway
+    const key = await budgeted(lab, "removed", { dailyLimitUsd: 1 })
+    expect(await operator.call("DELETE", `/api/usage/budget?apiKeyId=${key.id}`)).toEqual({ success: true })
+    expect(await statusOf(lab, key.id)).toMatchObject({ activeLimitUsd: 0, budgetCheck: { allowed: true } })
+    expect((await operator.raw("DELETE", `/api/usage/budget?apiKeyId=${key.id}`)).status).toBe(404)
+    await operator.call("POST", "/api/usage/budget", { apiKeyId: key.id, dailyLimitUsd: 1 })
+    await operator.call("POST", "/api/usage/token-limits", { apiKeyId: key.id, scopeType: "global", tokenLimit: 5 })
+    await operator.call("DELETE", `/api/keys/${key.id}`)
+    expect((await operator.raw("GET", `/api/usage/budget?apiKeyId=${key.id}`)).status).toBe(404)
+    expect(await operator.call("GET", `/api/usage/token-limits?apiKeyId=${key.id}`)).toEqual({ limits: [] })
+  })
+
   it("refuses with 429 budget_exceeded when the budget is used up, and the GET tells use, warning and reset", async () => {
     await priced(lab, "coin", 0.4)
     const key = await budgeted(lab, "a", { dailyLimitUsd: 1, warningThreshold: 0.75, resetTime: "03:00" })

@@ -224,13 +224,32 @@ describe("never kept", () => {
 })
 
 describe("equal misses at the same time", () => {
-  it("fifty, whole and streamed, make one upstream call and get one answer", async () => {
+  it("fifty make one upstream call and get one answer", async () => {
     await lab.sim.rule({ match: { model: "herd" }, script: { text: "one for all", latencyMs: 300 } })
-    const replies = await Promise.all(Array.from({ length: 50 }, (_, i) => lab.chat({ model: "herd", stream: i % 2 === 1, ...sure })))
+    const replies = await Promise.all(Array.from({ length: 50 }, () => lab.chat({ model: "herd", ...sure })))
     expect(await callsOf("herd")).toBe(1)
-    const texts = replies.map((reply, i) => i % 2 === 1 ? contentOf(reply.text) : (JSON.parse(reply.text) as OpenAI.ChatCompletion).choices[0]?.message.content)
+    const texts = replies.map((reply) => (JSON.parse(reply.text) as OpenAI.ChatCompletion).choices[0]?.message.content)
     expect(new Set(texts)).toEqual(new Set(["one for all"]))
     expect(replies.filter((reply) => cacheOf(reply) === "HIT").length).toBe(49)
+  })
+
+  it("streams share an answer that is nearly there", async () => {
+    await lab.sim.rule({ match: { model: "flock" }, script: { text: "one for all" } })
+    const replies = await Promise.all(Array.from({ length: 10 }, () => lab.chat({ model: "flock", stream: true, ...sure })))
+    expect(await callsOf("flock")).toBe(1)
+    expect(new Set(replies.map(({ text }) => contentOf(text)))).toEqual(new Set(["one for all"]))
+  })
+
+  it("a stream does not wait for the end of a long one: it goes alone", async () => {
+    await lab.sim.rule({ match: { model: "long" }, script: { tokens: 1_000, paceMs: 100 } })
+    const spoken = (text: string) => text.includes("content")
+    const first = await lab.stream({ model: "long", ...sure })
+    await first.until(spoken)
+    const second = await lab.stream({ model: "long", ...sure })
+    expect(await second.until(spoken)).toContain("content")
+    expect((await lab.sim.entries({ model: "long", outcome: "open" })).length).toBe(2)
+    second.leave()
+    first.leave()
   })
 
   it("when the first fails only its caller hears so, and the next one calls", async () => {

@@ -71,3 +71,24 @@ describe("contextRequirements", () => {
     expect([lenient.text, lenient.trace.relaxed]).toEqual([small, ["context"]])
   })
 })
+
+describe("a limit of the key", () => {
+  it("leaves a target out, which the header and the decision say with its end; who was not asked was not needed", async () => {
+    const [dear, cheap, spare] = [await target(0), await target(0), await target(0)]
+    const key = await lab.gateway.operator.createKey("limited")
+    const limit = await lab.gateway.operator.call<{ limit: { id: string } }>("POST", "/api/usage/token-limits", { apiKeyId: key.id, scopeType: "model", scopeValue: dear, tokenLimit: 1 })
+    const name = await combo([dear, cheap, spare], {})
+    const auth = { authorization: `Bearer ${key.key}` }
+    await lab.chat({ model: dear }, auth)
+    const { limits } = await lab.gateway.operator.call<{ limits: ReadonlyArray<{ id: string; nextResetAt: string }> }>("GET", `/api/usage/token-limits?apiKeyId=${key.id}`)
+    const until = limits.find(({ id }) => id === limit.limit.id)?.nextResetAt
+    const reply = await lab.chat({ model: name }, { ...auth, "x-gateway-explain": "true" })
+    expect(reply.status).toBe(200)
+    expect(JSON.parse(reply.headers["x-gateway-trace"] ?? "null")).toMatchObject({ skipped: [{ target: dear, reason: "limit", until }] })
+    const { decision } = await lab.gateway.operator.call<{ decision: { trace: Trace } }>("GET", `/api/routing/decisions/${reply.headers["x-gateway-request-id"]}`)
+    expect(decision.trace.entries).toMatchObject([
+      { outcome: "chosen", model: cheap }, { outcome: "not-needed", model: spare },
+      { outcome: "skipped", model: dear, reason: "limit", until, detail: expect.stringContaining("limit: ") as unknown }
+    ])
+  })
+})

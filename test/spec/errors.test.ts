@@ -41,6 +41,30 @@ describe("inference 'Errors'", () => {
     expect(errorIn(reply)).toMatchObject({ type: "invalid_request_error", code: "bad_request", param })
   })
 
+  const deepest = 256
+  const deep = (levels: number): string => `${"{\"a\":".repeat(levels)}1${"}".repeat(levels)}`
+  const faces: ReadonlyArray<readonly [string, Record<string, unknown>]> = [
+    ["/v1/chat/completions", { model: "lab/echo", messages }],
+    ["/v1/messages", { model: "lab/echo", messages, max_tokens: 5 }],
+    ["/v1/responses", { model: "lab/echo", input: "hello" }],
+    ["/v1/completions", { model: "lab/echo", prompt: "hello" }],
+    ["/v1/api/chat", { model: "lab/echo", messages, stream: false }],
+    ["/v1/api/show", { model: "lab/echo" }],
+    ["/v1/messages/count_tokens", { model: "lab/echo", messages }],
+    ["/v1beta/models/lab/echo:generateContent", { contents: [{ parts: [{ text: "hello" }] }] }]
+  ]
+  it.each(faces)("400 for a body that nests too deep, before it is parsed, at %s", async (path, body) => {
+    const text = (levels: number): string => `${JSON.stringify(body).slice(0, -1)},"x_unknown":${deep(levels)}}`
+    const refused = await Http.send(lab.gateway.url, { path, body: text(5_000) })
+    expect([path, refused.status]).toEqual([path, 400])
+    const { length } = text(0)
+    const at = length - 2 + (deepest - 1) * 5
+    expect(refused.text).toContain(`nested deeper than ${deepest} levels (byte ${at})`)
+    // The same field where it is allowed to be that deep.
+    const served = await Http.send(lab.gateway.url, { path, body: text(deepest - 1) })
+    expect([path, served.status]).toEqual([path, path === "/v1/api/show" ? 404 : 200])
+  })
+
   it("every error body has message, type and code as texts, and is JSON", async () => {
     for (const reply of [await post("{"), await post({ model: "lab/echo" }), await post({ model: "x/y", messages }), await post({ model: "lab/error-418", messages })]) {
       expect(reply.headers["content-type"]).toContain("application/json")
@@ -96,6 +120,21 @@ describe("inference 'Errors'", () => {
       const reply = await Http.send(lab.gateway.url, { method, path: "/v1/chat/completions" })
       expect([method, reply.status, reply.headers["allow"]]).toEqual([method, 405, "POST"])
     }
+    const forms: ReadonlyArray<readonly [string, Record<string, unknown>]> = [
+      ["/v1/chat/completions", { error: { type: "invalid_request_error", code: "method_not_allowed" } }],
+      ["/v1/responses", { error: { type: "invalid_request_error", code: "method_not_allowed" } }],
+      ["/v1/messages", { type: "error", error: { type: "invalid_request_error" } }],
+      ["/v1beta/models/lab:generateContent", { error: { code: 405 } }],
+      ["/v1/api/chat", { error: expect.any(String) as unknown }]
+    ]
+    for (const [path, body] of forms) {
+      const reply = await Http.send(lab.gateway.url, { method: "DELETE", path })
+      expect([path, reply.status, (reply.headers["allow"] ?? "").includes("POST")]).toEqual([path, 405, true])
+      expect(JSON.parse(reply.text)).toMatchObject(body)
+      expect(reply.text).not.toContain("requestId")
+    }
+    const management = await Http.send(lab.gateway.url, { method: "DELETE", path: "/api/auth/login" })
+    expect([management.status, errorIn(management)["type"]]).toEqual([405, "invalid_request"])
     const models = await Http.send(lab.gateway.url, { method: "POST", path: "/v1/models", body: {} })
     expect(models.status).toBe(405)
     expect(models.headers["allow"]).toContain("GET")

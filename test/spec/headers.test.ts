@@ -59,6 +59,10 @@ describe("inference 'Response headers'", () => {
     expect((await lab.rows(untagged)).map((row) => row.sessionTag)).toEqual([null])
     const streamed = await lab.chat({ model: "echo", stream: true }, { "x-session-id": "sticky" })
     expect(streamed.headers["x-gateway-session-id"]).toBe("sticky")
+    expect((await lab.rows(streamed)).map((row) => row.sessionTag)).toEqual([null])
+    const both = await lab.chat({ model: "echo" }, { "x-session-id": "sticky", "x-gateway-session-id": "invoice-7" })
+    expect(both.headers["x-gateway-session-id"]).toBe("invoice-7")
+    expect((await lab.rows(both)).map((row) => row.sessionTag)).toEqual(["invoice-7"])
   })
 
   it("X-Gateway-Compression is '<mode>; source=<source>', and X-Gateway-Cache is MISS on a whole answer", async () => {

@@ -57,6 +57,14 @@ describe("rates of a key", () => {
     for (let i = 0; i < 4; i++) expect((await own()).status).toBe(200)
   })
 
+  it("a model that the key may not ask for, or that there is not, is refused before anything is counted (supplement 3.4)", async () => {
+    const { operator } = lab.gateway
+    const key = await operator.createKey("k", { modelAccessMode: "restricted", allowedModels: ["lab/m"], rateLimits: [{ limit: 1, window: 600 }], maxSessions: 1 })
+    const ask = async (model: string, session: string) => (await lab.chat({ model }, { authorization: `Bearer ${key.key}`, "x-session-id": session })).status
+    expect([await ask("forbidden", "one"), await ask("nowhere/m", "two")]).toEqual([403, 404])
+    expect([await ask("m", "three"), await ask("m", "three"), await ask("forbidden", "four")]).toEqual([200, 429, 403])
+  })
+
   it("what a rate has seen stands after a restart", async () => {
     const ask = await keyed(lab, { maxRequestsPerDay: 2 })
     expect((await ask()).status).toBe(200)
@@ -72,7 +80,9 @@ describe("maxSessions", () => {
     const as = async (session: string) => (await ask({ "x-session-id": session })).status
     expect([await as("one"), await as("two"), await as("three"), await as("one"), await as("two")]).toEqual([200, 200, 429, 200, 200])
     expect((await ask()).status).toBe(200)
-    const refused = await ask({ "x-session-id": "four" })
+    // A tag for cost attribution is no session.
+    for (const tag of ["a", "b", "c"]) expect((await ask({ "x-gateway-session-id": tag })).status).toBe(200)
+    const refused = await ask({ "x-session-id": "four", "x-gateway-session-id": "one" })
     expect([errorIn(refused)["code"], refused.headers["retry-after"]]).toEqual(["rate_limit_exceeded", "300"])
   })
 })

@@ -115,7 +115,70 @@ describe("registered keys", () => {
     expect((await issuer("POST", path, { name: "second", provider: "anthropic" })).status).toBe(429)
     expect((await issuer("GET", `${path}?provider=claude`)).json).toMatchObject({ total: 1 })
   })
+  it("a managed key issues none: they would use its connections without a lease", async () => {
+    const managed = await lab.gateway.operator.createKey("managed", { scopes: ["lease:exclusive"], allowedConnections: [lab.connection] })
+    const refused = await as(managed.key)("POST", path, { name: "unfenced" })
+    expect(refused).toMatchObject({ status: 403, json: { error: { message: expect.stringContaining("lease") as unknown } } })
+  })
 
+  it("is refused while its issuer is disabled, banned, expired, fenced or limited, and for good once the issuer is deleted", async () => {
+    const { operator } = lab.gateway
+    const issuer = await operator.createKey("issuer")
+    const child = await as(issuer.key)("POST", path, { name: "child" })
+    const raw = String(at(child.json, "key"))
+    expect(await works(raw)).toBe(200)
+    const change = (fields: Readonly<Record<string, unknown>>) => operator.call("PATCH", `/api/keys/${issuer.id}`, fields)
+    for (const [worse, better] of [
+      [{ isActive: false }, { isActive: true }], [{ isBanned: true }, { isBanned: false }], [{ expiresAt: "2020-01-01T00:00:00Z" }, { expiresAt: null }],
+      [{ maxRequestsPerDay: 1_000 }, { maxRequestsPerDay: null }],
+      [{ scopes: ["lease:exclusive"], allowedConnections: [lab.connection] }, { scopes: [], allowedConnections: [], connectionAccessMode: "all" }]
+    ]) {
+      await change(worse ?? {})
+      expect([worse, await works(raw)]).toEqual([worse, 403])
+      await change(better ?? {})
+      expect([better, await works(raw)]).toEqual([better, 200])
+    }
+    await operator.call("POST", "/api/usage/budget", { apiKeyId: issuer.id, dailyLimitUsd: 5 })
+    expect(await works(raw)).toBe(403)
+    await operator.call("DELETE", `/api/keys/${issuer.id}`)
+    expect(await works(raw)).toBe(401)
+  })
+
+  it("says who issued it where keys are listed", async () => {
+    const issuer = await lab.gateway.operator.createKey("issuer")
+    const keyId = String(at((await as(issuer.key)("POST", path, { name: "child" })).json, "keyId"))
+    expect(await lab.gateway.operator.call("GET", `/api/keys/${keyId}`)).toMatchObject({ issuerId: issuer.id })
+    expect(await lab.gateway.operator.call("GET", `/api/keys/${issuer.id}`)).toMatchObject({ issuerId: null })
+    const { keys } = await lab.gateway.operator.call<{ keys: ReadonlyArray<Record<string, unknown>> }>("GET", path)
+    expect(keys.find((key) => key["keyId"] === keyId)).toMatchObject({ issuerId: issuer.id })
+  })
+
+  it("shows what /api/keys has made of an issued key, and one that was deleted there leaves its place", async () => {
+    const { operator } = lab.gateway
+    await operator.call("PUT", "/v1/accounts/team-place/limits", { maxActiveKeys: 1 })
+    const issuer = as((await operator.createKey("issuer")).key)
+    const issue = () => issuer("POST", path, { name: "child", accountId: "team-place", dailyBudget: 9 })
+    const id = String(at((await issue()).json, "keyId"))
+    const view = async () => (await issuer("GET", `${path}/${id}`)).json
+    expect(await view()).toMatchObject({ isActive: true, dailyBudget: 9 })
+    const full = await issue()
+    expect([full.status, full.headers["retry-after"]]).toEqual([429, "1"])
+    await operator.call("PATCH", `/api/keys/${id}`, { isActive: false, rateLimits: [{ limit: 4, window: 3_600 }], expiresAt: "2099-01-01T00:00:00.000Z", name: "renamed" })
+    const { key } = await operator.call<{ key: string }>("POST", `/api/keys/${id}/regenerate`)
+    expect(await view()).toMatchObject({ isActive: false, dailyBudget: null, hourlyBudget: 4, keyPrefix: key.slice(0, 8), name: "renamed", expiresAt: "2099-01-01T00:00:00.000Z" })
+    await operator.call("DELETE", `/api/keys/${id}`)
+    expect(await view()).toMatchObject({ isActive: false, revokedAt: expect.any(String) as unknown })
+    expect((await issue()).status).toBe(201)
+  })
+
+  it("quotas/check says what issuing would say", async () => {
+    const { operator } = lab.gateway
+    const free = as((await operator.createKey("free")).key)
+    expect((await free("GET", "/v1/quotas/check?provider=nowhere")).json).toMatchObject({ allowed: false, reason: expect.any(String) as unknown })
+    const limited = as((await operator.createKey("limited", { maxRequestsPerDay: 10 })).key)
+    expect((await limited("GET", "/v1/quotas/check?provider=lab")).json).toMatchObject({ allowed: false })
+    expect((await free("GET", "/v1/quotas/check?provider=lab")).json).toMatchObject({ allowed: true })
+  })
 })
 
 describe("POST /v1/issues/report", () => {

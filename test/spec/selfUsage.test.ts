@@ -47,6 +47,23 @@ describe("GET /api/usage/self-usage", () => {
     expect(reply.text).toMatch(/Daily limit\n0% used\nResets in \d+[mhd]\nLimit\n\$0\.0000 of \$2\.00/)
     expect(reply.text).toMatch(/Tokens \(global, monthly\)\n0% used\nResets in \d+[mhd]\nLimit\n0 tokens of 1000 tokens/)
   })
+
+  it("lists rates and sessions, and says that there are no limits only where there are none", async () => {
+    const key = await asking({ rateLimits: [{ limit: 60, window: 60 }, { limit: 5, window: 7_200 }], maxSessions: 3 })
+    expect(JSON.parse((await own(key.key, "?format=json")).text)).toMatchObject({
+      rates: [{ limit: 60, windowSeconds: 60 }, { limit: 5, windowSeconds: 7_200 }], maxSessions: 3, spent: { dailyUsd: 0, weeklyUsd: 0 }
+    })
+    const { text } = await own(key.key)
+    expect(text).toContain("Usage\nToday $0.0000, this week $0.0000\n\nRequests\n60 in 1m\n\nRequests\n5 in 2h\n\nSessions\n3 at once\n")
+    expect(text).not.toContain("No limits")
+    expect((await own((await asking()).key)).text).toContain("Usage\nToday $0.0000, this week $0.0000\nNo limits are set for this key.")
+  })
+
+  it("has its usage block for a key with a token limit only", async () => {
+    const key = await asking()
+    await lab.gateway.operator.call("POST", "/api/usage/token-limits", { apiKeyId: key.id, scopeType: "global", tokenLimit: 1_000 })
+    expect((await own(key.key)).text).toMatch(/^Plan\nAPI key asks\n\nUsage\nToday \$0\.0000, this week \$0\.0000\n\nTokens/)
+  })
 })
 
 describe("provider quotas in self-usage", () => {

@@ -11,12 +11,13 @@ afterAll(() => lab.close())
 
 const flag = (key: string) => lab.gateway.operator.setFlag(key, "true")
 describe("STREAM_RECOVERY_ENABLED", () => {
-  it("a stream that is cut in its first bytes is repeated before any of it is released", async () => {
+  it.each(["endAfter", "closeAfter", "resetAfter"])("a stream that is cut in its first bytes (%s) is repeated before any of it is released", async (fault) => {
     await flag("STREAM_RECOVERY_ENABLED")
-    await lab.pool("recover1", ["recover1-credential"])
-    await lab.sim.rule({ match: { model: "cut-once" }, times: 1, script: { tokens: 20, endAfter: { frames: 3 } } })
-    await lab.sim.rule({ match: { model: "cut-once" }, script: { tokens: 20 } })
-    const reply = await lab.chat({ model: "recover1/cut-once", stream: true })
+    const [prefix, model] = [`recover-${fault.toLowerCase()}`, `cut-once-${fault}`]
+    await lab.pool(prefix, ["recover1-credential"])
+    await lab.sim.rule({ match: { model }, times: 1, script: { tokens: 20, [fault]: { frames: 3 } } })
+    await lab.sim.rule({ match: { model }, script: { tokens: 20 } })
+    const reply = await lab.chat({ model: `${prefix}/${model}`, stream: true })
     expect([reply.status, reply.headers["x-gateway-fallback-attempts"]]).toEqual([200, "1"])
     expect(reply.text).not.toContain('"error"')
     expect(reply.text.match(/\[DONE\]/g)?.length).toBe(1)

@@ -109,6 +109,17 @@ describe("token limits", () => {
     expect((await ask()).status).toBe(200)
   })
 
+  it("a name that nothing has yet is kept with a warning", async () => {
+    const key = await lab.gateway.operator.createKey("g")
+    const put = (scopeType: string, scopeValue: string) =>
+      lab.gateway.operator.call<{ warning?: string }>("POST", "/api/usage/token-limits", { apiKeyId: key.id, scopeType, scopeValue, tokenLimit: 5 })
+    expect((await put("provider", "opnai")).warning).toContain("'opnai'")
+    expect((await put("model", "gtp-4o")).warning).toContain("'gtp-4o'")
+    for (const [type, value] of [["provider", "openai"], ["provider", "lab"], ["model", "lab/anything"], ["model", "openai/gpt-4o"]] as const) {
+      expect(await put(type, value)).not.toHaveProperty("warning")
+    }
+  })
+
   it("wrong bodies are told by field, an unknown id is 404", async () => {
     const key = await lab.gateway.operator.createKey("f")
     const put = async (body: Record<string, unknown>) => {

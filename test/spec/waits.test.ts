@@ -176,6 +176,42 @@ describe("supplement 5.5: waitForCooldown", () => {
   })
 })
 
+describe("PROMISES 10: a breaker behind a cooldown", () => {
+  /** A provider whose two connections fail in one request, which opens its breaker (a local one opens at two) in front of their cooldowns. */
+  const broken = async (script: Record<string, unknown>) => {
+    const prefix = `w${++made}`
+    await lab.pool(prefix, [`${prefix}-credential-number-0`, `${prefix}-credential-number-1`])
+    await lab.sim.rule({ id: prefix, match: { model: `m-${prefix}` }, script: { error: { message: "down" }, ...script } })
+    const model = `${prefix}/m-${prefix}`
+    return { model, calls: async () => (await lab.sim.entries({ model: `m-${prefix}` })).length, first: await lab.chat({ model }) }
+  }
+  const explained = (model: string) => lab.gateway.operator.call<{
+    lastResort: boolean; targets: ReadonlyArray<{ skipped: { reason: string; until: string } | null }>; error: { code: string; status: number; retryAfterSeconds: number } | null
+  }>("POST", "/api/routing/explain", { model })
+
+  it.each([["the vendor's word", { status: 503, retryAfter: 2 }], ["our own guess", { status: 503 }]])("%s does not hide it: nobody waits for the cooldown's end only to be refused", async (_, script) => {
+    const { calls, first, model } = await broken(script)
+    // The breaker of a local provider rests 15 s; what the upstream said ends before.
+    expect([first.status, Number(first.headers["retry-after"]) > 5]).toEqual([503, true])
+    const from = performance.now()
+    const late = watchLate()
+    const refused = await lab.chat({ model })
+    expect([refused.status, errorIn(refused)["code"]]).toEqual([503, "provider_circuit_open"])
+    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(5)
+    expect(performance.now() - from).toBeLessThan(1_000 + late())
+    expect(await calls()).toBe(2)
+    const dry = await explained(model)
+    expect([dry.lastResort, dry.targets.map(({ skipped }) => skipped?.reason), dry.error?.code]).toEqual([false, ["breaker-open", "breaker-open"], "provider_circuit_open"])
+    expect(dry.error?.retryAfterSeconds).toBeGreaterThan(5)
+    const name = `behind-${made}`
+    await lab.gateway.operator.call("POST", "/api/combos", { name, models: [model] })
+    const ofCombo = await lab.chat({ model: `combo/${name}` })
+    expect([ofCombo.status, Number(ofCombo.headers["retry-after"]) > 5]).toEqual([503, true])
+    expect(errorIn(ofCombo)).toMatchObject({ diagnostics: { attempted: 0, excluded: [{ reason: "breaker-open" }, { reason: "breaker-open" }] } })
+    expect((await explained(`combo/${name}`)).lastResort).toBe(false)
+  })
+})
+
 describe("PROMISES 5: the total deadline", () => {
   it("counts the wait: what is left of it bounds the call", async () => {
     const other = await startLab({ resilience: "awake", environment: { GATEWAY_TOTAL_TIMEOUT_MS: "3000" } })

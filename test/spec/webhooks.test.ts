@@ -67,6 +67,32 @@ describe("webhooks over HTTP", () => {
     }
   })
 
+  it("enabled is 0, 1 or a boolean in a body, and a boolean in every reply", async () => {
+    const { url } = await sinkOf()
+    for (const [body, enabled] of [[{ enabled: 0 }, false], [{ enabled: 1 }, true], [{ active: 0 }, false], [{ active: 1 }, true], [{ enabled: false }, false], [{}, true]] as const) {
+      const made = await add({ url, ...body })
+      expect([body, made.enabled]).toEqual([body, enabled])
+      for (const [again, seen] of [[0, false], [1, true], [false, false], [true, true]] as const) {
+        expect((await put(made.id, { enabled: again })).enabled).toBe(seen)
+        expect((await read(made.id)).enabled).toBe(seen)
+      }
+      await remove(made.id)
+    }
+    for (const enabled of [2, -1, "1", "true", null]) {
+      expect([enabled, (await lab.gateway.operator.raw("POST", "/api/webhooks", { url, enabled })).status]).toEqual([enabled, 400])
+    }
+  })
+
+  it("the list shows the first characters of a secret, and never more than a third of it", async () => {
+    const { url } = await sinkOf()
+    for (const [secret, shown] of [["a", "..."], ["hush", "h..."], ["hush-hush", "hus..."], ["n".repeat(29), `${"n".repeat(9)}...`], ["n".repeat(90), `${"n".repeat(10)}...`]] as const) {
+      const made = await add({ url, active: false, secret })
+      const { webhooks } = await lab.gateway.operator.call<{ webhooks: ReadonlyArray<View> }>("GET", "/api/webhooks")
+      expect(webhooks.find(({ id }) => id === made.id)?.secret).toBe(shown)
+      await remove(made.id)
+    }
+  })
+
   it("bodies that are not as documented are refused with the field's name", async () => {
     for (const body of [{}, { url: "" }, { url: "ftp://x.test/" }, { url: "http://169.254.169.254/" }, { url: "https://user:pw@example.test/" },
       { url: "http://127.0.0.1:1/", kind: "pigeon" }, { url: "http://127.0.0.1:1/", surprise: 1 }, { url: "not a chat", kind: "telegram", metadata: { botToken: "1:x" } },

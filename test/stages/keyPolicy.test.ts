@@ -6,7 +6,7 @@ import * as IpRange from "#src/stages/ipRange.ts"
 import * as KeyPolicy from "#src/stages/keyPolicy.ts"
 
 const keyWith = (policy: Partial<ApiKeyPolicy>, revokedAt: string | null = null): ApiKey => ({
-  id: "k", name: "k", keyHash: "", keyPrefix: "", keySuffix: "", sealedKey: null, machineId: "", createdAt: "", updatedAt: "",
+  id: "k", name: "k", keyHash: "", keyPrefix: "", keySuffix: "", sealedKey: null, machineId: "", issuerId: null, createdAt: "", updatedAt: "",
   lastUsedAt: null, revokedAt, policy: { ...defaultPolicy, ...policy }
 })
 

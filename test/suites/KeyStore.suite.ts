@@ -20,6 +20,8 @@ export const suite = (name: string, layer: Layer.Layer<KeyStore>): void => {
         assert.deepStrictEqual(revealed(yield* store.get("k-1")), revealed(given))
         assert.isNull(yield* store.findByHash("h-unknown"))
         assert.isNull(yield* store.get("k-unknown"))
+        assert.deepStrictEqual((yield* store.some(["k-1", "k-unknown"])).map(({ id }) => id), ["k-1"])
+        assert.deepStrictEqual(yield* store.some([]), [])
       }))
 
     it.effect("a taken hash or id is a conflict that names it", () =>

@@ -51,7 +51,7 @@ export const comboMapping = (fields: Partial<ComboMapping> = {}): ComboMapping =
 
 export const apiKey = (fields: Partial<ApiKey> = {}): ApiKey => ({
   id: "key-1", name: "Team", keyHash: "hash-1", keyPrefix: "sk-abcde", keySuffix: "wxyz", sealedKey: null,
-  machineId: "machine", policy: defaultPolicy, createdAt: time, updatedAt: time, lastUsedAt: null, revokedAt: null, ...fields
+  machineId: "machine", issuerId: null, policy: defaultPolicy, createdAt: time, updatedAt: time, lastUsedAt: null, revokedAt: null, ...fields
 })
 
 export const session = (fields: Partial<Session> = {}): Session => ({

@@ -160,6 +160,7 @@ const keys = Layer.sync(KeyStore, () => {
   return {
     findByHash: (hash) => Effect.sync(() => own.all().find((key) => key.keyHash === asText(hash)) ?? null),
     get: (id) => Effect.sync(() => own.get(id)),
+    some: (ids) => Effect.sync(() => own.all().filter((key) => ids.some((id) => asText(id) === key.id))),
     list: (limit, offset) => Effect.sync(() => {
       const sorted = own.all().sort((a, b) => orderOf(b.createdAt, a.createdAt) || orderOf(b.id, a.id))
       return { keys: sorted.slice(offset, offset + limit), total: sorted.length }

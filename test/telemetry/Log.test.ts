@@ -168,6 +168,21 @@ describe("AccessLog", () => {
     assert.deepInclude(JSON.parse(lines[10]!), { level: "warn", status: 502, requestedModel: Redact.REDACTED })
   })
 
+  it("says which targets failed or were skipped, in one line without secrets", () => {
+    const lines: Array<string> = []
+    const route = "a/m failed 502 bad_gateway; b/sk-proj-CANARY0123456789 skipped connection-cooldown until 2026-11-22T10:00:00.000Z"
+    for (const format of ["json", "pretty"] as const) {
+      const log = new AccessLog({ every: 1, format, write: (line) => lines.push(line) })
+      log.requestSettled(requestSummary({ status: 502, route: `${route}\nx` }))
+      log.requestSettled(requestSummary({ status: 200 }))
+    }
+    const told = route.replace("sk-proj-CANARY0123456789", Redact.REDACTED)
+    assert.strictEqual((JSON.parse(lines[0]!) as { route: string }).route, `${told}\nx`)
+    assert.notProperty(JSON.parse(lines[1]!), "route")
+    assert.include(lines[2], `(${told}?x)`)
+    assert.notInclude(lines[3], "(")
+  })
+
   it("can be for failures and refusals only: a refused client quotes its request id", () => {
     const lines: Array<string> = []
     const log = new AccessLog({ every: Number.POSITIVE_INFINITY, format: "pretty", write: (line) => lines.push(line) })

@@ -9,6 +9,21 @@ const lists = { "chat-completions": "messages", "messages": "messages", "respons
 /** The same conversation with a member that nobody knows in each item: none of them is plain then. */
 const strange = (items: ReadonlyArray<object>): ReadonlyArray<object> => items.map((item) => ({ ...item, x_unknown: null }))
 
+describe("a wrong item", () => {
+  it.each(faces)("is called wrong in words, whole ones, by $name", (face) => {
+    const body = promptOf(face.name, "many", 200) ?? {}
+    const [item] = body[lists[face.name]] as ReadonlyArray<object>
+    for (const content of [[[]], [5], [null], ["x"], { type: 5 }]) {
+      const error = face.decodeRequest({ ...body, [lists[face.name]]: [{ ...item, ...(face.name === "generateContent" ? { parts: content } : { content }) }] })
+      expect(error).toBeInstanceOf(PublicError)
+      const { message } = error as PublicError
+      expect(message).not.toMatch(/[{}]|readonly/)
+      expect(message.length).toBeLessThan(200)
+      if (Array.isArray(content) && face.name !== "local-model-server" && face.name !== "generateContent") expect(message).toContain("an object with a 'type'")
+    }
+  })
+})
+
 describe.each(faces)("a long list of $name", (face) => {
   const key = lists[face.name]
   const body = promptOf(face.name, "many", 8_000) ?? {}

@@ -49,7 +49,7 @@ const examine = (found: Read) =>
       ...Database.sharing(settings),
       yield* Effect.promise(() => Network.redis(settings)),
       ...Journal.check(path.resolve(settings.dataDir), running),
-      ...Policies.flags(found.environment),
+      Policies.flags(found.environment),
       Network.exposure(settings, Policies.isOn("REQUIRE_API_KEY", found.environment, database.flagOverrides)),
       Policies.providers(found.environment, Registry.builtin.all, settings.simulator)
     ]

@@ -33,12 +33,20 @@ const freeSpace = (directory: string): Finding => {
   return free < space.broken ? broken("disk space", text, mend) : free < space.warning ? warning("disk space", text, mend) : ok("disk space", text)
 }
 
+/** Throws when nothing can be written there. Asked by writing: access rights do not know of read-only mounts, full disks and /proc. */
+const probe = (directory: string): void => {
+  const file = path.join(directory, `.doctor.${process.pid}`)
+  fs.writeFileSync(file, "")
+  fs.rmSync(file)
+}
+
 const directory = (dataDir: string): Finding => {
-  const stat = fs.statSync(dataDir, { throwIfNoEntry: false })
+  const stat = fs.existsSync(dataDir) ? fs.statSync(dataDir) : undefined
   if (stat === undefined) {
     const parent = standing(dataDir)
+    if (!fs.statSync(parent).isDirectory()) return broken("data directory", `${dataDir} cannot be made: ${parent} is a file`, "Set GATEWAY_DATA_DIR to a directory.")
     try {
-      fs.accessSync(parent, fs.constants.W_OK)
+      probe(parent)
       return note("data directory", `${dataDir} does not exist yet; the first start makes it`)
     } catch {
       return broken("data directory", `${dataDir} cannot be made: ${parent} is not writable`, `Make it writable for this user, or set GATEWAY_DATA_DIR.`)
@@ -46,10 +54,7 @@ const directory = (dataDir: string): Finding => {
   }
   if (!stat.isDirectory()) return broken("data directory", `${dataDir} is a file`, "Set GATEWAY_DATA_DIR to a directory.")
   try {
-    // Asked by writing: access rights do not know of read-only mounts and full disks.
-    const probe = path.join(dataDir, `.doctor.${process.pid}`)
-    fs.writeFileSync(probe, "")
-    fs.rmSync(probe)
+    probe(dataDir)
   } catch (error) {
     return broken("data directory", `${dataDir} cannot be written: ${error instanceof Error ? error.message : String(error)}`,
       "Give the gateway's user write access, or set GATEWAY_DATA_DIR.")

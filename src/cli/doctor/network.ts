@@ -76,12 +76,7 @@ const ping = (url: URL) =>
 
 export const redis = async (settings: Loaded): Promise<Finding> => {
   if (settings.redisUrl === null) return ok("redis", "not set: shared state lives in this process")
-  let url: URL
-  try {
-    url = new URL(Redacted.value(settings.redisUrl))
-  } catch {
-    return broken("redis", "REDIS_URL is no URL", "Write it as redis://[user:password@]host:port[/database].")
-  }
+  const url = new URL(Redacted.value(settings.redisUrl))
   try {
     const refused = await ping(url)
     return refused === "" ? ok("redis", `${url.host} answers`) : broken("redis", `${url.host} refuses: ${refused}`, "Mend user and password in REDIS_URL.")

@@ -2,32 +2,20 @@
 import * as Catalogue from "#schemas/flags.ts"
 import type { Provider } from "#schemas/Provider.ts"
 import type { Environment } from "#src/cli/environment.ts"
-import { type Finding, note, ok, warning } from "./Finding.ts"
+import { type Finding, note, ok } from "./Finding.ts"
 
-/** Texts that a boolean flag takes; anything else counts as off. */
-const booleans: ReadonlySet<string> = new Set(["true", "1", "yes", "false", "0", "no"])
+const inEnvironment = (flag: Catalogue.FlagDefinition, environment: Environment): string | null => Catalogue.read(flag, environment[flag.key] ?? "")
 
-export const flags = (environment: Environment): ReadonlyArray<Finding> => {
-  let set = 0
-  const strange: Array<Finding> = []
-  for (const flag of Catalogue.catalogue) {
-    const value = environment[flag.key]
-    if (value === undefined || value === "") continue
-    set++
-    if (flag.enumValues !== null && !flag.enumValues.some((known) => known === value)) {
-      strange.push(warning("flags", `${flag.key}='${value.slice(0, 60)}' is none of ${flag.enumValues.join(", ")}; the default ${flag.defaultValue} stands`,
-        `Set ${flag.key} to one of them, or unset it.`))
-    } else if (flag.enumValues === null && !booleans.has(value)) {
-      strange.push(warning("flags", `${flag.key}='${value.slice(0, 60)}' counts as off`, `Set ${flag.key} to true or false.`))
-    }
-  }
-  return strange.length > 0 ? strange : [ok("flags", `${set} of ${Catalogue.catalogue.length} set in the environment`)]
+/** Values that a flag does not take are among the findings about settings. */
+export const flags = (environment: Environment): Finding => {
+  const set = Catalogue.catalogue.filter((flag) => inEnvironment(flag, environment) !== null)
+  return ok("flags", `${set.length} of ${Catalogue.catalogue.length} set in the environment`)
 }
 
-/** The value a flag has before the database is asked. */
+/** Whether a flag is on, by what could be read of the database. */
 export const isOn = (key: Catalogue.FlagKey, environment: Environment, overrides: ReadonlyMap<string, unknown>): boolean => {
-  const definition = Catalogue.catalogue.find((flag) => flag.key === key)
-  return Catalogue.isTruthy(String(overrides.get(key) ?? (environment[key] || definition?.defaultValue)))
+  const definition = Catalogue.byKey.get(key)
+  return definition !== undefined && Catalogue.isTruthy(String(overrides.get(key) ?? inEnvironment(definition, environment) ?? definition.defaultValue))
 }
 
 export const providers = (environment: Environment, known: ReadonlyArray<Provider>, simulator: string): Finding => {

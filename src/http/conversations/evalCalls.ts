@@ -59,7 +59,7 @@ export const make = (services: ConversationServices): EvalCalls["Service"] => {
     const parsed = { model, messages, max_tokens: maxTokens }
     const body = Buffer.from(JSON.stringify(parsed))
     const opened: Stages.Call = {
-      tags: { requestId: services.admission.makeRequestId(), sessionId: null },
+      tags: { requestId: services.admission.makeRequestId(), sessionTag: null, session: null },
       key, endpoint, codec, body, parsed,
       head: { model, stream: false, wantsUsage: false },
       request: asking,

@@ -38,7 +38,7 @@ export const inboundOf = (
     cache: call.cache ?? "off",
     recovery: services.recovery(),
     key,
-    sessionTag: tags.sessionId,
+    sessionTag: tags.sessionTag,
     targets: route.targets,
     route: RouteReport.viewOf(services.report, route, tags.requestId, head.model, key, codec.name),
     companions: call.companions,
@@ -49,13 +49,16 @@ export const inboundOf = (
     headersFor: (target) => forwarded.length === 0 ? target.headers : ForwardHeaders.merge(target.headers, forwarded, codec.name, target.wireFormat),
     promptText: () => prompt.text(),
     release: () => prompt.release(),
-    responseHeaders: (facts) => {
+    responseHeaders: (facts, told) => {
       const said = facts.settled === null ? GatewayHeaders.ofStream(tags, facts, codec.streamType, progress) : GatewayHeaders.ofAnswer(tags, facts)
       const effort = speech.effortFor(facts.target)
       const headers = effort === null ? said : GatewayHeaders.withEffort(said, effort)
-      return explains ? [...headers, "X-Gateway-Trace", RouteReport.headerOf(route)] : headers
+      return explains ? [...headers, "X-Gateway-Trace", RouteReport.headerOf(route, told)] : headers
     },
-    errorHeaders: (error, attempts) => GatewayHeaders.ofError(tags, error, attempts)
+    errorHeaders: (error, attempts, told) => {
+      const headers = GatewayHeaders.ofError(tags, error, attempts)
+      return explains ? [...headers, "X-Gateway-Trace", RouteReport.headerOf(route, told)] : headers
+    }
   }
 }
 

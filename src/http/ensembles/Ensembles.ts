@@ -1,8 +1,9 @@
 /** A planned request whose combo asks several models: who they are, and the ensemble that serves it (supplement 2.3, 2.6). */
 import { Ensemble } from "#actors/ensemble/Ensemble.ts"
 import * as Strategies from "#actors/ensemble/strategies.ts"
-import type { AttemptNote, Inbound, RouteView, SkipNote } from "#actors/Inbound.ts"
+import type { AttemptNote, Inbound, RouteView, SkipNote, Told } from "#actors/Inbound.ts"
 import type { Face } from "#actors/ports/Face.ts"
+import { changed } from "#actors/ports/WalkPolicy.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { Conversation } from "#schemas/wire/conversation.ts"
@@ -10,7 +11,7 @@ import { type Asking, inboundOf } from "#src/http/conversations/inbound.ts"
 import type { Prompt } from "#src/http/conversations/Prompt.ts"
 import { Speech } from "#src/http/conversations/Speech.ts"
 import type { ConversationServices } from "#src/http/conversations/services.ts"
-import { type Seat, seatsOf } from "#src/http/ensembles/members.ts"
+import { panelOf, type Seat, seatsOf } from "#src/http/ensembles/members.ts"
 import * as Models from "#src/http/ensembles/models.ts"
 import { partOf, quietView, saidInstead, type Whole } from "#src/http/ensembles/part.ts"
 import * as RouteReport from "#src/http/RouteReport.ts"
@@ -49,7 +50,7 @@ export const begin = (
   const conversation = words.decoded()
   if (conversation instanceof PublicError) return conversation
   const isPipeline = combo.strategy === "pipeline"
-  const seats = isPipeline ? seatsOf(route, now) : seatsOf(route, now).slice(0, panelMost)
+  const seats = isPipeline ? seatsOf(route, now) : panelOf(seatsOf(route, now).slice(0, panelMost), config.fusionTuning.minPanel)
   const last = isPipeline ? lastOf(seats.slice(-1)) : judgeOf(services, call, config, seats, now)
   if (last instanceof PublicError) return last
 
@@ -63,11 +64,26 @@ export const begin = (
   const attempts: Array<AttemptNote> = []
   const skipped: Array<SkipNote> = []
   /** The notes of one call, with the places that its targets have in the whole. */
-  const noting = (candidates: ReadonlyArray<Candidate>): NonNullable<RouteView["finished"]> => (_ok, tried, passed) => {
-    const placed = <A extends { readonly index: number }>(note: A): A => ({ ...note, index: places.get(candidates[note.index] as Candidate) ?? 0 })
-    attempts.push(...tried.map(placed))
-    skipped.push(...passed.map(placed))
+  const placed = (candidates: ReadonlyArray<Candidate>, { notes, skips }: Told): Told => {
+    const place = <A extends { readonly index: number }>(note: A): A => ({ ...note, index: places.get(candidates[note.index] as Candidate) ?? 0 })
+    return { notes: notes.map(place), skips: skips.map(place) }
   }
+  const noting = (candidates: ReadonlyArray<Candidate>): NonNullable<RouteView["finished"]> => (_ok, tried, passed) => {
+    const { notes, skips } = placed(candidates, { notes: tried, skips: passed })
+    attempts.push(...notes)
+    skipped.push(...skips)
+  }
+  /** All that was found out, with what the last call says of itself. */
+  const allOf = (own: Told): Told => {
+    const { notes, skips } = placed(last.candidates, own)
+    return { notes: [...attempts, ...notes], skips: [...skipped, ...skips] }
+  }
+  /** A call that speaks to the client tells of the whole. */
+  const telling = (inbound: Inbound): Inbound => ({
+    ...inbound,
+    responseHeaders: (facts, own) => inbound.responseHeaders(facts, allOf(own)),
+    errorHeaders: (error, fallbackAttempts, own) => inbound.errorHeaders(error, fallbackAttempts, allOf(own))
+  })
   const alone = inboundOf(services, face, asking, call, report, prompt, words)
   const whole: Whole = { services, codec, head, prompt, route, inbound: alone, words }
 
@@ -84,17 +100,22 @@ export const begin = (
         targets: candidates.map(({ target }) => target),
         view: {
           ...quietView(view, lastResort),
-          ...(isPipeline ? { policy: { ...view.policy, hedgeDelayMs: null, answers: null } } : {}),
+          ...(isPipeline ? { policy: changed(view.policy, (policy) => ({ ...policy, hedgeDelayMs: null, answers: null })) } : {}),
           finished: noting(candidates)
         }
       })
     })),
-    last: (said) => lastCall(inboundOf(services, face, asking, call, route, prompt, saidInstead(whole, said)), last, {
+    last: (said) => lastCall(telling(inboundOf(services, face, asking, call, report, prompt, saidInstead(whole, said))), last, {
       ...view,
+      line: (own) => view.line(allOf(own)),
       lastResort: last.lastResort,
       finished: noting(last.candidates),
-      terminal: isPipeline ? (error) => Strategies.stepFailed(plan, plan.members.length - 1, error) : (error) => error
+      terminal: (error, notes, skips) => {
+        const all = allOf({ notes, skips })
+        return view.terminal(isPipeline ? Strategies.stepFailed(plan, plan.members.length - 1, error) : error, all.notes, all.skips)
+      }
     }),
+    terminal: (error) => view.terminal(error, attempts, skipped),
     direct: ({ answer, body, target }) => !head.stream ? { stream: false, body } : {
       stream: true,
       body: Buffer.from(Dialects.streamOf(answer, codec, {
@@ -108,7 +129,7 @@ export const begin = (
   const around = { services: services.request, fork: services.fork, live: services.live }
   const shadow = services.shadows.companionOf(services, call, route, alone)
   const inbound = {
-    ...lastCall(alone, last, view),
+    ...lastCall(telling(alone), last, { ...view, line: (own) => view.line(allOf(own)) }),
     ...(shadow === null ? {} : { companions: [...alone.companions, shadow] }),
     ...(since === null ? {} : { since })
   }

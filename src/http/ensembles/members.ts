@@ -13,6 +13,8 @@ export interface Seat {
   readonly candidates: ReadonlyArray<Candidate>
   /** All of them are blocked by our own guess only, and are asked all the same. */
   readonly lastResort: boolean
+  /** Why they rest by our own guess, so that they are asked only where others are missing; null when they are free. */
+  readonly rests: PublicError | null
   /** Why nobody can be asked; null when somebody can. */
   readonly missing: PublicError | null
 }
@@ -62,7 +64,14 @@ export const seatsOf = (route: Route, now: number): ReadonlyArray<Seat> => {
       prompt: one?.prompt ?? null,
       candidates,
       lastResort: route.lastResort || soft.length > 0,
+      rests: soft.length > 0 && first !== undefined ? blocked(first, now) : null,
       missing: candidates.length > 0 ? null : first === undefined ? refused?.error ?? null : blocked(first, now)
     }
   })
+}
+
+/** The panel: models that rest by our own guess are left out while `enough` others are free. */
+export const panelOf = (seats: ReadonlyArray<Seat>, enough: number): ReadonlyArray<Seat> => {
+  const free = seats.filter(({ missing, rests }) => missing === null && rests === null).length
+  return free < enough ? seats : seats.map((seat) => seat.rests === null ? seat : { ...seat, candidates: [], lastResort: false, missing: seat.rests })
 }

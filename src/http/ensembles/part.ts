@@ -2,7 +2,7 @@
 import type { Call } from "#actors/ensemble/Ensemble.ts"
 import type { Client, Inbound, Recovery, RouteView } from "#actors/Inbound.ts"
 import type { Target } from "#actors/ports/Target.ts"
-import { once } from "#actors/ports/WalkPolicy.ts"
+import { changed, once } from "#actors/ports/WalkPolicy.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Answer, Conversation } from "#schemas/wire/conversation.ts"
 import type { Prompt } from "#src/http/conversations/Prompt.ts"
@@ -45,11 +45,12 @@ export const silent: Omit<Client, "respond"> = {
 /** Walks its targets once, and nobody hears of it. */
 export const quietView = (view: RouteView, lastResort: boolean): RouteView => ({
   ...view,
-  policy: { ...once, targetTimeoutMs: view.policy.targetTimeoutMs },
+  policy: changed(view.policy, ({ targetTimeoutMs }) => ({ ...once, targetTimeoutMs })),
   lastResort,
   succeeded: () => undefined,
   finished: null,
-  terminal: (error) => error
+  terminal: (error) => error,
+  line: () => ""
 })
 
 /** Other words in the place of the client's; however different they are, they are thought about as hard. */

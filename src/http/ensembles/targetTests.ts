@@ -34,7 +34,7 @@ export const make = (services: ConversationServices): TargetTests["Service"] => 
       order: { order: [], skipped: [], memory: null }, refused: () => []
     }
     const call: Call = {
-      tags: { requestId: services.admission.makeRequestId(), sessionId: null },
+      tags: { requestId: services.admission.makeRequestId(), sessionTag: null, session: null },
       key: null, endpoint, codec, body, parsed, head, request, client: { ...silent, respond: nothing }, companions: [], refuse: nothing, onGone: nothing
     }
     const speech = new Speech(services, codec, head, prompt, route)

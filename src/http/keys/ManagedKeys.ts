@@ -5,10 +5,13 @@ import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { Flags } from "#actors/ports/Flags.ts"
 import { KeyDevices } from "#actors/ports/KeyDevices.ts"
 import { Keys } from "#actors/ports/Keys.ts"
+import { BudgetStore, RegisteredKeyStore, TokenLimitStore } from "#actors/ports/LimitRecords.ts"
+import { Limits } from "#actors/ports/Limits.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import type { PolicyInput } from "#schemas/api/Keys.ts"
@@ -30,11 +33,13 @@ export interface Minted {
 
 export class ManagedKeys extends Context.Service<ManagedKeys, {
   readonly get: (id: string) => Done<ApiKey>
-  readonly create: (name: string, input: PolicyInput) => Done<Minted>
+  /** `issuerId`: the key that issues it, whose rights bound it. */
+  readonly create: (name: string, input: PolicyInput, issuerId?: string | null) => Done<Minted>
   /** Answers the key as it stands now. */
   readonly change: (id: string, name: string | undefined, input: PolicyInput) => Done<ApiKey>
   readonly regenerate: (id: string) => Done<Minted>
   readonly reveal: (id: string) => Done<string>
+  /** With its budget and token limits, and its place among issued keys. */
   readonly remove: (id: string) => Done<void>
 }>()("gateway/http/ManagedKeys") {}
 
@@ -50,6 +55,11 @@ export const make = Effect.gen(function*() {
   const keys = yield* Keys
   const random = yield* SecureRandom.SecureRandom
   const store = yield* KeyStore
+  const budgets = yield* BudgetStore
+  const registered = yield* RegisteredKeyStore
+  const tokenLimits = yield* TokenLimitStore
+  // A command line beside a running gateway counts nothing itself.
+  const limits = Option.getOrNull(yield* Effect.serviceOption(Limits))
   const { machineId } = yield* ManagementOptions
 
   const get = (id: string): Done<ApiKey> => Effect.flatMap(store.get(id), (key) => key === null ? missing : Effect.succeed(key))
@@ -86,7 +96,7 @@ export const make = Effect.gen(function*() {
 
   return ManagedKeys.of({
     get,
-    create: Effect.fn("ManagedKeys.create")(function*(name, input) {
+    create: Effect.fn("ManagedKeys.create")(function*(name, input, issuerId = null) {
       const scopes = Array.from(new Set([...(input.scopes ?? []), Policy.DEFAULT_SCOPE]))
       const policy = Policy.apply(defaultPolicy, { ...input, scopes })
       if (policy instanceof Refusal.Refusal) return yield* Effect.fail(policy)
@@ -94,7 +104,7 @@ export const make = Effect.gen(function*() {
       const { raw, stored } = yield* mintSecret
       const at = yield* now
       const key: ApiKey = {
-        id: yield* random.uuidV4(), name, ...stored, machineId, policy, createdAt: at, updatedAt: at, lastUsedAt: null, revokedAt: null
+        id: yield* random.uuidV4(), name, ...stored, machineId, issuerId, policy, createdAt: at, updatedAt: at, lastUsedAt: null, revokedAt: null
       }
       yield* store.insert(key)
       yield* note("apikey.created", key, { scopes: policy.scopes })
@@ -138,6 +148,11 @@ export const make = Effect.gen(function*() {
       yield* mayTouch(key.policy.scopes)
       if (!(yield* store.remove(id))) return yield* missing
       keys.forget(id)
+      // After the key, so that it is never without its limits.
+      yield* registered.revoke(id, yield* now)
+      yield* budgets.remove(id)
+      for (const limit of yield* tokenLimits.list) if (limit.apiKeyId === id) yield* tokenLimits.remove(limit.id)
+      if (limits !== null) yield* limits.reload
       devices.forget(id)
       yield* note("apikey.deleted", key)
     })

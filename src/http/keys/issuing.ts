@@ -1,19 +1,39 @@
 /** May another key be issued? Pure over the keys that were issued before (supplement 3.5). */
 import type { IssueStanding } from "#actors/ports/LimitRecords.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { IssueLimits, RegisteredKey } from "#schemas/records/Limits.ts"
 
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
+export const hourSeconds = 3_600
+export const daySeconds = 86_400
+const hourMs = 1_000 * hourSeconds
+const dayMs = 1_000 * daySeconds
 
 export interface IssueRefusal {
   readonly errorCode: "PROVIDER_QUOTA_EXCEEDED" | "ACCOUNT_QUOTA_EXCEEDED" | "MAX_ACTIVE_KEYS_EXCEEDED"
   readonly reason: string
-  /** Seconds; null when only a revocation helps. */
+  /** Seconds; null when no time is known: only a revocation helps. */
   readonly retryAfterSeconds: number | null
 }
 
 export const isActive = (key: RegisteredKey, now: number): boolean =>
   key.revokedAt === null && (key.expiresAt === null || Date.parse(key.expiresAt) > now)
+
+/**
+ * The record as its key stands now, which `/api/keys` may have changed or removed (null). A key that is only disabled keeps its place:
+ * it may be enabled again.
+ */
+export const following = (record: RegisteredKey, key: ApiKey | null): RegisteredKey => key === null
+  // The time of a removal that left no record is not known.
+  ? { ...record, revokedAt: record.revokedAt ?? record.createdAt }
+  : {
+    ...record, name: key.name, keyPrefix: key.keyPrefix, expiresAt: key.policy.expiresAt, revokedAt: record.revokedAt ?? key.revokedAt,
+    dailyBudget: budgetOf(key, daySeconds), hourlyBudget: budgetOf(key, hourSeconds)
+  }
+
+const budgetOf = ({ policy }: ApiKey, window: number): number | null => {
+  const limits = (policy.rateLimits ?? []).filter((rate) => rate.window === window).map(({ limit }) => limit)
+  return limits.length === 0 ? null : Math.min(...limits)
+}
 
 export const isUnlimited = ({ dailyIssueLimit, hourlyIssueLimit, maxActiveKeys }: IssueLimits): boolean =>
   dailyIssueLimit + hourlyIssueLimit + maxActiveKeys === 0
@@ -21,9 +41,14 @@ export const isUnlimited = ({ dailyIssueLimit, hourlyIssueLimit, maxActiveKeys }
 /** `now`: ms since the epoch. */
 export const check = ({ keys, kind, limits }: IssueStanding, now: number): IssueRefusal | null => {
   if (limits.maxActiveKeys > 0) {
-    const active = keys.filter((key) => isActive(key, now)).length
+    const ends = keys.filter((key) => isActive(key, now)).map(({ expiresAt }) => expiresAt === null ? Infinity : Date.parse(expiresAt)).sort((a, b) => a - b)
+    const active = ends.length
     if (active >= limits.maxActiveKeys) {
-      return { errorCode: "MAX_ACTIVE_KEYS_EXCEEDED", reason: `${active} of ${limits.maxActiveKeys} keys of this ${kind} are active`, retryAfterSeconds: null }
+      const free = ends[active - limits.maxActiveKeys] ?? Infinity
+      return {
+        errorCode: "MAX_ACTIVE_KEYS_EXCEEDED", reason: `${active} of ${limits.maxActiveKeys} keys of this ${kind} are active`,
+        retryAfterSeconds: free === Infinity ? null : Math.max(1, Math.ceil((free - now) / 1_000))
+      }
     }
   }
   const errorCode = kind === "provider" ? "PROVIDER_QUOTA_EXCEEDED" : "ACCOUNT_QUOTA_EXCEEDED"

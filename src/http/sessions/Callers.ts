@@ -76,7 +76,10 @@ export const make = Effect.gen(function*() {
     const key = known === undefined ? yield* keys.find(hash) : known
     const level = key === null ? null : manages(key)
     if (key === null || level === null) return null
-    const refused = KeyPolicy.admit(key, "management", { remoteAddress: presented.remoteAddress ?? "" }, now)
+    const peer = { remoteAddress: presented.remoteAddress ?? "" }
+    // Management costs nothing: limits of an issuer do not stand in the way.
+    const refused = KeyPolicy.admit(key, "management", peer, now) ??
+      (key.issuerId === null ? null : KeyPolicy.admitIssued({ key: keys.issuerOf(key), isLimited: false }, "management", peer, now))
     if (refused !== null) return null
     keys.touch(key)
     return { kind: "key", key, admin: level === "admin" } as const

@@ -27,6 +27,9 @@ export const admit = (rule: AccessRule | null, situation: Situation): Caller | R
   if (!situation.requireLogin && rule.tier !== "ALWAYS_PROTECTED") {
     return caller.kind === "anonymous" ? { kind: "open" } : caller
   }
+  if (rule.sessionOnly && (caller.kind === "token" || caller.kind === "key")) {
+    return Refusal.unauthorized("This call needs a signed-in session (POST /api/auth/login); keys and access tokens are not accepted")
+  }
   switch (caller.kind) {
     case "session":
     case "local":

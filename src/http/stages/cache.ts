@@ -2,7 +2,7 @@
  * The response cache (supplement 6.1, decisions 6 and 7). A request that asked for the most likely answer (`temperature: 0`) and was
  * answered before is given that answer: whole as it was, or as a stream of the client's format.
  *
- * Equal requests that miss at the same time share one upstream call for a bounded time; streams wait for the whole answer, too. When
+ * Equal requests that miss at the same time share one upstream call for a bounded time; streams wait for the whole answer, too, but briefly. When
  * the one that flies fails, the next in line tries; when its answer is one that is not kept, everybody goes alone. A bypass
  * (`X-Gateway-No-Cache: true`, `Cache-Control: no-cache`, the key's cacheDefaultMode) is not looked up, but its answer is kept.
  */
@@ -39,6 +39,8 @@ export interface Options {
 
 /** A request waits so long for an equal one, ms; then it goes alone. */
 export const maxWaitMs = 30_000
+/** A stream waits only for an answer that is nearly there, ms: whoever streams wants the first words soon. */
+export const maxStreamWaitMs = 1_000
 /** Bytes of a streamed answer that is kept. */
 const maxStreamBytes = 4 * 1024 * 1024
 /** Scope of keys whose every call is fenced by a lease: an old answer must not get past the fence. */
@@ -117,7 +119,7 @@ class Miss implements Passenger<CachedAnswer>, LeadListener {
     this.stop = fork(Effect.delay(Effect.sync(() => {
       leave()
       this.alone()
-    }), maxWaitMs))
+    }), this.call.head.stream ? maxStreamWaitMs : maxWaitMs))
     this.call.onGone(() => {
       this.waited()
       leave()

@@ -17,6 +17,8 @@ export interface Options {
   readonly limits: Limits["Service"]
   /** The model for requests whose budget is used up; null when there is none this key may use, or the flag is off. */
   readonly freeModel: (key: ApiKey) => string | null
+  /** Why the key may not ask for this model, or that there is none: said before anything is counted (supplement 3.4, step 5). */
+  readonly refusalOf: (call: Call) => PublicError | null
   readonly fork: Fork
 }
 
@@ -33,23 +35,28 @@ const capOf = (parsed: Readonly<Record<string, unknown>>): number | null => {
 }
 
 const askOf = ({ body, parsed, tags }: Call): Ask => ({
-  sessionTag: tags.sessionId,
+  session: tags.session,
   promptTokens: Math.ceil(Math.min(body.length, textBytes) / bytesPerToken),
   maxOutputTokens: capOf(parsed),
   free: false
 })
 
-export const make = ({ fork, freeModel, limits }: Options): Stage => ({
+export const make = ({ fork, freeModel, limits, refusalOf }: Options): Stage => ({
   name: "limits",
   applies: ({ key }) => key !== null && limits.of(key) !== null,
   run: (call, next) => {
     const own = call.key === null ? null : limits.of(call.key)
-    if (own === null) next(call)
-    else decide({ call, next, own, limits, fork, freeModel }, askOf(call))
+    if (own === null) {
+      next(call)
+      return
+    }
+    const refusal = refusalOf(call)
+    if (refusal === null) decide({ call, next, own, limits, fork, freeModel }, askOf(call))
+    else call.refuse(refusal)
   }
 })
 
-interface Run extends Options {
+interface Run extends Omit<Options, "refusalOf"> {
   readonly call: Call
   readonly next: (call: Call) => void
   readonly own: KeyLimits

@@ -44,6 +44,8 @@ export const read = ({ limits, quotas }: Sources, key: ApiKey, now: number): Eff
     const others = limits.rulesOf(key).filter(({ quota }) => quota === "budget" || quota === "token_limit")
     const rest = others.length === 0 ? [] : yield* limits.status(key.id, others)
     const personal = personalOf(key, usd)
+    const [daily, weekly] = usd
+    const rules = limits.of(key)?.rules
     const providers = OwnQuotas.of(quotas(), key, now)
     return {
       allowed: true,
@@ -53,6 +55,9 @@ export const read = ({ limits, quotas }: Sources, key: ApiKey, now: number): Eff
         kind: rule.kind, scope: rule.scope, interval: rule.window.interval,
         used: rule.kind === "usd" ? usdOf(used) : used, limit: rule.kind === "usd" ? usdOf(rule.limit) : rule.limit, resetAtIso: iso(end)
       })),
+      spent: { dailyUsd: usdOf(daily?.used ?? 0), weeklyUsd: usdOf(weekly?.used ?? 0) },
+      rates: (rules?.rates ?? []).map(({ limit, windowMs }) => ({ limit, windowSeconds: windowMs / 1_000 })),
+      maxSessions: rules?.maxSessions ?? 0,
       provider: OwnQuotas.selected(providers),
       providers,
       generatedAtIso: iso(now)
@@ -63,6 +68,12 @@ export const read = ({ limits, quotas }: Sources, key: ApiKey, now: number): Eff
 export const untilText = (ms: number): string => {
   const minutes = Math.max(1, Math.ceil(ms / 60_000))
   return minutes < 60 ? `${minutes}m` : minutes < 1_440 ? `${Math.ceil(minutes / 60)}h` : `${Math.ceil(minutes / 1_440)}d`
+}
+
+/** `90s`, `1m`, `1d`: the largest unit in which it is whole. */
+const windowText = (seconds: number): string => {
+  for (const [unit, length] of [["d", 86_400], ["h", 3_600], ["m", 60]] as const) if (seconds % length === 0) return `${seconds / length}${unit}`
+  return `${seconds}s`
 }
 
 const percent = (used: number, limit: number): string => `${Math.min(999, Math.round(used / limit * 100))}% used`
@@ -84,11 +95,14 @@ const quotaBlocks = (providers: ReadonlyArray<OwnQuota>, now: number): ReadonlyA
 /** A plan block, a usage block, then each window. */
 export const text = (usage: SelfUsage): string => {
   const now = Date.parse(usage.generatedAtIso)
-  const { personal } = usage
+  const { maxSessions, personal, spent } = usage
   const plans = usage.providers.flatMap(({ plan, provider }) => plan === null ? [] : [`${provider}: ${plan}`])
-  const blocks: Array<ReadonlyArray<string>> = [["Plan", `API key ${usage.name}`, ...new Set(plans)]]
+  const isLimited = personal !== undefined || usage.limits.length > 0 || usage.rates.length > 0 || maxSessions > 0
+  const blocks: Array<ReadonlyArray<string>> = [
+    ["Plan", `API key ${usage.name}`, ...new Set(plans)],
+    ["Usage", `Today ${money(spent.dailyUsd)}, this week ${money(spent.weeklyUsd)}`, ...(isLimited ? [] : ["No limits are set for this key."])]
+  ]
   if (personal !== undefined) {
-    blocks.push(["Usage", `Today ${money(personal.dailySpentUsd)}, this week ${money(personal.weeklySpentUsd)}`])
     if (personal.dailyLimitUsd !== null && personal.dailyLimitUsd > 0) {
       blocks.push(windowLines("Daily limit", personal.dailySpentUsd, personal.dailyLimitUsd, money, personal.dailyResetAtIso, now))
     }
@@ -101,7 +115,8 @@ export const text = (usage: SelfUsage): string => {
     const label = limit.kind === "usd" ? `Budget (${limit.interval})` : `Tokens (${limit.scope}, ${limit.interval})`
     blocks.push(windowLines(label, limit.used, limit.limit, shown, limit.resetAtIso, now))
   }
-  if (blocks.length === 1) blocks.push(["Usage", "No limits are set for this key."])
+  for (const { limit, windowSeconds } of usage.rates) blocks.push(["Requests", `${limit} in ${windowText(windowSeconds)}`])
+  if (maxSessions > 0) blocks.push(["Sessions", `${maxSessions} at once`])
   blocks.push(...quotaBlocks(usage.providers, now))
   return `${blocks.map((lines) => lines.join("\n")).join("\n\n")}\n`
 }

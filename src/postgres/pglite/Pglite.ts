@@ -8,6 +8,7 @@ import type { Duplex } from "node:stream"
 import { MessageChannel, Worker } from "node:worker_threads"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as Directories from "#src/structures/directories.ts"
 import * as DirectoryLock from "./DirectoryLock.ts"
 import { PortStream } from "./PortStream.ts"
 import { isReport, type MaintenanceOptions, marker, type Report, type StartData } from "./protocol.ts"
@@ -128,8 +129,8 @@ const messageOf = (error: unknown): string => error instanceof Error ? error.mes
 export const make = Effect.fnUntraced(function*(options: Options) {
   const directory = path.join(path.resolve(options.dataDir), "pglite")
   yield* Effect.try({
-    try: () => fs.mkdirSync(options.dataDir, { recursive: true, mode: 0o700 }),
-    catch: (error) => new PgliteError({ reason: "directory", message: `The data directory ${options.dataDir} cannot be made: ${messageOf(error)}` })
+    try: () => Directories.makeData(options.dataDir),
+    catch: (error) => new PgliteError({ reason: "directory", message: messageOf(error) })
   })
   yield* Effect.acquireRelease(
     Effect.tryPromise({
@@ -142,7 +143,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   yield* Effect.try({
     try: () => {
       setAside(directory)
-      fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
+      Directories.make(directory)
     },
     catch: (error) => new PgliteError({ reason: "directory", message: `The database directory ${directory} cannot be used: ${messageOf(error)}` })
   })

@@ -4,6 +4,11 @@ import type { Combo, ModelStep } from "#schemas/records/Combo.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import { type Channel, fitsCategory } from "#src/routing/auto/channel.ts"
 
+const idPrefix = "auto:"
+
+/** Made here, and stored nowhere. */
+export const isAutomatic = ({ id }: Combo): boolean => id.startsWith(idPrefix)
+
 export const automaticCombo = (id: string, channel: Channel, snapshot: Snapshot, registry: Registry): Combo => {
   const steps: Array<ModelStep> = []
   for (const [provider, connections] of snapshot.activeByProvider) {
@@ -22,7 +27,7 @@ export const automaticCombo = (id: string, channel: Channel, snapshot: Snapshot,
     }
   }
   return {
-    id: `auto:${id}`, name: id, description: null, models: steps, strategy: channel.config.routerStrategy === "lkgp" ? "lkgp" : "auto",
+    id: `${idPrefix}${id}`, name: id, description: null, models: steps, strategy: channel.config.routerStrategy === "lkgp" ? "lkgp" : "auto",
     config: channel.config, allowedProviders: [], system_message: null, tool_filter_regex: null, context_cache_protection: false,
     context_length: null, dimensions: null, isActive: true, isHidden: false, sortOrder: 0, createdAt: "", updatedAt: ""
   }

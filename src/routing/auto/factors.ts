@@ -133,7 +133,7 @@ export interface Scored {
   readonly candidate: Candidate
   /** 0 to 1. */
   readonly score: number
-  /** Only factors with a weight; what `GET /v1/auto-combo/{channel}/candidates` shows. */
+  /** Only factors with a weight. */
   readonly factors: Readonly<Partial<Record<Factor, number>>>
 }
 

@@ -68,7 +68,7 @@ export const arrange = (expansion: Expansion, orderOf: OrderOf): Arranged => {
     if (best === undefined) continue
     inner.set(entry.executionKey, arranged.order)
     const { executionKey, stepId, weight } = entry
-    flat.push({ ...best.candidate, executionKey, stepId, weight, label: entry.label ?? best.candidate.label })
+    flat.push({ ...best.candidate, executionKey, stepId, turn: executionKey, weight, label: entry.label ?? best.candidate.label })
   }
   const { combo } = expansion
   const ordered = orderOf(combo, flat)

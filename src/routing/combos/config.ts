@@ -97,6 +97,12 @@ const finished = (config: CompleteConfig, said: ComboConfig): CompleteConfig => 
 /** Who is configured: a combo as a whole (null), or one of its targets' providers. */
 export type Of = { readonly provider: string; readonly providerAlias: string } | null
 
+/** Some provider has settings of its own. */
+export const hasOverrides = (settings: ReadonlyMap<string, unknown>): boolean => {
+  const given = settings.get("providerOverrides")
+  return isObject(given) && Object.keys(given).length > 0
+}
+
 /** The cascade over one configuration snapshot's settings; make one per snapshot. */
 export const makeConfigs = (settings: ReadonlyMap<string, unknown>): (combo: Combo, of?: Of) => CompleteConfig => {
   const sticky = readLayer({ stickyRoundRobinLimit: settings.get("stickyRoundRobinLimit") })

@@ -148,6 +148,7 @@ export const expand = (combo: Combo, around: Surroundings): Expansion => {
       const candidate: Candidate = {
         executionKey: uniqueKey(join(path, target.connection?.id ?? "-")),
         stepId,
+        ...(place.outer === null ? {} : { turn: path }),
         weight: place.outer?.weight ?? step.weight,
         label,
         tags: step.tags,

@@ -109,12 +109,13 @@ export interface StepGroup {
   readonly candidates: ReadonlyArray<Candidate>
 }
 
-/** By step, in the order of their first appearance. */
-export const stepsOf = (candidates: ReadonlyArray<Candidate>): ReadonlyArray<StepGroup> => {
+/** By step, or by what `idOf` says, in the order of their first appearance. */
+export const stepsOf = (candidates: ReadonlyArray<Candidate>, idOf = ({ stepId }: Candidate): string => stepId): ReadonlyArray<StepGroup> => {
   const groups = new Map<string, { stepId: string; weight: number; candidates: Array<Candidate> }>()
   for (const candidate of candidates) {
-    const group = groups.get(candidate.stepId)
-    if (group === undefined) groups.set(candidate.stepId, { stepId: candidate.stepId, weight: candidate.weight, candidates: [candidate] })
+    const id = idOf(candidate)
+    const group = groups.get(id)
+    if (group === undefined) groups.set(id, { stepId: id, weight: candidate.weight, candidates: [candidate] })
     else group.candidates.push(candidate)
   }
   return [...groups.values()]

@@ -5,6 +5,9 @@ import { countIn, shuffled, type Strategic, strategy, type StepGroup, stepsOf, t
 /** Uses of one step before the next one's turn (supplement 1.9). */
 export const defaultStickyUses = 3
 
+/** Steps of a flattened combo take turns like those of the list that they stand in (supplement 2.2). */
+const turnOf = ({ stepId, turn }: Candidate): string => turn ?? stepId
+
 /**
  * The next step in turn, then the others in the order of their turns; one step keeps its turn for `stickyRoundRobinLimit` uses.
  *
@@ -13,8 +16,8 @@ export const defaultStickyUses = 3
  */
 export const roundRobin: Strategic = strategy((available, config, memory, _moment, candidates) => {
   const limit = Math.max(1, config.stickyRoundRobinLimit ?? defaultStickyUses)
-  const present = new Map(stepsOf(available).map((group) => [group.stepId, group]))
-  const ring = stepsOf(candidates)
+  const present = new Map(stepsOf(available, turnOf).map((group) => [group.stepId, group]))
+  const ring = stepsOf(candidates, turnOf)
   const last = textIn(memory, "step")
   const uses = countIn(memory, "uses")
   const lastAt = last === null ? -1 : ring.findIndex(({ stepId }) => stepId === last)

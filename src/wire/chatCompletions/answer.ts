@@ -3,9 +3,9 @@ import type { UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
 import * as Json from "#src/wire/json.ts"
 import type { UpstreamCodec } from "#src/wire/WireFormat.ts"
 
-/** Usage in the vendor's shape (supplement 11.7), or null when the value is no usage object. */
+/** Usage in the vendor's shape (supplement 11.7), or null when the value is no usage object or holds no count. */
 export const usageOf = (value: unknown): Usage | null => {
-  if (!Json.isRecord(value)) return null
+  if (!Json.isRecord(value) || !Json.hasCount(value, "prompt_tokens", "completion_tokens")) return null
   const prompt = Json.recordAt(value, "prompt_tokens_details")
   const completion = Json.recordAt(value, "completion_tokens_details")
   return {

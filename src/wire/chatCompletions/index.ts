@@ -34,6 +34,7 @@ const emptyChunk = (now: Date): string => {
 
 export const upstream: UpstreamCodec = {
   name: "chat-completions",
+  emptyAnswers: true,
   encodeRequest,
   passThroughEdits,
   decodeAnswer,

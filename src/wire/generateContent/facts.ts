@@ -3,9 +3,9 @@ import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
 import type { FinishReason, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json.ts"
 
-/** Usage in the vendor's shape (supplement 11.7), or null when the value is no usage object. */
+/** Usage in the vendor's shape (supplement 11.7), or null when the value is no usage object or holds no count. */
 export const usageOf = (value: unknown): TokenUsage | null => {
-  if (!Json.isRecord(value)) return null
+  if (!Json.isRecord(value) || !Json.hasCount(value, "promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount")) return null
   const thoughts = Json.countAt(value, "thoughtsTokenCount")
   return usageFrom(
     Json.countAt(value, "promptTokenCount"), Json.countAt(value, "toolUsePromptTokenCount"), Json.countAt(value, "candidatesTokenCount"),

@@ -25,7 +25,7 @@ export const errorOf = (body: Body): UpstreamErrorBody | null => {
 
 /** Counts of a last line (supplement 11.7); null when it has none. The server leaves a count of 0 out. */
 export const usageOf = (body: Body): TokenUsage | null =>
-  typeof body["eval_count"] !== "number" && typeof body["prompt_eval_count"] !== "number"
+  !Json.hasCount(body, "eval_count", "prompt_eval_count")
     ? null
     : { input: Json.countAt(body, "prompt_eval_count"), output: Json.countAt(body, "eval_count"), cacheRead: 0, cacheCreation: 0, reasoning: 0 }
 

@@ -5,7 +5,7 @@ import * as Carriers from "#src/wire/messages/carriers.ts"
 import { annotationOf } from "#src/wire/messages/citations.ts"
 import { ContentFrames } from "#src/wire/messages/ContentFrames.ts"
 import { errorOf } from "#src/wire/messages/errors.ts"
-import { finishOf, usageOf } from "#src/wire/messages/usage.ts"
+import { countsOutput, finishOf, usageOf } from "#src/wire/messages/usage.ts"
 import { dataOf, SseScanner } from "#src/wire/SseScanner.ts"
 import { escape } from "#src/wire/stream/literal.ts"
 import type { Literal, StreamDecoder, StreamSink } from "#src/wire/stream/StreamSink.ts"
@@ -108,14 +108,14 @@ export class MessagesDecoder implements StreamDecoder {
       serviceTier: Json.isRecord(usage) && typeof usage["service_tier"] === "string" ? usage["service_tier"] : null,
       systemFingerprint: null
     })
-    this.count(usage)
+    this.count(usage, true)
   }
 
-  private count(value: unknown): void {
+  private count(value: unknown, partial: boolean): void {
     const usage = usageOf(value, this.usage)
     if (usage === null || usage === this.usage) return
     this.usage = usage
-    this.sink.tokens(usage)
+    this.sink.tokens(usage, partial)
   }
 
   private startBlock(block: Frame): void {
@@ -216,6 +216,6 @@ export class MessagesDecoder implements StreamDecoder {
       const stop = delta["stop_sequence"]
       this.sink.finish(0, reason, typeof stop === "string" ? stop : null)
     }
-    this.count(frame["usage"])
+    this.count(frame["usage"], !countsOutput(frame["usage"]))
   }
 }

@@ -22,6 +22,8 @@ export const encodeRequest = (conversation: Conversation, traits: TargetTraits):
     const { choice, tools } = toolsOf(conversation)
     const forced = choice?.type === "any" || choice?.type === "tool"
     const { effort, isOn, maxTokens, thinking } = encodeThinking({ conversation, traits, capabilities, omitted, forced, mayThink: mayThink(turns, at) })
+    // The vendor wants a limit: one that the client did not give, and that no model's own limit stands behind, may cut the answer.
+    if (settings.maxTokens === null && traits.maxOutputTokens === null) omitted.add(`max_tokens (set to ${maxTokens})`)
     const { messages, system } = encodeTurns(turns, at, settings.output?.kind === "json" ? jsonInstruction : null)
     const fields: Record<string, unknown> = {
       max_tokens: maxTokens,

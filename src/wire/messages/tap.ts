@@ -4,7 +4,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import * as Json from "#src/wire/json.ts"
 import { ContentFrames } from "#src/wire/messages/ContentFrames.ts"
 import { errorFrames, errorOf } from "#src/wire/messages/errors.ts"
-import { finishOf, usageOf } from "#src/wire/messages/usage.ts"
+import { countsOutput, finishOf, usageOf } from "#src/wire/messages/usage.ts"
 import { dataOf, SseScanner } from "#src/wire/SseScanner.ts"
 import { escape } from "#src/wire/stream/literal.ts"
 import { withTerminator } from "#src/wire/stream/terminator.ts"
@@ -19,6 +19,7 @@ export class MessagesTap implements StreamTap {
   malformed = false
   error: UpstreamErrorBody | null = null
   usage: Usage | null = null
+  usageIsPartial = false
   private readonly scanner: SseScanner
   private readonly frames = new ContentFrames()
   private readonly kept = new KeptText()
@@ -82,6 +83,7 @@ export class MessagesTap implements StreamTap {
       case "message_start":
         this.alive = true
         this.usage = usageOf(Json.recordAt(frame, "message")?.["usage"], this.usage)
+        this.usageIsPartial = this.usage !== null
         return true
       case "content_block_start": {
         this.useful = true
@@ -103,6 +105,7 @@ export class MessagesTap implements StreamTap {
         // An empty answer that simply stopped is an early end (supplement 11.8); one that was cut or refused is an answer.
         if (reason !== null && reason !== "stop") this.useful = true
         this.usage = usageOf(frame["usage"], this.usage)
+        if (countsOutput(frame["usage"])) this.usageIsPartial = false
         return true
       }
       case "message_stop":

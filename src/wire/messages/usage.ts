@@ -2,12 +2,17 @@
 import type { FinishReason, TokenUsage } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json.ts"
 
+const counts = ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"]
+
+/** The vendor counted what came out: usage without it, as in the first frame, is known in part. */
+export const countsOutput = (value: unknown): boolean => Json.isRecord(value) && Json.hasCount(value, "output_tokens")
+
 /**
  * Merges a usage object of the vendor into what was known before. Counts of a stream are cumulative; the three input counts form a
  * group, and a group of zeros (or none) in message_delta says nothing new.
  */
 export const usageOf = (value: unknown, before: TokenUsage | null): TokenUsage | null => {
-  if (!Json.isRecord(value)) return before
+  if (!Json.isRecord(value) || !Json.hasCount(value, ...counts)) return before
   const fresh = Json.countAt(value, "input_tokens")
   let cacheRead = Json.countAt(value, "cache_read_input_tokens")
   let cacheCreation = Json.countAt(value, "cache_creation_input_tokens")

@@ -21,9 +21,30 @@ export const decoder = <S extends Schema.Top & { readonly DecodingServices: neve
     const issue = format(result.failure.issue).issues[0]
     const path = (issue?.path ?? []).map((part) => typeof part === "object" ? part.key : part)
     const param = path.length === 0 ? "body" : pathText(path)
-    return invalid(param, `Field '${param}': ${(issue?.message ?? "is not valid").slice(0, longestMessage)}.`)
+    return invalid(param, `Field '${param}': ${inWords(issue?.message ?? "is not valid")}.`)
   }
 }
+
+/** An object as the schema's message draws it. */
+const drawnObject = /^\{ readonly "([^"]+)": .*\}$/s
+
+/** A schema's message without its type system: every drawn object becomes "an object with a '<first member>'", said once. */
+const inWords = (message: string): string => {
+  if (!message.startsWith("Expected ") || !message.includes("{ readonly ")) return shortened(message)
+  const said = new Set<string>()
+  for (const one of message.slice("Expected ".length).split(" | ")) {
+    const member = drawnObject.exec(one)?.[1]
+    if (member !== undefined) said.add(`an object with a '${member}'`)
+    else if (one !== "undefined") said.add(one)
+  }
+  // A union of objects may end in one that takes any.
+  if ([...said].some((one) => one.startsWith("an object "))) said.delete("object")
+  return shortened(`Expected ${[...said].join(" or ")}`)
+}
+
+/** Cut between two words. */
+const shortened = (text: string): string =>
+  text.length <= longestMessage ? text : `${text.slice(0, text.lastIndexOf(" ", longestMessage) + 1 || longestMessage)}...`
 
 /** Shorter lists are decoded whole. */
 const fewest = 8

@@ -11,9 +11,9 @@ import type { UpstreamCodec } from "#src/wire/WireFormat.ts"
 
 type Value = Readonly<Record<string, unknown>>
 
-/** Usage in the vendor's shape (supplement 11.7), or null when the value is no usage object. */
+/** Usage in the vendor's shape (supplement 11.7), or null when the value is no usage object or holds no count. */
 export const usageOf = (value: unknown): TokenUsage | null => {
-  if (!Json.isRecord(value)) return null
+  if (!Json.isRecord(value) || !Json.hasCount(value, "input_tokens", "output_tokens")) return null
   const input = Json.recordAt(value, "input_tokens_details") ?? {}
   const output = Json.recordAt(value, "output_tokens_details") ?? {}
   return {

@@ -42,7 +42,8 @@ export interface StreamSink {
   logprobs(choice: number, entries: ReadonlyArray<TokenLogprob>): void
   media(choice: number, part: MediaPart): void
   finish(choice: number, reason: FinishReason, stopSequence: string | null): void
-  tokens(usage: TokenUsage): void
+  /** `partial`: what was known when the answer began; its output is still to be counted. */
+  tokens(usage: TokenUsage, partial?: boolean): void
   failed(body: UpstreamErrorBody): void
   /** The upstream said its last word. */
   done(): void

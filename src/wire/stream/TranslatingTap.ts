@@ -18,8 +18,10 @@ export class TranslatingTap implements StreamTap, StreamSink {
   malformed = false
   error: UpstreamErrorBody | null = null
   usage: TokenUsage | null = null
+  usageIsPartial = false
   private readonly decoder: StreamDecoder
   private readonly encoder: StreamEncoder
+  private readonly emptyAnswers: boolean
   private readonly kept = new KeptText()
   private closed = false
   /** Text the client has seen, as literals; only text can be continued. */
@@ -29,9 +31,12 @@ export class TranslatingTap implements StreamTap, StreamSink {
   /** What the attempts before this one used, when it continues their answer. */
   private readonly before: TokenUsage | null
 
-  /** `continued`: the tap whose answer broke off and is gone on with, to the same client. */
-  constructor(makeDecoder: (sink: StreamSink) => StreamDecoder, encoder: StreamEncoder, continued: TranslatingTap | null = null) {
+  /** `emptyAnswers`: see `UpstreamCodec`. `continued`: the tap whose answer broke off and is gone on with, to the same client. */
+  constructor(
+    makeDecoder: (sink: StreamSink) => StreamDecoder, encoder: StreamEncoder, emptyAnswers: boolean, continued: TranslatingTap | null = null
+  ) {
     this.encoder = encoder
+    this.emptyAnswers = emptyAnswers
     this.decoder = makeDecoder(this)
     this.seam = continued === null ? null : new Seam(unescape(continued.visible))
     this.before = continued === null ? null : continued.usageSoFar
@@ -40,7 +45,7 @@ export class TranslatingTap implements StreamTap, StreamSink {
 
   /** A tap that goes on where this one broke off. */
   continued(makeDecoder: (sink: StreamSink) => StreamDecoder): TranslatingTap {
-    return new TranslatingTap(makeDecoder, this.encoder, this)
+    return new TranslatingTap(makeDecoder, this.encoder, this.emptyAnswers, this)
   }
 
   /** Text of an answer that broke off; null when it cannot be continued (nothing was said, a tool was called, it is too long). */
@@ -154,13 +159,14 @@ export class TranslatingTap implements StreamTap, StreamSink {
     if (this.closed) return
     this.joinSeam(choice)
     this.finished = true
-    // An answer that simply stopped and is empty is an early end (supplement 11.8); one that was cut or refused is an answer.
-    if (reason !== "stop") this.useful = true
+    // An answer that simply stopped and is empty is an early end in most formats (supplement 11.8); one that was cut or refused is an answer.
+    if (reason !== "stop" || this.emptyAnswers) this.useful = true
     this.encoder.finish(choice, reason, stopSequence)
   }
 
-  tokens(usage: TokenUsage): void {
+  tokens(usage: TokenUsage, partial = false): void {
     this.usage = usage
+    this.usageIsPartial = partial
     if (!this.closed) this.encoder.tokens(this.before === null ? usage : sum(this.before, usage))
   }
 

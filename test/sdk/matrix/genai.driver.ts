@@ -6,6 +6,9 @@ import { remembering, schema, tools } from "./Driver.ts"
 export const client = (url: string, key: string, fetch?: typeof globalThis.fetch): GoogleGenAI =>
   new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: url, apiVersion: "v1beta", ...(fetch === undefined ? {} : { fetch }) } })
 
+/** As it is made by who knows nothing of versions. */
+export const plainClient = (url: string, key: string): GoogleGenAI => new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: url } })
+
 const configOf = (setup: Setup): GenerateContentConfig => ({
   ...(setup.system === undefined ? {} : { systemInstruction: setup.system }),
   ...(setup.tools === true ? {

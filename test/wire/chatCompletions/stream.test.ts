@@ -61,7 +61,7 @@ describe.each(streams)("stream %s", (name, bytes) => {
 
   test("ends in exactly one way wherever it fails", () => {
     for (let at = 0; at <= bytes.length; at += 7) {
-      const tap = new TranslatingTap(upstream.makeDecoder, client.makeEncoder(options()))
+      const tap = new TranslatingTap(upstream.makeDecoder, client.makeEncoder(options()), true)
       let text = (passLent(tap, bytes.subarray(0, at)) ?? "").toString()
       text += Buffer.from(tap.fail(make("upstream_reset", "The connection broke."))).toString()
       text += (passLent(tap, bytes.subarray(at)) ?? "").toString()

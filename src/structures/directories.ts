@@ -1,0 +1,51 @@
+/** Makes directories, and says which variable to change when the data directory cannot be one. */
+import * as fs from "node:fs"
+import * as path from "node:path"
+
+/** The directory of GATEWAY_DATA_DIR cannot be used; the message says why and what to do. */
+export class DataDirectoryError extends Error {
+  readonly _tag = "DataDirectoryError"
+}
+
+const isCode = (error: unknown, code: string): boolean => error instanceof Error && "code" in error && error.code === code
+
+const isDirectory = (target: string): boolean => fs.statSync(target, { throwIfNoEntry: false })?.isDirectory() === true
+
+const makeOne = (directory: string): void => {
+  try {
+    fs.mkdirSync(directory, { mode: 0o700 })
+  } catch (error) {
+    if (!isCode(error, "EEXIST") || !isDirectory(directory)) throw error
+  }
+}
+
+/**
+ * Makes a directory and its missing parents, for this user alone. Throws what the file system throws. One by one, because node's own
+ * recursive mkdirSync never returns where a file system answers ENOENT to every mkdir, as /proc does.
+ */
+export const make = (directory: string): void => {
+  try {
+    makeOne(directory)
+  } catch (error) {
+    const parent = path.dirname(directory)
+    if (!isCode(error, "ENOENT") || fs.existsSync(parent)) throw error
+    make(parent)
+    makeOne(directory)
+  }
+}
+
+/** Makes the data directory. */
+export const makeData = (dataDir: string): void => {
+  try {
+    make(path.resolve(dataDir))
+  } catch (error) {
+    const why = isCode(error, "EEXIST") || isCode(error, "ENOTDIR") ? "a file is in its way" : error instanceof Error ? error.message : String(error)
+    throw new DataDirectoryError(`GATEWAY_DATA_DIR=${dataDir} cannot be created: ${why}. Set GATEWAY_DATA_DIR to a directory that this user may write.`)
+  }
+}
+
+/** Makes a directory that stands in the data directory, and the data directory before it. */
+export const makeInData = (directory: string): void => {
+  makeData(path.dirname(directory))
+  make(directory)
+}

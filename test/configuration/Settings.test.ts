@@ -1,0 +1,50 @@
+import * as Result from "effect/Result"
+import { describe, expect, it } from "vitest"
+import * as Settings from "#src/Settings.ts"
+
+const problems = (environment: Readonly<Record<string, string>>): ReadonlyArray<string> => {
+  const decoded = Settings.decode(environment)
+  return Result.isSuccess(decoded) ? [] : decoded.failure.problems
+}
+
+describe("what a variable takes", () => {
+  it("a boolean flag: true, 1, yes, on, false, 0, no and off in any case; empty is unset", () => {
+    for (const value of ["true", "TRUE", "True", "1", "yes", "Yes", "on", "ON", "false", "False", "0", "no", "NO", "off", "Off", ""]) {
+      expect([value, ...problems({ REQUIRE_API_KEY: value })]).toEqual([value])
+    }
+    for (const value of ["maybe", "tru", " true", "2", "enabled", "constructor"]) {
+      expect(problems({ REQUIRE_API_KEY: value })).toEqual([`REQUIRE_API_KEY='${value}' is not one of true, 1, yes, on, false, 0, no, off`])
+    }
+  })
+
+  it("an enum flag: one of its values", () => {
+    expect(problems({ INJECTION_GUARD_MODE: "block" })).toEqual([])
+    expect(problems({ INJECTION_GUARD_MODE: "loud", TOOL_POLICY_MODE: "off" })).toHaveLength(2)
+  })
+
+  it("INITIAL_PASSWORD: 8 to 200 characters", () => {
+    for (const length of [8, 200]) expect(problems({ INITIAL_PASSWORD: "p".repeat(length) })).toEqual([])
+    for (const length of [1, 7, 201]) expect(problems({ INITIAL_PASSWORD: "p".repeat(length) })).toEqual(["INITIAL_PASSWORD is not a password of 8 to 200 characters"])
+  })
+
+  it("the URL of a server: its own scheme, and every form its driver reads", () => {
+    const good = {
+      DATABASE_URL: ["postgres://me:secret@db:5432/gateway", "postgresql://db/gateway?sslmode=require", "postgres://a:5432,b:5433/gateway",
+        "postgres://me:a,b@db/gateway", "postgres://%2Fvar%2Frun%2Fpostgresql/gateway", "postgres:///gateway"],
+      REDIS_URL: ["redis://127.0.0.1", "rediss://:secret@cache:6380/2", "REDIS://cache"],
+      OTEL_EXPORTER_OTLP_ENDPOINT: ["http://127.0.0.1:4318", "https://collector.example/otlp"]
+    }
+    const bad = {
+      DATABASE_URL: ["mysql://db", "db:5432/gateway", "garbage", "postgres:gateway", "postgres://db:port/gateway"],
+      REDIS_URL: ["http://cache", "cache:6379", "garbage", "redis://cache:port"],
+      OTEL_EXPORTER_OTLP_ENDPOINT: ["nonsense", "localhost:4318", "grpc://collector:4317", "http://"]
+    }
+    for (const [name, values] of Object.entries(good)) for (const value of values) expect([value, ...problems({ [name]: value })]).toEqual([value])
+    for (const [name, values] of Object.entries(bad)) {
+      for (const value of values) {
+        const [problem = "", ...more] = problems({ [name]: value })
+        expect([value, problem.startsWith(`${name} is not `), problem.includes(value), more]).toEqual([value, true, false, []])
+      }
+    }
+  })
+})
