@@ -97,6 +97,8 @@ export class Course {
     const { earliestRetry } = this
     const said = error.retryAfterSeconds
     const hint = earliestRetry === null || (said !== null && said <= earliestRetry) ? said : earliestRetry
+    // What time does not mend gets no hint.
+    if (hint === null && error.status < 500 && error.status !== 429) return error
     const refused = this.refusedFor()
     const seconds = refused !== null && (hint === null || hint < refused) ? refused : hint
     return seconds === null || seconds === said ? error : AttemptFailure.withRetryAfter(error, seconds)

@@ -59,7 +59,7 @@ describe("hostile bodies get a documented status quickly, and nobody else feels 
     ["100,000 nested objects", `{${model},"messages":[{"role":"user","content":"x"}],"x":${"{\"a\":".repeat(nested)}1${"}".repeat(nested)}}`, [200, 400]],
     ["30,000 messages in 1 MB", `{${model},"messages":[${Array.from({ length: 30_000 }, () => "{\"role\":\"user\",\"content\":\"\"}").join(",")}]}`, [200]],
     ["100,000 messages without a role", `{${model},"messages":[${Array.from({ length: 100_000 }, () => "{\"a\":1}").join(",")}]}`, [400]],
-    ["100,000 different keys", `{${model},"messages":[{"role":"user","content":"x"}],${Array.from({ length: 100_000 }, (_, i) => `"k${i}":0`).join(",")}}`, [200]],
+    ["100,000 different keys", `{${model},"messages":[{"role":"user","content":"x"}],${Array.from({ length: 100_000 }, (_, i) => `"k${i}":0`).join(",")}}`, [400]],
     ["100,000 numbers with long exponents", `{${model},"messages":[{"role":"user","content":"x"}],"n":[${wide("1e999,", 900_000)}1]}`, [200, 400]],
     ["invalid UTF-8 in a text", Buffer.concat([Buffer.from(`{${model},"messages":[{"role":"user","content":"`), Buffer.from([0xff, 0xfe, 0xc3, 0x28, 0xed, 0xa0, 0x80]), Buffer.from("\"}]}")]), [200, 400]],
     ["invalid UTF-8 in the model", Buffer.concat([Buffer.from("{\"model\":\"lab/"), Buffer.from([0xff, 0xc3, 0x28]), Buffer.from("\",\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}")]), [200, 400, 404]],
