@@ -266,8 +266,8 @@ export class Ensemble implements LiveRequest {
     const answered = this.refusal === null && !this.gone && final !== null && final.outcome === "completed"
     return {
       ...same, requestId, endpoint, requestedModel, stream, method: "POST", apiKeyId: key === null ? null : key.id,
-      provider: answered ? final.provider : null,
-      model: answered ? final.model : null,
+      provider: final === null ? null : final.provider,
+      model: final === null ? null : final.model,
       status: this.gone ? 499 : answered ? 200 : this.refusal?.status ?? 500,
       outcome: this.gone ? "client-abort" : answered ? "completed" : this.shuttingDown || final === null ? "policy" : final.outcome,
       errorCode: this.gone ? (this.wasSlow ? "slow_reader_timeout" : "client_closed_request") : answered ? null : this.refusal?.code ?? "internal_server_error",

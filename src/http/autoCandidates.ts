@@ -2,6 +2,7 @@
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import { scopeRank } from "#src/http/sessions/rights.ts"
 import { channelIds, channelOf } from "#src/routing/auto/channel.ts"
 import type { Candidate, Skipped } from "#src/routing/candidate.ts"
 import { type Route, type Router, unknownRequest } from "#src/routing/Router.ts"
@@ -20,7 +21,7 @@ export interface CandidateView {
   readonly reason: Skipped["unavailable"]["reason"] | null
   /** ISO 8601; null = now, or nobody knows. */
   readonly until: string | null
-  /** The key may not use it. */
+  /** The key may not use it; shown to keys with the scope `manage` or `admin` only. */
   readonly excluded: boolean
 }
 
@@ -52,8 +53,8 @@ export const candidatesOf = (router: Router, channel: string, key: ApiKey | null
   if (own === null) return Errors.make("model_not_found", `There is no channel '${channel.slice(0, 120)}' of automatic routing.`, { extra: { candidates: channelIds } })
   if (own instanceof PublicError) return own
   const mine = new Set([...own.order, ...own.skipped.map(({ candidate }) => candidate)].map(identityOf))
-  // Nobody's pool is everybody's; the chaos channel alone needs a key, and has the pool of the others.
-  const whole = key === null ? own : ask(known?.chaos === true ? "auto" : id, null)
+  // Nobody's pool is everybody's, but what a key may not use it hears of only if it manages; the chaos channel has the pool of the others.
+  const whole = key === null || scopeRank(key.policy.scopes) === 0 ? own : ask(known?.chaos === true ? "auto" : id, null)
   const others = whole instanceof PublicError ? [] : [...whole.order, ...whole.skipped.map(({ candidate }) => candidate)].filter((candidate) => !mine.has(identityOf(candidate)))
   return {
     object: "list",

@@ -43,10 +43,17 @@ describe("the candidates of automatic routing", () => {
   })
 
   it("says which of them the key may not use, and names no connection", async () => {
-    const { key } = await lab.gateway.operator.createKey("one of two", { allowedConnections: drained.connections })
+    const { key } = await lab.gateway.operator.createKey("one of two", { allowedConnections: drained.connections, scopes: ["manage"] })
     const reply = await ask("auto", key)
     expect(listed(reply).candidates.map(({ excluded, model, reachable }) => [model, reachable, excluded])).toEqual([[drained.model, false, false], [well.model, false, true]])
     for (const id of [...well.connections, ...drained.connections]) expect(reply.text).not.toContain(id)
+  })
+
+  it("tells a key that does not manage of nothing that it may not use", async () => {
+    const { key } = await lab.gateway.operator.createKey("one of two only", { allowedConnections: drained.connections })
+    const reply = await ask("auto", key)
+    expect(listed(reply).candidates.map(({ excluded, model }) => [model, excluded])).toEqual([[drained.model, false]])
+    expect(reply.text).not.toContain(well.name)
   })
 
   it("a channel that does not exist is 404 with those that do, a wrong key is 401, chaos is for its keys", async () => {

@@ -1,6 +1,7 @@
 /** The chat-completions format: forwarded by bytes with a tap that reads usage, errors and the end (decisions 9 and 10). */
 import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
+import { asBuffer } from "#src/wire/asBuffer.ts"
 import { errorOf, usageOf } from "#src/wire/chatCompletions/answer.ts"
 import { errorFrames } from "#src/wire/chatCompletions/errors.ts"
 import { RepeatedEvent } from "#src/wire/RepeatedEvent.ts"
@@ -164,9 +165,6 @@ export class ChatTap implements StreamTap {
     return false
   }
 }
-
-const asBuffer = (chunk: Uint8Array): Buffer =>
-  Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
 
 /** Up to so many bytes a loop is cheaper than two native searches. */
 const shortPart = 512

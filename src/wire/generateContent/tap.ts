@@ -1,6 +1,7 @@
 /** The pass-through tap: forwards the upstream's bytes and reads usage, errors and the end (decisions 9 and 10). */
 import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
+import { asBuffer } from "#src/wire/asBuffer.ts"
 import { errorFrames } from "#src/wire/generateContent/errors.ts"
 import { errorOf, finishOf, isBlocked, usageOf } from "#src/wire/generateContent/facts.ts"
 import { quickDataOf } from "#src/wire/generateContent/frameData.ts"
@@ -131,6 +132,3 @@ export class GenerateContentTap implements StreamTap {
 }
 
 const mostChoices = 64
-
-const asBuffer = (chunk: Uint8Array): Buffer =>
-  Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)

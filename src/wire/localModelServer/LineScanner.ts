@@ -59,6 +59,3 @@ export const textOf = (bytes: Buffer, start: number, end: number): string => {
   if (stop > start && bytes[stop - 1] === 0x0d) stop--
   return bytes.toString("utf8", start, stop)
 }
-
-export const asBuffer = (chunk: Uint8Array): Buffer =>
-  Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)

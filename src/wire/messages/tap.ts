@@ -1,6 +1,7 @@
 /** The messages format forwarded byte by byte: a tap that reads usage, usefulness, errors and the end (decisions 9, supplement 10.4). */
 import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
+import { asBuffer } from "#src/wire/asBuffer.ts"
 import * as Json from "#src/wire/json.ts"
 import { ContentFrames } from "#src/wire/messages/ContentFrames.ts"
 import { errorFrames, errorOf } from "#src/wire/messages/errors.ts"
@@ -31,8 +32,7 @@ export class MessagesTap implements StreamTap {
   }
 
   push(chunk: Uint8Array): Uint8Array | null {
-    const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
-    if (!this.scanner.push(bytes)) this.malformed = true
+    if (!this.scanner.push(asBuffer(chunk))) this.malformed = true
     return this.ranges.take()
   }
 

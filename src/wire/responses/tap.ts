@@ -1,6 +1,7 @@
 /** A responses stream that is forwarded as it came, with a tap that reads usage, errors and the end (decisions 9). */
 import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
+import { asBuffer } from "#src/wire/asBuffer.ts"
 import { usageOf, wordAt } from "#src/wire/responses/answer.ts"
 import { DeltaMeter } from "#src/wire/responses/DeltaMeter.ts"
 import { errorOf, failedEvent, failedResponse } from "#src/wire/responses/errors.ts"
@@ -119,9 +120,6 @@ export class ResponsesTap implements StreamTap {
     return true
   }
 }
-
-const asBuffer = (chunk: Uint8Array): Buffer =>
-  Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
 
 /**
  * Which content word ends the type of an event, -1 for every other event and for one that is not an optional `event:` line and

@@ -5,6 +5,7 @@
 import type { StreamTap, UpstreamErrorBody } from "#actors/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
+import { asBuffer } from "#src/wire/asBuffer.ts"
 import { KeptText, keptText } from "#src/wire/stream/KeptText.ts"
 import { unescape } from "#src/wire/stream/literal.ts"
 import { Seam } from "#src/wire/stream/Seam.ts"
@@ -203,6 +204,3 @@ const sum = (a: TokenUsage, b: TokenUsage): TokenUsage => ({
   cacheCreation: a.cacheCreation + b.cacheCreation,
   reasoning: a.reasoning + b.reasoning
 })
-
-const asBuffer = (chunk: Uint8Array): Buffer =>
-  Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
