@@ -16,8 +16,10 @@ import type { Outcome } from "#schemas/records/LedgerRow.ts"
 
 export type { AttemptClient, AttemptEnd, AttemptOptions } from "#actors/attemptValues.ts"
 
-/** Bytes held before the commit point, and of an upstream error body. */
-const maxHeldBytes = 1024 * 1024
+/** Bytes of an upstream error body. */
+const maxErrorBytes = 1024 * 1024
+/** Bytes of a stream held before its first content: its head may repeat the whole request. */
+const maxHeldBytes = 32 * 1024 * 1024
 /** Bytes held for stream recovery; a faster stream is released earlier than its time. */
 const maxRecoverableBytes = 32 * 1024
 /** Bytes of a stream that is held until its rules were asked. */
@@ -28,6 +30,7 @@ const lingerMs = 1_000
 const maxAnswerBytes = 64 * 1024 * 1024
 
 const noText = () => ""
+const noBytes = new Uint8Array(0)
 
 export class Attempt implements UpstreamHandler {
   readonly options: AttemptOptions
@@ -78,13 +81,14 @@ export class Attempt implements UpstreamHandler {
       const { target } = this.options
       this.call = upstream.dispatch({
         origin: target.origin,
-        path: this.options.stream ? target.streamPath : target.path,
+        path: (this.options.stream ? target.streamPath : target.path) + this.options.query,
         method: "POST",
         headers: this.options.requestHeaders,
         body: this.options.body,
         timeouts: this.options.timeouts,
         proxy: target.proxy
       }, this)
+      this.options.body = noBytes
     })
   }
 
@@ -139,7 +143,7 @@ export class Attempt implements UpstreamHandler {
   private take(chunk: Uint8Array): void {
     const tap = this.tap
     if (tap === null) {
-      this.hold(chunk, this.status >= 200 && this.status < 300 ? maxAnswerBytes : maxHeldBytes)
+      this.hold(chunk, this.status >= 200 && this.status < 300 ? maxAnswerBytes : maxErrorBytes)
       return
     }
     this.reader?.push(chunk)
@@ -225,15 +229,15 @@ export class Attempt implements UpstreamHandler {
       this.holdWhole(tap, out)
       return
     }
-    if (this.options.holdMs > 0 && !tap.terminal) {
+    if (this.options.holdMs > 0 && !tap.terminal && this.heldBytes + out.length <= maxRecoverableBytes) {
       this.hold(out, maxHeldBytes)
       this.call?.useful()
       this.holdTimer ??= setTimeout(() => this.release(), this.options.holdMs)
-      if (this.heldBytes > maxRecoverableBytes) this.release()
       return
     }
-    this.hold(out, maxHeldBytes)
+    // The event that commits may be larger than all that is ever held: it goes out behind what was held, as it came.
     this.release()
+    this.forward(out)
   }
 
   /** The commit point: what was held goes out, and nothing is taken back any more. */
@@ -324,13 +328,19 @@ export class Attempt implements UpstreamHandler {
   }
 
   /**
-   * The upstream's error object. As the first useful frame it is a failed call with a late status (supplement 10.4); later the
-   * client hears of it in our own frame, because the upstream's words may quote the stored credential.
+   * The upstream's error object. As the first useful frame it is a failed call with a late status; later the client hears of it in
+   * a frame that we write: its words without the stored credential, which they may quote.
    */
   private failInStream(body: UpstreamErrorBody): void {
     this.call?.abort()
-    const error = AttemptFailure.inStream(body, this.options.target)
+    const error = AttemptFailure.inStream({ ...this.reply, body })
     this.finish("upstream-status", error, !this.committed && AttemptFailure.mayRetryStatus(error.status), null)
+  }
+
+  /** What a failed reply is judged by, but its body. */
+  private get reply(): Omit<AttemptFailure.FailedReply, "body"> {
+    const { now, requestHeaders, target } = this.options
+    return { status: this.status, headers: this.headers, target, sent: requestHeaders, now: now() }
   }
 
   private endWhole(): void {
@@ -338,7 +348,7 @@ export class Attempt implements UpstreamHandler {
     const body = joinBytes(this.held, this.heldBytes)
     this.held = []
     if (this.status < 200 || this.status >= 300) {
-      const error = AttemptFailure.ofStatus(this.status, dialect.readError(body), this.headers, target, this.options.now())
+      const error = AttemptFailure.ofStatus({ ...this.reply, body: dialect.readError(body) })
       this.finish("upstream-status", error, AttemptFailure.mayRetryStatus(this.status), null)
       return
     }
@@ -349,7 +359,7 @@ export class Attempt implements UpstreamHandler {
       return
     }
     if (facts.error !== null) {
-      const error = AttemptFailure.inStream(facts.error, target)
+      const error = AttemptFailure.inStream({ ...this.reply, body: facts.error })
       this.finish("upstream-status", error, AttemptFailure.mayRetryStatus(error.status), null)
       return
     }
@@ -390,6 +400,8 @@ export class Attempt implements UpstreamHandler {
     this.ended = true
     this.held = []
     this.stopHolding()
+    this.tap?.close()
+    this.reader?.close()
     this.done({
       outcome: end.outcome,
       error: end.error,

@@ -1,8 +1,9 @@
 /**
- * The cooldown of one connection (supplement 5.2, 5.3): how long a credential rests after a failure. Pure transitions.
+ * The cooldown of one connection, or of one of its models: how long it rests after a failure. Pure transitions.
  *
- * A running cooldown is never shortened or restarted by another failure of the same burst; only a longer hint of the upstream
- * extends it. A success ends the memory of it once its time has passed.
+ * A failure belongs to its model first; `isWide` says which ones are the connection's as a whole. A running cooldown is never
+ * shortened or restarted by another failure of the same burst; only a longer hint of the upstream extends it. A success ends the
+ * memory of it once its time has passed, and a guess at once when its call was let in while the guess held.
  */
 import { maxHintMs } from "#actors/retryHint.ts"
 import type { Verdict } from "#actors/ports/Resilience.ts"
@@ -38,7 +39,8 @@ export type Rule =
 
 export type Event =
   | { readonly _tag: "Failed"; readonly rule: Rule; readonly hintMs: number | null; readonly status: number }
-  | { readonly _tag: "Succeeded" }
+  /** `letIn`: the call began while this very cooldown ran. */
+  | { readonly _tag: "Succeeded"; readonly letIn: boolean }
   /** The stored record says otherwise: an operator or another node changed it. */
   | { readonly _tag: "Told"; readonly until: number; readonly level: number }
   /** Another node's calls began it, or extended it. */
@@ -109,6 +111,10 @@ export const ruleOf = (verdict: Pick<Verdict, "status" | "network" | "message">)
   return ofStatus(status, network)
 }
 
+/** The failure is about the credential, whatever the model: its sign-in, its quota, or a limit that the upstream calls the account's. */
+export const isWide = (rule: Rule, verdict: Pick<Verdict, "accountWide">): boolean =>
+  verdict.accountWide || rule.reason === "auth_error" || rule.reason === "quota_exhausted"
+
 const backoffMs = (rule: Exclude<Rule, { readonly pause: "fixed" }>, level: number, settings: Settings): number => {
   // An operator who switched the guess off for server errors meant the odd ones, too.
   if (rule.pause === "general") return settings.transientBaseMs === 0 ? 0 : Math.min(general.baseMs * 2 ** Math.min(level, general.maxLevel), general.capMs)
@@ -137,7 +143,7 @@ export const step = (state: State, event: Event, settings: Settings, now: number
       return failed(state, event, settings, now)
     case "Succeeded":
       // The answer of a call that began before the failure does not take back what the upstream said since.
-      return now < state.until || (state.until === 0 && state.level === 0) ? [0, state, none] : [0, idle, save]
+      return (now < state.until && !(event.letIn && state.guessed)) || (state.until === 0 && state.level === 0) ? [0, state, none] : [0, idle, save]
     case "Heard":
       return now < state.until && event.until <= state.until
         ? [0, state, none]

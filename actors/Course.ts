@@ -4,6 +4,7 @@
  */
 import type { AttemptEnd } from "#actors/Attempt.ts"
 import * as AttemptFailure from "#actors/attemptFailure.ts"
+import { Blame } from "#actors/Blame.ts"
 import type { Inbound, SkipNote } from "#actors/Inbound.ts"
 import type { Resilience, Unavailable, Verdict } from "#actors/ports/Resilience.ts"
 import type { Target } from "#actors/ports/Target.ts"
@@ -19,6 +20,7 @@ const busy: ReadonlySet<Unavailable["reason"]> = new Set<Unavailable["reason"]>(
 
 export class Course {
   readonly skips: Array<SkipNote> = []
+  readonly blame = new Blame()
   /** Seconds; the earliest time any upstream named. */
   private earliestRetry: number | null = null
   private readonly inbound: Inbound
@@ -66,7 +68,7 @@ export class Course {
 
   private isFree({ index, repeats }: Step, delayMs: number): boolean {
     const at = this.now() + delayMs
-    const blocked = this.check(this.targetAt(index), at)
+    const blocked = this.check(this.targetAt(index), at, this.blame)
     if (blocked === null) return true
     // Behind a guess of ours there may be an earlier time that the upstream named.
     if (blocked.soft === true && (repeats || this.inbound.route.lastResort) && at >= (this.saidBack.get(index) ?? 0)) return true

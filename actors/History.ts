@@ -34,8 +34,8 @@ export class History implements Told {
     return this.newest !== null && this.newest.outcome === "completed"
   }
 
-  summary(inbound: Inbound, attempts: number, startedAt: number, now: number, goneCode: Facts.GoneCode | null): RequestSummary {
-    const summary = Facts.summaryOf(inbound, this.newest, { refusal: this.refusal, attempts, startedAt, now, bytesOut: this.bytesOut, goneCode })
+  summary(inbound: Inbound, attempts: number, startedAt: number, now: number, headSent: boolean, goneCode: Facts.GoneCode | null): RequestSummary {
+    const summary = Facts.summaryOf(inbound, this.newest, { refusal: this.refusal, attempts, startedAt, now, bytesOut: this.bytesOut, headSent, goneCode })
     return this.completed && this.notes.length < 2 && this.skips.length === 0 ? summary : { ...summary, route: inbound.route.line(this) }
   }
 }

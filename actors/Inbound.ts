@@ -1,7 +1,8 @@
 /** One admitted request with its plan, as the request actor is given it. */
+import type * as Effect from "effect/Effect"
 import type { Companion } from "#actors/ports/Companion.ts"
 import type { Dialect, Face, Usage } from "#actors/ports/Face.ts"
-import type { Target } from "#actors/ports/Target.ts"
+import type { Guard, Target } from "#actors/ports/Target.ts"
 import type { Unavailable } from "#actors/ports/Resilience.ts"
 import type { Timeouts } from "#actors/ports/Upstream.ts"
 import type { WalkPolicy } from "#actors/Walk.ts"
@@ -93,9 +94,16 @@ export interface Inbound {
   readonly sessionTag: string | null
   /** In the order of preference; never empty. */
   readonly targets: ReadonlyArray<Target>
+  /** The key's word on each target, whoever chose it. */
+  readonly refusalOf: Guard
   readonly route: RouteView
   /** Who goes along: leases, limits, recorders; asked in this order. */
   readonly companions: ReadonlyArray<Companion>
+  /**
+   * Makes a large body elsewhere, before it is asked for; `partialText` as for `continuationFor`, null for the body itself. Answers null,
+   * and is absent, when there is nothing to wait for.
+   */
+  readonly prepare?: (target: Target, partialText: string | null) => Effect.Effect<void> | null
   /** The body in the target's format, or why that format cannot say it. */
   readonly bodyFor: (target: Target) => Uint8Array | PublicError
   /** What `bodyFor` left out; asked for after it. */
@@ -105,6 +113,12 @@ export interface Inbound {
   /** How the target's answer is read for this client; asked for after its body. */
   readonly dialectFor: (target: Target) => Dialect
   readonly headersFor: (target: Target) => ReadonlyArray<string>
+  /** What of the client's query the target is asked with; absent or empty: nothing. */
+  readonly queryFor?: (target: Target) => string
+  /** True when the client's headers choose the account at the target. */
+  readonly namesAccount?: (target: Target) => boolean
+  /** The call uses no model, such as a provider's token count: its row has no tokens, and none are estimated. */
+  readonly tokenless?: boolean
   /** Text of the prompt for the tokenizer, when the upstream gave no usage. */
   readonly promptText: () => string
   /** Called at the commit point: the body will not be sent again, so a long prompt need not live as long as its stream. */

@@ -11,7 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Semaphore from "effect/Semaphore"
-import { amountOf, type Counter, type Failure, KeyLimits, type Rate } from "#actors/limits/KeyLimits.ts"
+import { amountOf, type Counter, type Failure, heldPermit, KeyLimits, type Permit, type Rate } from "#actors/limits/KeyLimits.ts"
 import { LimitCompanion } from "#actors/limits/LimitCompanion.ts"
 import * as Meter from "#actors/limits/Meter.ts"
 import * as Refusals from "#actors/limits/refusals.ts"
@@ -201,21 +201,23 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   })
 
   const rates = Effect.fnUntraced(function*(limits: KeyLimits) {
-    const taken: Array<Rate> = []
+    const taken: Array<readonly [Rate, Permit]> = []
     let waitMs = 0
     let worst: Rate | null = null
     for (const rate of limits.rates) {
       const at = now()
-      const wait = rate.refusedUntil > at ? Math.max(1, rate.freeAt - at) : limits.takePermit(rate, at) ? 0 : yield* limits.askPermit(rate)
-      if (wait === 0) taken.push(rate)
-      else if (wait > waitMs) {
-        waitMs = wait
+      const permit = rate.refusedUntil > at
+        ? { waitMs: Math.max(1, rate.freeAt - at), slot: null }
+        : limits.takePermit(rate, at) ? heldPermit : yield* limits.askPermit(rate)
+      if (permit.waitMs === 0) taken.push([rate, permit])
+      else if (permit.waitMs > waitMs) {
+        waitMs = permit.waitMs
         worst = rate
       }
     }
     if (worst === null) return null
     // Refused by one, the places in the others are for the next request.
-    for (const rate of taken) rate.permits++
+    for (const [rate, permit] of taken) yield* limits.returnPermit(rate, permit)
     rateCrossed(limits.id, worst, waitMs)
     return Refusals.ofRate(worst.rule, waitMs)
   })

@@ -12,27 +12,22 @@ export interface State {
   readonly count: number
   /** 0 = not locked. */
   readonly lockedUntil: number
-  /** An attempt was refused in this lock already: the audit log needs one line, not one per guess. */
-  readonly told: boolean
 }
 
 export interface Verdict {
   /** 0 = go ahead. */
   readonly waitMs: number
-  /** The first refusal of this lock. */
-  readonly first: boolean
+  /** This attempt goes ahead, and locks the address unless it succeeds. */
+  readonly locks: boolean
 }
 
 /** The state after one more attempt, and how long the address has to wait. */
 export const attempt = (state: State | undefined, now: number): Verdict & { readonly state: State } => {
   if (state !== undefined && state.lockedUntil > now) {
-    return { waitMs: state.lockedUntil - now, first: !state.told, state: { ...state, told: true } }
+    return { waitMs: state.lockedUntil - now, locks: false, state }
   }
   const fresh = state === undefined || state.lockedUntil !== 0 || now - state.since >= WINDOW_MS
   const count = fresh ? 1 : state.count + 1
-  return {
-    waitMs: 0,
-    first: false,
-    state: { since: fresh ? now : state.since, count, lockedUntil: count >= ATTEMPTS_MAX ? now + LOCK_MS : 0, told: false }
-  }
+  const locks = count >= ATTEMPTS_MAX
+  return { waitMs: 0, locks, state: { since: fresh ? now : state.since, count, lockedUntil: locks ? now + LOCK_MS : 0 } }
 }

@@ -27,7 +27,6 @@ export interface State {
 export type Event =
   | { readonly _tag: "Failed"; readonly status: number }
   | { readonly _tag: "Succeeded" }
-  | { readonly _tag: "Cleared" }
   /** Another node's state, its end on this node's clock; no failures = it is forgotten. */
   | ({ readonly _tag: "Heard" } & State)
 
@@ -60,8 +59,6 @@ export const step = (state: State | null, event: Event, settings: Settings, now:
       const failures = Math.floor(state.failures / 2)
       return [0, failures === 0 ? null : { ...state, failures }, none]
     }
-    case "Cleared":
-      return [0, null, none]
     case "Heard": {
       if (event.failures === 0) return [0, null, none]
       const until = state === null ? event.until : Math.max(state.until, event.until)

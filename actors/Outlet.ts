@@ -4,7 +4,7 @@
  * Chunks cost nothing here: a write leaves a mark, and `beat`, called a few times a second for every live stream, turns marks into
  * times. Heartbeats and progress frames stand between whole events, because taps forward whole events only.
  */
-import type { Face } from "#actors/ports/Face.ts"
+import type { Face, Identity } from "#actors/ports/Face.ts"
 
 /** The response as an outlet needs it. */
 export interface OutletClient {
@@ -25,6 +25,8 @@ export interface Pulse {
 const earlyHeartbeatMs = 1_500
 /** Between two progress frames, ms. */
 const progressMs = 2_000
+/** Chunks that are searched for the stream's identity: it stands in the first events or nowhere. */
+const searchedChunks = 4
 
 export class Outlet {
   /** The response's head was sent. */
@@ -40,6 +42,9 @@ export class Outlet {
   private quietSince: number
   private reportedAt: number
   private frames = 0
+  /** What heartbeats say of this stream, once its first events said it. */
+  private identity: Identity | null = null
+  private unsearched: number
 
   constructor(client: OutletClient, face: Face, pulse: Pulse, progress: boolean, now: number) {
     this.client = client
@@ -49,6 +54,7 @@ export class Outlet {
     this.beganAt = now
     this.quietSince = now
     this.reportedAt = now
+    this.unsearched = face.identityIn === null ? 0 : searchedChunks
   }
 
   /** Sends the head, unless it went ahead. */
@@ -61,6 +67,7 @@ export class Outlet {
   relay(chunk: Uint8Array): boolean {
     this.wrote = true
     this.hasContent = true
+    if (this.unsearched > 0) this.identify(chunk)
     if (this.progress) this.frames += framesIn(chunk)
     const taken = this.client.relay(chunk)
     this.behind = !taken
@@ -92,7 +99,7 @@ export class Outlet {
     if (!this.started) {
       if (this.pulse.earlyMs === 0 || now - this.beganAt < this.pulse.earlyMs) return
       this.start(head())
-      this.say(this.face.heartbeat(new Date(now)), now)
+      this.say(this.face.heartbeat(new Date(now), null), now)
       return
     }
     if (this.behind) return
@@ -102,7 +109,12 @@ export class Outlet {
       return
     }
     const interval = this.hasContent || this.pulse.heartbeatMs === 0 ? this.pulse.heartbeatMs : Math.min(earlyHeartbeatMs, this.pulse.heartbeatMs)
-    if (interval > 0 && now - this.quietSince >= interval) this.say(this.face.heartbeat(new Date(now)), now)
+    if (interval > 0 && now - this.quietSince >= interval) this.say(this.face.heartbeat(new Date(now), this.identity), now)
+  }
+
+  private identify(chunk: Uint8Array): void {
+    this.identity = this.face.identityIn?.(chunk) ?? null
+    this.unsearched = this.identity === null ? this.unsearched - 1 : 0
   }
 
   private say(frame: Uint8Array, now: number): void {

@@ -28,6 +28,11 @@ export class Reply {
     this.outlet = inbound.stream ? new Outlet(inbound.client, inbound.face, pulse, inbound.progress, startedAt) : null
   }
 
+  /** The head of a stream is out: the client was given 200. */
+  get headSent(): boolean {
+    return this.outlet !== null && this.outlet.started
+  }
+
   /** Where an attempt writes its stream. */
   get stream(): AttemptClient {
     return this.outlet ?? this.inbound.client

@@ -169,18 +169,18 @@ export class RequestActor {
   private attempt(one: Try): Effect.Effect<Next> {
     const { insists, repeated, target } = one
     // A repetition passes over the pause that followed from the failure: it is our own guess.
-    const place = this.services.resilience.enter(target, this.services.now(), repeated || insists || this.inbound.route.lastResort)
+    const place = this.services.resilience.enter(target, this.services.now(), repeated || insists || this.inbound.route.lastResort, this.course?.blame)
     this.currentTarget = target
     if (!("release" in place)) return this.inLine(one, place)
     one.pass = place
     const { tokenFrom } = target
-    if (tokenFrom === null || tokenFrom === undefined) return this.fenced(one, null)
+    if (tokenFrom === null || tokenFrom === undefined) return this.prepared(one, null)
     const { credentials } = this.services
     const held = credentials.peek(tokenFrom)
-    if (held !== null) return this.fenced(one, held)
+    if (held !== null) return this.prepared(one, held)
     return Effect.matchEffect(credentials.token(tokenFrom), {
       onFailure: (failure) => Effect.sync(() => this.passOver(one, TargetToken.errorOf(failure, target))),
-      onSuccess: ({ value }) => this.stopped(one) ?? this.fenced(one, Redacted.value(value))
+      onSuccess: ({ value }) => this.stopped(one) ?? this.prepared(one, Redacted.value(value))
     })
   }
 
@@ -213,9 +213,18 @@ export class RequestActor {
     return this.shuttingDown ? Effect.sync(() => this.passOver(one, AttemptFailure.shuttingDown())) : null
   }
 
-  /** The companions' leave, immediately before the wire call. */
+  /** A large body is made elsewhere, while others are served. */
+  private prepared(one: Try, token: string | null): Effect.Effect<Next> {
+    const { broken, inbound } = this
+    const made = inbound.prepare === undefined ? null : inbound.prepare(one.target, broken === null ? null : broken.partialText ?? "")
+    return made === null ? this.fenced(one, token) : Effect.flatMap(made, () => this.stopped(one) ?? this.fenced(one, token))
+  }
+
+  /** The key's and the companions' leave, immediately before the wire call. */
   private fenced(one: Try, token: string | null): Effect.Effect<Next> {
-    const { companions } = this.inbound
+    const { companions, refusalOf } = this.inbound
+    const refused = refusalOf(one.target)
+    if (refused !== null) return Effect.sync(() => this.passOver(one, refused, this.history.failure ?? refused))
     if (companions.length === 0) return this.call(one, token)
     return Companions.leave(companions, one.target, (refusal) =>
       refusal !== null ? Effect.sync(() => this.turnedAway(one, refusal)) : this.stopped(one) ?? this.call(one, token))
@@ -246,6 +255,8 @@ export class RequestActor {
         start: Facts.startOf(inbound, target, { attemptId: services.makeAttemptId(), attempt: this.attempts, startedAt: services.now(), nodeId: services.nodeId }),
         target,
         body,
+        query: inbound.queryFor?.(target) ?? "",
+        namesAccount: inbound.namesAccount?.(target) === true,
         requestHeaders: token === null ? inbound.headersFor(target) : TargetToken.withToken(inbound.headersFor(target), token),
         dialect,
         makeTap: () => Resumption.tapOf(this.resumption, dialect, inbound.forwardUsage),
@@ -278,7 +289,7 @@ export class RequestActor {
   private ended(one: Try, end: AttemptEnd): Next {
     const { index, target } = one
     const other = this.leave(one)
-    const verdict = one.judge(end, this.clientGone, this.services.now())
+    const verdict = one.judge(end, this.clientGone, this.services.now(), end.error === null ? null : this.courseNow().blame)
     if (end.error !== null) this.courseNow().hear(one.index, end.error, verdict)
     if (one.lost || this.decided) {
       this.settle(one, end, false)
@@ -381,7 +392,7 @@ export class RequestActor {
 
   /** Makes the outcome, tokens and cost of a try final: exactly once, whoever ended it. */
   private settle(one: Try, end: AttemptEnd, final: boolean): LedgerRow | null {
-    const row = one.settle(end, final, this.clientGone ? this.goneCode : null, this.inbound, this.services)
+    const row = one.settle(end, final, final ? this.statusFor(end) : 0, this.clientGone ? this.goneCode : null, this.inbound, this.services)
     if (row === null) return null
     this.history.note(one.index, end, row)
     // What a try leaves that came too late to matter says nothing of the request.
@@ -389,6 +400,13 @@ export class RequestActor {
     this.history.count(end, row)
     if (row.outcome === "completed") this.inbound.route.succeeded(one.index)
     return row
+  }
+
+  /** The HTTP status that the client is given by the end of its last attempt; 0 = it had left before. */
+  private statusFor(end: AttemptEnd): number {
+    if (this.reply.headSent) return 200
+    if (this.clientGone) return 0
+    return end.error === null ? 200 : this.inbound.route.terminal(end.error, this.history.notes, this.history.skips).status
   }
 
   /** Gives the client its answer, or the one error of the whole request. */
@@ -414,7 +432,7 @@ export class RequestActor {
       if (this.reply.answered) this.inbound.client.close()
       else this.refuse(AttemptFailure.internal())
     }
-    this.services.telemetry.requestSettled(this.history.summary(this.inbound, this.attempts, this.startedAt, now, this.clientGone ? this.goneCode : null))
+    this.services.telemetry.requestSettled(this.history.summary(this.inbound, this.attempts, this.startedAt, now, this.reply.headSent, this.clientGone ? this.goneCode : null))
     const { finished } = this.inbound.route
     if (finished !== null) {
       finished(this.clientGone ? null : this.history.completed, this.history.notes, this.history.skips, now - this.startedAt)

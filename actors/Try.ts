@@ -4,6 +4,7 @@
  */
 import { Attempt, type AttemptEnd, type AttemptOptions } from "#actors/Attempt.ts"
 import * as AttemptFailure from "#actors/attemptFailure.ts"
+import type { Blame } from "#actors/Blame.ts"
 import type { Inbound } from "#actors/Inbound.ts"
 import type { Pass, Verdict } from "#actors/ports/Resilience.ts"
 import type { Target } from "#actors/ports/Target.ts"
@@ -33,6 +34,7 @@ export class Try {
   onLost: (() => void) | null = null
   private attempt: Attempt | null = null
   private start: AttemptStart | null = null
+  private namesAccount = false
   /** Cuts a call that takes longer than its line allows. */
   private limit: ReturnType<typeof setTimeout> | null = null
 
@@ -55,6 +57,7 @@ export class Try {
 
   call(options: AttemptOptions, services: Services, done: (end: AttemptEnd) => void): void {
     this.start = options.start
+    this.namesAccount = options.namesAccount
     const attempt = this.attempt = new Attempt(options, done)
     const executionMs = this.pass === null ? 0 : this.pass.executionMs ?? 0
     if (executionMs > 0) {
@@ -94,31 +97,39 @@ export class Try {
   }
 
   /** Tells the target's health of the attempt before the next step is chosen, so that the choice knows of it. */
-  judge(end: AttemptEnd, clientGone: boolean, now: number): Verdict | null {
+  judge(end: AttemptEnd, clientGone: boolean, now: number, blame: Blame | null): Verdict | null {
     const { pass, start } = this
     this.pass = null
     if (this.limit !== null) clearTimeout(this.limit)
-    const verdict = start === null ? null : verdictOf(end, clientGone ? "client-abort" : end.outcome, start.startedAt, now)
-    pass?.release(verdict, now)
+    const verdict = start === null || this.isOwnDoing(end) ? null : verdictOf(end, clientGone ? "client-abort" : end.outcome, start.startedAt, now)
+    pass?.release(verdict, now, blame)
     return verdict
   }
 
-  /** Makes the outcome, tokens and cost final: exactly once, whoever ended it; null when that was done before. */
-  settle(end: AttemptEnd, final: boolean, gone: Facts.GoneCode | null, inbound: Inbound, services: Services): LedgerRow | null {
+  /**
+   * Makes the outcome, tokens and cost final: exactly once, whoever ended it; null when that was done before. `clientStatus`: the HTTP
+   * status that it gives the client, 0 = none.
+   */
+  settle(end: AttemptEnd, final: boolean, clientStatus: number, gone: Facts.GoneCode | null, inbound: Inbound, services: Services): LedgerRow | null {
     const { start, target } = this
     if (start === null) return null
     this.start = null
     const outcome: Outcome = gone !== null ? "client-abort" : end.outcome
-    const usage = Facts.usageOf(end, outcome, inbound, services.accounting)
+    const counted = Facts.usageOf(end, outcome, inbound, services.accounting)
     const row = Facts.rowOf(start, end, {
-      final, outcome, usage, settledAt: services.now(), goneCode: gone, costUsd: services.accounting.cost(target, usage)
+      final, outcome, counted, clientStatus, settledAt: services.now(), goneCode: gone, costUsd: services.accounting.cost(target, counted.usage)
     })
     if (!end.opened) return row
     services.ledger.settle(row)
     services.telemetry.attemptSettled(row)
     for (const companion of inbound.companions) companion.attemptSettled(row)
     // Only the upstream's own classes speak about its health; a client that leaves never does.
-    if (outcome !== "client-abort" && outcome !== "policy") services.report(target, end)
+    if (outcome !== "client-abort" && outcome !== "policy" && !this.isOwnDoing(end)) services.report(target, end)
     return row
+  }
+
+  /** The account that the client chose was refused: the stored credential may be well, and other clients need it. */
+  private isOwnDoing(end: AttemptEnd): boolean {
+    return this.namesAccount && (end.upstreamStatus === 401 || end.upstreamStatus === 403)
   }
 }

@@ -184,11 +184,12 @@ export class Turns<W> {
         this.leave(entry)
         return { waiter, end: "go" }
       }
-      if (block.line !== line.id) this.move(node, block)
-      else if (block.until !== null && block.until > entry.deadline && this.isHopeless(entry, waiter, now)) {
+      if (block.until !== null && block.until > entry.deadline && this.isHopeless(entry, waiter, now)) {
         this.leave(entry)
         return { waiter, end: "late" }
-      } else if (block.until !== Number.POSITIVE_INFINITY) {
+      }
+      if (block.line !== line.id) this.move(node, block)
+      else if (block.until !== Number.POSITIVE_INFINITY) {
         if (block.until !== null) this.lookAgain(line, block.until)
         return null
       }

@@ -3,9 +3,11 @@ import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
 import type { Unavailable } from "#actors/ports/Resilience.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { Phase, UpstreamFailure } from "#actors/ports/Upstream.ts"
+import * as Masking from "#actors/masking.ts"
 import * as RetryHint from "#actors/retryHint.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { ErrorCode, PublicError } from "#schemas/errors.ts"
+import type { FamilyName } from "#schemas/wire/conversation.ts"
 
 /** 400, 413 and 422 are the request's own fault: every other target would be asked in vain (supplement 2.5). */
 export const mayRetryStatus = (status: number): boolean => status !== 400 && status !== 413 && status !== 422
@@ -40,55 +42,96 @@ export const ofFailure = (failure: UpstreamFailure, target: Target): PublicError
   }
 }
 
-/** A non-2xx answer: the upstream's own words where they help the client, never where they speak of the stored credential. */
-export const ofStatus = (
-  status: number,
-  body: UpstreamErrorBody | null,
-  headers: ReadonlyArray<string>,
-  target: Target,
-  now: number
-): PublicError => {
-  const kind = Errors.ofStatus(status)
-  const hint = RetryHint.parse(status, headers, body === null ? "" : body.message, now)
-  // Whole seconds, rounded up, at least 1 (supplement 18.5).
-  const retryAfter = hint === null ? null : Math.max(1, Math.ceil(hint.delayMs / 1000))
-  if (status === 401 || (status === 403 && body === null)) {
-    return new Errors.PublicError(
-      "upstream_auth_error", status, kind.type,
-      `Provider ${target.providerAlias} refused the credential stored in the gateway (HTTP ${status}). ` +
-        "Check the connection with POST /api/providers/{id}/test.",
-      retryAfter
-    )
-  }
-  if (status < 400) return Errors.make("bad_gateway", `Provider ${target.providerAlias} answered with an unexpected status ${status}.`)
-  if (body === null) {
-    return new Errors.PublicError(kind.code, status, kind.type, `Provider ${target.providerAlias} answered with HTTP ${status}.`, retryAfter)
-  }
-  return fromUpstream(body, status, kind, target, retryAfter)
+/** A reply that was no answer. */
+export interface FailedReply {
+  readonly status: number
+  /** Null when the body holds no error of a known shape. */
+  readonly body: UpstreamErrorBody | null
+  /** Response headers, flat. */
+  readonly headers: ReadonlyArray<string>
+  readonly target: Target
+  /** Request headers of the call; they hold the credential. */
+  readonly sent: ReadonlyArray<string>
+  /** ms since the epoch. */
+  readonly now: number
 }
 
-/** An error object inside a 200 answer; its own status when it names one, else 502. */
-export const inStream = (body: UpstreamErrorBody, target: Target): PublicError => {
+/** A non-2xx answer: the upstream's own words, without the stored credential. */
+export const ofStatus = (reply: FailedReply): PublicError => {
+  const { body, headers, now, status, target } = reply
+  if (status < 400) return Errors.make("bad_gateway", `Provider ${target.providerAlias} answered with an unexpected status ${status}.`)
+  const kind = Errors.ofStatus(status)
+  const hint = RetryHint.parse(status, headers, body === null ? "" : body.message, now, body?.own)
+  // Whole seconds, rounded up, at least 1.
+  const retryAfter = hint === null ? null : Math.max(1, Math.ceil(hint.delayMs / 1000))
+  const refused = status === 401 || (status === 403 && body === null)
+    ? `Provider ${target.providerAlias} refused the credential stored in the gateway (HTTP ${status}). ` +
+      "Check the connection with POST /api/providers/{id}/test."
+    : null
+  if (body === null) {
+    return new Errors.PublicError(
+      refused === null ? kind.code : refusedCode, status, kind.type, refused ?? `Provider ${target.providerAlias} answered with HTTP ${status}.`,
+      retryAfter, null, replyOf(reply, null, null, false)
+    )
+  }
+  // The client's own key is fine: what stands beside the vendor's words says whose was refused.
+  return fromUpstream(reply, body, refused === null ? kind : { ...kind, code: refusedCode }, retryAfter, refused === null ? null : {
+    gateway: { code: refusedCode, message: refused }
+  })
+}
+
+const refusedCode = "upstream_auth_error"
+
+/** An error object inside a 200 answer; its own status when it names one, else by its words, else 502. */
+export const inStream = (reply: Omit<FailedReply, "status"> & { readonly body: UpstreamErrorBody }): PublicError => {
+  const { body } = reply
   const status = body.status !== null && body.status >= 400 && body.status <= 599 ? body.status : statusOfType(body)
-  return fromUpstream(body, status, Errors.ofStatus(status), target, null)
+  return fromUpstream({ ...reply, status }, body, Errors.ofStatus(status), null, null)
 }
 
 /** The upstream's own words, without what they must not say. */
 const fromUpstream = (
+  reply: FailedReply,
   body: UpstreamErrorBody,
-  status: number,
   kind: { readonly type: string; readonly code: string },
-  target: Target,
-  retryAfter: number | null
-): PublicError =>
-  new Errors.PublicError(
-    scrub(body.code ?? kind.code, target), status, scrub(body.type ?? kind.type, target), scrub(body.message, target), retryAfter,
-    body.param === undefined ? null : { param: scrub(body.param, target) }
+  retryAfter: number | null,
+  added: Errors.ErrorExtra | null
+): PublicError => {
+  const { status, target } = reply
+  const mask = Masking.of(target, reply.sent)
+  const param = body.param === undefined ? null : { param: mask.text(body.param) }
+  return new Errors.PublicError(
+    kind.code === refusedCode ? kind.code : codeOf(reply, body, kind.code, mask),
+    status,
+    // A vendor's own error object has its type; the looser forms of compatible servers are written anew, with theirs.
+    body.type !== null && body.own === undefined && speaksCommonForm(target.wireFormat) ? mask.text(body.type) : kind.type,
+    mask.text(body.message),
+    retryAfter,
+    param === null && added === null ? null : { ...param, ...added },
+    replyOf(reply, body.own === undefined ? null : mask.document(body.own), body.requestId === undefined ? null : mask.text(body.requestId), true)
   )
+}
+
+const replyOf = ({ headers, target }: FailedReply, error: Errors.UpstreamReply["error"], requestId: string | null, spoke: boolean): Errors.UpstreamReply =>
+  ({ family: target.wireFormat, error, requestId, spoke, headers })
+
+const speaksCommonForm = (family: FamilyName): boolean => family === "chat-completions" || family === "responses"
+
+/** What the context was too small for, in the words of the vendors. */
+const overflow = /prompt is too long|maximum context length|exceeds? the (?:model'?s )?(?:maximum )?context|context window|input token count .* exceeds/i
+
+/** A code of the common form: the vendor's own where it speaks that form or means one of ours, else what the status says. */
+const codeOf = ({ status, target }: FailedReply, body: UpstreamErrorBody, ofStatus: string, mask: Masking.Masking): string => {
+  const { message, type } = body
+  // A subscription that is used up says so by its type alone.
+  const code = body.code ?? (type === "usage_limit_reached" ? type : null)
+  if (code !== null && (speaksCommonForm(target.wireFormat) || Errors.isCode(code))) return mask.text(code)
+  return (status === 400 || status === 413) && overflow.test(message) ? "context_length_exceeded" : ofStatus
+}
 
 const statusOfType = (body: UpstreamErrorBody): number => {
   const word = `${body.type ?? ""} ${body.code ?? ""}`
-  if (word.includes("rate_limit") || word.includes("overloaded")) return 429
+  if (/rate_limit|overloaded|usage_limit|insufficient_quota/.test(word)) return 429
   if (word.includes("invalid_request") || word.includes("context_length")) return 400
   return 502
 }
@@ -115,7 +158,7 @@ export const unavailable = (target: Target, reason: Unavailable["reason"], retry
 
 /** The same error with an earlier time to come back, as another target named it. */
 export const withRetryAfter = (error: PublicError, seconds: number): PublicError =>
-  new Errors.PublicError(error.code, error.status, error.type, error.message, seconds, error.extra)
+  new Errors.PublicError(error.code, error.status, error.type, error.message, seconds, error.extra, error.upstream)
 
 export const earlyEof = (target: Target): PublicError =>
   Errors.make("STREAM_EARLY_EOF", `Provider ${target.providerAlias} ended the stream before any content.`)
@@ -149,19 +192,3 @@ export const internal = (): PublicError =>
 
 export const shuttingDown = (): PublicError =>
   Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 })
-
-const secretLike = /\b(sk|pk|gsk|xai|key|gwa_live)[-_][A-Za-z0-9_*.-]{6,}|\bAIza[A-Za-z0-9_-]{10,}|Bearer\s+\S+/g
-
-/** A header value of fewer characters is no credential worth the name, and would be found in plain words. */
-const shortestSecret = 8
-
-/** Upstream messages may quote credentials: cut out the target's own and whatever looks like one (supplement 18.1). */
-const scrub = (message: string, target: Target): string => {
-  let text = message
-  for (let i = 0; i < target.headers.length; i += 2) {
-    if (!/auth|key|token|secret/.test(target.headers[i] as string)) continue
-    const secret = (target.headers[i + 1] as string).replace(/^\w+ /, "")
-    if (secret.length >= shortestSecret) text = text.replaceAll(secret, "[redacted]")
-  }
-  return text.replace(secretLike, "[redacted]")
-}

@@ -16,8 +16,13 @@ export interface AttemptClient {
 export interface AttemptOptions {
   readonly start: AttemptStart
   readonly target: Target
-  readonly body: Uint8Array
+  /** Forgotten when it was handed to the upstream. */
+  body: Uint8Array
   readonly requestHeaders: ReadonlyArray<string>
+  /** What is added to the target's path, with its `?` or `&`; mostly empty. */
+  readonly query: string
+  /** The client chose the account of the credential that is asked: a refusal of it is the request's own. */
+  readonly namesAccount: boolean
   readonly dialect: Dialect
   readonly stream: boolean
   /** Whether usage frames are forwarded to the client (decisions 10). */

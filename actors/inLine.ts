@@ -28,7 +28,8 @@ export const firstBack = (targets: ReadonlyArray<Target>, check: Resilience["Ser
   let soonest = Number.POSITIVE_INFINITY
   for (const [index, target] of targets.entries()) {
     const unavailable = check(target, now)
-    if (unavailable === null || unavailable.reason !== "connection-cooldown" || unavailable.soft === true) return null
+    if (unavailable === null || unavailable.soft === true) return null
+    if (unavailable.reason !== "connection-cooldown" && unavailable.reason !== "model-cooldown") return null
     if (unavailable.until === null || unavailable.until >= soonest) continue
     soonest = unavailable.until
     first = { index, target, unavailable }

@@ -47,29 +47,57 @@ const noUsage: Usage = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, re
  * Tokens are estimated: the model worked, and its upstream did not count, or only what went in. A client that left before the answer
  * began had its request read: that is estimated, too, or a client that never waits would never pay.
  */
-const isEstimated = (end: AttemptEnd, outcome: Outcome): boolean =>
-  end.usage === null ? ranModel(end) || (outcome === "client-abort" && end.opened) : end.usageIsPartial
+const isEstimated = (end: AttemptEnd, outcome: Outcome, counted: Usage | null): boolean =>
+  counted === null ? ranModel(end) || (outcome === "client-abort" && end.opened) : end.usageIsPartial || isUncounted(end, counted)
+
+/** A count without any token in: servers that do not count give zeros rather than nothing. */
+const countOf = ({ usage }: AttemptEnd): Usage | null =>
+  usage === null || (usage.input === 0 && usage.output === 0 && usage.cacheRead === 0 && usage.cacheCreation === 0) ? null : usage
+
+/** No token is longer, characters. */
+const longestToken = 64
+
+/** It counted no prompt, or no output though there is some; some servers give 1 where they did not count. */
+const isUncounted = (end: AttemptEnd, counted: Usage): boolean => {
+  if (!ranModel(end) || (counted.input > 0 && counted.output > 1)) return false
+  const { length } = end.outputText()
+  return length > 0 && (counted.input === 0 || counted.output === 0 || length > longestToken)
+}
+
+export interface Counted {
+  readonly usage: Usage
+  /** Some of it is an estimate of ours. */
+  readonly estimated: boolean
+}
 
 /** Tokens of an attempt: what its upstream counted, and an estimate of what it did not. */
-export const usageOf = (end: AttemptEnd, outcome: Outcome, inbound: Inbound, accounting: Accounting["Service"]): Usage => {
-  const { usage } = end
-  if (!isEstimated(end, outcome)) return usage ?? noUsage
-  const output = accounting.estimate(end.outputText())
-  return usage === null
-    ? { ...noUsage, input: accounting.estimate(inbound.promptText()), output }
-    : { ...usage, output: Math.max(usage.output, output) }
+export const usageOf = (end: AttemptEnd, outcome: Outcome, inbound: Inbound, accounting: Accounting["Service"]): Counted => {
+  if (inbound.tokenless === true) return { usage: noUsage, estimated: false }
+  const counted = countOf(end)
+  if (!isEstimated(end, outcome, counted)) return { usage: counted ?? noUsage, estimated: false }
+  const usage = counted ?? noUsage
+  return {
+    usage: {
+      ...usage,
+      input: usage.input === 0 ? accounting.estimate(inbound.promptText()) : usage.input,
+      output: Math.max(usage.output, accounting.estimate(end.outputText()))
+    },
+    estimated: true
+  }
 }
 
 export const rowOf = (start: AttemptStart, end: AttemptEnd, settled: {
   readonly final: boolean
   readonly outcome: Outcome
-  readonly usage: Usage
+  readonly counted: Counted
   readonly settledAt: number
   /** Null unless the client has gone. */
   readonly goneCode: GoneCode | null
+  /** 0 = none by this attempt. */
+  readonly clientStatus: number
   readonly costUsd: number
 }): LedgerRow => {
-  const { outcome, settledAt, usage } = settled
+  const { counted: { estimated, usage }, outcome, settledAt } = settled
   const gone = outcome === "client-abort"
   return {
     attemptId: start.attemptId,
@@ -93,7 +121,8 @@ export const rowOf = (start: AttemptStart, end: AttemptEnd, settled: {
     settledAt,
     outcome,
     upstreamStatus: end.upstreamStatus,
-    status: gone ? 499 : end.error !== null && !end.committed ? end.error.status : 200,
+    status: gone ? 499 : end.error !== null ? end.error.status : 200,
+    clientStatus: settled.clientStatus,
     errorCode: gone ? settled.goneCode : end.error === null ? null : end.error.code,
     phase: end.phase,
     tokensIn: usage.input,
@@ -101,7 +130,7 @@ export const rowOf = (start: AttemptStart, end: AttemptEnd, settled: {
     tokensCacheRead: usage.cacheRead,
     tokensCacheCreation: usage.cacheCreation,
     tokensReasoning: usage.reasoning,
-    estimated: isEstimated(end, outcome),
+    estimated,
     costUsd: settled.costUsd,
     latencyMs: settledAt - start.startedAt,
     ttftMs: end.firstContentAt === null ? null : end.firstContentAt - start.startedAt
@@ -115,6 +144,8 @@ export const summaryOf = (inbound: Inbound, row: LedgerRow | null, facts: {
   readonly startedAt: number
   readonly now: number
   readonly bytesOut: number
+  /** The head of a stream was sent. */
+  readonly headSent: boolean
   readonly goneCode: GoneCode | null
 }): RequestSummary => {
   const { goneCode, refusal, startedAt } = facts
@@ -130,6 +161,7 @@ export const summaryOf = (inbound: Inbound, row: LedgerRow | null, facts: {
     model: row === null ? null : row.model,
     apiKeyId: inbound.key === null ? null : inbound.key.id,
     status: left ? 499 : row !== null ? row.status : refusal !== null ? refusal.status : 500,
+    clientStatus: facts.headSent ? 200 : left ? 0 : row !== null && row.clientStatus !== 0 ? row.clientStatus : refusal !== null ? refusal.status : 500,
     outcome: left ? "client-abort" : row === null ? "policy" : row.outcome,
     errorCode: left ? goneCode : row !== null ? row.errorCode : refusal !== null ? refusal.code : "internal_server_error",
     stream: inbound.stream,

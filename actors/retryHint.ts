@@ -29,6 +29,18 @@ const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h:
 const epochSeconds = 1_000_000_000
 const epochMillis = epochSeconds * 1_000
 
+/** Codes and words of limits that hold for an account, whatever the model. */
+const accountCodes: ReadonlySet<string> = new Set(["usage_limit_reached", "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "account_deactivated"])
+const accountWords = /\b(?:your|the|this) account\b|\ball models\b|\busage limit\b|\bbilling\b|\bcredits?\b/i
+
+/** A refusal that the upstream calls the account's: by a header of its limit over all models, its code or its words. */
+export const isAccountWide = (status: number, headers: ReadonlyArray<string>, error: { readonly code: string; readonly message: string }): boolean => {
+  if (status !== 402 && status !== 403 && status !== 429) return false
+  if (accountCodes.has(error.code)) return true
+  if (headerOf(headers, "anthropic-ratelimit-unified-reset") !== undefined) return true
+  return accountWords.test(error.message.slice(0, maxBodyLength))
+}
+
 /** Text of a body that is searched, in characters. */
 const maxBodyLength = 16_384
 
@@ -120,16 +132,43 @@ const fromBody = (status: number, body: string): number | null => {
   return seconds === undefined ? null : Number(seconds) * 1_000
 }
 
+const countAt = (document: Readonly<Record<string, unknown>>, name: string): number | null => {
+  const value = document[name]
+  return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : null
+}
+
+/** Members of an error object: the RetryInfo of the generateContent vendors, a subscription's `resets_in_seconds` and `resets_at`. */
+const fromDocument = (document: Readonly<Record<string, unknown>>, now: number): number | null => {
+  const { details } = document
+  for (const detail of Array.isArray(details) ? details.slice(0, maxDetails) as ReadonlyArray<unknown> : []) {
+    const delay = typeof detail === "object" && detail !== null && "retryDelay" in detail ? detail.retryDelay : null
+    const parsed = typeof delay === "string" ? parseDuration(delay) : null
+    if (parsed !== null) return parsed
+  }
+  const seconds = countAt(document, "resets_in_seconds")
+  if (seconds !== null) return seconds * 1_000
+  const at = countAt(document, "resets_at")
+  return at !== null && at >= epochSeconds ? (at >= epochMillis ? at : at * 1_000) - now : null
+}
+
+/** Details of an error object that are looked at. */
+const maxDetails = 32
+
 /**
  * The hint of one upstream reply, or null when there is none (the caller's own back-off applies).
  *
- * `headers` is flat with lower-case names, `body` the beginning of the error body ("" when unknown), `now` the wall clock in ms.
+ * `headers` is flat with lower-case names, `body` the error's message ("" when unknown), `now` the wall clock in ms, `document` the
+ * vendor's error object.
  */
-export const parse = (status: number, headers: ReadonlyArray<string>, body: string, now: number): Hint | null => {
+export const parse = (
+  status: number, headers: ReadonlyArray<string>, body: string, now: number, document: Readonly<Record<string, unknown>> | null = null
+): Hint | null => {
   const after = fromRetryAfter(headers, now)
   if (after !== null) return { delayMs: clamp(after), source: "retry-after" }
   const reset = status === 429 || status === 503 || status === 529 ? fromResets(headers, now) : null
   if (reset !== null) return { delayMs: clamp(reset), source: "reset-header" }
+  const told = document === null ? null : fromDocument(document, now)
+  if (told !== null) return { delayMs: clamp(told), source: "body" }
   const text = fromBody(status, body)
   return text === null ? null : { delayMs: clamp(text), source: "body" }
 }

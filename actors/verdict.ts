@@ -1,4 +1,4 @@
-/** What an attempt says about its upstream's health (supplement 5.1, 5.2); nothing when it was ours or the client's doing. Pure. */
+/** What an attempt says about its upstream's health; nothing when it was ours or the client's doing. Pure. */
 import type { AttemptEnd } from "#actors/Attempt.ts"
 import type { Verdict } from "#actors/ports/Resilience.ts"
 import * as RetryHint from "#actors/retryHint.ts"
@@ -13,7 +13,7 @@ const gibberish = 502
  */
 export const verdictOf = (end: AttemptEnd, outcome: Outcome, startedAt: number, now: number): Verdict | null => {
   if (!end.opened || outcome === "client-abort" || (outcome === "policy" && !end.rejected)) return null
-  if (end.rejected) return { ok: true, status: end.upstreamStatus, network: false, message: "", retryAfterMs: null, ttftMs: ttftOf(end, startedAt), latencyMs: now - startedAt }
+  if (end.rejected) return { ok: true, status: end.upstreamStatus, network: false, message: "", retryAfterMs: null, accountWide: false, ttftMs: ttftOf(end, startedAt), latencyMs: now - startedAt }
   const ok = end.error === null
   const inStream = end.upstreamStatus >= 200 && end.upstreamStatus < 300
   const status = ok || !inStream ? end.upstreamStatus : outcome === "parse-error" ? gibberish : end.error.status
@@ -22,7 +22,8 @@ export const verdictOf = (end: AttemptEnd, outcome: Outcome, startedAt: number, 
     status,
     network: outcome === "gateway-timeout" || outcome === "upstream-reset",
     message: end.error === null ? "" : end.error.message,
-    retryAfterMs: end.error === null ? null : RetryHint.parse(status, end.headers, end.error.message, now)?.delayMs ?? null,
+    retryAfterMs: end.error === null ? null : RetryHint.parse(status, end.headers, end.error.message, now, end.error.upstream?.error)?.delayMs ?? null,
+    accountWide: end.error !== null && RetryHint.isAccountWide(status, end.headers, end.error),
     ttftMs: ttftOf(end, startedAt),
     latencyMs: now - startedAt
   }

@@ -1,9 +1,10 @@
 /**
- * What a client of the inference surface may be told (inference document "Errors", supplement 18.1 and 18.2).
+ * What a client of the inference surface may be told (the documented shape of errors).
  *
- * One class, one table of codes. The renderer of the client's wire format (`src/http/PublicErrors.ts`) turns it into bytes;
+ * One class, one table of codes. The renderer of the client's wire format (`errors.ts` of `src/wire/<format>`) turns it into bytes;
  * services never build bodies and never know a status number.
  */
+import type { FamilyName } from "#schemas/wire/conversation.ts"
 
 const kinds = {
   bad_request: [400, "invalid_request_error"],
@@ -17,6 +18,7 @@ const kinds = {
   payment_required: [402, "billing_error"],
   insufficient_permissions: [403, "permission_error"],
   insufficient_quota: [403, "permission_error"],
+  origin_not_allowed: [403, "permission_error"],
   model_not_found: [404, "invalid_request_error"],
   unknown_route: [404, "not_found"],
   method_not_allowed: [405, "invalid_request_error"],
@@ -24,6 +26,7 @@ const kinds = {
   request_timeout: [408, "invalid_request_error"],
   payload_too_large: [413, "invalid_request_error"],
   unsupported_media_type: [415, "invalid_request_error"],
+  host_not_allowed: [421, "invalid_request_error"],
   headers_too_large: [431, "invalid_request_error"],
   rate_limit_exceeded: [429, "rate_limit_error"],
   model_cooldown: [429, "rate_limit_error"],
@@ -51,13 +54,28 @@ const kinds = {
   upstream_idle_timeout: [504, "server_error"],
   upstream_total_timeout: [504, "server_error"],
   RATE_LIMIT_EXECUTION_TIMEOUT: [504, "server_error"],
-  STREAM_READINESS_TIMEOUT: [504, "stream_timeout"]
+  STREAM_READINESS_TIMEOUT: [504, "stream_timeout"],
+  loop_detected: [508, "invalid_request_error"]
 } as const satisfies Record<string, readonly [number, string]>
 
 export type ErrorCode = keyof typeof kinds
 
 /** Extra members of the error object, such as `candidates`, `path`, `field`. Never a secret, an owner or a raw upstream header. */
 export type ErrorExtra = Readonly<Record<string, unknown>>
+
+/** What an upstream sent with the error that a client is told of. */
+export interface UpstreamReply {
+  /** The family whose words `error` holds. */
+  readonly family: FamilyName
+  /** Members of the vendor's error object, without credentials; null when the upstream sent none in its family's own shape. */
+  readonly error: Readonly<Record<string, unknown>> | null
+  /** The request id that stood beside the error object. */
+  readonly requestId: string | null
+  /** The message is the vendor's, not ours. */
+  readonly spoke: boolean
+  /** Response headers as they came, flat; an allow-list decides which of them a client sees. */
+  readonly headers: ReadonlyArray<string>
+}
 
 /** An expected failure as the client will read it. Plain class: no stack is captured on the hot path. */
 export class PublicError {
@@ -68,13 +86,16 @@ export class PublicError {
   readonly message: string
   readonly retryAfterSeconds: number | null
   readonly extra: ErrorExtra | null
+  /** Null for an error of the gateway's own. */
+  readonly upstream: UpstreamReply | null
   constructor(
     code: string,
     status: number,
     type: string,
     message: string,
     retryAfterSeconds: number | null = null,
-    extra: ErrorExtra | null = null
+    extra: ErrorExtra | null = null,
+    upstream: UpstreamReply | null = null
   ) {
     this.code = code
     this.status = status
@@ -82,8 +103,14 @@ export class PublicError {
     this.message = message.length > 4096 ? message.slice(0, 4096) : message
     this.retryAfterSeconds = retryAfterSeconds
     this.extra = extra
+    this.upstream = upstream
   }
 }
+
+/** True when the message is the vendor's and not ours: nothing may be added to it, because clients match the wording. */
+export const hasVendorWords = ({ upstream }: PublicError): boolean => upstream !== null && upstream.spoke
+
+export const isCode = (word: string): word is ErrorCode => Object.hasOwn(kinds, word)
 
 /** A public error of the catalogue; status and type follow from the code. */
 export const make = (
@@ -102,12 +129,14 @@ export const ofStatus = (status: number): { readonly type: string; readonly code
     case 403: return { type: "permission_error", code: "insufficient_quota" }
     case 404: return { type: "invalid_request_error", code: "model_not_found" }
     case 406: return { type: "invalid_request_error", code: "model_not_supported" }
+    case 408: return { type: "invalid_request_error", code: "request_timeout" }
+    case 413: return { type: "invalid_request_error", code: "payload_too_large" }
     case 429: return { type: "rate_limit_error", code: "rate_limit_exceeded" }
     case 500: return { type: "server_error", code: "internal_server_error" }
     case 502: return { type: "server_error", code: "bad_gateway" }
     case 503: return { type: "server_error", code: "service_unavailable" }
     case 504: return { type: "server_error", code: "gateway_timeout" }
     default:
-      return status < 500 ? { type: "invalid_request_error", code: "" } : { type: "server_error", code: "internal_server_error" }
+      return status < 500 ? { type: "invalid_request_error", code: "bad_request" } : { type: "server_error", code: "internal_server_error" }
   }
 }

@@ -33,6 +33,11 @@ const flag = <const K extends string>(
   key, category, label, type, enumValues, defaultValue, warningLevel, requiresRestart, description
 })
 
+/** Flags that cannot be switched on, because what they need is not there; and why. */
+export const withheld: ReadonlyMap<string, string> = new Map([
+  ["GATEWAY_OIDC_DISABLE_PASSWORD_LOGIN", "cannot be switched on: no sign-in through OIDC works, and the password is the only way in"]
+])
+
 export const catalogue = [
   flag("REQUIRE_API_KEY", "security", "Require API Key", "boolean", null, "false", "caution", false,
     "Inference without a valid key → 401"),
@@ -195,12 +200,13 @@ const switches: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * A flag's value out of a text, or null when the flag does not take it. Booleans are read in any case; `on` and `off` become `true` and
+ * A flag's value out of a text, or null when the flag does not take it. Values are read in any case; of a boolean `on` and `off` become `true` and
  * `false`, so that an effective value is on exactly when it is `true`, `1` or `yes`.
  */
 export const read = (definition: FlagDefinition, text: string): string | null => {
-  if (definition.enumValues !== null) return definition.enumValues.includes(text) ? text : null
-  return switches.get(text.toLowerCase()) ?? null
+  const lower = text.toLowerCase()
+  if (definition.enumValues !== null) return definition.enumValues.find((value) => value.toLowerCase() === lower) ?? null
+  return switches.get(lower) ?? null
 }
 
 /** What a flag takes, in words that follow "is not". */

@@ -17,6 +17,7 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import { isAlive, type Node, Nodes } from "#actors/ports/Nodes.ts"
 import * as CooldownFeed from "#actors/ports/CooldownFeed.ts"
 import { Flags } from "#actors/ports/Flags.ts"
+import { NodeGroup } from "#actors/ports/NodeGroup.ts"
 import * as SessionPlaces from "#actors/ports/SessionPlaces.ts"
 import * as KeyLimits from "#actors/Limits.ts"
 import * as Webhooks from "#actors/Webhooks.ts"
@@ -31,6 +32,7 @@ import * as GatewayAccounting from "#src/accounting/GatewayAccounting.ts"
 import { TokenEstimate } from "#src/accounting/TokenEstimate.ts"
 import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
 import { banner } from "#src/bootstrap/banner.ts"
+import { describe as describeUnknown, unknownVariables } from "#src/bootstrap/unknownVariables.ts"
 import * as FirstRun from "#src/bootstrap/FirstRun.ts"
 import { nodeIdOf, processIdOf } from "#src/bootstrap/nodeId.ts"
 import * as NodeLifecycle from "#src/bootstrap/NodeLifecycle.ts"
@@ -39,8 +41,10 @@ import * as AloneFeed from "#src/cluster/AloneFeed.ts"
 import * as LocalPlacement from "#src/cluster/LocalPlacement.ts"
 import * as PolledFeed from "#src/cluster/PolledFeed.ts"
 import * as RedisBell from "#src/cluster/RedisBell.ts"
+import * as StoredNodeGroup from "#src/cluster/StoredNodeGroup.ts"
 import * as Worker from "#src/cluster/Worker.ts"
 import * as TieredCache from "#src/cache/TieredCache.ts"
+import * as MemoryThoughtSignatures from "#src/cache/MemoryThoughtSignatures.ts"
 import * as CachedKeys from "#src/configuration/CachedKeys.ts"
 import * as EffectiveFlags from "#src/configuration/EffectiveFlags.ts"
 import * as StoredConfiguration from "#src/configuration/StoredConfiguration.ts"
@@ -68,6 +72,7 @@ import * as Redis from "#src/redis/RedisStore.ts"
 import type { RedisStore } from "#src/redis/RedisStore.ts"
 import * as LocalQuotas from "#src/quota/LocalQuotas.ts"
 import * as LocalResilience from "#src/resilience/LocalResilience.ts"
+import * as Fingerprint from "#src/secrets/Fingerprint.ts"
 import * as Password from "#src/secrets/Password.ts"
 import * as Sealer from "#src/secrets/Sealer.ts"
 import * as FrontDoor from "#src/FrontDoor.ts"
@@ -110,7 +115,7 @@ const environmentKeys = (settings: Values): ReadonlyMap<string, ApiKey> => {
     if (secret === null) continue
     const keyHash = Crypto.hash("sha256", Redacted.value(secret), "hex")
     keys.set(keyHash, {
-      id: `env:${name}`, name, keyHash, keyPrefix: "", keySuffix: "", sealedKey: null, machineId: "", issuerId: null, policy: defaultPolicy,
+      id: `env:${name}`, name, keyHash, keyPrefix: "", keySuffix: "", sealedKey: null, machineId: "", issuerId: null, isPermanent: true, policy: defaultPolicy,
       createdAt: "", updatedAt: "", lastUsedAt: null, revokedAt: null
     })
   }
@@ -162,7 +167,11 @@ const records = (settings: Values) => {
   const client = settings.databaseUrl === null
     ? Layer.orDie(PostgresClient.pgliteLayer({ dataDir: settings.dataDir }))
     : Layer.orDie(PostgresClient.layer({ url: settings.databaseUrl, poolSize: settings.databasePool }))
-  return PostgresStores.layer({ lookUpMs: settings.lookUpMs }).pipe(Layer.provideMerge(client), Layer.provideMerge(secrets))
+  return Layer.effectDiscard(Fingerprint.check).pipe(
+    Layer.provideMerge(PostgresStores.layer({ lookUpMs: settings.lookUpMs })),
+    Layer.provideMerge(client),
+    Layer.provideMerge(secrets)
+  )
 }
 
 /** Redis, where there is one; its driver is loaded only then. */
@@ -241,6 +250,7 @@ const shared = (settings: Values) => {
   const upstream = Layer.unwrap(Effect.gen(function*() {
     const sim = yield* Simulator.Simulator
     return HttpUpstream.layer({
+      hop: (yield* NodeGroup).id,
       keepAliveMs: settings.keepAliveTimeoutMs,
       connections: settings.upstreamConnections,
       isTrusted: (origin) => origin === sim.url
@@ -249,6 +259,7 @@ const shared = (settings: Values) => {
   return Layer.mergeAll(RefreshSweep.layer(), LocalQuotas.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(CachedKeys.layer({ lookUpMs: settings.lookUpMs }), ConnectionMarks.layer, ConnectionCredentials.layer({ environment: settings.environment }), resilience(settings), signIns(settings))),
     Layer.provideMerge(upstream),
+    Layer.provideMerge(StoredNodeGroup.layer),
     Layer.provideMerge(UrlGuard.layer()),
     Layer.provideMerge(EffectiveFlags.layer(settings.environment)),
     Layer.provideMerge(configuration),
@@ -280,7 +291,8 @@ const webhooks = (settings: Values) => FiledEvents.layer({
 
 /** One of several workers answers a scrape for all of them. */
 const telemetry = (settings: Values, startedAt: number) => {
-  const own = EventTelemetry.layer.pipe(Layer.provide(GatewayTelemetry.layer({ accessLogEvery: accessLogEvery[settings.accessLog], startedAt })))
+  const own = EventTelemetry.layer.pipe(Layer.provide(Layer.unwrap(Effect.map(FrontEnd, ({ heldBodies }) =>
+    GatewayTelemetry.layer({ accessLogEvery: accessLogEvery[settings.accessLog], startedAt, registry: Registry.builtin, heldBodies })))))
   return settings.worker === 0 ? own : Layer.provide(Layer.unwrap(Effect.map(
     Effect.promise(() => import("#src/cluster/WorkerTelemetry.ts")),
     (WorkerTelemetry) => WorkerTelemetry.layer
@@ -306,7 +318,8 @@ const managementOptions = (settings: Values) => Layer.effect(ManagementOptions, 
   cookieSecure: settings.secureCookie === "true",
   initialPassword: settings.initialPassword,
   port: front.port,
-  lookUpMs: settings.lookUpMs
+  lookUpMs: settings.lookUpMs,
+  modelListsEveryMs: settings.modelListsEveryMs
 })))
 
 /** Answers that may be given again; what nodes share of them is loaded only where there is a Redis. */
@@ -352,9 +365,11 @@ const http = (settings: Values) =>
       metricsAccess: settings.metricsAccess,
       sseComments: settings.sseComments === "on",
       environmentKeys: environmentKeys(settings),
+      ownHops: settings.ownHops,
       emergencyModel: settings.emergencyModel
     })),
     Layer.provide(orShared(settings, SessionPlaces.layerAlone, async () => (await import("#src/redis/RedisSessionPlaces.ts")).layer(processIdOf(settings)))),
+    Layer.provide(orShared(settings, MemoryThoughtSignatures.layer, async () => (await import("#src/redis/RedisThoughtSignatures.ts")).layer(processIdOf(settings)))),
     Layer.provideMerge(Layer.mergeAll(responses(settings), keyLimits(settings), leases(settings))),
     Layer.provideMerge(Layer.mergeAll(KeyDevices.layer, ComboMetrics.layer))
   )
@@ -382,6 +397,7 @@ const firstRun = (settings: Values, settle: () => void) => Layer.effectDiscard(E
     requireApiKey: flags.isOn("REQUIRE_API_KEY"),
     loopback: settings.host === "localhost" || settings.host === "::1" || settings.host.startsWith("127."),
     records: settings.databaseUrl === null ? `embedded Postgres in ${Path.resolve(settings.dataDir)}` : "Postgres server",
+    unknownVariables: unknownVariables(settings.environment, Registry.builtin.all).map(describeUnknown),
     workers: settings.workers
   })
   // One of several says it to its supervisor, who says it once.

@@ -5,6 +5,8 @@
 import * as Redacted from "effect/Redacted"
 import * as Errors from "#schemas/errors.ts"
 import { version } from "#schemas/version.ts"
+import * as ClientAddress from "#src/http/gate/clientAddress.ts"
+import * as Hosts from "#src/http/gate/hosts.ts"
 import type { Values } from "#src/Settings.ts"
 import type { DirectRoute } from "#src/server/Exchange.ts"
 import * as UwsHttpServer from "#src/server/UwsHttpServer.ts"
@@ -24,10 +26,13 @@ export const layer = (settings: Values) => UwsHttpServer.layer({
     passphrase: settings.tlsPassphrase === null ? undefined : Redacted.value(settings.tlsPassphrase)
   },
   maxBodyBytes: settings.maxBodyBytes,
+  heldBodyBytes: settings.heldBodyBytes ?? undefined,
   slowReaderTimeout: settings.slowReaderTimeoutMs,
   // The grace of live streams ends a second earlier, so that their own error still reaches them.
   gracefulShutdownTimeout: settings.shutdownTimeoutMs + 1_000,
-  notReady: starting
+  notReady: starting,
+  guard: Hosts.guard(settings),
+  clientAddress: ClientAddress.make(settings.trustedProxies)
 })
 
 const starting: DirectRoute = (exchange) => {

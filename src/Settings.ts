@@ -10,6 +10,8 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Flags from "#schemas/flags.ts"
 import { PASSWORD_MAXIMUM, PASSWORD_MINIMUM } from "#schemas/passwordLength.ts"
+import * as Hosts from "#src/http/gate/hosts.ts"
+import * as IpRange from "#src/stages/ipRange.ts"
 
 interface Variable<A> {
   readonly name: string
@@ -108,11 +110,39 @@ const passwordRule: Rule = {
   fits: (value) => value.length >= PASSWORD_MINIMUM && value.length <= PASSWORD_MAXIMUM
 }
 
+/** RFC 7518 section 3.2: an HS256 key has at least the 256 bits of its hash. */
+const JWT_SECRET_BYTES = 32
+const jwtSecretRule: Rule = {
+  expects: `a secret of at least ${JWT_SECRET_BYTES} bytes, such as the output of: openssl rand -hex 32`,
+  fits: (value) => Buffer.byteLength(value) >= JWT_SECRET_BYTES
+}
+
+/** Comma-separated entries of one kind; spaces around them do not matter. */
+const list = (name: string, doc: string, { expects, fits }: Rule): Variable<ReadonlyArray<string>> => ({
+  name, doc, expects, fallback: "none", secret: false,
+  read: (value) => {
+    const entries = (value ?? "").split(",").map((entry) => entry.trim()).filter((entry) => entry !== "")
+    const wrong = entries.find((entry) => !fits(entry))
+    return wrong === undefined ? entries : new Problem(unusable(name, wrong, expects))
+  }
+})
+
 const hour = 3_600_000
 
 const variables = {
   host: text("HOST", "127.0.0.1", "Address to listen on."),
   port: whole("PORT", 20128, 0, 65535, "port numbers", "Port of the API and the dashboard; 0 picks a free one."),
+  allowedHosts: list(
+    "GATEWAY_ALLOWED_HOSTS",
+    "Host names by which the gateway may be called, comma-separated; `*.example.com` means every name below it. Loopback names, HOST and the host of GATEWAY_PUBLIC_URL are always allowed. None: callers on other machines may use any name; callers on this machine may not. Set: no caller may use another name.",
+    { expects: "a host name or IP address without a port, or *.name", fits: Hosts.isPattern }
+  ),
+  trustedProxies: list(
+    "GATEWAY_TRUSTED_PROXIES",
+    "Addresses and CIDR ranges of reverse proxies whose X-Forwarded-For or Forwarded header names the client, comma-separated.",
+    { expects: "an IP address or CIDR range", fits: (entry) => IpRange.parseRange(entry) !== null }
+  ),
+  ownHops: whole("GATEWAY_OWN_HOPS", 0, 0, 3, "hops", "How often a call may come back to this gateway through its own provider nodes; one that comes back more often is refused with 508."),
   dataDir: text("GATEWAY_DATA_DIR", "./data", "Directory of the embedded database, the usage journal and the generated secret."),
   databaseUrl: secret("DATABASE_URL", "Postgres server (postgres://...). Unset: an embedded Postgres in the data directory.", postgresRule),
   databasePool: whole("GATEWAY_DATABASE_POOL", 8, 1, 200, "connections", "Connections to the Postgres server."),
@@ -120,11 +150,11 @@ const variables = {
   secret: secret("GATEWAY_SECRET", "Master key of secrets at rest, at least 16 characters. Unset: generated into a 0600 file in the data directory."),
   previousSecrets: secret("GATEWAY_SECRET_PREVIOUS", "Comma-separated former master keys, so that `gateway rekey` can read what they sealed."),
   initialPassword: secret("INITIAL_PASSWORD", `First management password, ${PASSWORD_MINIMUM} to ${PASSWORD_MAXIMUM} characters. Unset on a first start: generated and shown once.`, passwordRule),
-  jwtSecret: secret("JWT_SECRET", "Key of the session cookie. Unset: derived from the master key."),
+  jwtSecret: secret("JWT_SECRET", `Key of the session cookie, at least ${JWT_SECRET_BYTES} bytes. Unset: derived from the master key.`, jwtSecretRule),
   secureCookie: choice("AUTH_COOKIE_SECURE", ["auto", "true", "false"], "auto", "Secure attribute of the session cookie; auto = under https."),
   gatewayApiKey: secret("GATEWAY_API_KEY", "A permanent API key with full inference access."),
   routerApiKey: secret("ROUTER_API_KEY", "The same under its older name."),
-  simulator: choice("GATEWAY_SIM_PROVIDER", ["auto", "true", "false"], "auto", "Built-in simulator as provider `sim`: auto = while no real connection exists."),
+  simulator: choice("GATEWAY_SIM_PROVIDER", ["auto", "true", "false"], "auto", "Built-in simulator as provider `sim`: auto = called by name always, listed while no real connection exists; true = listed always; false = off."),
   tlsCert: optional("GATEWAY_TLS_CERT", "Certificate file (PEM); with GATEWAY_TLS_KEY the gateway speaks https."),
   tlsKey: optional("GATEWAY_TLS_KEY", "Private key file (PEM)."),
   tlsPassphrase: secret("GATEWAY_TLS_PASSPHRASE", "Passphrase of the private key."),
@@ -133,6 +163,11 @@ const variables = {
     "The gateway's own address as browsers see it, for the redirect of OAuth sign-ins.", "http://localhost:<PORT>"
   ),
   maxBodyBytes: whole("MAX_BODY_SIZE_BYTES", 10 * 1024 * 1024, 1024, 1024 * 1024 * 1024, "bytes", "Largest JSON request body; setting maxBodySizeMb overrides it."),
+  heldBodyBytes: decoded<number | null>(
+    "GATEWAY_MAX_HELD_BODY_BYTES",
+    Schema.NumberFromString.check(Schema.isInt(), Schema.isGreaterThanOrEqualTo(1024 * 1024)), null, "a whole number of bytes from 1048576",
+    "Bytes of request bodies that a process holds at once, arriving or not answered yet; beyond it requests are refused with 503 and Retry-After.", "a quarter of the heap limit"
+  ),
   requestTimeoutMs: wholeOr("REQUEST_TIMEOUT_MS", "unset", "Overrides FETCH_TIMEOUT_MS and STREAM_IDLE_TIMEOUT_MS."),
   fetchTimeoutMs: whole("FETCH_TIMEOUT_MS", 600_000, 0, 24 * hour, "ms", "Until the upstream's response head; 0 = no limit."),
   headersTimeoutMs: wholeOr("FETCH_HEADERS_TIMEOUT_MS", "FETCH_TIMEOUT_MS", "Until the response head, when it shall differ from FETCH_TIMEOUT_MS."),
@@ -145,8 +180,9 @@ const variables = {
   earlyKeepAliveMs: whole("GATEWAY_EARLY_KEEPALIVE_MS", 2_000, 0, hour, "ms", "A stream whose upstream was silent so long gets its head and a heartbeat; errors are frames from then on; 0 = never."),
   totalTimeoutMs: whole("GATEWAY_TOTAL_TIMEOUT_MS", 1_980_000, 0, 24 * hour, "ms", "A whole request over all its attempts; 0 = no limit."),
   slowReaderTimeoutMs: whole("GATEWAY_SLOW_READER_TIMEOUT_MS", 60_000, 1_000, hour, "ms", "A client that takes no byte for so long is cut."),
-  defaultRatePerDay: whole("DEFAULT_RATE_LIMIT_PER_DAY", 0, 0, 1_000_000_000, "requests", "Requests per day of keys without rate limits of their own (and 5 times as many per week, 20 times per month); 0 = no limit."),
+  defaultRatePerDay: whole("DEFAULT_RATE_LIMIT_PER_DAY", 0, 0, 1_000_000_000, "requests", "Requests per day of keys without rate limits of their own (and 5 times as many per week, 20 times per month); 0 = no limit. The keys of the environment have none."),
   emergencyModel: optional("GATEWAY_EMERGENCY_FALLBACK_MODEL", "Model for requests whose budget is used up (flag GATEWAY_EMERGENCY_FALLBACK); unset: a model with a price of 0 of a connected provider, if there is one."),
+  modelListsEveryMs: whole("GATEWAY_MODEL_LISTS_REFRESH_MS", hour, 0, 30 * 24 * hour, "ms", "How often the model lists of provider nodes are read again; a new node's is read at once. 0 = only by POST /api/providers/{id}/sync-models."),
   maxAttempts: whole("GATEWAY_MAX_ATTEMPTS", 6, 1, 100, "wire calls", "Upstream calls one request may cost."),
   drainForUsageMs: whole("GATEWAY_DRAIN_FOR_USAGE_MS", 10_000, 0, hour, "ms", "How long a stream is read on after its client left, under disconnectPolicy drain-for-usage."),
   cacheMaxSize: whole("SEMANTIC_CACHE_MAX_SIZE", 100, 0, 1_000_000, "answers", "Answers of the response cache in memory; setting semanticCacheMaxSize overrides it."),
@@ -181,6 +217,9 @@ const variables = {
   redisPrefix: text("GATEWAY_REDIS_PREFIX", "gateway:", "Before every key and channel in Redis, so that several deployments may share one server.")
 } as const
 
+/** Every variable that is read here. */
+export const names: ReadonlyArray<string> = Object.values(variables).map(({ name }) => name)
+
 export type Values = { readonly [K in keyof typeof variables]: (typeof variables)[K] extends Variable<infer A> ? A : never }
 
 /** The decoded environment, and the environment itself for flags and provider keys. */
@@ -204,7 +243,10 @@ export const decode = (environment: Readonly<Record<string, string | undefined>>
   }
   for (const flag of Flags.catalogue) {
     const value = environment[flag.key]
-    if (value !== undefined && value !== "" && Flags.read(flag, value) === null) problems.push(unusable(flag.key, value, Flags.expects(flag)))
+    if (value === undefined || value === "") continue
+    const read = Flags.read(flag, value)
+    if (read === null) problems.push(unusable(flag.key, value, Flags.expects(flag)))
+    else if (Flags.withheld.has(flag.key) && Flags.isTruthy(read)) problems.push(`${flag.key} ${Flags.withheld.get(flag.key)}`)
   }
   const v = values as Values
   if (v.secret !== undefined && v.secret !== null && Redacted.value(v.secret).length < 16) problems.push("GATEWAY_SECRET is shorter than 16 characters")

@@ -269,6 +269,7 @@ export class Ensemble implements LiveRequest {
       provider: final === null ? null : final.provider,
       model: final === null ? null : final.model,
       status: this.gone ? 499 : answered ? 200 : this.refusal?.status ?? 500,
+      clientStatus: this.gone ? 0 : answered ? 200 : this.refusal?.status ?? 500,
       outcome: this.gone ? "client-abort" : answered ? "completed" : this.shuttingDown || final === null ? "policy" : final.outcome,
       errorCode: this.gone ? (this.wasSlow ? "slow_reader_timeout" : "client_closed_request") : answered ? null : this.refusal?.code ?? "internal_server_error",
       cache: "off",

@@ -1,11 +1,15 @@
 /**
- * Writes the changes of leases down, off the path of whoever made them: a bounded backlog that waits for the records to come back.
- * A change beyond the bound is counted and said aloud, never dropped in silence.
+ * Writes the changes of leases down, off the path of their cause: a bounded backlog that waits for the records to come back.
+ * A change beyond the bound is counted and said aloud, never dropped in silence. An invalidation also gets its entry in the audit log.
  */
+import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import { LeaseRecords } from "#actors/ports/LeaseRecords.ts"
+import type { StoreError } from "#actors/ports/StoreError.ts"
+import { AuditStore } from "#actors/ports/Stores.ts"
 import type { Change } from "#schemas/protocols/Lease.ts"
+import type { AuditEntry } from "#schemas/records/AuditEntry.ts"
 
 /** Changes that wait for the records at most. */
 const capacity = 10_000
@@ -21,12 +25,43 @@ export interface LeaseAudit {
   readonly note: (changes: ReadonlyArray<Change>) => void
 }
 
+/** A change that waits, with its entry of the audit log if it is to have one. */
+interface Waiting {
+  readonly change: Change
+  readonly entry: AuditEntry | null
+}
+
+/** The entry never names the owner: its hash tells one session from another, and operators need the key and the connection only. */
+const entryOf = ({ at, kind, lease, reason }: Change): AuditEntry | null => kind !== "INVALIDATED" ? null : {
+  id: SecureRandom.uuidV4Unsafe(),
+  timestamp: new Date(at).toISOString(),
+  action: "lease.invalidated",
+  actor: "gateway",
+  target: lease.connection,
+  details: { reason, keyId: lease.keyId, connectionId: lease.connection, generation: lease.generation, acquiredAt: new Date(lease.acquiredAt).toISOString() },
+  ipAddress: null,
+  resourceType: "lease",
+  status: "success",
+  requestId: null
+}
+
 export const make = Effect.gen(function*() {
   const records = yield* LeaseRecords
+  const auditLog = yield* AuditStore
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
-  const pending: Array<Change> = []
+  const pending: Array<Waiting> = []
   let writing = false
   let lost = 0
+
+  /** An entry whose first write succeeded without word of it is there already. */
+  const enter = (entry: AuditEntry) =>
+    Effect.catchIf(auditLog.append(entry), ({ reason }) => reason === "conflict", () => Effect.void)
+
+  const keep = (some: ReadonlyArray<Waiting>): Effect.Effect<void, StoreError> =>
+    Effect.andThen(
+      records.append(some.map(({ change }) => change)),
+      Effect.forEach(some, ({ entry }) => entry === null ? Effect.void : enter(entry), { discard: true })
+    )
 
   const write = (pauseMs: number): Effect.Effect<void> =>
     Effect.suspend(() => {
@@ -35,7 +70,7 @@ export const make = Effect.gen(function*() {
         return Effect.void
       }
       const some = pending.slice(0, batch)
-      return Effect.matchEffect(records.append(some), {
+      return Effect.matchEffect(keep(some), {
         onSuccess: () => {
           pending.splice(0, some.length)
           return write(firstPauseMs)
@@ -49,7 +84,7 @@ export const make = Effect.gen(function*() {
     })
 
   yield* Effect.addFinalizer(() =>
-    Effect.suspend(() => pending.length === 0 ? Effect.void : Effect.ignore(Effect.timeout(records.append(pending), lastWordMs))))
+    Effect.suspend(() => pending.length === 0 ? Effect.void : Effect.ignore(Effect.timeout(keep(pending), lastWordMs))))
 
   const audit: LeaseAudit = {
     note: (changes) => {
@@ -59,7 +94,7 @@ export const make = Effect.gen(function*() {
         lost += changes.length - room
         fork(Effect.logError(`${lost} changes of leases were not written down: more than ${capacity} wait for the records`))
       }
-      pending.push(...changes.slice(0, room))
+      pending.push(...changes.slice(0, room).map((change) => ({ change, entry: entryOf(change) })))
       if (writing || pending.length === 0) return
       writing = true
       fork(write(firstPauseMs))

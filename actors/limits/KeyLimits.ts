@@ -85,6 +85,16 @@ export class Rate {
   }
 }
 
+/** A place in a rate that was taken, or how long to wait for one. */
+export interface Permit {
+  /** 0 = it was taken. */
+  readonly waitMs: number
+  /** Where the store counts it as a request of now; null for one that this node held, which counts as used when it cannot be held longer. */
+  readonly slot: number | null
+}
+
+export const heldPermit: Permit = { waitMs: 0, slot: null }
+
 export const amountOf = (rule: AmountRule, used: ReadonlyArray<Used>): number => {
   let sum = 0
   for (const row of used) {
@@ -350,38 +360,51 @@ export class KeyLimits {
     return true
   }
 
-  /** Asks for places; answers ms until one comes free, 0 when one was taken. */
-  askPermit(rate: Rate): Effect.Effect<number, Failure> {
+  /** Asks for places; takes one, or answers how long to wait for one. */
+  askPermit(rate: Rate): Effect.Effect<Permit, Failure> {
     const { ledger, now, store } = this.world
-    const id = `${this.id}:${rate.rule.id}`
     const { limit, windowMs } = rate.rule
-    const ask: Effect.Effect<number, Failure> = Effect.suspend(() => {
+    const id = this.windowOf(rate)
+    const ask: Effect.Effect<Permit, Failure> = Effect.suspend(() => {
       // Ahead of need only while it was used before, and never much of the limit.
       const ahead = store.shared ? Math.min(Math.floor(rate.usedOfGrant / 2), Math.floor(limit / 20)) : 0
-      // However late the answer is read: it is about now.
+      // However late the answer is read: places may be used from now on.
       const at = now()
       return Effect.flatMap(store.permits(id, windowMs, limit, Math.max(1, rate.waiting) + ahead), (answer) => {
         if (!answer.known) return Effect.andThen(seed, ask)
         if (answer.granted === 0) {
           rate.refusedUntil = at + Math.min(answer.waitMs, shortMs)
-          rate.freeAt = at + answer.waitMs
-          return Effect.succeed(Math.max(1, answer.waitMs))
+          // From when it was read: the wait was counted after the question had left.
+          rate.freeAt = now() + answer.waitMs
+          return Effect.succeed({ waitMs: Math.max(1, answer.waitMs), slot: null })
         }
         rate.permits = answer.granted - 1
         rate.permitsUntil = at + answer.forMs
         rate.usedOfGrant = 1
-        return Effect.succeed(0)
+        return Effect.succeed({ waitMs: 0, slot: answer.slot })
       })
     })
     const seed = Effect.suspend(() => Effect.flatMap(Effect.provideService(ledger.requests(this.id, windowMs), Hasty, true), (seen) => store.seedPermits(id, windowMs, limit, seen)))
     return Effect.suspend(() => {
       rate.waiting++
       return Effect.ensuring(
-        this.turn.withPermits(1)(Effect.suspend(() => this.takePermit(rate, now()) ? Effect.succeed(0) : ask)),
+        this.turn.withPermits(1)(Effect.suspend(() => this.takePermit(rate, now()) ? Effect.succeed(heldPermit) : ask)),
         Effect.sync(() => {
           rate.waiting--
         })
       )
     })
+  }
+
+  /** Gives back a place whose request is not made. What the store does not hear of stays used. */
+  returnPermit(rate: Rate, { slot }: Permit): Effect.Effect<void> {
+    if (slot !== null) return Effect.ignore(this.world.store.giveBack(this.windowOf(rate), rate.rule.windowMs, slot))
+    return Effect.sync(() => {
+      rate.permits++
+    })
+  }
+
+  private windowOf(rate: Rate): string {
+    return `${this.id}:${rate.rule.id}`
   }
 }

@@ -1,16 +1,18 @@
 /**
  * So many requests in any stretch of so many seconds, counted in slots. Pure.
  *
- * A slot counts until its last moment has left the window, so no stretch of the window's length ever holds more than the limit; a place
- * comes free at most one slot (a sixtieth of the window) late.
+ * A slot counts until its last request has left the window, so no stretch of the window's length ever holds more than the limit; a place
+ * comes free at most one slot (a sixtieth of the window) late, and never later than one window after the request that is refused.
  */
+
+type Slot = readonly [begin: number, count: number, last: number]
 
 export interface Rolling {
   readonly windowMs: number
   readonly slotMs: number
   readonly limit: number
-  /** Begin of each slot (ms since the epoch) and its count, oldest first. */
-  readonly slots: ReadonlyArray<readonly [begin: number, count: number]>
+  /** Begin of each slot, its count and the moment of its last request (times in ms since the epoch), oldest first. */
+  readonly slots: ReadonlyArray<Slot>
 }
 
 const slotsPerWindow = 60
@@ -21,41 +23,56 @@ export const make = (windowMs: number, limit: number): Rolling => ({ windowMs, s
 
 /** Without the slots that no longer count. */
 export const current = (rolling: Rolling, now: number): Rolling => {
-  const first = rolling.slots.findIndex(([begin]) => begin + rolling.slotMs + rolling.windowMs > now)
+  const first = rolling.slots.findIndex(([, , last]) => last + rolling.windowMs > now)
   return first === 0 || rolling.slots.length === 0 ? rolling : { ...rolling, slots: first < 0 ? [] : rolling.slots.slice(first) }
 }
 
 export const count = (rolling: Rolling): number => rolling.slots.reduce((sum, [, n]) => sum + n, 0)
 
-/** Adds to the slot of a moment; `now` never goes back by more than the newest slot. */
-export const add = (rolling: Rolling, n: number, now: number): Rolling => {
-  const begin = Math.floor(now / rolling.slotMs) * rolling.slotMs
-  const last = rolling.slots.at(-1)
-  return last !== undefined && last[0] >= begin
-    ? { ...rolling, slots: [...rolling.slots.slice(0, -1), [last[0], last[1] + n]] }
-    : { ...rolling, slots: [...rolling.slots, [begin, n]] }
+const beginOf = (rolling: Rolling, at: number): number => Math.floor(at / rolling.slotMs) * rolling.slotMs
+
+/** Adds requests of one moment to its slot. */
+export const add = (rolling: Rolling, n: number, at: number): Rolling => {
+  const begin = beginOf(rolling, at)
+  const after = rolling.slots.findIndex((slot) => slot[0] >= begin)
+  const index = after < 0 ? rolling.slots.length : after
+  const known = rolling.slots[index]
+  const slot: Slot = known?.[0] === begin ? [begin, known[1] + n, Math.max(known[2], at)] : [begin, n, at]
+  return { ...rolling, slots: rolling.slots.toSpliced(index, known?.[0] === begin ? 1 : 0, slot) }
 }
 
+/** Takes a place out of the slot it was counted in: its request was not made. */
+export const giveBack = (rolling: Rolling, slot: number): Rolling => ({
+  ...rolling,
+  slots: rolling.slots.flatMap((one): ReadonlyArray<Slot> => one[0] !== slot ? [one] : one[1] > 1 ? [[one[0], one[1] - 1, one[2]]] : [])
+})
+
 export type Taken =
-  | { readonly type: "taken"; readonly count: number }
+  /** `slot`: begin of the slot in which the first place is counted. */
+  | { readonly type: "taken"; readonly count: number; readonly slot: number }
   /** `until`: when the first place comes free (ms since the epoch). */
   | { readonly type: "refused"; readonly used: number; readonly until: number }
 
-/** Takes up to `n` places, all in the slot of `now`. */
+/**
+ * Takes up to `n` places. The first is for a request of now. The others may be used until the end of the slot and count as used then.
+ * So the oldest slot that counts holds a request of the past, and its place is free within one window.
+ */
 export const take = (given: Rolling, n: number, now: number): readonly [Taken, Rolling] => {
   const rolling = current(given, now)
   const used = count(rolling)
   const free = Math.min(n, rolling.limit - used)
-  if (free > 0) return [{ type: "taken", count: free }, add(rolling, free, now)]
-  return [{ type: "refused", used, until: freeAt(rolling, used, now) }, rolling]
+  if (free <= 0) return [{ type: "refused", used, until: freeAt(rolling, used, now) }, rolling]
+  const slot = beginOf(rolling, now)
+  const first = add(rolling, 1, now)
+  return [{ type: "taken", count: free, slot }, free === 1 ? first : add(first, free - 1, slot + rolling.slotMs)]
 }
 
 /** When enough of the oldest slots will have left. */
 const freeAt = (rolling: Rolling, used: number, now: number): number => {
   let left = used
-  for (const [begin, n] of rolling.slots) {
+  for (const [, n, last] of rolling.slots) {
     left -= n
-    if (left < rolling.limit) return begin + rolling.slotMs + rolling.windowMs
+    if (left < rolling.limit) return last + rolling.windowMs
   }
   return now + rolling.windowMs
 }

@@ -75,7 +75,7 @@ export const of = (key: ApiKey, sources: Sources): Rules | null => {
     usd("budget", "monthly", "monthly", minutes, budget.monthlyLimitUsd)
   }
   for (const limit of sources.tokenLimits.get(key.id) ?? []) if (limit.enabled) amounts.push(ofTokenLimit(limit, sources.providerOf))
-  const rates = ratesOf(key, sources.defaultPerDay)
+  const rates = ratesOf(key, key.isPermanent === true ? 0 : sources.defaultPerDay)
   return amounts.length === 0 && rates.length === 0 && policy.maxSessions <= 0 ? null : { amounts, rates, maxSessions: policy.maxSessions }
 }
 

@@ -18,6 +18,8 @@ export interface AnswerReader {
   readonly push: (chunk: Uint8Array) => void
   /** Null when the stream could not be understood. */
   readonly end: () => AnswerView | null
+  /** Nothing more will be fed. */
+  readonly close: () => void
 }
 
 export interface AnswerCheck {

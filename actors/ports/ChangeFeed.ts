@@ -35,6 +35,8 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
    * not looked yet. Costs one look at a clock; asked before each inference request.
    */
   readonly isBehind: () => boolean
+  /** Why the newest records cannot be applied, and since when (ms since 1970); null while they can, or cannot be read at all. */
+  readonly stuck: () => { readonly sinceMs: number; readonly why: string } | null
   /** Waits until it has looked, or for a bounded while when the records do not answer. Never fails. */
   readonly caughtUp: Effect.Effect<void>
   /** This node has committed something: the others are told at once. Never waits and never fails. */

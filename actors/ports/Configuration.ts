@@ -31,8 +31,10 @@ export interface Snapshot {
   readonly flagOverrides: ReadonlyMap<string, string>
   /** `<provider>/<model>` to a partial price. */
   readonly pricing: ReadonlyMap<string, unknown>
-  /** Base URL of the built-in simulator while it is offered as provider `sim`; null otherwise. */
+  /** Base URL of the built-in simulator, which is called by name as provider `sim`; null when a setting turned it off. */
   readonly simulatorUrl: string | null
+  /** Whether its models are listed and chosen without being named: by default only while no real connection exists. */
+  readonly simulatorListed: boolean
 }
 
 export class Configuration extends Context.Service<Configuration, {

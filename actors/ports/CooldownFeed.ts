@@ -31,6 +31,8 @@ export interface Locked {
   /** 0 = none are remembered any more. */
   readonly failures: number
   readonly status: number
+  /** It is a cooldown of the model; absent = a lockout. */
+  readonly rest?: { readonly level: number; readonly reason: Reason; readonly guessed: boolean }
 }
 
 /** Lockouts that match; null matches all. */

@@ -18,6 +18,10 @@ export interface UpstreamErrorBody {
   readonly status: number | null
   /** The request field the upstream blames, in its own words. */
   readonly param?: string
+  /** The vendor's error object, where the upstream sent one in its family's own shape. */
+  readonly own?: Readonly<Record<string, unknown>>
+  /** The request id that stood beside the error object. */
+  readonly requestId?: string
 }
 
 /** Reads a stream while it is forwarded or translated. One per attempt; upstream bytes in, client bytes out. */
@@ -26,6 +30,8 @@ export interface StreamTap {
   readonly push: (chunk: Uint8Array) => Uint8Array | null
   /** The upstream ended: answers what was held back. */
   readonly end: () => Uint8Array | null
+  /** Nothing more will be fed: gives back the memory of an event whose end did not come. */
+  readonly close: () => void
   /** The frames that end this stream, broken where it is, in the client's format: one error, then the format's terminator (decisions 9). */
   readonly fail: (error: PublicError) => Uint8Array
   /** The upstream began to answer (a head frame): it is not silent, though nothing useful came yet. */
@@ -75,6 +81,9 @@ export interface Dialect {
   readonly readError: (body: Uint8Array) => UpstreamErrorBody | null
 }
 
+/** What all frames of one stream share, in the client's format: its id, model and the like. */
+export type Identity = Readonly<Record<string, unknown>>
+
 /** A client's format: how it is told what went wrong. */
 export interface Face {
   readonly name: FormatName
@@ -82,6 +91,8 @@ export interface Face {
   readonly errorBody: (error: PublicError) => string
   /** The frames that end a stream in which nothing but comments was sent. */
   readonly errorFrames: (error: PublicError) => Uint8Array
-  /** A frame that means nothing (supplement 10.1). */
-  readonly heartbeat: (now: Date) => Uint8Array
+  /** A frame that means nothing; `identity`: of the stream it stands in, null before its first event. */
+  readonly heartbeat: (now: Date, identity: Identity | null) => Uint8Array
+  /** What heartbeats repeat of the stream's first events, null when this chunk does not say it; null altogether when they repeat nothing. */
+  readonly identityIn: ((chunk: Uint8Array) => Identity | null) | null
 }

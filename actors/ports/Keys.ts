@@ -9,9 +9,8 @@ export class Keys extends Context.Service<Keys, {
   readonly hash: (presented: string) => string
   /** Memory only: the key, null = known to be no key, undefined = ask `find`. */
   readonly peek: (keyHash: string) => ApiKey | null | undefined
+  /** A key comes with its issuer, here and from `peek`; a change of the issuer drops both. */
   readonly find: (keyHash: string) => Effect.Effect<ApiKey | null, StoreError>
-  /** The issuer of a key that `peek` or `find` gave, as it stood when the key was read or the issuer changed last; null when it is gone. */
-  readonly issuerOf: (key: ApiKey) => ApiKey | null
   /** Notes a use; written to the store at most every five minutes per key (supplement 3.1). */
   readonly touch: (key: ApiKey) => void
   /** Drops a key from memory after it was changed or removed. */

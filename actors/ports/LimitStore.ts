@@ -63,12 +63,15 @@ export interface Drawn {
 export interface Permits {
   /** False: the store does not know the window and did nothing; seed it first. */
   readonly known: boolean
+  /** The first is for a request of now; the others may be used for `forMs` and count as used at its end. */
   readonly granted: number
+  /** Where the first one is counted: begin of the slot, ms since the epoch by the store's clock. */
+  readonly slot: number
   /** ms that unused ones may still be used. */
   readonly forMs: number
   /** Requests in the window, these included. */
   readonly used: number
-  /** ms until a place comes free; 0 when some were granted. */
+  /** ms until a place comes free, at most the window unless the limit was lowered; 0 when some were granted. */
   readonly waitMs: number
 }
 
@@ -87,6 +90,8 @@ export class LimitStore extends Context.Service<LimitStore, {
   readonly replays: (nodes: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<number | null>, LimitStoreDown>
   /** Takes up to `want` places of a rolling window. */
   readonly permits: (id: string, windowMs: number, limit: number, want: number) => Effect.Effect<Permits, LimitStoreDown>
+  /** Gives back a first place whose request was not made, with the slot it is counted in. */
+  readonly giveBack: (id: string, windowMs: number, slot: number) => Effect.Effect<void, LimitStoreDown>
   /** Gives a rolling window that the store does not know what the ledger knows: pairs of age in ms and requests. */
   readonly seedPermits: (id: string, windowMs: number, limit: number, seen: ReadonlyArray<readonly [ageMs: number, count: number]>) => Effect.Effect<void, LimitStoreDown>
   /** Marks a session as active; false when it is new and `limit` others were active within `idleMs`. */

@@ -1,15 +1,16 @@
 /**
- * The three independent mechanisms against temporary failure (management document; supplement 5): the breaker of a provider, the
- * cooldown of a connection and the lockout of a model on a connection. Decisions read local memory and never wait.
+ * The three independent mechanisms against temporary failure: the breaker of a provider, the cooldown of a connection or of a model on
+ * it, and the lockout of a model on a connection. Decisions read local memory and never wait.
  */
 import * as Context from "effect/Context"
+import type { Blame } from "#actors/Blame.ts"
 import type { Target } from "#actors/ports/Target.ts"
 
 export type BreakerState = "closed" | "degraded" | "open" | "half-open"
 
 /** Why a target is passed over, and until when it will be (ms since the epoch; null = until somebody acts). */
 export interface Unavailable {
-  readonly reason: "breaker-open" | "breaker-probing" | "connection-cooldown" | "model-lockout" | "connection-busy" | "model-busy" | "quota-exhausted" | "limit" | "inactive"
+  readonly reason: "breaker-open" | "breaker-probing" | "connection-cooldown" | "model-cooldown" | "model-lockout" | "connection-busy" | "model-busy" | "quota-exhausted" | "limit" | "inactive"
   readonly until: number | null
   /** For people: what happened last, without secrets. */
   readonly detail: string
@@ -39,6 +40,8 @@ export interface Verdict {
   readonly message: string
   /** Parsed retry hint, ms from now; null when the upstream gave none. */
   readonly retryAfterMs: number | null
+  /** The upstream says that its refusal holds for the account, not for the model. */
+  readonly accountWide: boolean
   /** ms from dispatch to the first content; null when there was none. */
   readonly ttftMs: number | null
   readonly latencyMs: number
@@ -50,8 +53,8 @@ export interface Pass {
   readonly executionMs?: number
   /** First content came: a probe is decided by it and does not hold others back for as long as its stream lasts. */
   readonly answered: (now: number) => void
-  /** Null when the attempt says nothing about the target (client abort, our own refusal). */
-  readonly release: (verdict: Verdict | null, now: number) => void
+  /** Null when the attempt says nothing about the target (client abort, our own refusal). A failure is noted in `blame`. */
+  readonly release: (verdict: Verdict | null, now: number, blame?: Blame | null) => void
 }
 
 /** What strategies and the health views may know of a target; plain numbers, read at once. */
@@ -70,12 +73,12 @@ export interface TargetHealth {
 }
 
 export class Resilience extends Context.Service<Resilience, {
-  /** Whether a target may be called now, without taking anything. */
-  readonly check: (target: Target, now: number) => Unavailable | null
+  /** Whether a target may be called now, without taking anything. What `blame` began itself does not count. */
+  readonly check: (target: Target, now: number, blame?: Blame | null) => Unavailable | null
   /**
    * Takes a place: the probe of a half-open breaker, a slot of a limited connection. An `Unavailable` says why not. With
    * `lastResort` (no other target is left) a soft block is passed over, because a guess must not refuse a whole model.
    */
-  readonly enter: (target: Target, now: number, lastResort?: boolean) => Pass | Unavailable
+  readonly enter: (target: Target, now: number, lastResort?: boolean, blame?: Blame | null) => Pass | Unavailable
   readonly health: (target: Target, now: number) => TargetHealth
 }>()("gateway/ports/Resilience") {}

@@ -7,6 +7,8 @@ import type { ResilienceSettings } from "#schemas/records/ResilienceSettings.ts"
 export interface BreakerView {
   readonly provider: string
   readonly state: BreakerState
+  /** The one model that it refuses; null = all of them, or it refuses none. */
+  readonly model: string | null
   readonly failures: number
   readonly lastFailureAt: number | null
   /** ms until a probe may enter; 0 unless open. */
@@ -52,14 +54,14 @@ export class ResilienceControl extends Context.Service<ResilienceControl, {
   /** Providers that were called since the start, or whose breaker was open at the start. */
   readonly breakers: (now: number) => ReadonlyArray<BreakerView>
   readonly cooldowns: (now: number) => ReadonlyArray<CooldownView>
-  /** Running lockouts, shortest remaining time first. */
+  /** Running cooldowns and lockouts of models, shortest remaining time first. */
   readonly lockouts: (now: number) => ReadonlyArray<LockoutView>
   readonly places: () => ReadonlyArray<PlaceView>
   readonly models: () => ReadonlyArray<ModelPlaceView>
   readonly inFlight: () => { readonly total: number; readonly perProvider: Readonly<Record<string, number>> }
   /** Closes the breaker of one provider, or all; answers how many were not plainly closed. */
   readonly resetBreakers: (provider: string | null, now: number) => number
-  /** Ends lockouts that match; null matches all. Answers how many ran. */
+  /** Ends cooldowns and lockouts of models that match; null matches all. Answers how many ran. */
   readonly clearLockouts: (provider: string | null, model: string | null, connectionId: string | null, now: number) => number
   /** Forgets which slots are taken: calls in flight no longer count. */
   readonly resetPlaces: () => void

@@ -105,6 +105,8 @@ export class SessionStore extends Context.Service<SessionStore, {
   readonly get: (id: string) => Op<Session | null>
   readonly extend: (id: string, expiresAt: number) => Op<void>
   readonly revoke: (id: string, revokedAt: number) => Op<boolean>
+  /** Revokes every session but `kept`; answers how many were live. */
+  readonly revokeOthers: (kept: string | null, revokedAt: number) => Op<number>
   readonly removeExpired: (now: number) => Op<number>
 }>()("gateway/ports/SessionStore") {}
 
@@ -114,6 +116,8 @@ export class AccessTokenStore extends Context.Service<AccessTokenStore, {
   readonly insert: (token: AccessToken) => Op<void>
   readonly touch: (id: string, lastUsedAt: string) => Op<void>
   readonly remove: (id: string) => Op<boolean>
+  /** Removes every token that the password stands behind but `kept`; answers how many. */
+  readonly removeByPassword: (kept: string | null) => Op<number>
 }>()("gateway/ports/AccessTokenStore") {}
 
 export interface AuditQuery {

@@ -1,5 +1,6 @@
 /** Where one attempt goes: everything that does not change between requests, built once per configuration snapshot. */
 import type { Connection } from "#schemas/records/Connection.ts"
+import type { PublicError } from "#schemas/errors.ts"
 import type { BodyRules, Price } from "#schemas/Provider.ts"
 import type { Effort, FamilyName } from "#schemas/wire/conversation.ts"
 
@@ -55,3 +56,6 @@ export interface Target {
   /** Absent unless somebody set a cap. */
   readonly gate?: ModelGate
 }
+
+/** Why no call for a key may go to a target; null = it may. Cheap, because it is asked before every wire call. */
+export type Guard = (target: Target) => PublicError | null

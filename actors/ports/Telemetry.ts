@@ -17,8 +17,10 @@ export interface RequestSummary {
   readonly provider: string | null
   readonly model: string | null
   readonly apiKeyId: string | null
-  /** HTTP status the client was given; 499 when it had left. */
+  /** The outcome as a status: 499 when the client had left, 502 or 504 when the answer broke, also after a 200. */
   readonly status: number
+  /** HTTP status the client was given; 0 when it had left before. */
+  readonly clientStatus: number
   readonly outcome: Outcome
   /** Public error code, or null. */
   readonly errorCode: string | null

@@ -7,11 +7,10 @@ import type { LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
 /** Characters of an error message in an event. */
 const MESSAGE_CHARS = 500
 
-export const queued = (event: GatewayEvent, id: string): QueuedEvent => ({
-  id,
-  type: event.type,
-  body: JSON.stringify({ event: event.type, timestamp: new Date(event.at).toISOString(), data: { ...event.data, event_id: id } })
-})
+export const queued = (event: GatewayEvent, id: string): QueuedEvent => {
+  const at = new Date(event.at).toISOString()
+  return { id, type: event.type, at, body: JSON.stringify({ event: event.type, timestamp: at, data: { ...event.data, event_id: id } }) }
+}
 
 /** One request has one event, whoever tells of it. */
 export const requestEventId = (requestId: string): string => `evt_${requestId}`

@@ -17,12 +17,16 @@ import { defaultPolicy, type ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import * as GatewayAccounting from "#src/accounting/GatewayAccounting.ts"
 import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
+import { BodyWorkers } from "#src/http/bodies/BodyWorkers.ts"
+import { HeldBytes } from "#src/structures/HeldBytes.ts"
+import * as Pages from "#src/http/gate/pages.ts"
 import * as Conversations from "#src/http/Conversations.ts"
 import { client as chat } from "#src/wire/chatCompletions/index.ts"
 import * as Registry from "#src/providers/Registry.ts"
 import * as ComboMetrics from "#src/http/combos/ComboMetrics.ts"
 import { Handoffs } from "#src/http/ensembles/Handoffs.ts"
 import { Shadows } from "#src/http/ensembles/Shadows.ts"
+import { LiveSessions } from "#src/http/LiveSessions.ts"
 import { Report } from "#src/http/RouteReport.ts"
 import { unknown } from "#actors/ports/Quotas.ts"
 import { makeRouter, RouterMemory } from "#src/routing/Router.ts"
@@ -46,7 +50,7 @@ const connection = {
 const snapshot = {
   version: 1, connections: [connection], connectionById: new Map([["c1", connection]]), activeByProvider: new Map([["openai", [connection]]]),
   nodes: [], nodeById: new Map(), nodeByPrefix: new Map(), customModels: [], aliases: new Map(), settings: new Map(), flagOverrides: new Map(),
-  pricing: new Map(), comboMappings: [], simulatorUrl: null,
+  pricing: new Map(), comboMappings: [], simulatorUrl: null, simulatorListed: false,
   combos: throughCombo ? [{
     id: "four", name: "four", strategy: "priority", config: {}, allowedProviders: [], system_message: null, tool_filter_regex: null, isActive: true, updatedAt: "now",
     models: ["gpt-4o-mini", "gpt-4o", "gpt-4.1", "gpt-4.1-mini"].map((name) =>
@@ -80,6 +84,7 @@ class FakeExchange implements Exchange {
   readonly path = "/v1/chat/completions"
   readonly query = ""
   readonly headers = clientHead
+  readonly peerAddress = "127.0.0.1"
   readonly remoteAddress = "127.0.0.1"
   readonly pendingBytes = 0
   closed = false
@@ -94,7 +99,9 @@ class FakeExchange implements Exchange {
   readBody(_limit: number, done: (body: Uint8Array | null, failure: null) => void): void {
     done(requestBody, null)
   }
+  forgetBody(): void {}
   onAbort(): void {}
+  addHeaders(): void {}
   start(): void {}
   write(): boolean {
     return true
@@ -115,19 +122,23 @@ class FakeExchange implements Exchange {
 const program = Effect.gen(function*() {
   const ledger = yield* Ledger
   const context = yield* Effect.context<never>()
-  const metrics = new Metrics(context)
+  const metrics = new Metrics(context, () => true)
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
   const free = { check: () => null, enter: () => ({ answered: () => {}, release: () => {} }), onFree: () => () => {}, health: (): never => { throw new Error("not asked") } }
   const router = makeRouter({
     resilience: free, quotas: unknown, memory: new RouterMemory(), random: Math.random, snapshot, registry: Registry.builtin, noThinkingAliases: true, thinkingLevels: true, priceOf: () => ({ input: 0.15, output: 0.6 })
   })
   let id = 0
+  const held = new HeldBytes(Number.POSITIVE_INFINITY)
+  const bodies = new BodyWorkers({ threads: 1, heapMb: 512, onDefect: (text) => { throw new Error(text) } })
   const off = process.argv.includes("--no-ledger")
   const services: Conversations.ConversationServices = {
+    sessions: new LiveSessions(),
     admission: {
       feed: { isBehind: () => false, caughtUp: Effect.void },
-      keys: { hash: () => "h", peek: () => key, issuerOf: () => null, find: () => Effect.succeed(key), touch: () => {}, forget: () => {}, onForget: () => () => {} },
+      keys: { hash: () => "h", peek: () => key, find: () => Effect.succeed(key), touch: () => {}, forget: () => {}, onForget: () => () => {} },
       limits: { of: () => null },
+      pages: Pages.make(() => null),
       flags: { isOn: () => true, value: () => "", source: () => "default" },
       environmentKeys: new Map(), now: Date.now, makeRequestId: () => `req_${++id}`, runLookup: () => {}, seen: () => {}
     },
@@ -147,7 +158,7 @@ const program = Effect.gen(function*() {
       limits: { timeouts: { connect: 1, headers: 1, firstEvent: 1, idle: 1, total: 0 }, maxAttempts: 6, drainForUsageMs: 0, pulse: { heartbeatMs: 0, earlyMs: 0 } },
       nodeId: "n", now: Date.now, makeAttemptId: () => `a-${++id}`, report: () => {}, defect: (_id, cause) => console.error(cause), closed: () => {}
     },
-    router: () => router, shadows: new Shadows(Math.random), handoffs: new Handoffs(() => true), report: new Report(ComboMetrics.make(), Date.now), maxBodyBytes: () => 1e7, previousResponseId: () => "auto", promptCache: () => ({ strategy: "auto", preserve: "auto" }), sseComments: true, recovery: () => ({ holds: false, sibling: false, continues: false, stopsAtEmpty: false }), makeResponseId: () => "r", fork: (effect) => fork(effect), live: { add: () => {}, remove: () => {} }, draining: () => false, refused: (_e, _t, error) => { throw new Error(error.message) },
+    router: () => router, shadows: new Shadows(Math.random), handoffs: new Handoffs(() => true), signatures: { remember: () => {}, recall: () => null }, report: new Report(ComboMetrics.make(), Date.now), maxBodyBytes: () => 1e7, held, bodies, previousResponseId: () => "auto", promptCache: () => ({ strategy: "auto", preserve: "auto" }), sseComments: true, recovery: () => ({ holds: false, sibling: false, continues: false, stopsAtEmpty: false }), makeResponseId: () => "r", fork: (effect) => fork(effect), live: { add: () => {}, remove: () => {} }, draining: () => false, refused: (_e, _t, error) => { throw new Error(error.message) },
     stages: [], waits: { turns: { join: () => null, mayJoin: () => false, pause: () => () => {}, close: () => {} }, totalMs: 0, now: Date.now }
   }
   const route = Conversations.route(services, { endpoint: "/v1/chat/completions", codec: chat })

@@ -26,6 +26,9 @@ export interface AccessRule {
 
 export class Access extends Context.Service<Access, AccessRule>()("gateway/api/Access") {}
 
+/** The query is written by somebody else's server, which may add parameters: unknown ones are not refused. */
+export class ForeignQuery extends Context.Service<ForeignQuery, boolean>()("gateway/api/ForeignQuery") {}
+
 const rule = (tier: Tier, token: TokenScope, options?: Partial<AccessRule>): AccessRule => ({
   tier, token, adminKey: false, sessionOnly: false, firstRun: false, ...options
 })
@@ -38,17 +41,21 @@ export const reads = rule("MANAGEMENT", "read")
 export const writes = rule("MANAGEMENT", "write")
 /** Management; a token needs scope admin (provider mutations). */
 export const administers = rule("MANAGEMENT", "admin")
-/** Management; token and key both need scope admin, because the call can mint stronger credentials. */
-export const mints = rule("MANAGEMENT", "admin", { adminKey: true })
-/** Management by who signed in, or by the gateway's own command line (management document, Authentication 4: feature flags). */
-export const signedIn = rule("MANAGEMENT", "admin", { adminKey: true, sessionOnly: true })
-/** Sets the first password from loopback, later management. */
-export const setsUp = rule("MANAGEMENT", "admin", { adminKey: true, firstRun: true })
+/** Mints, widens or shows a credential of the gateway: what requireLogin=false opens could else keep itself open for good. */
+export const grants = rule("ALWAYS_PROTECTED", "write")
+/** As `grants`; token and key both need scope admin, because the call can mint stronger credentials. */
+export const mints = rule("ALWAYS_PROTECTED", "admin", { adminKey: true })
+/** By a signed-in session, or by the gateway's own command line: feature flags. */
+export const signedIn = rule("ALWAYS_PROTECTED", "admin", { adminKey: true, sessionOnly: true })
+/** Sets the first password from loopback, later an authentication setting. */
+export const setsUp = rule("ALWAYS_PROTECTED", "admin", { adminKey: true, firstRun: true })
 /** Needs a credential even while requireLogin is off. */
 export const alwaysProtected = rule("ALWAYS_PROTECTED", "admin")
 /** An inference route: the API key's own rules decide (inference document, Authentication). */
 export const clientApi = rule("CLIENT_API", "read")
-/** A route of the client surface on the management router: the handler admits the API key, or an operator. */
+/** A reading route of the client surface on the management router: the handler admits the API key, or an operator. */
 export const bearer = rule("CLIENT_API", "read")
+/** The same for one that changes something: every API key may by its own rights, an access token from scope write on. */
+export const bearerWrites = rule("CLIENT_API", "write")
 /** Answers this machine only. */
 export const loopback = rule("LOCAL_ONLY", "read")

@@ -5,6 +5,7 @@ import { AnalyticsGroup } from "#schemas/api/Analytics.ts"
 import { BudgetsGroup, TokenLimitsGroup } from "#schemas/api/Budgets.ts"
 import { AuthGroup } from "#schemas/api/Auth.ts"
 import { CacheGroup } from "#schemas/api/Cache.ts"
+import { CapabilitiesGroup } from "#schemas/api/Capabilities.ts"
 import { ComboMappingsGroup, CombosGroup } from "#schemas/api/Combos.ts"
 import { ComplianceGroup } from "#schemas/api/Compliance.ts"
 import { EvalsGroup } from "#schemas/api/Evals.ts"
@@ -54,6 +55,7 @@ export class ManagementApi extends HttpApi.make("management")
   .add(QuotasGroup)
   .add(AnalyticsGroup)
   .add(HealthGroup)
+  .add(CapabilitiesGroup)
   .add(NodesGroup)
   .add(ResilienceGroup)
   .add(RoutingGroup)

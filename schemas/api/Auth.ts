@@ -12,14 +12,27 @@ export const LoginState = Schema.Struct({
   setupComplete: Schema.Boolean
 })
 
+/** What a replaced password ended: everything that the old one had opened, but the caller's own session or token. */
+export const Ended = Schema.Struct({
+  sessionsEnded: Schema.Int,
+  tokensRevoked: Schema.Int,
+  /** Access tokens that were minted with the old password and still work. */
+  tokensKept: Schema.Int,
+  /** How to revoke those. */
+  revokeTokens: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "PasswordChange" })
+export interface Ended extends Schema.Schema.Type<typeof Ended> {}
+
 const LoginChange = Schema.Struct({
   requireLogin: Schema.optionalKey(Schema.Boolean),
   password: Schema.optionalKey(text(PASSWORD_MINIMUM, PASSWORD_MAXIMUM)),
   /** Needed to replace an existing password. */
-  currentPassword: Schema.optionalKey(text(1, 200))
+  currentPassword: Schema.optionalKey(text(1, 200)),
+  /** With a new password: access tokens that were minted with the old one stay; absent = they are revoked. */
+  keepTokens: Schema.optionalKey(Schema.Boolean)
 })
 
-const change = { payload: LoginChange, success: LoginState }
+const change = { payload: LoginChange, success: Schema.Struct({ ...LoginState.fields, passwordChange: Schema.optionalKey(Ended) }) }
 
 export const AuthGroup = HttpApiGroup.make("auth").add(
   HttpApiEndpoint.post("login", "/api/auth/login", { payload: Schema.Struct({ password: text(1, 200) }), success: Success })

@@ -79,7 +79,7 @@ const config = {
 const Config = Schema.Struct(config)
 export interface CacheConfigView extends Schema.Schema.Type<typeof Config> {}
 
-const ConfigChange = Schema.Struct({
+export const CacheConfigChange = Schema.Struct({
   semanticCacheEnabled: opt(config.semanticCacheEnabled),
   semanticCacheMaxSize: opt(config.semanticCacheMaxSize),
   semanticCacheTTL: opt(config.semanticCacheTTL),
@@ -88,7 +88,7 @@ const ConfigChange = Schema.Struct({
   alwaysPreserveClientCache: opt(config.alwaysPreserveClientCache),
   idempotencyWindowMs: opt(config.idempotencyWindowMs)
 })
-export interface CacheConfigChange extends Schema.Schema.Type<typeof ConfigChange> {}
+export interface CacheConfigChange extends Schema.Schema.Type<typeof CacheConfigChange> {}
 
 const name = { model: opt(text(1, 400)), signature: opt(text(1, 300)) }
 const entries = "/api/cache/entries"
@@ -133,7 +133,7 @@ export const CacheGroup = HttpApiGroup.make("cache").add(
     .annotate(Access, writes).annotate(OpenApi.Summary, "Clear all caches"),
   HttpApiEndpoint.get("config", settings, { success: Config })
     .annotate(Access, reads).annotate(OpenApi.Summary, "How answers are cached"),
-  HttpApiEndpoint.put("setConfig", settings, { payload: ConfigChange, success: Config })
+  HttpApiEndpoint.put("setConfig", settings, { payload: CacheConfigChange, success: Config })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Change how answers are cached"),
   HttpApiEndpoint.get("metrics", metrics, { success: Schema.Struct({ ...PromptCache.fields, since: Schema.NullOr(Schema.String) }) })
     .annotate(Access, reads).annotate(OpenApi.Summary, "Counters of the vendors' prompt caches"),

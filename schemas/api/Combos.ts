@@ -5,7 +5,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
 import { clearable, integer, listOf, Success, text } from "#schemas/api/fields.ts"
-import { Combo, ComboConfig, ComboMapping, Strategy } from "#schemas/records/Combo.ts"
+import { Combo, ComboConfig, ComboMapping, Strategy, StrategyName } from "#schemas/records/Combo.ts"
 
 const opt = Schema.optionalKey
 const weight = opt(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 100 })))
@@ -36,11 +36,11 @@ const ComboStepInput = Schema.Struct({
 export const StepInput = Schema.Union([text(1, 300), ModelStepInput, ComboStepInput])
 export type StepInput = typeof StepInput.Type
 
-/** The fields a client may set; unknown strategies are `priority` (supplement 2.3). */
+/** The fields a client may set. */
 const fields = {
   description: clearable(text(0, 2_000)),
   models: opt(listOf(StepInput, 200)),
-  strategy: opt(text(1, 100)),
+  strategy: opt(StrategyName),
   config: opt(ComboConfig),
   allowedProviders: opt(listOf(text(1, 200), 500)),
   system_message: clearable(text(0, 50_000)),

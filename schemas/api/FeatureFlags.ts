@@ -18,7 +18,9 @@ export const FlagView = Schema.Struct({
   effectiveValue: Schema.String,
   source: Source,
   requiresRestart: Schema.Boolean,
-  warningLevel: Schema.NullOr(Schema.String)
+  warningLevel: Schema.NullOr(Schema.String),
+  /** False: nothing reads it in this release, and an override is refused. */
+  acts: Schema.Boolean
 })
 export interface FlagView extends Schema.Schema.Type<typeof FlagView> {}
 

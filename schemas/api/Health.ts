@@ -7,12 +7,16 @@ import { Access, alwaysProtected, anyone, reads, writes } from "#schemas/api/Acc
 import { Breaker } from "#schemas/api/Resilience.ts"
 import { DegradationRow, Fault } from "#schemas/degradation.ts"
 
-const Ping = Schema.Struct({ status: Schema.Literals(["ok", "starting", "draining"]), version: Schema.String })
+/** Why a node that is `outdated` answers by older records than the others. */
+const Reason = Schema.optionalKey(Schema.String)
+
+const Ping = Schema.Struct({ status: Schema.Literals(["ok", "starting", "draining", "outdated"]), version: Schema.String, reason: Reason })
 const Check = Schema.Struct({ status: Schema.Literals(["ok", "failed"]), latencyMs: Schema.NullOr(Schema.Number) })
 
 export const Readiness = Schema.Struct({
-  status: Schema.Literals(["ok", "degraded", "starting", "draining"]),
+  status: Schema.Literals(["ok", "degraded", "starting", "draining", "outdated"]),
   version: Schema.String,
+  reason: Reason,
   uptimeSeconds: Schema.Int,
   checks: Schema.Struct({
     recordStore: Check,
@@ -37,7 +41,7 @@ const Counts = Schema.Struct({
 /** Liveness, readiness and the process itself. */
 export const HealthGroup = HttpApiGroup.make("health").add(
   HttpApiEndpoint.get("ping", "/api/health/ping", { success: [Ping, Ping.pipe(HttpApiSchema.status(503))] })
-    .annotate(Access, anyone).annotate(OpenApi.Summary, "200 once requests can be served; 503 before, and while draining"),
+    .annotate(Access, anyone).annotate(OpenApi.Summary, "200 once requests can be served; 503 before, while draining, and on a node that cannot apply the newest configuration"),
   HttpApiEndpoint.get("readiness", "/api/health", { success: [Readiness, Readiness.pipe(HttpApiSchema.status(503))] })
     .annotate(Access, anyone).annotate(OpenApi.Summary, "The fuller readiness view"),
   HttpApiEndpoint.get("degradation", "/api/health/degradation", {

@@ -4,7 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { ApiKeyPolicy } from "#schemas/records/ApiKey.ts"
-import { Access, reads, writes } from "#schemas/api/Access.ts"
+import { Access, grants, reads, writes } from "#schemas/api/Access.ts"
 import { amount, clearable, integer, isoTime, listOf, Message, queryInteger, text } from "#schemas/api/fields.ts"
 
 const opt = Schema.optionalKey
@@ -91,22 +91,22 @@ export const KeysGroup = HttpApiGroup.make("keys").add(
     payload: Schema.Struct({ name: text(1, 200), ...PolicyInput.fields }),
     success: Schema.Struct({ ...identity, /** The raw value, shown this once. */ key: Schema.String, ...ApiKeyPolicy.fields })
       .pipe(HttpApiSchema.status(201))
-  }).annotate(Access, writes).annotate(OpenApi.Summary, "Create a key; its raw value is shown once"),
+  }).annotate(Access, grants).annotate(OpenApi.Summary, "Create a key; its raw value is shown once"),
   HttpApiEndpoint.get("get", "/api/keys/:id", { params: id, success: KeyView })
     .annotate(Access, reads).annotate(OpenApi.Summary, "One key, value masked"),
   HttpApiEndpoint.patch("update", "/api/keys/:id", {
     params: id,
     payload: Schema.Struct({ name: opt(text(1, 200)), ...PolicyInput.fields }),
     success: Schema.Record(Schema.String, Schema.Json)
-  }).annotate(Access, writes).annotate(OpenApi.Summary, "Change fields; the reply is `message` and the changed fields"),
+  }).annotate(Access, grants).annotate(OpenApi.Summary, "Change fields; the reply is `message` and the changed fields"),
   HttpApiEndpoint.delete("remove", "/api/keys/:id", { params: id, success: Message })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Delete a key; it is dead at once"),
   HttpApiEndpoint.get("reveal", "/api/keys/:id/reveal", { params: id, success: Schema.Struct({ key: Schema.String }) })
-    .annotate(Access, writes).annotate(OpenApi.Summary, "The raw value, while ALLOW_API_KEY_REVEAL is on and it is recoverable"),
+    .annotate(Access, grants).annotate(OpenApi.Summary, "The raw value, while ALLOW_API_KEY_REVEAL is on and it is recoverable"),
   HttpApiEndpoint.post("regenerate", "/api/keys/:id/regenerate", {
     params: id,
     success: Schema.Struct({ id: Schema.String, key: Schema.String })
-  }).annotate(Access, writes).annotate(OpenApi.Summary, "A new value for the same key; the old one is dead at once"),
+  }).annotate(Access, grants).annotate(OpenApi.Summary, "A new value for the same key; the old one is dead at once"),
   HttpApiEndpoint.get("devices", "/api/keys/:id/devices", {
     params: id,
     success: Schema.Struct({

@@ -3,7 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Access, administers } from "#schemas/api/Access.ts"
+import { Access, administers, ForeignQuery } from "#schemas/api/Access.ts"
 import { Document, integer, isoTime, text } from "#schemas/api/fields.ts"
 
 const opt = Schema.optionalKey
@@ -72,7 +72,7 @@ export const OAuthGroup = HttpApiGroup.make("oauth").add(
     params: provider,
     query: { state: opt(text(0, 256)), code: opt(text(0, 4096)), error: opt(text(0, 256)) },
     success: Done
-  }).annotate(Access, administers).annotate(OpenApi.Summary, "Where the provider sends the operator's browser back: its session and a one-time state are both needed"),
+  }).annotate(Access, administers).annotate(ForeignQuery, true).annotate(OpenApi.Summary, "Where the provider sends the operator's browser back: its session and a one-time state are both needed"),
   HttpApiEndpoint.post("exchange", "/api/oauth/:provider/exchange", {
     params: provider, payload: Schema.Struct({ state, code }), success: Done
   }).annotate(Access, administers).annotate(OpenApi.Summary, "Finish a sign-in with a pasted code, when the browser cannot reach the callback"),

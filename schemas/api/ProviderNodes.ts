@@ -3,6 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
+import { ConnectionView } from "#schemas/api/Providers.ts"
 import { NodeApiType, NodeType, ProviderNode } from "#schemas/records/ProviderNode.ts"
 import { Access, administers, reads } from "#schemas/api/Access.ts"
 import { clearable, integer, Success, text } from "#schemas/api/fields.ts"
@@ -25,7 +26,8 @@ const fields = {
   dailyQuotaResetHour: clearable(integer(0, 23))
 }
 
-export const NewNode = Schema.Struct({ type: NodeType, ...fields })
+/** `apiKey`: the credential of the node's first connection, made in the same call; null for a server that asks for none. */
+export const NewNode = Schema.Struct({ type: NodeType, ...fields, apiKey: clearable(text(1, 100_000)) })
 export interface NewNode extends Schema.Schema.Type<typeof NewNode> {}
 
 /** The type of a node never changes; everything else may. */
@@ -33,13 +35,14 @@ export const NodeChange = Schema.Struct({ ...fields, type: opt(NodeType), name: 
 export interface NodeChange extends Schema.Schema.Type<typeof NodeChange> {}
 
 const one = Schema.Struct({ node: ProviderNode })
+const made = Schema.Struct({ node: ProviderNode, connection: opt(ConnectionView) })
 const id = { id: Schema.String }
 
 /** Operator-defined compatible endpoints (supplement 1.10). */
 export const ProviderNodesGroup = HttpApiGroup.make("providerNodes").add(
   HttpApiEndpoint.get("list", "/api/provider-nodes", { success: Schema.Struct({ nodes: Schema.Array(ProviderNode) }) })
     .annotate(Access, reads).annotate(OpenApi.Summary, "All provider nodes"),
-  HttpApiEndpoint.post("create", "/api/provider-nodes", { payload: NewNode, success: one.pipe(HttpApiSchema.status(201)) })
+  HttpApiEndpoint.post("create", "/api/provider-nodes", { payload: NewNode, success: made.pipe(HttpApiSchema.status(201)) })
     .annotate(Access, administers).annotate(OpenApi.Summary, "Define an OpenAI- or Anthropic-compatible endpoint"),
   HttpApiEndpoint.post("validate", "/api/provider-nodes/validate", {
     payload: Schema.Struct({

@@ -40,7 +40,7 @@ export const NewConnection = Schema.Struct({
   priority: opt(integer(1, 100)),
   globalPriority: clearable(integer(1, 100)),
   defaultModel: clearable(text(0, 200)),
-  testStatus: opt(text(0, 50)),
+  testStatus: opt(TestStatus),
   providerSpecificData: opt(Document)
 })
 export interface NewConnection extends Schema.Schema.Type<typeof NewConnection> {}

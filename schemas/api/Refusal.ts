@@ -77,6 +77,10 @@ export const badRequest = (message: string, options?: Options): Refusal =>
 /** The form of a failed schema, for rules that a schema cannot say. */
 export const invalidFields = (details: ReadonlyArray<FieldIssue>): Refusal => badRequest("Invalid request", { details })
 
+/** Fields that are known and do not act in this release: nothing is stored, so that nobody relies on them. */
+export const notSupportedYet = (details: ReadonlyArray<FieldIssue>): Refusal =>
+  badRequest(`Not supported yet: ${details.map(({ field }) => field).join(", ")}; see GET /api/system/capabilities`, { code: "not_supported_yet", details })
+
 export const invalidField = (field: string, message: string): Refusal => invalidFields([{ field, message }])
 
 export const unauthorized = (message = "Authentication required", options?: Options): Refusal =>
@@ -104,8 +108,8 @@ export const payloadTooLarge = (limitBytes: number): Refusal =>
     headers: { connection: "close" }
   })
 
-export const unsupportedMediaType = (): Refusal =>
-  new Refusal(415, "invalid_request", "unsupported_media_type", "Send the body as content-type application/json")
+export const unsupportedMediaType = (message = "Send the body as content-type application/json"): Refusal =>
+  new Refusal(415, "invalid_request", "unsupported_media_type", message)
 
 /** `retryAfterSeconds` is rounded up and at least 1 (supplement 18.5). */
 export const tooManyRequests = (message: string, retryAfterSeconds: number, options?: Options): Refusal =>

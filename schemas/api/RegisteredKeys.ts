@@ -3,7 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Access, bearer } from "#schemas/api/Access.ts"
+import { Access, bearer, bearerWrites, grants } from "#schemas/api/Access.ts"
 import { integer, isoTime, listOf, text } from "#schemas/api/fields.ts"
 
 const opt = Schema.optionalKey
@@ -54,7 +54,7 @@ const limitsOf = <const N extends string>(name: N, at: `/${string}`, what: strin
   HttpApiEndpoint.get(`${name}Limits`, at, { params: id, success: IssueLimitsView })
     .annotate(Access, bearer).annotate(OpenApi.Summary, `How many keys may be issued for ${what}; 0 = no limit`),
   HttpApiEndpoint.put(`set${name}Limits`, at, { params: id, payload: IssueLimitsInput, success: IssueLimitsView })
-    .annotate(Access, bearer).annotate(OpenApi.Summary, `Set how many keys may be issued for ${what}; operators and keys with scope manage`)
+    .annotate(Access, grants).annotate(OpenApi.Summary, `Set how many keys may be issued for ${what}; operators and keys with scope manage`)
 ] as const
 
 export const IssueReport = Schema.Struct({
@@ -88,13 +88,13 @@ export const RegisteredKeysGroup = HttpApiGroup.make("registeredKeys").add(
       createdAt: Schema.String,
       warning: Schema.String
     }).pipe(HttpApiSchema.status(201))
-  }).annotate(Access, bearer).annotate(OpenApi.Summary, "Issue a key; its raw value is shown once"),
+  }).annotate(Access, bearerWrites).annotate(OpenApi.Summary, "Issue a key; its raw value is shown once"),
   HttpApiEndpoint.get("get", `${path}/:id`, { params: id, success: RegisteredKeyView })
     .annotate(Access, bearer).annotate(OpenApi.Summary, "One issued key without its value"),
   HttpApiEndpoint.delete("remove", `${path}/:id`, { params: id, success: Revoked })
-    .annotate(Access, bearer).annotate(OpenApi.Summary, "Revoke an issued key; it is dead at once"),
+    .annotate(Access, bearerWrites).annotate(OpenApi.Summary, "Revoke an issued key; it is dead at once"),
   HttpApiEndpoint.post("revoke", `${path}/:id/revoke`, { params: id, success: Revoked })
-    .annotate(Access, bearer).annotate(OpenApi.Summary, "As DELETE"),
+    .annotate(Access, bearerWrites).annotate(OpenApi.Summary, "As DELETE"),
   ...limitsOf("provider", "/v1/providers/:id/limits", "a provider"),
   ...limitsOf("account", "/v1/accounts/:id/limits", "an account"),
   HttpApiEndpoint.get("check", "/v1/quotas/check", {
@@ -118,5 +118,5 @@ export const RegisteredKeysGroup = HttpApiGroup.make("registeredKeys").add(
       /** The tracker failed. */
       Schema.Struct({ logged: Schema.Literal(true), configured: Schema.Literal(true), error: Schema.String }).pipe(HttpApiSchema.status(207))
     ]
-  }).annotate(Access, bearer).annotate(OpenApi.Summary, "Report a quota or issuance failure: kept in the audit log, and filed as an issue where a repository is configured")
+  }).annotate(Access, bearerWrites).annotate(OpenApi.Summary, "Report a quota or issuance failure: kept in the audit log, and filed as an issue where a repository is configured")
 ).annotateMerge(OpenApi.annotations({ title: "Registered keys", description: "Keys that clients issue for others, within limits." }))

@@ -14,6 +14,8 @@ const adminOnly = { ...administers, adminKey: true }
 export const Breaker = Schema.Struct({
   provider: Schema.String,
   state: Schema.Literals(["closed", "degraded", "open", "half-open"]),
+  /** The one model that an open breaker refuses; null = all of them, or it refuses none. */
+  model: Schema.NullOr(Schema.String),
   failures: Schema.Int,
   lastFailure: Schema.NullOr(Schema.String),
   retryAfterMs: Schema.Number
@@ -140,5 +142,5 @@ export const ResilienceGroup = HttpApiGroup.make("resilience").add(
       })),
       byApiKey: Schema.Record(Schema.String, Schema.Int)
     })
-  }).annotate(Access, reads).annotate(OpenApi.Summary, "Client sessions of the last hour, from the ledger")
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "Client sessions of the last hour: by X-Session-Id on this node, by X-Gateway-Session-Id from the ledger")
 ).annotateMerge(OpenApi.annotations({ title: "Resilience", description: "Breakers, cooldowns, lockouts and concurrency." }))

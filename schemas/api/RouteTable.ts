@@ -20,6 +20,11 @@ export interface RouteTable {
   readonly match: (path: string) => ReadonlyArray<Route>
 }
 
+/** Documented paths that are not built yet and have the form of a path with a parameter: a fixed word is never read as an id. */
+export const reservedPaths: ReadonlySet<string> = new Set([
+  "/api/usage/cache-health", "/api/usage/provider-limits", "/api/usage/proxy-logs", "/api/usage/utilization", "/v1/models/health"
+])
+
 /** Anchored pattern of a path: literal segments byte for byte, parameters one segment without escapes. */
 export const compilePath = (pattern: string): RegExp =>
   new RegExp(`^${pattern.split("/").map((part) =>
@@ -46,7 +51,7 @@ export const make = (routes: ReadonlyArray<Route>): RouteTable => {
   }
   return {
     routes,
-    match: (path) => fixed.get(path) ?? patterns.filter(({ regexp }) => regexp.test(path)).map(({ route }) => route)
+    match: (path) => fixed.get(path) ?? (reservedPaths.has(path) ? [] : patterns.filter(({ regexp }) => regexp.test(path)).map(({ route }) => route))
   }
 }
 

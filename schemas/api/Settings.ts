@@ -3,7 +3,10 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
+import * as Origins from "#schemas/api/origins.ts"
 import { Document, integer, listOf, text } from "#schemas/api/fields.ts"
+import { ComboConfig } from "#schemas/records/Combo.ts"
+import { ModelLockoutChange } from "#schemas/records/ResilienceSettings.ts"
 import { PASSWORD_MAXIMUM, PASSWORD_MINIMUM } from "#schemas/passwordLength.ts"
 
 const opt = Schema.optionalKey
@@ -18,7 +21,9 @@ export const SettingsInput = Schema.Struct({
   theme: nullableText(50),
   language: nullableText(10),
   instanceName: nullableText(100),
-  corsOrigins: nullableText(500),
+  /** Origins whose pages may read answers of the inference surface, and call it without a key where none is required. */
+  corsOrigins: opt(Schema.NullOr(text(0, 500).check(Schema.makeFilter((list: string) =>
+    Origins.parse(list) !== null || "origins such as https://chat.example.com, separated by commas; * is none")))),
   baseUrl: nullableText(500),
   cloudUrl: nullableText(500),
   customLogoUrl: nullableText(500_000),
@@ -40,12 +45,12 @@ export const SettingsInput = Schema.Struct({
   wsAuth: flag,
   maxBodySizeMb: opt(integer(1, 512)),
   comboConfigMode: opt(Schema.Literals(["guided", "expert"])),
-  comboDefaults: opt(Document),
-  providerOverrides: opt(Document),
+  comboDefaults: opt(ComboConfig),
+  providerOverrides: opt(Schema.Record(Schema.String, ComboConfig)),
   comboAutoPromoteEnabled: flag,
   sessionAffinityTtlMs: opt(integer(0, 86_400_000)),
-  responsesPreviousResponseIdMode: nullableText(50),
-  alwaysPreserveClientCache: opt(text(1, 20)),
+  responsesPreviousResponseIdMode: opt(Schema.NullOr(Schema.Literals(["auto", "keep", "strip"]))),
+  alwaysPreserveClientCache: opt(Schema.Literals(["auto", "always", "never"])),
   idempotencyWindowMs: opt(integer(0, 600_000)),
   autoRefreshProviderQuota: flag,
   autoRefreshProviderQuotaInterval: opt(integer(10, 86_400)),
@@ -55,9 +60,9 @@ export const SettingsInput = Schema.Struct({
   intentExtraReasoningKeywords: words,
   intentExtraSimpleKeywords: words,
   autoRoutingEnabled: flag,
-  autoRoutingDefaultVariant: opt(text(1, 60)),
+  autoRoutingDefaultVariant: opt(Schema.Literals(["lkgp", "coding", "fast", "cheap", "offline", "smart", "chaos"])),
   lkgpEnabled: flag,
-  modelLockout: opt(Document),
+  modelLockout: opt(ModelLockoutChange),
   stripModelPrefix: flag,
   cliCompatProviders: words,
   systemTransforms: opt(Document),
@@ -106,7 +111,9 @@ export const secretSettings: ReadonlySet<string> = new Set(["oidcClientSecret"])
 const payload = Schema.Struct({
   ...SettingsInput.fields,
   newPassword: opt(text(PASSWORD_MINIMUM, PASSWORD_MAXIMUM)),
-  currentPassword: opt(text(1, 200))
+  currentPassword: opt(text(1, 200)),
+  /** With a new password: access tokens that were minted with the old one stay; absent = they are revoked. */
+  keepTokens: flag
 })
 export interface SettingsChange extends Schema.Schema.Type<typeof payload> {}
 

@@ -13,7 +13,9 @@ export const AccessTokenView = Schema.Struct({
   tokenPrefix: Schema.String,
   createdAt: Schema.String,
   expiresAt: Schema.NullOr(Schema.String),
-  lastUsedAt: Schema.NullOr(Schema.String)
+  lastUsedAt: Schema.NullOr(Schema.String),
+  /** Minted with the management password, by a session, or by a token that was: a new password revokes it unless asked not to. */
+  byPassword: Schema.Boolean
 })
 
 const NewToken = Schema.Struct({

@@ -39,7 +39,10 @@ export const CallLog = Schema.Struct({
   timestamp: Schema.String,
   method: Schema.String,
   path: Schema.String,
+  /** The outcome: 499 when the client left, 502 when the upstream broke, 504 when time ran out, also after a 200. */
   status: Schema.Int,
+  /** HTTP status the client was given; null when this attempt gave none. */
+  clientStatus: Schema.NullOr(Schema.Int),
   model: Schema.String,
   requestedModel: Schema.String,
   provider: Schema.String,

@@ -5,7 +5,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
 import { clearable, Document, listOf, Success, text } from "#schemas/api/fields.ts"
-import { WebhookDelivery, WebhookKind } from "#schemas/records/Webhook.ts"
+import { eventTypes, WebhookDelivery, WebhookKind } from "#schemas/records/Webhook.ts"
 
 const WebhookView = Schema.Struct({
   id: Schema.String,
@@ -26,14 +26,15 @@ const WebhookView = Schema.Struct({
 export type WebhookView = typeof WebhookView.Type
 
 const url = text(1, 2_000)
-const events = listOf(text(1, 100), 100)
+/** `*` stands for every event. */
+const events = listOf(Schema.Literals(["*", ...eventTypes]), 100)
 const secret = text(1, 500)
 const metadata = Schema.Record(Schema.String, Schema.String.check(Schema.isMaxLength(2_000)))
 
 /** Booleans, or 0 and 1 as the management document writes them. */
 const onOff = Schema.Union([Schema.Boolean, Schema.Literals([0, 1])])
 
-const NewWebhook = Schema.Struct({
+export const NewWebhook = Schema.Struct({
   url,
   events: Schema.optionalKey(events),
   secret: clearable(secret),
@@ -45,7 +46,7 @@ const NewWebhook = Schema.Struct({
 })
 export type NewWebhook = typeof NewWebhook.Type
 
-const WebhookChange = Schema.Struct({
+export const WebhookChange = Schema.Struct({
   url: Schema.optionalKey(url),
   events: Schema.optionalKey(events),
   secret: Schema.optionalKey(secret),

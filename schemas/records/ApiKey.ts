@@ -77,4 +77,9 @@ export const ApiKey = Schema.Struct({
   lastUsedAt: Schema.NullOr(Schema.String),
   revokedAt: Schema.NullOr(Schema.String)
 })
-export interface ApiKey extends Schema.Schema.Type<typeof ApiKey> {}
+export interface ApiKey extends Schema.Schema.Type<typeof ApiKey> {
+  /** The key of `issuerId` as it stands now, with every key that the port Keys gives; null when it is gone. Stored nowhere. */
+  readonly issuer?: ApiKey | null
+  /** A key of the environment, with full access to inference: limits that keys have by default do not bind it. Stored nowhere. */
+  readonly isPermanent?: boolean
+}

@@ -7,7 +7,7 @@ const int = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetw
 const number = (minimum: number, maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
 const text = (most: number) => Schema.String.check(Schema.isMaxLength(most))
 
-/** Strategies by their canonical names; aliases and unknown names are read by `strategyOf`. */
+/** Strategies by their canonical names; aliases are read by `strategyOf`. */
 export const Strategy = Schema.Literals([
   "priority", "weighted", "round-robin", "context-relay", "fill-first", "p2c", "random", "strict-random", "least-used",
   "cost-optimized", "reset-aware", "reset-window", "headroom", "auto", "lkgp", "context-optimized", "cache-optimized", "fusion",
@@ -15,13 +15,16 @@ export const Strategy = Schema.Literals([
 ])
 export type Strategy = typeof Strategy.Type
 
-const aliases: Readonly<Record<string, Strategy>> = {
+const aliases = {
   "usage": "least-used", "context": "context-optimized", "weekly-reset": "reset-window", "reset-window-order": "reset-window"
-}
+} as const satisfies Readonly<Record<string, Strategy>>
 
-/** The canonical strategy of a name; an unknown one is `priority` (supplement 2.3). */
-export const strategyOf = (name: string): Strategy =>
-  (Object.hasOwn(aliases, name) ? aliases[name] : undefined) ?? Strategy.literals.find((literal) => literal === name) ?? "priority"
+/** Every name that a combo's strategy may be given by. */
+export const StrategyName = Schema.Literals([...Strategy.literals, ...(Object.keys(aliases) as ReadonlyArray<keyof typeof aliases>)])
+export type StrategyName = typeof StrategyName.Type
+
+/** The canonical strategy of a name. */
+export const strategyOf = (name: StrategyName): Strategy => name in aliases ? aliases[name as keyof typeof aliases] : name as Strategy
 
 export const ModelStep = Schema.Struct({
   kind: Schema.Literal("model"),

@@ -37,8 +37,10 @@ export const LedgerRow = Schema.Struct({
   outcome: Outcome,
   /** HTTP status of the upstream, or 0 when it never answered. */
   upstreamStatus: Schema.Int,
-  /** HTTP status the client was given; 499 when it had left. */
+  /** The outcome as a status: 499 when the client had left, 502 when the upstream broke, 504 when time ran out, also after a 200. */
   status: Schema.Int,
+  /** HTTP status that this attempt gave the client; 0 = none: another attempt spoke, or the client had left before. */
+  clientStatus: Schema.Int,
   errorCode: Schema.NullOr(Schema.String),
   /** Timed-out phase of a gateway-timeout. */
   phase: Schema.NullOr(Schema.String),

@@ -19,6 +19,8 @@ export const AccessToken = Schema.Struct({
   tokenPrefix: Schema.String,
   createdAt: Schema.String,
   expiresAt: Schema.NullOr(Schema.String),
-  lastUsedAt: Schema.NullOr(Schema.String)
+  lastUsedAt: Schema.NullOr(Schema.String),
+  /** Minted with the management password itself, by a session, or by a token that was minted so. */
+  byPassword: Schema.Boolean
 })
 export interface AccessToken extends Schema.Schema.Type<typeof AccessToken> {}

@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 export const WebhookKind = Schema.Literals(["custom", "slack", "discord", "telegram"])
 export type WebhookKind = typeof WebhookKind.Type
 
-/** The event names that are dispatched; others may stand in a subscription and match nothing. */
+/** The event names that are dispatched; a subscription takes no other. */
 export const eventTypes = ["request.completed", "request.failed", "quota.exceeded", "test.ping"] as const
 
 /** Failed deliveries one after another that switch a webhook off. */
@@ -33,7 +33,9 @@ export const Webhook = Schema.Struct({
   /** HTTP status of the last attempt, 0 = none came. */
   lastStatus: Schema.NullOr(Schema.Int),
   createdAt: Schema.String,
-  updatedAt: Schema.String
+  updatedAt: Schema.String,
+  /** When it was made or last switched on: it hears no event that happened before. */
+  enabledAt: Schema.String
 })
 export interface Webhook extends Schema.Schema.Type<typeof Webhook> {}
 

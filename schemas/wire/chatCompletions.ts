@@ -164,7 +164,8 @@ export const ResponseFormat = Schema.Union([
 ])
 export type ResponseFormat = typeof ResponseFormat.Type
 
-export const Effort = Schema.Literals(["none", "minimal", "low", "medium", "high", "xhigh", "max"])
+/** A word of an open list. */
+export const Effort = Schema.String
 const Tokens = Schema.Int.check(Schema.makeFilter((n: number) => n >= 1 || n === -1 ? undefined : "must be at least 1"))
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
@@ -201,7 +202,7 @@ export const Request = Schema.Struct({
     effort: said(Effort), max_tokens: said(Count), enabled: said(Schema.Boolean), exclude: said(Schema.Boolean), summary: said(Schema.String)
   })),
   /** The form of several compatible vendors. */
-  thinking: said(Schema.Struct({ type: Schema.Literals(["enabled", "disabled", "auto", "adaptive"]), budget_tokens: said(Count) })),
+  thinking: said(Schema.Struct({ type: Schema.String, budget_tokens: said(Count) })),
   enable_thinking: said(Schema.Boolean),
   thinking_budget: said(Count),
   verbosity: said(Schema.String),

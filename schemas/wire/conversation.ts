@@ -103,6 +103,10 @@ export interface OpaquePart {
   readonly format: FormatName
   readonly field: string
   readonly value: unknown
+  /** How it is listed where it is left out or said as text: its place without numbers, and its type. */
+  readonly listed: string
+  /** What stands for it in another format, "" for nothing. Null: without it the question would be another one. */
+  readonly fallback: string | null
 }
 
 export type Part = TextPart | MediaPart | ReasoningPart | ToolCallPart | ToolResultPart | RefusalPart | OpaquePart
@@ -145,10 +149,22 @@ export interface HostedTool {
 
 export type Tool = FunctionTool | CustomTool | HostedTool
 
+/**
+ * Tools that stand together under one name (responses). Their neutral names are flat; here stand the client's own, for answers and
+ * for a target of the same format.
+ */
+export interface Namespace {
+  readonly name: string
+  readonly description: string | null
+  readonly members: ReadonlyArray<{ readonly flat: string; readonly name: string }>
+}
+
 export type ToolChoice =
   | { readonly kind: "auto" | "none" | "required" }
   | { readonly kind: "tool"; readonly name: string }
-  /** Only these may be called; `required` says whether one must be. */
+  /** A tool that the vendor runs; `value` is the choice as the client wrote it. */
+  | { readonly kind: "hosted"; readonly type: string; readonly value: unknown }
+  /** Only these may be called, hosted tools by their type; `required` says whether one must be. */
   | { readonly kind: "allowed"; readonly names: ReadonlyArray<string>; readonly required: boolean }
 
 export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max"
@@ -219,6 +235,8 @@ export interface Conversation {
   readonly format: FormatName
   readonly turns: ReadonlyArray<Turn>
   readonly tools: ReadonlyArray<Tool>
+  /** Absent where the format has none. */
+  readonly namespaces?: ReadonlyArray<Namespace>
   readonly toolChoice: ToolChoice | null
   readonly settings: Settings
   readonly extras: ReadonlyArray<Extra>

@@ -60,7 +60,7 @@ export const Request = Schema.Struct({
   options: maybe(Options),
   /** True when absent. */
   stream: maybe(Schema.Boolean),
-  think: maybe(Schema.Union([Schema.Boolean, Schema.Literals(["low", "medium", "high", "max", ""])])),
+  think: maybe(Schema.Union([Schema.Boolean, Schema.String])),
   keep_alive: maybe(Schema.Union([Schema.String, Schema.Finite])),
   logprobs: maybe(Schema.Boolean),
   top_logprobs: maybe(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 20 })))

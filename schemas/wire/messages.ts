@@ -18,7 +18,7 @@ const otherThan = (listed: ReadonlyArray<string>) =>
 
 export const CacheControl = Schema.Struct({
   type: Schema.Literal("ephemeral"),
-  ttl: maybe(Schema.Literals(["5m", "1h"]))
+  ttl: maybe(Schema.String)
 })
 export interface CacheControl extends Schema.Schema.Type<typeof CacheControl> {}
 
@@ -131,18 +131,21 @@ export const ToolChoice = Schema.Union([
 ])
 export type ToolChoice = typeof ToolChoice.Type
 
-const Display = maybe(Schema.Literals(["summarized", "omitted"]))
-export const Thinking = Schema.Union([
+const Display = maybe(Schema.String)
+export const OtherThinking = otherThan(["enabled", "adaptive", "disabled"])
+export const KnownThinking = Schema.Union([
   Schema.Struct({ type: Schema.Literal("enabled"), budget_tokens: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)), display: Display }),
   Schema.Struct({ type: Schema.Literal("adaptive"), display: Display }),
   Schema.Struct({ type: Schema.Literal("disabled") })
 ])
+export type KnownThinking = typeof KnownThinking.Type
+export const Thinking = Schema.Union([...KnownThinking.members, OtherThinking])
 export type Thinking = typeof Thinking.Type
 
 const JsonSchemaFormat = Schema.Struct({ type: Schema.Literal("json_schema"), schema: Json })
 
 export const OutputConfig = Schema.Struct({
-  effort: maybe(Schema.Literals(["low", "medium", "high", "xhigh", "max"])),
+  effort: maybe(Schema.String),
   format: maybe(JsonSchemaFormat)
 })
 
@@ -168,7 +171,7 @@ export const Request = Schema.Struct({
   top_k: maybe(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
   stop_sequences: maybe(Schema.Array(Schema.NonEmptyString)),
   metadata: maybe(Schema.Struct({ user_id: maybe(Schema.String) })),
-  service_tier: maybe(Schema.Literals(["auto", "standard_only"]))
+  service_tier: maybe(Schema.String)
 })
 export interface Request extends Schema.Schema.Type<typeof Request> {}
 

@@ -24,7 +24,7 @@ const Image = Schema.Struct({
   type: Schema.Literal("input_image"),
   image_url: absent(Schema.String),
   file_id: absent(Schema.String),
-  detail: absent(Schema.Literals(["low", "high", "auto", "original"])),
+  detail: absent(Schema.String),
   prompt_cache_breakpoint: absent(CacheBreakpoint)
 })
 const File = Schema.Struct({
@@ -105,7 +105,7 @@ const NamespaceTool = Schema.Struct({
   type: Schema.Literal("namespace"),
   name: Schema.NonEmptyString,
   description: absent(Schema.String),
-  tools: Schema.Array(Schema.Union([FunctionTool, CustomTool]))
+  tools: Schema.Array(Schema.Union([FunctionTool, CustomTool, other(["function", "custom"])]))
 })
 export const Tool = Schema.Union([FunctionTool, CommandTool, CustomTool, NamespaceTool, other(["function", "command", "custom", "namespace"])])
 export type Tool = typeof Tool.Type
@@ -131,9 +131,6 @@ const Format = Schema.Union([
   })
 ])
 
-export const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const
-const Summary = Schema.Literals(["auto", "concise", "detailed"])
-
 export const Request = Schema.Struct({
   model: Schema.NonEmptyString,
   input: absent(Schema.Union([Schema.String, Schema.Array(Item)])),
@@ -142,13 +139,15 @@ export const Request = Schema.Struct({
   tool_choice: absent(ToolChoice),
   text: absent(Schema.Struct({ format: absent(Format), verbosity: absent(Schema.String) })),
   reasoning: absent(Schema.Struct({
-    effort: absent(Schema.Literals(efforts)),
-    summary: absent(Summary),
-    generate_summary: absent(Summary)
+    effort: absent(Schema.String),
+    summary: absent(Schema.String),
+    generate_summary: absent(Schema.String)
   })),
   max_output_tokens: absent(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
   temperature: absent(Schema.Finite),
   top_p: absent(Schema.Finite),
+  frequency_penalty: absent(Schema.Finite),
+  presence_penalty: absent(Schema.Finite),
   top_logprobs: absent(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 20 }))),
   include: absent(Schema.Array(Schema.String)),
   parallel_tool_calls: absent(Schema.Boolean),

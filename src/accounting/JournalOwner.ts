@@ -9,6 +9,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import * as Directories from "#src/structures/directories.ts"
+import * as Processes from "#src/structures/processes.ts"
 
 export interface Owner {
   /** `<nodeId>.<instance>`; the instance differs on every start. */
@@ -45,21 +46,11 @@ export const segmentPath = (owner: Owner, seq: number): string =>
 
 const lockPath = (owner: Owner): string => path.join(owner.directory, `${owner.name}.lock`)
 
-const startTicks = (pid: number): string | null => {
-  try {
-    const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8")
-    // The command name may hold blanks and parentheses: fields are counted behind the last one.
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null
-  } catch {
-    return null
-  }
-}
-
 /** Creates the directory, in the data directory, and the lock of a new owner. Throws what the file system throws. */
 export const acquireUnsafe = (directory: string, nodeId: string): Owner => {
   Directories.makeInData(directory)
   const owner: Owner = { name: `${sanitize(nodeId)}.${randomBytes(6).toString("hex")}`, directory }
-  const content: LockContent = { pid: process.pid, host: os.hostname(), startTicks: startTicks(process.pid) }
+  const content: LockContent = { pid: process.pid, host: os.hostname(), startTicks: Processes.startTicks(process.pid) || null }
   // Under its final name only when complete, so that nobody reads half a lock.
   const temporary = path.join(directory, `.${owner.name}.tmp`)
   fs.writeFileSync(temporary, JSON.stringify(content), { mode: 0o600, flag: "wx" })
@@ -107,13 +98,9 @@ const isAlive = (directory: string, owner: string): boolean => {
     }
   }
   if (lock.pid === process.pid) return false
-  try {
-    process.kill(lock.pid, 0)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false
-  }
-  const ticks = startTicks(lock.pid)
-  return lock.startTicks === null || ticks === null || ticks === lock.startTicks
+  if (!Processes.isAlive(lock.pid)) return false
+  const ticks = Processes.startTicks(lock.pid)
+  return lock.startTicks === null || ticks === "" || ticks === lock.startTicks
 }
 
 /** Segment names by owner, oldest first, and the state file of each owner. */

@@ -75,6 +75,7 @@ const outcomes = (Object.keys(codes) as Array<Outcome>).sort((a, b) => codes[a] 
 const FINAL = 1
 const ESTIMATED = 2
 const HAS_TTFT = 4
+const HAS_CLIENT_STATUS = 8
 
 /** Writes records behind each other into its buffer. */
 export class RecordWriter {
@@ -122,7 +123,7 @@ export class RecordWriter {
     const offset = buffer.begin(SETTLE)
     buffer.number(ordinal)
     buffer.number(number)
-    buffer.byte((r.final ? FINAL : 0) | (r.estimated ? ESTIMATED : 0) | (r.ttftMs === null ? 0 : HAS_TTFT))
+    buffer.byte((r.final ? FINAL : 0) | (r.estimated ? ESTIMATED : 0) | (r.ttftMs === null ? 0 : HAS_TTFT) | HAS_CLIENT_STATUS)
     buffer.byte(outcome)
     buffer.number(r.settledAt)
     buffer.number(r.upstreamStatus)
@@ -137,6 +138,7 @@ export class RecordWriter {
     if (r.ttftMs !== null) buffer.number(r.ttftMs)
     buffer.text(r.errorCode)
     buffer.text(r.phase)
+    buffer.number(r.clientStatus)
     buffer.end(offset)
   }
 
@@ -262,6 +264,8 @@ export class Decoder {
     const ttftMs = (flags & HAS_TTFT) === 0 ? null : r.number()
     const errorCode = r.textOrNull()
     const phase = r.textOrNull()
+    // A record of an older release: its status is what the client was given.
+    const clientStatus = (flags & HAS_CLIENT_STATUS) === 0 ? status : r.number()
     const s = this.#starts.get(number)
     this.#starts.delete(number)
     if (s === undefined || s.nodeId === null) {
@@ -274,7 +278,7 @@ export class Decoder {
         attemptId: s.attemptId, requestId: s.requestId, attempt: s.attempt, final: (flags & FINAL) !== 0, startedAt: s.startedAt,
         settledAt, nodeId: s.nodeId, endpoint: s.endpoint, requestedModel: s.requestedModel, provider: s.provider, model: s.model,
         connectionId: s.connectionId, apiKeyId: s.apiKeyId, apiKeyName: s.apiKeyName, combo: s.combo, sessionTag: s.sessionTag,
-        sourceFormat: s.sourceFormat, targetFormat: s.targetFormat, stream: s.stream, outcome, upstreamStatus, status, errorCode,
+        sourceFormat: s.sourceFormat, targetFormat: s.targetFormat, stream: s.stream, outcome, upstreamStatus, status, clientStatus, errorCode,
         phase, tokensIn, tokensOut, tokensCacheRead, tokensCacheCreation, tokensReasoning,
         estimated: (flags & ESTIMATED) !== 0, costUsd, latencyMs, ttftMs
       }

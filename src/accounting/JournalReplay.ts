@@ -35,6 +35,7 @@ export const crashedRow = (start: AttemptStart, now: number): LedgerRow => ({
   outcome: "crashed",
   upstreamStatus: 0,
   status: 0,
+  clientStatus: 0,
   errorCode: null,
   phase: null,
   tokensIn: 0,

@@ -10,6 +10,8 @@ export interface BannerFacts {
   readonly requireApiKey: boolean
   readonly loopback: boolean
   readonly records: string
+  /** Variables that are set and not read, each as a sentence. */
+  readonly unknownVariables: ReadonlyArray<string>
   /** Processes that share the port. */
   readonly workers: number
 }
@@ -37,6 +39,7 @@ export const banner = (facts: BannerFacts): string => {
       "  !! anybody can spend your provider credits. Set REQUIRE_API_KEY=true, or HOST=127.0.0.1."
     )
   }
+  if (facts.unknownVariables.length > 0) lines.push("", ...facts.unknownVariables.map((sentence) => `  !! ${sentence}`))
   lines.push("")
   return lines.join("\n")
 }

@@ -76,27 +76,35 @@ const temperatureIn = (options: unknown): boolean =>
 export interface Facts {
   /** Id of the key; null for an anonymous caller. */
   readonly apiKeyId: string | null
-  /** Grows with every change of the key: what it may use shapes the answer. */
-  readonly keyVersion: string
+  /** The key's policy: what it may use shapes the answer, what it is called does not. */
+  readonly keyPolicy: string
   readonly format: FormatName
   /** What the model id stands for under the present configuration. */
   readonly resolved: string
   readonly body: Body
+  /** What `digestOf` said of a large body, instead of `body`. */
+  readonly digest?: string | undefined
   readonly header: (lowerCaseName: string) => string | undefined
   /** Digest of the settings that shape answers (guardrails, compression, system prompts, routing). */
   readonly settings: string
 }
 
-const version = 1
+const version = 2
 
 /** `<key id or anonymous>.<64 hex digits>`; null when the body is nested too deeply to compare. */
 export const signatureOf = (facts: Facts): string | null => {
-  const body = canonical(facts.body, withoutEffect[facts.format] ?? none)
+  const body = facts.digest ?? canonical(facts.body, withoutEffect[facts.format] ?? none)
   if (body === null) return null
   const headers = shapingHeaders.map((name) => facts.header(name) ?? null)
   const tenant = facts.apiKeyId ?? "anonymous"
-  const text = JSON.stringify([version, tenant, facts.keyVersion, facts.format, facts.resolved, facts.settings, headers])
+  const text = JSON.stringify([version, tenant, facts.keyPolicy, facts.format, facts.resolved, facts.settings, headers])
   return `${tenant}.${Crypto.hash("sha256", `${text}\n${body}`, "hex")}`
+}
+
+/** SHA-256 of what counts of a body, hex; null when its answer is not kept, or it is nested too deeply to compare. */
+export const digestOf = (format: FormatName, body: Body): string | null => {
+  const text = isCacheable(format, body) ? canonical(body, withoutEffect[format] ?? none) : null
+  return text === null ? null : Crypto.hash("sha256", text, "hex")
 }
 
 const none: ReadonlySet<string> = new Set()

@@ -2,13 +2,16 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Argument from "effect/cli/Argument"
 import * as CliConfig from "effect/cli/CliConfig"
+import * as CliOutput from "effect/cli/CliOutput"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as GlobalFlag from "effect/cli/GlobalFlag"
+import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { version } from "#schemas/version.ts"
+import { remoteCommands } from "./remote/commands.ts"
 
 /** Runs the effect that a lazily loaded module makes. */
 const lazily = <A, E, R>(load: () => Promise<Effect.Effect<A, E, R>>): Effect.Effect<A, E, R> => Effect.flatten(Effect.promise(load))
@@ -92,7 +95,8 @@ const openapi = Command.make("openapi", { check, output }, (options) =>
 
 const passwordReset = Command.make("reset", {
   dataDir,
-  stdin: toggle("stdin", "Take the first line of standard input instead of generating one")
+  stdin: toggle("stdin", "Take the first line of standard input instead of generating one"),
+  keepTokens: toggle("keep-tokens", "Keep the access tokens that were minted with the old password")
 }, (options) => lazily(async () => (await import("./password.ts")).reset(options))).pipe(Command.withDescription("Set a new management password, shown once"))
 
 const password = Command.make("password").pipe(Command.withDescription("The management password"), Command.withSubcommands([passwordReset]))
@@ -100,7 +104,10 @@ const password = Command.make("password").pipe(Command.withDescription("The mana
 const docsSettings = Command.make("settings", { check, output }, (options) =>
   lazily(async () => (await import("./docs.ts")).docsSettings(options))).pipe(Command.withDescription("Write docs/settings.md"))
 
-const docs = Command.make("docs").pipe(Command.withDescription("Pages made from the sources"), Command.withSubcommands([docsSettings]))
+const docsLimits = Command.make("limits", { check, output }, (options) =>
+  lazily(async () => (await import("./docs.ts")).docsLimits(options))).pipe(Command.withDescription("Write docs/known-limits.md"))
+
+const docs = Command.make("docs").pipe(Command.withDescription("Pages made from the sources"), Command.withSubcommands([docsSettings, docsLimits]))
 
 /** Shown in the help; `main.ts` runs it before this parser, so that its own options pass unread. */
 const bench = Command.make("bench", { args: Argument.String("options").pipe(Argument.variadic()) }, ({ args }) =>
@@ -108,9 +115,21 @@ const bench = Command.make("bench", { args: Argument.String("options").pipe(Argu
 
 const gateway = Command.make("gateway", serveFlags, (options) => lazily(async () => (await import("./serve.ts")).serve(options))).pipe(
   Command.withDescription("A model-routing gateway. Without a command it serves."),
-  Command.withSubcommands([serve, sim, migrate, keys, rekey, doctor, password, openapi, docs, bench])
+  Command.withSubcommands([serve, sim, ...remoteCommands, keys, migrate, rekey, doctor, password, openapi, docs, bench])
 )
 
-const services = Layer.merge(NodeServices.layer, CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions] }))
+/** A slip gets a line that names it; the help comes when it is asked for. */
+const presenter: CliOutput.Presenter = {
+  present: (event) => event._tag === "InvalidInvocation"
+    ? Effect.flatMap(CliOutput.Formatter, (formatter) =>
+      Console.error(`${formatter.formatErrors(event.errors).trim()}\n\nSee \`${event.commandPath.join(" ")} --help\`.`))
+    : CliOutput.defaultPresenter.present(event)
+}
+
+const services = Layer.mergeAll(
+  NodeServices.layer,
+  CliOutput.layerPresenter(presenter),
+  CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions] })
+)
 
 export const command = (args: ReadonlyArray<string>) => Effect.provide(Command.runWith(gateway, { version })(args), services)

@@ -1,5 +1,8 @@
-/** `gateway docs settings`: the page of every variable and flag. */
+/** `gateway docs settings` and `gateway docs limits`: the pages of every variable and flag, and of what does not act yet. */
 import * as path from "node:path"
+import { featureNames, features } from "#schemas/acting/features.ts"
+import { flags as actingFlags } from "#schemas/acting/flags.ts"
+import { tables } from "#schemas/acting/table.ts"
 import * as Catalogue from "#schemas/flags.ts"
 import * as Settings from "#src/Settings.ts"
 import { root, writeOrCheck } from "./generated.ts"
@@ -9,7 +12,7 @@ const cell = (text: string): string => text.replaceAll("|", "\\|")
 const flags = (): string => [
   "| flag | default | values | restart | meaning |",
   "|---|---|---|---|---|",
-  ...Catalogue.catalogue.map((flag) =>
+  ...Catalogue.catalogue.filter(({ key }) => actingFlags[key].acts).map((flag) =>
     `| ${flag.key} | ${flag.defaultValue} | ${flag.enumValues === null ? "true, false" : flag.enumValues.join(", ")} | ${flag.requiresRestart ? "yes" : ""} | ${cell(flag.description)} |`)
 ].join("\n")
 
@@ -30,10 +33,50 @@ Provider keys found under their usual names (\`OPENAI_API_KEY\`, \`ANTHROPIC_API
 ## Feature flags
 
 A flag's value is its override in the database (\`PUT /api/settings/feature-flags\`), else the variable of its name, else the
-default. Booleans take true, 1, yes, on, false, 0, no and off in any case; the other flags take their values as written.
+default. Booleans take true, 1, yes, on, false, 0, no and off, the other flags their values; both in any case. The flags that
+nothing reads yet are listed in [known-limits.md](known-limits.md).
 
 ${flags()}
 `
 
 export const docsSettings = (options: { readonly check: boolean; readonly output: string | undefined }) =>
   writeOrCheck({ file: options.output ?? path.join(root, "docs", "settings.md"), content: settingsPage(), command: "gateway docs settings" }, options.check)
+
+const inertFlags = Catalogue.catalogue.flatMap(({ key }) => {
+  const row = actingFlags[key]
+  return row.acts ? [] : [{ key, lacks: row.lacks }]
+})
+const inertFields = tables.flatMap(({ record, rows }) =>
+  Object.entries(rows).flatMap(([field, row]) => row.acts ? [] : [{ record, field, lacks: row.lacks, neutral: row.neutral }]))
+
+const limitsOf = (name: (typeof featureNames)[number]): string => {
+  const { paths, title, today } = features[name]
+  const fields = inertFields.filter(({ lacks }) => lacks === name)
+  const flagKeys = inertFlags.filter(({ lacks }) => lacks === name).map(({ key }) => `\`${key}\``)
+  return [
+    `## ${title}`,
+    "",
+    today,
+    "",
+    ...(paths.length === 0 ? [] : [`- Paths that answer 404: ${paths.map((path) => `\`${path}\``).join(", ")}`]),
+    ...tables.map(({ record }) => ({ record, own: fields.filter((field) => field.record === record) })).filter(({ own }) => own.length > 0)
+      .map(({ own, record }) => `- ${record}: ${own.map(({ field, neutral }) => `\`${field}\` (\`${JSON.stringify(neutral)}\`)`).join(", ")}`),
+    ...(flagKeys.length === 0 ? [] : [`- Feature flags: ${flagKeys.join(", ")}`])
+  ].join("\n").trimEnd()
+}
+
+export const limitsPage = (): string => `# Known limits
+
+Made by \`gateway docs limits\` from \`schemas/acting\`; do not edit. \`GET /api/system/capabilities\` answers the same from a running
+gateway.
+
+A field, a setting or a feature flag either acts or is refused: nothing is stored in silence. A field that does not act takes its
+neutral value, which is shown in parentheses, because clients send whole records back. Any other value is answered with 400
+\`not_supported_yet\`, and \`details\` names the field. A feature flag that does not act is listed with \`acts: false\` and takes no
+override. ${inertFields.length} fields and ${inertFlags.length} of ${Catalogue.catalogue.length} flags do not act.
+
+${featureNames.map(limitsOf).join("\n\n")}
+`
+
+export const docsLimits = (options: { readonly check: boolean; readonly output: string | undefined }) =>
+  writeOrCheck({ file: options.output ?? path.join(root, "docs", "known-limits.md"), content: limitsPage(), command: "gateway docs limits" }, options.check)

@@ -1,5 +1,6 @@
-/** Looks at other processes of this machine: who lives, who listens. Answers "unknown" where /proc is absent. */
+/** Looks at other processes of this machine: their parents, commands and ports. Answers "unknown" where /proc is absent. */
 import * as fs from "node:fs"
+import { statOf } from "#src/structures/processes.ts"
 
 const read = (file: string): string => {
   try {
@@ -9,20 +10,8 @@ const read = (file: string): string => {
   }
 }
 
-export const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM"
-  }
-}
-
-/** Start time in clock ticks since boot, so that a reused pid is not mistaken; empty when unknown. */
-export const startTicks = (pid: number): string => {
-  const stat = read(`/proc/${pid}/stat`)
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? ""
-}
+/** The process that started it; 0 when unknown. */
+export const parentOf = (pid: number): number => Number(statOf(pid)[1] ?? 0)
 
 /** The command line, cut to 80 characters; empty when unknown. */
 export const commandOf = (pid: number): string => read(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim().slice(0, 80)

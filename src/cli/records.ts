@@ -8,6 +8,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import * as PostgresClient from "#src/postgres/PostgresClient.ts"
 import type { PgliteError } from "#src/postgres/pglite/Pglite.ts"
 import * as PostgresStores from "#src/postgres/PostgresStores.ts"
+import * as Fingerprint from "#src/secrets/Fingerprint.ts"
 import * as Sealer from "#src/secrets/Sealer.ts"
 import type { Loaded } from "./environment.ts"
 import { failure } from "./Failure.ts"
@@ -40,7 +41,7 @@ export const secrets = (settings: Loaded) =>
 
 /** Every store, migrated. */
 export const stores = (settings: Loaded) =>
-  PostgresStores.layer().pipe(Layer.provideMerge(client(settings)), Layer.provideMerge(secrets(settings)))
+  Layer.effectDiscard(Fingerprint.check).pipe(Layer.provideMerge(PostgresStores.layer()), Layer.provideMerge(client(settings)), Layer.provideMerge(secrets(settings)))
 
 /** The embedded database serves one process: `what` waits for the gateway to stop. */
 export const refuseWhileRunning = (settings: Loaded, what: string) =>

@@ -3,6 +3,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import { ConnectionStore } from "#actors/ports/Stores.ts"
+import * as Fingerprint from "#src/secrets/Fingerprint.ts"
 import * as MasterKey from "#src/secrets/MasterKey.ts"
 import { load, type Overrides } from "./environment.ts"
 import * as LocalAudit from "./LocalAudit.ts"
@@ -16,6 +17,7 @@ export const rekey = (options: Overrides) =>
       const store = yield* ConnectionStore
       const { currentKeyId } = yield* Secrets
       const count = yield* store.reseal
+      yield* Fingerprint.renew
       yield* LocalAudit.note({ action: "secrets.rekeyed", target: null, resourceType: "secret", details: { records: count, keyId: currentKeyId } })
       yield* Console.log(`${count} record${count === 1 ? "" : "s"} sealed anew; all are under key ${currentKeyId} now.`)
       if (settings.previousSecrets !== null) yield* Console.log("Every node runs with the new GATEWAY_SECRET? Then GATEWAY_SECRET_PREVIOUS can go.")

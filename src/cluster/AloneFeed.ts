@@ -12,6 +12,7 @@ export const feed = ChangeFeed.of({
   version: Effect.succeed(0),
   hear: () => Effect.void,
   isBehind: () => false,
+  stuck: () => null,
   caughtUp: Effect.void,
   announce: () => {}
 })

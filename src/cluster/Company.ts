@@ -6,6 +6,7 @@ import * as Os from "node:os"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { ClusterStore, isAlive, type Node, type SeenNode } from "#actors/ports/Nodes.ts"
+import * as Processes from "#src/structures/processes.ts"
 
 /** How long and how often a row is looked at until it has moved or not, ms; longer than a living node is ever silent. */
 const LOOK_FOR_MS = 2_500
@@ -15,15 +16,7 @@ const LOOK_EVERY_MS = 200
 export class ClusterError extends Schema.TaggedError<ClusterError>()("ClusterError", { message: Schema.String }) {}
 
 /** A process of this machine that is gone. */
-const isGone = (row: SeenNode): boolean => {
-  if (row.host !== Os.hostname()) return false
-  try {
-    process.kill(row.pid, 0)
-    return false
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "ESRCH"
-  }
-}
+const isGone = (row: SeenNode): boolean => row.host === Os.hostname() && !Processes.isAlive(row.pid)
 
 const refusal = (self: Node, other: SeenNode): ClusterError => new ClusterError({
   message: other.id === self.id

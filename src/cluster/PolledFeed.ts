@@ -9,6 +9,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import { ChangeFeed, type News } from "#actors/ports/ChangeFeed.ts"
 import { ClusterStore, type Node, Nodes } from "#actors/ports/Nodes.ts"
@@ -49,6 +50,7 @@ export const make = Effect.fnUntraced(function*({ bell, pollMs = POLL_MS, self }
   const listeners = new Set<Apply>()
   const wake = Latch.makeUnsafe(false)
   let failing = false
+  let stuck: { readonly sinceMs: number; readonly why: string } | null = null
   const clock = yield* Clock.Clock
   const fresh = Latch.makeUnsafe(true)
   const stand = new StandStill(() => clock.currentTimeMillisUnsafe(), () => {
@@ -56,12 +58,21 @@ export const make = Effect.fnUntraced(function*({ bell, pollMs = POLL_MS, self }
     wake.openUnsafe()
   })
 
+  // A database that is away makes no node differ from the others; records that one node cannot read do.
+  const noteStuck = (cause: Cause.Cause<StoreError>) => Effect.sync(() => {
+    const failure = Cause.findErrorOption(cause)
+    if (Cause.hasInterruptsOnly(cause) || (Option.isSome(failure) && failure.value.reason === "unavailable")) return
+    const why = Option.isSome(failure) ? failure.value.message : "an unexpected failure, see the log"
+    stuck = { sinceMs: stuck?.sinceMs ?? clock.currentTimeMillisUnsafe(), why }
+  })
+
   const turn = Effect.gen(function*() {
     let current = yield* store.beat(self, applied)
     if (current === applied) return
     while (applied !== current) {
       const news = yield* store.newsAfter(applied, BATCH)
-      yield* Effect.forEach(listeners, (apply) => apply(news), { discard: true })
+      yield* Effect.tapCause(Effect.forEach(listeners, (apply) => apply(news), { discard: true }), noteStuck)
+      stuck = null
       applied = news.version
       if (applied >= current) break
     }
@@ -108,6 +119,7 @@ export const make = Effect.fnUntraced(function*({ bell, pollMs = POLL_MS, self }
       () => Effect.sync(() => listeners.delete(apply))
     )),
     isBehind: stand.isBehind,
+    stuck: () => stuck,
     caughtUp: Effect.suspend(() => Effect.raceFirst(fresh.await, Effect.sleep(stand.leftMs))),
     announce: () => {
       // The own acknowledgement need not wait for the next look either.

@@ -47,7 +47,6 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
   const lookUps = yield* LookUps.make<ApiKey | null>({ name: "Keys", withinMs: options.lookUpMs })
   const entries = new Map<string, Entry>()
-  const issuers = new WeakMap<ApiKey, ApiKey>()
   const touched = new Map<string, number>()
   /** Grows with each `forget`, so that a look-up that began before it cannot bring the old key back. */
   let epoch = 0
@@ -77,10 +76,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
 
   /** With its issuer, where it has one: the issuer's end is the key's. */
   const fetched = (keyHash: string): Effect.Effect<ApiKey | null, StoreError> => Effect.flatMap(store.findByHash(keyHash), (key) =>
-    key === null || key.issuerId === null ? Effect.succeed(key) : Effect.map(store.get(key.issuerId), (issuer) => {
-      if (issuer !== null) issuers.set(key, issuer)
-      return key
-    }))
+    key === null || key.issuerId === null ? Effect.succeed(key) : Effect.map(store.get(key.issuerId), (issuer) => ({ ...key, issuer })))
 
   const read = (keyHash: string): Effect.Effect<ApiKey | null, StoreError> => Effect.suspend(() => {
     const began = epoch
@@ -114,7 +110,6 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       entry.askAgainAt = now() + againMs
       return Effect.succeed(entry.key)
     })),
-    issuerOf: (key) => issuers.get(key) ?? null,
     touch: (key) => {
       const at = now()
       const last = touched.get(key.id)

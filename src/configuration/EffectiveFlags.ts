@@ -3,6 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
+import { features } from "#schemas/acting/features.ts"
+import { flags as actingFlags } from "#schemas/acting/flags.ts"
 import * as Catalogue from "#schemas/flags.ts"
 import type { FlagKey, FlagSource } from "#schemas/flags.ts"
 
@@ -39,6 +41,12 @@ export const make = Effect.fnUntraced(function*(environment: Readonly<Record<str
     if (definition.requiresRestart) startValues.set(definition.key, table.get(definition.key) as Effective)
   }
   configuration.onChange(build)
+  for (const definition of Catalogue.catalogue) {
+    const row = actingFlags[definition.key]
+    const env = fromEnvironment(definition, environment[definition.key])
+    if (row.acts || env === null || env === definition.defaultValue) continue
+    yield* Effect.logWarning(`${definition.key}=${env} has no effect in this release: ${features[row.lacks].title} is not built (docs/known-limits.md)`)
+  }
 
   const at = (key: FlagKey): Effective => table.get(key) as Effective
   return Flags.of({

@@ -43,9 +43,9 @@ const concerns = (change: Change): boolean =>
   change.kind === "document" ? documentKinds.has(change.id.slice(0, change.id.indexOf("/"))) : kinds.has(change.kind)
 
 export interface Options {
-  /** Base URL of the built-in simulator, once it runs; null = not offered by policy. */
+  /** Base URL of the built-in simulator, once it runs; null = turned off. */
   readonly simulatorUrl: string | null
-  /** `auto`: offered only while no real connection exists (decisions 3). */
+  /** Whether its models are listed. `auto`: only while no real connection exists. It is callable by name in every mode but `never`. */
   readonly simulatorMode: "auto" | "always" | "never"
 }
 
@@ -74,7 +74,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     const settings = yield* documents.list("setting")
     const flagOverrides = yield* documents.list("flag")
     const pricing = yield* documents.list("pricing")
-    const offerSimulator = options.simulatorMode === "always" || (options.simulatorMode === "auto" && connections.length === 0)
+    const simulatorUrl = options.simulatorMode === "never" ? null : options.simulatorUrl
     const snapshot: Snapshot = {
       version: ++version,
       connections,
@@ -90,7 +90,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       settings,
       flagOverrides: new Map([...flagOverrides].map(([key, value]) => [key, String(value)])),
       pricing,
-      simulatorUrl: offerSimulator ? options.simulatorUrl : null
+      simulatorUrl,
+      simulatorListed: simulatorUrl !== null && (options.simulatorMode === "always" || connections.length === 0)
     }
     loaded = before
     return snapshot

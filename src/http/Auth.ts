@@ -3,7 +3,6 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { Configuration } from "#actors/ports/Configuration.ts"
-import { Flags } from "#actors/ports/Flags.ts"
 import { DocumentStore, SessionStore } from "#actors/ports/Stores.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
 import { Call } from "#schemas/api/Management.ts"
@@ -13,13 +12,12 @@ import { Audit } from "#src/http/Audit.ts"
 import * as Cookie from "#src/http/sessions/cookie.ts"
 import { PasswordGate } from "#src/http/sessions/PasswordGate.ts"
 import { Password } from "#src/http/sessions/Password.ts"
-import { Sessions } from "#src/http/sessions/Sessions.ts"
+import { type Opened, Sessions } from "#src/http/sessions/Sessions.ts"
 
 export const layer = HttpApiBuilder.group(ManagementApi, "auth", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
   const documents = yield* DocumentStore
-  const flags = yield* Flags
   const gate = yield* PasswordGate
   const password = yield* Password
   const sessions = yield* Sessions
@@ -37,14 +35,13 @@ export const layer = HttpApiBuilder.group(ManagementApi, "auth", Effect.fn(funct
 
   const login = Effect.fn("Auth.login")(function*(presented: string) {
     const call = yield* Call
-    if (flags.isOn("GATEWAY_OIDC_DISABLE_PASSWORD_LOGIN")) {
-      return yield* Effect.fail(Refusal.forbidden("Signing in with a password is switched off"))
-    }
-    yield* gate.pass(presented, "auth.login")
-    yield* Effect.flatMap(Clock.currentTimeMillis, sessionStore.removeExpired)
-    const value = yield* sessions.open(call.ip)
+    const { cookie } = yield* gate.pass<Opened>(presented, {
+      action: "auth.login",
+      open: Effect.andThen(Effect.flatMap(Clock.currentTimeMillis, sessionStore.removeExpired), sessions.open(call.ip)),
+      undo: ({ sessionId }) => sessions.revoke(sessionId)
+    })
     yield* audit.note({ action: "auth.login.success", resourceType: "session" })
-    return Cookie.give(HttpServerResponse.jsonUnsafe({ success: true }), value, call.secure)
+    return Cookie.give(HttpServerResponse.jsonUnsafe({ success: true }), cookie, call.secure)
   })
 
   const logout = Effect.gen(function*() {
@@ -60,6 +57,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "auth", Effect.fn(funct
     readonly requireLogin?: boolean
     readonly password?: string
     readonly currentPassword?: string
+    readonly keepTokens?: boolean
   }) {
     const { caller } = yield* Call
     if (change.requireLogin === undefined && change.password === undefined) {
@@ -68,12 +66,14 @@ export const layer = HttpApiBuilder.group(ManagementApi, "auth", Effect.fn(funct
     if (caller.kind === "anonymous" && change.password === undefined) {
       return yield* Effect.fail(Refusal.invalidField("password", "The first call from this machine must set a password"))
     }
-    if (change.password !== undefined) yield* gate.replace(change.password, change.currentPassword)
+    const passwordChange = change.password === undefined
+      ? null
+      : yield* gate.replace({ next: change.password, current: change.currentPassword, keepTokens: change.keepTokens === true })
     if (change.requireLogin !== undefined) {
       yield* configuration.commit(documents.put("setting", "requireLogin", change.requireLogin))
       yield* audit.note({ action: "settings.updated", resourceType: "settings", target: "requireLogin", details: { requireLogin: change.requireLogin } })
     }
-    return yield* loginState
+    return { ...yield* loginState, ...(passwordChange === null ? {} : { passwordChange }) }
   })
 
   return handlers.handleAll({

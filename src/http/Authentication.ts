@@ -24,10 +24,12 @@ import { Call, type CallFacts, type Caller, Management } from "#schemas/api/Mana
 import * as Refusal from "#schemas/api/Refusal.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
 import { answer } from "#src/http/answer.ts"
+import { type Input, inputOf } from "#src/http/gate/input.ts"
 import { ManagementOptions } from "#src/http/ManagementOptions.ts"
 import * as Render from "#src/http/render.ts"
 import { Callers, type Identified, type Presented } from "#src/http/sessions/Callers.ts"
 import * as Cookie from "#src/http/sessions/cookie.ts"
+import * as ContentCoding from "#src/server/contentCoding.ts"
 import * as Origin from "#src/http/sessions/origin.ts"
 import { Password } from "#src/http/sessions/Password.ts"
 import { admit } from "#src/http/sessions/rights.ts"
@@ -49,6 +51,7 @@ interface Gate {
   readonly fits: (path: string) => boolean
   readonly parametric: boolean
   readonly takesBody: boolean
+  readonly input: Input
 }
 
 const gateOf = (endpoint: HttpApiEndpoint.Top): Gate => {
@@ -57,7 +60,8 @@ const gateOf = (endpoint: HttpApiEndpoint.Top): Gate => {
     rule: Context.getOrUndefined(endpoint.annotations, Access) ?? null,
     fits: (path) => pattern.test(path),
     parametric: endpoint.path.includes(":"),
-    takesBody: endpoint.payload.size > 0 && Origin.isMutation(endpoint.method)
+    takesBody: endpoint.payload.size > 0 && Origin.isMutation(endpoint.method),
+    input: inputOf(endpoint)
   }
 }
 
@@ -66,6 +70,13 @@ const isJson = (contentType: string | undefined): boolean =>
 
 /** A caller that a browser can be made to act for without knowing a secret. */
 const isAmbient = (caller: Caller): boolean => caller.kind === "session" || caller.kind === "open" || caller.kind === "anonymous"
+
+/**
+ * Must the page that sends this call be our own? For every change, and for what a page embeds or fetches while management is open:
+ * there no cookie keeps other pages out. A link that is followed is neither.
+ */
+const actsFor = ({ headers, method }: Presented, caller: Caller): boolean =>
+  Origin.isMutation(method) || (caller.kind === "open" && headers["sec-fetch-mode"] !== "navigate")
 
 export const make = Effect.gen(function*() {
   const callers = yield* Callers
@@ -97,21 +108,27 @@ export const make = Effect.gen(function*() {
       hasPassword: asksFirstRun ? yield* answer(password.exists) : true
     })
     if (admitted instanceof Refusal.Refusal) return yield* Effect.fail(admitted)
-    if (Origin.isMutation(presented.method) && isAmbient(admitted) && !Origin.isSameOrigin(presented)) {
+    // A call with a Bearer borrows none of a browser's rights; the handler finds out what its key may do.
+    const asksAsKey = gate.rule?.tier === "CLIENT_API" && identified.refusedBearer
+    if (isAmbient(admitted) && !asksAsKey && actsFor(presented, admitted) && !Origin.isSameOrigin((name) => presented.headers[name])) {
       return yield* Effect.fail(Refusal.forbidden("The request comes from another origin", { code: "AUTH_CSRF" }))
     }
     return admitted
   })
 
   /** The request with its body read once, bounded in bytes and depth. */
-  const bounded = Effect.fnUntraced(function*(request: Request) {
+  const bounded = Effect.fnUntraced(function*(request: Request, input: Input) {
     if (Number(request.headers["content-length"] ?? "0") > Render.BODY_MAX) return yield* Effect.fail(Refusal.payloadTooLarge(Render.BODY_MAX))
     if (!isJson(request.headers["content-type"])) return yield* Effect.fail(Refusal.unsupportedMediaType())
+    const coded = request.headers["content-encoding"]
+    if (coded !== undefined && ContentCoding.parse(coded) === null) {
+      return yield* Effect.fail(Refusal.unsupportedMediaType(`Content-Encoding '${coded.slice(0, 40)}' is not accepted: send ${ContentCoding.accepted}`))
+    }
     const text = yield* request.text
     if (Render.isTooDeep(text)) {
       return yield* Effect.fail(Refusal.invalidField("body", `Nested deeper than ${Render.DEPTH_MAX} levels`))
     }
-    return Object.create(request, { text: { value: Effect.succeed(text) } }) as Request
+    return Object.create(request, { text: { value: Effect.succeed(input.body(text)) } }) as Request
   }, Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(Render.BODY_MAX)))
 
   const unrouted = (method: string, path: string): Refusal.Refusal => {
@@ -155,9 +172,12 @@ export const make = Effect.gen(function*() {
         const identified = yield* identify(gate, presented)
         renewedCookie = identified.renewedCookie
         call = { ...call, caller: yield* authorize(gate, presented, identified, call.loopback) }
-        const ready = gate.takesBody ? yield* bounded(request) : request
+        const query = gate.input.query(yield* HttpServerRequest.ParsedSearchParams)
+        if (query instanceof Refusal.Refusal) return yield* Effect.fail(query)
+        const ready = gate.takesBody ? yield* bounded(request, gate.input) : request
         return yield* handler.pipe(
           Effect.provideService(Call, call),
+          Effect.provideService(HttpServerRequest.ParsedSearchParams, query),
           Effect.provideService(HttpServerRequest.HttpServerRequest, ready)
         )
       })

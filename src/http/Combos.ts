@@ -3,11 +3,13 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { ComboMetrics } from "#actors/ports/ComboMetrics.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
+import * as Acting from "#schemas/acting/table.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
 import type { Defaults } from "#schemas/api/Combos.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { settingDefaults } from "#schemas/api/Settings.ts"
 import { Strategy } from "#schemas/records/Combo.ts"
+import { refuseInert } from "#src/http/acting.ts"
 import { answer } from "#src/http/answer.ts"
 import { Audit } from "#src/http/Audit.ts"
 import { ComboTests } from "#src/http/combos/ComboTests.ts"
@@ -70,6 +72,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "combos", Effect.fn(fun
   const changeDefaults = Effect.fn("Combos.changeDefaults")(function*(input: Defaults) {
     const entries = Object.entries(input)
     if (entries.length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
+    yield* refuseInert(Acting.settings, input)
     yield* configuration.commit(Effect.forEach(
       entries,
       ([name, value]) => value === null ? documents.remove("setting", name) : documents.put("setting", name, value),

@@ -20,6 +20,8 @@ import * as Intake from "#src/http/Intake.ts"
 import * as Stages from "#src/http/stages.ts"
 import * as TerminalErrors from "#src/http/terminalErrors.ts"
 import * as Waits from "#src/http/Waits.ts"
+import { noWeight } from "#src/structures/HeldBytes.ts"
+import * as JsonBounds from "#src/structures/jsonBounds.ts"
 import type { Route } from "#src/routing/Router.ts"
 import type { DirectRoute, Exchange } from "#src/server/Exchange.ts"
 import * as Formats from "#src/wire/formats.ts"
@@ -38,6 +40,8 @@ export interface Entry {
     body: Readonly<Record<string, unknown>>,
     aliasOf: (prefix: string) => string | null
   ) => Readonly<Record<string, unknown>> | PublicError
+  /** `fromPath` says model and stream flag. */
+  readonly modelInPath?: boolean
   /** The key that stands in the path. */
   readonly token?: (path: string) => string | null
 }
@@ -48,7 +52,7 @@ const category = "chat"
 export const route = (services: ConversationServices, entry: Entry): DirectRoute => {
   const { codec, endpoint } = entry
   const face = Formats.faceOf(codec, services.sseComments)
-  const gate: Intake.Gate = { endpoint, category, errorBody: codec.errorBody, token: entry.token, fenced: true }
+  const gate: Intake.Gate = { endpoint, category, errorBody: codec.errorBody, token: entry.token, format: codec.name, modelInPath: entry.modelInPath, fenced: true }
   return (exchange) => {
     // Registered before anything can wait: the front end requires it, and an abort before the plan costs nothing upstream.
     let request: RequestActor | Ensemble | null = null
@@ -77,15 +81,25 @@ export const route = (services: ConversationServices, entry: Entry): DirectRoute
           Waits.waitOrRefuse(services.waits, planned, passed, waited, start)
           return
         }
+        exchange.forgetBody()
+        const letGo = services.held.hold(weightOf(planned))
+        if (letGo === null) {
+          passed.refuse(Intake.noRoom())
+          return
+        }
+        planned.prompt.onRelease = letGo
         const served = serve(services, face, exchange, passed, planned, waited)
         if (served instanceof PublicError) {
+          letGo()
           passed.refuse(served)
           return
         }
         request = served
         onLeft = passed.onLeft
         services.live.add(served)
-        served.attach(services.fork(served.run))
+        const fiber = services.fork(served.run)
+        served.attach(fiber)
+        if (letGo !== noWeight) fiber.addObserver(letGo)
         // It left while a stage waited, and others want the answer: from now on there is a request to end.
         if (onLeft !== undefined && exchange.closed) onLeft(() => served.clientLeft(false))
       }
@@ -94,21 +108,29 @@ export const route = (services: ConversationServices, entry: Entry): DirectRoute
   }
 }
 
+/**
+ * Bytes that a request holds. A large one holds its body; a smaller one its tree, too, and that is estimated: it takes little to
+ * hold either. An ensemble holds what it makes of them for all whom it asks.
+ */
+const weightOf = ({ prompt: { body, large }, route }: Planned): number =>
+  body.length < JsonBounds.HARMLESS_BYTES ? 0 : body.length * (Ensembles.isFor(route) ? 6 : large === null ? 3 : 1)
+
 const noCompanions: Stages.Call["companions"] = []
 
 /** Reads the path and the head. */
 const open = (services: ConversationServices, entry: Entry, exchange: Exchange, taken: Intake.Taken, onGone: Stages.Call["onGone"]): Stages.Call | PublicError => {
   const { codec, endpoint } = entry
   const { body, key, refuse, tags } = taken
-  let { parsed } = taken
+  let { large, parsed } = taken
   if (entry.fromPath !== undefined) {
     const said = entry.fromPath(exchange.path, parsed, services.router().planner.aliasOf)
     if (said instanceof PublicError) return said
     parsed = { ...parsed, ...said }
+    if (large !== null) large = { ...large, grown: said }
   }
   const head = codec.head(parsed)
   if (head instanceof PublicError) return head
-  return { tags, key, endpoint, codec, body, parsed, head, request: exchange, client: exchange, companions: noCompanions, refuse, onGone }
+  return { tags, key, endpoint, codec, body, parsed, large: large ?? undefined, head, request: exchange, client: exchange, companions: noCompanions, refuse, onGone }
 }
 
 /** Where a request goes, and what it says. */
@@ -145,8 +167,8 @@ const sessionOf = (exchange: Pick<Exchange, "header">): string | null => exchang
 
 /** Plans; everything that can be refused is refused here, before anything is spent. */
 export const plan = (services: ConversationServices, exchange: Pick<Exchange, "header">, call: Stages.Call): Planned | PublicError => {
-  const { body, codec, head, key, parsed } = call
-  const prompt = new Prompt(body, parsed)
+  const { body, codec, head, key, large, parsed } = call
+  const prompt = new Prompt(body, parsed, large ?? null, key)
   const route = services.router().route({
     model: head.model,
     key,

@@ -3,10 +3,12 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
+import { flags as actingFlags } from "#schemas/acting/flags.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
 import type { FlagView } from "#schemas/api/FeatureFlags.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import * as Catalogue from "#schemas/flags.ts"
+import { refuseInertFlag } from "#src/http/acting.ts"
 import { answer } from "#src/http/answer.ts"
 import { Audit } from "#src/http/Audit.ts"
 
@@ -25,7 +27,8 @@ export const layer = HttpApiBuilder.group(ManagementApi, "featureFlags", Effect.
   const view = (definition: (typeof Catalogue.catalogue)[number]): FlagView => ({
     ...definition,
     effectiveValue: flags.value(definition.key),
-    source: flags.source(definition.key)
+    source: flags.source(definition.key),
+    acts: actingFlags[definition.key].acts
   })
 
   const list = Effect.sync(() => {
@@ -48,6 +51,11 @@ export const layer = HttpApiBuilder.group(ManagementApi, "featureFlags", Effect.
     if (definition === undefined) return yield* Effect.fail(Refusal.invalidField("key", "No such feature flag"))
     const value = text === undefined ? undefined : Catalogue.read(definition, text)
     if (value === null) return yield* Effect.fail(Refusal.invalidField("value", `${definition.key} takes ${Catalogue.expects(definition)}`))
+    const withheld = Catalogue.withheld.get(key)
+    if (withheld !== undefined && value !== undefined && Catalogue.isTruthy(value)) {
+      return yield* Effect.fail(Refusal.invalidField("value", `${key} ${withheld}`))
+    }
+    if (value !== undefined && withheld === undefined) yield* refuseInertFlag(definition.key)
     const previousValue = flags.value(definition.key)
     const previousSource = flags.source(definition.key)
     yield* configuration.commit(value === undefined ? documents.remove(KIND, key) : documents.put(KIND, key, value))

@@ -98,5 +98,7 @@ export const ofError = (tags: RequestTags, error: PublicError, fallbackAttempts:
   if (fallbackAttempts > 0) headers.push("X-Gateway-Fallback-Attempts", String(fallbackAttempts))
   if (error.code === "provider_circuit_open") headers.push("X-Gateway-Provider-Breaker", "open")
   headers.push(...TerminalErrors.headersOf(error))
+  // Our own Retry-After knows of other targets too, so the upstream's stays behind.
+  if (error.upstream !== null) forwardUpstream(headers, error.upstream.headers.filter((_, i, all) => !/^retry-after/i.test(all[i - i % 2] as string)))
   return headers
 }

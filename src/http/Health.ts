@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Degradation from "#actors/degradation.ts"
+import { ChangeFeed } from "#actors/ports/ChangeFeed.ts"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Ledger } from "#actors/ports/Ledger.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
@@ -20,6 +21,8 @@ import { builtin } from "#src/providers/Registry.ts"
 
 /** The record store must answer within this time to count as healthy. */
 const STORE_CHECK = "1 second"
+/** A node that could not apply the newest configuration for so long is not ready (ms). */
+const STUCK_MS = 10_000
 /** Unacknowledged rows older than this make the ledger unhealthy (ms). */
 const LEDGER_LATE_MS = 60_000
 
@@ -30,7 +33,8 @@ const countsOf = (snapshot: Snapshot) => ({
   monitoredCount: snapshot.connections.filter((connection) => connection.lastTested !== null || connection.lastHealthCheckAt !== null).length
 })
 
-const credentialHealth = (snapshot: Snapshot, now: number) => {
+/** `cooling`: ids of connections that rest now. */
+const credentialHealth = (snapshot: Snapshot, cooling: ReadonlySet<string>) => {
   const providers = new Map<string, { total: number; active: number; byStatus: Record<string, number>; coolingDown: number }>()
   for (const connection of snapshot.connections) {
     let entry = providers.get(connection.provider)
@@ -41,21 +45,35 @@ const credentialHealth = (snapshot: Snapshot, now: number) => {
     entry.total++
     if (connection.isActive) entry.active++
     entry.byStatus[connection.testStatus] = (entry.byStatus[connection.testStatus] ?? 0) + 1
-    if (connection.rateLimitedUntil !== null && Date.parse(connection.rateLimitedUntil) > now) entry.coolingDown++
+    if (cooling.has(connection.id)) entry.coolingDown++
   }
   return Array.from(providers, ([provider, entry]) => ({ provider, ...entry }))
 }
 
 export const layer = HttpApiBuilder.group(ManagementApi, "health", Effect.fn(function*(handlers) {
   const audit = yield* Audit
+  const clock = yield* Clock.Clock
   const configuration = yield* Configuration
+  const feed = yield* ChangeFeed
   const control = yield* ResilienceControl
   const documents = yield* DocumentStore
   const ledger = yield* Ledger
   const lifecycle = yield* Lifecycle
   const password = yield* Password
 
-  const phase = (): "ok" | "starting" | "draining" => lifecycle.draining() ? "draining" : lifecycle.ready() ? "ok" : "starting"
+  /** Why this node answers by records that are older than those of the others; null while it does not. */
+  const outdated = (): string | null => {
+    const stuck = feed.stuck()
+    return stuck === null || clock.currentTimeMillisUnsafe() - stuck.sinceMs < STUCK_MS
+      ? null
+      : `The newest configuration cannot be applied on this node since ${new Date(stuck.sinceMs).toISOString()}: ${stuck.why}`
+  }
+  const phase = (): "ok" | "starting" | "draining" | "outdated" =>
+    lifecycle.draining() ? "draining" : !lifecycle.ready() ? "starting" : outdated() === null ? "ok" : "outdated"
+  const because = () => {
+    const reason = outdated()
+    return reason === null ? {} : { reason }
+  }
 
   const checkStore = Effect.gen(function*() {
     const before = yield* Clock.currentTimeMillis
@@ -77,6 +95,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "health", Effect.fn(fun
     const view: Readiness = {
       status: state === "ok" && !healthy ? "degraded" : state,
       version: lifecycle.version,
+      ...because(),
       uptimeSeconds: Math.max(0, Math.floor((now - lifecycle.startedAt) / 1000)),
       checks: {
         recordStore,
@@ -96,13 +115,14 @@ export const layer = HttpApiBuilder.group(ManagementApi, "health", Effect.fn(fun
     const base = { status: phase(), version: lifecycle.version, providers: countsOf(snapshot) }
     if (!detailed) return base
     const now = yield* Clock.currentTimeMillis
-    return { ...base, credentialHealth: credentialHealth(snapshot, now), breakers: breakerRows(control, now) }
+    const cooling = new Set(control.cooldowns(now).map(({ connectionId }) => connectionId))
+    return { ...base, credentialHealth: credentialHealth(snapshot, cooling), breakers: breakerRows(control, now) }
   })
 
   return handlers.handleAll({
     ping: () => Effect.sync(() => {
       const status = phase()
-      return HttpServerResponse.jsonUnsafe({ status, version: lifecycle.version }, { status: status === "ok" ? 200 : 503 })
+      return HttpServerResponse.jsonUnsafe({ status, version: lifecycle.version, ...because() }, { status: status === "ok" ? 200 : 503 })
     }),
     readiness: () => readiness,
     degradation: () => Effect.succeed({ faults, combined, features: Degradation.rows }),

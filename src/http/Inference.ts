@@ -1,5 +1,6 @@
 /** Puts the inference endpoints on the front end: assembles what their routes need from the ports, once. */
 import * as crypto from "node:crypto"
+import { getHeapStatistics } from "node:v8"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -19,7 +20,9 @@ import { Limits as KeyLimits } from "#actors/ports/Limits.ts"
 import { Ledger } from "#actors/ports/Ledger.ts"
 import { Leases } from "#actors/lease/Leases.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import { NodeGroup } from "#actors/ports/NodeGroup.ts"
 import { SessionPlaces } from "#actors/ports/SessionPlaces.ts"
+import { ThoughtSignatures } from "#actors/ports/ThoughtSignatures.ts"
 import { Telemetry } from "#actors/ports/Telemetry.ts"
 import { Upstream } from "#actors/ports/Upstream.ts"
 import type { AttemptEnd } from "#actors/Attempt.ts"
@@ -27,8 +30,11 @@ import type { Limits, Recovery } from "#actors/Request.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import * as Hops from "#src/http/gate/hops.ts"
+import * as Pages from "#src/http/gate/pages.ts"
 import * as LeaseStage from "#src/http/stages/leases.ts"
 import * as SessionLeases from "#src/http/SessionLeases.ts"
+import { BodyWorkers } from "#src/http/bodies/BodyWorkers.ts"
 import * as Conversations from "#src/http/Conversations.ts"
 import * as ConversationRoutes from "#src/http/conversationRoutes.ts"
 import { ConnectionMarks } from "#src/http/ConnectionMarks.ts"
@@ -38,6 +44,7 @@ import { Handoffs } from "#src/http/ensembles/Handoffs.ts"
 import * as TargetTestsOver from "#src/http/ensembles/targetTests.ts"
 import { Shadows } from "#src/http/ensembles/Shadows.ts"
 import { LiveRequests } from "#src/http/LiveRequests.ts"
+import { LiveSessions } from "#src/http/LiveSessions.ts"
 import * as Metrics from "#src/http/Metrics.ts"
 import { makePricer } from "#src/providers/pricing.ts"
 import { ComboMetrics } from "#actors/ports/ComboMetrics.ts"
@@ -47,7 +54,7 @@ import { Turns } from "#actors/ports/Turns.ts"
 import * as LimitStage from "#src/http/stages/limits.ts"
 import * as UsageCommand from "#src/http/stages/usageCommand.ts"
 import * as SelfUsage from "#src/http/usage/selfUsage.ts"
-import { freeModelOf } from "#src/limits/freeModel.ts"
+import { freeModelsOf } from "#src/limits/freeModel.ts"
 import * as Waits from "#src/http/Waits.ts"
 import * as RouteReport from "#src/http/RouteReport.ts"
 import type * as Stages from "#src/http/stages.ts"
@@ -73,6 +80,8 @@ export interface Options {
   readonly sseComments: boolean
   readonly metricsAccess: "loopback" | "all"
   readonly environmentKeys: ReadonlyMap<string, ApiKey>
+  /** How often a call may come back to this gateway (GATEWAY_OWN_HOPS). */
+  readonly ownHops: number
   /** Model for requests whose budget is used up (GATEWAY_EMERGENCY_FALLBACK_MODEL); null = a free one is looked for. */
   readonly emergencyModel: string | null
 }
@@ -86,6 +95,12 @@ const promptCacheRules = (settings: Snapshot["settings"]): PromptCacheRules => {
     strategy: settings.get("promptCacheEnabled") === false ? "manual" : strategy === "system-only" || strategy === "manual" ? strategy : "auto",
     preserve: preserve === "always" || preserve === "never" ? preserve : "auto"
   }
+}
+
+/** A second thread that reads bodies where there is memory for it, and a heap that the worst body within the bounds fits in. */
+const threadsOf = () => {
+  const heapMb = getHeapStatistics().heap_size_limit / 1024 / 1024
+  return { threads: heapMb > 1_024 ? 2 : 1, heapMb: Math.max(384, Math.min(1_024, Math.floor(heapMb / 2))) }
 }
 
 const noRecovery: Recovery = { holds: false, sibling: false, continues: false, stopsAtEmpty: false }
@@ -115,7 +130,12 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const lookups = yield* FiberSet.makeRuntime<never, void, never>()
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const devices = yield* KeyDevices
+  const bodies = yield* Effect.acquireRelease(
+    Effect.sync(() => new BodyWorkers({ ...threadsOf(), onDefect: (text) => void run(Effect.logError(text)) })),
+    (workers) => Effect.sync(() => workers.close())
+  )
   const live = new LiveRequests()
+  const sessions = new LiveSessions()
   yield* Effect.addFinalizer(() => live.close)
   const seenCalls = new Map<string, number>()
   // Live streams get their grace; what still runs then ends with an error in its own format (PROMISES 17).
@@ -173,11 +193,12 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   })
 
   const limits = yield* KeyLimits
-  const freeModels = () => freeModelOf(configuration.current(), Registry.builtin, options.emergencyModel)
-  let freeModel: ReturnType<typeof freeModels> | null = null
+  let freeModels: ReadonlyArray<string> | null = null
   configuration.onChange(() => {
-    freeModel = null
+    freeModels = null
   })
+  const freeModel = (key: ApiKey): string | null =>
+    (freeModels ??= freeModelsOf(configuration.current(), Registry.builtin, options.emergencyModel)).find((id) => routerNow().admits(key, id)) ?? null
   let promptCache: PromptCacheRules | null = null
   configuration.onChange(() => {
     promptCache = null
@@ -195,8 +216,12 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       const known = routerNow().identify({ model: head.model, key, face: codec.name })
       return known instanceof PublicError ? known : null
     },
-    freeModel: (key) => flags.isOn("GATEWAY_EMERGENCY_FALLBACK") ? (freeModel ??= freeModels())(key) : null
+    freeModel: (key) => flags.isOn("GATEWAY_EMERGENCY_FALLBACK") ? freeModel(key) : null
   })
+
+  const pages = Pages.make(() => configuration.current().settings.get("corsOrigins"))
+  frontEnd.guard(pages.guard)
+  frontEnd.guard(Hops.guard({ own: (yield* NodeGroup).id, ownHops: options.ownHops }))
 
   const services: Conversations.ConversationServices = {
     admission: {
@@ -204,6 +229,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       keys,
       limits,
       flags,
+      pages,
       environmentKeys: options.environmentKeys,
       now,
       seen: (key, head) => {
@@ -246,8 +272,12 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     // What was answered before costs nothing, so it neither waits nor counts.
     stages: [usageCommand, LeaseStage.make({ leases, now, fork }), ...repeats.stages, limiting, Waits.throttle(turns), LeaseStage.fence],
     report,
+    sessions,
+    held: frontEnd.heldBodies,
+    bodies,
     shadows: new Shadows(Math.random),
     handoffs,
+    signatures: yield* ThoughtSignatures,
     maxBodyBytes: () => {
       const megabytes = configuration.current().settings.get("maxBodySizeMb")
       return typeof megabytes === "number" && megabytes > 0 ? megabytes * 1024 * 1024 : options.maxBodyBytes
@@ -276,7 +306,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       telemetry.requestStarted(endpoint, false)
       telemetry.requestSettled({
         requestId: tags.requestId, method: "POST", endpoint, requestedModel: null, provider: null, model: null, apiKeyId: null,
-        status: error.status, outcome: "policy", errorCode: error.code, stream: false, attempts: 0, cache: "off",
+        status: error.status, clientStatus: error.status, outcome: "policy", errorCode: error.code, stream: false, attempts: 0, cache: "off",
         startedAt: at, latencyMs: 0, ttftMs: null, bytesOut: 0, ...(error instanceof Blocked ? { route: RouteReport.lineOfBlocked(error) } : {})
       })
     }
@@ -285,7 +315,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     lookups(Effect.forever(Effect.delay(Effect.sync(() => live.beat(now())), beatMs)))
   }
   frontEnd.direct("GET", "/metrics", Metrics.route(telemetry, options.metricsAccess))
-  const counts = { ...services, accounting, upstream, now }
+  const counts = { ...services, accounting }
   const countContents = TokenCounts.ofGenerateContent(counts)
   for (const { entry, path } of ConversationRoutes.all) {
     const route = Conversations.route(services, entry)
@@ -307,7 +337,7 @@ export const layer = (options: Options) =>
   Layer.effectContext(Effect.map(make(options), ({ evals, idempotency, live, services }) =>
     Context.make(Inference, services).pipe(
       Context.add(IdempotencyView, idempotency),
-      Context.add(LiveCalls, { list: live.list }),
+      Context.add(LiveCalls, { list: live.list, sessions: services.sessions.list }),
       Context.add(TargetTests, TargetTestsOver.make(services)),
       Context.add(EvalCalls, EvalCallsOver.make(services)),
       Context.add(EvalScores, evals),

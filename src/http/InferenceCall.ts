@@ -13,6 +13,7 @@ import type { RequestTags } from "#src/http/GatewayHeaders.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { Pages } from "#src/http/gate/pages.ts"
 import * as Issuers from "#src/http/keys/issuers.ts"
 import * as KeyPolicy from "#src/stages/keyPolicy.ts"
 
@@ -30,6 +31,7 @@ export interface AdmissionServices {
   /** Whether amounts or rates limit a key: asked of the issuers of issued keys only. */
   readonly limits: Pick<Limits["Service"], "of">
   readonly flags: Flags["Service"]
+  readonly pages: Pick<Pages, "refusal">
   /** SHA-256 of permanent keys from the environment (supplement 3.2), with the key each stands for. */
   readonly environmentKeys: ReadonlyMap<string, ApiKey>
   readonly now: () => number
@@ -94,7 +96,7 @@ const decideNow: typeof admit = (head, endpoint, services, done) => {
   if (presented === null) {
     done(services.flags.isOn("REQUIRE_API_KEY")
       ? Errors.make("invalid_api_key", "An API key is required: send 'Authorization: Bearer <key>'.")
-      : null)
+      : services.pages.refusal((name) => head.header(name)))
     return
   }
   if (presented === "" || presented.length > 512) {
@@ -113,7 +115,7 @@ const decideNow: typeof admit = (head, endpoint, services, done) => {
       return
     }
     const refusal = KeyPolicy.admit(key, endpoint, head, services.now()) ??
-      (key.issuerId === null ? null : KeyPolicy.admitIssued(Issuers.of(key, services), endpoint, head, services.now()))
+      (key.issuerId === null ? null : KeyPolicy.admitIssued(Issuers.of(key, services.limits), endpoint, head, services.now()))
     if (refusal === null) {
       services.keys.touch(key)
       services.seen(key, head)

@@ -1,22 +1,32 @@
-/** How every inference endpoint with a JSON body begins: draining, key and policy, body, JSON. Synchronous where it can be. */
+/**
+ * How every inference endpoint with a JSON body begins: draining, key and policy, body, JSON. Synchronous where it can be: large bodies are
+ * read by threads of their own, and only an outline of them comes back.
+ */
 import * as Standing from "#actors/lease/standing.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { FormatName } from "#schemas/wire/conversation.ts"
+import { type BodyWorkers, LARGE_BYTES, LARGE_CONTAINERS } from "#src/http/bodies/BodyWorkers.ts"
+import * as Jobs from "#src/http/bodies/jobs.ts"
+import { type Large, Prompt } from "#src/http/conversations/Prompt.ts"
+import * as Pages from "#src/http/gate/pages.ts"
 import * as GatewayHeaders from "#src/http/GatewayHeaders.ts"
 import type { RequestTags } from "#src/http/GatewayHeaders.ts"
 import * as InferenceCall from "#src/http/InferenceCall.ts"
 import * as LeaseErrors from "#src/http/leaseErrors.ts"
 import * as RouteReport from "#src/http/RouteReport.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
-import type { Exchange } from "#src/server/Exchange.ts"
+import * as ContentCoding from "#src/server/contentCoding.ts"
+import type { BodyFailure, Exchange } from "#src/server/Exchange.ts"
 import * as JsonBounds from "#src/structures/jsonBounds.ts"
-import * as Json from "#src/wire/json.ts"
 
 export interface IntakeServices {
   readonly admission: InferenceCall.AdmissionServices
   /** Largest body in bytes. */
   readonly maxBodyBytes: () => number
+  /** Where large bodies are read. */
+  readonly bodies: BodyWorkers
   /** True once a shutdown began: new work is refused. */
   readonly draining: () => boolean
   readonly refused: (endpoint: string, tags: RequestTags, error: PublicError) => void
@@ -31,6 +41,10 @@ export interface Gate {
   readonly errorBody: (error: PublicError) => string
   /** The key that stands in the path. */
   readonly token?: ((path: string) => string | null) | undefined
+  /** The format of a conversation, whose head is checked; absent where `parsed` is wanted whole, and a body of too many parts refused. */
+  readonly format?: FormatName | undefined
+  /** Model and stream flag stand in the path. */
+  readonly modelInPath?: boolean | undefined
   /** True where the lease of a managed key is confirmed before each upstream call; elsewhere such a key is refused. */
   readonly fenced?: boolean | undefined
 }
@@ -40,7 +54,9 @@ export interface Taken {
   readonly tags: RequestTags
   readonly key: ApiKey | null
   readonly body: Buffer
+  /** What the body says; of a large one the outline. */
   readonly parsed: Record<string, unknown>
+  readonly large: Large | null
   /** Ends the exchange with an error in the client's words, and counts it. */
   readonly refuse: (error: PublicError) => void
 }
@@ -69,40 +85,63 @@ export const take = (exchange: Exchange, services: IntakeServices, gate: Gate, d
       refuse(LeaseErrors.unsupportedRoute)
       return
     }
-    const encoding = exchange.header("content-encoding")
-    if (encoding !== undefined && encoding !== "identity") {
-      refuse(Errors.make("unsupported_media_type", `Content-Encoding '${encoding.slice(0, 40)}' is not accepted: send the body uncompressed.`))
+    const wrongType = key === null ? Pages.bodyRefusal(exchange.header("content-type")) : null
+    if (wrongType !== null) {
+      refuse(wrongType)
       return
     }
     exchange.readBody(services.maxBodyBytes(), (bytes, failure) => {
       if (bytes === null) {
-        if (failure !== "aborted") refuse(bodyError(failure, services.maxBodyBytes()))
+        if (failure !== null && failure !== "aborted") refuse(bodyError(failure, services.maxBodyBytes(), exchange))
         return
       }
       const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-      const parsed = parse(body)
-      if (parsed instanceof PublicError) refuse(parsed)
-      else done({ tags, key, body, parsed, refuse })
+      if (body.length < JsonBounds.HARMLESS_BYTES) {
+        const parsed = Jobs.parseBody(body)
+        if (parsed instanceof PublicError) refuse(parsed)
+        else done({ tags, key, body, parsed, large: null, refuse })
+        return
+      }
+      readMore(body, services.bodies, gate, (read) => {
+        if (read instanceof PublicError) refuse(read)
+        else if (!exchange.closed) done({ tags, key, refuse, ...read })
+      })
     })
   })
+}
+
+/** Bodies that may hold more than they look: those that do not cost the loop a moment are read by others. */
+const readMore = (body: Buffer, workers: BodyWorkers, { format, modelInPath }: Gate, done: (read: Pick<Taken, "body" | "parsed" | "large"> | PublicError) => void): void => {
+  const size = body.length > LARGE_BYTES ? null : JsonBounds.measure(body)
+  if (size !== null && "what" in size) return done(Jobs.refusalOf(size))
+  if (size !== null && size.containers <= LARGE_CONTAINERS) {
+    const parsed = Jobs.parseBody(body)
+    return done(parsed instanceof PublicError ? parsed : { body, parsed, large: null })
+  }
+  const id = workers.nextId()
+  const bytes = shared(body)
+  workers.ask<"open">({ kind: "open", id, bytes, format: format ?? null, fromPath: modelInPath === true }, (said) => {
+    if (said instanceof PublicError) return done(said)
+    const large: Large = { id, containers: said.containers, digest: said.digest, identity: said.identity, grown: nothing }
+    if (format !== undefined) return done({ body: bytes, parsed: said.outline, large })
+    const parsed = new Prompt(bytes, said.outline, large).tree()
+    done(parsed instanceof PublicError ? parsed : { body: bytes, parsed, large: null })
+  })
+}
+
+const nothing = {}
+
+/** In memory that threads share, so that a body is copied once and not for every job about it. */
+const shared = (body: Buffer): Buffer => {
+  const bytes = Buffer.from(new SharedArrayBuffer(body.length))
+  bytes.set(body)
+  return bytes
 }
 
 /** Why a body may not be parsed at all; null for all but hostile ones. */
 export const excessive = (body: Buffer): PublicError | null => {
   const excess = JsonBounds.excessOf(body)
-  return excess === null ? null : Errors.make("bad_request", `The request body is refused: ${JsonBounds.describe(excess)}.`, { extra: { param: "body" } })
-}
-
-const parse = (body: Buffer): Record<string, unknown> | PublicError => {
-  const refusal = excessive(body)
-  if (refusal !== null) return refusal
-  let value: unknown
-  try {
-    value = JSON.parse(body.toString("utf8"))
-  } catch (cause) {
-    return Errors.make("invalid_json", `The request body is not valid JSON: ${cause instanceof Error ? cause.message.slice(0, 200) : ""}`, { extra: { param: "body" } })
-  }
-  return Json.isRecord(value) ? value : Errors.make("bad_request", "The request body must be a JSON object.", { extra: { param: "body" } })
+  return excess === null ? null : Jobs.refusalOf(excess)
 }
 
 /** The same head with the path's token as its key; a broken token is a wrong key. */
@@ -112,7 +151,28 @@ export const withToken = (head: InferenceCall.CallHead, token: string | null): I
   header: (name) => name === "authorization" ? `Bearer ${token ?? ""}` : head.header(name)
 })
 
-const bodyError = (failure: "too-large" | "timeout" | "aborted" | null, limit: number): PublicError =>
-  failure === "too-large"
-    ? Errors.make("payload_too_large", `The request body is larger than ${limit} bytes (setting maxBodySizeMb, MAX_BODY_SIZE_BYTES).`)
-    : Errors.make("request_timeout", "The request body did not arrive in time.")
+/** The bodies that are held already leave no room for another one. */
+export const noRoom = (): PublicError => Errors.make(
+  "service_unavailable", "The gateway holds as many bytes of request bodies as it may (GATEWAY_MAX_HELD_BODY_BYTES); repeat the request in a moment.", { retryAfterSeconds: 1 }
+)
+
+/** Why a body was not read, for the client that waits. */
+export const bodyError = (failure: Exclude<BodyFailure, "aborted">, limit: number, head: Pick<Exchange, "header">): PublicError => {
+  const coded = head.header("content-encoding")
+  const coding = (coded ?? "").slice(0, 40)
+  switch (failure) {
+    case "too-large":
+      return Errors.make(
+        "payload_too_large",
+        `The request body is larger than ${limit} bytes${coded === undefined ? "" : " when it is decompressed"} (setting maxBodySizeMb, MAX_BODY_SIZE_BYTES).`
+      )
+    case "no-room":
+      return noRoom()
+    case "timeout":
+      return Errors.make("request_timeout", "The request body did not arrive in time.")
+    case "coding":
+      return Errors.make("unsupported_media_type", `Content-Encoding '${coding}' is not accepted: send ${ContentCoding.accepted}.`)
+    case "undecodable":
+      return Errors.make("bad_request", `The request body is not complete '${coding}' data, as its Content-Encoding says.`, { extra: { param: "Content-Encoding" } })
+  }
+}

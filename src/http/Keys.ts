@@ -4,9 +4,11 @@ import type * as Schema from "effect/Schema"
 import { Flags } from "#actors/ports/Flags.ts"
 import { KeyDevices } from "#actors/ports/KeyDevices.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
+import * as Acting from "#schemas/acting/table.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
 import type { KeyView } from "#schemas/api/Keys.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import { refuseInert } from "#src/http/acting.ts"
 import { answer } from "#src/http/answer.ts"
 import { ManagedKeys } from "#src/http/keys/ManagedKeys.ts"
 
@@ -42,12 +44,13 @@ export const layer = HttpApiBuilder.group(ManagementApi, "keys", Effect.fn(funct
       keys: keys.map(view), total, allowKeyReveal: flags.isOn("ALLOW_API_KEY_REVEAL")
     }))),
     create: ({ payload: { name, ...input } }) =>
-      answer(Effect.map(managed.create(name, input), ({ key, raw }) => ({ ...identity(key), key: raw }))),
+      answer(Effect.andThen(refuseInert(Acting.apiKey, input), Effect.map(managed.create(name, input), ({ key, raw }) => ({ ...identity(key), key: raw })))),
     get: ({ params }) => answer(Effect.map(managed.get(params.id), view)),
-    update: ({ params, payload: { name, ...input } }) => answer(Effect.map(managed.change(params.id, name, input), (key) => ({
-      message: "Key updated",
-      ...changedFields(key, Object.keys(input).concat(name === undefined ? [] : ["name"]))
-    }))),
+    update: ({ params, payload: { name, ...input } }) => answer(Effect.gen(function*() {
+      yield* refuseInert(Acting.apiKey, input)
+      const key = yield* managed.change(params.id, name, input)
+      return { message: "Key updated", ...changedFields(key, Object.keys(input).concat(name === undefined ? [] : ["name"])) }
+    })),
     remove: ({ params }) => answer(Effect.as(managed.remove(params.id), { message: "Key deleted" })),
     reveal: ({ params }) => answer(Effect.map(managed.reveal(params.id), (key) => ({ key }))),
     regenerate: ({ params }) => answer(Effect.map(managed.regenerate(params.id), ({ key, raw }) => ({ id: key.id, key: raw }))),

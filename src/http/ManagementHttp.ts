@@ -9,6 +9,7 @@ import * as Audit from "./Audit.ts"
 import * as Auth from "./Auth.ts"
 import * as Authentication from "./Authentication.ts"
 import * as Cache from "./Cache.ts"
+import * as Capabilities from "./Capabilities.ts"
 import * as ComboMappings from "./ComboMappings.ts"
 import * as ComboTests from "./combos/ComboTests.ts"
 import * as StoredCombos from "./combos/StoredCombos.ts"
@@ -21,6 +22,7 @@ import * as Evals from "./Evals.ts"
 import * as FeatureFlags from "./FeatureFlags.ts"
 import * as Health from "./Health.ts"
 import * as ManagedKeys from "./keys/ManagedKeys.ts"
+import * as Hello from "#src/http/Hello.ts"
 import * as Keys from "./Keys.ts"
 import * as ModelCatalog from "./ModelCatalog.ts"
 import * as ClusterNodes from "./Nodes.ts"
@@ -32,6 +34,7 @@ import * as ProviderNodes from "./ProviderNodes.ts"
 import * as Additions from "./providers/Additions.ts"
 import * as Connections from "./providers/Connections.ts"
 import * as ConnectionSweep from "./providers/ConnectionSweep.ts"
+import * as NodeModels from "./providers/NodeModels.ts"
 import * as ConnectionTests from "./providers/ConnectionTests.ts"
 import * as Nodes from "./providers/Nodes.ts"
 import * as Upstreams from "./providers/Upstreams.ts"
@@ -53,17 +56,19 @@ import * as Tokens from "./Tokens.ts"
 import * as Unrouted from "./Unrouted.ts"
 import * as UsageReads from "./usage/UsageReads.ts"
 import * as Usage from "./Usage.ts"
+import * as Welcome from "./Welcome.ts"
 import * as Webhooks from "./Webhooks.ts"
 
 /** Every route of this surface and who may call it (PROMISES 14). */
-export const routes = (): ReadonlyArray<Route> => [...managementRoutes(), ...Docs.routes]
+export const routes = (): ReadonlyArray<Route> => [...managementRoutes(), ...Docs.routes, ...Welcome.routes, ...Hello.routes]
 
 const sessions = PasswordGate.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Callers.layer, Password.layer)),
   Layer.provideMerge(Layer.mergeAll(Sessions.layer, LoginGuard.layer, Audit.layer))
 )
 
-const providers = Layer.mergeAll(Additions.layer, Nodes.layer, SignedInConnections.layer, Upstreams.layer, ConnectionSweep.layer).pipe(
+const providers = Layer.mergeAll(Additions.layer, Nodes.layer, SignedInConnections.layer, ConnectionSweep.layer, NodeModels.layer).pipe(
+  Layer.provideMerge(Upstreams.layer),
   Layer.provideMerge(Layer.mergeAll(Connections.layer, ConnectionTests.layer))
 )
 
@@ -77,13 +82,15 @@ const services = Layer.mergeAll(evals, ComboTests.layer, providers, StoredCombos
 const groups = Layer.mergeAll(
   Auth.layer, Tokens.layer, Keys.layer, Providers.layer, ProviderNodes.layer, ProviderModels.layer, ModelCatalog.layer, Pricing.layer,
   Combos.layer, ComboMappings.layer,
-  Settings.layer, OAuth.layer, FeatureFlags.layer, Budgets.layer, TokenLimits.layer, SelfUsage.layer, RegisteredKeys.layer, Usage.layer, Quotas.layer, Analytics.layer, Health.layer, ClusterNodes.layer, Resilience.layer, Routing.layer, Evals.layer, Cache.layer, Webhooks.layer, Compliance.layer
+  Settings.layer, OAuth.layer, FeatureFlags.layer, Budgets.layer, TokenLimits.layer, SelfUsage.layer, RegisteredKeys.layer, Usage.layer, Quotas.layer, Analytics.layer, Health.layer, Capabilities.layer, ClusterNodes.layer, Resilience.layer, Routing.layer, Evals.layer, Cache.layer, Webhooks.layer, Compliance.layer
 )
 
 /** `otherRoutes`: routes of other surfaces on the same router, so that their paths answer 405 for a wrong method. */
 export const layer = (otherRoutes: ReadonlyArray<Route> = []) => Layer.mergeAll(
   HttpApiBuilder.layer(ManagementApi),
   Docs.layer(ManagementApi),
+  Welcome.layer,
+  Hello.layer,
   Unrouted.layer([...routes(), ...otherRoutes])
 ).pipe(
   Layer.provide(groups),

@@ -15,4 +15,6 @@ export class ManagementOptions extends Context.Service<ManagementOptions, {
   readonly port: number
   /** Longest wait for the record that says who calls, ms. */
   readonly lookUpMs: number
+  /** How old a node's model list may grow before its endpoint is asked again, ms; 0 = never asked. */
+  readonly modelListsEveryMs: number
 }>()("gateway/http/ManagementOptions") {}

@@ -1,15 +1,13 @@
-/** GET /metrics: Prometheus text, for loopback scrapers unless GATEWAY_METRICS_ACCESS=all (deny by default). */
-import * as IpRange from "#src/stages/ipRange.ts"
+/** GET /metrics: Prometheus text, for scrapers on this machine unless GATEWAY_METRICS_ACCESS=all (deny by default). */
 import type { Telemetry } from "#actors/ports/Telemetry.ts"
 import * as Errors from "#schemas/errors.ts"
 import { version } from "#schemas/version.ts"
+import { isLocal } from "#src/http/gate/loopback.ts"
 import type { DirectRoute, Exchange } from "#src/server/Exchange.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 
-const loopback: ReadonlyArray<string> = ["127.0.0.0/8", "::1"]
-
 export const route = (telemetry: Telemetry["Service"], access: "loopback" | "all"): DirectRoute => (exchange) => {
-  if (access === "all" || IpRange.contains(loopback, exchange.remoteAddress)) {
+  if (access === "all" || isLocal(exchange.peerAddress, exchange.remoteAddress, (name) => exchange.header(name))) {
     if (telemetry.scrape === undefined) return show(exchange, telemetry.render())
     // Others are asked; who has left meanwhile gets nothing.
     exchange.onAbort(() => {})
@@ -19,7 +17,7 @@ export const route = (telemetry: Telemetry["Service"], access: "loopback" | "all
       else show(exchange, text)
     })
   }
-  refuse(exchange, Errors.make("insufficient_permissions", "Metrics are for loopback clients; GATEWAY_METRICS_ACCESS=all opens them."))
+  refuse(exchange, Errors.make("insufficient_permissions", "Metrics are for clients on this machine, not for those behind a proxy; GATEWAY_METRICS_ACCESS=all opens them."))
 }
 
 const show = (exchange: Exchange, text: string): void =>

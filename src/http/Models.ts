@@ -6,21 +6,24 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
+import { reservedPaths } from "#schemas/api/RouteTable.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as AutoCandidates from "#src/http/autoCandidates.ts"
+import * as Pages from "#src/http/gate/pages.ts"
 import * as GatewayHeaders from "#src/http/GatewayHeaders.ts"
 import * as ConversationPaths from "#src/http/conversationPaths.ts"
 import { Inference } from "#src/http/Inference.ts"
 import * as Intake from "#src/http/Intake.ts"
+import * as ModelLists from "#src/http/modelLists.ts"
 import * as InferenceCall from "#src/http/InferenceCall.ts"
 import { catalogView } from "#src/routing/catalogView.ts"
 import * as Catalog from "#src/routing/modelCatalog.ts"
-import * as KeyPolicy from "#src/stages/keyPolicy.ts"
 import { unknownRoute } from "#src/http/UnknownRoutes.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 import { client as generateContent } from "#src/wire/generateContent/index.ts"
+import { client as messagesClient } from "#src/wire/messages/index.ts"
 import * as GenerateModels from "#src/wire/generateContent/models.ts"
 import * as Json from "#src/wire/json.ts"
 import { client as localModelServer } from "#src/wire/localModelServer/index.ts"
@@ -34,7 +37,12 @@ interface Asked {
   readonly rest: string
   /** The JSON object of a request that has one. */
   readonly body: Readonly<Record<string, unknown>>
+  /** The client speaks the messages format. */
+  readonly messages: boolean
 }
+
+/** What the messages vendor's SDKs send with every call, and no other client. */
+const speaksMessages = (request: HttpServerRequest.HttpServerRequest): boolean => request.headers["anthropic-version"] !== undefined
 
 const pathRest = (url: string, prefix: string): string => {
   const path = url.split("?", 1)[0] as string
@@ -55,6 +63,8 @@ interface Place {
   readonly prefix: string
   /** How this list's clients are told of an error. */
   readonly errorBody?: (error: PublicError) => string
+  /** The list is told to clients of the messages format too, in their words. */
+  readonly forMessages?: boolean
   /** Which segment of the path is the key. */
   readonly tokenAt?: number
   /** The question stands in the body. */
@@ -62,25 +72,29 @@ interface Place {
 }
 
 const bodyOf = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<Readonly<Record<string, unknown>> | PublicError> =>
-  request.arrayBuffer.pipe(
-    Effect.map((bytes) => {
+  Effect.match(request.arrayBuffer, {
+    onSuccess: (bytes) => {
       const body = Buffer.from(bytes)
       return Intake.excessive(body) ?? Json.parseRecord(body.toString("utf8")) ?? {}
-    }),
-    Effect.orElseSucceed(() => ({}))
-  )
+    },
+    onFailure: ({ reason }) => reason._tag !== "RequestParseError" || request.headers["content-encoding"] === undefined
+      ? {}
+      : Errors.make("bad_request", `The request body could not be read: ${reason.description ?? ""}.`)
+  })
 
 /** One question to the catalogue: admission as for inference, then a pure answer over the snapshot. */
-const get = ({ errorBody: errorText = errorBody, prefix, takesBody, tokenAt }: Place, answer: (asked: Asked, visible: (entry: Catalog.ModelEntry) => boolean, caller: Caller) => object | PublicError) =>
+const get = ({ errorBody: ownErrors = errorBody, forMessages, prefix, takesBody, tokenAt }: Place, answer: (asked: Asked, visible: (entry: Catalog.ModelEntry) => boolean, caller: Caller) => object | PublicError) =>
   Effect.gen(function*() {
     const request = yield* HttpServerRequest.HttpServerRequest
+    const messages = forMessages === true && speaksMessages(request)
+    const errorText = messages ? messagesClient.errorBody : ownErrors
     const inference = yield* Inference
     const { admission } = inference
     const configuration = yield* Configuration
     const flags = yield* Flags
     const [path = "", search = ""] = request.url.split("?", 2)
     // The router decodes; an encoded variant of the path is another, unknown route (decisions 16).
-    if (!path.startsWith(prefix)) return unknownRoute(request.method, request.url)
+    if (!path.startsWith(prefix) || reservedPaths.has(path)) return unknownRoute(request.method, request.url)
     const sent: InferenceCall.CallHead = {
       query: search,
       header: (name) => request.headers[name],
@@ -92,7 +106,9 @@ const get = ({ errorBody: errorText = errorBody, prefix, takesBody, tokenAt }: P
       InferenceCall.admit(head, "models", admission, (result) => resume(Effect.succeed(result)))
     })
     const query = new URLSearchParams(search)
-    const body = takesBody === true && !(key instanceof PublicError) ? yield* bodyOf(request) : {}
+    const body = takesBody !== true || key instanceof PublicError
+      ? {}
+      : (key === null ? Pages.bodyRefusal(request.headers["content-type"]) : null) ?? (yield* bodyOf(request))
     const result = key instanceof PublicError ? key : body instanceof PublicError ? body : answer({
       view: catalogView(configuration.current()),
       options: {
@@ -103,8 +119,9 @@ const get = ({ errorBody: errorText = errorBody, prefix, takesBody, tokenAt }: P
       },
       query,
       rest: pathRest(request.url, prefix),
-      body
-    }, (entry) => key === null || KeyPolicy.admitModel(key, entry.id, entry.root) === null, { key, inference })
+      body,
+      messages
+    }, (entry) => key === null || inference.router().admits(key, entry.id), { key, inference })
     if (result instanceof PublicError) {
       return HttpServerResponse.text(errorText(result), { status: result.status, contentType: "application/json", headers: record(GatewayHeaders.ofError(tags, result, 0)) })
     }
@@ -124,14 +141,18 @@ const record = (flat: ReadonlyArray<string>): Record<string, string> => {
 
 const list = (entries: ReadonlyArray<Catalog.ModelEntry>) => ({ object: "list", data: entries })
 
-/** The list, and below it one entry by an id that may hold slashes. */
-const models = get({ prefix: "/v1/models" }, ({ options, rest, view }, visible) => {
-  if (rest === "") return list(Catalog.entriesOf(view, options).filter(visible))
+/** The list, and below it one entry by an id that may hold slashes: each in the words of the client that asks. */
+const models = get({ prefix: "/v1/models", forMessages: true }, ({ messages, options, query, rest, view }, visible) => {
+  if (rest === "") {
+    const entries = Catalog.entriesOf(view, options).filter(visible)
+    if (messages) return ModelLists.messagesList(Catalog.ofType(entries, "chat"), query)
+    return query.has("client_version") ? ModelLists.codexList(Catalog.ofType(entries, "chat")) : list(entries)
+  }
   const id = rest.slice(1)
   const entry = Catalog.entryById(view, options, id)
   return entry === null || !visible(entry)
     ? Errors.make("model_not_found", `Model '${id.slice(0, 120)}' is not offered: see GET /v1/models.`)
-    : entry
+    : messages ? ModelLists.messagesModel(entry) : entry
 })
 
 const ofType = (path: `/${string}`, type: Catalog.EntryType) =>

@@ -3,17 +3,18 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { CustomModelStore } from "#actors/ports/Stores.ts"
+import * as Acting from "#schemas/acting/table.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
 import type { ModelInput } from "#schemas/api/ProviderModels.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
+import { refuseInert } from "#src/http/acting.ts"
 import { answer } from "#src/http/answer.ts"
 import { Audit } from "#src/http/Audit.ts"
 import { ConnectionTests } from "#src/http/providers/ConnectionTests.ts"
 import * as Made from "#src/http/providers/customModel.ts"
+import { headerIssues } from "#src/http/providers/node.ts"
 import { builtin, modelsOf } from "#src/providers/Registry.ts"
-
-const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
 
 export const layer = HttpApiBuilder.group(ManagementApi, "providerModels", Effect.fn(function*(handlers) {
   const audit = yield* Audit
@@ -48,8 +49,9 @@ export const layer = HttpApiBuilder.group(ManagementApi, "providerModels", Effec
     configuration.current().customModels.find((model) => model.provider === provider && model.modelId === modelId)
 
   const save = Effect.fnUntraced(function*(input: ModelInput, provider: string) {
-    const bad = Object.entries(input.upstreamHeaders ?? {}).find(([name, value]) => !headerName.test(name) || /[\r\n\0]/.test(value))
-    if (bad !== undefined) return yield* Effect.fail(Refusal.invalidField(`upstreamHeaders.${bad[0]}`, "Expected a header name and a value without line breaks"))
+    yield* refuseInert(Acting.customModel, input)
+    const issues = headerIssues("upstreamHeaders", input.upstreamHeaders ?? {})
+    if (issues.length > 0) return yield* Effect.fail(Refusal.invalidFields(issues))
     const at = yield* now
     const model = Made.apply(find(provider, input.modelId) ?? Made.emptyModel(provider, input.modelId, at), { ...input, provider }, at)
     yield* configuration.commit(store.upsert(model))
@@ -93,6 +95,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "providerModels", Effec
   })
 
   const validateAndAdd = Effect.fn("ProviderModels.validateAndAdd")(function*(input: ModelInput) {
+    yield* refuseInert(Acting.customModel, input)
     const provider = yield* owner(input.provider)
     const connection = configuration.current().activeByProvider.get(provider)?.[0]
     if (connection === undefined) return yield* Effect.fail(Refusal.badRequest("The provider has no active connection to ask"))

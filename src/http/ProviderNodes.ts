@@ -7,6 +7,7 @@ import { ManagementApi } from "#schemas/api/Api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import { answer } from "#src/http/answer.ts"
+import * as Connection from "#src/http/providers/connection.ts"
 import * as Credential from "#src/http/providers/credential.ts"
 import { normalizedBase, view } from "#src/http/providers/node.ts"
 import { Connections } from "#src/http/providers/Connections.ts"
@@ -49,7 +50,9 @@ export const layer = HttpApiBuilder.group(ManagementApi, "providerNodes", Effect
 
   return handlers.handleAll({
     list: () => Effect.sync(() => ({ nodes: configuration.current().nodes.map(view) })),
-    create: ({ payload }) => answer(Effect.map(nodes.create(payload), shown)),
+    create: ({ payload }) => answer(Effect.map(nodes.create(payload), ({ connection, node }) => ({
+      ...shown(node), ...(connection === null ? {} : { connection: Connection.view(connection) })
+    }))),
     validate: ({ payload }) => answer(validate(payload)),
     get: ({ params }) => answer(Effect.map(nodes.get(params.id), shown)),
     update: ({ params, payload }) => answer(Effect.map(nodes.change(params.id, payload), shown)),

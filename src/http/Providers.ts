@@ -4,10 +4,14 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Schema from "effect/Schema"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Credentials } from "#actors/ports/Credentials.ts"
+import { ResilienceControl } from "#actors/ports/ResilienceControl.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
+import * as Acting from "#schemas/acting/table.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
-import { InterceptionRules, ParamFilters } from "#schemas/api/Providers.ts"
+import { type ConnectionView, InterceptionRules, ParamFilters } from "#schemas/api/Providers.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
+import type { Connection } from "#schemas/records/Connection.ts"
+import { refuseInert } from "#src/http/acting.ts"
 import { answer } from "#src/http/answer.ts"
 import { Additions } from "#src/http/providers/Additions.ts"
 import { view } from "#src/http/providers/connection.ts"
@@ -16,6 +20,7 @@ import { ConnectionTests, selected } from "#src/http/providers/ConnectionTests.t
 import * as Overview from "#src/http/providers/overview.ts"
 import * as TokenRefusal from "#src/http/providers/tokenRefusal.ts"
 import { Upstreams } from "#src/http/providers/Upstreams.ts"
+import { marksOf } from "#src/resilience/marks.ts"
 import { builtin } from "#src/providers/Registry.ts"
 
 const noFilters: typeof ParamFilters.Type = { block: [], allow: [], models: {}, autoLearn: false }
@@ -31,9 +36,19 @@ export const layer = HttpApiBuilder.group(ManagementApi, "providers", Effect.fn(
   const documents = yield* DocumentStore
   const tests = yield* ConnectionTests
   const upstreams = yield* Upstreams
+  const control = yield* ResilienceControl
 
-  /** A document of one connection that is stored now and acts with its feature. */
-  const kept = <A extends object>(kind: string, schema: Schema.Codec<A, A>, fallback: A) => {
+  /** With the cooldown of this moment: the record follows a little later. */
+  const shown = Effect.map(Clock.currentTimeMillis, (now) => {
+    const cooling = new Map(control.cooldowns(now).map((cooldown) => [cooldown.connectionId, cooldown]))
+    return (connection: Connection): ConnectionView => {
+      const cooldown = cooling.get(connection.id)
+      return view(cooldown === undefined ? connection : { ...connection, ...marksOf(connection, cooldown, { until: 0 }, now) })
+    }
+  })
+
+  /** A document of one connection. */
+  const kept = <A extends object>(kind: string, table: Acting.Table, schema: Schema.Codec<A, A>, fallback: A) => {
     const read = Schema.decodeUnknownOption(schema)
     const get = Effect.fnUntraced(function*(id: string) {
       yield* connections.get(id)
@@ -42,14 +57,15 @@ export const layer = HttpApiBuilder.group(ManagementApi, "providers", Effect.fn(
     })
     const put = Effect.fnUntraced(function*(id: string, change: Partial<A>) {
       yield* connections.get(id)
+      yield* refuseInert(table, change)
       const next: A = { ...fallback, ...change }
       yield* configuration.commit(documents.put(kind, id, next))
       return next
     })
     return { get, put }
   }
-  const filters = kept("param-filters", ParamFilters, noFilters)
-  const rules = kept("interception-rules", InterceptionRules, noRules)
+  const filters = kept("param-filters", Acting.paramFilters, ParamFilters, noFilters)
+  const rules = kept("interception-rules", Acting.interceptionRules, InterceptionRules, noRules)
 
   const testBatch = Effect.fn("Providers.testBatch")(function*(body: {
     readonly mode: Parameters<typeof selected>[1]
@@ -74,7 +90,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "providers", Effect.fn(
   })
 
   return handlers.handleAll({
-    list: () => Effect.sync(() => ({ connections: configuration.current().connections.map(view) })),
+    list: () => Effect.map(shown, (of) => ({ connections: configuration.current().connections.map(of) })),
     create: ({ payload }) => answer(Effect.gen(function*() {
       const connection = yield* connections.prepare(payload)
       yield* connections.store(connection)
@@ -98,7 +114,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "providers", Effect.fn(
       payload.entries.map(({ baseUrl, ...entry }) => ({ ...entry, ...(baseUrl === undefined ? {} : { providerSpecificData: { baseUrl } }) })),
       payload.validateKeys === true
     ),
-    get: ({ params }) => answer(Effect.map(connections.get(params.id), (connection) => ({ connection: view(connection) }))),
+    get: ({ params }) => answer(Effect.zipWith(connections.get(params.id), shown, (connection, of) => ({ connection: of(connection) }))),
     update: ({ params, payload }) =>
       answer(Effect.map(connections.change(params.id, payload), (connection) => ({ connection: view(connection) }))),
     remove: ({ params }) => answer(Effect.as(connections.remove(params.id), { message: "Connection deleted" })),

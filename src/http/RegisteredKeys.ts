@@ -38,8 +38,15 @@ const viewOf = (record: RegisteredKey, key: ApiKey | null, now: number): Registe
   }
 }
 
-/** Who issues: an operator (null), or the holder of an API key. */
+/** The key that issues, and whose end is the end of what it issued; null for an operator without a key. */
 type Issuer = ApiKey | null
+
+/** Who calls. */
+interface Holder {
+  readonly key: Issuer
+  /** Sees what others issued, too. */
+  readonly isOperator: boolean
+}
 
 /** Records as their keys stand; one that was issued since the keys were read stands as it was issued. */
 const counted = (standing: IssueStanding, keys: ReadonlyMap<string, ApiKey | null>): IssueStanding => ({
@@ -50,15 +57,12 @@ const counted = (standing: IssueStanding, keys: ReadonlyMap<string, ApiKey | nul
   })
 })
 
-/** What an issued key may do at most: what its issuer may. */
+/** How an issued key is served, as its issuer is now. What it may use at most is asked of the issuer at each call, so it is not copied. */
 const inherited = (issuer: Issuer): PolicyInput => {
   if (issuer === null) return {}
   const { policy } = issuer
   return {
-    modelAccessMode: policy.modelAccessMode, connectionAccessMode: policy.connectionAccessMode, allowedModels: policy.allowedModels,
-    blockedModels: policy.blockedModels, allowedCombos: policy.allowedCombos, allowedConnections: policy.allowedConnections,
-    preferredConnections: policy.preferredConnections, allowedQuotas: policy.allowedQuotas, allowedEndpoints: policy.allowedEndpoints,
-    accessSchedule: policy.accessSchedule, ipAllowlist: policy.ipAllowlist, disableNonPublicModels: policy.disableNonPublicModels,
+    preferredConnections: policy.preferredConnections, allowedQuotas: policy.allowedQuotas, disableNonPublicModels: policy.disableNonPublicModels,
     noLog: policy.noLog, disabledGuardrails: policy.disabledGuardrails, allowGuardrailOptOut: policy.allowGuardrailOptOut,
     throttleDelayMs: policy.throttleDelayMs, cacheDefaultMode: policy.cacheDefaultMode, expiresAt: policy.expiresAt
   }
@@ -75,9 +79,9 @@ export const layer = HttpApiBuilder.group(ManagementApi, "registeredKeys", Effec
   const tracker = yield* IssueTracker
 
   /** An operator, a key that manages, or any valid API key; nobody else. */
-  const issuer = Effect.gen(function*() {
+  const holder = Effect.gen(function*() {
     const { caller } = yield* Call
-    if (caller.kind !== "anonymous") return null as Issuer
+    if (caller.kind !== "anonymous") return { key: caller.kind === "key" ? caller.key : null, isOperator: true } as Holder
     const presented = yield* BearerKey.presented("registered-keys", yield* Clock.currentTimeMillis).pipe(
       Effect.provideService(Keys, keys), Effect.provideService(Limits, limits)
     )
@@ -87,11 +91,8 @@ export const layer = HttpApiBuilder.group(ManagementApi, "registeredKeys", Effec
         ? Refusal.unauthorized("The API key is not valid")
         : Refusal.forbidden(presented.error.message))
     }
-    return presented.key as Issuer
+    return { key: presented.key, isOperator: false } as Holder
   })
-
-  const operator = Effect.flatMap(issuer, (who) =>
-    who === null ? Effect.void : Effect.fail(Refusal.forbidden("This call needs an operator, or an API key with scope manage")))
 
   /** A provider by its one name, so that an alias passes no limit; a name that leads nowhere stays as it is. */
   const canonical = (provider: string): string => {
@@ -129,29 +130,23 @@ export const layer = HttpApiBuilder.group(ManagementApi, "registeredKeys", Effec
   const refused = ({ errorCode, reason, retryAfterSeconds }: Issuing.IssueRefusal) =>
     Refusal.tooManyRequests(reason, retryAfterSeconds ?? 1, { code: errorCode, extra: { errorCode } })
 
-  /** Models and connections of the named provider and account, within what the issuer may use. */
+  /** Models and connections of the named provider and account; its issuer's lists are asked beside them. */
   const narrowed = Effect.fnUntraced(function*(who: Issuer, provider: string, accountId: string) {
-    const policy = inherited(who)
+    const allowed = who?.policy.allowedConnections ?? []
     const snapshot = configuration.current()
-    let narrower: PolicyInput = policy
+    let narrower: PolicyInput = inherited(who)
     if (provider !== "") {
       const row = builtin.byPrefix.get(provider)
       const node = snapshot.nodeByPrefix.get(provider) ?? snapshot.nodeById.get(provider)
       if (row === undefined && node === undefined) return yield* Effect.fail(Refusal.invalidField("provider", "No such provider"))
       const id = row?.id ?? node?.id ?? provider
-      if (policy.modelAccessMode !== "restricted") {
-        const names = new Set([provider, id, ...(row === undefined ? [] : [row.alias]), ...(node === undefined ? [] : [node.prefix])])
-        narrower = { ...narrower, modelAccessMode: "restricted", allowedModels: Array.from(names, (name) => `${name}/*`), allowedCombos: [] }
-      } else {
-        // Two lists of patterns have no common list: the provider's connections say the same.
-        const own = snapshot.connections.filter((connection) => connection.provider === id).map((connection) => connection.id)
-        const both = (policy.allowedConnections ?? []).length === 0 ? own : own.filter((one) => policy.allowedConnections?.includes(one))
-        if (both.length === 0) return yield* Effect.fail(Refusal.forbidden("The issuing key may not use this provider"))
-        narrower = { ...narrower, connectionAccessMode: "restricted", allowedConnections: both.slice(0, 100), preferredConnections: [] }
+      if (allowed.length > 0 && !allowed.some((one) => snapshot.connectionById.get(one)?.provider === id)) {
+        return yield* Effect.fail(Refusal.forbidden("The issuing key may not use this provider"))
       }
+      const names = new Set([provider, id, ...(row === undefined ? [] : [row.alias]), ...(node === undefined ? [] : [node.prefix])])
+      narrower = { ...narrower, modelAccessMode: "restricted", allowedModels: Array.from(names, (name) => `${name}/*`) }
     }
     if (snapshot.connectionById.has(accountId)) {
-      const allowed = narrower.allowedConnections ?? []
       if (allowed.length > 0 && !allowed.includes(accountId)) return yield* Effect.fail(Refusal.forbidden("The issuing key may not use this account"))
       narrower = { ...narrower, connectionAccessMode: "restricted", allowedConnections: [accountId], preferredConnections: [] }
     }
@@ -170,7 +165,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "registeredKeys", Effec
   })
 
   const issue = Effect.fn("RegisteredKeys.issue")(function*(input: NewRegisteredKey) {
-    const who = yield* issuer
+    const { key: who } = yield* holder
     yield* mayIssue(who)
     const now = yield* Clock.currentTimeMillis
     const { accountId = "", name } = input
@@ -211,11 +206,11 @@ export const layer = HttpApiBuilder.group(ManagementApi, "registeredKeys", Effec
     }
   })
 
-  /** A key sees only what it issued. */
+  /** A key that does not manage sees only what it issued. */
   const find = Effect.fnUntraced(function*(id: string) {
-    const who = yield* issuer
+    const { isOperator, key } = yield* holder
     const record = yield* store.get(id)
-    return record === null || (who !== null && record.issuerId !== who.id) ? yield* missing : record
+    return record === null || (!isOperator && record.issuerId !== key?.id) ? yield* missing : record
   })
 
   const revoke = Effect.fn("RegisteredKeys.revoke")(function*(id: string) {
@@ -229,9 +224,11 @@ export const layer = HttpApiBuilder.group(ManagementApi, "registeredKeys", Effec
   })
 
   const list = Effect.fnUntraced(function*(filter: { readonly provider?: string; readonly accountId?: string }) {
-    const who = yield* issuer
+    const { isOperator, key } = yield* holder
     const now = yield* Clock.currentTimeMillis
-    const rows = yield* store.list({ ...filter, ...(filter.provider === undefined ? {} : { provider: canonical(filter.provider) }), ...(who === null ? {} : { issuerId: who.id }) })
+    const rows = yield* store.list({
+      ...filter, ...(filter.provider === undefined ? {} : { provider: canonical(filter.provider) }), ...(isOperator || key === null ? {} : { issuerId: key.id })
+    })
     const standing = yield* keysOf(rows)
     return { keys: rows.map((row) => viewOf(row, standing.get(row.id) ?? null, now)), total: rows.length }
   })
@@ -242,9 +239,8 @@ export const layer = HttpApiBuilder.group(ManagementApi, "registeredKeys", Effec
   })
 
   const shown = ({ subject: _subject, ...rest }: IssueLimits) => rest
-  const readLimits = (kind: "provider" | "account", id: string) => Effect.andThen(issuer, Effect.map(limitsFor(kind, id), shown))
+  const readLimits = (kind: "provider" | "account", id: string) => Effect.andThen(holder, Effect.map(limitsFor(kind, id), shown))
   const setLimits = Effect.fn("RegisteredKeys.setLimits")(function*(kind: "provider" | "account", id: string, input: IssueLimitsInput) {
-    yield* operator
     const next = { ...yield* limitsFor(kind, id), ...input }
     yield* store.putIssueLimits(next)
     yield* audit.note({ action: "registered-key.limits", target: next.subject, resourceType: "issue-limits", details: { ...input } })
@@ -252,7 +248,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "registeredKeys", Effec
   })
 
   const check = Effect.fnUntraced(function*({ accountId = "", ...asked }: { readonly provider?: string; readonly accountId?: string }) {
-    const who = yield* issuer
+    const { key: who } = yield* holder
     const provider = canonical(asked.provider ?? "")
     const now = yield* Clock.currentTimeMillis
     const told = { provider, accountId, checkedAt: iso(now) }
@@ -266,7 +262,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "registeredKeys", Effec
 
   /** The report is kept whatever the tracker does (supplement 3.5). */
   const report = Effect.fn("RegisteredKeys.report")(function*(input: IssueReport) {
-    const who = yield* issuer
+    const { key: who } = yield* holder
     const told = Reports.cleaned(input)
     const { file } = tracker
     const outcome = file === null ? null : yield* Effect.result(file(Reports.issueOf(told, who === null ? "an operator" : `API key ${who.id}`)))

@@ -3,14 +3,17 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
+import { LiveCalls } from "#actors/ports/LiveCalls.ts"
 import { ResilienceControl } from "#actors/ports/ResilienceControl.ts"
 import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
+import * as Acting from "#schemas/acting/table.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { ConcurrencyChange, LockoutRow, ResilienceView } from "#schemas/api/Resilience.ts"
 import { settingDefaults } from "#schemas/api/Settings.ts"
 import type { ConcurrencyLimits, ResilienceChange } from "#schemas/records/ResilienceSettings.ts"
+import { refuseInert } from "#src/http/acting.ts"
 import { answer } from "#src/http/answer.ts"
 import { Audit } from "#src/http/Audit.ts"
 import { breakerRows } from "#src/http/breakerRows.ts"
@@ -47,6 +50,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "resilience", Effect.fn
   const control = yield* ResilienceControl
   const documents = yield* DocumentStore
   const flags = yield* Flags
+  const live = yield* LiveCalls
   const usage = yield* UsageStore
 
   const providerOf = (text: string): string => knownProvider(configuration.current(), text) ?? text
@@ -67,6 +71,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "resilience", Effect.fn
   const patch = Effect.fn("Resilience.patch")(function*(change: ResilienceChange) {
     const names = Object.keys(change)
     if (names.length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
+    yield* refuseInert(Acting.resilience, change)
     yield* configuration.commit(Effect.gen(function*() {
       // Read again under the writer's lock: two changes at once must both stand.
       const merged = Stored.merge(Stored.storedChange(configuration.current()) as Readonly<Record<string, unknown>>, change as Readonly<Record<string, unknown>>)
@@ -201,7 +206,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "resilience", Effect.fn
 
   const sessions = Effect.gen(function*() {
     const now = yield* Clock.currentTimeMillis
-    return sessionsOf(yield* usage.rows({ since: now - HOUR_MS, limit: ROWS_MAX }), now)
+    return sessionsOf(yield* usage.rows({ since: now - HOUR_MS, limit: ROWS_MAX }), live.sessions(now), now)
   })
 
   return handlers.handleAll({

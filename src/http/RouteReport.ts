@@ -199,7 +199,7 @@ export const views = (report: Report, router: () => Router, now: () => number): 
       const { code, message, retryAfterSeconds, status } = TerminalErrors.ofPlan(route, report.rules(), () => report.leadsElsewhere(key, face, []))
       return {
         strategy: pool?.combo?.strategy ?? "single", combo: pool?.combo?.name ?? null, lastResort: false, relaxed: [],
-        targets: pool === null ? [] : leftOut(pool.skipped), error: { status, code, message, retryAfterSeconds }
+        targets: pool === null ? [] : leftOut([...pool.skipped, ...(pool.forbidden ?? [])]), error: { status, code, message, retryAfterSeconds }
       }
     }
     return {
@@ -209,7 +209,7 @@ export const views = (report: Report, router: () => Router, now: () => number): 
       relaxed: route.order.relaxed ?? [],
       targets: [
         ...route.order.order.map((candidate, i) => ({ ...named(candidate), position: i + 1, skipped: null })),
-        ...leftOut(route.order.skipped)
+        ...leftOut([...route.order.skipped, ...route.forbidden()])
       ],
       error: null
     }

@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { RoutingViews } from "#actors/ports/RoutingViews.ts"
+import { Keys } from "#actors/ports/Keys.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -11,10 +12,13 @@ const page = 100
 
 export const layer = HttpApiBuilder.group(ManagementApi, "routing", Effect.fn(function*(handlers) {
   const views = yield* RoutingViews
-  const keys = yield* KeyStore
+  const stored = yield* KeyStore
+  const keys = yield* Keys
   return handlers.handleAll({
     explain: ({ payload: { format = "chat-completions", keyId, model } }) => answer(Effect.gen(function*() {
-      const key = keyId === undefined ? null : yield* keys.get(keyId)
+      const record = keyId === undefined ? null : yield* stored.get(keyId)
+      // With its issuer, whose lists bind it, too.
+      const key = record === null ? null : yield* keys.find(record.keyHash)
       if (keyId !== undefined && key === null) return yield* Effect.fail(Refusal.notFound("API key not found"))
       const explained = views.explain(model, key, format)
       if (explained instanceof PublicError) {

@@ -13,7 +13,7 @@ import type { AcquireReply, Claim, Lease } from "#schemas/protocols/Lease.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as GatewayHeaders from "#src/http/GatewayHeaders.ts"
 import * as InferenceCall from "#src/http/InferenceCall.ts"
-import type { IntakeServices } from "#src/http/Intake.ts"
+import * as Intake from "#src/http/Intake.ts"
 import * as LeaseContext from "#src/http/leaseContext.ts"
 import * as LeaseErrors from "#src/http/leaseErrors.ts"
 import { type Asked, readAsked } from "#src/http/leases/asked.ts"
@@ -24,7 +24,7 @@ import type { Router } from "#src/routing/Router.ts"
 import type { DirectRoute } from "#src/server/Exchange.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 
-export interface LeaseServices extends Pick<IntakeServices, "admission" | "draining" | "refused"> {
+export interface LeaseServices extends Pick<Intake.IntakeServices, "admission" | "draining" | "refused"> {
   readonly router: () => Router
   readonly leases: Leases["Service"]
   readonly snapshot: () => Snapshot
@@ -134,10 +134,8 @@ export const route = (services: LeaseServices): DirectRoute => {
       const idempotency = exchange.header("idempotency-key") ?? exchange.header("x-request-id")
       exchange.readBody(maxBody, (bytes, failure) => {
         if (bytes === null) {
-          if (failure !== "aborted") {
-            refuse(failure === "too-large"
-              ? Errors.make("payload_too_large", `The request body is larger than ${maxBody} bytes.`)
-              : Errors.make("request_timeout", "The request body did not arrive in time."))
+          if (failure !== null && failure !== "aborted") {
+            refuse(failure === "too-large" ? Errors.make("payload_too_large", `The request body is larger than ${maxBody} bytes.`) : Intake.bodyError(failure, maxBody, exchange))
           }
           return
         }

@@ -5,10 +5,12 @@ import type * as Schema from "effect/Schema"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
+import * as Acting from "#schemas/acting/table.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
 import { Call } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { secretSettings, settingDefaults, type SettingsChange } from "#schemas/api/Settings.ts"
+import { refuseInert } from "#src/http/acting.ts"
 import { answer } from "#src/http/answer.ts"
 import { Audit } from "#src/http/Audit.ts"
 import { ManagementOptions } from "#src/http/ManagementOptions.ts"
@@ -61,20 +63,21 @@ export const layer = HttpApiBuilder.group(ManagementApi, "settings", Effect.fn(f
   }
 
   const change = Effect.fn("Settings.change")(function*(input: SettingsChange) {
-    const { currentPassword, newPassword, ...settings } = input
+    const { currentPassword, keepTokens = false, newPassword, ...settings } = input
     const entries = Object.entries(settings as Readonly<Record<string, Schema.Json>>)
     if (entries.length === 0 && newPassword === undefined) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
     const { caller } = yield* Call
-    const guarded = entries.find(([name]) => securitySettings.has(name))
+    const guarded = newPassword === undefined ? entries.find(([name]) => securitySettings.has(name))?.[0] : "newPassword"
     if (guarded !== undefined && callerRank(caller) < scopeRank(["admin"])) {
-      return yield* Effect.fail(Refusal.forbidden(`Changing ${guarded[0]} needs a dashboard session or scope admin`))
+      return yield* Effect.fail(Refusal.forbidden(`Changing ${guarded} needs a dashboard session or scope admin`))
     }
-    if (newPassword !== undefined) yield* gate.replace(newPassword, currentPassword)
+    yield* refuseInert(Acting.settings, settings)
+    const passwordChange = newPassword === undefined ? null : yield* gate.replace({ next: newPassword, current: currentPassword, keepTokens })
     if (entries.length > 0) {
       yield* configuration.commit(Effect.forEach(entries, ([name, value]) => store(name, value), { discard: true }))
       yield* audit.note({ action: "settings.updated", resourceType: "settings", details: { changed: entries.map(([name]) => name) } })
     }
-    return yield* view
+    return { ...yield* view, ...(passwordChange === null ? {} : { passwordChange }) }
   })
 
   return handlers.handleAll({

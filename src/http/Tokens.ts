@@ -32,6 +32,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "tokens", Effect.fn(fun
   const store = yield* AccessTokenStore
 
   const mint = Effect.fn("Tokens.mint")(function*(wanted: Wanted) {
+    const { caller } = yield* Call
     const now = yield* Clock.currentTimeMillis
     const token = TOKEN_PREFIX + Base64Url.encode(yield* random.randomBytes(32))
     const minted = {
@@ -45,14 +46,17 @@ export const layer = HttpApiBuilder.group(ManagementApi, "tokens", Effect.fn(fun
       tokenHash: keys.hash(token),
       tokenPrefix: token.slice(0, SHOWN),
       createdAt: new Date(now).toISOString(),
-      lastUsedAt: null
+      lastUsedAt: null,
+      byPassword: caller.kind === "token" ? caller.token.byPassword : caller.kind !== "key" && caller.kind !== "local"
     })
     yield* audit.note({ action: "cli.token.created", target: minted.id, resourceType: "access-token", details: { name: minted.name, scope: minted.scope } })
     return { ...minted, token }
   })
 
   return handlers.handleAll({
-    connect: ({ payload: { password, ...wanted } }) => answer(Effect.andThen(gate.pass(password, "cli.connect"), mint(wanted))),
+    connect: ({ payload: { password, ...wanted } }) => answer(gate.pass(password, {
+      action: "cli.connect", open: mint(wanted), undo: ({ id }) => store.remove(id)
+    })),
     whoami: () => Effect.map(Call, ({ caller }) => {
       switch (caller.kind) {
         case "token":

@@ -10,26 +10,12 @@ import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
 import * as Errors from "#schemas/errors.ts"
+import { errorBodyAt } from "#src/http/errorBodyAt.ts"
 import * as Render from "#src/http/render.ts"
 import { givenRequestId } from "#src/http/sessions/origin.ts"
-import * as ChatCompletions from "#src/wire/chatCompletions/index.ts"
-import * as GenerateContent from "#src/wire/generateContent/index.ts"
-import * as LocalModelServer from "#src/wire/localModelServer/index.ts"
-import * as Messages from "#src/wire/messages/index.ts"
-import * as Responses from "#src/wire/responses/index.ts"
 
 const isRouteNotFound = (cause: Cause.Cause<unknown>): boolean => cause.reasons.some((reason) =>
   Cause.isFailReason(reason) && HttpServerError.isHttpServerError(reason.error) && reason.error.reason._tag === "RouteNotFound")
-
-/** How clients of an inference path are told of errors (supplement 18.1). */
-const errorBodyAt = (path: string) => {
-  if (path.startsWith("/v1beta/")) return GenerateContent.client.errorBody
-  if (path.startsWith("/v1/messages")) return Messages.client.errorBody
-  if (path.endsWith("/responses")) return Responses.client.errorBody
-  return localPath.test(path) ? LocalModelServer.client.errorBody : ChatCompletions.client.errorBody
-}
-
-const localPath = /\/api\/(?:chat|show|tags|version)$/
 
 /** Wraps the whole router; `routes` are those whose methods may be named in an Allow header. */
 export const layer = (routes: ReadonlyArray<RouteTable.Route>) => {

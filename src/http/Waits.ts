@@ -51,7 +51,7 @@ export const waitOrRefuse = (
 const deadlineOf = (since: number, totalMs: number): number => totalMs === 0 ? Number.POSITIVE_INFINITY : since + totalMs
 
 type Skipped = Blocked["skipped"][number]["unavailable"]
-const waitable: ReadonlySet<string> = new Set(["connection-busy", "model-busy", "connection-cooldown"])
+const waitable: ReadonlySet<string> = new Set(["connection-busy", "model-busy", "connection-cooldown", "model-cooldown"])
 
 /** What the resilience port said, and not a strategy: only that passes. */
 const isOurs = (unavailable: Skipped): unavailable is Extract<Skipped, { readonly soft?: boolean }> => waitable.has(unavailable.reason)

@@ -81,7 +81,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "webhooks", Effect.fn(f
       id: yield* random.uuidV4(), url: Redacted.make(input.url), events: input.events ?? ["*"],
       secret: Redacted.make(input.secret ?? `whsec_${Buffer.from(bytes).toString("hex")}`),
       enabled: Boolean(input.active ?? input.enabled ?? true), description: input.description ?? null, kind, metadata: sealed(metadata),
-      failureCount: 0, lastTriggeredAt: null, lastStatus: null, createdAt: at, updatedAt: at
+      failureCount: 0, lastTriggeredAt: null, lastStatus: null, createdAt: at, updatedAt: at, enabledAt: at
     }
     yield* store.insert(webhook)
     yield* webhooks.refresh

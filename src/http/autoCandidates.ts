@@ -17,7 +17,7 @@ export interface CandidateView {
   readonly provider: string
   readonly model: string
   readonly reachable: boolean
-  /** Why it is left out; null for one that is not, or that only the key leaves out. */
+  /** Why it is left out; null for one that is not, `not-allowed` for one that the key may not use. */
   readonly reason: Skipped["unavailable"]["reason"] | null
   /** ISO 8601; null = now, or nobody knows. */
   readonly until: string | null
@@ -34,37 +34,35 @@ export interface CandidatesView {
 interface Pool {
   readonly order: ReadonlyArray<Candidate>
   readonly skipped: ReadonlyArray<Skipped>
+  readonly forbidden: ReadonlyArray<Skipped>
 }
 
-const poolOf = (route: Route | PublicError): Pool | PublicError =>
-  !(route instanceof PublicError) ? route.order : route instanceof Blocked ? { order: [], skipped: route.skipped } : route
-
-const identityOf = ({ target }: Candidate): string => JSON.stringify([target.publicModel, target.connection?.id ?? null])
+const poolOf = (route: Route | PublicError): Pool | PublicError => {
+  if (!(route instanceof PublicError)) return { order: route.order.order, skipped: route.order.skipped, forbidden: route.forbidden() }
+  return route instanceof Blocked ? { order: [], skipped: route.skipped, forbidden: route.pool.forbidden ?? [] } : route
+}
 
 const named = ({ target }: Candidate) => ({ provider: target.providerAlias, model: target.publicModel })
 
 /** `channel` as it stands in the path: `auto`, `coding`, `coding:fast`. `now`: ms since the epoch. */
 export const candidatesOf = (router: Router, channel: string, key: ApiKey | null, now: number): CandidatesView | PublicError => {
   const id = channel === "auto" || channel.startsWith("auto/") ? channel : `auto/${channel}`
-  const known = channelOf(id)
-  const ask = (model: string, by: ApiKey | null) =>
-    poolOf(router.route({ model, key: by, face: "chat-completions", session: null, headers: {}, about: () => unknownRequest, now, dry: true }))
-  const own = known === null ? null : ask(id, key)
+  const own = channelOf(id) === null
+    ? null
+    : poolOf(router.route({ model: id, key, face: "chat-completions", session: null, headers: {}, about: () => unknownRequest, now, dry: true }))
   if (own === null) return Errors.make("model_not_found", `There is no channel '${channel.slice(0, 120)}' of automatic routing.`, { extra: { candidates: channelIds } })
   if (own instanceof PublicError) return own
-  const mine = new Set([...own.order, ...own.skipped.map(({ candidate }) => candidate)].map(identityOf))
-  // Nobody's pool is everybody's, but what a key may not use it hears of only if it manages; the chaos channel has the pool of the others.
-  const whole = key === null || scopeRank(key.policy.scopes) === 0 ? own : ask(known?.chaos === true ? "auto" : id, null)
-  const others = whole instanceof PublicError ? [] : [...whole.order, ...whole.skipped.map(({ candidate }) => candidate)].filter((candidate) => !mine.has(identityOf(candidate)))
+  const view = ({ candidate, unavailable: { reason, until } }: Skipped, excluded: boolean): CandidateView =>
+    ({ rank: null, ...named(candidate), reachable: false, reason, until: isoOf(until), excluded })
+  // What a key may not use it hears of only if it manages.
+  const others = key === null || scopeRank(key.policy.scopes) === 0 ? [] : own.forbidden
   return {
     object: "list",
     channel: id,
     candidates: [
       ...own.order.map((candidate, i): CandidateView => ({ rank: i + 1, ...named(candidate), reachable: true, reason: null, until: null, excluded: false })),
-      ...own.skipped.map(({ candidate, unavailable: { reason, until } }): CandidateView => ({
-        rank: null, ...named(candidate), reachable: false, reason, until: isoOf(until), excluded: false
-      })),
-      ...others.map((candidate): CandidateView => ({ rank: null, ...named(candidate), reachable: false, reason: null, until: null, excluded: true }))
+      ...own.skipped.map((one) => view(one, false)),
+      ...others.map((one) => view(one, true))
     ]
   }
 }

@@ -37,7 +37,7 @@ export const presented = (endpoint: string | null, now: number): Effect.Effect<P
     const peer = { remoteAddress: Option.getOrElse(request.remoteAddress, () => "") }
     const name = endpoint ?? key.policy.allowedEndpoints[0] ?? ""
     const error = KeyPolicy.admit(key, name, peer, now) ??
-      (key.issuerId === null ? null : KeyPolicy.admitIssued(Issuers.of(key, { keys, limits }), name, peer, now))
+      (key.issuerId === null ? null : KeyPolicy.admitIssued(Issuers.of(key, limits), name, peer, now))
     if (error !== null) return { refused: true, error } as const
     keys.touch(key)
     return { key } as const

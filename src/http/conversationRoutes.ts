@@ -33,7 +33,7 @@ export const all: ReadonlyArray<ConversationRoute> = [
   plain("/v1/api/chat", LocalModelServer.client),
   ...generatePaths.map((path): ConversationRoute => ({
     path,
-    entry: { endpoint: "/v1beta/models", codec: GenerateContent.client, fromPath: (at) => ConversationPaths.ofGenerate(at) }
+    entry: { endpoint: "/v1beta/models", codec: GenerateContent.client, fromPath: (at) => ConversationPaths.ofGenerate(at), modelInPath: true }
   })),
   {
     path: "/v1/providers/:provider/chat/completions",

@@ -5,6 +5,7 @@ import * as HttpServerError from "effect/http/HttpServerError"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as SchemaIssue from "effect/SchemaIssue"
 import * as Refusal from "#schemas/api/Refusal.ts"
+import { NO_ROOM } from "#src/server/Exchange.ts"
 
 /** Bytes of a management request body. */
 export const BODY_MAX = 1024 * 1024
@@ -43,9 +44,12 @@ export const ofCause = (cause: Cause.Cause<unknown>): { readonly refusal: Refusa
       return { refusal: ofSchema(error), defect: false }
     }
     if (HttpServerError.isHttpServerError(error) && error.reason._tag === "RequestParseError") {
+      if (error.reason.description === NO_ROOM) {
+        return { refusal: Refusal.unavailable(`Repeat the request in a moment: ${NO_ROOM}`, { headers: { "retry-after": "1" } }), defect: false }
+      }
       return error.reason.reason === "BodyTooLarge"
         ? { refusal: Refusal.payloadTooLarge(BODY_MAX), defect: false }
-        : { refusal: Refusal.badRequest("The request body could not be read"), defect: false }
+        : { refusal: Refusal.badRequest(`The request body could not be read${error.reason.description === undefined ? "" : `: ${error.reason.description}`}`), defect: false }
     }
   }
   return { refusal: Refusal.internal(), defect: true }

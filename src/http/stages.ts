@@ -10,6 +10,7 @@ import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { CallHead } from "#src/http/InferenceCall.ts"
 import type { RequestTags } from "#src/http/GatewayHeaders.ts"
+import type { Large } from "#src/http/conversations/Prompt.ts"
 import type { Route } from "#src/routing/Router.ts"
 import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
 
@@ -21,7 +22,10 @@ export interface Call {
   readonly endpoint: string
   readonly codec: ClientCodec
   readonly body: Buffer
+  /** What the body says; of a large one the outline. */
   readonly parsed: Record<string, unknown>
+  /** Set for a large body. */
+  readonly large?: Large | undefined
   readonly head: RequestHead
   /** Headers and address of the request. */
   readonly request: CallHead

@@ -2,7 +2,7 @@
  * The last word of a request whose targets were all in vain: who was asked and who was not, when to come back, and what to do
  * (supplement 2.5, 18.5). Pure.
  */
-import { PublicError } from "#schemas/errors.ts"
+import { hasVendorWords, PublicError } from "#schemas/errors.ts"
 import { Blocked, diagnosticsOf } from "#src/routing/unavailable.ts"
 
 /** The flags that shape it, as they stand. */
@@ -49,11 +49,15 @@ export const durationText = (seconds: number): string => {
 /** An aggregated reply; `seconds`: the earliest time that anybody named, null when nobody did. */
 const aggregated = (error: PublicError, seconds: number | null, status: number, extra: PublicError["extra"], rules: TerminalRules): PublicError => {
   const limited = status === 429 || status === 503
-  const message = seconds === null ? error.message : `${error.message} (reset after ${durationText(seconds)})`
+  const reset = seconds === null ? null : durationText(seconds)
+  // Clients match a vendor's wording: beside it stands what is added to a message of our own.
+  const vendors = hasVendorWords(error)
+  const message = reset === null || vendors ? error.message : `${error.message} (reset after ${reset})`
   return new PublicError(error.code, status, error.type, message, seconds ?? (limited && !rules.provenance ? syntheticWait : null), {
     ...extra,
+    ...(reset !== null && vendors ? { reset_after: reset } : {}),
     ...(limited && rules.provenance ? { retry_after_provenance: seconds === null ? "none" : "signal" } : {})
-  })
+  }, error.upstream)
 }
 
 /** Nothing passes by itself: the upstreams refused, or an operator has to act. */

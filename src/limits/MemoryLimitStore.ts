@@ -63,18 +63,21 @@ export const make = ({ leaseMs, node, now, shared = false, state = new State() }
     permits: (id, windowMs, limit, want) => Effect.sync(() => {
       const at = now()
       const known = rateOf(id, windowMs, limit)
-      if (known === null) return { known: false, granted: 0, forMs: 0, used: 0, waitMs: 0 }
+      if (known === null) return { known: false, granted: 0, slot: 0, forMs: 0, used: 0, waitMs: 0 }
       const [taken, next] = Rolling.take(known, want, at)
       state.rates.set(id, next)
       return taken.type === "taken"
-        ? { known: true, granted: taken.count, forMs: next.slotMs - at % next.slotMs, used: Rolling.count(next), waitMs: 0 }
-        : { known: true, granted: 0, forMs: 0, used: taken.used, waitMs: taken.until - at }
+        ? { known: true, granted: taken.count, slot: taken.slot, forMs: next.slotMs - at % next.slotMs, used: Rolling.count(next), waitMs: 0 }
+        : { known: true, granted: 0, slot: 0, forMs: 0, used: taken.used, waitMs: taken.until - at }
+    }),
+    giveBack: (id, windowMs, slot) => Effect.sync(() => {
+      const known = state.rates.get(id)
+      if (known?.windowMs === windowMs) state.rates.set(id, Rolling.giveBack(known, slot))
     }),
     seedPermits: (id, windowMs, limit, seen) => Effect.sync(() => {
       if (rateOf(id, windowMs, limit) !== null) return
       const at = now()
-      const oldestFirst = [...seen].sort((a, b) => b[0] - a[0])
-      state.rates.set(id, oldestFirst.reduce((rate, [ageMs, count]) => Rolling.add(rate, count, at - ageMs), Rolling.make(windowMs, limit)))
+      state.rates.set(id, seen.reduce((rate, [ageMs, count]) => Rolling.add(rate, count, at - ageMs), Rolling.make(windowMs, limit)))
     }),
     session: (id, session, limit, idleMs) => Effect.sync(() => {
       const at = now()

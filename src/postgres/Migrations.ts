@@ -20,6 +20,9 @@ import cache from "./migrations/0008_cache.ts"
 import cluster from "./migrations/0009_cluster.ts"
 import quota from "./migrations/0010_quota.ts"
 import issuers from "./migrations/0011_issuers.ts"
+import tokenOrigin from "./migrations/0012_tokenOrigin.ts"
+import clientStatus from "./migrations/0013_clientStatus.ts"
+import webhookSince from "./migrations/0014_webhookSince.ts"
 import { Patience } from "./Slot.ts"
 
 const table = "gateway_migrations"
@@ -39,7 +42,10 @@ const loader = Migrator.fromRecord({
   "8_cache": cache,
   "9_cluster": cluster,
   "10_quota": quota,
-  "11_issuers": issuers
+  "11_issuers": issuers,
+  "12_tokenOrigin": tokenOrigin,
+  "13_clientStatus": clientStatus,
+  "14_webhookSince": webhookSince
 })
 
 export interface Version {

@@ -28,6 +28,11 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
       run("touch", Effect.asVoid(sql`
         UPDATE access_tokens SET last_used_at = ${lastUsedAt}
         WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < ${lastUsedAt})`)),
+    removeByPassword: (kept) =>
+      run("removeByPassword", Effect.map(
+        sql`DELETE FROM access_tokens WHERE by_password AND id IS DISTINCT FROM ${kept} RETURNING id`,
+        (rows) => rows.length
+      )),
     remove: (id) => run("remove", Effect.map(sql`DELETE FROM access_tokens WHERE id = ${id} RETURNING id`, (rows) => rows.length > 0))
   })
 })

@@ -29,6 +29,11 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
         sql`UPDATE sessions SET revoked_at = ${revokedAt} WHERE id = ${id} AND revoked_at IS NULL RETURNING id`,
         (rows) => rows.length > 0
       )),
+    revokeOthers: (kept, revokedAt) =>
+      run("revokeOthers", Effect.map(
+        sql`UPDATE sessions SET revoked_at = ${revokedAt} WHERE revoked_at IS NULL AND expires_at > ${revokedAt} AND id IS DISTINCT FROM ${kept} RETURNING id`,
+        (rows) => rows.length
+      )),
     removeExpired: (now) =>
       run("removeExpired", Effect.map(sql`DELETE FROM sessions WHERE expires_at <= ${now} RETURNING id`, (rows) => rows.length))
   })

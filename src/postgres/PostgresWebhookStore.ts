@@ -18,7 +18,7 @@ const table = Table.make("WebhookStore", Webhook, { json: ["events"] })
 const deliveryTable = Table.make("WebhookStore", WebhookDelivery)
 
 /** ms by the database's clock. */
-const now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+const databaseNow = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 const makeStore = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
   const sql = yield* SqlClient.SqlClient
@@ -63,7 +63,9 @@ const makeStore = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
     change: (id, change, updatedAt) =>
       run("change", Effect.flatMap(
         Effect.suspend(() => sql<Record<string, unknown>>`
-          UPDATE webhooks SET ${sql.update(sealed(id, { ...change, updatedAt }))} WHERE id = ${id} RETURNING ${columns}`),
+          UPDATE webhooks SET ${sql.update(sealed(id, { ...change, updatedAt }))}
+            ${change.enabled === true ? sql`, enabled_at = CASE WHEN enabled THEN enabled_at ELSE ${updatedAt} END` : sql.literal("")}
+          WHERE id = ${id} RETURNING ${columns}`),
         first
       )),
     remove: (id) => run("remove", Effect.map(sql`DELETE FROM webhooks WHERE id = ${id} RETURNING id`, (rows) => rows.length > 0)),
@@ -110,19 +112,19 @@ const makeStore = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
 const makeQueue = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
   const sql = yield* SqlClient.SqlClient
   const run = Operation.make("WebhookQueue", options)
-  const moment = sql.literal(now)
+  const moment = sql.literal(databaseNow)
   return WebhookQueue.of({
-    append: (events, at) =>
+    append: (events, now) =>
       events.length === 0 ? Effect.succeed([]) : run("append", Effect.map(
         sql<{ readonly id: string }>`
           WITH wanted AS (
             SELECT w.id AS webhook_id, e.n, e.id, e.type, e.body
-            FROM json_to_recordset(${JSON.stringify(events.map(({ body, id, type }, n) => ({ n, id: stored(id), type, body: stored(body) })))}::json)
-              AS e(n integer, id text, type text, body text)
-            JOIN webhooks w ON w.enabled AND (w.events::jsonb @> '"*"' OR w.events::jsonb @> to_jsonb(e.type))
+            FROM json_to_recordset(${JSON.stringify(events.map(({ at, body, id, type }, n) => ({ n, id: stored(id), type, happened: stored(at), body: stored(body) })))}::json)
+              AS e(n integer, id text, type text, happened text, body text)
+            JOIN webhooks w ON w.enabled AND w.enabled_at <= e.happened AND (w.events::jsonb @> '"*"' OR w.events::jsonb @> to_jsonb(e.type))
           ), added AS (
             INSERT INTO webhook_events (id, type, body, created_at)
-            SELECT DISTINCT ON (id COLLATE "C") id, type, body, ${at}::text FROM wanted ORDER BY id COLLATE "C", n
+            SELECT DISTINCT ON (id COLLATE "C") id, type, body, ${now}::text FROM wanted ORDER BY id COLLATE "C", n
             ON CONFLICT (id) DO NOTHING RETURNING id
           ), jobs AS (
             INSERT INTO webhook_jobs (webhook_id, event_id)

@@ -22,6 +22,7 @@ const numbersFit = (row: LedgerRow): boolean =>
   isWhole(row.startedAt) && isWhole(row.settledAt) && isWhole(row.tokensIn) && isWhole(row.tokensOut)
   && isWhole(row.tokensCacheRead) && isWhole(row.tokensCacheCreation) && isWhole(row.tokensReasoning)
   && Math.abs(row.attempt) <= maxInt && Math.abs(row.upstreamStatus) <= maxInt && Math.abs(row.status) <= maxInt
+  && Math.abs(row.clientStatus) <= maxInt && isWhole(row.clientStatus)
   && isWhole(row.attempt) && isWhole(row.upstreamStatus) && isWhole(row.status)
   && Math.abs(row.costUsd) <= maxCost && Number.isFinite(row.latencyMs)
   && (row.ttftMs === null || Number.isFinite(row.ttftMs))
@@ -47,6 +48,7 @@ const mended = (row: LedgerRow): LedgerRow => ({
   attempt: whole(row.attempt, maxInt),
   upstreamStatus: whole(row.upstreamStatus, maxInt),
   status: whole(row.status, maxInt),
+  clientStatus: whole(row.clientStatus, maxInt),
   startedAt: whole(row.startedAt),
   settledAt: whole(row.settledAt),
   tokensIn: whole(row.tokensIn),
@@ -62,7 +64,7 @@ const mended = (row: LedgerRow): LedgerRow => ({
 /** Fields that most rows of a batch share; a batch brings each combination of them once. */
 const kindFields = [
   "attempt", "final", "nodeId", "endpoint", "requestedModel", "provider", "model", "connectionId", "apiKeyId", "apiKeyName", "combo",
-  "sourceFormat", "targetFormat", "stream", "outcome", "upstreamStatus", "status", "errorCode", "phase", "estimated"
+  "sourceFormat", "targetFormat", "stream", "outcome", "upstreamStatus", "status", "clientStatus", "errorCode", "phase", "estimated"
 ] as const satisfies ReadonlyArray<keyof LedgerRow>
 type KindField = typeof kindFields[number]
 
@@ -70,7 +72,7 @@ type KindField = typeof kindFields[number]
 export const kindTypes: Readonly<Record<KindField, string>> = {
   attempt: "integer", final: "boolean", nodeId: "text", endpoint: "text", requestedModel: "text", provider: "text", model: "text",
   connectionId: "text", apiKeyId: "text", apiKeyName: "text", combo: "text", sourceFormat: "text", targetFormat: "text",
-  stream: "boolean", outcome: "text", upstreamStatus: "integer", status: "integer", errorCode: "text", phase: "text", estimated: "boolean"
+  stream: "boolean", outcome: "text", upstreamStatus: "integer", status: "integer", clientStatus: "integer", errorCode: "text", phase: "text", estimated: "boolean"
 }
 
 type ColumnField = Exclude<keyof LedgerRow, KindField>
@@ -113,7 +115,7 @@ const isSameKind = (a: LedgerRow, b: LedgerRow): boolean =>
   && a.requestedModel === b.requestedModel && a.provider === b.provider && a.model === b.model && a.connectionId === b.connectionId
   && a.apiKeyId === b.apiKeyId && a.apiKeyName === b.apiKeyName && a.combo === b.combo && a.sourceFormat === b.sourceFormat
   && a.targetFormat === b.targetFormat && a.stream === b.stream && a.outcome === b.outcome && a.upstreamStatus === b.upstreamStatus
-  && a.status === b.status && a.errorCode === b.errorCode && a.phase === b.phase && a.estimated === b.estimated
+  && a.status === b.status && a.clientStatus === b.clientStatus && a.errorCode === b.errorCode && a.phase === b.phase && a.estimated === b.estimated
 
 /** Escapes that JSON allows and Postgres text does not: NUL and lone surrogates. Rare, and a false alarm only costs time. */
 const suspicious = /\\u(?:0000|d[89a-f])/i
@@ -185,5 +187,5 @@ const pick = (row: LedgerRow): Pick<LedgerRow, KindField> => ({
   attempt: row.attempt, final: row.final, nodeId: row.nodeId, endpoint: row.endpoint, requestedModel: row.requestedModel,
   provider: row.provider, model: row.model, connectionId: row.connectionId, apiKeyId: row.apiKeyId, apiKeyName: row.apiKeyName,
   combo: row.combo, sourceFormat: row.sourceFormat, targetFormat: row.targetFormat, stream: row.stream, outcome: row.outcome,
-  upstreamStatus: row.upstreamStatus, status: row.status, errorCode: row.errorCode, phase: row.phase, estimated: row.estimated
+  upstreamStatus: row.upstreamStatus, status: row.status, clientStatus: row.clientStatus, errorCode: row.errorCode, phase: row.phase, estimated: row.estimated
 })

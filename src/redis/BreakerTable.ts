@@ -4,6 +4,7 @@
  * time may probe: a node that has traffic for the provider asks for the claim when the time is up, so that its next request finds it
  * there, and gives an unused one back when another node wants it. Memory only, and no waiting; the hands reach the other nodes.
  */
+import type { Blame } from "#actors/Blame.ts"
 import { type Pass, type Resilience, stricter, type Unavailable, type Verdict } from "#actors/ports/Resilience.ts"
 import type { BreakerView, ResilienceControl } from "#actors/ports/ResilienceControl.ts"
 import type { Target } from "#actors/ports/Target.ts"
@@ -21,6 +22,8 @@ const ASK_AGAIN_MS = 500
 /** `forMs`: open for so long from now on; null = closed. A duration, because the clocks of nodes differ. */
 export interface Told {
   readonly provider: string
+  /** The one model that is refused; null = all of them. */
+  readonly model: string | null
   readonly forMs: number | null
 }
 
@@ -37,6 +40,8 @@ export interface Hands {
 }
 
 interface Open {
+  /** The one model that is refused; null = all of them. */
+  readonly model: string | null
   until: number
   readonly forMs: number
   phase: "waiting" | "asking" | "held" | "probing"
@@ -69,20 +74,20 @@ export class BreakerTable {
     this.#hands = hands
     const now = hands.now()
     // What the node remembers from before its start.
-    for (const view of control.breakers(now)) if (view.state === "open") this.#opened(view.provider, view.retryAfterMs, now)
+    for (const view of control.breakers(now)) if (view.state === "open") this.#opened(view.provider, view.model, view.retryAfterMs, now)
   }
 
-  readonly check = (target: Target, now: number): Unavailable | null => {
-    const open = this.#open.size === 0 ? undefined : this.#open.get(target.provider)
-    const own = this.#inner.check(target, now)
+  readonly check = (target: Target, now: number, blame?: Blame | null): Unavailable | null => {
+    const open = this.#openFor(target, blame)
+    const own = this.#inner.check(target, now, blame)
     return open === undefined ? own : stricter(this.#refusal(target, open, now), own)
   }
 
-  readonly enter = (target: Target, now: number, lastResort?: boolean): Pass | Unavailable => {
-    const open = this.#open.size === 0 ? undefined : this.#open.get(target.provider)
+  readonly enter = (target: Target, now: number, lastResort?: boolean, blame?: Blame | null): Pass | Unavailable => {
+    const open = this.#openFor(target, blame)
     const refusal = open === undefined ? null : this.#refusal(target, open, now)
     if (refusal !== null) return refusal
-    const given = this.#inner.enter(target, now, lastResort)
+    const given = this.#inner.enter(target, now, lastResort, blame)
     if (!isPass(given)) return given
     if (open !== undefined) {
       open.phase = "probing"
@@ -91,11 +96,17 @@ export class BreakerTable {
     return new SharedPass(this, given, target, open ?? null)
   }
 
+  /** What is open for this target: nothing when only another model is refused, or when its request failed there itself. */
+  #openFor(target: Target, blame: Blame | null | undefined): Open | undefined {
+    const open = this.#open.size === 0 ? undefined : this.#open.get(target.provider)
+    return open === undefined || (open.model !== null && open.model !== target.model) || blame?.excusesBreaker(target) === true ? undefined : open
+  }
+
   /** Another node has said it. */
-  hear({ forMs, provider }: Told): void {
+  hear({ forMs, model, provider }: Told): void {
     const now = this.#hands.now()
     if (this.#open.get(provider)?.phase === "held") this.#hands.giveUp(provider)
-    if (forMs !== null) this.#opened(provider, forMs, now)
+    if (forMs !== null) this.#opened(provider, model, forMs, now)
     else {
       this.#open.delete(provider)
       this.#control.resetBreakers(provider, now)
@@ -117,7 +128,7 @@ export class BreakerTable {
       const known = views.get(provider)
       if (known?.state === "open" || known?.state === "half-open") continue
       views.set(provider, {
-        failures: 0, lastFailureAt: null, ...known, provider, state: now < open.until ? "open" : "half-open", retryAfterMs: Math.max(0, open.until - now)
+        failures: 0, lastFailureAt: null, ...known, provider, model: open.model, state: now < open.until ? "open" : "half-open", retryAfterMs: Math.max(0, open.until - now)
       })
     }
     return [...views.values()]
@@ -128,7 +139,7 @@ export class BreakerTable {
     this.#control.resetBreakers(provider, now)
     for (const name of names) {
       this.#open.delete(name)
-      this.#hands.tell({ provider: name, forMs: null })
+      this.#hands.tell({ provider: name, model: null, forMs: null })
       this.#hands.giveUp(name)
     }
     return names.size
@@ -140,38 +151,40 @@ export class BreakerTable {
     const failed = verdict !== null && !verdict.ok && counts(verdict.status, verdict.network)
     if (probe !== null && probe.phase === "probing" && this.#open.get(provider) === probe) {
       this.#hands.giveUp(provider)
-      if (failed) this.#tellOpened(provider, this.#untilOf(target, now) ?? now + probe.forMs, now)
+      if (failed) this.#tellOpened(provider, this.#ownOf(target, now) ?? { model: probe.model, until: now + probe.forMs }, now)
       else if (verdict?.ok === true) {
         this.#open.delete(provider)
-        this.#hands.tell({ provider, forMs: null })
+        this.#hands.tell({ provider, model: null, forMs: null })
       } else {
         probe.phase = "waiting"
         probe.turnsAt = now
       }
       return
     }
-    if (!failed || this.#open.has(provider)) return
-    const until = this.#untilOf(target, now)
-    if (until !== null) this.#tellOpened(provider, until, now)
+    const known = this.#open.get(provider)
+    if (!failed || (known !== undefined && (known.model === null || known.model === target.model))) return
+    const own = this.#ownOf(target, now)
+    if (own !== null) this.#tellOpened(provider, own, now)
   }
 
-  /** Until when the node's own breaker refuses; null when it does not. */
-  #untilOf(target: Target, now: number): number | null {
+  /** What the node's own breaker refuses, and until when; null when it lets the target in. */
+  #ownOf(target: Target, now: number): { readonly model: string | null; readonly until: number } | null {
     if (this.#inner.health(target, now).breaker !== "open") return null
-    return this.#control.breakers(now).reduce<number | null>((found, view) => view.provider === target.provider ? now + view.retryAfterMs : found, null)
+    const view = this.#control.breakers(now).find(({ provider }) => provider === target.provider)
+    return view === undefined ? null : { model: view.model, until: now + view.retryAfterMs }
   }
 
-  #tellOpened(provider: string, until: number, now: number): void {
+  #tellOpened(provider: string, { model, until }: { readonly model: string | null; readonly until: number }, now: number): void {
     const forMs = Math.max(1, Math.round(until - now))
-    const open = this.#opened(provider, forMs, now)
+    const open = this.#opened(provider, model, forMs, now)
     // Its traffic made it open, so it will have some when the time is up.
     open.wantedAt = now
     this.#look(provider, open, now)
-    this.#hands.tell({ provider, forMs })
+    this.#hands.tell({ provider, model, forMs })
   }
 
-  #opened(provider: string, forMs: number, now: number): Open {
-    const open: Open = { until: now + forMs, forMs, phase: "waiting", turnsAt: 0, claimEnds: 0, wantedAt: 0, isUntold: false, isDue: false }
+  #opened(provider: string, model: string | null, forMs: number, now: number): Open {
+    const open: Open = { model, until: now + forMs, forMs, phase: "waiting", turnsAt: 0, claimEnds: 0, wantedAt: 0, isUntold: false, isDue: false }
     this.#open.set(provider, open)
     return open
   }

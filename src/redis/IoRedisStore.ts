@@ -42,6 +42,15 @@ const argument = (value: Value): string | number | Buffer =>
   : Buffer.isBuffer(value) ? value
   : Buffer.from(value.buffer, value.byteOffset, value.byteLength)
 
+/** A call as messages tell it: `purpose` completes "while ..."; `script` is for the log's fields. */
+interface Told {
+  readonly purpose: string
+  readonly script?: string
+}
+
+const probed: Told = { purpose: "it was asked whether it is back" }
+const announced: Told = { purpose: "the other nodes were told of a change" }
+
 type Settled = (error: SharedStoreDown | null, reply: unknown) => void
 
 export const make = Effect.fnUntraced(function*(options: Options) {
@@ -89,27 +98,27 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     log("info", "Redis answers again")
   }
 
-  const unanswered = (why: string): void => {
+  const unanswered = (why: string, { script }: Told): void => {
     if (!breaker.unanswered()) return
-    log("warn", "Redis does not answer; what is shared falls back to its declared behaviour until it does", { why, lastError })
+    log("warn", "Redis does not answer; what is shared falls back to its declared behaviour until it does", { why, lastError, ...(script === undefined ? {} : { script }) })
     probing ??= setInterval(probe, PROBE_EVERY_MS).unref()
   }
 
   /** Sends one command; `settle` is called exactly once, at the latest at the deadline. Answers the way to give it up. */
-  const send = (what: string, name: string, args: ReadonlyArray<string | number | Buffer>, deadlineMs: number, settle: Settled): () => void => {
+  const send = (told: Told, name: string, args: ReadonlyArray<string | number | Buffer>, deadlineMs: number, settle: Settled): () => void => {
     let open = true
     let timer: NodeJS.Timeout | null = null
     if (redis.status !== "ready") {
-      const message = `Redis is not connected${lastError === "" ? "" : ` (${lastError})`}: ${what} was not sent. ${check}`
-      unanswered(message)
+      const message = `Redis was not connected${lastError === "" ? "" : ` (${lastError})`} while ${told.purpose}. ${check}`
+      unanswered(message, told)
       settle(new SharedStoreDown("refused", message), null)
       return () => undefined
     }
     const expire = (): void => {
       if (!open) return
       open = false
-      const message = `Redis did not answer ${what} within ${deadlineMs} ms. ${check}`
-      unanswered(message)
+      const message = `Redis did not answer within ${deadlineMs} ms while ${told.purpose}. ${check}`
+      unanswered(message, told)
       settle(new SharedStoreDown("deadline", message), null)
     }
     // A loop that was busy past the deadline has the reply in its socket already: it is read before the deadline counts.
@@ -123,9 +132,9 @@ export const make = Effect.fnUntraced(function*(options: Options) {
         return settle(null, reply)
       }
       const isReply = error.name === "ReplyError"
-      const message = `Redis refused ${what}: ${error.message}`
+      const message = `Redis refused a command while ${told.purpose}: ${error.message}`
       if (isReply && !isAway(error.message)) answered()
-      else unanswered(message)
+      else unanswered(message, told)
       settle(new SharedStoreDown(isReply ? "failed" : "refused", message), null)
     })
     return () => {
@@ -136,16 +145,16 @@ export const make = Effect.fnUntraced(function*(options: Options) {
 
   const probe = (): void => {
     if (!breaker.probe()) return
-    send("a probe", "PING", [], PROBE_WITHIN_MS, (error) => {
+    send(probed, "PING", [], PROBE_WITHIN_MS, (error) => {
       if (error === null || breaker.lets) return
       if (++unansweredProbes % PROBES_PER_CONNECTION === 0 && redis.status !== "reconnecting" && redis.status !== "connecting") redis.disconnect(true)
     })
   }
 
-  const call = (what: string, name: string, args: ReadonlyArray<string | number | Buffer>, deadlineMs: number): Effect.Effect<unknown, SharedStoreDown> =>
+  const call = (told: Told, name: string, args: ReadonlyArray<string | number | Buffer>, deadlineMs: number): Effect.Effect<unknown, SharedStoreDown> =>
     Effect.callback((resume) => {
       if (!breaker.lets) return resume(Effect.fail(breakerOpen))
-      const giveUp = send(what, name, args, deadlineMs, (error, reply) => resume(error === null ? Effect.succeed(reply) : Effect.fail(error)))
+      const giveUp = send(told, name, args, deadlineMs, (error, reply) => resume(error === null ? Effect.succeed(reply) : Effect.fail(error)))
       return Effect.sync(giveUp)
     })
 
@@ -165,17 +174,17 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   return RedisStore.of({
     prefix,
     run: (script, keys, args, deadlineMs = usualMs) => Effect.suspend(() => {
-      const what = `script ${script.name}`
+      const told = { purpose: script.purpose, script: script.name }
       const rest = [keys.length, ...keys.map((key) => prefix + key), ...args.map(argument)]
       return Effect.catchIf(
-        call(what, "EVALSHA", [shaOf(script), ...rest], deadlineMs),
+        call(told, "EVALSHA", [shaOf(script), ...rest], deadlineMs),
         (error) => error.reason === "failed" && error.message.includes("NOSCRIPT"),
         // The server was restarted or flushed: the source goes along once, and is known there from then on.
-        () => call(what, "EVAL", [script.lua, ...rest], deadlineMs)
+        () => call(told, "EVAL", [script.lua, ...rest], deadlineMs)
       )
     }),
-    command: (name, args, deadlineMs = usualMs) => Effect.suspend(() => call(name, name, args.map(argument), deadlineMs)),
-    publish: (channel, message) => Effect.asVoid(call(`a message to ${channel}`, "PUBLISH", [prefix + channel, message], usualMs)),
+    command: (name, args, deadlineMs = usualMs) => Effect.suspend(() => call({ purpose: `the command ${name} ran` }, name, args.map(argument), deadlineMs)),
+    publish: (channel, message) => Effect.asVoid(call(announced, "PUBLISH", [prefix + channel, message], usualMs)),
     subscribe: (channel, listener) => Effect.acquireRelease(
       Effect.promise(() => Promise.race([
         heard.subscriptions.add(prefix + channel, listener),

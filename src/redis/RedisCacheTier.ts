@@ -14,6 +14,7 @@ import { RedisStore, type Script, type SharedStoreDown } from "./RedisStore.ts"
 
 const find: Script = {
   name: "cache-find",
+  purpose: "a kept answer was looked up",
   lua: `-- KEYS[1] entry, KEYS[2] generation; reply: the packed answer, or nil when there is none of this generation
 local entry = redis.call('GET', KEYS[1])
 if not entry then return false end
@@ -24,6 +25,7 @@ return string.sub(entry, #generation + 1)`
 
 const put: Script = {
   name: "cache-put",
+  purpose: "an answer was kept",
   lua: `-- KEYS[1] entry, KEYS[2] generation; ARGV[1] packed answer, ARGV[2] ms to live; reply: 1
 redis.call('SET', KEYS[1], (redis.call('GET', KEYS[2]) or '0') .. ':' .. ARGV[1], 'PX', ARGV[2])
 return 1`
@@ -34,11 +36,14 @@ const entryOf = (signature: string): string => `cache:answer:${signature}`
 /** Carries a JSON list of signatures, or null for everything. */
 const channel = "cache:removed"
 
+/** An operator who clears the cache waits for a slow Redis; a request that looks into it does not, ms. */
+const REMOVAL_MS = 10_000
+
 const decode = Schema.decodeUnknownOption(CachedAnswerRecord)
 const decodeRemoved = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.NullOr(Schema.Array(Schema.String))))
 
 const storeError = (operation: string) => (down: SharedStoreDown): StoreError =>
-  new StoreError({ store: "RedisCacheTier", operation, reason: "unavailable", message: `RedisCacheTier.${operation}: ${down.message}` })
+  new StoreError({ store: "RedisCacheTier", operation, reason: "unavailable", message: down.message })
 
 /** What lies there may be from another release: what does not fit is no answer. */
 const answerIn = (reply: unknown) => {
@@ -67,9 +72,9 @@ export const make = Effect.gen(function*() {
       Effect.asVoid, Effect.mapError(storeError("put"))
     ),
     remove: (signatures) => Effect.gen(function*() {
-      if (signatures === null) yield* redis.command("INCR", [redis.prefix + generation])
-      else if (signatures.length > 0) yield* redis.command("UNLINK", signatures.map((signature) => redis.prefix + entryOf(signature)))
-      yield* redis.publish(channel, JSON.stringify(signatures))
+      if (signatures === null) yield* redis.command("INCR", [redis.prefix + generation], REMOVAL_MS)
+      else if (signatures.length > 0) yield* redis.command("UNLINK", signatures.map((signature) => redis.prefix + entryOf(signature)), REMOVAL_MS)
+      yield* redis.command("PUBLISH", [redis.prefix + channel, JSON.stringify(signatures)], REMOVAL_MS)
     }).pipe(Effect.mapError(storeError("remove"))),
     onRemoved: (listener) => {
       dropped = listener

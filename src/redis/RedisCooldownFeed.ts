@@ -33,7 +33,8 @@ local version = epoch .. ':' .. redis.call('HINCRBY', KEYS[2], 'n', 1)`
 
 const lock: Script = {
   name: "lockout-lock",
-  lua: `-- KEYS[1] hash: JSON [provider, connection, model] -> '<end, server ms> <JSON>'; KEYS[2] hash {epoch, n}: the version
+  purpose: "a cooldown or lockout was shared",
+  lua: `-- KEYS[1] hash: JSON [provider, connection, model, 'rest' or nothing] -> '<end, server ms> <JSON>'; KEYS[2] hash {epoch, n}: the version
 -- ARGV[1] field, ARGV[2] ms it runs, 0 = it is over, ARGV[3] what is kept, ARGV[4] most that are kept, ARGV[5] channel, ARGV[6] message
 -- Tells the message with its version before it. Reply: 1
 ${clock}
@@ -53,7 +54,8 @@ return 1`
 
 const clear: Script = {
   name: "lockout-clear",
-  lua: `-- KEYS[1] hash: JSON [provider, connection, model] -> '<end, server ms> <JSON>'; KEYS[2] hash {epoch, n}: the version
+  purpose: "a cooldown or lockout was cleared",
+  lua: `-- KEYS[1] hash: JSON [provider, connection, model, 'rest' or nothing] -> '<end, server ms> <JSON>'; KEYS[2] hash {epoch, n}: the version
 -- ARGV[1] provider, ARGV[2] connection, ARGV[3] model ('' = any), ARGV[4] channel, ARGV[5] message
 -- Forgets what matches and tells the message with its version before it. Reply: 1
 ${clock}
@@ -71,7 +73,8 @@ return 1`
 
 const read: Script = {
   name: "lockout-read",
-  lua: `-- KEYS[1] hash: JSON [provider, connection, model] -> '<end, server ms> <JSON>'; KEYS[2] hash {epoch, n}: the version
+  purpose: "cooldowns and lockouts were read",
+  lua: `-- KEYS[1] hash: JSON [provider, connection, model, 'rest' or nothing] -> '<end, server ms> <JSON>'; KEYS[2] hash {epoch, n}: the version
 -- ARGV[1] the version that the caller knows, '' = none
 -- Reply: nil when that is the version, else {version, field, ms it still runs, kept, field, ...}; what is over is forgotten
 local found = redis.call('HMGET', KEYS[2], 'epoch', 'n')
@@ -96,10 +99,13 @@ return reply`
 const ms = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: PAUSE_MAX }))
 const count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
 const orAll = Schema.NullOr(Schema.String)
-const LockedText = Schema.Struct({ provider: Schema.String, connectionId: orAll, model: Schema.String, forMs: ms, failures: count, status: count })
+const reason = Schema.Literals(["rate_limit_exceeded", "quota_exhausted", "model_capacity", "server_error", "auth_error", "unknown"])
+const LockedText = Schema.Struct({
+  provider: Schema.String, connectionId: orAll, model: Schema.String, forMs: ms, failures: count, status: count,
+  rest: Schema.optionalKey(Schema.Struct({ level: count, reason, guessed: Schema.Boolean }))
+})
 const CooledText = Schema.Struct({
-  connectionId: Schema.String, forMs: ms, until: Schema.Finite, level: count, status: count, guessed: Schema.Boolean,
-  reason: Schema.Literals(["rate_limit_exceeded", "quota_exhausted", "model_capacity", "server_error", "auth_error", "unknown"])
+  connectionId: Schema.String, forMs: ms, until: Schema.Finite, level: count, status: count, guessed: Schema.Boolean, reason
 })
 const Message = Schema.Struct({
   from: Schema.String,
@@ -124,7 +130,9 @@ const versionIn = (text: string): Version => {
 }
 const versionText = ({ epoch, n }: Version): string => epoch === "" ? "" : `${epoch}:${n}`
 
-const fieldOf = ({ connectionId, model, provider }: Pick<Locked, "connectionId" | "model" | "provider">): string => JSON.stringify([provider, connectionId, model])
+/** A model may be locked and rest at the same time. */
+const fieldOf = ({ connectionId, model, provider, rest }: Locked): string =>
+  JSON.stringify(rest === undefined ? [provider, connectionId, model] : [provider, connectionId, model, "rest"])
 const textIn = (reply: unknown): string => reply instanceof Uint8Array ? Buffer.from(reply).toString("utf8") : ""
 
 /** What Redis keeps, as far as a node has heard: finds out what a message did not say. */

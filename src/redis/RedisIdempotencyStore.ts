@@ -14,6 +14,7 @@ import { RedisStore, type Script, type SharedStoreDown } from "./RedisStore.ts"
 
 const claim: Script = {
   name: "idempotency-claim",
+  purpose: "a request with an idempotency key began",
   lua: `-- KEYS[1] hash {digest, owner, reply}; ARGV[1] digest, ARGV[2] owner, ARGV[3] ms the claim lives
 -- reply: {'mine'} | {'running'} | {'reused'} | {'finished', packed reply}
 local held = redis.call('HMGET', KEYS[1], 'digest', 'owner', 'reply')
@@ -30,6 +31,7 @@ return {'running'}`
 
 const renew: Script = {
   name: "idempotency-renew",
+  purpose: "a request with an idempotency key went on",
   lua: `-- KEYS[1] hash; ARGV[1] owner, ARGV[2] ms the claim lives; reply: 1 when the claim is the owner's, else 0
 if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -38,6 +40,7 @@ return 1`
 
 const finish: Script = {
   name: "idempotency-finish",
+  purpose: "the answer to a request with an idempotency key was kept",
   lua: `-- KEYS[1] hash; ARGV[1] owner, ARGV[2] packed reply, ARGV[3] ms of the window; reply: 1 when the claim was the owner's, else 0
 if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'reply', ARGV[2])
@@ -47,13 +50,14 @@ return 1`
 
 const abandon: Script = {
   name: "idempotency-abandon",
+  purpose: "a request with an idempotency key was given up",
   lua: `-- KEYS[1] hash; ARGV[1] owner; reply: 1 when the claim was the owner's and is gone, else 0
 if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
 return redis.call('UNLINK', KEYS[1])`
 }
 
 const storeError = (operation: string) => (down: SharedStoreDown): StoreError =>
-  new StoreError({ store: "RedisIdempotencyStore", operation, reason: "unavailable", message: `RedisIdempotencyStore.${operation}: ${down.message}` })
+  new StoreError({ store: "RedisIdempotencyStore", operation, reason: "unavailable", message: down.message })
 
 const corrupt = (): StoreError =>
   new StoreError({ store: "RedisIdempotencyStore", operation: "claim", reason: "corrupt", message: "RedisIdempotencyStore.claim: the stored reply cannot be read." })

@@ -25,6 +25,7 @@ const prelude = `
 
 const exchange: Script = {
   name: "limits-exchange",
+  purpose: "limits were counted",
   lua: `
     -- Notes what nodes have spent of one meter in one window and gives one the block it asks for; see actors/limits/Blocks.ts.
     -- KEYS[1] hash of the meter and window: u = known, s:<node> = told of that node, b:<node> = its block, t:<node> = lease end in ms
@@ -84,6 +85,7 @@ const exchange: Script = {
 
 const replayed: Script = {
   name: "limits-replayed",
+  purpose: "the recovery of a node's usage was noted",
   lua: `
     -- Notes by the server's clock that a node's journals of earlier lives are in the ledger.
     -- KEYS[1] that time in ms
@@ -94,69 +96,98 @@ const replayed: Script = {
     return 1`
 }
 
-const permits: Script = {
-  name: "limits-permits",
-  lua: `
-    -- Takes places in a rolling window counted in slots; all go into the slot of now.
-    -- KEYS[1] hash of the window: <begin of a slot in ms> = requests, s = seeded
-    -- ARGV: window in ms, slot in ms, limit, wanted
-    -- Reply: {known, granted, ms to the end of the slot, requests in the window, ms until a place comes free}
-    local window, slot, limit, want = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+/** Fields of a rolling window: n:<begin of a slot in ms> = requests, t:<begin> = moment of the last one in ms, s = seeded. */
+const rolling = `
+    local function text(number) return string.format('%.0f', number) end
     local time = redis.call('TIME')
     local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    local window, slot = tonumber(ARGV[1]), tonumber(ARGV[2])
+    local counts, last = {}, {}
+    local function add(number, at)
+      local begin = math.floor(at / slot) * slot
+      counts[begin] = (counts[begin] or 0) + number
+      last[begin] = math.max(last[begin] or 0, at)
+      redis.call('HSET', KEYS[1], 'n:' .. text(begin), text(counts[begin]), 't:' .. text(begin), text(last[begin]))
+      redis.call('PEXPIRE', KEYS[1], window + slot + 3600000)
+    end`
+
+const permits: Script = {
+  name: "limits-permits",
+  purpose: "request rates were counted",
+  lua: `
+    -- Takes places in a rolling window counted in slots: the first at now, the others at the end of the slot; see actors/limits/Rolling.ts.
+    -- KEYS[1] hash of the window
+    -- ARGV: window in ms, slot in ms, limit, wanted
+    -- Reply: {known, granted, begin of the slot in ms, ms to its end, requests in the window, ms until a place comes free}
+    ${rolling}
+    local limit, want = tonumber(ARGV[3]), tonumber(ARGV[4])
     local fields = redis.call('HGETALL', KEYS[1])
-    if #fields == 0 then return {'0', '0', '0', '0', '0'} end
-    local slots, used = {}, 0
+    if #fields == 0 then return {'0', '0', '0', '0', '0', '0'} end
     for i = 1, #fields, 2 do
-      if fields[i] ~= 's' then
-        local begin, count = tonumber(fields[i]), tonumber(fields[i + 1])
-        if begin + slot + window <= now then redis.call('HDEL', KEYS[1], fields[i])
-        else
-          used = used + count
-          slots[#slots + 1] = {begin, count}
-        end
+      local kind, begin = string.sub(fields[i], 1, 2), tonumber(string.sub(fields[i], 3))
+      if kind == 'n:' then counts[begin] = tonumber(fields[i + 1])
+      elseif kind == 't:' then last[begin] = tonumber(fields[i + 1]) end
+    end
+    local slots, used = {}, 0
+    for begin, count in pairs(counts) do
+      if last[begin] + window <= now then redis.call('HDEL', KEYS[1], 'n:' .. text(begin), 't:' .. text(begin))
+      else
+        used = used + count
+        slots[#slots + 1] = {last[begin], count}
       end
     end
     local granted = math.min(want, limit - used)
     local begin = math.floor(now / slot) * slot
     if granted > 0 then
-      redis.call('HINCRBY', KEYS[1], string.format('%.0f', begin), granted)
-      redis.call('PEXPIRE', KEYS[1], window + slot + 3600000)
-      return {'1', string.format('%.0f', granted), string.format('%.0f', begin + slot - now), string.format('%.0f', used + granted), '0'}
+      add(1, now)
+      if granted > 1 then add(granted - 1, begin + slot) end
+      return {'1', text(granted), text(begin), text(begin + slot - now), text(used + granted), '0'}
     end
     table.sort(slots, function(a, b) return a[1] < b[1] end)
     local left, wait = used, window
     for _, one in ipairs(slots) do
       left = left - one[2]
       if left < limit then
-        wait = one[1] + slot + window - now
+        wait = one[1] + window - now
         break
       end
     end
-    return {'1', '0', '0', string.format('%.0f', used), string.format('%.0f', wait)}`
+    return {'1', '0', '0', '0', text(used), text(wait)}`
+}
+
+const giveBack: Script = {
+  name: "limits-give-back",
+  purpose: "a request was taken out of its rate",
+  lua: `
+    -- Takes one request out of a slot of a rolling window; an unknown or empty slot stays as it is.
+    -- KEYS[1] hash of the window, as for limits-permits
+    -- ARGV: begin of the slot in ms
+    -- Reply: 1
+    local count = tonumber(redis.call('HGET', KEYS[1], 'n:' .. ARGV[1]) or '0')
+    if count > 1 then redis.call('HINCRBY', KEYS[1], 'n:' .. ARGV[1], -1)
+    elseif count == 1 then redis.call('HDEL', KEYS[1], 'n:' .. ARGV[1], 't:' .. ARGV[1]) end
+    return 1`
 }
 
 const seed: Script = {
   name: "limits-seed",
+  purpose: "a request rate was filled from the records",
   lua: `
     -- Gives a rolling window that is not there what the ledger knows; one that is there stays.
     -- KEYS[1] hash of the window, as for limits-permits
     -- ARGV: window in ms, slot in ms, then pairs of age in ms and requests
     -- Reply: 1 = written
     if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-    local window, slot = tonumber(ARGV[1]), tonumber(ARGV[2])
-    local time = redis.call('TIME')
-    local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    ${rolling}
     redis.call('HSET', KEYS[1], 's', '1')
-    for i = 3, #ARGV, 2 do
-      redis.call('HINCRBY', KEYS[1], string.format('%.0f', math.floor((now - tonumber(ARGV[i])) / slot) * slot), ARGV[i + 1])
-    end
     redis.call('PEXPIRE', KEYS[1], window + slot + 3600000)
+    for i = 3, #ARGV, 2 do add(tonumber(ARGV[i + 1]), now - tonumber(ARGV[i])) end
     return 1`
 }
 
 const session: Script = {
   name: "limits-session",
+  purpose: "sessions were counted",
   lua: `
     -- Marks a session as active unless it is new and there are enough.
     -- KEYS[1] sorted set of sessions by the time they were last seen in ms
@@ -200,6 +231,8 @@ export const make = (redis: RedisStore["Service"], node: string, clock: () => nu
       node, whole(draw.total), whole(draw.need), whole(draw.want), whole(draw.limit), leaseMs, whole(draw.end), share, now(), whole(draw.reserved),
       draw.seen === null ? "" : draw.seen.size, ...Array.from(draw.seen ?? [], ([name, amount]) => [name, whole(amount)]).flat(), ...draw.settled
     ]).pipe(Effect.map(drawnOf), Effect.mapError(down))
+  // Releases that kept no moments in it use limits:r: for the hash of a window.
+  const windowKey = (id: string) => `limits:w:${id}`
   const replayOf = (name: string) => `limits:n:${name}`
   return LimitStore.of({
     shared: true,
@@ -210,15 +243,16 @@ export const make = (redis: RedisStore["Service"], node: string, clock: () => nu
       Effect.mapError(down)
     ),
     permits: (id, windowMs, limit, want) =>
-      redis.run(permits, [`limits:r:${id}`], [windowMs, slotOf(windowMs), limit, want]).pipe(
+      redis.run(permits, [windowKey(id)], [windowMs, slotOf(windowMs), limit, want]).pipe(
         Effect.map((reply) => {
-          const [known = 0, granted = 0, forMs = 0, used = 0, waitMs = 0] = numbers(reply)
-          return { known: known === 1, granted, forMs, used, waitMs }
+          const [known = 0, granted = 0, slot = 0, forMs = 0, used = 0, waitMs = 0] = numbers(reply)
+          return { known: known === 1, granted, slot, forMs, used, waitMs }
         }),
         Effect.mapError(down)
       ),
+    giveBack: (id, _windowMs, slot) => redis.run(giveBack, [windowKey(id)], [whole(slot)]).pipe(Effect.asVoid, Effect.mapError(down)),
     seedPermits: (id, windowMs, _limit, seen) =>
-      redis.run(seed, [`limits:r:${id}`], [windowMs, slotOf(windowMs), ...seen.flat()]).pipe(Effect.asVoid, Effect.mapError(down)),
+      redis.run(seed, [windowKey(id)], [windowMs, slotOf(windowMs), ...seen.flat()]).pipe(Effect.asVoid, Effect.mapError(down)),
     session: (id, name, limit, idleMs) =>
       redis.run(session, [`limits:s:${id}`], [name, limit, idleMs]).pipe(Effect.map((reply) => Number(reply) === 1), Effect.mapError(down))
   })

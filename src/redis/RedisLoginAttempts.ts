@@ -9,29 +9,31 @@ import { RedisStore, type Script, type SharedStoreDown } from "./RedisStore.ts"
 
 const begin: Script = {
   name: "login-begin",
-  lua: `-- KEYS[1] hash {count, locked, told}; ARGV[1] attempts until it locks, ARGV[2] ms of the window, ARGV[3] ms of the lock
--- reply: {ms to wait, 0 = go ahead; 1 when it is the first refusal of this lock, else 0}
+  purpose: "an attempt to sign in was counted",
+  lua: `-- KEYS[1] hash {count, locked}; ARGV[1] attempts until it locks, ARGV[2] ms of the window, ARGV[3] ms of the lock
+-- reply: {ms to wait, 0 = go ahead; 1 when this attempt locks the address, else 0}
 if redis.call('HEXISTS', KEYS[1], 'locked') == 1 then
-  return {math.max(1, redis.call('PTTL', KEYS[1])), redis.call('HSETNX', KEYS[1], 'told', 1)}
+  return {math.max(1, redis.call('PTTL', KEYS[1])), 0}
 end
 local count = redis.call('HINCRBY', KEYS[1], 'count', 1)
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 if count >= tonumber(ARGV[1]) then
   redis.call('HSET', KEYS[1], 'locked', 1)
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  return {0, 1}
 end
 return {0, 0}`
 }
 
 const storeError = (operation: string) => (down: SharedStoreDown): StoreError =>
-  new StoreError({ store: "RedisLoginAttempts", operation, reason: "unavailable", message: `RedisLoginAttempts.${operation}: ${down.message}` })
+  new StoreError({ store: "RedisLoginAttempts", operation, reason: "unavailable", message: down.message })
 
 /** An address is personal, and as long as its sender likes: its digest is enough to count by. */
 const keyOf = (address: string): string => `login:${Crypto.hash("sha256", address, "hex")}`
 
 const verdictIn = (reply: unknown): Brake.Verdict => {
-  const [waitMs, first]: ReadonlyArray<unknown> = Array.isArray(reply) ? reply : []
-  return { waitMs: Number(waitMs) || 0, first: Number(first) === 1 }
+  const [waitMs, locks]: ReadonlyArray<unknown> = Array.isArray(reply) ? reply : []
+  return { waitMs: Number(waitMs) || 0, locks: Number(locks) === 1 }
 }
 
 export const make = Effect.map(RedisStore, (redis) => {

@@ -7,6 +7,7 @@ import { RedisStore, type Script, type SharedStoreDown } from "./RedisStore.ts"
 
 const add: Script = {
   name: "sign-in-add",
+  purpose: "an account's sign-in was begun",
   lua: `-- KEYS[1] hash {sealed, turnAt}; ARGV[1] sealed, ARGV[2] ms it lives, ARGV[3] ms until its first turn; reply: 1
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -17,6 +18,7 @@ return 1`
 
 const take: Script = {
   name: "sign-in-take",
+  purpose: "an account's sign-in was completed",
   lua: `-- KEYS[1] hash; reply: sealed, or nil when there is none
 local sealed = redis.call('HGET', KEYS[1], 'sealed')
 redis.call('DEL', KEYS[1])
@@ -25,6 +27,7 @@ return sealed`
 
 const turn: Script = {
   name: "sign-in-turn",
+  purpose: "an account's sign-in was polled",
   lua: `-- KEYS[1] hash; ARGV[1] ms of the turn; reply: 1 when it is the caller's, else 0
 local turnAt = redis.call('HGET', KEYS[1], 'turnAt')
 if not turnAt then return 0 end
@@ -37,6 +40,7 @@ return 1`
 
 const rest: Script = {
   name: "sign-in-rest",
+  purpose: "the next poll of an account's sign-in was planned",
   lua: `-- KEYS[1] hash; ARGV[1] sealed, ARGV[2] ms until the next turn; reply: 1, or 0 when it is gone
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 local time = redis.call('TIME')
@@ -46,7 +50,7 @@ return 1`
 }
 
 const storeError = (operation: string) => (down: SharedStoreDown): StoreError =>
-  new StoreError({ store: "RedisSignInStore", operation, reason: "unavailable", message: `RedisSignInStore.${operation}: ${down.message}` })
+  new StoreError({ store: "RedisSignInStore", operation, reason: "unavailable", message: down.message })
 
 const keyOf = (id: string): string => `sign-in:${id}`
 const textIn = (reply: unknown): string | null => reply instanceof Uint8Array ? Buffer.from(reply).toString("latin1") : null

@@ -21,7 +21,10 @@ export class SharedStoreDown {
 
 /** A Lua script: one atomic transition. `lua` begins with a legend that names its keys, arguments and reply. */
 export interface Script {
+  /** For the log's fields only; no message names it. */
   readonly name: string
+  /** What the gateway was doing, for operators: completes "while ...", such as `limits were counted`. */
+  readonly purpose: string
   readonly lua: string
 }
 

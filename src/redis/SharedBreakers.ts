@@ -19,6 +19,7 @@ const channel = "breakers"
 const Message = Schema.Struct({
   from: Schema.String,
   provider: Schema.String,
+  model: Schema.optionalKey(Schema.NullOr(Schema.String)),
   forMs: Schema.optionalKey(Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400_000 })))),
   wants: Schema.optionalKey(Schema.Literal(true))
 })
@@ -26,6 +27,7 @@ const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Message))
 
 const giveUp: Script = {
   name: "breaker-give-up",
+  purpose: "a provider's recovery check was handed back",
   lua: `-- KEYS[1]: the claim; ARGV[1]: the node that gives it up. Replies 1 when it was that node's.
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`
@@ -65,9 +67,9 @@ export const make = Effect.fnUntraced(function*(nodeId: string) {
     message: (text) => {
       const message = decode(text)
       if (message._tag === "None" || message.value.from === nodeId) return
-      const { forMs, provider, wants } = message.value
+      const { forMs, model, provider, wants } = message.value
       if (wants === true) table.wanted(provider)
-      else if (forMs !== undefined) table.hear({ provider, forMs })
+      else if (forMs !== undefined) table.hear({ provider, model: model ?? null, forMs })
     },
     // What was missed is found out by calling.
     gap: () => {}

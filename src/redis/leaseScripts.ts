@@ -86,6 +86,7 @@ end
  */
 export const acquire: Script = {
   name: "lease.acquire",
+  purpose: "a session lease was acquired",
   lua: `-- Gives the owner a free connection of the available ones, or renews the lease that it has.${prelude}
 local owner, keyId, keyPrint, ttl = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local fitting = tonumber(ARGV[8])
@@ -138,6 +139,7 @@ return { 'granted', written(lease), changes }`
 /** KEYS records, holders; ARGV owner, keyId, keyPrint, generation, ttlMs; reply {'held', record, changes} {'stale'} */
 export const renew: Script = {
   name: "lease.renew",
+  purpose: "a session lease was renewed",
   lua: `-- Extends the claimed lease to now + ttl.${prelude}
 local lease = claimed(ARGV[1], ARGV[2], ARGV[3], ARGV[4])
 if not lease then return { 'stale' } end
@@ -150,6 +152,7 @@ return { 'held', written(lease), changes }`
 /** KEYS records, holders; ARGV owner, keyId, keyPrint, generation, reason; reply {'held', record, changes} {'stale'} */
 export const release: Script = {
   name: "lease.release",
+  purpose: "a session lease was released",
   lua: `-- Ends the claimed lease at its owner's wish.${prelude}
 local lease = claimed(ARGV[1], ARGV[2], ARGV[3], ARGV[4])
 if not lease then return { 'stale' } end
@@ -160,6 +163,7 @@ return { 'held', written(lease), changes }`
 /** KEYS records, holders; ARGV owner, keyId, keyPrint, generation; reply {'held', record, changes} {'stale'}; writes nothing */
 export const find: Script = {
   name: "lease.find",
+  purpose: "a session lease was checked",
   lua: `-- The claimed lease: the fence.${prelude}
 local lease = claimed(ARGV[1], ARGV[2], ARGV[3], ARGV[4])
 if not lease then return { 'stale' } end
@@ -169,6 +173,7 @@ return { 'held', written(lease), changes }`
 /** KEYS records, holders; ARGV owner, keyId, keyPrint, generation, from, to; reply {'held', record, changes} {'taken'} {'stale'} */
 export const move: Script = {
   name: "lease.move",
+  purpose: "a session lease was moved to another connection",
   lua: `-- Binds the claimed lease to another connection if it is still at 'from' and nobody holds 'to'.${prelude}
 local lease = claimed(ARGV[1], ARGV[2], ARGV[3], ARGV[4])
 if not lease then return { 'stale' } end
@@ -187,6 +192,7 @@ return { 'held', written(lease), changes }`
 /** KEYS records, holders; ARGV owner, generation, connection, reason; reply {'ended', '', changes} {'stale'} */
 export const invalidate: Script = {
   name: "lease.invalidate",
+  purpose: "a session lease was ended",
   lua: `-- Ends exactly this lease, unless it has moved or was followed by another meanwhile.${prelude}
 local lease = read(redis.call('HGET', KEYS[1], ARGV[1]))
 if not lease or lease.generation ~= ARGV[2] or lease.connection ~= ARGV[3] then return { 'stale' } end
@@ -199,6 +205,7 @@ return { 'ended', '', changes }`
 /** KEYS records, holders; reply {'swept', number of ACTIVE leases, changes} */
 export const sweep: Script = {
   name: "lease.sweep",
+  purpose: "expired session leases were removed",
   lua: `-- Takes away what expired.${prelude}
 local left = 0
 for _, record in ipairs(redis.call('HVALS', KEYS[1])) do
@@ -211,6 +218,7 @@ return { 'swept', tostring(left), changes }`
 /** KEYS records, holders; reply {'active', '', records}; writes nothing */
 export const active: Script = {
   name: "lease.active",
+  purpose: "active session leases were listed",
   lua: `-- Every ACTIVE lease.${prelude}
 local records = {}
 for _, record in ipairs(redis.call('HVALS', KEYS[1])) do

@@ -1,4 +1,6 @@
 /** One place in use: given back once, whatever happens. */
+import type { Blame } from "#actors/Blame.ts"
+import type * as Cooldown from "#actors/ConnectionCooldown.ts"
 import type { Pass, Verdict } from "#actors/ports/Resilience.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type * as Breaker from "#actors/ProviderBreaker.ts"
@@ -8,7 +10,7 @@ import type { ConnectionPlace, ModelPlace, ProviderPlace, Recovery } from "./pla
 /** Where places are counted. */
 export interface Keeper {
   readonly answered: (pass: HeldPass, now: number) => void
-  readonly released: (pass: HeldPass, verdict: Verdict | null, now: number) => void
+  readonly released: (pass: HeldPass, verdict: Verdict | null, now: number, blame: Blame | null) => void
 }
 
 export class HeldPass implements Pass {
@@ -20,7 +22,10 @@ export class HeldPass implements Pass {
   readonly ticket: Breaker.Ticket
   readonly slotEra: number
   readonly executionMs: number
-  /** The recovery of its connection that it is a probe of; null once it is decided, and usually. */
+  /** The cooldowns of its connection and model when it was let in. */
+  readonly connectionRest: Cooldown.State
+  readonly modelRest: Cooldown.State
+  /** The recovery of its connection or model that it is a probe of; null once it is decided, and usually. */
   recovery: Recovery | null
   private readonly keeper: Keeper
   private held = true
@@ -39,15 +44,17 @@ export class HeldPass implements Pass {
     this.slotEra = slotEra
     this.executionMs = executionMs
     this.recovery = recovery
+    this.connectionRest = connection.cooldown
+    this.modelRest = model.cooldown
   }
 
   answered(now: number): void {
     if (this.held) this.keeper.answered(this, now)
   }
 
-  release(verdict: Verdict | null, now: number): void {
+  release(verdict: Verdict | null, now: number, blame: Blame | null = null): void {
     if (!this.held) return
     this.held = false
-    this.keeper.released(this, verdict, now)
+    this.keeper.released(this, verdict, now, blame)
   }
 }

@@ -19,11 +19,11 @@ import { Turns } from "#actors/ports/Turns.ts"
 import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import * as Breaker from "#actors/ProviderBreaker.ts"
-import type { Connection } from "#schemas/records/Connection.ts"
 import { ProfileName } from "#schemas/records/ResilienceSettings.ts"
+import { marksOf } from "./marks.ts"
 import { storedCooldown } from "./places.ts"
 import type { Outside } from "./settings.ts"
-import { isTerminal, Tables } from "./Tables.ts"
+import { Tables } from "./Tables.ts"
 import { WaitingRoom } from "./WaitingRoom.ts"
 
 /** Kind of the documents that hold open breakers, by provider. */
@@ -38,34 +38,10 @@ const StoredBreaker = Schema.Struct({
   failures: Schema.Int,
   lastFailureAt: Schema.NullOr(Schema.Finite),
   lastStatus: Schema.Int,
-  profile: ProfileName
+  profile: ProfileName,
+  only: Schema.optionalKey(Schema.NullOr(Schema.String))
 })
 const readBreaker = Schema.decodeUnknownOption(StoredBreaker)
-
-type Marks = Partial<Pick<Connection, "rateLimitedUntil" | "backoffLevel" | "testStatus">>
-
-/**
- * What must change in a connection's record so that it says this cooldown: a longer one of somebody else stands, and a terminal
- * status is never overwritten (supplement 1.2). `ours` is what this node wrote last. Empty when the record says it already.
- */
-export const marksOf = (
-  record: Connection,
-  cooldown: { readonly until: number; readonly level: number },
-  ours: { readonly until: number },
-  now: number
-): Marks => {
-  const stored = storedCooldown(record)
-  const running = now < cooldown.until
-  const foreign = stored.until > now && stored.until !== ours.until
-  const until = Math.max(running ? cooldown.until : 0, foreign ? stored.until : 0)
-  const cools = until > now
-  const status = isTerminal(record) ? record.testStatus : cools ? "unavailable" : record.testStatus === "unavailable" ? "active" : record.testStatus
-  return {
-    ...(until === stored.until ? {} : { rateLimitedUntil: until === 0 ? null : new Date(until).toISOString() }),
-    ...(cooldown.level === record.backoffLevel ? {} : { backoffLevel: cooldown.level }),
-    ...(status === record.testStatus ? {} : { testStatus: status })
-  }
-}
 
 /** How often the living nodes are counted. */
 const countEvery = "2 seconds"
@@ -101,6 +77,9 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       later()
       feed.cool({ connectionId: id, forMs: Math.max(0, until - at), until, level, reason, status, guessed })
     },
+    rest: ({ id, provider }, model, { guessed, level, reason, status, until }, at) => feed.lock({
+      provider, connectionId: id, model, forMs: Math.max(0, until - at), failures: level, status, rest: { level, reason, guessed }
+    }),
     lockout: ({ id, provider }, model, lockout, at) => feed.lock({
       provider, connectionId: id, model,
       forMs: lockout === null ? 0 : Math.max(0, lockout.until - at), failures: lockout?.failures ?? 0, status: lockout?.status ?? 0
@@ -137,8 +116,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const writeBreaker = (provider: string): Effect.Effect<unknown, StoreError> => {
     const place = tables.providerPlace(provider)
     if (place === undefined || place.breaker.openUntil === null) return documents.remove(breakerKind, provider)
-    const { failures, lastFailureAt, lastStatus, openUntil } = place.breaker
-    return documents.put(breakerKind, provider, { openUntil, failures, lastFailureAt, lastStatus, profile: place.profile })
+    const { failures, lastFailureAt, lastStatus, only, openUntil } = place.breaker
+    return documents.put(breakerKind, provider, { openUntil, failures, only, lastFailureAt, lastStatus, profile: place.profile })
   }
 
   /** Everything that waits, in one commit: the snapshot is rebuilt once for a whole burst. */

@@ -2,6 +2,7 @@
  * The `Resilience` of one node as plain memory: every answer is a few look-ups, and nothing here waits. What must outlive the
  * process is told to `saved`, which the service writes off the hot path.
  */
+import type { Blame } from "#actors/Blame.ts"
 import type { Cooled, Locked } from "#actors/ports/CooldownFeed.ts"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import { type Pass, stricter, type TargetHealth, type Unavailable, type Verdict } from "#actors/ports/Resilience.ts"
@@ -16,23 +17,15 @@ import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProfileName } from "#schemas/records/ResilienceSettings.ts"
 import { Gates, lineOf as gateLine } from "./Gates.ts"
 import { HeldPass, type Keeper } from "./HeldPass.ts"
+import { isTerminal } from "./marks.ts"
+import type { Lines } from "./lines.ts"
 import { ConnectionPlace, type ModelPlace, ProviderPlace, storedCooldown } from "./places.ts"
 import { profileOf } from "./profile.ts"
 import { type Rules, rulesOf, unbounded } from "./rules.ts"
+import * as Rests from "./rests.ts"
+import type { Saved } from "./saved.ts"
 import * as Effective from "./settings.ts"
 import * as Views from "./views.ts"
-
-/** Terminal states: only a test, a re-login or an edit ends them (supplement 1.2). */
-export const isTerminal = (connection: Connection): boolean =>
-  connection.testStatus === "expired" || connection.testStatus === "banned" || connection.testStatus === "credits_exhausted"
-
-/** Hears what the stores and the other nodes should know; must not throw. */
-export interface Saved {
-  readonly connection: (id: string, cooldown: Cooldown.State, now: number) => void
-  readonly breaker: (provider: string) => void
-  /** Null = forgotten. */
-  readonly lockout: (place: ConnectionPlace, model: string, lockout: Lockout.State | null, now: number) => void
-}
 
 /** A record that says nearly this says this: two nodes have written it, each by its own clock, ms. */
 const NEAR_MS = 1_000
@@ -42,14 +35,6 @@ export type View = Pick<Snapshot, "connections" | "connectionById" | "settings">
 
 const { statusText } = Views
 
-/** The lines of those who wait, as far as places know of them. */
-export interface Lines {
-  /** Waiters in all lines. */
-  readonly size: number
-  readonly sizeOf: (line: string) => number
-  /** Something of this line may be free; null = of every line. */
-  readonly freed: (line: string | null) => void
-}
 const noLines: Lines = { size: 0, sizeOf: () => 0, freed: () => {} }
 
 export class Tables implements Keeper {
@@ -108,22 +93,23 @@ export class Tables implements Keeper {
     place.profile = profile
   }
 
-  readonly check = (target: Target, now: number): Unavailable | null => {
+  readonly check = (target: Target, now: number, blame: Blame | null = null): Unavailable | null => {
     const provider = this.provider(target.provider)
     const connection = this.connectionOf(target)
-    return this.blocked(target, provider, connection, connection.models.get(target.model), now, false)
+    return this.blocked(target, provider, connection, connection.models.get(target.model), now, false, blame)
   }
 
-  readonly enter = (target: Target, now: number, lastResort = false): Pass | Unavailable => {
+  readonly enter = (target: Target, now: number, lastResort = false, blame: Blame | null = null): Pass | Unavailable => {
     const provider = this.provider(target.provider)
     const connection = this.connectionOf(target)
     const model = connection.model(target.model, now)
-    const blocked = this.blocked(target, provider, connection, model, now, lastResort)
+    const blocked = this.blocked(target, provider, connection, model, now, lastResort, blame)
     if (blocked !== null) return blocked
     const profile = connection.profileFor(target, profileOf)
     provider.profile = profile
-    const [reply, breaker] = Breaker.step(provider.breaker, { _tag: "Enter" }, this.effective.breaker[profile], now)
-    if (reply._tag !== "Entered") return this.refused(provider, reply._tag === "Refused" ? reply : null) as Unavailable
+    const [reply, breaker] = Breaker.step(provider.breaker, { _tag: "Enter", model: target.model }, this.effective.breaker[profile], now)
+    // What was not blocked and is refused has its excuse.
+    const ticket = reply._tag === "Entered" ? reply.ticket : Breaker.ticketOf(provider.breaker, target.model)
     provider.breaker = breaker
     provider.inFlight++
     connection.inFlight++
@@ -132,9 +118,9 @@ export class Tables implements Keeper {
     const { executionMs, pace } = this.rulesFor(target, connection)
     if (pace !== null) connection.pace = Pace.started(connection.pace, now)
     if (target.gate !== undefined) this.gates.enter(target.gate)
-    const { recovery } = connection
+    const recovery = connection.recovery ?? model.recovery
     if (recovery !== null) recovery.undecided++
-    return new HeldPass(this, target, provider, connection, model, profile, reply.ticket, this.slotEra, executionMs, recovery)
+    return new HeldPass(this, target, provider, connection, model, profile, ticket, this.slotEra, executionMs, recovery)
   }
 
   /** What holds up somebody whose turn it is, and the line before that. */
@@ -151,6 +137,7 @@ export class Tables implements Keeper {
     switch (reason) {
       case "model-busy":
         return { line: gateLine(target.gate?.id ?? ""), until }
+      case "model-cooldown":
       case "model-lockout":
         return { line: `${line} ${target.model}`, until }
       // A breaker is not waited for (supplement 5.1): its refusal says when to come back.
@@ -162,9 +149,11 @@ export class Tables implements Keeper {
     }
   }
 
-  /** The next calls that come back from the cooldown of this target's connection are let go one after another. */
-  recovering(target: Target): void {
-    this.connectionOf(target).recovery ??= { allowed: 1, undecided: 0 }
+  /** The next calls that come back from this cooldown, of the target's connection or of its model there, are let go one after another. */
+  recovering(target: Target, reason: Unavailable["reason"], now: number): void {
+    const connection = this.connectionOf(target)
+    const place = reason === "model-cooldown" ? connection.model(target.model, now) : connection
+    place.recovery ??= { allowed: 1, undecided: 0 }
   }
 
   rulesFor(target: Target, connection = this.connectionOf(target)): Rules {
@@ -178,7 +167,7 @@ export class Tables implements Keeper {
     const figures = connection.models.get(target.model)?.figures
     const breaker = this.effective.breaker[connection.profileFor(target, profileOf)]
     return {
-      breaker: Breaker.phaseOf(provider.breaker, breaker, now),
+      breaker: Breaker.phaseFor(provider.breaker, target.model, breaker, now),
       failures: provider.breaker.failures,
       inFlight: connection.inFlight,
       uses: figures?.uses ?? 0,
@@ -195,10 +184,11 @@ export class Tables implements Keeper {
     if (pass.recovery === null) return
     this.decide(pass, true)
     this.lines.freed(pass.connection.line)
+    this.lines.freed(pass.model.line)
   }
 
   /** The end of a call, exactly once per pass. */
-  released(pass: HeldPass, verdict: Verdict | null, now: number): void {
+  released(pass: HeldPass, verdict: Verdict | null, now: number, blame: Blame | null): void {
     const { connection, model, provider } = pass
     if (pass.slotEra === this.slotEra) {
       provider.inFlight--
@@ -211,17 +201,19 @@ export class Tables implements Keeper {
     else if (verdict.ok) {
       model.figures.ok(verdict.latencyMs, verdict.ttftMs)
       this.tellBreaker(pass, "ok", verdict.status, now)
-      this.tellCooldown(pass, { _tag: "Succeeded" }, now)
+      Rests.succeeded(pass, this.effective.cooldown[pass.profile], this.saved, now)
       if (model.lockout !== null) this.tellLockout(pass, { _tag: "Succeeded" }, now)
     } else {
       const { network, status } = verdict
       // The request's own fault is no failure of the target.
       if (status === 400 || status === 413 || status === 422) model.figures.neutral()
       else model.figures.fail()
-      this.tellBreaker(pass, Breaker.counts(status, network) ? "failed" : "neutral", status, now)
-      const rule = Cooldown.ruleOf(verdict)
-      if (rule !== null && pass.target.connection?.providerSpecificData["disableCooling"] !== true) {
-        this.tellCooldown(pass, { _tag: "Failed", rule, hintMs: verdict.retryAfterMs, status }, now)
+      const counts = Breaker.counts(status, network)
+      const first = blame === null || blame.failed(pass.target, counts)
+      // One request counts once; a probe decides whoever sent it.
+      this.tellBreaker(pass, counts && (first || pass.ticket.probe) ? "failed" : "neutral", status, now)
+      if (pass.target.connection?.providerSpecificData["disableCooling"] !== true) {
+        Rests.failed(pass, verdict, this.effective.cooldown[pass.profile], this.saved, now, blame)
       }
       this.tellLockout(pass, { _tag: "Failed", status }, now)
     }
@@ -229,6 +221,7 @@ export class Tables implements Keeper {
     if (provider.max > 0 || this.effective.globalMax > 0) this.lines.freed(null)
     else {
       this.lines.freed(connection.line)
+      this.lines.freed(model.line)
       if (pass.target.gate !== undefined) this.lines.freed(gateLine(pass.target.gate.id))
     }
   }
@@ -238,16 +231,20 @@ export class Tables implements Keeper {
     const record = this.snapshot.connectionById.get(connectionId)
     if (record === undefined) return
     const place = this.connection(connectionId, record, record.provider)
-    const event: Cooldown.Event = forMs === 0 ? { _tag: "HeardWell" } : { _tag: "Heard", until: now + forMs, level, reason, status, guessed }
     place.heard = forMs === 0 ? null : { until, level }
-    place.cooldown = Cooldown.step(place.cooldown, event, this.effective.cooldown.apikey, now)[1]
+    place.cooldown = Rests.heard(place.cooldown, forMs, { level, reason, status, guessed }, this.effective.cooldown.apikey, now)
     if (forMs === 0) this.stir()
   }
 
   /** Another node has said it. */
-  heardLockout({ connectionId, failures, forMs, model, provider, status }: Locked, now: number): void {
+  heardLockout({ connectionId, failures, forMs, model, provider, rest, status }: Locked, now: number): void {
     const place = connectionId === null ? this.bareOf(provider) : this.connection(connectionId, null, provider)
     const entry = place.model(model, now)
+    if (rest !== undefined) {
+      entry.cooldown = Rests.heard(entry.cooldown, forMs, { status, ...rest }, this.effective.cooldown.apikey, now)
+      if (forMs === 0) this.stir()
+      return
+    }
     entry.lockout = Lockout.step(entry.lockout, { _tag: "Heard", until: now + forMs, failures, status }, this.effective.lockout, now)[1]
     if (failures === 0) this.stir()
   }
@@ -284,7 +281,7 @@ export class Tables implements Keeper {
   places(): ReadonlyArray<PlaceView> {
     return this.snapshot.connections.map((record) => {
       const place = this.connections.get(record.id)
-      return Views.placeOf(record.id, place, this.readRules(record).max, place === undefined ? 0 : this.lines.sizeOf(place.line))
+      return Views.placeOf(record.id, place, this.readRules(record).max, place === undefined ? 0 : place.waiting(this.lines))
     })
   }
 
@@ -317,11 +314,7 @@ export class Tables implements Keeper {
     for (const places of [this.connections, this.bare]) {
       for (const place of places.values()) {
         if ((provider !== null && place.provider !== provider) || (connectionId !== null && place.id !== connectionId)) continue
-        for (const [name, entry] of place.models) {
-          if (entry.lockout === null || (model !== null && name !== model)) continue
-          if (now < entry.lockout.until) count++
-          entry.lockout = Lockout.step(entry.lockout, { _tag: "Cleared" }, this.effective.lockout, now)[1]
-        }
+        count += place.clear(model, now)
       }
     }
     this.stir()
@@ -346,16 +339,6 @@ export class Tables implements Keeper {
     if (intents.length > 0) this.saved.breaker(provider.id)
   }
 
-  private tellCooldown(pass: HeldPass, event: Cooldown.Event, now: number): void {
-    const { connection, profile } = pass
-    if (event._tag === "Succeeded" && connection.cooldown === Cooldown.idle) return
-    const [pauseMs, state, intents] = Cooldown.step(connection.cooldown, event, this.effective.cooldown[profile], now)
-    connection.cooldown = state
-    // It was not well yet: afterwards one goes first again.
-    if (pauseMs > 0 && connection.recovery !== null) connection.recovery.allowed = 1
-    if (intents.length > 0 && connection.id !== null) this.saved.connection(connection.id, state, now)
-  }
-
   private tellLockout({ connection, model, target }: HeldPass, event: Lockout.Event, now: number): void {
     const [, state] = Lockout.step(model.lockout, event, this.effective.lockout, now)
     if (state === model.lockout) return
@@ -365,17 +348,22 @@ export class Tables implements Keeper {
 
   /** All mechanisms are asked: what hides behind a guess, or ends later than another block, is what refuses in the end. */
   private blocked(
-    target: Target, provider: ProviderPlace, connection: ConnectionPlace, model: ModelPlace | undefined, now: number, lastResort: boolean
+    target: Target, provider: ProviderPlace, connection: ConnectionPlace, model: ModelPlace | undefined, now: number, lastResort: boolean,
+    blame: Blame | null
   ): Unavailable | null {
     const record = target.connection
     if (record !== null && (!record.isActive || isTerminal(record))) {
       return { reason: "inactive", until: null, detail: record.isActive ? `The connection is ${record.testStatus}.` : "The connection is switched off." }
     }
-    let resting = provider.breaker.openUntil === null ? null : this.refused(provider, Breaker.refusalOf(provider.breaker, now))
+    let resting = provider.breaker.openUntil === null || blame?.excusesBreaker(target) === true
+      ? null
+      : this.refused(provider, Breaker.refusalOf(provider.breaker, target.model, now))
     const { cooldown } = connection
-    if (now < cooldown.until && !(lastResort && cooldown.guessed)) {
-      const { guessed: soft, reason, status, until } = cooldown
-      resting = stricter(resting, { reason: "connection-cooldown", until, detail: `${reason} (${statusText(status)})`, soft })
+    if (now < cooldown.until && !(lastResort && cooldown.guessed) && blame?.excusesRest(target, cooldown) !== true) {
+      resting = stricter(resting, Rests.blockOf("connection-cooldown", cooldown))
+    }
+    if (model !== undefined && now < model.cooldown.until && !(lastResort && model.cooldown.guessed)) {
+      resting = stricter(resting, Rests.blockOf("model-cooldown", model.cooldown))
     }
     const lockout = model?.lockout ?? null
     // A lockout that the operator asked for stands; the one after a 404 is a guess.
@@ -385,7 +373,7 @@ export class Tables implements Keeper {
       resting = stricter(resting, { reason: "model-lockout", until: lockout.until, soft, detail })
     }
     if (resting !== null && resting.soft !== true) return resting
-    return this.behind(target, connection, now) ?? this.full(target, provider, connection, now) ?? resting
+    return this.behind(target, connection, now) ?? model?.behind(this.lines, this.letting, now) ?? this.full(target, provider, connection, now) ?? resting
   }
 
   /** Others wait for the same: nobody overtakes them. */

@@ -8,7 +8,8 @@ import type { Unavailable } from "#actors/ports/Resilience.ts"
 import { type Block, type Entry, Turns } from "#actors/Turns.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
-import type { Lines, Tables } from "./Tables.ts"
+import type { Lines } from "./lines.ts"
+import type { Tables } from "./Tables.ts"
 
 /** Waiters of one node, whatever the settings say. */
 const mostWaiting = 100_000
@@ -43,7 +44,8 @@ interface Chance {
   /** ms since the epoch. */
   readonly deadline: number
   readonly patienceMs: number
-  readonly cooling: boolean
+  /** What ends there is a cooldown. */
+  readonly cooling: Unavailable["reason"] | null
 }
 
 const shuttingDown = (): PublicError => Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 })
@@ -101,7 +103,7 @@ export class WaitingRoom implements Lines {
     for (const chance of chances) {
       deadline = Math.max(deadline, chance.deadline)
       patienceMs = Math.min(patienceMs, chance.patienceMs)
-      if (chance.cooling) this.tables.recovering(chance.target)
+      if (chance.cooling !== null) this.tables.recovering(chance.target, chance.cooling, now)
     }
     return this.enrol({ targets: chances.map(({ target }) => target), patienceMs, turn }, chances.map(({ block }) => block), Math.min(deadline, wish.deadline))
   }
@@ -144,17 +146,20 @@ export class WaitingRoom implements Lines {
   /** Whether the settings let this wish wait for a target; an error when its line is full. */
   private chanceOf(wish: Wish, target: Target, unavailable: Unavailable, now: number): Chance | PublicError | null {
     const block = this.tables.blockOf(target, unavailable)
-    if (unavailable.reason === "connection-cooldown") return unavailable.soft === true ? null : this.coolingChance(wish, target, block, now)
-    const bounds = unavailable.reason === "model-busy"
+    const { reason } = unavailable
+    if (reason === "connection-cooldown" || reason === "model-cooldown") {
+      return unavailable.soft === true ? null : this.coolingChance(wish, target, block, reason, now)
+    }
+    const bounds = reason === "model-busy"
       ? target.gate === undefined || target.gate.depth === 0 ? null : { maxWaitMs: target.gate.timeoutMs, depth: target.gate.depth }
-      : unavailable.reason === "connection-busy" ? this.tables.rulesFor(target).queue : null
+      : reason === "connection-busy" ? this.tables.rulesFor(target).queue : null
     if (bounds === null || wish.rounds >= mostRounds) return null
     if (bounds.depth > 0 && this.turns.sizeOf(block.line) >= bounds.depth) return queueFull(bounds.depth)
     const deadline = wish.since + bounds.maxWaitMs
-    return deadline <= now ? null : { target, block, deadline, patienceMs: bounds.maxWaitMs, cooling: false }
+    return deadline <= now ? null : { target, block, deadline, patienceMs: bounds.maxWaitMs, cooling: null }
   }
 
-  private coolingChance({ combo, rounds, since }: Wish, target: Target, block: Block, now: number): Chance | null {
+  private coolingChance({ combo, rounds, since }: Wish, target: Target, block: Block, cooling: Unavailable["reason"], now: number): Chance | null {
     const { comboCooldownWait, waitForCooldown } = this.tables.effective.settings
     const { enabled, most, patienceMs, total } = combo
       ? { enabled: comboCooldownWait.enabled, most: comboCooldownWait.maxAttempts, patienceMs: comboCooldownWait.maxWaitMs, total: comboCooldownWait.budgetMs }
@@ -165,7 +170,7 @@ export class WaitingRoom implements Lines {
     const deadline = since + total
     const { until } = block
     if (!enabled || rounds >= most || until === null || until - now > patienceMs || until > deadline || deadline <= now) return null
-    return { target, block, deadline, patienceMs, cooling: true }
+    return { target, block, deadline, patienceMs, cooling }
   }
 
   private serveSoon(): void {

@@ -1,4 +1,5 @@
 /** What is remembered of providers, connections and models: plain mutable records, one per noun, bounded by configuration. */
+import type { Unavailable } from "#actors/ports/Resilience.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import * as Cooldown from "#actors/ConnectionCooldown.ts"
 import type * as Lockout from "#actors/ModelLockout.ts"
@@ -7,14 +8,42 @@ import * as Breaker from "#actors/ProviderBreaker.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProfileName } from "#schemas/records/ResilienceSettings.ts"
 import { Figures } from "./Figures.ts"
+import type { Lines } from "./lines.ts"
 import { type Rules, unbounded } from "./rules.ts"
 
 /** Models remembered per connection: their names may come from clients. */
 const rememberedModels = 512
 
 export class ModelPlace {
+  /** The line of those who wait for it. */
+  readonly line: string
+  cooldown: Cooldown.State = Cooldown.idle
   lockout: Lockout.State | null = null
+  /** Null unless somebody waits for the end of its cooldown. */
+  recovery: Recovery | null = null
   readonly figures = new Figures()
+
+  constructor(line: string) {
+    this.line = line
+  }
+
+  /** It rests or is locked. */
+  isHeldBack(now: number): boolean {
+    return now < this.cooldown.until || (this.lockout !== null && now < this.lockout.until)
+  }
+
+  /** Others wait for the end of its cooldown, or one of them tries whether it is over. `letting`: one of them asks. */
+  behind(lines: Pick<Lines, "sizeOf">, letting: boolean, now: number): Unavailable | null {
+    const { recovery } = this
+    if (recovery === null) return null
+    const waiting = lines.sizeOf(this.line)
+    if (waiting === 0) {
+      this.recovery = null
+      return null
+    }
+    if (!letting) return { reason: "model-cooldown", until: now, detail: `The model comes back from a cooldown, and ${waiting} calls wait for it.` }
+    return recovery.undecided < recovery.allowed ? null : { reason: "model-cooldown", until: null, detail: "The model's first calls after a cooldown are not answered yet." }
+  }
 }
 
 export class ProviderPlace {
@@ -31,7 +60,7 @@ export class ProviderPlace {
 }
 
 /**
- * A connection that comes back from a cooldown while calls wait for it: one is let go, and every answer allows one more at once, so
+ * A connection, or a model on it, that comes back from a cooldown while calls wait for it: one is let go, and every answer allows one more at once, so
  * that those who waited do not all arrive together.
  */
 export interface Recovery {
@@ -91,15 +120,34 @@ export class ConnectionPlace {
     const known = this.models.get(name)
     if (known !== undefined) return known
     if (this.models.size >= rememberedModels) this.forgetOne(now)
-    const place = new ModelPlace()
+    const place = new ModelPlace(`${this.line} ${name}`)
     this.models.set(name, place)
     return place
   }
 
-  /** The oldest that is not locked; when all are, the oldest. */
+  /** How many wait for it or for one of its models. */
+  waiting(lines: Pick<Lines, "sizeOf">): number {
+    let count = lines.sizeOf(this.line)
+    for (const { line } of this.models.values()) count += lines.sizeOf(line)
+    return count
+  }
+
+  /** Forgets rests and lockouts of one model, or of all (null); answers how many ran. */
+  clear(model: string | null, now: number): number {
+    let count = 0
+    for (const [name, place] of this.models) {
+      if (model !== null && name !== model) continue
+      if (place.isHeldBack(now)) count++
+      place.cooldown = Cooldown.idle
+      place.lockout = null
+    }
+    return count
+  }
+
+  /** The oldest that is not held back; when all are, the oldest. */
   private forgetOne(now: number): void {
     for (const [name, place] of this.models) {
-      if (place.lockout !== null && now < place.lockout.until) continue
+      if (place.isHeldBack(now)) continue
       this.models.delete(name)
       return
     }

@@ -10,6 +10,7 @@ export const breakers = (places: Iterable<ProviderPlace>, effective: Effective, 
   Array.from(places, ({ breaker, id, profile }) => ({
     provider: id,
     state: Breaker.phaseOf(breaker, effective.breaker[profile], now),
+    model: breaker.openUntil === null ? null : breaker.only,
     failures: breaker.failures,
     lastFailureAt: breaker.lastFailureAt,
     retryAfterMs: breaker.openUntil === null ? 0 : Math.max(0, breaker.openUntil - now)
@@ -24,7 +25,11 @@ export const cooldowns = (places: Iterable<readonly [id: string, place: Connecti
 export const lockouts = (places: Iterable<ConnectionPlace>, now: number): ReadonlyArray<LockoutView> => {
   const views: Array<LockoutView> = []
   for (const { id, models, provider } of places) {
-    for (const [model, { lockout }] of models) {
+    for (const [model, { cooldown, lockout }] of models) {
+      if (now < cooldown.until) {
+        const reason = `${cooldown.reason} (${statusText(cooldown.status)})`
+        views.push({ provider, connectionId: id, model, reason, until: cooldown.until, failureCount: Math.max(1, cooldown.level) })
+      }
       if (lockout === null || now >= lockout.until) continue
       views.push({ provider, connectionId: id, model, reason: statusText(lockout.status), until: lockout.until, failureCount: lockout.failures })
     }

@@ -5,13 +5,13 @@
 import type { EvalScores } from "#actors/ports/EvalScores.ts"
 import type { Quotas } from "#actors/ports/Quotas.ts"
 import type { Resilience } from "#actors/ports/Resilience.ts"
-import type { Target } from "#actors/ports/Target.ts"
+import type { Guard, Target } from "#actors/ports/Target.ts"
 import { once, type WalkPolicy } from "#actors/ports/WalkPolicy.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Combo, ComboConfig } from "#schemas/records/Combo.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"
-import { automaticCombo } from "#src/routing/auto/combo.ts"
+import { automaticCombo, isAutomatic } from "#src/routing/auto/combo.ts"
 import { type AutoHeaders, withHeaders } from "#src/routing/auto/headers.ts"
 import { channelOf } from "#src/routing/auto/channel.ts"
 import { emptiedByBudget } from "#src/routing/auto/budget.ts"
@@ -19,22 +19,22 @@ import type { Candidate, Moment, Order, Skipped } from "#src/routing/candidate.t
 import { Accounts } from "#src/routing/combos/accounts.ts"
 import { arrange, type Placement } from "#src/routing/combos/arrange.ts"
 import { type CompleteConfig, makeConfigs } from "#src/routing/combos/config.ts"
-import { type Expansion, expand, type Refused as RefusedStep, refusedOf } from "#src/routing/combos/expand.ts"
+import { candidatesOf, type Expansion, expand, forbiddenOf, type Refused as RefusedStep, refusedOf } from "#src/routing/combos/expand.ts"
 import { byName } from "#src/routing/combos/nesting.ts"
-import { makeComboStep } from "#src/routing/combos/resolve.ts"
-import { factsFrom, gatedBy, targetsFrom } from "#src/routing/combos/targets.ts"
+import { makeComboStep, type ResolvedCombo } from "#src/routing/combos/resolve.ts"
+import { factsFrom, gatedBy, preferredFirst, targetsFrom } from "#src/routing/combos/targets.ts"
 import { makePolicies } from "#src/routing/combos/walkPolicy.ts"
 import * as Evals from "#src/routing/evals.ts"
 import { Generations } from "#src/routing/generations.ts"
 import { Memories, SessionPins } from "#src/routing/memories.ts"
-import { makePlanner, type Planner, type PlannerOptions, resolverView } from "#src/routing/plan.ts"
-import { makeResolver } from "#src/routing/resolveModel.ts"
+import { makePlanner, type Plan, type Planner, type PlannerOptions, resolverView } from "#src/routing/plan.ts"
+import { makeResolver, type ResolvedModel } from "#src/routing/resolveModel.ts"
+import * as Rights from "#src/routing/rights.ts"
 import * as Identity from "#src/routing/identity.ts"
 import { type About, RequestMoment } from "#src/routing/moment.ts"
 import * as Selection from "#src/routing/selection.ts"
 import { memoryKey, strategies } from "#src/routing/strategies/index.ts"
 import * as Refused from "#src/routing/unavailable.ts"
-import * as KeyPolicy from "#src/stages/keyPolicy.ts"
 
 /** What is asked; `about` is called only when a combo's strategy wants to know it. */
 export interface Question {
@@ -48,6 +48,8 @@ export interface Question {
   readonly now: number
   /** Nothing is to be remembered of this question. */
   readonly dry?: boolean
+  /** A combo names the model, and the key may ask for that combo: the model need not be on the key's lists, but must not be blocked. */
+  readonly granted?: boolean
 }
 
 /** Where a request goes. */
@@ -70,6 +72,8 @@ export interface Route {
   readonly config: CompleteConfig | null
   /** Steps of the combo that gave no target. */
   readonly refused: () => ReadonlyArray<RefusedStep>
+  /** What the key may not use, for operators. */
+  readonly forbidden: () => ReadonlyArray<Skipped>
 }
 
 /** What strategies and sessions remember over snapshots. */
@@ -91,6 +95,10 @@ export interface Router {
   readonly route: (question: Question) => Route | PublicError
   /** What a model id stands for, whoever is free to serve it; refuses what the key may not ask for. */
   readonly identify: (question: Pick<Question, "model" | "key" | "face">) => string | PublicError
+  /** May the key ask for the id, as far as its lists say? */
+  readonly admits: (key: ApiKey, id: string) => boolean
+  /** Asked before every wire call of a request for `model` that `route` serves. */
+  readonly guardOf: (key: ApiKey | null, model: string, route: Pick<Route, "combo">) => Guard
   readonly planner: Planner
 }
 
@@ -101,6 +109,8 @@ const noNeeds = { tools: false, vision: false, structuredOutput: false }
 const noConnections: ReadonlyArray<string> = []
 const nothing = (): void => {}
 const noneRefused = (): ReadonlyArray<RefusedStep> => []
+const noneForbidden = (): ReadonlyArray<Skipped> => []
+const mayAll: Guard = () => null
 
 export const makeRouter = (options: RouterOptions): Router => {
   const { evals, memory, registry, snapshot } = options
@@ -119,17 +129,51 @@ export const makeRouter = (options: RouterOptions): Router => {
   const gated = gatedBy(configOf)
   const prefixes = new Map(snapshot.nodes.map((node) => [node.id, node.prefix]))
 
+  const directory: Rights.Directory = {
+    aliases: snapshot.aliases,
+    meantBy: (id) => {
+      const resolved = resolve(id)
+      return resolved._tag !== "Resolved" || resolved.via === "wildcard"
+        ? null
+        : { publicModel: resolved.id, thinking: resolved.noThinking ? "off" : resolved.level }
+    }
+  }
+  const rightsOfKeys = new WeakMap<ApiKey, Rights.Rights | "all">()
+  const rightsOf = (key: ApiKey | null): Rights.Rights | null => {
+    if (key === null) return null
+    let rights = rightsOfKeys.get(key)
+    if (rights === undefined) rightsOfKeys.set(key, rights = Rights.of(key, directory) ?? "all")
+    return rights === "all" ? null : rights
+  }
+
+  /** The targets of a plan that the key may use, those it prefers first. */
+  const permitted = (plan: Plan, { granted, key, model }: Pick<Question, "granted" | "key" | "model">): Permitted | PublicError => {
+    if (plan instanceof PublicError) return plan
+    if (key === null) return { targets: plan, forbidden: noneForbidden }
+    const rights = rightsOf(key)
+    const { preferredConnections } = key.policy
+    if (rights === null) return { targets: preferredFirst(plan, preferredConnections), forbidden: noneForbidden }
+    const refusals = plan.map((target) => rights.ofTarget(target, granted === true ? null : model))
+    const targets = plan.filter((_, i) => refusals[i] === null)
+    if (targets.length === plan.length) return { targets: preferredFirst(plan, preferredConnections), forbidden: noneForbidden }
+    const forbidden = () => Selection.candidatesOf(plan).flatMap((candidate, i): ReadonlyArray<Skipped> => {
+      const refusal = refusals[i] ?? null
+      return refusal === null ? [] : [{ candidate, unavailable: { reason: "not-allowed", until: null, detail: refusal.message } }]
+    })
+    const [refusal] = refusals
+    return targets.length === 0 && refusal !== null && refusal !== undefined
+      ? Refused.forbidden(refusal, { combo: null, refused: [], forbidden: forbidden() })
+      : { targets: preferredFirst(targets, preferredConnections), forbidden }
+  }
+
   const momentOf = ({ about, key, now, session }: Question): Moment => new RequestMoment(options, now, session, key, about)
 
   const single = (question: Question): Route | PublicError => {
     const { face, key, model } = question
-    const targets = planner.plan(model, key, face)
-    if (targets instanceof PublicError) return targets
+    const found = permitted(planner.plan(model, face), question)
+    if (found instanceof PublicError) return found
+    const { forbidden, targets } = found
     const first = targets[0] as Target
-    if (key !== null) {
-      const refusal = KeyPolicy.admitModel(key, model, first.publicModel)
-      if (refusal !== null) return refusal
-    }
     const moment = momentOf(question)
     const remembers = memoryKey(selection.strategy, first.provider, moment)
     const before = memory.memories.get(remembers)
@@ -138,7 +182,7 @@ export const makeRouter = (options: RouterOptions): Router => {
       preferred: key === null ? noConnections : key.policy.preferredConnections
     })
     if (question.dry !== true) memory.memories.set(remembers, before, order.memory)
-    if (order.order.length === 0) return lastResort(order, { strategy: "single", combo: null, policy: once, tracked: false, config: null, refused: noneRefused }) ?? Refused.errorOf(model, order.skipped, question.now)
+    if (order.order.length === 0) return lastResort(order, { strategy: "single", combo: null, policy: once, tracked: false, config: null, refused: noneRefused, forbidden }) ?? Refused.errorOf(model, order.skipped, question.now)
     const succeeded = selection.strategy === "fill-first" && selection.sessionAffinityTtlMs === 0 ? nothing : (index: number): void => {
       const candidate = order.order[index]
       if (candidate === undefined) return
@@ -147,18 +191,16 @@ export const makeRouter = (options: RouterOptions): Router => {
       memory.pins.keep(candidate.target, selection.sessionAffinityTtlMs, moment)
     }
     return {
-      strategy: "single", combo: null, policy: once, tracked: false, lastResort: false, succeeded, order, config: null, refused: noneRefused,
+      strategy: "single", combo: null, policy: once, tracked: false, lastResort: false, succeeded, order, config: null, refused: noneRefused, forbidden,
       targets: order.skipped.length === 0 && isSame(order.order, targets) ? targets : order.order.map(({ target }) => target)
     }
   }
 
   const ofCombo = (combo: Combo, question: Question, variants: Pick<Target, "thinking"> | null): Route | PublicError => {
-    const { face, headers, key, model, now } = question
-    if (key !== null) {
-      const refusal = KeyPolicy.admitCombo(key, model, combo.name)
-      if (refusal !== null) return refusal
-    }
-    const expansion = expansionOf(combo, key, face)
+    const { face, granted = false, headers, key, model, now } = question
+    const refusal = rightsOf(key)?.ofCombo(model, combo.name, granted) ?? null
+    if (refusal !== null) return refusal
+    const expansion = expansionOf(combo, key, face, granted)
     const own = configOf(combo)
     const moment = momentOf(own.disableSessionStickiness ? { ...question, session: null } : question)
     const chaos = key !== null && key.policy.chaosModeEnabled
@@ -179,10 +221,11 @@ export const makeRouter = (options: RouterOptions): Router => {
     const policy = policyOf(combo)
     const tracked = own.trackMetrics
     const refused = () => refusedOf(expansion)
+    const forbidden = () => forbiddenOf(expansion)
     if (arranged.order.length === 0) {
       if (emptiedByBudget(order)) return Refused.overBudget(combo.name)
-      return lastResort(order, { strategy: combo.strategy, combo, policy, tracked, config: own, refused }) ??
-        Refused.errorOfCombo(combo, order.skipped, refusedOf(expansion), now)
+      return lastResort(order, { strategy: combo.strategy, combo, policy, tracked, config: own, refused, forbidden }) ??
+        Refused.errorOfCombo({ combo, skipped: order.skipped, refused: refused(), forbidden: forbidden() }, now)
     }
     const succeeded = (index: number): void => {
       const { candidate: { target }, chain } = arranged.order[index] as Placement
@@ -194,21 +237,32 @@ export const makeRouter = (options: RouterOptions): Router => {
       }
     }
     return {
-      strategy: combo.strategy, combo, policy, tracked, lastResort: false, succeeded, order, config: own, refused,
+      strategy: combo.strategy, combo, policy, tracked, lastResort: false, succeeded, order, config: own, refused, forbidden,
       targets: variants === null ? targetsIn(order.order) : order.order.map(({ target }) => ({ ...target, ...variants }))
     }
   }
 
-  const expansionOf = (combo: Combo, key: ApiKey | null, face: FormatName): Expansion => {
-    const name = `${face}\n${combo.id}\n${key === null ? "" : key.id}`
+  const expansionOf = (combo: Combo, key: ApiKey | null, face: FormatName, granted: boolean): Expansion => {
+    const name = `${face}\n${combo.id}\n${granted}\n${printOf(key)}`
     const known = expansions.get(name)
     // A combo of automatic routing is made anew when its pool changes, which is with the snapshot.
     if (known !== undefined && known.combo === combo) return known
+    const rights = rightsOf(key)
+    const asked = askedIn(combo, granted)
     const made = expand(combo, {
-      combos, factsOf, configOf, gated, targetsOf: targetsFrom(planner, key, face), prefixOf: (provider) => prefixes.get(provider) ?? provider
+      combos, factsOf, configOf, gated, prefixOf: (provider) => prefixes.get(provider) ?? provider,
+      targetsOf: targetsFrom(planner, face, key === null ? noConnections : key.policy.preferredConnections),
+      ...(rights === null ? {} : { refusalOf: (target: Target) => rights.ofTarget(target, asked) })
     })
     expansions.set(name, made)
     return made
+  }
+
+  /** Why the combo is none for the key: nothing is left of it that the key may use. */
+  const emptied = (combo: Combo, key: ApiKey | null, face: FormatName): PublicError | null => {
+    if (rightsOf(key) === null) return null
+    const expansion = expansionOf(combo, key, face, false)
+    return candidatesOf(expansion).length > 0 ? null : Refused.forbiddenCombo({ combo, skipped: [], refused: refusedOf(expansion), forbidden: forbiddenOf(expansion) })
   }
 
   const channels = new Map<string, Combo | null>()
@@ -225,21 +279,40 @@ export const makeRouter = (options: RouterOptions): Router => {
 
   const plain = snapshot.combos.length === 0 && snapshot.comboMappings.length === 0
   let generation: string | null = null
+  /** What a remembered answer depends on beside the model: another list of the key may leave other models. */
+  const under = (key: ApiKey | null, identity: string): string => {
+    const print = printOf(key)
+    return print === "" ? identity : `${identity}\n${print}`
+  }
   const identify: Router["identify"] = ({ face, key, model }) => {
     const auto = automaticOf(model, key)
     const resolved = auto !== null || plain ? null : resolve(model)
     const combo = auto ?? (resolved !== null && resolved._tag === "Combo" ? resolved.combo : null)
     if (combo !== null) {
       const variant = resolved !== null && resolved._tag === "Combo" ? resolved.noThinking ? "off" as const : resolved.level : null
-      return (key === null ? null : KeyPolicy.admitCombo(key, model, combo.name)) ?? Identity.ofCombo(combo, generation ??= Identity.generationOf(snapshot), variant)
+      const refusal = rightsOf(key)?.ofCombo(model, combo.name, false) ?? emptied(combo, key, face)
+      return refusal ?? under(key, Identity.ofCombo(combo, generation ??= Identity.generationOf(snapshot), variant))
     }
-    const targets = planner.plan(model, key, face)
-    if (targets instanceof PublicError) return targets
-    return (key === null ? null : KeyPolicy.admitModel(key, model, (targets[0] as Target).publicModel)) ?? Identity.ofTargets(targets)
+    const found = permitted(planner.plan(model, face), { key, model })
+    return found instanceof PublicError ? found : Identity.ofTargets(found.targets)
   }
   return {
     planner,
     identify,
+    admits: (key, id) => {
+      const rights = rightsOf(key)
+      if (rights === null) return true
+      const auto = automaticOf(id, key)
+      const resolved = resolve(id)
+      if (auto !== null || resolved._tag === "Combo") return rights.ofCombo(id, auto?.name ?? (resolved as ResolvedCombo).combo.name, false) === null
+      return (resolved._tag === "Unresolved" ? rights.ofName(id) : rights.ofModel(id, namedOf(resolved))) === null
+    },
+    guardOf: (key, model, { combo }) => {
+      const rights = rightsOf(key)
+      if (rights === null) return mayAll
+      const asked = combo === null ? model : askedIn(combo, false)
+      return (target) => rights.ofTarget(target, asked)
+    },
     route: (question) => {
       const auto = automaticOf(question.model, question.key)
       if (auto !== null) return ofCombo(auto, question, null)
@@ -252,8 +325,30 @@ export const makeRouter = (options: RouterOptions): Router => {
   }
 }
 
+/** The targets of a model that a key may use. */
+interface Permitted {
+  readonly targets: ReadonlyArray<Target>
+  readonly forbidden: Route["forbidden"]
+}
+
+/** A stored combo brings its models with it; automatic routing asks models that the key may ask for itself. */
+const askedIn = (combo: Combo, granted: boolean): Rights.AskedAs => granted || !isAutomatic(combo) ? null : ""
+
+const prints = new WeakMap<ApiKey, string>()
+
+const printOf = (key: ApiKey | null): string => {
+  if (key === null) return ""
+  let print = prints.get(key)
+  if (print === undefined) prints.set(key, print = Rights.printOf(key))
+  return print
+}
+
+const namedOf = ({ id, level, model, node, noThinking, provider, row }: ResolvedModel): Rights.Named => ({
+  provider, providerAlias: row?.alias ?? node?.prefix ?? provider, publicModel: id, model, thinking: noThinking ? "off" : level
+})
+
 /** When every target is blocked and some by our own guess only, those are asked: a guess must not refuse a whole model. */
-const lastResort = (order: Order, of: Pick<Route, "strategy" | "combo" | "policy" | "tracked" | "config" | "refused">): Route | null => {
+const lastResort = (order: Order, of: Pick<Route, "strategy" | "combo" | "policy" | "tracked" | "config" | "refused" | "forbidden">): Route | null => {
   const soft = order.skipped.filter(({ unavailable }) => "soft" in unavailable && unavailable.soft === true).map(({ candidate }) => candidate)
   return soft.length === 0
     ? null

@@ -15,6 +15,7 @@ export const catalogView = (snapshot: Snapshot): CatalogView => {
       customModels: snapshot.customModels,
       aliases: snapshot.aliases,
       activeProviders: activeProviders(snapshot, builtin),
+      simulatorCallable: snapshot.simulatorUrl !== null,
       combos: snapshot.combos.filter((combo) => combo.isActive && !combo.isHidden).map(({ context_length: contextLength, createdAt, name }) =>
         ({ name, createdAt, contextLength }))
     }

@@ -28,6 +28,7 @@ export interface CatalogView {
   readonly aliases: ReadonlyMap<string, string>
   /** Provider and node ids with an active connection, providers that need none, and `sim` while it is offered. */
   readonly activeProviders: ReadonlySet<string>
+  readonly simulatorCallable: boolean
   /** `contextLength`: tokens, what the operator says the combo holds; absent or null when nothing was said. */
   readonly combos: ReadonlyArray<{ readonly name: string; readonly createdAt: string; readonly contextLength?: number | null }>
 }
@@ -157,26 +158,43 @@ const kindOfEndpoint: Readonly<Record<string, EntryType | "chat">> = {
   ocr: "ocr"
 }
 
+/** What a custom row says by itself: `chat` alone is the default, which says nothing. */
+const saysEndpoints = ({ supportedEndpoints }: Pick<CatalogCustomModel, "supportedEndpoints">): boolean =>
+  supportedEndpoints.length > 0 && !(supportedEndpoints.length === 1 && supportedEndpoints[0] === "chat")
+
 /**
  * Type of a custom row: explicit endpoints first, chat winning when there are several; else its model type, else its API
- * format, else the API type of its node (embeddings and rerank only); otherwise chat.
+ * format, else the API type of its node, else the type of the registered model that it overrides; otherwise chat.
  */
-const customType = (custom: CatalogCustomModel, node: CatalogNode | undefined): EntryType | "chat" => {
-  const kinds = custom.supportedEndpoints.map((endpoint) => kindOfEndpoint[endpoint]).filter((kind) => kind !== undefined)
-  if (kinds.length > 0) return kinds.includes("chat") ? "chat" : kinds[0] ?? "chat"
+const customType = (custom: CatalogCustomModel, node: CatalogNode | undefined, registered: EntryType | undefined): EntryType | "chat" => {
+  if (saysEndpoints(custom)) {
+    const kinds = custom.supportedEndpoints.map((endpoint) => kindOfEndpoint[endpoint]).filter((kind) => kind !== undefined)
+    if (kinds.length > 0) return kinds.includes("chat") ? "chat" : kinds[0] ?? "chat"
+  }
   const named = custom.modelType
   if (named === "embedding" || named === "image" || named === "rerank" || named === "chat") return named
   const byFormat = kindOfEndpoint[custom.apiFormat]
   if (byFormat !== undefined && byFormat !== "chat") return byFormat
-  return node?.apiType === "embeddings" ? "embedding" : node?.apiType === "rerank" ? "rerank" : "chat"
+  return kindOfEndpoint[node?.apiType ?? ""] ?? registered ?? "chat"
 }
+
+/** Of an audio model: which of the two its format or its node's API serves. */
+const customSubtype = (custom: CatalogCustomModel, node: CatalogNode | undefined): "speech" | "transcription" | undefined => {
+  const said = [...custom.supportedEndpoints, custom.apiFormat, node?.apiType ?? ""].find((one) => one.startsWith("audio-"))
+  return said === undefined ? undefined : said === "audio-speech" ? "speech" : "transcription"
+}
+
+/** The endpoints that serve a custom row, where it says nothing by itself. */
+const customEndpoints = (type: EntryType | "chat", subtype: "speech" | "transcription" | undefined): ReadonlyArray<string> =>
+  [subtype === undefined ? endpointOf[type] : subtype === "speech" ? "audio-speech" : "audio-transcriptions"]
 
 const listedCustom = (
   custom: CatalogCustomModel,
   owner: { readonly id: string; readonly alias: string; readonly node?: CatalogNode },
   registered: Listed | undefined
 ): Listed => {
-  const type = customType(custom, owner.node)
+  const type = customType(custom, owner.node, registered?.facts.type)
+  const subtype = type === "audio" ? customSubtype(custom, owner.node) : undefined
   const context = custom.contextWindowOverride ?? registered?.facts.context_length
   const output = custom.maxOutputTokens ?? registered?.facts.max_output_tokens
   const { type: _, ...inherited } = registered?.facts ?? {}
@@ -191,13 +209,16 @@ const listedCustom = (
     facts: {
       ...inherited,
       ...(type === "chat" ? {} : { type }),
+      ...(subtype === undefined ? {} : { subtype }),
       api_format: custom.apiFormat,
       ...(context === undefined ? {} : { context_length: context }),
       ...(custom.maxInputTokens === null ? {} : { max_input_tokens: custom.maxInputTokens }),
       ...(output === undefined ? {} : { max_output_tokens: output }),
       ...(custom.supportsVision === true ? { capabilities: { ...inherited.capabilities, vision: true } } : {}),
       ...(custom.supportedInputTypes.length === 0 ? {} : { input_modalities: custom.supportedInputTypes }),
-      ...(custom.supportedEndpoints.length === 0 ? {} : { supported_endpoints: custom.supportedEndpoints }),
+      ...(custom.supportedEndpoints.length === 0
+        ? {}
+        : { supported_endpoints: saysEndpoints(custom) ? custom.supportedEndpoints : inherited.supported_endpoints ?? customEndpoints(type, subtype) }),
       ...(custom.dimensions === null ? {} : { dimensions: custom.dimensions })
     }
   }

@@ -7,7 +7,6 @@ import { headerOf } from "#actors/ports/Upstream.ts"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
-import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { Price, Provider } from "#schemas/Provider.ts"
@@ -20,8 +19,8 @@ import { makeResolver, type Resolution, type ResolvedModel, type ResolverView } 
 export type Plan = ReadonlyArray<Target> | PublicError
 
 export interface Planner {
-  /** `face`: the client's format, because a provider that speaks it too is called in it. */
-  readonly plan: (model: string, key: ApiKey | null, face: FormatName) => Plan
+  /** For every key. `face`: the client's format, because a provider that speaks it too is called in it. */
+  readonly plan: (model: string, face: FormatName) => Plan
   /** Canonical id of a provider by its id, its alias or a node's prefix; null when there is none. */
   readonly aliasOf: (prefix: string) => string | null
 }
@@ -54,7 +53,7 @@ const malformed = Errors.make(
 export const activeProviders = (snapshot: Snapshot, registry: Registry): ReadonlySet<string> => {
   const active = new Set(snapshot.activeByProvider.keys())
   for (const row of registry.all) if (row.category === "no-auth") active.add(row.id)
-  if (snapshot.simulatorUrl !== null) active.add("sim")
+  if (snapshot.simulatorListed) active.add("sim")
   return active
 }
 
@@ -67,9 +66,12 @@ export const resolverView = ({ noThinkingAliases, registry, snapshot, thinkingLe
   customModels: snapshot.customModels.map((custom) => ({
     provider: custom.provider,
     modelId: custom.modelId,
-    upstreamId: typeof custom.extra["upstreamId"] === "string" ? custom.extra["upstreamId"] : null
+    listed: custom.source === "synced",
+    upstreamId: typeof custom.extra["upstreamId"] === "string" ? custom.extra["upstreamId"] : null,
+    upstreamHeaders: custom.upstreamHeaders
   })),
   activeProviders: activeProviders(snapshot, registry),
+  simulatorCallable: snapshot.simulatorUrl !== null,
   noThinkingAliases,
   thinkingLevels
 })
@@ -80,7 +82,7 @@ export const makePlanner = (options: PlannerOptions): Planner => {
   const resolve = makeResolver(resolverView(options))
   const rememberedOf = new Map<FormatName, Map<string, Plan>>()
 
-  const planAll = (model: string, face: FormatName): Plan => {
+  const plan = (model: string, face: FormatName): Plan => {
     let remembered = rememberedOf.get(face)
     if (remembered === undefined) {
       remembered = new Map()
@@ -88,20 +90,16 @@ export const makePlanner = (options: PlannerOptions): Planner => {
     }
     const known = remembered.get(model)
     if (known !== undefined) return known
-    const plan = wellFormed(model) ? planOf(options, resolve(model), face) : malformed
+    const made = wellFormed(model) ? planOf(options, resolve(model), face) : malformed
     if (model.length <= longestRememberedId) {
       if (remembered.size >= rememberedPlans) remembered.delete(remembered.keys().next().value as string)
-      remembered.set(model, plan)
+      remembered.set(model, made)
     }
-    return plan
+    return made
   }
 
   return {
-    plan: (model, key, face) => {
-      const plan = planAll(model, face)
-      if (plan instanceof PublicError || key === null) return plan
-      return forKey(plan, key)
-    },
+    plan,
     aliasOf: (prefix) => registry.byPrefix.get(prefix)?.id ?? snapshot.nodes.find((node) => node.prefix === prefix)?.id ?? null
   }
 }
@@ -189,7 +187,7 @@ const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: 
     origin: endpoint.origin,
     path: endpoint.path,
     streamPath: streamed.path,
-    headers: place.family === "messages" ? withVersion(endpoint.headers) : endpoint.headers,
+    headers: withOwn(place.family === "messages" ? withVersion(endpoint.headers) : endpoint.headers, resolved.custom?.upstreamHeaders),
     price: options.priceOf(resolved.provider, resolved.model),
     streamOptions: connection?.providerSpecificData["disableStreamOptions"] !== true,
     proxy: null,
@@ -205,22 +203,17 @@ const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: 
 const withVersion = (headers: ReadonlyArray<string>): ReadonlyArray<string> =>
   headerOf(headers, "anthropic-version") === undefined ? [...headers, "anthropic-version", "2023-06-01"] : headers
 
+/** A custom model's own headers replace the provider's of the same name. */
+const withOwn = (headers: ReadonlyArray<string>, own: Readonly<Record<string, string>> = {}): ReadonlyArray<string> => {
+  const added = Object.entries(own).map(([name, value]) => [name.toLowerCase(), value] as const)
+  if (added.length === 0) return headers
+  const names = new Set(added.map(([name]) => name))
+  const kept = headers.filter((_, index) => !names.has(headers[index - index % 2] as string))
+  return [...kept, ...added.flat()]
+}
+
 const cannotChat = (resolved: ResolvedModel): PublicError =>
   Errors.make("model_not_supported", `Model '${resolved.id}' takes no conversations.`)
-
-/** Drops what the key may not use, and puts what it prefers first (supplement 1.9, 3.1). */
-const forKey = (plan: ReadonlyArray<Target>, key: ApiKey): Plan => {
-  const { allowedConnections, connectionAccessMode, preferredConnections } = key.policy
-  const restricted = connectionAccessMode === "restricted" || allowedConnections.length > 0
-  if (!restricted && preferredConnections.length === 0) return plan
-  const allowed = restricted
-    ? plan.filter((target) => target.connection !== null && allowedConnections.includes(target.connection.id))
-    : plan
-  if (allowed.length === 0) return Errors.make("insufficient_permissions", "This key may not use any connection that serves the model.")
-  if (preferredConnections.length === 0) return allowed
-  const preferred = (target: Target) => target.connection !== null && preferredConnections.includes(target.connection.id)
-  return [...allowed.filter(preferred), ...allowed.filter((target) => !preferred(target))]
-}
 
 const wildcards = (value: unknown): ReadonlyArray<{ readonly pattern: string; readonly target: string }> =>
   Array.isArray(value)

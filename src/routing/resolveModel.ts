@@ -21,8 +21,12 @@ export interface NodeView {
 export interface CustomModelView {
   readonly provider: string
   readonly modelId: string
+  /** Read from its endpoint's own list, not added by an operator. */
+  readonly listed?: boolean | undefined
   /** The vendor's own id when it differs from `modelId`. */
   readonly upstreamId?: string | null | undefined
+  /** Sent upstream with this model's calls, beside the provider's own. */
+  readonly upstreamHeaders?: Readonly<Record<string, string>> | undefined
 }
 
 /** The immutable snapshot a resolver reads. A change of any part is a new view. */
@@ -34,8 +38,10 @@ export interface ResolverView {
   /** settings.wildcardAliases, first match wins. */
   readonly wildcardAliases: ReadonlyArray<{ readonly pattern: string; readonly target: string }>
   readonly customModels: ReadonlyArray<CustomModelView>
-  /** Provider and node ids with an active connection; holds `sim` while the simulator is offered. */
+  /** Provider and node ids with an active connection; holds `sim` while the simulator is listed. */
   readonly activeProviders: ReadonlySet<string>
+  /** Whether `sim/<model>` is served. */
+  readonly simulatorCallable: boolean
   /** Flag NO_THINKING_ALIAS_ENABLED. */
   readonly noThinkingAliases: boolean
   /** False with flag GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS: `-low`, `-medium` and `-high` are no suffixes. */
@@ -107,6 +113,8 @@ interface Indexes {
   readonly customOf: ReadonlyMap<string, ReadonlyMap<string, CustomModelView>>
   /** Bare model id -> provider and node ids, custom models only. */
   readonly customByModel: ReadonlyMap<string, ReadonlyArray<string>>
+  /** The same for models that an endpoint lists and no operator added. */
+  readonly listedByModel: ReadonlyMap<string, ReadonlyArray<string>>
   readonly globs: ReadonlyArray<{ readonly matches: (text: string) => boolean; readonly target: string }>
   readonly near: (id: string) => ReadonlyArray<string>
 }
@@ -206,7 +214,8 @@ const providerModel: Step = (indexes, asked) => {
 const bareId: Step = (indexes, asked) => {
   const { activeProviders, registry } = indexes.view
   const rows = registry.byModel.get(asked.id)
-  const customs = indexes.customByModel.get(asked.id)
+  // What an endpoint merely lists takes no bare id away from the registry or from what the operator added.
+  const customs = indexes.customByModel.get(asked.id) ?? (rows === undefined ? indexes.listedByModel.get(asked.id) : undefined)
   if (rows === undefined && customs === undefined) return undefined
   const owners = [...new Set([...(rows ?? []).map((row) => row.id), ...(customs ?? [])])]
     .filter((id) => id !== SIM_PROVIDER || activeProviders.has(id))
@@ -255,9 +264,9 @@ const ofProvider = (
   model: string,
   via: ResolvedVia
 ): Resolution => {
-  const { activeProviders, registry } = indexes.view
-  if (row.id === SIM_PROVIDER && !activeProviders.has(SIM_PROVIDER)) {
-    return notFound(indexes, asked, "The simulator is not offered: set GATEWAY_SIM_PROVIDER=true to offer it.")
+  const { registry, simulatorCallable } = indexes.view
+  if (row.id === SIM_PROVIDER && !simulatorCallable) {
+    return notFound(indexes, asked, "The simulator is turned off: start the gateway with GATEWAY_SIM_PROVIDER=auto or true.")
   }
   const facts = registry.modelsOf.get(row.id)?.get(model) ?? null
   if (asked.noThinking && facts?.noThinkingAlias === false) {
@@ -357,19 +366,21 @@ const indexView = (view: ResolverView): Indexes => {
   const nodesByPrefix = new Map(view.nodes.map((node) => [node.prefix, node]))
   const customOf = new Map<string, Map<string, CustomModelView>>()
   const customByModel = new Map<string, Array<string>>()
+  const listedByModel = new Map<string, Array<string>>()
   for (const custom of view.customModels) {
     const owner = nodesByPrefix.get(custom.provider)?.id ??
       view.registry.byPrefix.get(custom.provider)?.id ?? custom.provider
     const models = customOf.get(owner) ?? new Map<string, CustomModelView>()
     customOf.set(owner, models.set(custom.modelId, custom))
-    const owners = customByModel.get(custom.modelId) ?? []
+    const byModel = custom.listed === true ? listedByModel : customByModel
+    const owners = byModel.get(custom.modelId) ?? []
     owners.push(owner)
-    customByModel.set(custom.modelId, owners)
+    byModel.set(custom.modelId, owners)
   }
   const globs = view.wildcardAliases.map(({ pattern, target }) => ({ matches: compileGlob(pattern), target }))
   let nearMatches: ((id: string) => ReadonlyArray<string>) | null = null
   const near = (id: string) => (nearMatches ??= makeNearMatches(suggestible(view, nodesByPrefix)))(id)
-  return { view, nodesByPrefix, customOf, customByModel, globs, near }
+  return { view, nodesByPrefix, customOf, customByModel, listedByModel, globs, near }
 }
 
 /**

@@ -1,6 +1,6 @@
 /** What a client hears when no target of its model is free: why, and when to come back (supplement 2.5, 5.1, 5.6, 18.2). Pure. */
 import * as Errors from "#schemas/errors.ts"
-import { PublicError } from "#schemas/errors.ts"
+import { type ErrorCode, PublicError } from "#schemas/errors.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { Skipped } from "#src/routing/candidate.ts"
 import { isAutomatic } from "#src/routing/auto/combo.ts"
@@ -13,6 +13,8 @@ export interface Pool {
   readonly refused: ReadonlyArray<Refused>
   /** Null for a single model. */
   readonly combo: Combo | null
+  /** What the key may not use, for operators. */
+  readonly forbidden?: ReadonlyArray<Skipped>
 }
 
 /** No target may be called at this moment; some of them may be waited for. */
@@ -33,6 +35,7 @@ export class Blocked extends PublicError {
   }
 }
 
+const forbiddenCode: ErrorCode = "insufficient_permissions"
 /** Targets that diagnostics name. */
 const maxExcluded = 64
 /** Wait named when nobody knows an end, s. */
@@ -47,18 +50,21 @@ const secondsUntil = (skipped: ReadonlyArray<Skipped>, now: number): number | nu
 
 /** Every target is busy, or cools down beside a busy one. */
 const isBusy = (skipped: ReadonlyArray<Skipped>): boolean =>
-  all(skipped, "connection-busy", "model-busy", "connection-cooldown", "model-lockout", "breaker-open", "breaker-probing", "quota-exhausted") &&
+  all(skipped, "connection-busy", "model-busy", "connection-cooldown", "model-cooldown", "model-lockout", "breaker-open", "breaker-probing", "quota-exhausted") &&
   skipped.some(({ unavailable: { reason } }) => reason === "connection-busy" || reason === "model-busy")
 
 const all = (skipped: ReadonlyArray<Skipped>, ...reasons: ReadonlyArray<string>): boolean =>
   skipped.length > 0 && skipped.every(({ unavailable }) => reasons.includes(unavailable.reason))
 
-/** What diagnostics say of steps that gave no target: a combo that is asked for by reference is its own provider. */
-export const withoutTarget = (refused: ReadonlyArray<Refused>) => refused.map(({ asked, error }) => ({
+/** What diagnostics say of steps that gave no target: a combo that is asked for by reference is its own provider. Of what its key may not use a client hears nothing. */
+export const withoutTarget = (refused: ReadonlyArray<Refused>) => refused.filter(({ error }) => error.code !== forbiddenCode).map(({ asked, error }) => ({
   provider: asked.includes("/") ? asked.slice(0, asked.indexOf("/")) : "combo",
   model: asked,
   reason: error.code === "ALL_ACCOUNTS_INACTIVE" ? "inactive" : error.code
 }))
+
+/** Nothing is left that the key may use. */
+export const forbidden = (refusal: PublicError, pool: Omit<Pool, "skipped">): Blocked => new Blocked(refusal, { ...pool, skipped: [] })
 
 /** What diagnostics say of a pool in which nobody was asked (supplement 2.5). */
 export const diagnosticsOf = ({ refused, skipped }: Pick<Pool, "skipped" | "refused">) => ({
@@ -90,7 +96,7 @@ const singleError = (model: string, skipped: ReadonlyArray<Skipped>, now: number
       retryAfterSeconds, extra: { provider, retry_after: retryAfterSeconds }
     })
   }
-  if (all(skipped, "connection-cooldown", "model-lockout", "breaker-open", "breaker-probing", "quota-exhausted")) {
+  if (all(skipped, "connection-cooldown", "model-cooldown", "model-lockout", "breaker-open", "breaker-probing", "quota-exhausted")) {
     return cooling(model, skipped, retryAfterSeconds)
   }
   if (isBusy(skipped)) {
@@ -118,11 +124,16 @@ const inactive = (message: string, pool: Pick<Pool, "skipped" | "refused">, seco
     }
   })
 
-/** For a combo; `refused`: why steps gave no target at all. */
-export const errorOfCombo = (combo: Combo, skipped: ReadonlyArray<Skipped>, refused: ReadonlyArray<Refused>, now: number): Blocked => {
-  const pool = { skipped, refused, combo }
-  return new Blocked(comboError(pool, now), pool)
-}
+type ComboPool = Pool & { readonly combo: Combo }
+
+/** For a combo. */
+export const errorOfCombo = (pool: ComboPool, now: number): Blocked => forbiddenCombo(pool) ?? new Blocked(comboError(pool, now), pool)
+
+/** Null while something is left that may be waited for, or nothing was taken away. */
+export const forbiddenCombo = (pool: ComboPool): Blocked | null =>
+  pool.forbidden !== undefined && pool.forbidden.length > 0 && pool.skipped.every(({ unavailable: { reason } }) => reason === "not-allowed")
+    ? forbidden(Errors.make(forbiddenCode, `This API key may not use any model of the combo '${pool.combo.name}'.`), pool)
+    : null
 
 const comboError = ({ combo, refused, skipped }: Pool & { readonly combo: Combo }, now: number): PublicError => {
   const { name } = combo

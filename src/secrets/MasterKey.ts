@@ -13,7 +13,7 @@ import * as Directories from "#src/structures/directories.ts"
 
 /** The master secret cannot be used; the message names the variable or file and what to change, never the secret. */
 export class MasterKeyError extends Schema.TaggedError<MasterKeyError>()("MasterKeyError", {
-  reason: Schema.Literals(["too-short", "file-mode", "file-broken"]),
+  reason: Schema.Literals(["too-short", "file-mode", "file-broken", "another-secret"]),
   message: Schema.String
 }) {}
 

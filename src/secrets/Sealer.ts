@@ -18,6 +18,9 @@ const tagBytes = 16
 const derive = (secret: Redacted.Redacted<string>, purpose: string): Buffer =>
   Buffer.from(hkdfSync("sha256", Redacted.value(secret), "gateway", purpose, 32))
 
+const fingerprintOf = (secret: Redacted.Redacted<string>): string =>
+  createHmac("sha256", derive(secret, "fingerprint")).update("master secret").digest("hex")
+
 /** First eight hex digits of the key's SHA-256. */
 const idOf = (key: Buffer): string => createHash("sha256").update(key).digest("hex").slice(0, 8)
 
@@ -37,6 +40,7 @@ export const make = (keys: MasterKey.MasterKeys): Secrets["Service"] => {
 
   return {
     currentKeyId,
+    fingerprints: [fingerprintOf(keys.current), ...keys.previous.map(fingerprintOf)],
     seal: (value, context) => {
       const iv = randomBytes(ivBytes)
       const cipher = createCipheriv("aes-256-gcm", sealing, iv, { authTagLength: tagBytes })

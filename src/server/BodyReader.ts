@@ -6,11 +6,14 @@
  */
 import type { BodyFailure } from "#src/server/Exchange.ts"
 import type { NativeResponse } from "#src/server/native.ts"
+import type { HeldBytes } from "#src/structures/HeldBytes.ts"
 
 /** Who owns the socket decides about pausing it. */
 export interface BodyOwner {
   /** The first part arrived and it is not all. */
   readonly bodyPartial: () => void
+  /** Counts what is held. */
+  readonly heldBytes: HeldBytes
   /** More than `READ_AHEAD_BYTES` are held and nobody waits for them. */
   readonly bodyAhead: (reader: BodyReader) => void
 }
@@ -20,6 +23,12 @@ export type BodyDone = (body: Uint8Array | null, failure: BodyFailure | null) =>
 /** Bytes kept for a consumer that has not asked yet, before the socket is paused. */
 export const READ_AHEAD_BYTES = 256 * 1024
 
+/**
+ * A long body of a known length is kept in one piece of memory from here on: nothing is joined in the end, which would hold the loop, and
+ * other threads may read it without a copy. Pages that no byte came for are not touched.
+ */
+const SHARED_BYTES = 256 * 1024
+
 const NONE = new Uint8Array(0)
 
 export class BodyReader {
@@ -28,7 +37,11 @@ export class BodyReader {
   private readonly declared: number
   private readonly owner: BodyOwner
   private chunks: Array<Uint8Array> = []
+  /** Where a long body is put together. */
+  private place: Buffer | null = null
   private whole: Uint8Array | undefined
+  /** Bytes that are counted as held. */
+  private counted = 0
   /** Bytes received and not handed over yet. */
   held = 0
   private waiting: BodyDone | undefined
@@ -87,8 +100,7 @@ export class BodyReader {
 
   /** Reads on without keeping anything; calls `done` at the end of the body, or when one of the bounds is reached. */
   drop(bytes: number, millis: number, done: () => void): void {
-    this.chunks = []
-    this.held = 0
+    this.empty()
     this.dropping = { left: bytes, done, timer: setTimeout(() => this.dropped(), millis) }
     this.resume()
   }
@@ -109,8 +121,7 @@ export class BodyReader {
     }
     if (this.complete || this.failure !== null) return
     this.failure = failure
-    this.chunks = []
-    this.held = 0
+    this.empty()
     const waiting = this.waiting
     this.waiting = undefined
     waiting?.(null, failure)
@@ -131,8 +142,7 @@ export class BodyReader {
     // Only a rest of the body is refused for good; the limit is the reader's, and another reader may allow more.
     if (!this.complete) {
       this.failure = "too-large"
-      this.chunks = []
-      this.held = 0
+      this.empty()
       this.resume()
     }
     done(null, "too-large")
@@ -156,11 +166,12 @@ export class BodyReader {
         this.complete = false
         return this.fail("too-large")
       }
-      // The native buffer is detached when this callback returns.
-      const copy = Buffer.allocUnsafe(bytes)
-      copy.set(new Uint8Array(chunk))
-      this.chunks.push(copy)
-      this.held += bytes
+      if (!this.owner.heldBytes.take(bytes)) {
+        this.complete = false
+        return this.fail("no-room")
+      }
+      this.counted += bytes
+      this.keep(new Uint8Array(chunk))
     }
     const waiting = this.waiting
     if (waiting === undefined) {
@@ -179,10 +190,37 @@ export class BodyReader {
     }
   }
 
+  /** Keeps other bytes instead of those that came: what they hold decompressed. False when there is no room for them. */
+  replace(bytes: Uint8Array): boolean {
+    const { heldBytes } = this.owner
+    heldBytes.give(this.counted)
+    this.counted = 0
+    if (!heldBytes.take(bytes.byteLength)) return false
+    this.counted = bytes.byteLength
+    this.chunks = []
+    this.place = null
+    this.whole = bytes
+    return true
+  }
+
+  /** Keeps and counts nothing any more. */
+  forget(): void {
+    this.empty()
+    this.whole = undefined
+    if (this.complete) this.failure = "aborted"
+  }
+
+  private empty(): void {
+    this.chunks = []
+    this.place = null
+    this.held = 0
+    this.owner.heldBytes.give(this.counted)
+    this.counted = 0
+  }
+
   private take(): Uint8Array {
     const all = this.join()
-    this.chunks = []
-    this.held = 0
+    this.empty()
     return all
   }
 
@@ -190,11 +228,33 @@ export class BodyReader {
     if (this.whole === undefined) {
       this.whole = this.join()
       this.chunks = []
+      this.place = null
     }
     return this.whole
   }
 
+  /** Copies, because the native buffer is detached when its callback returns. */
+  private keep(bytes: Uint8Array): void {
+    if (this.place === null && this.held > SHARED_BYTES && this.declared > SHARED_BYTES && this.waiting !== undefined && !this.pulling) {
+      this.place = Buffer.from(new SharedArrayBuffer(this.declared))
+      let at = 0
+      for (const chunk of this.chunks) {
+        this.place.set(chunk, at)
+        at += chunk.byteLength
+      }
+      this.chunks = []
+    }
+    if (this.place !== null) this.place.set(bytes, this.held)
+    else {
+      const copy = Buffer.allocUnsafe(bytes.byteLength)
+      copy.set(bytes)
+      this.chunks.push(copy)
+    }
+    this.held += bytes.byteLength
+  }
+
   private join(): Uint8Array {
+    if (this.place !== null) return this.place.byteLength === this.held ? this.place : this.place.subarray(0, this.held)
     if (this.chunks.length === 1) return this.chunks[0]!
     return this.chunks.length === 0 ? NONE : Buffer.concat(this.chunks, this.held)
   }

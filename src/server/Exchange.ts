@@ -9,8 +9,14 @@
 /** Why an exchange ended before its response did. */
 export type AbortReason = "client-closed" | "slow-reader" | "shutdown"
 
-/** Why a request body could not be handed over. */
-export type BodyFailure = "too-large" | "aborted" | "timeout"
+/**
+ * Why a request body could not be handed over. `coding`: its Content-Encoding is not accepted; `undecodable`: it is not what that says;
+ * `no-room`: this process holds as many bytes of bodies as it may.
+ */
+export type BodyFailure = "too-large" | "aborted" | "timeout" | "coding" | "undecodable" | "no-room"
+
+/** How effect's lane words `no-room`. */
+export const NO_ROOM = "this process holds as many bytes of request bodies as it may (GATEWAY_MAX_HELD_BODY_BYTES)"
 
 export interface Exchange {
   /** Upper-case method. */
@@ -23,22 +29,28 @@ export interface Exchange {
   readonly header: (lowerCaseName: string) => string | undefined
   /** Every request header, lower-case name then value, flat, in the order of arrival. */
   readonly headers: ReadonlyArray<string>
-  /** Textual peer address. Read it first while the exchange lives: it is empty when only asked for afterwards. */
+  /** Textual address of the transport peer. Read it first while the exchange lives: it is empty when only asked for afterwards. */
+  readonly peerAddress: string
+  /** Textual address of the client, as trusted proxies name it; empty when it is not known, and as `peerAddress` is. */
   readonly remoteAddress: string
   /** True after the client has gone, the response has ended, or it was closed by us. */
   readonly closed: boolean
   /**
    * Collects the request body and calls back exactly once, at once or later. The bytes belong to the caller.
-   * `limit` is in bytes; a declared content-length above it fails before the first body byte. Once the body is complete
-   * every reader gets the same bytes; a second reader while the first waits is a defect. After `too-large` or `timeout`
+   * A compressed body is handed over as what it holds. `limit` is in bytes, before and after that; a declared content-length above it fails before the first body byte. Once the body is complete
+   * every reader gets the same bytes; a second reader while the first waits is a defect. After every failure but `aborted`
    * the route still has to answer.
    */
   readonly readBody: (limit: number, done: (body: Uint8Array | null, failure: BodyFailure | null) => void) => void
+  /** The body was taken over: the exchange neither keeps nor counts it any more. */
+  readonly forgetBody: () => void
   /**
    * Registers the one listener that hears of an abort, also of one after `end` or `respond` before the client took
    * everything; called at once when the exchange is already aborted. Not called for `close`.
    */
   readonly onAbort: (listener: (reason: AbortReason) => void) => void
+  /** Puts headers before those of the coming response, whichever route gives it. Flat: name, value. */
+  readonly addHeaders: (headers: ReadonlyArray<string>) => void
   /**
    * Starts the response. `headers` is flat: name, value, name, value; at most 12 KiB. Never contains content-length,
    * transfer-encoding or connection. The head leaves together with the first bytes of the body, not before: to send it
@@ -71,3 +83,6 @@ export interface Exchange {
 
 /** Handler of a direct route. It must answer, or register `onAbort`, before it returns. A throw is answered with 500. */
 export type DirectRoute = (exchange: Exchange) => void
+
+/** Looks at a request before its route does; true when it has answered. Called for every request, so it must be cheap. */
+export type Guard = (exchange: Exchange) => boolean

@@ -2,8 +2,9 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { SocketAddress } from "effect/net/NetAddress"
-import type { DirectRoute } from "#src/server/Exchange.ts"
+import type { DirectRoute, Guard } from "#src/server/Exchange.ts"
 import type { ListenError } from "#src/server/Listener.ts"
+import type { HeldBytes } from "#src/structures/HeldBytes.ts"
 
 export class FrontEnd extends Context.Service<FrontEnd, {
   /**
@@ -12,11 +13,15 @@ export class FrontEnd extends Context.Service<FrontEnd, {
    * Routes are live from `serve` on.
    */
   readonly direct: (method: string, path: string, route: DirectRoute) => void
+  /** Registers a guard behind those that are there: it sees each request that they did not answer. */
+  readonly guard: (guard: Guard) => void
   /** Begins to listen, where `openLater` put it off; else it has been done. */
   readonly open: Effect.Effect<void, ListenError>
   readonly address: SocketAddress
   /** The port in fact listened on. */
   readonly port: number
+  /** The bytes of request bodies that this process holds; who takes a body over goes on counting it here. */
+  readonly heldBodies: HeldBytes
   /** Exchanges and WebSockets that are not over. */
   readonly liveExchanges: number
   /** Open connections, idle ones included. */

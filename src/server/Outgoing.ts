@@ -34,6 +34,7 @@ export abstract class Outgoing {
 
   private status = 0
   private head: ReadonlyArray<string> | undefined
+  private added: ReadonlyArray<string> | undefined
   private headBytes = 0
   private queue: SendQueue | undefined
   /** The bytes of a whole response that `respond` could not hand over at once. */
@@ -46,6 +47,8 @@ export abstract class Outgoing {
   /** Known to write outside the native parser's own cork, which cannot be split. */
   private outsideParser = false
   private wantsDrain = false
+  /** The end of a final response was put off to a turn of its own. */
+  private putOff = false
   private flushTask: (() => void) | undefined
   private writable: (() => boolean) | undefined
 
@@ -66,6 +69,8 @@ export abstract class Outgoing {
   protected abstract readonly maxPendingBytes: number
   /** Every response closes its connection. */
   protected abstract readonly draining: boolean
+  /** Nothing that the client sent behind this request may be served. */
+  protected abstract readonly final: boolean
   /** The connection will close over request bytes that are still to come; the kernel would answer those with a reset. */
   protected abstract readonly closesOverBody: boolean
   /** Reads and drops what is still to come, within bounds, then calls back. */
@@ -150,11 +155,22 @@ export abstract class Outgoing {
     this.prepareHead(status, headers)
     if (this.closesOverBody) {
       this.state = ENDING
-      return this.dropBody(() => {
-        if (this.state !== DONE) this.sendWhole(body)
-      })
+      return this.dropBody(() => this.afterParser(() => this.sendWhole(body)))
     }
-    this.sendWhole(body)
+    if (this.final) this.afterParser(() => this.sendWhole(body))
+    else this.sendWhole(body)
+  }
+
+  /**
+   * The native parser goes on with the bytes behind a request as soon as that is answered, even when its answer closes the connection.
+   * While no answer is given it closes the connection over them: a final response waits until the parser has returned.
+   */
+  private afterParser(send: () => void): void {
+    this.state = ENDING
+    setImmediate(() => {
+      this.outsideParser = true
+      if (this.state !== DONE) send()
+    })
   }
 
   private sendWhole(body: Uint8Array | string): void {
@@ -166,6 +182,10 @@ export abstract class Outgoing {
     const most = typeof body === "string" ? body.length * 3 : body.byteLength
     if (most + this.headBytes > CORK_BYTES) {
       this.state = ENDING
+      if (this.final) {
+        ;(this.queue ??= new SendQueue()).push(typeof body === "string" ? Buffer.from(body) : body)
+        return this.flush()
+      }
       this.tail = typeof body === "string" ? Buffer.from(body) : body
       return this.sendTail()
     }
@@ -181,7 +201,9 @@ export abstract class Outgoing {
   respondHead(status: number, headers: ReadonlyArray<string>, length: number | undefined): void {
     if (this.state === DONE) return
     this.prepareHead(status, headers)
-    this.sendBodyless(hasLength(status) ? length : undefined)
+    const shown = hasLength(status) ? length : undefined
+    if (this.final) this.afterParser(() => this.sendBodyless(shown))
+    else this.sendBodyless(shown)
   }
 
   /** Forgets what was not sent. */
@@ -192,7 +214,12 @@ export abstract class Outgoing {
     this.head = undefined
   }
 
-  private prepareHead(status: number, headers: ReadonlyArray<string>): void {
+  addHeaders(headers: ReadonlyArray<string>): void {
+    this.added = this.added === undefined ? headers : [...this.added, ...headers]
+  }
+
+  private prepareHead(status: number, given: ReadonlyArray<string>): void {
+    const headers = this.added === undefined ? given : [...this.added, ...given]
     if (this.state !== OPEN) throw new Error(`A second response (${status}) was given to one ${this.method} exchange`)
     statusLine(status)
     const bytes = checkHead(headers)
@@ -207,7 +234,7 @@ export abstract class Outgoing {
   }
 
   protected closing(): boolean {
-    return this.closeConnection || this.draining
+    return this.draining || this.final
   }
 
   private writeHead(): void {
@@ -230,6 +257,7 @@ export abstract class Outgoing {
       this.writeClosingHead()
       // The native way of reporting a length leaves the response open, and the next request would be cut.
       if (length !== undefined) this.res.writeHeader("Content-Length", String(length))
+      this.shutBehind()
       this.res.endWithoutBody()
     })
     this.over()
@@ -246,6 +274,11 @@ export abstract class Outgoing {
 
   private flush(): void {
     if (this.state === DONE || this.blocked || this.leaving) return
+    const final = this.state === ENDING && this.final
+    if (final && !this.putOff) {
+      this.putOff = true
+      return this.leaveParser()
+    }
     const { queue } = this
     if (isBodyless(this.method, this.status)) {
       queue?.clear()
@@ -254,7 +287,8 @@ export abstract class Outgoing {
     }
     while (queue !== undefined && queue.bytes > 0) {
       const batch = queue.take(this.head === undefined ? CORK_BYTES : CORK_BYTES - this.headBytes)
-      const last = this.state === ENDING && queue.bytes === 0
+      // The end of a final response goes alone, when the socket has taken all before it.
+      const last = this.state === ENDING && queue.bytes === 0 && !final
       const taken = this.send(batch, last)
       if (last) return this.over()
       if (!taken) return this.block(batch.byteLength)
@@ -293,6 +327,7 @@ export abstract class Outgoing {
       const whole = this.head !== undefined
       if (last) {
         if (whole) this.writeHead()
+        if (!whole) this.shutBehind()
         // After a first chunk the native `end` would write its Connection header into the body.
         res.end(batch, whole && this.closing())
       } else {
@@ -301,6 +336,14 @@ export abstract class Outgoing {
       }
     })
     return taken
+  }
+
+  /**
+   * Reads nothing more behind a final response whose native end cannot close the connection. The head asks the client to close; a client
+   * that does not is cut by the native timeout.
+   */
+  private shutBehind(): void {
+    if (this.final) this.res.pause()
   }
 
   private sendTail(): void {

@@ -1,6 +1,7 @@
 /** What a front end can be told, with the value that holds when it is not told. */
+import { getHeapStatistics } from "node:v8"
 import type * as Duration from "effect/Duration"
-import type { DirectRoute, Exchange } from "#src/server/Exchange.ts"
+import type { DirectRoute, Exchange, Guard } from "#src/server/Exchange.ts"
 import type { WebSocketOptions } from "#src/server/UwsSocket.ts"
 
 export interface TlsOptions {
@@ -9,6 +10,8 @@ export interface TlsOptions {
   readonly certFile: string
   readonly passphrase?: string | undefined
 }
+
+export type ClientAddress = (peer: string, header: (lowerCaseName: string) => string | undefined) => string
 
 export interface ServerOptions {
   /** IP address or host name to listen on. Default `127.0.0.1`. */
@@ -22,6 +25,8 @@ export interface ServerOptions {
   readonly openLater?: boolean | undefined
   /** Bytes of request body accepted on the effect lane unless `MaxBodySize` is set. Default 32 MiB. */
   readonly maxBodyBytes?: number | undefined
+  /** Bytes of request bodies that are held at once. Default: a quarter of the heap that V8 may use. */
+  readonly heldBodyBytes?: number | undefined
   /** Bytes a producer may write ahead of its client before the exchange is cut as a slow reader. Default 16 MiB. */
   readonly maxPendingBytes?: number | undefined
   /** Time without progress while the client's socket is full, after which it is cut. Default 30 seconds. */
@@ -35,6 +40,10 @@ export interface ServerOptions {
    * probes too, if it looks at the path. Default: 503 with Retry-After: 1.
    */
   readonly notReady?: DirectRoute | undefined
+  /** Sees every request first, WebSocket handshakes included; true when it has answered. Default: none. */
+  readonly guard?: Guard | undefined
+  /** The client's address by the transport peer and the head; empty when it is not known. Default: the peer. */
+  readonly clientAddress?: ClientAddress | undefined
   /** Keeps effect's HTTP logger, which a router adds by default and which costs every request. Default false. */
   readonly httpLogger?: boolean | undefined
   readonly webSocket?: WebSocketOptions | undefined
@@ -45,6 +54,7 @@ export interface ServerOptions {
 export const defaults = {
   host: "127.0.0.1",
   maxBodyBytes: 32 * 1024 * 1024,
+  heldBodyBytes: () => Math.floor(getHeapStatistics().heap_size_limit / 4),
   maxPendingBytes: 16 * 1024 * 1024,
   slowReaderTimeout: "30 seconds",
   bodyTimeout: "5 minutes",

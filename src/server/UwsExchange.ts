@@ -1,10 +1,13 @@
 /** The `Exchange` over uWebSockets: the copied request head, the body on demand, and how the exchange ends. */
 import { type BodyDone, type BodyOwner, BodyReader } from "#src/server/BodyReader.ts"
+import * as ContentCoding from "#src/server/contentCoding.ts"
 import type { AbortReason, Exchange } from "#src/server/Exchange.ts"
 import type { NativeRequest, NativeResponse } from "#src/server/native.ts"
 import { DONE, ENDING, OPEN, Outgoing, STARTED } from "#src/server/Outgoing.ts"
-import { declaredLength, findHeader } from "#src/server/requestHead.ts"
+import { CHUNKED, findHeader, framing, shortAddress } from "#src/server/requestHead.ts"
+import type { ClientAddress } from "#src/server/ServerOptions.ts"
 import type { Watch, Watched } from "#src/server/Watch.ts"
+import type { HeldBytes } from "#src/structures/HeldBytes.ts"
 import type { Roster } from "#src/structures/Roster.ts"
 
 /** The native server cuts a socket that made no progress for 10 s (it checks every 4 s); re-arming prolongs that. */
@@ -15,16 +18,19 @@ const NATIVE_TIMEOUT_MILLIS = 9_500
 const DROPPED_BYTES = 64 * 1024 * 1024
 const DROPPED_MILLIS = 2_000
 
-const closeWanted = /(?:^|,)\s*close\s*(?:,|$)/i
+const closeToken = /(?:^|,)\s*close\s*(?:,|$)/i
 
 /** What all exchanges of one server share. */
 export interface ExchangeHost {
   readonly maxPendingBytes: number
+  /** Counts the bytes of bodies. */
+  readonly heldBytes: HeldBytes
   readonly slowReaderMillis: number
   readonly bodyMillis: number
   readonly watch: Watch
   readonly live: Roster<UwsExchange>
   draining: boolean
+  readonly clientAddress: ClientAddress
   readonly onDefect: (error: unknown, exchange: Exchange) => void
   /** Hears that something ended; only set while draining. */
   onSettled: (() => void) | undefined
@@ -44,13 +50,18 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
   readonly path: string
   readonly query: string
   readonly headers: ReadonlyArray<string>
-  /** Content length by the head; -1 chunked, 0 none, null contradictory. */
-  readonly declared: number | null
+  /** Bytes of body by the head; -1 for a chunked body. */
+  readonly declared: number
+  /** Why the head is invalid; no handler may see such a request. */
+  readonly fault: string | undefined
 
   private readonly host: ExchangeHost
   private reader: BodyReader | undefined
-  private address: string | undefined
+  private peer: string | undefined
+  private client: string | undefined
+  private closeWanted: boolean | undefined
   private isCut = false
+  private decompressed = false
   private progressAt = 0
   private rearmedAt = 0
   private bodyStartedAt = 0
@@ -71,7 +82,16 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     sink = []
     req.forEach(collectHeader)
     this.headers = sink
-    this.declared = declaredLength(sink)
+    const framed = framing(this.method, this.path, this.query, sink)
+    if (typeof framed === "number") {
+      this.declared = framed
+    } else {
+      this.fault = framed
+      this.declared = 0
+    }
+    // Its end is where the native decoder believes it to be, which takes line feeds without carriage returns and does not look at the
+    // two bytes behind a chunk: nothing behind such a body may be read as a request.
+    if (framed === CHUNKED || this.fault !== undefined) this.closeConnection = true
     res.onAborted(() => this.nativeAborted())
     host.live.add(this)
   }
@@ -80,12 +100,21 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     return findHeader(this.headers, lowerCaseName)
   }
 
-  get remoteAddress(): string {
-    if (this.address === undefined) {
+  get peerAddress(): string {
+    if (this.peer === undefined) {
       if (this.state === DONE) return ""
-      this.address = textDecoder.decode(this.res.getRemoteAddressAsText())
+      this.peer = shortAddress(textDecoder.decode(this.res.getRemoteAddressAsText()))
     }
-    return this.address
+    return this.peer
+  }
+
+  get remoteAddress(): string {
+    if (this.client === undefined) {
+      const peer = this.peerAddress
+      if (peer === "") return ""
+      this.client = this.host.clientAddress(peer, (name) => this.header(name))
+    }
+    return this.client
   }
 
   /** True when the response did not reach the client entirely: the client went, or the exchange was cut. */
@@ -97,10 +126,33 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
 
   readBody(limit: number, done: BodyDone): void {
     const guarded: BodyDone = (body, failure) => this.guard(() => done(body, failure))
+    const coded = this.header("content-encoding")
+    if (coded !== undefined && !this.decompressed) return this.readCoded(coded, limit, guarded)
+    this.collect(limit, guarded)
+  }
+
+  private collect(limit: number, done: BodyDone): void {
     const reader = this.bodyReader()
-    if (reader !== undefined) return reader.collect(limit, guarded)
-    if (this.state < ENDING) guarded(new Uint8Array(0), null)
-    else guarded(null, "aborted")
+    if (reader !== undefined) return reader.collect(limit, done)
+    if (this.state < ENDING) done(new Uint8Array(0), null)
+    else done(null, "aborted")
+  }
+
+  private readCoded(header: string, limit: number, done: BodyDone): void {
+    const codings = ContentCoding.parse(header)
+    if (codings === null) return done(null, "coding")
+    this.collect(limit, (bytes, failure) => {
+      if (bytes === null || codings.length === 0) return done(bytes, failure)
+      ContentCoding.decompress(bytes, codings, limit, (body, problem) => {
+        if (this.state === DONE) done(null, "aborted")
+        else if (body === null) done(null, problem)
+        else if (this.reader?.replace(body) === false) done(null, "no-room")
+        else {
+          this.decompressed = true
+          done(body, null)
+        }
+      })
+    })
   }
 
   /** Hands over what arrived since the last pull; null, null at the end. Answers the way to stop waiting. */
@@ -115,6 +167,14 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     return () => reader.unwait(guarded)
   }
 
+  forgetBody(): void {
+    this.reader?.forget()
+  }
+
+  get heldBytes(): HeldBytes {
+    return this.host.heldBytes
+  }
+
   /** To be called in the turn of the request: the native side drops a body that nobody listens to. */
   keepBody(): void {
     if (this.declared !== 0) this.bodyReader()
@@ -122,7 +182,7 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
 
   private bodyReader(): BodyReader | undefined {
     if (this.reader === undefined && this.declared !== 0 && this.state < ENDING) {
-      this.reader = new BodyReader(this.res, this.declared ?? -1, this)
+      this.reader = new BodyReader(this.res, this.declared, this)
     }
     return this.reader
   }
@@ -214,6 +274,7 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     host.live.remove(this)
     if (this.reader !== undefined || this.blocked) host.watch.delete(this)
     this.reader?.fail("aborted")
+    this.reader?.forget()
     const reason = this.abortReason
     const listener = this.abortListener
     if (reason !== undefined && listener !== undefined) this.guard(() => listener(reason))
@@ -239,9 +300,13 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     return this.host.draining
   }
 
+  protected override get final(): boolean {
+    return this.closeConnection || (this.closeWanted ??= closeToken.test(this.header("connection") ?? ""))
+  }
+
   protected override get closesOverBody(): boolean {
-    if (this.declared === 0 || this.declared === null || this.reader?.ended === true) return false
-    return this.closing() || closeWanted.test(this.header("connection") ?? "")
+    if (this.declared === 0 || this.reader?.ended === true) return false
+    return this.closing()
   }
 
   protected override dropBody(done: () => void): void {

@@ -18,6 +18,7 @@ import * as NetAddress from "effect/net/NetAddress"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import { makeDrain } from "#src/server/Drain.ts"
+import type { Guard } from "#src/server/Exchange.ts"
 import { FrontEnd } from "#src/server/FrontEnd.ts"
 import { listen, ListenError, open, resolve } from "#src/server/Listener.ts"
 import type { NativeRequest, NativeResponse, NativeUpgradeContext } from "#src/server/native.ts"
@@ -28,6 +29,7 @@ import { type ExchangeHost, UwsExchange } from "#src/server/UwsExchange.ts"
 import { type RequestOrigin, UwsServerRequest } from "#src/server/UwsServerRequest.ts"
 import { Upgrade, webSocketLimits } from "#src/server/UwsSocket.ts"
 import { Watch } from "#src/server/Watch.ts"
+import { HeldBytes } from "#src/structures/HeldBytes.ts"
 import { Roster } from "#src/structures/Roster.ts"
 
 type Handler = (exchange: UwsExchange, upgrade: Upgrade | undefined) => void
@@ -46,11 +48,13 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
 
   const host: ExchangeHost = {
     maxPendingBytes: options.maxPendingBytes ?? defaults.maxPendingBytes,
+    heldBytes: new HeldBytes(options.heldBodyBytes ?? defaults.heldBodyBytes()),
     slowReaderMillis,
     bodyMillis,
     watch: new Watch(Math.max(10, Math.min(1_000, slowReaderMillis / 4, bodyMillis / 4))),
     live: new Roster(),
     draining: false,
+    clientAddress: options.clientAddress ?? ((peer) => peer),
     onDefect: options.onDefect ?? ((error, exchange) => {
       runLog(Effect.logError(`A route failed: ${exchange.method} ${exchange.path}`, error))
     }),
@@ -60,16 +64,20 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   const sockets = new Set<Upgrade>()
   const fibers = new Set<Fiber.Fiber<void>>()
   const table = new RouteTable()
+  const guards: Array<Guard> = options.guard === undefined ? [] : [options.guard]
   let handler: Handler | undefined
   let connections = 0
 
   const dispatch = (exchange: UwsExchange, upgrade: Upgrade | undefined): void => {
     try {
-      if (exchange.declared === null) {
+      if (exchange.fault !== undefined) return exchange.respond(400, TEXT, `${exchange.fault}\n`)
+      if (upgrade !== undefined && exchange.declared !== 0) {
         exchange.closeConnection = true
-        return exchange.respond(400, TEXT, "Contradictory content-length or transfer-encoding headers")
+        return exchange.respond(400, TEXT, "A request for an upgrade has no body\n")
       }
-      if (handler === undefined || host.draining) {
+      if (isAnswered(guards, exchange)) {
+        // By a guard.
+      } else if (handler === undefined || host.draining) {
         answerNotReady(exchange)
       } else {
         const route = table.find(exchange.method, exchange.path)
@@ -144,11 +152,13 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
 
   const frontEnd = FrontEnd.of({
     direct: (method, path, route) => table.add(method, path, route),
+    guard: (guard) => void guards.push(guard),
     open: Effect.suspend(() => listening !== null || host.draining ? Effect.void : Effect.map(begin, (now) => {
       listening = now
     })),
     address,
     port,
+    heldBodies: host.heldBytes,
     get liveExchanges() {
       return host.live.size + sockets.size
     },
@@ -195,6 +205,11 @@ const makeHandler = (
       if (upgrade !== undefined) upgrade.onLost = () => fiber.interruptUnsafe(parent.id, ClientAbort.annotation)
     })
   })
+
+const isAnswered = (guards: ReadonlyArray<Guard>, exchange: UwsExchange): boolean => {
+  for (const guard of guards) if (guard(exchange)) return true
+  return false
+}
 
 /** Copies what the handshake needs: the native request is gone when the application asks for it. */
 const handshake = (exchange: UwsExchange, req: NativeRequest, context: NativeUpgradeContext, sockets: Set<Upgrade>) => {

@@ -17,7 +17,8 @@ import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type * as Socket from "effect/socket/Socket"
 import * as Stream from "effect/Stream"
-import type { BodyFailure } from "#src/server/Exchange.ts"
+import * as ContentCoding from "#src/server/contentCoding.ts"
+import { type BodyFailure, NO_ROOM } from "#src/server/Exchange.ts"
 import type { UwsExchange } from "#src/server/UwsExchange.ts"
 import type { Upgrade } from "#src/server/UwsSocket.ts"
 
@@ -104,7 +105,10 @@ export class UwsServerRequest extends Inspectable.Class implements HttpServerReq
   }
 
   get peerAddress(): Option.Option<string> {
-    return this.overrides.peerAddress ?? this.remoteAddress
+    const { overrides } = this
+    if (overrides.peerAddress !== undefined) return overrides.peerAddress
+    const address = this.exchange.peerAddress
+    return address === "" ? Option.none() : Option.some(address)
   }
 
   get protocol(): "http" | "https" | undefined {
@@ -200,6 +204,12 @@ export class UwsServerRequest extends Inspectable.Class implements HttpServerReq
         return this.parseError({ description: "the request body did not arrive within bodyTimeout" })
       case "aborted":
         return this.parseError({ description: "the client closed the connection before its body was complete" })
+      case "coding":
+        return this.parseError({ description: `the Content-Encoding is not accepted: send ${ContentCoding.accepted}` })
+      case "no-room":
+        return this.parseError({ description: NO_ROOM })
+      case "undecodable":
+        return this.parseError({ description: "the body is not compressed as its Content-Encoding says" })
     }
   }
 

@@ -1,9 +1,8 @@
-/** May this key make this call? The checks of supplement 3.4, steps 2 to 5, in their order; pure over the key and the time. */
+/** May this key make a call now, from here, to this endpoint? Pure over the key and the time; which models it may use: `src/routing/rights.ts`. */
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { leaseScope } from "#schemas/protocols/Lease.ts"
 import type { AccessSchedule, ApiKey } from "#schemas/records/ApiKey.ts"
-import { compileGlob } from "#src/routing/resolveModel.ts"
 import * as IpRange from "#src/stages/ipRange.ts"
 
 /** Where a call comes from; the address is read only when the key asks for it, because reading it costs a native call. */
@@ -11,37 +10,24 @@ export interface Peer {
   readonly remoteAddress: string
 }
 
-interface Compiled {
-  readonly expiresAt: number
-  readonly blocked: ReadonlyArray<(id: string) => boolean>
-  readonly allowed: ReadonlyArray<(id: string) => boolean> | null
-}
+const ends = new WeakMap<ApiKey, number>()
 
-const compiled = new WeakMap<ApiKey, Compiled>()
-
-const compile = (key: ApiKey): Compiled => {
-  const known = compiled.get(key)
-  if (known !== undefined) return known
-  const { policy } = key
-  const made: Compiled = {
-    expiresAt: policy.expiresAt === null ? Infinity : Date.parse(policy.expiresAt),
-    blocked: policy.blockedModels.map(compileGlob),
-    allowed: policy.modelAccessMode === "restricted" ? policy.allowedModels.map(compileGlob) : null
-  }
-  compiled.set(key, made)
-  return made
+/** ms since the epoch; Infinity for a key that does not expire. */
+const endOf = (key: ApiKey): number => {
+  let end = ends.get(key)
+  if (end === undefined) ends.set(key, end = key.policy.expiresAt === null ? Infinity : Date.parse(key.policy.expiresAt))
+  return end
 }
 
 const refuse = (message: string): PublicError => Errors.make("insufficient_permissions", message)
 
-/** Steps 2 to 4: the key itself, its schedule, its addresses and endpoints (`chat` for /v1/chat/completions). `now` in ms since the epoch. */
+/** The key itself, its schedule, its addresses and endpoints (`chat` for /v1/chat/completions). `now` in ms since the epoch. */
 export const admit = (key: ApiKey, endpoint: string, peer: Peer, now: number): PublicError | null => {
   const { policy } = key
   if (key.revokedAt !== null) return Errors.make("invalid_api_key", "This API key was revoked.")
   if (!policy.isActive) return refuse("This API key is disabled.")
   if (policy.isBanned) return refuse("This API key is banned.")
-  const { expiresAt } = compile(key)
-  if (now >= expiresAt) return refuse(`This API key expired at ${policy.expiresAt}.`)
+  if (now >= endOf(key)) return refuse(`This API key expired at ${policy.expiresAt}.`)
   if (policy.accessSchedule !== null && !withinSchedule(policy.accessSchedule, now)) {
     return refuse(`This API key may be used from ${policy.accessSchedule.from} until ${policy.accessSchedule.until} (${policy.accessSchedule.tz}) only.`)
   }
@@ -70,23 +56,6 @@ export const admitIssued = ({ isLimited, key }: Issuer, endpoint: string, peer: 
   }
   if (key.policy.scopes.includes(leaseScope)) return refuse(`The key that issued this API key needs a lease for its calls (scope ${leaseScope}).`)
   return isLimited ? refuse("The key that issued this API key has limits of its own, which calls of this key would pass.") : null
-}
-
-/** Step 5: blockedModels before allowedModels; `restricted` with an empty list allows nothing. Asked for the requested and the canonical id. */
-export const admitModel = (key: ApiKey, requested: string, canonical: string): PublicError | null => {
-  const { allowed, blocked } = compile(key)
-  if (allowed === null && blocked.length === 0) return null
-  const either = (globs: ReadonlyArray<(id: string) => boolean>) => globs.some((glob) => glob(requested) || glob(canonical))
-  return either(blocked) || (allowed !== null && !either(allowed))
-    ? refuse(`This API key may not use the model '${requested}'.`)
-    : null
-}
-
-/** The same step for a combo, by its name and by the id that was asked for. */
-export const admitCombo = (key: ApiKey, requested: string, name: string): PublicError | null => {
-  const { allowedCombos } = key.policy
-  if (allowedCombos.length > 0 && !allowedCombos.includes(name)) return refuse(`This API key may not use the combo '${name}'.`)
-  return allowedCombos.length > 0 ? null : admitModel(key, requested, name)
 }
 
 /** A window of the week; `until` before `from` runs past midnight and belongs to the day it began. */

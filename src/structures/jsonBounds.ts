@@ -1,10 +1,12 @@
 /**
  * Refuses JSON text that would hurt whoever parses it, before anybody parses it: one pass over the bytes that jumps over strings.
  *
- * A parser takes any depth, but recursion over its result overflows the stack, and objects with very many members are slow to copy.
+ * A parser takes any depth, but recursion over its result overflows the stack, objects with very many members are slow to copy, and
+ * an empty object of three bytes takes sixty in memory.
  * Up to the first byte that is no JSON the pass sees what a parser sees, so that nothing passes here and is deeper there.
  */
 const QUOTE = 0x22
+const COMMA = 0x2c
 const COLON = 0x3a
 const OPEN_LIST = 0x5b
 const BACKSLASH = 0x5c
@@ -16,6 +18,10 @@ const CLOSE_OBJECT = 0x7d
 export const MAX_DEPTH = 256
 /** Members of one object. */
 export const MAX_MEMBERS = 20_000
+/** Objects and lists in all. A history of a million tokens has some 50,000. */
+export const MAX_CONTAINERS = 200_000
+/** Values in all: members, items, and what holds them. The token numbers of a large batch of embeddings are this many. */
+export const MAX_VALUES = 2_000_000
 /** Valid JSON below this many bytes has fewer members, and half of them in levels, which every recursion here bears. */
 export const HARMLESS_BYTES = 4_096
 
@@ -23,9 +29,17 @@ export const HARMLESS_BYTES = 4_096
 const NEAR_BYTES = 16
 
 export interface Excess {
-  readonly what: "depth" | "members"
-  /** Byte offset of the bracket or colon that is one too many. */
+  readonly what: "depth" | "members" | "containers" | "values"
+  /** Byte offset of the bracket, colon or comma that is one too many. */
   readonly at: number
+}
+
+/** How much a text holds. */
+export interface Size {
+  /** Objects and lists. */
+  readonly containers: number
+  /** Values: as many as there are commas and opened brackets, so that an empty list counts twice. */
+  readonly values: number
 }
 
 /** Members of the objects that are open; filled from the outermost on, in one turn of the loop. */
@@ -36,9 +50,17 @@ export const excessOf = (json: Buffer): Excess | null => json.length < HARMLESS_
 
 /** As `excessOf`, whatever the length. */
 export const scan = (json: Buffer): Excess | null => {
+  const found = measure(json)
+  return "what" in found ? found : null
+}
+
+/** The size of a text, or the first place at which it passes a bound. */
+export const measure = (json: Buffer): Size | Excess => {
   const end = json.length
   members[0] = 0
   let depth = 0
+  let containers = 0
+  let commas = 0
   let i = 0
   while (i < end) {
     const byte = json[i++]
@@ -49,18 +71,26 @@ export const scan = (json: Buffer): Excess | null => {
     } else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
       if (++depth > MAX_DEPTH) return { what: "depth", at: i - 1 }
       members[depth] = 0
+      if (++containers > MAX_CONTAINERS) return { what: "containers", at: i - 1 }
+    } else if (byte === COMMA) {
+      if (++commas + containers > MAX_VALUES) return { what: "values", at: i - 1 }
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
       // More brackets closed than opened: no parser gets further.
-      if (--depth < 0) return null
+      if (--depth < 0) break
     }
   }
-  return null
+  return { containers, values: commas + containers }
 }
 
 /** In words, for the client that sent the text. */
-export const describe = (excess: Excess): string => excess.what === "depth"
-  ? `it is nested deeper than ${MAX_DEPTH} levels (byte ${excess.at})`
-  : `one of its objects has more than ${MAX_MEMBERS} members (byte ${excess.at})`
+export const describe = ({ at, what }: Excess): string => `${words[what]} (byte ${at})`
+
+const words: Readonly<Record<Excess["what"], string>> = {
+  depth: `it is nested deeper than ${MAX_DEPTH} levels`,
+  members: `one of its objects has more than ${MAX_MEMBERS} members`,
+  containers: `it holds more than ${MAX_CONTAINERS} objects and lists`,
+  values: `it holds more than ${MAX_VALUES} values`
+}
 
 /** Offset behind the string whose text begins at `from`; the length of the text when the string never ends. */
 const afterString = (json: Buffer, from: number): number => {

@@ -41,7 +41,7 @@ const routeText = (route: string): string => Redact.text(route.slice(0, maxRoute
 
 const json = (s: RequestSummary, time: string, failed: boolean): string =>
   `{"time":"${time}","level":"${failed ? "warn" : "info"}","message":"request","requestId":${foreign(s.requestId)},"method":${foreign(s.method)},` +
-  `"endpoint":${foreign(s.endpoint)},"status":${s.status},"outcome":"${s.outcome}","errorCode":${foreignOrNull(s.errorCode)},` +
+  `"endpoint":${foreign(s.endpoint)},"status":${s.status},"clientStatus":${s.clientStatus === 0 ? "null" : s.clientStatus},"outcome":"${s.outcome}","errorCode":${foreignOrNull(s.errorCode)},` +
   `"requestedModel":${foreignOrNull(s.requestedModel)},"provider":${foreignOrNull(s.provider)},` +
   `"model":${foreignOrNull(s.model)},"apiKeyId":${foreignOrNull(s.apiKeyId)},"stream":${s.stream},` +
   `"attempts":${s.attempts},"cache":"${s.cache}","latencyMs":${tenths(s.latencyMs)},"ttftMs":${s.ttftMs === null ? "null" : tenths(s.ttftMs)},"bytesOut":${s.bytesOut}${routed(s) ? `,"route":${JSON.stringify(routeText(s.route))}` : ""}}`

@@ -1,13 +1,16 @@
 /** The Telemetry port: metrics in place, the access log into the sink, spans for later. Never throws into a request. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Configuration } from "#actors/ports/Configuration.ts"
 import { Ledger } from "#actors/ports/Ledger.ts"
 import { Telemetry } from "#actors/ports/Telemetry.ts"
 import { Upstream } from "#actors/ports/Upstream.ts"
+import type { Registry } from "#src/providers/Registry.ts"
 import { AccessLog } from "./AccessLog.ts"
 import { LogOutput } from "./Log.ts"
 import { Metrics } from "./Metrics.ts"
 import { Otlp } from "./Otlp.ts"
+import * as KnownModels from "./knownModels.ts"
 import * as Readings from "./readings.ts"
 
 export interface Options {
@@ -15,21 +18,27 @@ export interface Options {
   readonly accessLogEvery: number
   /** Start of the process, ms since the epoch. */
   readonly startedAt: number
+  /** Models that have metrics of their own, beside those that the configuration names. */
+  readonly registry: Registry
+  /** Bytes of request bodies that are held, their cap, and requests refused by it. */
+  readonly heldBodies: { readonly bytes: number; readonly most: number; readonly refused: number }
 }
 
 export const make = (options: Options) =>
   Effect.gen(function*() {
     const context = yield* Effect.context<never>()
+    const configuration = yield* Configuration
     const ledger = yield* Ledger
     const upstream = yield* Upstream
     const output = yield* LogOutput
     const otlp = yield* Otlp
-    const metrics = new Metrics(context)
+    const metrics = new Metrics(context, KnownModels.make(options.registry, configuration.current))
     const process = Readings.processReadings(options.startedAt)
     const registered = [
       ...process.readings,
       ...Readings.ledgerReadings(ledger.reconciliation),
       ...Readings.upstreamReadings(upstream.stats),
+      ...Readings.bodyReadings(options.heldBodies),
       ...Readings.logReadings(output.sink)
     ].map((reading) => metrics.reading(reading))
     yield* Effect.addFinalizer(() =>
@@ -54,7 +63,7 @@ export const make = (options: Options) =>
     })
   })
 
-export const layer = (options: Options): Layer.Layer<Telemetry, never, Ledger | Upstream | LogOutput | Otlp> => Layer.effect(Telemetry, make(options))
+export const layer = (options: Options): Layer.Layer<Telemetry, never, Configuration | Ledger | Upstream | LogOutput | Otlp> => Layer.effect(Telemetry, make(options))
 
 /** Hears nothing and shows nothing. */
 export const layerNone: Layer.Layer<Telemetry> = Layer.succeed(Telemetry, {

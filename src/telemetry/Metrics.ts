@@ -1,19 +1,22 @@
 /**
  * The gateway's metrics on effect's registry: updated in place, rendered as Prometheus text, exported by
- * OTLP from the same registry. Label sets are bounded; what comes beyond a bound is counted under `other`.
+ * OTLP from the same registry. Label sets are bounded; what comes beyond a bound is counted under `other`. Models that
+ * neither the registry nor the configuration names are counted under `unknown`, so that no client can use the bound up.
  */
 import * as Context from "effect/Context"
 import * as Metric from "effect/Metric"
 import type { RequestSummary } from "#actors/ports/Telemetry.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import type { IsKnown } from "./knownModels.ts"
 import * as prometheusText from "./prometheusText.ts"
 
-/** Provider and model pairs with series of their own. */
+/** Pairs of provider and known model with series of their own. */
 export const TARGETS_MAX = 100
 /** Endpoint and status pairs with series of their own. */
 export const ENDPOINTS_MAX = 200
 
 const OTHER = "other"
+const UNKNOWN = "unknown"
 
 /** Bucket bounds, seconds. */
 const DURATION = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
@@ -65,8 +68,11 @@ export class Metrics {
   liveRequests = 0
   liveStreams = 0
   readonly #context: Context.Context<never>
+  readonly #isKnown: IsKnown
   readonly #targets = new Map<string, Map<string, TargetSeries>>()
   #targetCount = 0
+  /** By provider: its models that only clients name. */
+  readonly #unknownModels = new Map<string, TargetSeries>()
   #otherTarget: TargetSeries | null = null
   readonly #endpoints = new Map<string, Map<number, EndpointSeries>>()
   #endpointCount = 0
@@ -76,8 +82,9 @@ export class Metrics {
   readonly #fallbacks: Count
 
   /** The metrics live in the registry of `context`. */
-  constructor(context: Context.Context<never>) {
+  constructor(context: Context.Context<never>, isKnown: IsKnown) {
     this.#context = context
+    this.#isKnown = isKnown
     this.#cached = this.#count("gateway_cache_hits_total", "Requests answered from the response cache.", {})
     this.#fallbacks = this.#count("gateway_fallback_attempts_total", "Attempts beyond the first of their request.", {})
     this.reading({ name: "gateway_requests_live", help: "Client requests that are being served.", type: "gauge", read: () => this.liveRequests })
@@ -143,11 +150,22 @@ export class Metrics {
     const models = this.#targets.get(provider)
     const known = models?.get(model)
     if (known !== undefined) return known
+    if (!this.#isKnown(provider, model)) return this.#unknownModel(provider)
     if (this.#targetCount >= TARGETS_MAX) return this.#otherTarget ??= this.#targetSeries(OTHER, OTHER)
     this.#targetCount++
     const series = this.#targetSeries(provider, model)
     if (models === undefined) this.#targets.set(provider, new Map([[model, series]]))
     else models.set(model, series)
+    return series
+  }
+
+  /** Providers are the operator's: there are few. */
+  #unknownModel(provider: string): TargetSeries {
+    let series = this.#unknownModels.get(provider)
+    if (series === undefined) {
+      series = this.#targetSeries(provider, UNKNOWN)
+      this.#unknownModels.set(provider, series)
+    }
     return series
   }
 

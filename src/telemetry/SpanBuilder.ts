@@ -69,7 +69,8 @@ export class SpanBuilder {
       attributes: [
         ["http.request.method", summary.method],
         ["http.route", summary.endpoint],
-        ["http.response.status_code", summary.status],
+        ...summary.clientStatus === 0 ? [] : [["http.response.status_code", summary.clientStatus] as const],
+        ["gateway.status", summary.status],
         ["gateway.request_id", summary.requestId],
         ["gateway.requested_model", summary.requestedModel ?? ""],
         ["gateway.outcome", summary.outcome],

@@ -43,6 +43,7 @@ export const attributes = (row: LedgerRow): ReadonlyArray<readonly [string, unkn
     ["gateway.attempt", row.attempt],
     ["gateway.requested_model", row.requestedModel],
     ["gateway.outcome", row.outcome],
+    ["gateway.status", row.status],
     ["gateway.cost_usd", row.costUsd],
     ["gateway.usage_estimated", row.estimated],
     ["gateway.stream", row.stream]

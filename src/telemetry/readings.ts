@@ -56,6 +56,13 @@ export const upstreamReadings = (stats: () => ReadonlyArray<PoolStats>): Readonl
   gauge("gateway_upstream_origins", "Upstream origins with a pool.", () => stats().length)
 ]
 
+/** Bodies of requests that are arriving, waiting or not answered yet. */
+export const bodyReadings = (held: { readonly bytes: number; readonly most: number; readonly refused: number }): ReadonlyArray<Reading> => [
+  gauge("gateway_held_body_bytes", "Bytes of request bodies that are held.", () => held.bytes),
+  gauge("gateway_held_body_bytes_max", "Bytes beyond which requests are refused (GATEWAY_MAX_HELD_BODY_BYTES).", () => held.most),
+  total("gateway_held_body_refusals_total", "Requests refused because too many bytes of bodies were held.", () => held.refused)
+]
+
 /** Lines that the log lost because nobody read it. */
 export const logReadings = (sink: { readonly dropped: number; readonly bufferedBytes: number }): ReadonlyArray<Reading> => [
   total("gateway_log_dropped_lines_total", "Log lines dropped because the output was blocked.", () => sink.dropped),

@@ -32,9 +32,12 @@ export class Call extends Entry implements UpstreamCall, Exchange {
   /** Place among the live calls. */
   rosterSlot = -1
   readonly head: RequestHead
-  readonly body: UpstreamRequest["body"]
+  /** Null from the response head on: a long request need not live as long as its answer. */
+  body: UpstreamRequest["body"]
   readonly startedAt: number
-  readonly #request: UpstreamRequest
+  readonly #method: UpstreamRequest["method"]
+  readonly #headers: UpstreamRequest["headers"]
+  readonly #timeouts: UpstreamRequest["timeouts"]
   readonly #handler: UpstreamHandler
   readonly #pool: SocketPool
   readonly #wheel: TimerWheel
@@ -58,7 +61,9 @@ export class Call extends Entry implements UpstreamCall, Exchange {
 
   constructor(request: UpstreamRequest, head: RequestHead, handler: UpstreamHandler, pool: SocketPool, wheel: TimerWheel, onOver: (call: Call) => void) {
     super()
-    this.#request = request
+    this.#method = request.method
+    this.#headers = request.headers
+    this.#timeouts = request.timeouts
     this.#handler = handler
     this.#pool = pool
     this.#wheel = wheel
@@ -133,7 +138,7 @@ export class Call extends Entry implements UpstreamCall, Exchange {
     if (this.#over) return Infinity
     const due = this.#due()
     if (due > now) return due
-    const { timeouts } = this.#request
+    const timeouts = this.#timeouts
     const phase = now >= this.#totalAt ? "total" : this.#phase
     const limit = phase === "total" ? timeouts.total : this.#limit()
     const progress = { ...this.#progress(), phase }
@@ -155,7 +160,8 @@ export class Call extends Entry implements UpstreamCall, Exchange {
 
   onMessageHead(status: number, headers: Array<string>): void {
     this.#answered = true
-    this.#enter(this.#request.timeouts.firstEvent > 0 ? "first-event" : "idle")
+    this.body = null
+    this.#enter(this.#timeouts.firstEvent > 0 ? "first-event" : "idle")
     const encoding = encodingOf(headerOf(headers, "content-encoding") ?? "")
     if (encoding !== "" && !this.#decode(encoding)) return
     try {
@@ -206,7 +212,7 @@ export class Call extends Entry implements UpstreamCall, Exchange {
   }
 
   #limit(): number {
-    const { timeouts } = this.#request
+    const timeouts = this.#timeouts
     switch (this.#phase) {
       case "queue":
       case "connect":
@@ -236,8 +242,8 @@ export class Call extends Entry implements UpstreamCall, Exchange {
     const connection = this.#connection
     if (connection === null || !this.#sent || connection.answered) return false
     return Failures.maySendAgain({
-      method: this.#request.method,
-      idempotencyKey: headerOf(this.#request.headers, "idempotency-key") !== undefined,
+      method: this.#method,
+      idempotencyKey: headerOf(this.#headers, "idempotency-key") !== undefined,
       reused: connection.served > 0
     })
   }
@@ -265,7 +271,7 @@ export class Call extends Entry implements UpstreamCall, Exchange {
 
   #deliver(chunk: Uint8Array): void {
     if (this.#over) return
-    if (this.#request.timeouts.firstEvent <= 0) this.#useful = true
+    if (this.#timeouts.firstEvent <= 0) this.#useful = true
     try {
       this.#handler.onData(chunk)
     } catch (error) {

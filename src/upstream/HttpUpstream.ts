@@ -42,6 +42,8 @@ export interface Options {
   readonly dnsTtlMs?: number
   /** Extra certificate authorities in PEM. */
   readonly ca?: ReadonlyArray<string>
+  /** What this gateway calls itself in the header of hops; no header without. */
+  readonly hop?: string
   /** Origins of this process itself (the built-in simulator), which no flag may close. Asked once per pool. */
   readonly isTrusted?: (origin: string) => boolean
 }
@@ -110,7 +112,8 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
       keepAliveMs: options.keepAliveMs ?? defaultKeepAliveMs,
       maxSocketAgeMs: options.maxSocketAgeMs ?? defaultMaxSocketAgeMs,
       maxHeadBytes: options.maxHeadBytes ?? defaultMaxHeadBytes,
-      recheckMs: options.recheckMs ?? defaultRecheckMs
+      recheckMs: options.recheckMs ?? defaultRecheckMs,
+      hop: options.hop ?? null
     }
     const maxPools = options.maxPools ?? defaultMaxPools
     const pools = new Map<string, SocketPool>()

@@ -1,6 +1,7 @@
 /** The request side of HTTP/1.1: a head is checked and formatted once, and leaves with a small body in one write. */
 import type { Socket } from "node:net"
 import type { UpstreamRequest } from "#actors/ports/Upstream.ts"
+import { extend, hopsHeader } from "#schemas/hops.ts"
 
 /** Largest body in bytes that is copied behind its head; a larger one is handed over beside it. */
 const maxCopiedBytes = 16 * 1024
@@ -27,11 +28,14 @@ export interface RequestHead {
   readonly optionalBody: boolean
 }
 
-/** Formats a head for `host` (`name[:port]`); a string says what cannot be sent. */
-export const format = (method: UpstreamRequest["method"], path: string, headers: ReadonlyArray<string>, host: string): RequestHead | string => {
+/** Formats a head for `host` (`name[:port]`), sent by the gateway `hop`; a string says what cannot be sent. */
+export const format = (
+  method: UpstreamRequest["method"], path: string, headers: ReadonlyArray<string>, host: string, hop: string | null = null
+): RequestHead | string => {
   if (!methods.has(method)) return "the method is not known"
   if (!pathPattern.test(path)) return "the path holds a character that is not allowed"
   let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`
+  let passed: string | undefined
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]
     const value = headers[i + 1]
@@ -39,9 +43,14 @@ export const format = (method: UpstreamRequest["method"], path: string, headers:
     const lower = name.toLowerCase()
     if (reserved.has(lower)) return `the header ${lower} is not the caller's to set`
     if (!valuePattern.test(value)) return `the value of the header ${lower} holds a character that is not allowed`
+    if (lower === hopsHeader) {
+      passed = value
+      continue
+    }
     // A compressed stream would arrive in blocks, and cost a decoder.
     if (lower !== "accept-encoding") text += `${name}: ${value}\r\n`
   }
+  if (hop !== null) text += `${hopsHeader}: ${extend(passed, hop)}\r\n`
   return {
     method,
     path,
@@ -62,17 +71,19 @@ const remembered = 16
  */
 export class RequestHeads {
   readonly #host: string
+  readonly #hop: string | null
   readonly #slots: Array<RequestHead> = []
   #next = 0
 
-  constructor(host: string) {
+  constructor(host: string, hop: string | null = null) {
     this.#host = host
+    this.#hop = hop
   }
 
   /** The head of a request; a string says what cannot be sent. */
   of(method: UpstreamRequest["method"], path: string, headers: ReadonlyArray<string>): RequestHead | string {
     for (const slot of this.#slots) if (slot.headers === headers && slot.path === path && slot.method === method) return slot
-    const head = format(method, path, headers, this.#host)
+    const head = format(method, path, headers, this.#host, this.#hop)
     if (typeof head === "string") return head
     this.#slots[this.#next] = head
     this.#next = (this.#next + 1) % remembered

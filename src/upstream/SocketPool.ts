@@ -28,6 +28,8 @@ export interface Settings {
   readonly maxHeadBytes: number
   /** An idle socket's address is checked by the guard again when the last check is older than this, in ms. */
   readonly recheckMs: number
+  /** What this gateway calls itself in the header of hops; null = no header. */
+  readonly hop: string | null
 }
 
 /** Longest idle time that a server's `keep-alive: timeout=` may ask for, in ms. */
@@ -93,7 +95,7 @@ export class SocketPool implements Owner {
     this.peer = peerOf(options.target) + (options.proxy === null ? "" : ` through the proxy ${peerOf(options.proxy.target)}`)
     this.now = options.wheel.now
     this.#wheel = options.wheel
-    this.heads = new RequestHeads(options.host)
+    this.heads = new RequestHeads(options.host, options.settings.hop)
     this.tunnelled = options.proxy !== null
     this.#proxy = options.proxy
     this.#trusted = options.trusted

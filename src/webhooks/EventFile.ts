@@ -21,8 +21,11 @@ const NEWLINE = 0x0a
 
 const parse = (line: string): QueuedEvent | null => {
   try {
-    const { body, id, type } = JSON.parse(line) as Record<string, unknown>
-    return typeof id === "string" && typeof type === "string" && typeof body === "string" ? { id, type, body } : null
+    const { at, body, id, type } = JSON.parse(line) as Record<string, unknown>
+    if (typeof id !== "string" || typeof type !== "string" || typeof body !== "string") return null
+    // Lines of earlier releases have their time in the payload only.
+    const happenedAt = at ?? (JSON.parse(body) as { readonly timestamp?: unknown }).timestamp
+    return typeof happenedAt === "string" ? { id, type, at: happenedAt, body } : null
   } catch {
     return null
   }

@@ -5,15 +5,16 @@
  * share: a stream keeps the few bytes of its unfinished event and nothing else.
  *
  * Handles LF, CRLF and CR, a leading BOM, comments, `data:` with and without space, multi-line data and a missing last
- * newline (`flush`). An event longer than `maxEventBytes` is refused, so a hostile upstream cannot grow the buffer.
+ * newline (`flush`). What it holds is bounded by `EventMemory`, so a hostile upstream cannot grow the buffer.
  */
+import * as Json from "#src/wire/json.ts"
+import { EventMemory, maxEventBytes } from "#src/wire/stream/eventMemory.ts"
+
 const LF = 0x0a
 const CR = 0x0d
 const COLON = 0x3a
 const SPACE = 0x20
 const endOfEvent = Buffer.from("\n\n")
-/** Largest single event in bytes; image and audio deltas are the longest in the field. */
-export const maxEventBytes = 16 * 1024 * 1024
 
 /** Where a cut event is joined with the chunk that goes on with it; free again when `push` has returned and its events were taken. */
 const scratch = Buffer.allocUnsafeSlow(128 * 1024)
@@ -35,6 +36,7 @@ export class SseScanner {
   private tail: Buffer | null = null
   private tailLength = 0
   private sawCarriageReturn = false
+  private readonly memory = new EventMemory()
 
   constructor(sink: EventSink) {
     this.sink = sink
@@ -45,13 +47,14 @@ export class SseScanner {
     return this.tailLength
   }
 
-  /** Feeds bytes; answers false when an event grew over the limit (the scanner must not be fed again). */
+  /** Feeds bytes; answers false when there is no room for an event (the scanner must not be fed again). */
   push(chunk: Buffer): boolean {
     const { sink } = this
     let bytes = chunk
     let start = 0
     let from = 0
     if (this.tail !== null) {
+      if (!this.memory.holds(this.tailLength + chunk.length)) return false
       from = Math.max(0, this.tailLength - longestTerminator + 1)
       bytes = this.join(this.tail, chunk)
     } else if (sink.repeats !== undefined && !this.sawCarriageReturn) {
@@ -69,8 +72,7 @@ export class SseScanner {
       start = sink.repeats !== undefined && !this.sawCarriageReturn ? sink.repeats(bytes, end) : end
     }
     if (start === bytes.length) {
-      this.tail = null
-      this.tailLength = 0
+      this.forget()
       return true
     }
     // A beginning that grew where it is kept stays there.
@@ -78,17 +80,26 @@ export class SseScanner {
       this.tail = Buffer.from(bytes.subarray(start))
       this.tailLength = this.tail.length
     }
-    return this.tailLength <= maxEventBytes
+    return this.memory.holds(this.tailLength)
   }
 
-  /** The stream ended: an event without its blank line is handed over as it is. */
+  /** The stream ended: an event that lacks nothing but its blank line is handed over with one; what was cut in its data is no event. */
   flush(): void {
-    const tail = this.tail
-    if (tail === null) return
-    const length = this.tailLength
+    const event = this.tail === null ? null : completed(this.tail.subarray(0, this.tailLength))
+    this.forget()
+    if (event !== null) this.sink.event(event, 0, event.length)
+  }
+
+  /** Nothing more will be fed: what is held is forgotten. */
+  close(): void {
+    this.forget()
+  }
+
+  private forget(): void {
+    if (this.tail === null) return
     this.tail = null
     this.tailLength = 0
-    this.sink.event(tail.subarray(0, length), 0, length)
+    this.memory.holds(0)
   }
 
   /** The held bytes and the chunk in one piece: in the scratch memory, or where the held bytes grow with doubling capacity. */
@@ -111,6 +122,20 @@ export class SseScanner {
     this.tailLength = length
     return joined.subarray(0, length)
   }
+}
+
+/** What lacks behind the last two bytes of an event. */
+const missingEnd = (before: number | undefined, last: number | undefined): string => {
+  // A last CR may have become CRLF: until the end of the stream nobody knows.
+  if (last === CR) return before === CR || before === LF ? "" : "\r"
+  return last === LF ? "\n" : "\n\n"
+}
+
+/** The event with its blank line; null when it is not whole. */
+const completed = (bytes: Buffer): Buffer | null => {
+  const data = dataOf(bytes, 0, bytes.length)?.trim()
+  if (data === undefined || (data !== "[DONE]" && !Json.isWhole(data))) return null
+  return Buffer.concat([bytes, Buffer.from(missingEnd(bytes[bytes.length - 2], bytes[bytes.length - 1]))])
 }
 
 const endOfPlainEvent = (bytes: Buffer, from: number): number => {

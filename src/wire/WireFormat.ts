@@ -2,7 +2,7 @@
  * One chat wire format as a codec: everything the gateway knows about it, as pure functions over the neutral conversation. A
  * format that clients may speak has a `ClientCodec`, one that upstreams may speak an `UpstreamCodec`; `src/wire/formats.ts` is the table.
  */
-import type { StreamTap, UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { Identity, StreamTap, UpstreamErrorBody } from "#actors/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Answer, Conversation, FamilyName, FormatName, TokenUsage } from "#schemas/wire/conversation.ts"
 import type { EncoderOptions, StreamDecoder, StreamEncoder, StreamSink } from "#src/wire/stream/StreamSink.ts"
@@ -51,8 +51,10 @@ export interface ClientCodec {
   readonly errorBody: (error: PublicError) => string
   /** The frames that end a stream that broke before anything but the head was sent, or a pass-through stream (decisions 9). */
   readonly errorFrames: (error: PublicError) => string
-  /** A frame that means nothing, sent when nothing else is (supplement 10.1). `comments`: SSE comment lines are allowed. */
-  readonly heartbeat: (comments: boolean, now: Date) => string
+  /** What a heartbeat repeats of a frame of its stream; null when the frame does not say it. Absent: heartbeats repeat nothing. */
+  readonly identityOf?: (frame: Json) => Identity | null
+  /** A frame that means nothing, sent when nothing else is. `comments`: SSE comment lines are allowed; `identity`: null before the first event. */
+  readonly heartbeat: (comments: boolean, now: Date, identity: Identity | null) => string
 }
 
 export interface UpstreamCodec {

@@ -34,6 +34,7 @@ export const readerOf = (face: ClientCodec, family: UpstreamCodec, options: Enco
   const decoder = family.makeDecoder(builder)
   let readable = true
   return {
+    close: () => decoder.close(),
     push: (chunk) => {
       readable = readable && decoder.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
     },

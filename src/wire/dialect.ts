@@ -1,15 +1,23 @@
 /** The pair of a client's format and an upstream's: forwarded by bytes when they are the same, translated when they are not. */
 import type { AnswerFacts, Dialect, UpstreamErrorBody } from "#actors/ports/Face.ts"
-import type { Answer, Choice } from "#schemas/wire/conversation.ts"
+import type { Answer, Choice, Signature } from "#schemas/wire/conversation.ts"
 import * as AnswerView from "#src/wire/answerView.ts"
 import * as Json from "#src/wire/json.ts"
 import { replay } from "#src/wire/neutral/replay.ts"
+import { restoredAnswer } from "#src/wire/neutral/restoredAnswer.ts"
+import type { Restored } from "#src/wire/neutral/toolNames.ts"
+import { RestoringSink } from "#src/wire/stream/RestoringSink.ts"
 import type { EncoderOptions, StreamSink } from "#src/wire/stream/StreamSink.ts"
 import { TranslatingTap } from "#src/wire/stream/TranslatingTap.ts"
 import type { ClientCodec, UpstreamCodec } from "#src/wire/WireFormat.ts"
 
 /** What a dialect of one request needs beyond its two formats. */
-export type Options = Omit<EncoderOptions, "includeUsage">
+export interface Options extends Omit<EncoderOptions, "includeUsage"> {
+  /** What the target was given in the place of the client's own tools; null or absent when nothing. */
+  readonly tools?: Restored | null
+  /** Hears each signed tool call that is written for a client of another format. */
+  readonly remember?: ((callId: string, signature: Signature) => void) | undefined
+}
 
 /** `family` speaks as it is; the client reads the same format. */
 export const passThrough = (face: ClientCodec, family: UpstreamCodec, options: Options): Dialect => ({
@@ -24,7 +32,22 @@ export const passThrough = (face: ClientCodec, family: UpstreamCodec, options: O
   readError: (body) => readError(family, body)
 })
 
-export const translating = (face: ClientCodec, family: UpstreamCodec, options: Options): Dialect => ({
+export const translating = (face: ClientCodec, upstream: UpstreamCodec, options: Options): Dialect => {
+  const family = options.tools === undefined || options.tools === null ? upstream : restoring(upstream, options.tools)
+  return translated(face, family, options)
+}
+
+/** The family, its answers as the client's own tools would have been called. */
+const restoring = (family: UpstreamCodec, tools: Restored): UpstreamCodec => ({
+  ...family,
+  decodeAnswer: (body) => {
+    const answer = family.decodeAnswer(body)
+    return answer === null || isError(answer) ? answer : restoredAnswer(answer, tools)
+  },
+  makeDecoder: (sink) => family.makeDecoder(new RestoringSink(sink, tools))
+})
+
+const translated = (face: ClientCodec, family: UpstreamCodec, options: Options): Dialect => ({
   ...shared(face, family, options),
   makeTap: ({ forwardUsage }) => translatingTap(face, family, options, forwardUsage),
   readAnswer: (body) => {
@@ -32,17 +55,23 @@ export const translating = (face: ClientCodec, family: UpstreamCodec, options: O
     const answer = parsed === null ? null : family.decodeAnswer(parsed)
     if (answer === null) return null
     if (isError(answer)) return failed(answer, body)
+    rememberCalls(answer, options)
     return {
       usage: answer.usage, error: null, outputText: () => textOf(answer),
       body: Buffer.from(face.encodeAnswer(answer, { ...options, includeUsage: true }))
     }
   },
-  replayAnswer: (body, { forwardUsage }) => replayed(body, family, face, { ...options, includeUsage: forwardUsage }),
+  replayAnswer: (body, { forwardUsage }) => replayed(body, family, face, { ...options, includeUsage: forwardUsage }, (answer) => rememberCalls(answer, options)),
   readError: (body) => readError(family, body)
 })
 
+const rememberCalls = ({ choices }: Answer, { remember }: Options): void => {
+  if (remember === undefined) return
+  for (const { parts } of choices) for (const part of parts) if (part.kind === "toolCall" && part.signature !== null) remember(part.id, part.signature)
+}
+
 const translatingTap = (face: ClientCodec, family: UpstreamCodec, options: Options, includeUsage: boolean): TranslatingTap =>
-  new TranslatingTap(family.makeDecoder, face.makeEncoder({ ...options, includeUsage }), family.emptyAnswers === true)
+  new TranslatingTap(family.makeDecoder, face.makeEncoder({ ...options, includeUsage }), family.emptyAnswers === true, null, options.remember)
 
 type Shared = Pick<Dialect, "makeRecoverableTap" | "continueTap" | "viewAnswer" | "makeReader">
 
@@ -62,11 +91,12 @@ const shared = (face: ClientCodec, family: UpstreamCodec, options: Options): Sha
   }
 })
 
-const replayed = (body: Uint8Array, family: UpstreamCodec, face: ClientCodec, options: EncoderOptions): AnswerFacts | null => {
+const replayed = (body: Uint8Array, family: UpstreamCodec, face: ClientCodec, options: EncoderOptions, note: (answer: Answer) => void = () => {}): AnswerFacts | null => {
   const parsed = parse(body)
   const answer = parsed === null ? null : family.decodeAnswer(parsed)
   if (answer === null) return null
   if (isError(answer)) return failed(answer, body)
+  note(answer)
   return { usage: answer.usage, error: null, outputText: () => textOf(answer), body: Buffer.from(streamOf(answer, face, options)) }
 }
 
@@ -86,8 +116,16 @@ const parse = (body: Uint8Array): Record<string, unknown> | null =>
   Json.parseRecord(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))
 
 const readError = (family: UpstreamCodec, body: Uint8Array): UpstreamErrorBody | null => {
-  const parsed = parse(body)
-  return parsed === null ? null : family.readError(parsed)
+  const parsed = Json.parseFirst(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))
+  return parsed === null ? null : family.readError(parsed) ?? saidIn(parsed)
+}
+
+/** `{message}` and `{detail}`, as small servers and proxies of every family refuse a request. */
+const saidIn = (body: Record<string, unknown>): UpstreamErrorBody | null => {
+  const said = body["message"] ?? body["detail"]
+  const message = typeof said === "string" ? said : said === null || said === undefined ? "" : JSON.stringify(said)
+  const type = body["type"]
+  return message === "" ? null : { message, type: typeof type === "string" ? type : null, code: null, status: null }
 }
 
 /** The model's text for the tokenizer. */

@@ -5,10 +5,11 @@ import * as ChatCompletions from "#src/wire/chatCompletions/index.ts"
 import * as Completions from "#src/wire/completions/index.ts"
 import * as Dialects from "#src/wire/dialect.ts"
 import * as GenerateContent from "#src/wire/generateContent/index.ts"
+import * as Heartbeat from "#src/wire/heartbeat.ts"
 import * as LocalModelServer from "#src/wire/localModelServer/index.ts"
 import * as Messages from "#src/wire/messages/index.ts"
 import * as Responses from "#src/wire/responses/index.ts"
-import type { ClientCodec, UpstreamCodec } from "#src/wire/WireFormat.ts"
+import type { ClientCodec, Json, UpstreamCodec } from "#src/wire/WireFormat.ts"
 
 const families: Readonly<Record<FamilyName, UpstreamCodec>> = {
   "chat-completions": ChatCompletions.upstream,
@@ -23,6 +24,18 @@ export const clients: ReadonlyArray<ClientCodec> = [
   ChatCompletions.client, Completions.client, Messages.client, Responses.client, GenerateContent.client, LocalModelServer.client
 ]
 
+/** The codec of a client format. */
+export const client = (name: FormatName): ClientCodec => clients.find((codec) => codec.name === name) as ClientCodec
+
+const nothing: Json = {}
+
+/** What of a request its answer repeats: all but the conversation in one format, nothing in the others. */
+export const repeatedOf = (name: FormatName, request: Json): Json => {
+  if (name !== "responses") return nothing
+  const { input: _input, ...repeated } = request
+  return repeated
+}
+
 /** The codec of an upstream family. */
 export const family = (name: FamilyName): UpstreamCodec => families[name]
 
@@ -32,7 +45,9 @@ export const faceOf = (codec: ClientCodec, comments: boolean): Face => ({
   streamType: codec.streamType,
   errorBody: codec.errorBody,
   errorFrames: (error) => Buffer.from(codec.errorFrames(error)),
-  heartbeat: (now) => Buffer.from(codec.heartbeat(comments, now))
+  heartbeat: (now, identity) => Buffer.from(codec.heartbeat(comments, now, identity)),
+  // A comment names no stream.
+  identityIn: codec.identityOf === undefined || (comments && codec.streamType === "text/event-stream") ? null : (chunk) => Heartbeat.identityIn(codec, chunk)
 })
 
 /** How an upstream of `name` is read for a client of `codec`. */

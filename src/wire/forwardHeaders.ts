@@ -3,16 +3,30 @@
  *
  * Names are lower case and lists are flat (name, value, name, value). No value can carry a line break to the other side.
  */
+import { hopsHeader } from "#schemas/hops.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"
 
 /** Request headers of a client that an upstream may see. Credentials, cookies, addresses and our own headers never may. */
 export const requestAllowed: ReadonlyMap<string, string> = new Map([
+  ["user-agent", "vendors support and route clients by their name; an operator's own one stands before it"],
   ["anthropic-beta", "selects beta behaviour of the messages format; the client's SDK sets it with the body that needs it"],
   ["anthropic-version", "version of the messages format that the body was written for"],
+  ["anthropic-dangerous-direct-browser-access", "the client's SDK sets it where it runs in a browser"],
   ["openai-beta", "selects beta behaviour of the assistants, realtime and responses formats"],
+  ["openai-organization", "which organization of its credential a call belongs to; a refusal because of it is the client's own"],
+  ["openai-project", "which project of its credential a call belongs to; a refusal because of it is the client's own"],
+  ["session-id", "a coding agent's session, by which its vendor routes to a warm cache"],
+  ["session_id", "the same in the spelling of older versions"],
+  ["conversation_id", "a coding agent's conversation; its vendor's cache key"],
+  ["originator", "which coding agent asks; its vendor gates features by it"],
+  ["x-app", "how a coding agent was started"],
   ["x-goog-api-client", "library version that the generateContent vendors ask for; names no user"],
+  [hopsHeader, "the gateways that the call has passed; ends loops of them"],
   ["idempotency-key", "lets the upstream drop a repeated POST; without it a repeat is billed twice"]
 ])
+
+/** Families of request headers that may cross: what coding agents and vendors' SDKs say of themselves. */
+const requestPrefixes: ReadonlyArray<string> = ["x-stainless-", "x-codex-", "x-claude-code-"]
 
 /**
  * Response headers of an upstream that a client may see: what a client's back-off and a support ticket need. Cookies, server and
@@ -27,13 +41,17 @@ export const responseAllowed: ReadonlyMap<string, string> = new Map([
   ["x-should-retry", "tells vendor SDKs whether to try again by themselves"],
   ["openai-processing-ms", "time in the model; the vendor SDKs report it"],
   ["openai-model", "the model that answered"],
-  ["openai-version", "version of the vendor's API that answered"]
+  ["openai-version", "version of the vendor's API that answered"],
+  ["request-id", "what the vendor's support asks for; the messages SDKs report it"],
+  ["x-request-id", "the same of other vendors; the gateway's own id has another name"],
+  ["x-models-etag", "tells a coding agent that its list of models is old"],
+  ["x-reasoning-included", "tells a coding agent how its context is counted"]
 ])
 
-/** Families of response headers that may cross: quota left at the upstream. */
-const responsePrefixes: ReadonlyArray<string> = ["x-ratelimit-", "anthropic-ratelimit-", "ratelimit-"]
+/** Families of response headers that may cross: quota left at the upstream, and what a coding agent must send back with its next call. */
+const responsePrefixes: ReadonlyArray<string> = ["x-ratelimit-", "anthropic-ratelimit-", "ratelimit-", "x-codex-"]
 
-/** The upstream's own request ids; they cross under `upstreamIdHeader`, because `x-request-id` is the gateway's. */
+/** The upstream's own request ids; the first of them is told as `upstreamIdHeader` too, one name for all vendors. */
 const upstreamIds: ReadonlySet<string> = new Set(["x-request-id", "request-id", "x-goog-request-id", "x-amzn-requestid"])
 export const upstreamIdHeader = "x-upstream-request-id"
 
@@ -72,35 +90,95 @@ const select = (headers: ReadonlyArray<string>, rename: (name: string) => string
 
 /** What of a client's request headers goes to the upstream; the adapter of the provider adds credentials and content headers itself. */
 export const toUpstream = (headers: ReadonlyArray<string>): Array<string> =>
-  select(headers, (name) => requestAllowed.has(name) ? name : null)
+  select(headers, (name) => requestAllowed.has(name) || (isSafeName(name) && requestPrefixes.some((prefix) => name.startsWith(prefix))) ? name : null)
 
-/** Headers that only one format's servers understand, by how their names begin. */
-const ofFormat: ReadonlyArray<readonly [prefix: string, formats: ReadonlyArray<FormatName>]> = [
+/**
+ * Whose servers understand a header, by how its name begins. All of them cross only where the client's format is the upstream's: they
+ * speak of the body that the client wrote.
+ */
+const ofFormat: ReadonlyArray<readonly [prefix: string, formats: ReadonlyArray<FormatName> | "any"]> = [
+  ["user-agent", "any"],
+  ["x-stainless-", "any"],
   ["anthropic-", ["messages"]],
+  ["x-claude-code-", ["messages"]],
+  ["x-app", ["messages"]],
   ["openai-", ["chat-completions", "responses"]],
+  ["x-codex-", ["responses"]],
+  ["session", ["responses"]],
+  ["conversation_id", ["responses"]],
+  ["originator", ["responses"]],
   ["x-goog-", ["generateContent"]]
 ]
 
+/** Where both have it, the operator's stands: it belongs to the credential, or was set for it. */
+const operators: ReadonlySet<string> = new Set(["user-agent", "openai-organization", "openai-project"])
+
+const accountHeaders = ["openai-organization", "openai-project"]
+
+/** True when the client chose the account that is asked: what the upstream refuses then says nothing of the stored credential. */
+export const namesAccount = (own: ReadonlyArray<string>, forwarded: ReadonlyArray<string>, face: FormatName, family: FormatName): boolean =>
+  face === family && accountHeaders.some((name) => indexOfName(forwarded, name) !== -1 && indexOfName(own, name) === -1)
+
+/** A merge that is remembered: lists that come again are sent from the head that was formatted for them. */
+interface Merge {
+  readonly own: ReadonlyArray<string>
+  readonly forwarded: ReadonlyArray<string>
+  readonly face: FormatName
+  readonly merged: ReadonlyArray<string>
+}
+
+/** Merges that are remembered, overwritten in turn. */
+const remembered = 16
+const merges: Array<Merge> = []
+let next = 0
+
+/** Headers whose values do not come again, by how their names begin. */
+const unique = ["idempotency-key", "x-codex-"]
+
 /**
  * A target's own headers with the client's: what belongs to another format than the one that is forwarded stays behind, and a
- * header that both have is the client's. Answers the target's own list when nothing is added, so that it can be cached by identity.
+ * header that both have is the client's. Answers the target's own list when nothing is added, and the same list for the same
+ * headers, so that it can be cached by identity.
  */
 export const merge = (own: ReadonlyArray<string>, forwarded: ReadonlyArray<string>, face: FormatName, family: FormatName): ReadonlyArray<string> => {
+  // Nothing that a usual client sends crosses to another family.
+  if (face === family) for (const known of merges) if (known.own === own && known.face === face && isSame(known.forwarded, forwarded)) return known.merged
+  const merged = mergedAnew(own, forwarded, face, family)
+  if (face === family && merged !== own && !forwarded.some((name, i) => i % 2 === 0 && unique.some((prefix) => name.startsWith(prefix)))) {
+    merges[next] = { own, forwarded, face, merged }
+    next = (next + 1) % remembered
+  }
+  return merged
+}
+
+const isSame = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): boolean => {
+  if (a.length !== b.length) return false
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
+  return true
+}
+
+const mergedAnew = (own: ReadonlyArray<string>, forwarded: ReadonlyArray<string>, face: FormatName, family: FormatName): ReadonlyArray<string> => {
   let merged: Array<string> | null = null
   for (let i = 0; i < forwarded.length; i += 2) {
     const name = forwarded[i] as string
     const value = forwarded[i + 1] as string
     const bound = ofFormat.find(([prefix]) => name.startsWith(prefix))
-    if (bound !== undefined && (face !== family || !bound[1].includes(family))) continue
+    if (bound !== undefined && (face !== family || (bound[1] !== "any" && !bound[1].includes(family)))) continue
     const list: ReadonlyArray<string> = merged ?? own
     const at = indexOfName(list, name)
-    if (at !== -1 && list[at + 1] === value) continue
+    if (at !== -1 && (list[at + 1] === value || operators.has(name))) continue
     merged ??= [...own]
     if (at === -1) merged.push(name, value)
     else merged[at + 1] = value
   }
   return merged ?? own
 }
+
+/** What of a client's query goes to an upstream of its own format: the switch of the messages vendor's SDKs. With `?` or `&`, or empty. */
+export const queryToUpstream = (query: string, path: string, face: FormatName, family: FormatName): string =>
+  face === "messages" && family === "messages" && /(?:^|&)beta=true(?:&|$)/.test(query) && !/[?&]beta=/.test(path)
+    ? path.includes("?") ? "&beta=true" : "?beta=true"
+    : ""
 
 const indexOfName = (headers: ReadonlyArray<string>, name: string): number => {
   for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return i
@@ -109,14 +187,13 @@ const indexOfName = (headers: ReadonlyArray<string>, name: string): number => {
 
 /** What of an upstream's response headers goes to the client. */
 export const toClient = (headers: ReadonlyArray<string>): Array<string> => {
-  let identified = false
-  return select(headers, (name) => {
-    if (upstreamIds.has(name)) {
-      if (identified) return null
-      identified = true
-      return upstreamIdHeader
-    }
-    if (responseAllowed.has(name)) return name
-    return isSafeName(name) && responsePrefixes.some((prefix) => name.startsWith(prefix)) ? name : null
-  })
+  const allowed = select(headers, (name) =>
+    responseAllowed.has(name) || (isSafeName(name) && responsePrefixes.some((prefix) => name.startsWith(prefix))) ? name : null)
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const id = upstreamIds.has((headers[i] as string).toLowerCase()) ? safeValue(headers[i + 1] as string) : null
+    if (id === null || id === "") continue
+    allowed.push(upstreamIdHeader, id)
+    break
+  }
+  return allowed
 }

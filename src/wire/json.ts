@@ -14,6 +14,17 @@ export const parseRecord = (text: string): Record<string, unknown> | null => {
   }
 }
 
+/** The same for a list of one object, as some vendors wrap the error of a refused stream. */
+export const parseFirst = (text: string): Record<string, unknown> | null => {
+  try {
+    const value: unknown = JSON.parse(text)
+    const first: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value
+    return isRecord(first) ? first : null
+  } catch {
+    return null
+  }
+}
+
 export const recordAt = (record: Record<string, unknown>, key: string): Record<string, unknown> | null => {
   const value = record[key]
   return isRecord(value) ? value : null
@@ -32,4 +43,14 @@ export const hasCount = (record: Record<string, unknown>, ...keys: ReadonlyArray
 export const countAt = (record: Record<string, unknown>, key: string): number => {
   const value = record[key]
   return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0
+}
+
+/** The text is a whole JSON value, not the beginning of one. */
+export const isWhole = (text: string): boolean => {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }

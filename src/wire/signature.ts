@@ -14,9 +14,18 @@ const markBase64 = Buffer.from(mark).toString("base64").slice(0, 22)
 export const seal = (signature: Signature, format: FormatName): string =>
   signature.family === format ? signature.value : Buffer.from(`${mark}${signature.family}:${signature.value}`).toString("base64")
 
-/** The signature in a text that a client of `format` gave back; null for an empty text or a format that signs nothing itself. */
+/** What stands where a format wants a signature and a thought has none. */
+export const unsigned = Buffer.from(`${mark}none:`).toString("base64")
+
+/** True for what `seal` or `unsigned` made: no vendor would take it. */
+export const isSealed = (text: string): boolean => text.startsWith(markBase64) && Buffer.from(text, "base64").toString("utf8").startsWith(mark)
+
+/** Texts that a vendor takes in the place of a signature and does not check: they sign nothing, and mean nothing to another vendor. */
+const dummies = new Set(["skip_thought_signature_validator", "context_engineering_is_the_way_to_go"].flatMap((text) => [text, Buffer.from(text).toString("base64")]))
+
+/** The signature in a text that a client of `format` gave back; null for one that signs nothing, or a format that signs nothing itself. */
 export const open = (text: string, format: FormatName): Signature | null => {
-  if (text === "") return null
+  if (text === "" || dummies.has(text)) return null
   if (text.startsWith(markBase64)) {
     const plain = Buffer.from(text, "base64").toString("utf8")
     if (plain.startsWith(mark)) {

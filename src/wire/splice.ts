@@ -8,11 +8,17 @@
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COLON = 0x3a
+const COMMA = 0x2c
 
 /** Byte range of a value. */
 interface Range {
   readonly start: number
   readonly end: number
+}
+
+/** A member: where its key begins, and its value. */
+interface Member extends Range {
+  readonly keyStart: number
 }
 
 export interface Edit {
@@ -54,6 +60,25 @@ export const edit = (body: Buffer, parsed: Readonly<Record<string, unknown>>, ed
   }
   parts.push(body.subarray(at))
   return Buffer.concat(parts)
+}
+
+/** Removes a top-level member, every occurrence of it, each with its comma. */
+export const remove = (body: Buffer, key: string): Buffer => {
+  const parts: Array<Buffer> = []
+  let at = 0
+  let isLast = false
+  for (const { end, keyStart } of scanTopLevel(body, key)) {
+    parts.push(body.subarray(at, keyStart))
+    at = skipSpace(body, end)
+    isLast = body[at] !== COMMA
+    if (!isLast) at = skipSpace(body, at + 1)
+  }
+  if (at === 0) return body
+  const before = Buffer.concat(parts)
+  const end = trimEnd(before, 0, before.length)
+  // What follows the last member has no comma before it, so the one that was kept goes.
+  const kept = isLast && before[end - 1] === COMMA ? before.subarray(0, end - 1) : before
+  return Buffer.concat([kept, body.subarray(at)])
 }
 
 const rangesOf = (body: Buffer, key: string, value: unknown): ReadonlyArray<Range> => {
@@ -101,9 +126,9 @@ const sameString = (body: Buffer, start: number, end: number, value: string): bo
   }
 }
 
-/** Every value range of `key` at depth one. The body is known to be valid JSON. */
-const scanTopLevel = (body: Buffer, key: string): ReadonlyArray<Range> => {
-  const found: Array<Range> = []
+/** Every member `key` at depth one. The body is known to be valid JSON. */
+const scanTopLevel = (body: Buffer, key: string): ReadonlyArray<Member> => {
+  const found: Array<Member> = []
   let depth = 0
   let i = 0
   let expectKey = false
@@ -117,7 +142,7 @@ const scanTopLevel = (body: Buffer, key: string): ReadonlyArray<Range> => {
         const start = afterColon(body, end)
         if (start !== -1 && sameString(body, i, end, key)) {
           const stop = endOfValue(body, start)
-          found.push({ start, end: stop })
+          found.push({ keyStart: i, start, end: stop })
           i = stop
           continue
         }
@@ -129,7 +154,7 @@ const scanTopLevel = (body: Buffer, key: string): ReadonlyArray<Range> => {
       depth++
       if (depth === 1) expectKey = true
     } else if (byte === 0x7d || byte === 0x5d) depth--
-    else if (byte === 0x2c && depth === 1) expectKey = true
+    else if (byte === COMMA && depth === 1) expectKey = true
     i++
   }
   return found
@@ -151,7 +176,7 @@ const endOfValue = (body: Buffer, start: number): number => {
       if (depth === 0) return trimEnd(body, start, i)
       depth--
       if (depth === 0) return i + 1
-    } else if (byte === 0x2c && depth === 0) return trimEnd(body, start, i)
+    } else if (byte === COMMA && depth === 0) return trimEnd(body, start, i)
     i++
   }
   return trimEnd(body, start, i)

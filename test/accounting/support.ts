@@ -44,6 +44,7 @@ export const settledRow = (start: AttemptStart, over: Partial<LedgerRow> = {}): 
   outcome: "completed",
   upstreamStatus: 200,
   status: 200,
+  clientStatus: 200,
   errorCode: null,
   phase: null,
   tokensIn: 100,

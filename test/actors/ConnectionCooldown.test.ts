@@ -1,4 +1,4 @@
-/** Connection cooldowns (supplement 5.2, 5.3). */
+/** Cooldowns of connections and of models on them. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
@@ -70,10 +70,28 @@ describe("a cooldown", () => {
 
   it("a success ends what is over and leaves what runs", () => {
     const [, cooling] = fail(Cooldown.idle, 503, 0)
-    assert.strictEqual(Cooldown.step(cooling, { _tag: "Succeeded" }, oauth, 4_999)[1], cooling)
-    const [, state, intents] = Cooldown.step(cooling, { _tag: "Succeeded" }, oauth, 5_000)
+    assert.strictEqual(Cooldown.step(cooling, { _tag: "Succeeded", letIn: false }, oauth, 4_999)[1], cooling)
+    const [, state, intents] = Cooldown.step(cooling, { _tag: "Succeeded", letIn: false }, oauth, 5_000)
     assert.deepStrictEqual([state, intents], [Cooldown.idle, ["save"]])
-    assert.deepStrictEqual(Cooldown.step(Cooldown.idle, { _tag: "Succeeded" }, oauth, 5_000)[2], [])
+    assert.deepStrictEqual(Cooldown.step(Cooldown.idle, { _tag: "Succeeded", letIn: false }, oauth, 5_000)[2], [])
+  })
+
+  it("a success of a call that was let in while it ran ends a guess, never the upstream's word", () => {
+    const inside = { _tag: "Succeeded", letIn: true } as const
+    const [, guess] = fail(Cooldown.idle, 503, 0)
+    assert.strictEqual(Cooldown.step(guess, inside, oauth, 1)[1], Cooldown.idle)
+    const [, word] = fail(Cooldown.idle, 503, 0, oauth, 1_000)
+    assert.strictEqual(Cooldown.step(word, inside, oauth, 1)[1], word)
+  })
+
+  it("is the connection's as a whole for sign-ins, quotas and limits of the account, else its model's", () => {
+    const wide = (status: number, message = "", accountWide = false) => {
+      const found = rule(status, message)
+      return found !== null && Cooldown.isWide(found, { accountWide })
+    }
+    assert.deepStrictEqual([wide(403, "quota exceeded"), wide(401, "no credentials"), wide(429, "", true)], [true, true, true])
+    assert.deepStrictEqual([500, 503, 429, 529].map((status) => wide(status)), [false, false, false, false])
+    assert.isFalse(wide(503, "overloaded"))
   })
 
   it("is the upstream's word with a hint and our guess without", () => {
@@ -94,7 +112,7 @@ describe("a cooldown", () => {
     for (const { hintMs, status, wait } of acts) {
       now += wait
       const before = state
-      const [, next, intents] = status === 200 ? Cooldown.step(state, { _tag: "Succeeded" }, oauth, now) : fail(state, status, now, oauth, hintMs)
+      const [, next, intents] = status === 200 ? Cooldown.step(state, { _tag: "Succeeded", letIn: false }, oauth, now) : fail(state, status, now, oauth, hintMs)
       state = next
       if (now < before.until) assert.isAtLeast(state.until, before.until)
       assert.isAtMost(state.until, Math.max(before.until, now + maxHintMs))

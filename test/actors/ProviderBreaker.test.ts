@@ -1,4 +1,4 @@
-/** PROMISES 10: breakers trip exactly at their threshold, only for their codes, admit one probe, and end. */
+/** Breakers trip exactly at their threshold, only for their codes, admit one probe, and end. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
@@ -6,7 +6,7 @@ import * as Breaker from "#actors/ProviderBreaker.ts"
 
 const settings: Breaker.Settings = { degradationThreshold: 2, failureThreshold: 4, resetTimeoutMs: 1_000 }
 
-const enter = (state: Breaker.State, now: number) => Breaker.step(state, { _tag: "Enter" }, settings, now)
+const enter = (state: Breaker.State, now: number, model = "m") => Breaker.step(state, { _tag: "Enter", model }, settings, now)
 const end = (state: Breaker.State, ticket: Breaker.Ticket, result: "ok" | "failed" | "neutral", now: number) =>
   Breaker.step(state, { _tag: "Ended", ticket, result, status: result === "failed" ? 503 : 200 }, settings, now)
 const ticketOf = (reply: Breaker.Reply): Breaker.Ticket => {
@@ -15,10 +15,10 @@ const ticketOf = (reply: Breaker.Reply): Breaker.Ticket => {
 }
 
 /** One call after the other, each failing. */
-const failing = (times: number, from: Breaker.State = Breaker.fresh, now = 0): Breaker.State => {
+const failing = (times: number, from: Breaker.State = Breaker.fresh, now = 0, model = "m"): Breaker.State => {
   let state = from
   for (let i = 0; i < times; i++) {
-    const [reply, entered] = enter(state, now)
+    const [reply, entered] = enter(state, now, model)
     state = end(entered, ticketOf(reply), "failed", now)[1]
   }
   return state
@@ -40,8 +40,8 @@ describe("a provider breaker", () => {
   it("refuses while open and says until when", () => {
     const open = failing(4, Breaker.fresh, 50)
     assert.deepStrictEqual(enter(open, 1_049)[0], { _tag: "Refused", reason: "breaker-open", until: 1_050 })
-    assert.deepStrictEqual(Breaker.refusalOf(open, 1_049), { _tag: "Refused", reason: "breaker-open", until: 1_050 })
-    assert.isNull(Breaker.refusalOf(open, 1_050))
+    assert.deepStrictEqual(Breaker.refusalOf(open, "m", 1_049), { _tag: "Refused", reason: "breaker-open", until: 1_050 })
+    assert.isNull(Breaker.refusalOf(open, "m", 1_050))
   })
 
   it("admits one probe afterwards, whose success closes and whose failure opens again", () => {
@@ -82,6 +82,29 @@ describe("a provider breaker", () => {
     const [probe, probing] = enter(open, 1_000)
     const closed = end(probing, ticketOf(probe), "ok", 1_001)[1]
     assert.strictEqual(end(closed, straggler, "failed", 1_002)[1], closed)
+  })
+
+  it("opened by one model refuses that one alone, until others fail as often without an answer between", () => {
+    const open = failing(4, Breaker.fresh, 50)
+    assert.strictEqual(open.only, "m")
+    assert.isNull(Breaker.refusalOf(open, "n", 60))
+    assert.deepStrictEqual([Breaker.phaseFor(open, "n", settings, 60), Breaker.phaseFor(open, "m", settings, 60)], ["closed", "open"])
+    const three = failing(3, open, 60, "n")
+    assert.strictEqual(Breaker.phaseFor(three, "n", settings, 60), "degraded")
+    assert.isNull(Breaker.refusalOf(three, "n", 60))
+    const eased = end(three, ticketOf(enter(three, 60, "o")[0]), "ok", 60)[1]
+    assert.strictEqual(failing(3, eased, 60, "n").only, "m")
+    const whole = failing(4, open, 60, "n")
+    assert.deepInclude(whole, { only: null, openUntil: 1_060 })
+    assert.isNotNull(Breaker.refusalOf(whole, "o", 60))
+    assert.deepInclude(end(open, Breaker.ticketOf(open, "n"), "ok", 60)[1], { openUntil: 1_050 }, "the answer of another model says nothing of this one")
+  })
+
+  it("opened by several refuses all of them, and an answer to a call that it let in all the same closes it", () => {
+    const mixed = failing(2, failing(2, Breaker.fresh, 0, "m"), 0, "n")
+    assert.isNotNull(Breaker.refusalOf(mixed, "o", 1))
+    assert.strictEqual(end(mixed, Breaker.ticketOf(mixed, "o"), "failed", 1)[1], mixed)
+    assert.strictEqual(Breaker.phaseOf(end(mixed, Breaker.ticketOf(mixed, "o"), "ok", 1)[1], settings, 1), "closed")
   })
 
   it("a reset closes it at once, and forgets its record", () => {

@@ -1,4 +1,4 @@
-/** PROMISES 10: whatever becomes of a probe, its breaker is decided or open to the next one. */
+/** Whatever becomes of a probe, its breaker is decided or open to the next one. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
@@ -28,14 +28,14 @@ const endOf = ({ opened, outcome, rejected, status }: typeof End.Type): AttemptE
 describe("the end of a probe", () => {
   it.prop("decides its breaker, or gives its place to the next", { given: Arbitrary.schema(End) }, ({ given }) => {
     const end = endOf(given)
-    const [reply, probing] = Breaker.step(halfOpen, { _tag: "Enter" }, settings, 2_000)
+    const [reply, probing] = Breaker.step(halfOpen, { _tag: "Enter", model: "m" }, settings, 2_000)
     if (reply._tag !== "Entered") return assert.fail("a half-open breaker admits a probe")
-    assert.isNotNull(Breaker.refusalOf(probing, 2_000))
+    assert.isNotNull(Breaker.refusalOf(probing, "m", 2_000))
     const verdict = verdictOf(end, end.outcome, 2_000, 2_500)
     const result = verdict === null ? "neutral" : verdict.ok ? "ok" : Breaker.counts(verdict.status, verdict.network) ? "failed" : "neutral"
     const [, state] = Breaker.step(probing, { _tag: "Ended", ticket: reply.ticket, result, status: verdict?.status ?? 0 }, settings, 2_500)
     const decided = Breaker.phaseOf(state, settings, 2_500)
-    assert.isTrue(decided !== "half-open" || Breaker.refusalOf(state, 2_500) === null)
+    assert.isTrue(decided !== "half-open" || Breaker.refusalOf(state, "m", 2_500) === null)
     if (given.rejected && given.opened) assert.strictEqual(decided, "closed")
   })
 

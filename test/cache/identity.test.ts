@@ -6,7 +6,7 @@ import * as Identity from "#src/cache/identity.ts"
 const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
 const facts = (body: Record<string, unknown>, over: Partial<Identity.Facts> = {}): Identity.Facts => ({
-  apiKeyId: "key-1", keyVersion: "v1", format: "chat-completions", resolved: "lab/echo", body, header: () => undefined, settings: "s1", ...over
+  apiKeyId: "key-1", keyPolicy: "v1", format: "chat-completions", resolved: "lab/echo", body, header: () => undefined, settings: "s1", ...over
 })
 const signature = (body: Record<string, unknown>, over?: Partial<Identity.Facts>): string => Identity.signatureOf(facts(body, over)) ?? "none"
 
@@ -88,7 +88,7 @@ describe("signatureOf", () => {
 
   it("tenant, key version, format, settings and every shaping header make another request", () => {
     const all = [
-      signature(base), signature(base, { apiKeyId: null }), signature(base, { apiKeyId: "key-2" }), signature(base, { keyVersion: "v2" }),
+      signature(base), signature(base, { apiKeyId: null }), signature(base, { apiKeyId: "key-2" }), signature(base, { keyPolicy: "v2" }),
       signature(base, { format: "messages" }), signature(base, { settings: "s2" }),
       ...Identity.shapingHeaders.map((one) => signature(base, { header: (name) => name === one ? "x" : undefined }))
     ]

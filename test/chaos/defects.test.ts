@@ -73,6 +73,7 @@ const run = async (stream: boolean, broken: "start" | "write" | "end" | "respond
     requestId: "r-1", client, face, endpoint: "/v1/chat/completions", requestedModel: "p/m", stream, forwardUsage: false, progress: false, recovery: { holds: false, sibling: false, continues: false, stopsAtEmpty: false }, continuationFor: () => new Uint8Array(), key: null, sessionTag: null,
     targets: [target],
     companions: [],
+    refusalOf: () => null,
     route: {
       strategy: "single", combo: null, policy: Walk.once, lastResort: false, succeeded: () => undefined, finished: null, terminal: (error) => error, line: () => ""
     },

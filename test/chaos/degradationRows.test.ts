@@ -76,20 +76,22 @@ describe.skipIf(missing !== null)("what happens beside requests while a store is
     const id = await one.operator.createNode({ prefix, baseUrl: `${sim.url}/v1` })
     await one.operator.createConnection({ provider: id, apiKey: CREDENTIAL })
     await converged(one)
-    await sim.rule({ match: { model: `bad-${mood}` }, script: { status: 500 } })
+    // Of one model's failures only that model's breaker would speak.
+    for (const name of ["bad", "worse"]) await sim.rule({ match: { model: `${name}-${mood}` }, script: { status: 500 } })
+    const failing = (index: number) => `${prefix}/${index % 2 === 0 ? "bad" : "worse"}-${mood}`
     const stateOn = async (node: Node) => (await node.operator.call<{ readonly breakers: ReadonlyArray<{ readonly provider: string; readonly state: string }> }>("GET", "/api/resilience"))
       .breakers.find((breaker) => breaker.provider === id)?.state ?? "closed"
     const calls = async () => (await sim.entries({ model: `good-${mood}` })).length
     await roads.redis.is(mood)
     try {
-      for (let index = 0; index < FAILURES; index++) await timed(0, "a failure", () => chat(one, `${prefix}/bad-${mood}`))
+      for (let index = 0; index < FAILURES; index++) await timed(0, "a failure", () => chat(one, failing(index)))
       expect(await stateOn(one)).toBe("open")
       const refused = await timed(0, "a refusal", () => chat(one, `${prefix}/good-${mood}`))
       expect([refused.status, await calls()]).toEqual([503, 0])
       // The other one has seen no failure.
       expect((await timed(0, "a call on the other node", () => chat(two, `${prefix}/good-${mood}`))).status).toBe(200)
       expect(await stateOn(two)).toBe("closed")
-      for (let index = 0; index < FAILURES; index++) await chat(two, `${prefix}/bad-${mood}`)
+      for (let index = 0; index < FAILURES; index++) await chat(two, failing(index))
       expect(await stateOn(two)).toBe("open")
       for (const node of [one, two]) await eventually(() => chat(node, `${prefix}/good-${mood}`), ({ status }) => status === 200, "the end of the breaker", RESET_MS + 10_000)
     } finally {
@@ -97,7 +99,7 @@ describe.skipIf(missing !== null)("what happens beside requests while a store is
     }
     // They hear of each other again.
     await eventually(async () => {
-      for (let index = 0; index < FAILURES; index++) await chat(one, `${prefix}/bad-${mood}`)
+      for (let index = 0; index < FAILURES; index++) await chat(one, failing(index))
       return [await stateOn(one), await stateOn(two)]
     }, (states) => states.every((state) => state !== "closed"), "an opening that both hear of", 15_000)
   })

@@ -137,16 +137,16 @@ const statusOf = (text: string): number => Number(/^HTTP\/1\.1 (\d+)/.exec(text)
 describe("hostile connections", () => {
   it("a header bomb is refused with 431 and closed", async () => {
     const run = await beside(() => Promise.all([
-      raw(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n${"x-bomb: ".padEnd(64 * 1024, "y")}\r\n\r\n`),
-      raw(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n${Array.from({ length: 5_000 }, (_, i) => `x-${i}: 1\r\n`).join("")}\r\n`),
-      raw(`GET /${"a".repeat(64 * 1024)} HTTP/1.1\r\nhost: x\r\n\r\n`)
+      raw(`POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n${"x-bomb: ".padEnd(64 * 1024, "y")}\r\n\r\n`),
+      raw(`POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n${Array.from({ length: 5_000 }, (_, i) => `x-${i}: 1\r\n`).join("")}\r\n`),
+      raw(`GET /${"a".repeat(64 * 1024)} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
     ]))
     for (const text of run.result) expect([0, 400, 414, 431]).toContain(statusOf(text))
     calm("header bombs", run)
   })
 
   it("requests that are no HTTP are refused or closed", async () => {
-    const line = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n"
+    const line = "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n"
     const requests = [
       "\u0016\u0003\u0001\u0002\u0000", "GET\r\n\r\n", `${line}content-length: -1\r\n\r\n`, `${line}content-length: abc\r\n\r\n`,
       `${line}content-length: 5\r\ncontent-length: 6\r\n\r\nhello!`, `${line}transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n`,
@@ -158,7 +158,7 @@ describe("hostile connections", () => {
   }, 30_000)
 
   it("a body that never arrives holds nothing up, and its socket is closed in the end", async () => {
-    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"model":`
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"model":`
     const sockets = Array.from({ length: 100 }, () => {
       const socket = Net.connect({ port: Number(new URL(world.gateway.url).port), host: "127.0.0.1" })
       socket.on("error", () => undefined)
@@ -175,7 +175,7 @@ describe("hostile connections", () => {
   })
 
   it("a declared body above the limit is refused before it is sent", async () => {
-    const text = await raw(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: ${LIMIT + 1}\r\n\r\n`, (seen) => seen.includes("payload_too_large"))
+    const text = await raw(`POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${LIMIT + 1}\r\n\r\n`, (seen) => seen.includes("payload_too_large"))
     expect(statusOf(text)).toBe(413)
   })
 
@@ -185,7 +185,7 @@ describe("hostile connections", () => {
     const socket = Net.connect({ port: Number(new URL(world.gateway.url).port), host: "127.0.0.1" })
     socket.on("error", () => undefined)
     socket.pause()
-    socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+    socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
     const [entry] = await world.sim.ended({ model: "unread" })
     expect(entry?.outcome).toBe("client-aborted")
     await world.gateway.operator.settled()

@@ -1,9 +1,13 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
+import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
+import { listenerOn } from "#src/cli/processes.ts"
 import * as Machine from "#src/cli/doctor/machine.ts"
 import type { Finding } from "#src/cli/doctor/Finding.ts"
-import { emptyDirectory, run, takenPort } from "./support/command.ts"
+import * as Network from "#src/cli/doctor/network.ts"
+import * as Settings from "#src/Settings.ts"
+import { Command, emptyDirectory, freePort, run, takenPort } from "./support/command.ts"
 
 interface Report {
   readonly ok: boolean
@@ -77,6 +81,37 @@ describe("gateway doctor", () => {
     expect(open.code).toBe(0)
     expect(open.levels("exposure")).toEqual(["warning"])
     expect((await doctor(where, { REQUIRE_API_KEY: "On" })).levels("exposure")).toEqual(["ok"])
+  })
+
+  it("names variables that look like slips of known ones", async () => {
+    const { code, report, text } = await doctor(["--port", "0", "--data-dir", path.join(emptyDirectory(), "data")], {
+      GATEWAY_MAX_ATTEMPT: "3", REQUIRE_APIKEY: "true"
+    })
+    expect(code).toBe(0)
+    expect(text("settings")).toContain("did you mean GATEWAY_MAX_ATTEMPTS?")
+    expect(text("settings")).toContain("did you mean REQUIRE_API_KEY?")
+    expect(report.findings.filter(({ level }) => level === "warning").map(({ mend }) => mend)).toEqual([
+      "Rename GATEWAY_MAX_ATTEMPT to GATEWAY_MAX_ATTEMPTS.", "Rename REQUIRE_APIKEY to REQUIRE_API_KEY."
+    ])
+  })
+
+  it("knows the port's workers as parts of the running gateway", async () => {
+    const port = await freePort()
+    const worker = `require("node:net").createServer().listen(${port}, "127.0.0.1", () => console.log("listens"))`
+    const supervisor = new Command(process.execPath, ["-e",
+      `require("node:child_process").spawn(process.execPath, ["-e", ${JSON.stringify(worker)}], { stdio: "inherit" })`], {})
+    await supervisor.said("listens")
+    const settings = Settings.decode({ HOST: "127.0.0.1", PORT: String(port) })
+    if (Result.isFailure(settings)) throw settings.failure
+    const loaded = { ...settings.success, environment: {} }
+    try {
+      expect(await Network.port(loaded, { pid: supervisor.pid, url: null })).toMatchObject({ level: "note", text: expect.stringContaining("workers of process") })
+      expect(await Network.port(loaded, { pid: process.pid, url: null })).toMatchObject({ level: "broken" })
+    } finally {
+      const owner = listenerOn(port)
+      if (owner !== null) process.kill(owner.pid)
+      await supervisor.ended
+    }
   })
 
   it("knows which Node fits", () => {

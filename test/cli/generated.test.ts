@@ -10,6 +10,10 @@ describe("files made from the sources", () => {
     expect(fs.readFileSync(path.join(root, "docs/settings.md"), "utf8")).toBe(Docs.settingsPage())
   })
 
+  it("docs/known-limits.md is what `gateway docs limits` writes", () => {
+    expect(fs.readFileSync(path.join(root, "docs/known-limits.md"), "utf8"), "run `gateway docs limits`").toBe(Docs.limitsPage())
+  })
+
   it("openapi.json is what `gateway openapi` writes", () => {
     expect(fs.readFileSync(path.join(root, "openapi.json"), "utf8") === Openapi.content(), "run `npm run openapi`").toBe(true)
   })

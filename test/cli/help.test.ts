@@ -9,7 +9,7 @@ describe("gateway --help", () => {
   it("names every command, and every command explains itself", async () => {
     const { code, stdout } = await run(["--help"])
     expect(code).toBe(0)
-    for (const name of ["serve", "sim", "migrate", "keys", "rekey", "doctor", "password", "openapi", "docs", "bench"]) expect(stdout).toContain(`\n  ${name} `)
+    for (const name of ["serve", "sim", "migrate", "providers", "nodes", "combos", "usage", "logs", "chat", "keys", "rekey", "doctor", "password", "openapi", "docs", "bench"]) expect(stdout).toContain(`\n  ${name} `)
     const keys = await run(["keys", "create", "--help"])
     expect(keys.stdout).toContain("--scope")
   })

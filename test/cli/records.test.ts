@@ -60,6 +60,18 @@ describe("gateway rekey", () => {
     }))
     expect(found?.apiKey === null || found === null ? null : Redacted.value(found.apiKey)).toBe("sk-upstream-canary")
     expect(actions).toContain("local-cli secrets.rekeyed")
+    const late = await run(["keys", "list", "--data-dir", dataDir], { env: { GATEWAY_SECRET: oldSecret } })
+    expect([late.code, late.stderr]).toEqual([1, expect.stringMatching(/another master secret\. Set GATEWAY_SECRET/)])
+    expect((await run(["keys", "list", "--data-dir", dataDir], { env: { GATEWAY_SECRET: newSecret } })).code).toBe(0)
+  })
+
+  it("a gateway with another secret than the first start's refuses to start, and says which variable to set", async () => {
+    const dataDir = await migrated()
+    expect((await run(["keys", "list", "--data-dir", dataDir], { env: { GATEWAY_SECRET: oldSecret } })).code).toBe(0)
+    const refused = await run(["serve", "--port", "0", "--data-dir", dataDir], { env: { GATEWAY_SECRET: newSecret } })
+    expect(refused.code).toBe(1)
+    expect(refused.stderr + refused.stdout).toMatch(/another master secret\. Set GATEWAY_SECRET/)
+    expect(refused.stderr + refused.stdout).not.toContain(newSecret)
   })
 })
 
@@ -68,7 +80,7 @@ interface Created {
   readonly key: string
 }
 
-const env = { REQUIRE_API_KEY: "true", GATEWAY_SIM_PROVIDER: "true" }
+const env = { REQUIRE_API_KEY: "true", GATEWAY_SIM_PROVIDER: "true", INITIAL_PASSWORD: "the operator of a test" }
 const body = { model: "sim/echo" }
 
 describe("gateway keys", () => {
@@ -107,6 +119,17 @@ describe("gateway keys", () => {
 
     const doctor = await run(["doctor", ...where, "--port", String(served.port)])
     expect(doctor.code).toBe(0)
+    expect(doctor.stdout).toContain("none in the database")
+    const signedIn = await fetch(`${served.url}/api/auth/login`, {
+      method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ password: env.INITIAL_PASSWORD })
+    })
+    const set = await fetch(`${served.url}/api/settings/feature-flags`, {
+      method: "PUT",
+      headers: { "content-type": "application/json", cookie: (signedIn.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "" },
+      body: JSON.stringify({ key: "STREAM_RECOVERY_ENABLED", value: "true" })
+    })
+    expect(set.status).toBe(200)
+    expect((await run(["doctor", ...where, "--port", String(served.port)])).stdout).toContain("1 in the database, which wins: STREAM_RECOVERY_ENABLED=true")
     expect(doctor.stdout).toContain(`served by this gateway, process ${served.command.pid}`)
     await served.command.stop()
 

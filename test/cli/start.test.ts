@@ -96,7 +96,8 @@ describe("a start on a server without the database", () => {
 describe("a first start", () => {
   it("makes the password that opens the management, holds its directory alone, and leaves no note behind", async () => {
     const dataDir = path.join(emptyDirectory(), "data")
-    const { command, url } = await serve(dataDir)
+    const { command, url } = await serve(dataDir, { GATEWAY_WORKRES: "2" })
+    expect(command.stdout).toContain("GATEWAY_WORKRES is set, and the gateway reads no such variable: did you mean GATEWAY_WORKERS?")
     const password = /Management password: (\S+)/.exec(command.stdout)?.[1]
     expect(password).toHaveLength(20)
     const login = await fetch(`${url}/api/auth/login`, {

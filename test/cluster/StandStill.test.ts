@@ -122,13 +122,14 @@ describe("the feed of a process that stood still", () => {
     const services = {
       feed: { isBehind: () => behind, caughtUp: Effect.void },
       keys: {
-        hash: () => "h", find: () => Effect.succeed(null), issuerOf: () => null, touch: () => {}, forget: () => {}, onForget: () => () => {},
+        hash: () => "h", find: () => Effect.succeed(null), touch: () => {}, forget: () => {}, onForget: () => () => {},
         peek: () => {
           order.push("key")
           return null
         }
       },
       limits: { of: () => null },
+      pages: { refusal: () => null },
       flags: { isOn: () => false, value: () => "", source: () => "default" as const },
       environmentKeys: new Map(), now: Date.now, makeRequestId: () => "r", seen: () => {},
       runLookup: (_lookup: unknown, done: (key: null) => void) => {

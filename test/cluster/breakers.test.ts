@@ -41,8 +41,9 @@ describe.skipIf(servers.missing !== null)("a provider's breaker over several nod
   }
 
   it("opens, probes and closes for all of them together", async () => {
-    await cluster.sim.rule({ match: { model: "bad" }, script: { status: 500 } })
-    for (let i = 0; i < FAILURES; i++) await cluster.chat(first, "lab/bad")
+    // Of one model's failures only that model's breaker would speak.
+    for (const model of ["bad", "worse"]) await cluster.sim.rule({ match: { model }, script: { status: 500 } })
+    for (let i = 0; i < FAILURES; i++) await cluster.chat(first, i % 2 === 0 ? "lab/bad" : "lab/worse")
     await eventually(() => stateOn(second), (state) => state === "open", "the opening on the other node", 3_000)
     const before = await calls()
     expect((await cluster.chat(second, "lab/good")).status).toBe(503)

@@ -62,8 +62,11 @@ describe.skipIf(servers.missing !== null)("cooldowns and lockouts over several n
   })
 
   it("our own guess is known as a guess on the other node: it shows its reason there, and refuses no whole model", async () => {
-    await cluster.sim.rule({ match: { model: "weak" }, script: { status: 503 } })
-    await cluster.chat(first, "lab/weak")
+    // One model's failure rests that model alone; the second one's rests the connection.
+    for (const model of ["weak", "weaker"]) {
+      await cluster.sim.rule({ match: { model }, script: { status: 503 } })
+      await cluster.chat(first, `lab/${model}`)
+    }
     const [own, heard] = [await rest(first), await eventually(() => rest(second), (row) => row?.rateLimitedUntil !== null, "the cooldown on the other node", 2_500)]
     expect(heard).toMatchObject({ reason: "model_capacity", backoffLevel: own?.backoffLevel })
     // The record does not hold the reason, and takes none away.
@@ -97,9 +100,10 @@ describe.skipIf(servers.missing !== null)("cooldowns and lockouts over several n
     const before = await calls()
     for (const one of cluster.nodes) expect((await cluster.chat(one, "spare/gone")).status).toBe(404)
     expect(await calls()).toBe(before + 2)
-    await cluster.chat(first, "spare/full")
+    await cluster.sim.rule({ match: { model: "fuller" }, script: { status: 429, headers: { "Retry-After": "300" } } })
+    for (const model of ["full", "fuller"]) await cluster.chat(first, `spare/${model}`)
     await eventually(() => rest(second, connection), (row) => row?.rateLimitedUntil !== null, "the cooldown on the other node", 5_000)
     expect((await cluster.chat(second, "spare/well")).status).toBeGreaterThanOrEqual(429)
-    expect(await calls()).toBe(before + 3)
+    expect(await calls()).toBe(before + 4)
   })
 })

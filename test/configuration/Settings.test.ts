@@ -27,6 +27,25 @@ describe("what a variable takes", () => {
     for (const length of [1, 7, 201]) expect(problems({ INITIAL_PASSWORD: "p".repeat(length) })).toEqual(["INITIAL_PASSWORD is not a password of 8 to 200 characters"])
   })
 
+  it("JWT_SECRET: as many bytes as the hash that it keys", () => {
+    for (const value of ["s".repeat(32), "ü".repeat(16)]) expect(problems({ JWT_SECRET: value })).toEqual([])
+    for (const value of ["s", "s".repeat(31)]) {
+      expect(problems({ JWT_SECRET: value })).toEqual(["JWT_SECRET is not a secret of at least 32 bytes, such as the output of: openssl rand -hex 32"])
+    }
+  })
+
+  it("lists: each entry is of its kind, and the wrong one is named", () => {
+    expect(problems({ GATEWAY_ALLOWED_HOSTS: " gateway.example.com, *.corp.example,10.0.0.7 ,::1,", GATEWAY_TRUSTED_PROXIES: "127.0.0.1, 10.0.0.0/8,fd00::/8" })).toEqual([])
+    expect(problems({ GATEWAY_ALLOWED_HOSTS: "good.example,bad.example:8080" })).toEqual(["GATEWAY_ALLOWED_HOSTS='bad.example:8080' is not a host name or IP address without a port, or *.name"])
+    expect(problems({ GATEWAY_TRUSTED_PROXIES: "10.0.0.0/40" })).toEqual(["GATEWAY_TRUSTED_PROXIES='10.0.0.0/40' is not an IP address or CIDR range"])
+  })
+
+  it("a flag that would lock everybody out stays off", () => {
+    const name = "GATEWAY_OIDC_DISABLE_PASSWORD_LOGIN"
+    for (const value of ["false", "0", ""]) expect(problems({ [name]: value })).toEqual([])
+    for (const value of ["true", "1", "ON"]) expect(problems({ [name]: value })[0]).toContain(`${name} cannot be switched on`)
+  })
+
   it("the URL of a server: its own scheme, and every form its driver reads", () => {
     const good = {
       DATABASE_URL: ["postgres://me:secret@db:5432/gateway", "postgresql://db/gateway?sslmode=require", "postgres://a:5432,b:5433/gateway",

@@ -23,6 +23,7 @@ const world = Effect.gen(function*() {
       state.hear = listener
     }),
     isBehind: () => false,
+    stuck: () => null,
     caughtUp: Effect.void,
     announce: () => undefined
   })

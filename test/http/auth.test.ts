@@ -1,8 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { decodeJwt, decodeProtectedHeader } from "jose"
-import { AuditStore } from "#actors/ports/Stores.ts"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { AuditStore, DocumentStore, SessionStore } from "#actors/ports/Stores.ts"
 import * as Management from "#test/support/management.ts"
 import { at } from "#test/support/management.ts"
 
@@ -51,9 +53,18 @@ describe("signing in (supplement 17)", () => {
     assert.strictEqual((yield* ask("/api/auth/login", { body: { password: "something else" } })).status, 401)
   }))
 
-  it.effect("the flag GATEWAY_OIDC_DISABLE_PASSWORD_LOGIN answers 403", () => Effect.gen(function*() {
-    const { ask } = yield* Management.make({ environment: { GATEWAY_OIDC_DISABLE_PASSWORD_LOGIN: "true" } })
-    assert.strictEqual((yield* ask("/api/auth/login", { body: { password: Management.PASSWORD } })).status, 403)
+  it.effect("the password cannot be switched off while nothing else signs anybody in", () => Effect.gen(function*() {
+    const { ask, context, login } = yield* Management.make()
+    const cookie = yield* login()
+    const key = "GATEWAY_OIDC_DISABLE_PASSWORD_LOGIN"
+    const set = (value: string) => ask("/api/settings/feature-flags", { method: "PUT", cookie, body: { key, value } })
+    const refused = yield* set("true")
+    assert.strictEqual(refused.status, 400)
+    assert.include(String(at(refused.json, "error", "details", 0, "message")), "the password is the only way in")
+    assert.strictEqual((yield* set("false")).status, 200)
+    // One that was stored by an older release locks nobody out.
+    yield* Context.get(context, Configuration).commit(Context.get(context, DocumentStore).put("flag", key, "true"))
+    assert.strictEqual((yield* ask("/api/auth/login", { body: { password: Management.PASSWORD } })).status, 200)
   }))
 })
 
@@ -182,10 +193,39 @@ describe("requests from other origins", () => {
     assert.strictEqual((yield* ask("/api/keys", { bearer: manage.raw, headers: { origin: "https://evil.test" }, body: { name: "k" } })).status, 201)
   }))
 
-  it.effect("open management does not take orders from other pages", () => Effect.gen(function*() {
+  it.effect("open management does not take orders from other pages, and shows them nothing", () => Effect.gen(function*() {
     const { ask } = yield* Management.make({ settings: { requireLogin: false } })
-    assert.strictEqual((yield* ask("/api/keys", { headers: { origin: "https://evil.test" }, body: { name: "k" } })).status, 403)
-    assert.strictEqual((yield* ask("/api/keys", { body: { name: "k" } })).status, 201)
+    const webhook = { url: "https://hooks.test/a", events: ["request.completed"] }
+    for (const headers of [{ origin: "https://evil.test" }, { origin: "null" }, { "sec-fetch-site": "cross-site" }, { "sec-fetch-site": "same-site" }] as ReadonlyArray<Record<string, string>>) {
+      assert.strictEqual(at((yield* ask("/api/webhooks", { headers, body: webhook })).json, "error", "code"), "AUTH_CSRF")
+      assert.strictEqual(at((yield* ask("/api/webhooks", { headers })).json, "error", "code"), "AUTH_CSRF")
+    }
+    assert.strictEqual((yield* ask("/api/webhooks", { headers: { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" } })).status, 200)
+    assert.strictEqual((yield* ask("/api/webhooks", { headers: { origin: `http://${Management.HOST}` }, body: webhook })).status, 201)
+  }))
+
+  it.effect("open management mints, widens and shows no credential, and changes no authentication setting, for any origin", () => Effect.gen(function*() {
+    const { ask, context, login } = yield* Management.make({ environment: { ALLOW_API_KEY_REVEAL: "true" } })
+    const cookie = yield* login()
+    const { id } = (yield* ask("/api/keys", { cookie, body: { name: "k" } })).json as { readonly id: string }
+    yield* ask("/api/settings", { method: "PATCH", cookie, body: { requireLogin: false } })
+    const calls = [
+      ["POST", "/api/keys", { name: "mine", scopes: ["admin"] }], ["PATCH", `/api/keys/${id}`, { scopes: ["admin"] }], ["POST", `/api/keys/${id}/regenerate`, undefined],
+      ["GET", `/api/keys/${id}/reveal`, undefined], ["POST", "/api/cli/tokens", { name: "mine" }], ["GET", "/api/cli/tokens", undefined],
+      ["POST", "/api/v1/registered-keys", { name: "mine" }], ["PUT", "/api/settings/feature-flags", { key: "ALLOW_API_KEY_REVEAL", value: "true" }],
+      ["GET", "/api/settings/feature-flags", undefined], ["PUT", "/api/settings/require-login", { requireLogin: true }],
+      ["PATCH", "/api/settings", { corsOrigins: "https://evil.test" }], ["PATCH", "/api/settings", { newPassword: "a brand new one", currentPassword: Management.PASSWORD }]
+    ] as const
+    for (const [method, path, body] of calls) {
+      for (const headers of [{}, { origin: `http://${Management.HOST}` }] as ReadonlyArray<Record<string, string>>) {
+        const reply = yield* ask(path, { method, headers, body })
+        assert.include([401, 403], reply.status, `${method} ${path}: ${reply.text}`)
+      }
+    }
+    assert.strictEqual((yield* ask("/api/webhooks")).status, 200)
+    assert.strictEqual((yield* ask("/api/keys", { cookie, body: { name: "with a session" } })).status, 201)
+    const { entries } = yield* Context.get(context, AuditStore).query({ limit: 50, offset: 0, actor: "anonymous" })
+    assert.deepStrictEqual(entries.map(({ action }) => action), ["auth.login.success"])
   }))
 })
 
@@ -228,9 +268,85 @@ describe("the first password", () => {
     const cookie = yield* login()
     assert.strictEqual((yield* ask("/api/settings/require-login", { method: "PUT", cookie, body: { requireLogin: false } })).status, 200)
     assert.strictEqual((yield* ask("/api/keys")).status, 200)
+    assert.strictEqual((yield* ask("/api/keys", { body: { name: "k" } })).status, 401)
     assert.strictEqual((yield* ask("/api/shutdown", { method: "POST" })).status, 401)
     assert.deepStrictEqual(dials.stops, [])
     assert.strictEqual((yield* ask("/api/shutdown", { method: "POST", cookie })).status, 200)
     assert.deepStrictEqual(dials.stops, ["shutdown"])
+  }))
+})
+
+describe("a changed password", () => {
+  const next = "a brand new one"
+  const change = (more: Readonly<Record<string, unknown>> = {}) => ({ currentPassword: Management.PASSWORD, ...more })
+  /** A gateway with three sessions, and one token of each way to get one. */
+  const peopled = Effect.gen(function*() {
+    const surface = yield* Management.make()
+    const [own, other] = [yield* surface.login(), yield* surface.login()]
+    const admin = yield* surface.key(["admin"])
+    const mint = (path: string, request: object) => Effect.map(surface.ask(path, request), ({ json }) => String(at(json, "token")))
+    const connected = yield* mint("/api/cli/connect", { body: { password: Management.PASSWORD, name: "connected" } })
+    const tokens = {
+      connected,
+      session: yield* mint("/api/cli/tokens", { cookie: own, body: { name: "session", scope: "admin" } }),
+      descendant: yield* mint("/api/cli/tokens", { bearer: connected, body: { name: "descendant" } }),
+      key: yield* mint("/api/cli/tokens", { bearer: admin.raw, body: { name: "key" } })
+    }
+    const works = (credential: object) => Effect.map(surface.ask("/api/webhooks", credential), ({ status }) => status === 200)
+    return { ...surface, own, other, tokens, works }
+  })
+
+  it.effect("ends every other session and revokes what it had minted; the reply counts both", () => Effect.gen(function*() {
+    const { ask, other, own, tokens, works } = yield* peopled
+    const reply = yield* ask("/api/settings/require-login", { method: "PUT", cookie: own, body: change({ password: next }) })
+    assert.deepStrictEqual(at(reply.json, "passwordChange"), { sessionsEnded: 2, tokensRevoked: 3, tokensKept: 0 })
+    assert.deepStrictEqual([yield* works({ cookie: own }), yield* works({ cookie: other })], [true, false])
+    for (const [name, stays] of [["connected", false], ["session", false], ["descendant", false], ["key", true]] as const) {
+      assert.strictEqual(yield* works({ bearer: tokens[name] }), stays, name)
+    }
+  }))
+
+  it.effect("keeps the tokens when asked, counts them and says how to revoke them; the same over the settings", () => Effect.gen(function*() {
+    const { ask, context, other, own, tokens, works } = yield* peopled
+    const reply = yield* ask("/api/settings", { method: "PATCH", cookie: own, body: change({ newPassword: next, keepTokens: true }) })
+    assert.deepInclude(at(reply.json, "passwordChange"), { sessionsEnded: 2, tokensRevoked: 0, tokensKept: 3 })
+    assert.include(String(at(reply.json, "passwordChange", "revokeTokens")), "DELETE /api/cli/tokens/{id}")
+    assert.isFalse(yield* works({ cookie: other }))
+    for (const token of Object.values(tokens)) assert.isTrue(yield* works({ bearer: token }))
+    const listed = (yield* ask("/api/cli/tokens", { cookie: own })).json as { tokens: ReadonlyArray<{ name: string; byPassword: boolean }> }
+    assert.deepStrictEqual(listed.tokens.filter((token) => !token.byPassword).map(({ name }) => name), ["key"])
+    const { entries } = yield* Context.get(context, AuditStore).query({ limit: 1, offset: 0, action: "auth.password.changed" })
+    assert.deepInclude(entries[0]?.details, { sessionCount: 2, keptTokenCount: 3 })
+  }))
+
+  it.effect("by a token ends every session and keeps that token", () => Effect.gen(function*() {
+    const { ask, other, own, tokens, works } = yield* peopled
+    const reply = yield* ask("/api/settings/require-login", { method: "PUT", bearer: tokens.session, body: change({ password: next }) })
+    assert.deepInclude(at(reply.json, "passwordChange"), { sessionsEnded: 3, tokensRevoked: 2, tokensKept: 1 })
+    assert.deepStrictEqual([yield* works({ cookie: own }), yield* works({ cookie: other }), yield* works({ bearer: tokens.session })], [false, false, true])
+  }))
+
+  it.effect("refused for a wrong one, nothing ends", () => Effect.gen(function*() {
+    const { ask, other, own, works } = yield* peopled
+    assert.strictEqual((yield* ask("/api/settings", { method: "PATCH", cookie: own, body: { newPassword: next, currentPassword: "no" } })).status, 401)
+    assert.isTrue(yield* works({ cookie: other }))
+  }))
+
+  it.effect("lets nobody in who was verified against the old one", () => Effect.gen(function*() {
+    const { ask, context, own } = yield* peopled
+    const documents = Context.get(context, DocumentStore)
+    const sessions = Context.get(context, SessionStore)
+    // The change lands between the check of the password and the session that it opens.
+    const opened = yield* Deferred.make<void>()
+    const insert = sessions.insert
+    Object.assign(sessions, { insert: (session: Parameters<typeof insert>[0]) => Effect.gen(function*() {
+      yield* insert(session)
+      yield* documents.put("password", "management", "another hash")
+      yield* Deferred.succeed(opened, undefined)
+    }) })
+    const late = yield* ask("/api/auth/login", { body: { password: Management.PASSWORD } })
+    yield* Deferred.await(opened)
+    assert.deepStrictEqual([late.status, late.headers.get("set-cookie")], [401, null])
+    assert.strictEqual((yield* ask("/api/webhooks", { cookie: own })).status, 200)
   }))
 })

@@ -34,8 +34,8 @@ describe("combos (supplement 2.1, 2.2)", () => {
     const path = `/api/combos/${idOf(created)}`
     assert.deepStrictEqual((yield* get(path)).json, created.json)
     assert.deepStrictEqual(Context.get(context, Configuration).current().combos.map((combo) => combo.name), ["fast"])
-    const changed = yield* put(path, { description: "d", compressionOverride: "lite", config: { maxRetries: 3 } })
-    assert.deepInclude(changed.json, { description: "d", config: { maxRetries: 3, compressionMode: "lite" } })
+    const changed = yield* put(path, { description: "d", config: { maxRetries: 3 } })
+    assert.deepInclude(changed.json, { description: "d", config: { maxRetries: 3 } })
     assert.deepStrictEqual(at((yield* put(path, { compressionOverride: null })).json, "config"), { maxRetries: 3 })
     assert.deepStrictEqual((yield* remove(path)).json, { success: true })
     assert.strictEqual((yield* get(path)).status, 404)
@@ -45,17 +45,18 @@ describe("combos (supplement 2.1, 2.2)", () => {
   }))
 
   it.effect("steps may be strings, model steps and references; missing ids are made, and stay when the step is sent again", () => Effect.gen(function*() {
-    const { create, put } = yield* signedIn
+    const { create, post, put } = yield* signedIn
+    const connectionId = String(at((yield* post("/api/providers", { provider: "openai", name: "One", apiKey: "sk-1" })).json, "connection", "id"))
     yield* create({ name: "inner" })
     const created = yield* create({ models: [
       "openai/gpt-4o",
-      { model: "gpt-4o", providerId: "openai", weight: 2.5, connectionId: "c-1" },
+      { model: "gpt-4o", providerId: "openai", weight: 2.5, connectionId },
       { id: "mine", kind: "combo-ref", comboName: "inner" }
     ] })
     const [first, second, third] = at(created.json, "models") as ReadonlyArray<Record<string, unknown>>
     assert.deepInclude(first, { kind: "model", model: "openai/gpt-4o", provider: "openai", connectionId: null, weight: 0, label: null, tags: [], prompt: null })
     assert.match(String(first?.["id"]), /^[0-9a-f-]{36}$/)
-    assert.deepInclude(second, { model: "gpt-4o", provider: "openai", connectionId: "c-1", weight: 2.5 })
+    assert.deepInclude(second, { model: "gpt-4o", provider: "openai", connectionId, weight: 2.5 })
     assert.deepStrictEqual(third, { kind: "combo-ref", id: "mine", comboName: "inner", weight: 0, label: null })
     const again = yield* put(`/api/combos/${idOf(created)}`, { models: ["openai/gpt-4o", "openai/gpt-4o"] })
     const ids = (at(again.json, "models") as ReadonlyArray<{ id: string }>).map((step) => step.id)
@@ -66,13 +67,14 @@ describe("combos (supplement 2.1, 2.2)", () => {
     assert.deepStrictEqual(fieldsOf(yield* create({ name: "twice", models: [{ id: "a", model: "x/y" }, { id: "a", model: "x/z" }] })), ["models.1.id"])
   }))
 
-  it.effect("aliases of strategies are read, an unknown one is priority", () => Effect.gen(function*() {
+  it.effect("aliases of strategies are read, an unknown one is refused", () => Effect.gen(function*() {
     const { create } = yield* signedIn
     const strategies = [["usage", "least-used"], ["context", "context-optimized"], ["weekly-reset", "reset-window"], ["reset-window-order", "reset-window"],
-      ["round-robin", "round-robin"], ["no-such", "priority"], ["constructor", "priority"], ["__proto__", "priority"]]
+      ["round-robin", "round-robin"]]
     for (const [given, stored] of strategies) {
       assert.strictEqual(at((yield* create({ name: `s-${given}`, strategy: given })).json, "strategy"), stored)
     }
+    for (const strategy of ["no-such", "constructor", "__proto__"]) assert.deepStrictEqual(fieldsOf(yield* create({ name: "s", strategy })), ["strategy"])
   }))
 
   it.effect("a name is unique and well formed; one that shadows a model is warned of and stored", () => Effect.gen(function*() {
@@ -170,10 +172,12 @@ describe("combos (supplement 2.1, 2.2)", () => {
   }))
 
   it.effect("test asks every target once and tells of steps without one", () => Effect.gen(function*() {
-    const { create, dials, post } = yield* signedIn
+    const { create, dials, post, remove } = yield* signedIn
     const first = String(at((yield* post("/api/providers", { provider: "openai", name: "One", apiKey: "sk-1" })).json, "connection", "id"))
     const second = String(at((yield* post("/api/providers", { provider: "openai", name: "Two", priority: 2, apiKey: "sk-2" })).json, "connection", "id"))
-    yield* create({ models: [{ id: "a", model: "openai/gpt-4o", label: "A" }, { id: "b", model: "openai/gpt-4o-mini", connectionId: second }, { id: "c", model: "nobody/x" }] })
+    const node = yield* post("/api/provider-nodes", { type: "openai-compatible", apiType: "chat", name: "Gone", prefix: "gone", baseUrl: "https://gone.test/v1" })
+    yield* create({ models: [{ id: "a", model: "openai/gpt-4o", label: "A" }, { id: "b", model: "openai/gpt-4o-mini", connectionId: second }, { id: "c", model: "gone/x" }] })
+    yield* remove(`/api/provider-nodes/${String(at(node.json, "node", "id"))}`)
     dials.probed.length = 0
     dials.probe = (candidate) => candidate.model === "gpt-4o" ? Management.probeOk : {
       ...Management.probeOk, valid: false, statusCode: 429,
@@ -186,7 +190,7 @@ describe("combos (supplement 2.1, 2.2)", () => {
     ])
     assert.deepInclude(results[0], { model: "openai/gpt-4o", provider: "openai", stepId: "a", label: "A", statusCode: 200, latencyMs: 5 })
     assert.deepInclude(results[2], { statusCode: 429, error: "slow down" })
-    assert.deepInclude(results[3], { statusCode: 404, model: "nobody/x" })
+    assert.deepInclude(results[3], { statusCode: 404, model: "gone/x" })
     assert.deepStrictEqual(dials.probed.map((candidate) => candidate.wants), ["chat", "chat", "chat"])
     assert.strictEqual((yield* post("/api/combos/test", { comboName: "nobody" })).status, 404)
   }))

@@ -17,7 +17,7 @@ describe("the API description", () => {
       assert.strictEqual(at(operation, "x-access-tier"), route.access?.tier)
       assert.lengthOf(at(operation, "security") as ReadonlyArray<unknown>, route.access?.tier === "PUBLIC" ? 0 : 3)
     }
-    assert.deepStrictEqual(Object.keys(at(spec, "components", "securitySchemes") as object), ["session", "bearer", "localToken"])
+    assert.deepStrictEqual(Object.keys(at(spec, "components", "securitySchemes") as object), ["apiKey", "session", "bearer", "localToken"])
   }))
 
   it.effect("is shown on a page that loads nothing from elsewhere", () => Effect.gen(function*() {

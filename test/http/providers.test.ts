@@ -74,12 +74,29 @@ describe("connections (supplement 1.1 to 1.5)", () => {
 
   it.effect("a change merges providerSpecificData shallowly, null removes, secret-looking members are not shown", () => Effect.gen(function*() {
     const { context, create, put } = yield* signedIn
-    const id = idOf(yield* create({ providerSpecificData: { region: "eu", project: "p", sessionToken: "canary-session", nested: { api_key: "canary-nested", ok: 1 } } }))
-    const changed = yield* put(`/api/providers/${id}`, { providerSpecificData: { region: null, cx: "7" } })
-    assert.deepStrictEqual(at(changed.json, "connection", "providerSpecificData"), { project: "p", nested: { ok: 1 }, cx: "7" })
+    const id = idOf(yield* create({ providerSpecificData: { region: "eu", project: "p" } }))
+    const documents = Context.get(context, ConnectionStore)
+    yield* documents.patch(id, { providerSpecificData: { region: "eu", project: "p", sessionToken: "canary-session", nested: { api_key: "canary-nested", ok: 1 } } })
+    const changed = yield* put(`/api/providers/${id}`, { providerSpecificData: { region: null, plan: "pro" } })
+    assert.deepStrictEqual(at(changed.json, "connection", "providerSpecificData"), { project: "p", nested: { ok: 1 }, plan: "pro" })
     assert.notInclude(changed.text, "canary")
     const stored = yield* Context.get(context, ConnectionStore).get(id)
     assert.strictEqual(stored?.providerSpecificData["sessionToken"], "canary-session")
+  }))
+
+  it.effect("a key of providerSpecificData that nothing reads is refused by its name; what is stored may be sent back", () => Effect.gen(function*() {
+    const { context, create, get, put } = yield* signedIn
+    const refused = yield* create({ providerSpecificData: { region: "eu", regoin: "eu" } })
+    assert.deepStrictEqual([refused.status, at(refused.json, "error", "code"), at(refused.json, "error", "details", 0, "field")], [400, "not_supported_yet", "providerSpecificData.regoin"])
+    const foreign = yield* create({ providerSpecificData: { resource: "mine" } })
+    assert.strictEqual(at(foreign.json, "error", "details", 0, "field"), "providerSpecificData.resource", "a name of another provider's URLs")
+    assert.strictEqual((yield* create({ provider: "azure-openai", providerSpecificData: { resource: "mine" } })).status, 201)
+    const id = idOf(yield* create())
+    yield* Context.get(context, ConnectionStore).patch(id, { providerSpecificData: { old: { a: 1 } } })
+    assert.strictEqual((yield* put(`/api/providers/${id}`, { providerSpecificData: { old: { a: 1 }, plan: "pro" } })).status, 200)
+    const before = (yield* get(`/api/providers/${id}`)).text
+    assert.strictEqual(at((yield* put(`/api/providers/${id}`, { providerSpecificData: { old: { a: 2 } } })).json, "error", "code"), "not_supported_yet")
+    assert.strictEqual((yield* get(`/api/providers/${id}`)).text, before)
   }))
 
   it.effect("a new key forgets what was held against the old one; other edits leave the health marks", () => Effect.gen(function*() {
@@ -195,13 +212,12 @@ describe("asking the upstream (supplement 1.6 to 1.8)", () => {
     assert.strictEqual((yield* post(`/api/providers/${id}/sync-models`)).status, 502)
   }))
 
-  it.effect("parameter filters and interception rules are kept per connection", () => Effect.gen(function*() {
+  it.effect("parameter filters and interception rules answer their defaults, which may be sent back", () => Effect.gen(function*() {
     const { create, get, put } = yield* signedIn
     const id = idOf(yield* create())
-    const filters = yield* put(`/api/providers/${id}/param-filters`, { block: ["top_k"], models: { "gpt-x": { allow: ["seed"] } } })
-    assert.deepStrictEqual(filters.json, { block: ["top_k"], allow: [], models: { "gpt-x": { allow: ["seed"] } }, autoLearn: false })
-    assert.deepStrictEqual((yield* get(`/api/providers/${id}/param-filters`)).json, filters.json)
-    assert.strictEqual(at((yield* put(`/api/providers/${id}/interception-rules`, { fetchBackend: "jina" })).json, "fetchBackend"), "jina")
+    const filters = yield* get(`/api/providers/${id}/param-filters`)
+    assert.deepStrictEqual(filters.json, { block: [], allow: [], models: {}, autoLearn: false })
+    assert.deepStrictEqual((yield* put(`/api/providers/${id}/param-filters`, filters.json)).json, filters.json)
     assert.strictEqual((yield* put(`/api/providers/${id}/interception-rules`, { fetchBackend: "other" })).status, 400)
     assert.strictEqual((yield* get("/api/providers/nobody/param-filters")).status, 404)
   }))

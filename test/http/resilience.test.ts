@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { Configuration } from "#actors/ports/Configuration.ts"
-import { Resilience } from "#actors/ports/Resilience.ts"
+import { Resilience, type Verdict } from "#actors/ports/Resilience.ts"
 import { AuditStore, ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import { isPass, target, verdict } from "#test/resilience/support.ts"
@@ -22,9 +22,9 @@ const signedIn = (options: Management.Options = {}) => Effect.gen(function*() {
   const send = (method: string) => (path: string, body?: unknown) => surface.ask(path, { method, cookie, ...(body === undefined ? {} : { body }) })
   const to = (id: string, model = "m") => target(connection({ id }), { model })
   /** A call that ends; a block of our own guessing does not stop it. */
-  const call = (id: string, status: number, model = "m") => {
+  const call = (id: string, status: number, model = "m", more: Partial<Verdict> = {}) => {
     const pass = resilience.enter(to(id, model), 0, true)
-    if (isPass(pass)) pass.release(verdict(status), 0)
+    if (isPass(pass)) pass.release(verdict(status, more), 0)
   }
   return { ...surface, resilience, configuration, store, to, call, del: send("DELETE"), get: send("GET"), patch: send("PATCH"), post: send("POST") }
 })
@@ -62,7 +62,7 @@ describe("/api/resilience", () => {
     call("c-2", 503)
     assert.deepInclude(resilience.check(to("c-1"), 0), { reason: "breaker-open", until: 30_000 })
     assert.deepStrictEqual(at((yield* get("/api/resilience")).json, "breakers"), [
-      { provider: "openai", state: "open", failures: 2, lastFailure: "1970-01-01T00:00:00.000Z", retryAfterMs: 30_000 }
+      { provider: "openai", state: "open", model: "m", failures: 2, lastFailure: "1970-01-01T00:00:00.000Z", retryAfterMs: 30_000 }
     ])
     assert.deepStrictEqual(at((yield* get("/api/monitoring/health")).json, "breakers"), at((yield* get("/api/resilience")).json, "breakers"))
     assert.deepStrictEqual(yield* audited(context, "resilience"), ["resilience.updated", "resilience.updated", "resilience.updated"])
@@ -121,7 +121,7 @@ describe("/api/rate-limits", () => {
   it.effect("shows calls, caps and cooldowns per connection; POST switches the protection", () => Effect.gen(function*() {
     const { call, context, get, post, resilience, to } = yield* signedIn()
     resilience.enter(to("c-2"), 0)
-    call("c-1", 503)
+    call("c-1", 503, "m", { accountWide: true })
     const { json } = yield* get("/api/rate-limits")
     const rows = at(json, "connections") as ReadonlyArray<unknown>
     assert.deepStrictEqual(rows[0], {

@@ -17,7 +17,7 @@ const routeOf = (tracked: boolean): Route => {
   const body = Buffer.alloc(1024)
   return {
     strategy: "priority", combo, targets: [], policy: once, tracked, lastResort: false, succeeded: () => void body.length,
-    order: { order: [], skipped: [], memory: null }, config: null, refused: () => []
+    order: { order: [], skipped: [], memory: null }, config: null, refused: () => [], forbidden: () => []
   }
 }
 

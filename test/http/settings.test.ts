@@ -26,42 +26,43 @@ describe("feature flags (management document)", () => {
     assert.deepStrictEqual<unknown>(flagOf(reply, "INJECTION_GUARD_MODE"), {
       key: "INJECTION_GUARD_MODE", label: "Injection Guard Mode", description: "What the prompt-injection guard does with a suspicious prompt",
       category: "security", type: "enum", enumValues: ["off", "warn", "block", "redact"], defaultValue: "off", effectiveValue: "off",
-      source: "default", requiresRestart: false, warningLevel: "info"
+      source: "default", requiresRestart: false, warningLevel: "info", acts: false
     })
     assert.deepInclude(flagOf(reply, "RADAR_ENABLED") as object, { effectiveValue: "true", source: "env" })
   }))
 
   it.effect("an override stands over the environment until it is removed", () => Effect.gen(function*() {
-    const { get, put } = yield* signedIn({ environment: { RADAR_ENABLED: "true" } })
-    assert.deepStrictEqual((yield* put(FLAGS, { key: "RADAR_ENABLED", value: "false" })).json, {
-      key: "RADAR_ENABLED", effectiveValue: "false", source: "db", previousValue: "true", previousSource: "env", requiresRestart: false
+    const { get, put } = yield* signedIn({ environment: { REQUIRE_API_KEY: "true" } })
+    assert.deepStrictEqual((yield* put(FLAGS, { key: "REQUIRE_API_KEY", value: "false" })).json, {
+      key: "REQUIRE_API_KEY", effectiveValue: "false", source: "db", previousValue: "true", previousSource: "env", requiresRestart: false
     })
-    assert.deepInclude(flagOf(yield* get(FLAGS), "RADAR_ENABLED") as object, { effectiveValue: "false", source: "db" })
-    assert.deepInclude((yield* put(FLAGS, { key: "RADAR_ENABLED" })).json as object, { effectiveValue: "true", source: "env", previousSource: "db" })
+    assert.deepInclude(flagOf(yield* get(FLAGS), "REQUIRE_API_KEY") as object, { effectiveValue: "false", source: "db" })
+    assert.deepInclude((yield* put(FLAGS, { key: "REQUIRE_API_KEY" })).json as object, { effectiveValue: "true", source: "env", previousSource: "db" })
   }))
 
-  it.effect("a boolean is read in any case, and is then a text that the document calls on or off", () => Effect.gen(function*() {
-    const { get, put } = yield* signedIn({ environment: { RADAR_ENABLED: "True", PII_REDACTION_ENABLED: "on", STREAM_RECOVERY_ENABLED: "OFF", CLI_COMPAT_ALL: "1" } })
+  it.effect("a value is read in any case, and is then one that the document names", () => Effect.gen(function*() {
+    const { get, put } = yield* signedIn({ environment: { REQUIRE_API_KEY: "True", PII_REDACTION_ENABLED: "on", STREAM_RECOVERY_ENABLED: "OFF", CLI_COMPAT_ALL: "1", MODELS_CATALOG_PREFIX_MODE: "Canonical" } })
     const listed = yield* get(FLAGS)
-    for (const [key, effectiveValue] of [["RADAR_ENABLED", "true"], ["PII_REDACTION_ENABLED", "true"], ["STREAM_RECOVERY_ENABLED", "false"], ["CLI_COMPAT_ALL", "1"]] as const) {
+    for (const [key, effectiveValue] of [["REQUIRE_API_KEY", "true"], ["PII_REDACTION_ENABLED", "true"], ["STREAM_RECOVERY_ENABLED", "false"], ["CLI_COMPAT_ALL", "1"], ["MODELS_CATALOG_PREFIX_MODE", "canonical"]] as const) {
       assert.deepInclude(flagOf(listed, key) as object, { effectiveValue, source: "env" })
     }
     for (const [value, effectiveValue] of [["Off", "false"], ["ON", "true"], ["No", "no"], ["YES", "yes"]] as const) {
-      assert.deepInclude((yield* put(FLAGS, { key: "RADAR_ENABLED", value })).json as object, { effectiveValue, source: "db" }, value)
+      assert.deepInclude((yield* put(FLAGS, { key: "REQUIRE_API_KEY", value })).json as object, { effectiveValue, source: "db" }, value)
     }
+    assert.deepInclude((yield* put(FLAGS, { key: "MODELS_CATALOG_PREFIX_MODE", value: "ALIAS" })).json as object, { effectiveValue: "alias" })
   }))
 
   it.effect("an unknown key and a value outside the set answer 400", () => Effect.gen(function*() {
     const { put } = yield* signedIn()
-    for (const body of [{ key: "NO_SUCH_FLAG", value: "true" }, { key: "INJECTION_GUARD_MODE", value: "sometimes" }, { key: "RADAR_ENABLED", value: "maybe" }, {}]) {
+    for (const body of [{ key: "NO_SUCH_FLAG", value: "true" }, { key: "MODELS_CATALOG_PREFIX_MODE", value: "sometimes" }, { key: "REQUIRE_API_KEY", value: "maybe" }, {}]) {
       assert.strictEqual((yield* put(FLAGS, body)).status, 400, JSON.stringify(body))
     }
   }))
 
   it.effect("DELETE clears all overrides and says how many; every change is audited", () => Effect.gen(function*() {
     const { context, del, get, put } = yield* signedIn()
-    yield* put(FLAGS, { key: "RADAR_ENABLED", value: "true" })
-    yield* put(FLAGS, { key: "INJECTION_GUARD_MODE", value: "warn" })
+    yield* put(FLAGS, { key: "STREAM_RECOVERY_ENABLED", value: "true" })
+    yield* put(FLAGS, { key: "MODELS_CATALOG_PREFIX_MODE", value: "alias" })
     assert.deepStrictEqual((yield* del(FLAGS)).json, { cleared: 2, message: "2 overrides removed" })
     assert.strictEqual(at((yield* get(FLAGS)).json, "summary", "overriddenByDb"), 0)
     const { entries } = yield* Context.get(context, AuditStore).query({ limit: 9, offset: 0, resourceType: "feature-flag" })
@@ -92,19 +93,19 @@ describe("feature flags (management document)", () => {
 describe("settings (supplement 15.11)", () => {
   it.effect("GET answers every default, what is stored over it, and what the process is", () => Effect.gen(function*() {
     const { get, patch } = yield* signedIn()
-    assert.strictEqual((yield* patch("/api/settings", { requestRetry: 7, theme: "dark" })).status, 200)
+    assert.strictEqual((yield* patch("/api/settings", { sessionAffinityTtlMs: 7, maxBodySizeMb: 3 })).status, 200)
     const reply = yield* get("/api/settings")
     assert.deepInclude(reply.json as object, {
-      requireLogin: true, fallbackStrategy: "fill-first", requestRetry: 7, maxRetryIntervalSec: 30, theme: "dark", idempotencyWindowMs: 5000,
+      requireLogin: true, fallbackStrategy: "fill-first", sessionAffinityTtlMs: 7, maxRetryIntervalSec: 30, maxBodySizeMb: 3, idempotencyWindowMs: 5000,
       hasPassword: true, apiPort: 20128, dashboardPort: 20128, cloudConfigured: false, cloudUrl: null, machineId: Management.MACHINE
     })
   }))
 
   it.effect("PUT is PATCH; ranges are checked; an unknown key is named", () => Effect.gen(function*() {
     const { get, put } = yield* signedIn()
-    yield* put("/api/settings", { theme: "dark" })
-    yield* put("/api/settings", { language: "de" })
-    assert.deepInclude((yield* get("/api/settings")).json as object, { theme: "dark", language: "de" })
+    yield* put("/api/settings", { maxBodySizeMb: 3 })
+    yield* put("/api/settings", { sessionAffinityTtlMs: 5 })
+    assert.deepInclude((yield* get("/api/settings")).json as object, { maxBodySizeMb: 3, sessionAffinityTtlMs: 5 })
     for (const [body, field] of [[{ requestRetry: 11 }, "requestRetry"], [{ fallbackStrategy: "luck" }, "fallbackStrategy"], [{ themee: 1 }, "themee"]] as const) {
       const reply = yield* put("/api/settings", body)
       assert.deepStrictEqual([reply.status, at(reply.json, "error", "details", 0, "field")], [400, field])
@@ -129,18 +130,17 @@ describe("settings (supplement 15.11)", () => {
     const admin = yield* key(["admin"])
     const off = { method: "PATCH", body: { requireLogin: false } }
     assert.strictEqual((yield* ask("/api/settings", { ...off, bearer: manage.raw })).status, 403)
-    assert.strictEqual((yield* ask("/api/settings", { method: "PATCH", body: { theme: "dark" }, bearer: manage.raw })).status, 200)
+    assert.strictEqual((yield* ask("/api/settings", { method: "PATCH", body: { maxBodySizeMb: 3 }, bearer: manage.raw })).status, 200)
     assert.strictEqual((yield* ask("/api/settings", { ...off, bearer: admin.raw })).status, 200)
   }))
 
-  it.effect("a secret setting is sealed at rest and never read back", () => Effect.gen(function*() {
+  it.effect("a secret setting is never read back, and null takes it away", () => Effect.gen(function*() {
     const { context, get, patch } = yield* signedIn()
-    const reply = yield* patch("/api/settings", { oidcClientSecret: "canary-oidc" })
-    assert.strictEqual(at(reply.json, "oidcClientSecretSet"), true)
-    for (const text of [reply.text, (yield* get("/api/settings")).text]) assert.notInclude(text, "canary-oidc")
     const documents = Context.get(context, DocumentStore)
-    assert.isUndefined(yield* documents.get("setting", "oidcClientSecret"))
-    assert.notInclude(String(yield* documents.get("secret", "oidcClientSecret")), "canary-oidc")
+    yield* documents.put("secret", "oidcClientSecret", "sealed canary-oidc")
+    const reply = yield* get("/api/settings")
+    assert.strictEqual(at(reply.json, "oidcClientSecretSet"), true)
+    assert.notInclude(reply.text, "canary-oidc")
     yield* patch("/api/settings", { oidcClientSecret: null })
     assert.strictEqual(at((yield* get("/api/settings")).json, "oidcClientSecretSet"), false)
   }))
@@ -177,7 +177,7 @@ describe("models, aliases and prices (supplement 1.11, 1.12, 8.2)", () => {
     const created = yield* post("/api/provider-models", { provider: "openai", modelId: "my-model", max_input_tokens: 5, upstreamHeaders: { "x-secret-key": "canary" } })
     assert.deepInclude(at(created.json, "model"), { modelId: "my-model", source: "manual", supportedEndpoints: ["chat"], max_input_tokens: 5 })
     assert.notInclude(created.text, "canary")
-    assert.deepInclude(at((yield* put("/api/provider-models", { provider: "openai", modelId: "my-model", isFree: true })).json, "model"), { isFree: true, max_input_tokens: 5 })
+    assert.deepInclude(at((yield* put("/api/provider-models", { provider: "openai", modelId: "my-model", dimensions: 7 })).json, "model"), { dimensions: 7, max_input_tokens: 5 })
     assert.strictEqual((yield* put("/api/provider-models", { provider: "openai", modelId: "unknown-model" })).status, 404)
     const { builtin } = yield* Effect.promise(() => import("#src/providers/Registry.ts"))
     const own = builtin.byId.get("openai")?.models[0]?.id ?? ""

@@ -42,7 +42,7 @@ const plant = Effect.gen(function*() {
   yield* documents.put("setting", "plain", "visible")
   yield* (yield* WebhookStore).insert({
     id: "planted", url: secret, events: ["*"], secret, enabled: false, description: null, kind: "telegram", metadata: secret, failureCount: 0,
-    lastTriggeredAt: null, lastStatus: null, createdAt: "", updatedAt: ""
+    lastTriggeredAt: null, lastStatus: null, createdAt: "", updatedAt: "", enabledAt: ""
   })
 })
 

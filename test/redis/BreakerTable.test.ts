@@ -36,7 +36,7 @@ class World {
   constructor() {
     this.tables = Array.from({ length: NODES }, () => new Tables({
       connections: [record], connectionById: new Map([[record.id, record]]), settings: new Map(Object.entries(settings))
-    }, { connection: () => {}, breaker: () => {}, lockout: () => {} }))
+    }, { connection: () => {}, rest: () => {}, breaker: () => {}, lockout: () => {} }))
     this.nodes = this.tables.map((tables, node) => new BreakerTable(tables, tables as unknown as ResilienceControl["Service"], {
       now: () => this.now,
       tell: (told) => {

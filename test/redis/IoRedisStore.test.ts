@@ -1,4 +1,5 @@
 /** The shared store over a real Redis: what it answers, and what a caller pays when the server is refused, frozen, flushed or replaced. */
+import * as Fs from "node:fs/promises"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -14,6 +15,7 @@ import { canStartRedis, freePort, type OwnRedis, ownRedis, silentRoad } from "#t
 
 const echo: Script = {
   name: "echo",
+  purpose: "bytes were stored",
   lua: `-- KEYS[1]: a key; ARGV[1]: bytes. Stores the bytes and replies {key, bytes, 7, nil}.
 redis.call('SET', KEYS[1], ARGV[1])
 return {KEYS[1], redis.call('GET', KEYS[1]), 7, false}`
@@ -45,6 +47,17 @@ const failureOf = async (store: RedisStore["Service"]): Promise<SharedStoreDown>
 }
 const answers = (store: RedisStore["Service"]) =>
   eventually(() => get(store), (result) => result._tag === "Success", "an answer of the store", 5_000)
+
+/** Every script of the sources, by its name and purpose; its work does not matter here. */
+const scriptsOfSources = async (): Promise<ReadonlyArray<{ readonly name: string; readonly purpose: string }>> => {
+  const directory = new URL("../../src/redis/", import.meta.url)
+  const files = (await Fs.readdir(directory)).filter((file) => file.endsWith(".ts"))
+  const sources = (await Promise.all(files.map((file) => Fs.readFile(new URL(file, directory), "utf8")))).join("\n")
+  const found = [...sources.matchAll(/: Script = \{\s+name: "([^"]+)",(?:\s+purpose: "([^"]+)",)?/g)]
+  expect(found.length).toBe(sources.split(/^ {2}lua: `/m).length - 1)
+  expect(found.length).toBeGreaterThan(20)
+  return found.map(([, name = "", purpose = ""]) => ({ name, purpose }))
+}
 
 /** The time of one call, ms. */
 const timed = async <A>(call: () => Promise<A>): Promise<readonly [A, number]> => {
@@ -89,6 +102,27 @@ describe.skipIf(!canStartRedis())("the shared store on Redis", () => {
       expect(down.message).toContain("WRONGTYPE")
     }
     expect(store.state()).toBe("closed")
+  })
+
+  it("says in words what the gateway was doing when a script failed, and names no script", async () => {
+    const redis = await server()
+    const store = await open(redis.url)
+    await answers(store)
+    const scripts = await scriptsOfSources()
+    const names = scripts.map(({ name }) => name)
+    const purposes = scripts.map(({ purpose }) => purpose)
+    expect(scripts.filter(({ purpose }) => purpose === "")).toEqual([])
+    expect(new Set(purposes).size).toBe(purposes.length)
+    const messages = (lua: string) => Effect.runPromise(Effect.forEach(
+      scripts, (script) => Effect.map(Effect.flip(store.run({ ...script, lua }, [], [])), ({ message }) => message), { concurrency: "unbounded" }
+    ))
+    const broken = await messages("return redis.error_reply('ERR broken')")
+    for (const [i, message] of broken.entries()) expect(message).toMatch(new RegExp(`^Redis refused a command while ${purposes[i]}: ERR broken`))
+    redis.freeze()
+    const late = await messages("return 1")
+    expect(late).toEqual(purposes.map((purpose) => `Redis did not answer within 50 ms while ${purpose}. Check REDIS_URL and the server.`))
+    await redis.kill()
+    for (const message of [...broken, ...late, ...await messages("return 1")]) expect(names.filter((name) => message.includes(name))).toEqual([])
   })
 
   it("starts without a server, refuses at once, and finds the server when it comes", async () => {

@@ -5,8 +5,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
+import { Blame } from "#actors/Blame.ts"
 import { ConnectionStore } from "#actors/ports/Stores.ts"
-import { marksOf } from "#src/resilience/LocalResilience.ts"
+import { marksOf } from "#src/resilience/marks.ts"
 import { isPass, make, makeStores, start, target, verdict } from "#test/resilience/support.ts"
 import { connection } from "#test/suites/records.ts"
 
@@ -14,19 +15,73 @@ const record = connection({ id: "c-1" })
 const other = connection({ id: "c-2", priority: 2 })
 const one = target(record)
 const two = target(other)
+const beside = target(record, { model: "n" })
 const connections = [record, other]
+/** A failure of the account, which rests its connection as a whole. */
+const wide = { accountWide: true }
 
 describe("the three mechanisms", () => {
-  it.effect("a 429 with a hint rests its connection only, and never moves the breaker", () => Effect.gen(function*() {
+  it.effect("a 429 with a hint rests its model on its connection only, and never moves the breaker", () => Effect.gen(function*() {
     const { call, control, resilience } = yield* make({ connections })
     call(one, 429, 0, { retryAfterMs: 5_000 })
-    assert.deepStrictEqual(resilience.check(one, 4_999), {
-      reason: "connection-cooldown", until: 5_000, detail: "rate_limit_exceeded (HTTP 429)", soft: false
-    })
+    const rest = { until: 5_000, detail: "rate_limit_exceeded (HTTP 429)", soft: false }
+    assert.deepStrictEqual(resilience.check(one, 4_999), { reason: "model-cooldown", ...rest })
     assert.isNull(resilience.check(one, 5_000))
     assert.isNull(resilience.check(two, 0))
+    assert.isNull(resilience.check(beside, 0))
     assert.strictEqual(resilience.health(one, 0).failures, 0)
-    assert.lengthOf(control.lockouts(0), 0)
+    assert.deepStrictEqual(control.lockouts(0), [{
+      provider: "openai", connectionId: "c-1", model: "m", reason: "rate_limit_exceeded (HTTP 429)", until: 5_000, failureCount: 1
+    }])
+    assert.lengthOf(control.cooldowns(0), 0)
+    assert.strictEqual(control.clearLockouts("openai", "m", null, 0), 1)
+    assert.isNull(resilience.check(one, 0))
+  }))
+
+  it.effect("a failure of the account rests its connection as a whole, and no breaker", () => Effect.gen(function*() {
+    for (const more of [wide, { message: "quota exceeded" }]) {
+      const { call, control, resilience } = yield* make({ connections })
+      call(one, 429, 0, { retryAfterMs: 5_000, ...more })
+      for (const blocked of [one, beside]) assert.deepInclude(resilience.check(blocked, 4_999), { reason: "connection-cooldown", until: 5_000, soft: false })
+      assert.isNull(resilience.check(two, 0))
+      assert.lengthOf(control.lockouts(0), 0)
+    }
+  }))
+
+  it.effect("a second model that fails for another request rests the connection; for the same request it does not", () => Effect.gen(function*() {
+    const third = target(record, { model: "o" })
+    const alone = yield* make({ connections })
+    const blame = new Blame()
+    for (const failing of [one, beside]) alone.enter(failing, 0).release(verdict(503), 0, blame)
+    assert.isNull(alone.resilience.check(third, 0))
+    const both = yield* make({ connections })
+    both.call(one, 503, 0)
+    assert.isNull(both.resilience.check(third, 0))
+    const own = new Blame()
+    both.enter(beside, 0).release(verdict(503), 0, own)
+    assert.deepInclude(both.resilience.check(third, 0), { reason: "connection-cooldown", soft: true })
+    assert.isNull(both.resilience.check(third, 0, own), "what a request caused itself does not shut it out of another model")
+    assert.isNotNull(both.resilience.check(beside, 0, own), "it does of the one that failed")
+    // An answer of a call that was let in all the same proves the guess wrong.
+    both.enter(third, 0, false, own).release(verdict(200), 0)
+    assert.isNull(both.resilience.check(third, 0))
+    assert.lengthOf(both.control.cooldowns(0), 0)
+  }))
+
+  it.effect("one request counts once for a breaker, and the breaker that it helped to open does not shut it out of another model", () => Effect.gen(function*() {
+    const settings = { resilience: { providerBreaker: { apikey: { degradationThreshold: 1, failureThreshold: 2, resetTimeoutMs: 15_000 } } } }
+    const { control, enter, resilience } = yield* make({ connections, settings })
+    const passes = [one, beside, two].map((to) => enter(to, 0))
+    const blame = new Blame()
+    for (const pass of passes) pass.release(verdict(503), 0, blame)
+    assert.deepInclude(control.breakers(0)[0], { state: "degraded", failures: 1 })
+    const other = new Blame()
+    enter(target(record, { model: "p" }), 0).release(verdict(503), 0, other)
+    const third = target(connection({ id: "c-3" }), { model: "o" })
+    assert.deepInclude(resilience.check(third, 0), { reason: "breaker-open" })
+    for (const own of [blame, other]) assert.isNull(resilience.check(third, 0, own))
+    enter(third, 0, false, other).release(verdict(200), 0)
+    assert.deepInclude(control.breakers(0)[0], { state: "closed" })
   }))
 
   it.effect("a breaker is not hidden by a cooldown of ours in front of it, and of two hard blocks the later end holds", () => Effect.gen(function*() {
@@ -35,12 +90,12 @@ describe("the three mechanisms", () => {
     const first = enter(one, 0)
     const second = enter(one, 0)
     first.release(verdict(503), 0)
-    assert.deepInclude(resilience.check(one, 0), { reason: "connection-cooldown", until: 3_000, soft: true })
+    assert.deepInclude(resilience.check(one, 0), { reason: "model-cooldown", until: 3_000, soft: true })
     second.release(verdict(503), 0)
     assert.deepInclude(resilience.check(one, 0), { reason: "breaker-open", until: 15_000 })
     assert.deepInclude(resilience.enter(one, 0, true), { reason: "breaker-open", until: 15_000 })
     // The vendor's word may end after the breaker's time, or before it.
-    for (const [retryAfterMs, reason, until] of [[20_000, "connection-cooldown", 20_000], [5_000, "breaker-open", 15_000]] as const) {
+    for (const [retryAfterMs, reason, until] of [[20_000, "model-cooldown", 20_000], [5_000, "breaker-open", 15_000]] as const) {
       const node = yield* make({ connections, settings })
       const calls = [node.enter(one, 0), node.enter(one, 0)]
       for (const pass of calls) pass.release(verdict(503, { retryAfterMs }), 0)
@@ -87,7 +142,7 @@ describe("the three mechanisms", () => {
   it.effect("a guess gives way to a last resort, the upstream's word and a breaker do not", () => Effect.gen(function*() {
     const { call, enter, resilience } = yield* make({ connections })
     call(one, 503, 0)
-    assert.deepInclude(resilience.check(one, 0), { reason: "connection-cooldown", soft: true })
+    assert.deepInclude(resilience.check(one, 0), { reason: "model-cooldown", soft: true })
     enter(one, 0, true).release(verdict(503, { retryAfterMs: 9_000 }), 0)
     assert.isFalse(isPass(resilience.enter(one, 0, true)))
     call(two, 404, 0)
@@ -113,7 +168,7 @@ describe("the three mechanisms", () => {
     assert.deepInclude(resilience.check(local, 0), { reason: "breaker-open", until: 15_000 })
     const signedIn = target(connection({ id: "c-8", authType: "oauth" }), { provider: "claude" })
     call(signedIn, 429, 0)
-    assert.deepInclude(resilience.check(signedIn, 0), { reason: "connection-cooldown", until: 60_000 })
+    assert.deepInclude(resilience.check(signedIn, 0), { reason: "model-cooldown", until: 60_000 })
   }))
 })
 
@@ -168,7 +223,7 @@ describe("the records", () => {
   it.effect("a cooldown is written once, and its end once", () => Effect.gen(function*() {
     const { call, configuration, connections: store, resilience, written } = yield* make({ connections })
     yield* TestClock.setTime(1_000_000)
-    call(one, 503, 1_000_000)
+    call(one, 503, 1_000_000, wide)
     assert.strictEqual((yield* store.get("c-1"))?.backoffLevel, 0, "not on the hot path")
     const before = configuration.current().version
     yield* written
@@ -197,11 +252,11 @@ describe("the records", () => {
         return plain.patch(id, fields)
       }
     }), { connections })
-    call(one, 429, 0, { retryAfterMs: 100 })
+    call(one, 429, 0, { ...wide, retryAfterMs: 100 })
     call(one, 200, 100)
     yield* written
     assert.deepStrictEqual(patched, [])
-    call(one, 429, 1_000, { retryAfterMs: 90_000 })
+    call(one, 429, 1_000, { ...wide, retryAfterMs: 90_000 })
     yield* written
     assert.deepStrictEqual(patched, ["c-1"])
   }))
@@ -223,8 +278,9 @@ describe("the records", () => {
     yield* TestClock.setTime(1_000_000)
     const scope = yield* Scope.make()
     const first = yield* Scope.provide(start(stores, { connections }), scope)
-    first.call(one, 429, 1_000_000, { retryAfterMs: 50_000 })
-    for (let i = 0; i < 12; i++) first.enter(two, 1_000_000, true).release(verdict(503), 1_000_000)
+    const another = target(other, { model: "n" })
+    first.call(one, 429, 1_000_000, { ...wide, retryAfterMs: 50_000 })
+    for (let i = 0; i < 12; i++) first.enter(i < 6 ? two : another, 1_000_000, true).release(verdict(503), 1_000_000)
     // No time passes: the last words are written when the node stops.
     yield* Scope.close(scope, Exit.void)
     const second = yield* start(stores)
@@ -237,10 +293,21 @@ describe("the records", () => {
     assert.strictEqual((yield* second.documents.list("breaker")).size, 0)
   }))
 
+  it.effect("a breaker that one model opened refuses that model alone after a restart, too", () => Effect.gen(function*() {
+    const stores = yield* makeStores
+    const scope = yield* Scope.make()
+    const first = yield* Scope.provide(start(stores, { connections }), scope)
+    for (let i = 0; i < 12; i++) first.enter(two, 0, true).release(verdict(503), 0)
+    yield* Scope.close(scope, Exit.void)
+    const second = yield* start(stores)
+    assert.deepInclude(second.resilience.check(two, 0), { reason: "breaker-open" })
+    assert.isNull(second.resilience.check(target(other, { model: "n" }), 0))
+  }))
+
   it.effect("an operator's edit ends a cooldown, and a deleted connection is forgotten", () => Effect.gen(function*() {
     const { call, configuration, connections: store, control, resilience, written } = yield* make({ connections })
     yield* TestClock.setTime(1_000)
-    call(one, 429, 1_000, { retryAfterMs: 60_000 })
+    call(one, 429, 1_000, { ...wide, retryAfterMs: 60_000 })
     yield* written
     assert.isNotNull(resilience.check(one, 3_000))
     yield* configuration.commit(store.patch("c-1", { rateLimitedUntil: null, backoffLevel: 0 }))

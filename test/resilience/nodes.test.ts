@@ -13,6 +13,9 @@ const record = connection({ id: "c-1" })
 const one = target(record)
 const model = target(record, { model: "n" })
 
+/** A failure of the account, which rests its connection as a whole. */
+const wide = { accountWide: true }
+
 /** Two nodes on one record store; each hears of the other's writes when it reloads. */
 const nodes = Effect.fnUntraced(function*(options: Options = {}) {
   const clock = yield* Clock.Clock
@@ -46,7 +49,7 @@ describe("lockouts over nodes", () => {
     const before = first.enter(one, 0)
     first.call(one, 404, 0)
     assert.lengthOf(second.control.lockouts(0), 1)
-    before.release({ ok: true, status: 200, network: false, message: "", retryAfterMs: null, ttftMs: 1, latencyMs: 1 }, 0)
+    before.release({ ok: true, status: 200, network: false, message: "", retryAfterMs: null, accountWide: false, ttftMs: 1, latencyMs: 1 }, 0)
     assert.deepStrictEqual([first.control.lockouts(0), second.control.lockouts(0)], [[], []])
     second.call(one, 404, 0)
     const late = yield* start(stores, { feed: bus.node("c") })
@@ -66,7 +69,7 @@ describe("lockouts over nodes", () => {
 describe("cooldowns over nodes", () => {
   it.effect("a guess is a guess on both: level and reason go along, and a last resort may pass it over, also once the record says it", () => Effect.gen(function*() {
     const { first, second } = yield* nodes()
-    first.call(one, 503, 0)
+    first.call(one, 503, 0, wide)
     const own = first.resilience.check(one, 0)
     assert.deepInclude(own, { reason: "connection-cooldown", soft: true, detail: "server_error (HTTP 503)" })
     assert.deepStrictEqual(second.resilience.check(one, 0), own)
@@ -76,7 +79,7 @@ describe("cooldowns over nodes", () => {
     second.enter(one, 0, true).release(null, 0)
     const end = first.control.cooldowns(0)[0]?.until ?? 0
     yield* TestClock.setTime(end)
-    second.call(one, 503, end)
+    second.call(one, 503, end, wide)
     assert.deepInclude(first.control.cooldowns(end)[0], { level: 2, reason: "server_error" })
     assert.strictEqual((first.control.cooldowns(end)[0]?.until ?? 0) - end, 2 * end)
   }))
@@ -85,17 +88,17 @@ describe("cooldowns over nodes", () => {
     const { first, second } = yield* nodes()
     const early = second.enter(one, 0)
     const later = second.enter(one, 0)
-    first.call(one, 429, 0, { retryAfterMs: 20_000 })
-    early.release({ ok: false, status: 429, network: false, message: "", retryAfterMs: 5_000, ttftMs: null, latencyMs: 1 }, 0)
+    first.call(one, 429, 0, { ...wide, retryAfterMs: 20_000 })
+    early.release({ ok: false, status: 429, network: false, message: "", retryAfterMs: 5_000, accountWide: true, ttftMs: null, latencyMs: 1 }, 0)
     assert.deepInclude(first.resilience.check(one, 0), { until: 20_000 })
-    later.release({ ok: false, status: 429, network: false, message: "", retryAfterMs: 40_000, ttftMs: null, latencyMs: 1 }, 0)
+    later.release({ ok: false, status: 429, network: false, message: "", retryAfterMs: 40_000, accountWide: true, ttftMs: null, latencyMs: 1 }, 0)
     for (const node of [first, second]) assert.deepInclude(node.resilience.check(one, 0), { until: 40_000, soft: false })
     yield* TestClock.setTime(40_000)
-    first.call(one, 503, 40_000)
+    first.call(one, 503, 40_000, wide)
     const { until = 0 } = first.control.cooldowns(40_000)[0] ?? {}
     yield* TestClock.setTime(until)
     second.call(one, 200, until)
-    first.call(one, 503, until)
+    first.call(one, 503, until, wide)
     assert.deepInclude(second.control.cooldowns(until)[0], { level: 1 })
   }))
 
@@ -108,17 +111,46 @@ describe("cooldowns over nodes", () => {
       yield* first.configuration.reload
       for (const node of [first, second]) assert.isNull(node.resilience.check(one, now))
     })
-    first.call(one, 429, 0, { retryAfterMs: 1_000 })
+    first.call(one, 429, 0, { ...wide, retryAfterMs: 1_000 })
     yield* TestClock.setTime(1_000)
     second.call(one, 200, 1_000)
-    first.call(one, 429, 1_000, { retryAfterMs: 60_000 })
+    first.call(one, 429, 1_000, { ...wide, retryAfterMs: 60_000 })
     yield* first.written
     yield* second.configuration.reload
     yield* clear
     const now = yield* Clock.currentTimeMillis
-    second.call(one, 429, now, { retryAfterMs: 60_000 })
+    second.call(one, 429, now, { ...wide, retryAfterMs: 60_000 })
     yield* second.written
     yield* first.configuration.reload
     yield* clear
+  }))
+
+  it.effect("a model that rests rests on both, with its reason and as a guess, for a node that starts later, too; an answer ends it on both", () => Effect.gen(function*() {
+    const { bus, first, second, stores } = yield* nodes()
+    first.call(one, 503, 0)
+    const own = first.resilience.check(one, 0)
+    assert.deepInclude(own, { reason: "model-cooldown", soft: true, detail: "server_error (HTTP 503)" })
+    const late = yield* start(stores, { feed: bus.node("c") })
+    for (const node of [second, late]) {
+      assert.deepStrictEqual(node.resilience.check(one, 0), own)
+      assert.isNull(node.resilience.check(model, 0), "another model of the connection")
+      assert.deepStrictEqual(node.control.lockouts(0), first.control.lockouts(0))
+    }
+    const end = first.control.lockouts(0)[0]?.until ?? 0
+    yield* TestClock.setTime(end)
+    second.call(one, 503, end)
+    assert.deepInclude(first.control.lockouts(end)[0], { failureCount: 2, until: 3 * end })
+    first.enter(one, end, true).release({ ok: true, status: 200, network: false, message: "", retryAfterMs: null, accountWide: false, ttftMs: 1, latencyMs: 1 }, end)
+    assert.deepStrictEqual(first.control.lockouts(end), [], "the guess was wrong")
+    yield* TestClock.setTime(3 * end)
+    first.call(one, 503, 3 * end)
+    assert.deepInclude(second.control.lockouts(3 * end)[0], { until: 3 * end + end })
+  }))
+
+  it.effect("models of two nodes that fail rest the connection on both", () => Effect.gen(function*() {
+    const { first, second } = yield* nodes()
+    first.call(one, 429, 0, { retryAfterMs: 9_000 })
+    second.call(model, 429, 0, { retryAfterMs: 9_000 })
+    for (const node of [first, second]) assert.deepInclude(node.resilience.check(target(record, { model: "other" }), 0), { reason: "connection-cooldown", until: 9_000 })
   }))
 })

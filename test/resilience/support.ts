@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/testing/TestClock"
+import type { Blame } from "#actors/Blame.ts"
 import { CooldownFeed, layerAlone } from "#actors/ports/CooldownFeed.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
@@ -29,7 +30,7 @@ export const target = (record: Connection | null = connection(), more: Partial<T
 })
 
 export const verdict = (status: number, more: Partial<Verdict> = {}): Verdict => ({
-  ok: status >= 200 && status < 300, status, network: status === 0, message: "", retryAfterMs: null, ttftMs: 10, latencyMs: 100, ...more
+  ok: status >= 200 && status < 300, status, network: status === 0, message: "", retryAfterMs: null, accountWide: false, ttftMs: 10, latencyMs: 100, ...more
 })
 
 export const isPass = (given: Pass | Unavailable): given is Pass => "release" in given
@@ -65,8 +66,8 @@ export const start = Effect.fnUntraced(function*<R>(context: Context.Context<R |
     Layer.provideMerge(Layer.succeedContext(context))
   ))
   const resilience = Context.get(built, Resilience)
-  const enter = (to: Target, now: number, lastResort?: boolean): Pass => {
-    const given = resilience.enter(to, now, lastResort)
+  const enter = (to: Target, now: number, lastResort?: boolean, blame?: Blame): Pass => {
+    const given = resilience.enter(to, now, lastResort, blame)
     if (!isPass(given)) throw new Error(`refused: ${given.reason}`)
     return given
   }

@@ -12,11 +12,11 @@ import { connection } from "#test/suites/records.ts"
 const snapshot = (...connections: ReadonlyArray<Connection>): Snapshot => ({
   version: 1, connections, connectionById: new Map(connections.map((one) => [one.id, one])),
   activeByProvider: new Map(connections.map((one) => [one.provider, [one]])), nodes: [], nodeById: new Map(), nodeByPrefix: new Map(), customModels: [], combos: [], comboMappings: [],
-  aliases: new Map(), settings: new Map(), flagOverrides: new Map(), pricing: new Map(), simulatorUrl: null
+  aliases: new Map(), settings: new Map(), flagOverrides: new Map(), pricing: new Map(), simulatorUrl: null, simulatorListed: false
 })
 
 const first = (one: Connection, model: string, face: FormatName = "chat-completions"): Target => {
-  const plan = makePlanner({ snapshot: snapshot(one), registry: builtin, noThinkingAliases: false, thinkingLevels: false, priceOf: () => null }).plan(model, null, face)
+  const plan = makePlanner({ snapshot: snapshot(one), registry: builtin, noThinkingAliases: false, thinkingLevels: false, priceOf: () => null }).plan(model, face)
   if (plan instanceof PublicError) throw new Error(plan.message)
   return plan[0] as Target
 }

@@ -35,6 +35,7 @@ const view = (change: Partial<Catalog.CatalogView> = {}): Catalog.CatalogView =>
     custom({ provider: "acme", modelId: "added", modelName: "Added" })
   ],
   aliases: new Map([["fast", "ac/small"], ["gone", "solo/shared"], ["calm", "no-think/th/claude-thinks"]]),
+  simulatorCallable: true,
   activeProviders: new Set(["acme", "thinkers", "sim", ...nodes.map((one) => one.id)]),
   combos: [{ name: "team", createdAt: "2026-03-01T00:00:00.000Z" }],
   ...change
@@ -144,8 +145,16 @@ describe("the type of a row", () => {
     expect(typeOf({}, "mine")).toBeUndefined()
   })
 
+  it("takes the default supportedEndpoints for nothing said: the model type, the node or the registered model decides", () => {
+    expect(typeOf({ supportedEndpoints: ["chat"], modelType: "embedding" })).toBe("embedding")
+    expect(typeOf({ supportedEndpoints: ["chat"] }, "vec")).toBe("embedding")
+    expect(typeOf({ supportedEndpoints: ["chat"] }, "rank")).toBe("rerank")
+    const overridden = listed({ prefixMode: "canonical" }, { customModels: [custom({ provider: "acme", modelId: "vectors", supportedEndpoints: ["chat"] })] })
+    expect(overridden.find((entry) => entry.id === "acme/vectors")).toMatchObject({ type: "embedding", supported_endpoints: ["embeddings"] })
+  })
+
   it("follows explicit supportedEndpoints before anything else", () => {
-    expect(typeOf({ supportedEndpoints: ["chat"], modelType: "embedding" }, "vec")).toBeUndefined()
+    expect(typeOf({ supportedEndpoints: ["chat", "responses"], modelType: "embedding" }, "vec")).toBeUndefined()
     expect(typeOf({ supportedEndpoints: ["rerank"] }, "vec")).toBe("rerank")
     expect(typeOf({ supportedEndpoints: ["images-generations"] })).toBe("image")
     expect(typeOf({ supportedEndpoints: ["embeddings", "chat"] })).toBeUndefined()

@@ -15,6 +15,7 @@ const view = (change: Partial<ResolverView> = {}): ResolverView => ({
   wildcardAliases: [],
   customModels: [],
   activeProviders: new Set(["acme", "openai-compatible-chat-7f", "sim"]),
+  simulatorCallable: true,
   noThinkingAliases: true,
   ...change
 })
@@ -221,9 +222,12 @@ describe("ids without thinking", () => {
 })
 
 describe("the simulator", () => {
-  it("answers while it is offered, and is unknown while it is not", () => {
+  it("answers by name while it runs, by a bare id while it is listed, and is unknown once it is turned off", () => {
     expect(found(resolveModel(view(), "sim/echo")).provider).toBe("sim")
-    const off = view({ activeProviders: new Set(["acme"]) })
+    const unlisted = view({ activeProviders: new Set(["acme"]) })
+    expect(found(resolveModel(unlisted, "sim/echo")).provider).toBe("sim")
+    expect(refused(resolveModel(unlisted, "echo")).status).toBe(404)
+    const off = view({ activeProviders: new Set(["acme"]), simulatorCallable: false })
     expect(refused(resolveModel(off, "sim/echo")).message).toContain("GATEWAY_SIM_PROVIDER")
     expect(refused(resolveModel(off, "echo")).status).toBe(404)
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { declaredLength, findHeader } from "#src/server/requestHead.ts"
+import { CHUNKED, findHeader, framing } from "#src/server/requestHead.ts"
 import { checkHead, statusLine } from "#src/server/responseHead.ts"
 import { SendQueue } from "#src/server/SendQueue.ts"
 import { random } from "./support/harness.ts"
@@ -40,12 +40,19 @@ describe("heads", () => {
   })
 
   it("know what body was declared", () => {
-    expect(declaredLength(["host", "x"])).toBe(0)
-    expect(declaredLength(["content-length", "12"])).toBe(12)
-    expect(declaredLength(["content-length", "12", "content-length", "12"])).toBe(12)
-    expect(declaredLength(["transfer-encoding", "chunked"])).toBe(-1)
-    for (const bad of [["content-length", "1", "content-length", "2"], ["content-length", "-1"], ["content-length", "1e3"], ["content-length", ""], ["content-length", "1", "transfer-encoding", "chunked"]]) {
-      expect([bad, declaredLength(bad)]).toEqual([bad, null])
+    const declared = (...headers: ReadonlyArray<string>) => framing("POST", "/", "", ["host", "x", ...headers])
+    expect(declared()).toBe(0)
+    expect(declared("content-length", "12")).toBe(12)
+    expect(declared("transfer-encoding", "Chunked")).toBe(CHUNKED)
+    for (const bad of [
+      ["content-length", "1", "content-length", "1"],
+      ["content-length", "-1"],
+      ["content-length", "1e3"],
+      ["content-length", ""],
+      ["content-length", "1", "transfer-encoding", "chunked"],
+      ["transfer-encoding", "gzip"]
+    ]) {
+      expect([bad, typeof declared(...bad)]).toEqual([bad, "string"])
     }
   })
 

@@ -37,7 +37,7 @@ describe("the candidates of automatic routing", () => {
     expect(view).toMatchObject({ object: "list", channel: id })
     expect(view.candidates).toEqual([
       { rank: 1, provider: well.name, model: well.model, reachable: true, reason: null, until: null, excluded: false },
-      { rank: null, provider: drained.name, model: drained.model, reachable: false, reason: "connection-cooldown", until: expect.any(String), excluded: false }
+      { rank: null, provider: drained.name, model: drained.model, reachable: false, reason: "model-cooldown", until: expect.any(String), excluded: false }
     ])
     expect(Date.parse(view.candidates[1]?.until ?? "")).toBeGreaterThan(Date.now())
   })

@@ -77,6 +77,16 @@ describe("a hit", () => {
     expect(await callsOf("shape")).toBe(variants.length + 3)
   })
 
+  it("stays with a key that gets another name, and not with one that gets another policy", async () => {
+    const { operator } = lab.gateway
+    const { id, key } = await operator.createKey("cache-before")
+    await lab.chat({ model: "renamed", ...sure }, bearer(key))
+    await operator.changeKey(id, { name: "cache-after" })
+    expect(cacheOf(await lab.chat({ model: "renamed", ...sure }, bearer(key)))).toBe("HIT")
+    await operator.changeKey(id, { blockedModels: ["lab/another"] })
+    expect(cacheOf(await lab.chat({ model: "renamed", ...sure }, bearer(key)))).toBe("MISS")
+  })
+
   it("is not given to a key that may not ask for the model any more", async () => {
     const key = await lab.gateway.operator.createKey("cache-revoked")
     await lab.chat({ model: "fenced", ...sure }, bearer(key.key))

@@ -20,11 +20,13 @@ interface Result {
 describe("the test of a combo", () => {
   it("tells of each target's answer or error, and leaves a row for every call", async () => {
     const [good, bad] = [await combos.place({ text: "OK" }, 2), await combos.place({ status: 429, error: { message: "too many" } })]
-    const model = await combos.combo("fusion", [{ id: "first", model: good.model, label: "Good" }, bad.model, "nobody/knows-it"])
+    const gone = await lab.gateway.operator.createNode({ prefix: "gone", baseUrl: `${lab.sim.url}/v1` })
+    const model = await combos.combo("fusion", [{ id: "first", model: good.model, label: "Good" }, bad.model, "gone/model"])
+    await lab.gateway.operator.call("DELETE", `/api/provider-nodes/${gone}`)
     const { results } = await lab.gateway.operator.call<{ results: ReadonlyArray<Result> }>("POST", "/api/combos/test", { comboName: model.slice("combo/".length) })
     expect(results.map((result) => [result.model, result.connectionId, result["status"], result["statusCode"]])).toEqual([
       [good.model, good.connections[0], "ok", 200], [good.model, good.connections[1], "ok", 200],
-      [bad.model, bad.connections[0], "error", 429], ["nobody/knows-it", null, "error", 404]
+      [bad.model, bad.connections[0], "error", 429], ["gone/model", null, "error", 404]
     ])
     expect(results[0]).toMatchObject({ provider: good.name, stepId: "first", executionKey: `first>${good.connections[0]}`, label: "Good", responseText: "OK" })
     expect(results[0]).not.toHaveProperty("error")

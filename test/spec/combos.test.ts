@@ -132,7 +132,7 @@ describe("why a request went where it went", () => {
     const targets = dry["targets"] as ReadonlyArray<{ position: number | null; model: string; skipped: { reason: string; until: string } | null }>
     expect(targets.find(({ position }) => position === 1)?.model).toBe(model(free))
     const out = targets.find(({ skipped }) => skipped !== null)
-    expect([out?.model, out?.skipped?.reason]).toEqual([model(resting), "connection-cooldown"])
+    expect([out?.model, out?.skipped?.reason]).toEqual([model(resting), "model-cooldown"])
     expect(Date.parse(out?.skipped?.until ?? "")).toBeGreaterThan(Date.now())
     expect((await lab.sim.entries({ model: `m-${free}` })).length).toBe(before)
   })

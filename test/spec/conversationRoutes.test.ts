@@ -105,13 +105,13 @@ describe("what a target cannot say", () => {
   it("is left out and listed when it would not", async () => {
     const reply = await post("/v1/chat/completions", { model: messagesModel, messages, seed: 7, presence_penalty: 0.5 })
     expect(reply.status).toBe(200)
-    expect((reply.headers["x-gateway-omitted"] ?? "").split(", ").sort()).toEqual(["max_tokens (set to 4096)", "presence_penalty", "seed"])
+    expect((reply.headers["x-gateway-omitted"] ?? "").split(", ").sort()).toEqual(["max_tokens (set to 32000)", "presence_penalty", "seed"])
   })
 
   it("what is changed is listed in the same words, and a limit of our own is one of them", async () => {
     const reply = await post("/v1/chat/completions", { model: messagesModel, messages, temperature: 1.5 })
-    expect(reply.headers["x-gateway-omitted"]).toBe("max_tokens (set to 4096), temperature (lowered to 1)")
-    expect((await upstreamBody("echo"))["max_tokens"]).toBe(4096)
+    expect(reply.headers["x-gateway-omitted"]).toBe("max_tokens (set to 32000), temperature (lowered to 1)")
+    expect((await upstreamBody("echo"))["max_tokens"]).toBe(32_000)
     const limited = await post("/v1/chat/completions", { model: messagesModel, messages, max_tokens: 5_000 })
     expect([limited.status, limited.headers["x-gateway-omitted"]]).toEqual([200, undefined])
   })

@@ -10,7 +10,7 @@ const read = (...parts: ReadonlyArray<string>): string => fs.readFileSync(path.j
 const variable = /(?<![A-Za-z0-9_])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?![A-Za-z0-9_])/g
 
 /** Of Node and of other programs. */
-const foreign = ["NODE_COMPILE_CACHE", "NODE_DISABLE_COMPILE_CACHE"]
+const foreign = ["GATEWAY_TOKEN", "NO_COLOR", "NODE_COMPILE_CACHE", "NODE_DISABLE_COMPILE_CACHE"]
 const vendors = fs.readdirSync(path.join(root, "src", "providers", "data"))
   .flatMap((file) => read("src", "providers", "data", file).match(variable) ?? [])
 const known = new Set<string>([

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { version } from "#schemas/version.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"
+import { eventually } from "#test/support/operator.ts"
 import * as Http from "#test/support/http.ts"
 
 let lab: Lab
@@ -63,6 +64,20 @@ describe("inference 'Response headers'", () => {
     const both = await lab.chat({ model: "echo" }, { "x-session-id": "sticky", "x-gateway-session-id": "invoice-7" })
     expect(both.headers["x-gateway-session-id"]).toBe("invoice-7")
     expect((await lab.rows(both)).map((row) => row.sessionTag)).toEqual(["invoice-7"])
+  })
+
+  it("GET /api/sessions shows a session by its X-Session-Id, counts its requests once and names who answered last, and shows no secret", async () => {
+    const { operator } = lab.gateway
+    interface Seen { readonly sessionId: string; readonly requestCount: number; readonly connectionId: string | null }
+    const sessions = async () => (await operator.call<{ sessions: ReadonlyArray<Seen> }>("GET", "/api/sessions")).sessions
+    for (const headers of [{ "x-session-id": "live-1" }, { x_session_id: "live-1" }, { "x-session-id": "live-2", "x-gateway-session-id": "tagged-2" }]) {
+      expect((await lab.chat({ model: "echo" }, headers)).status).toBe(200)
+    }
+    await lab.chat({ model: "echo" }, { "x-session-id": "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789" })
+    const seen = await eventually(sessions, (list) => list.some(({ sessionId }) => sessionId === "tagged-2"), "the tagged session's row")
+    expect(seen.find(({ sessionId }) => sessionId === "live-1")).toMatchObject({ requestCount: 2, connectionId: lab.connection })
+    expect(seen.filter(({ sessionId }) => sessionId === "live-2")).toEqual([])
+    expect(JSON.stringify(seen)).not.toContain("abcdefghijklmnopqrstuvwxyz")
   })
 
   it("X-Gateway-Compression is '<mode>; source=<source>', and X-Gateway-Cache is MISS on a whole answer", async () => {

@@ -260,7 +260,8 @@ describe("inference with a managed key", () => {
     await client.chat(lab, model, 1)
     await client.status(7)
     const [entry] = (await lab.sim.entries()).filter((one) => one.model === "canary-1")
-    expect(Object.keys(entry?.headers ?? {}).filter((name) => name.startsWith("x-gateway"))).toEqual([])
+    // The number of gateways on the way says nothing of the session.
+    expect(Object.keys(entry?.headers ?? {}).filter((name) => name.startsWith("x-gateway") && name !== "x-gateway-hops")).toEqual([])
     expect(JSON.stringify(entry)).not.toContain(client.owner)
     expect(lab.gateway.output()).not.toContain(client.owner)
     expect(JSON.stringify(await changesOf(client.owner))).not.toContain(client.owner)
@@ -372,6 +373,9 @@ describe("a lease moves", () => {
 })
 
 describe("a lease is ended by the gateway", () => {
+  const auditOf = (connection: string) => lab.gateway.operator.call<ReadonlyArray<Record<string, unknown>>>(
+    "GET", `/api/compliance/audit-log?action=lease.invalidated&target=${connection}`
+  )
   const reasonOf = async (owner: string) =>
     (await eventually(() => changesOf(owner), ([last]) => last?.kind === "INVALIDATED", "the invalidation"))[0]?.reason
 
@@ -388,11 +392,33 @@ describe("a lease is ended by the gateway", () => {
   ])("when its %s: %s, and the connection is free for others at once", async (what, reason, change) => {
     const { connections, key, model, session } = await pool(1)
     const client = session()
-    await client.acquire(model)
+    const lease = await client.acquire(model)
     await change(key.id, connections[0] ?? "")
     // Without the scope the key is an ordinary one.
     expect((await client.chat(lab, model, 1)).status === 200).toBe(what === "key loses the scope")
     expect(await reasonOf(client.owner)).toBe(reason)
+    const entries = await eventually(() => auditOf(connections[0] ?? ""), ({ length }) => length > 0, "the audit entry")
+    expect(entries).toEqual([expect.objectContaining({
+      action: "lease.invalidated", actor: "gateway", resource_type: "lease", status: "success",
+      details: { reason, keyId: key.id, connectionId: connections[0], generation: 1, acquiredAt: lease.acquiredAt }
+    })])
+    for (const secret of [client.owner, hashOf(client.owner), key.key]) expect(JSON.stringify(entries)).not.toContain(secret)
+  })
+
+  it("and the audit log tells it once, however often the lease is presented after it; a release is no entry", async () => {
+    const { connections, model, session } = await pool(2)
+    const [cut, done] = [session(), session()]
+    await cut.acquire(model)
+    await done.acquire(model)
+    await done.ask({ action: "release", generation: 1 })
+    await lab.gateway.operator.removeConnection(connections[0] ?? "")
+    await Promise.all([1, 2, 3, 4].map(() => cut.status(1)))
+    // A later invalidation is behind all entries of the first one.
+    await done.acquire(model)
+    await lab.gateway.operator.removeConnection(connections[1] ?? "")
+    await eventually(() => auditOf(connections[1] ?? ""), ({ length }) => length > 0, "the later entry")
+    expect((await auditOf(connections[0] ?? "")).length).toBe(1)
+    expect(await auditOf(connections[1] ?? "")).toMatchObject([{ details: { generation: 2 } }])
   })
 
   it("a regenerated key's new value does not reach the lease of the old one, and may acquire its own", async () => {

@@ -47,6 +47,43 @@ describe("inference 'Models'", () => {
     expect(JSON.stringify(await list())).not.toContain(lab.node)
   })
 
+  it("the API type of a node decides the kind of its models, in every list", async () => {
+    const { operator } = lab.gateway
+    const kinds = [
+      ["chat", undefined, "chat", undefined], ["responses", undefined, "chat", undefined], ["embeddings", "embedding", "embeddings", undefined],
+      ["rerank", "rerank", "rerank", undefined], ["audio-speech", "audio", "audio-speech", "speech"],
+      ["audio-transcriptions", "audio", "audio-transcriptions", "transcription"], ["images-generations", "image", "images-generations", undefined]
+    ] as const
+    for (const [apiType, type, endpoint, subtype] of kinds) {
+      const prefix = `kind-${apiType}`
+      const provider = await operator.createNode({ prefix, baseUrl: `${lab.sim.url}/v1`, apiType })
+      await operator.createConnection({ provider, apiKey: "sk-kind-of-node-1234" })
+      await operator.call("POST", "/api/provider-models", { provider, modelId: "m" })
+      const entry = (await list()).find(({ id }) => id === `${prefix}/m`) as (Entry & Record<string, unknown>) | undefined
+      expect([entry?.["type"], entry?.["supported_endpoints"], entry?.["subtype"]], apiType).toEqual([type, [endpoint], subtype])
+    }
+    const idsOf = async (path: string) => (JSON.parse((await get(path)).text) as { data: ReadonlyArray<Entry> }).data.map(({ id }) => id)
+    expect(await idsOf("/v1/embeddings")).toContain("kind-embeddings/m")
+    expect(await idsOf("/v1/images/generations")).toContain("kind-images-generations/m")
+    expect((await idsOf("/v1/embeddings")).filter((id) => id.startsWith("kind-"))).toEqual(["kind-embeddings/m"])
+  })
+
+  it("a fixed word of the documents is no model id", async () => {
+    const reply = await get("/v1/models/health")
+    expect([reply.status, errorIn(reply)["code"]]).toEqual([404, "unknown_route"])
+  })
+
+  it("a custom model's upstreamHeaders go upstream with its calls and with no other", async () => {
+    const { operator } = lab.gateway
+    const model = { provider: "lab", modelId: "with-headers", upstreamHeaders: { "X-House": "blue" } }
+    await operator.call("POST", "/api/provider-models", model)
+    for (const id of ["with-headers", "without-headers"]) expect((await lab.chat({ model: id })).status).toBe(200)
+    const seen = async (id: string) => (await lab.sim.entries({ model: id })).map(({ headers }) => headers["x-house"])
+    expect([await seen("with-headers"), await seen("without-headers")]).toEqual([["blue"], [undefined]])
+    const reply = await operator.raw("PUT", "/api/provider-models", { ...model, upstreamHeaders: { authorization: "Bearer x" } })
+    expect([reply.status, (errorIn(reply)["details"] as ReadonlyArray<{ field: string }>)[0]?.field]).toEqual([400, "upstreamHeaders.authorization"])
+  })
+
   it("dual emits alias and canonical ids (the mirror names its parent), alias and canonical one entry per model", async () => {
     const dual = await list("?prefix=dual")
     const alias = await list("?prefix=alias")

@@ -44,7 +44,7 @@ describe("PROMISES 11: a dry run where nobody is free", () => {
     await lab.chat({ model })
     const dry = await agrees(model)
     expect(dry).toMatchObject({ strategy: "priority", combo: model.slice("combo/".length), lastResort: false })
-    expect(dry.targets.map(({ position, skipped }) => [position, skipped?.reason])).toEqual([[null, "connection-cooldown"], [null, "connection-cooldown"]])
+    expect(dry.targets.map(({ position, skipped }) => [position, skipped?.reason])).toEqual([[null, "model-cooldown"], [null, "model-cooldown"]])
     for (const { skipped } of dry.targets) expect(Date.parse(skipped?.until ?? "")).toBeGreaterThan(Date.now())
     const single = await agrees(one.model)
     expect(single).toMatchObject({ strategy: "single", combo: null, error: { status: 429, code: "model_cooldown" } })

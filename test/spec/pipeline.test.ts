@@ -78,9 +78,12 @@ describe("a pipeline combo", () => {
 
   it("a step that leads nowhere is told before anything is spent", async () => {
     const a = await combos.place()
-    const reply = await lab.chat({ model: await combos.combo("pipeline", [a.model, "nobody/knows-it"]) })
+    const gone = await lab.gateway.operator.createNode({ prefix: "gone", baseUrl: `${lab.sim.url}/v1` })
+    const model = await combos.combo("pipeline", [a.model, "gone/model"])
+    await lab.gateway.operator.call("DELETE", `/api/provider-nodes/${gone}`)
+    const reply = await lab.chat({ model })
     expect(reply.status).toBe(502)
-    expect(errorIn(reply)["message"]).toMatch(/^Step 2 of 2 \(nobody\/knows-it\)/)
+    expect(errorIn(reply)["message"]).toMatch(/^Step 2 of 2 \(gone\/model\)/)
     expect((await combos.seen(a)).length).toBe(0)
   })
 

@@ -61,6 +61,36 @@ describe("registered keys", () => {
     expect((await as(narrow.key)("POST", path, { name: "x", provider: "nowhere" })).status).toBe(400)
   })
 
+  it("is bound by its issuer's lists as they are now: calls, combos and the list of models follow each change", async () => {
+    const { operator } = lab.gateway
+    const issuer = await operator.createKey("changing")
+    const raw = String(at((await as(issuer.key)("POST", path, { name: "child" })).json, "key"))
+    await operator.call("POST", "/api/combos", { name: "issued-pair", models: ["lab/left", "lab/right"], strategy: "priority" })
+    await operator.call("PUT", "/api/models/alias", { alias: "issued-alias", model: "lab/left" })
+    const headers = { authorization: `Bearer ${raw}` }
+    const statuses = async () => [await works(raw, "left"), await works(raw, "right"), await works(raw, "combo/issued-pair")]
+    const isListed = async () => {
+      const { data } = JSON.parse((await Http.send(lab.gateway.url, { path: "/v1/models", headers })).text) as { data: ReadonlyArray<{ id: string }> }
+      return data.some(({ id }) => id === "issued-pair")
+    }
+    expect([await statuses(), await isListed()]).toEqual([[200, 200, 200], true])
+    await operator.changeKey(issuer.id, { blockedModels: ["issued-alias"] })
+    expect(await statuses()).toEqual([403, 200, 200])
+    await operator.changeKey(issuer.id, { blockedModels: [], allowedModels: ["lab/left"] })
+    expect([await statuses(), await isListed()]).toEqual([[200, 403, 403], false])
+    await operator.changeKey(issuer.id, { modelAccessMode: "all", allowedModels: [], connectionAccessMode: "restricted" })
+    expect(await statuses()).toEqual([403, 403, 403])
+    // Wider again, because nothing was copied.
+    await operator.changeKey(issuer.id, { connectionAccessMode: "all", allowedEndpoints: ["models"] })
+    expect([await statuses(), await isListed()]).toEqual([[403, 403, 403], true])
+    await operator.changeKey(issuer.id, { allowedEndpoints: [] })
+    expect(await statuses()).toEqual([200, 200, 200])
+    await operator.call("DELETE", `/api/keys/${issuer.id}`)
+    expect((await Http.send(lab.gateway.url, { path: "/v1/models", headers })).status).toBe(401)
+    expect((await Http.send(lab.gateway.url, { path: "/v1/messages/count_tokens", headers, body: { model: "lab/left", messages: [{ role: "user", content: "x" }] } })).status).toBe(401)
+    expect((await as(raw)("GET", path)).status).toBe(401)
+  })
+
   it("its budgets are requests per hour and day", async () => {
     const issuer = as((await lab.gateway.operator.createKey("issuer")).key)
     const raw = String(at((await issuer("POST", path, { name: "twice", hourlyBudget: 2, dailyBudget: 50 })).json, "key"))

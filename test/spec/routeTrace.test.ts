@@ -51,7 +51,7 @@ describe("X-Gateway-Trace", () => {
     expect(reply.status).toBe(200)
     expect(traceIn(reply)).toMatchObject({
       strategy: "priority", order: modelsOf(bad, good), failed: [{ target: bad.model, status: 502, code: "bad_gateway" }],
-      skipped: [{ target: out.model, reason: "connection-cooldown" }]
+      skipped: [{ target: out.model, reason: "model-cooldown" }]
     })
     expect(Date.parse(traceIn(reply).skipped[0]?.until ?? "")).toBeGreaterThan(Date.now())
   })
@@ -62,14 +62,14 @@ describe("X-Gateway-Trace", () => {
     expect(reply.status).toBe(500)
     const { failed, skipped } = traceIn(reply)
     expect(failed).toEqual([{ target: a.model, status: 502, code: "bad_gateway" }, { target: b.model, status: 500, code: "internal_server_error" }])
-    expect(skipped.map(({ reason, target }) => [target, reason])).toEqual([[out.model, "connection-cooldown"]])
+    expect(skipped.map(({ reason, target }) => [target, reason])).toEqual([[out.model, "model-cooldown"]])
   })
 
   it("stands on the refusal of a request that nobody could be asked for", async () => {
     const [a, b] = [await drained(), await drained()]
     const reply = await lab.chat({ model: await combos.combo("priority", modelsOf(a, b)) }, explain)
     expect(reply.status).toBe(503)
-    expect(traceIn(reply).skipped.map(({ reason, target }) => [target, reason])).toEqual(modelsOf(a, b).map((model) => [model, "connection-cooldown"]))
+    expect(traceIn(reply).skipped.map(({ reason, target }) => [target, reason])).toEqual(modelsOf(a, b).map((model) => [model, "model-cooldown"]))
   })
 
   it("is only there when asked for", async () => {
@@ -95,7 +95,7 @@ describe("an ensemble that was asked in vain", () => {
     expect(reply.status).toBe(503)
     const error = errorIn(reply)
     expect(error["message"]).toContain(`answered: ${a.model}: boom a; ${b.model}: boom b; ${out.model}: `)
-    expect(error["diagnostics"]).toMatchObject({ poolSize: 3, attempted: 2, excluded: [{ model: out.model, reason: "connection-cooldown" }], terminalReason: "all_targets_failed" })
+    expect(error["diagnostics"]).toMatchObject({ poolSize: 3, attempted: 2, excluded: [{ model: out.model, reason: "model-cooldown" }], terminalReason: "all_targets_failed" })
     expect(error["recovery_hint"]).toMatchObject({ action: expect.any(String) as string })
     expect(reply.headers).toMatchObject({
       "x-gateway-combo-pool-size": "3", "x-gateway-combo-attempted": "2", "x-gateway-combo-excluded": "1", "x-gateway-combo-terminal-reason": "all_targets_failed"

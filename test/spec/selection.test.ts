@@ -74,7 +74,7 @@ describe("supplement 2.5: what a failed target does", () => {
   it.each([400, 413, 422])("%i is the request's own fault: returned at once, no other target is asked", async (status) => {
     const { calls, prefix } = await pool({ status, error: { message: "messages[0] is odd", type: "invalid_request_error", code: "odd" } }, {})
     const reply = await lab.chat({ model: `${prefix}/tokens-3` })
-    expect([reply.status, errorIn(reply)]).toEqual([status, { message: "messages[0] is odd", type: "invalid_request_error", code: "odd" }])
+    expect([reply.status, errorIn(reply)]).toEqual([status, { message: "messages[0] is odd", type: "invalid_request_error", code: "odd", param: null }])
     expect(reply.headers).not.toHaveProperty("x-gateway-fallback-attempts")
     expect(await calls()).toEqual([1, 0])
   })
@@ -245,11 +245,14 @@ describe("PROMISES 13: the stored credential never leaves", () => {
     for (const text of seen) expect(text).not.toContain(CREDENTIAL)
   })
 
-  it("a 401 is answered as upstream_auth_error, which speaks of the provider and not of the client's key", async () => {
+  it("a 401 keeps the vendor's words; what stands beside them speaks of the provider and not of the client's key", async () => {
     const { prefix } = await pool({ status: 401 })
     const reply = await lab.chat({ model: `${prefix}/x` })
     expect(reply.status).toBe(401)
-    expect(errorIn(reply)).toMatchObject({ type: "authentication_error", code: "upstream_auth_error" })
-    expect(String(errorIn(reply)["message"])).toContain(prefix)
+    expect(errorIn(reply)).toMatchObject({
+      type: "invalid_request_error", code: "invalid_api_key", gateway: { code: "upstream_auth_error", message: expect.stringContaining(prefix) as unknown }
+    })
+    const [row] = await lab.rows(reply)
+    expect(row?.errorCode).toBe("upstream_auth_error")
   })
 })

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { answerOf, type Combos, combosOf } from "#test/support/combos.ts"
 import * as Http from "#test/support/http.ts"
 import { errorIn, type Lab, messages, startLab } from "#test/support/lab.ts"
+import { eventually } from "#test/support/operator.ts"
 
 let lab: Lab
 let combos: Combos
@@ -49,6 +50,71 @@ describe("a token count", () => {
     const model = await combos.combo("priority", [place.model], { config: { maxRetries: 0 } })
     expect((await lab.chat({ model })).status).toBe(429)
     for (const asked of [model, place.model]) expect(counted(await countMessages(asked)), asked).toBeGreaterThan(0)
+  })
+
+  /** A provider that counts for itself, with a credential of its own. */
+  const vendor = async (prefix: string, script?: Record<string, unknown>) => {
+    const model = `m-${prefix}`
+    const node = await lab.gateway.operator.createNode({ prefix, baseUrl: `${lab.sim.url}/v1`, type: "anthropic-compatible" })
+    await lab.gateway.operator.createConnection({ provider: node, apiKey: `${prefix}-credential-000001` })
+    if (script !== undefined) await lab.sim.rule({ match: { model }, script })
+    const calls = async () => (await lab.sim.entries({ model })).map(({ path }) => path)
+    return { model: `${prefix}/${model}`, upstream: model, calls }
+  }
+  const sourceOf = (reply: Http.Reply) => (JSON.parse(reply.text) as { readonly source?: string }).source ?? reply.status
+
+  it("of a provider is a call like any other: one row without tokens and cost", async () => {
+    const { model, upstream } = await vendor("tc-own")
+    const { id, key } = await lab.gateway.operator.createKey("counts")
+    const reply = await countMessages(model, { authorization: `Bearer ${key}`, "anthropic-beta": "token-counting-2024-11-01" })
+    expect([sourceOf(reply), counted(reply) > 0]).toEqual(["provider", true])
+    // What its client says to the vendor goes along, as with a conversation.
+    expect((await lab.sim.entries({ model: upstream }))[0]?.headers["anthropic-beta"]).toBe("token-counting-2024-11-01")
+    const rows = await lab.rows(reply)
+    expect(rows).toMatchObject([{
+      attempt: 1, final: true, endpoint: "/v1/messages/count_tokens", requestedModel: model, model: upstream, apiKeyId: id, outcome: "completed", status: 200,
+      upstreamStatus: 200, tokensIn: 0, tokensOut: 0, costUsd: 0, estimated: false
+    }])
+  })
+
+  it("of a provider passes the limits of its key; an estimate asks nobody and counts nowhere", async () => {
+    const { calls, model } = await vendor("tc-limited")
+    const { key } = await lab.gateway.operator.createKey("one a minute", { rateLimits: [{ limit: 1, window: 60 }] })
+    const headers = { authorization: `Bearer ${key}` }
+    const place = await combos.place()
+    for (let i = 0; i < 3; i++) expect(sourceOf(await countMessages(place.model, headers))).toBe("estimated")
+    expect(sourceOf(await countMessages(model, headers))).toBe("provider")
+    const refused = await countMessages(model, headers)
+    expect([refused.status, errorIn(refused)["type"], Number(refused.headers["retry-after"]) > 0]).toEqual([429, "rate_limit_error", true])
+    expect((await calls()).length).toBe(1)
+  })
+
+  it("that fails is estimated, has its row, and rests its provider as any failure does", async () => {
+    const { calls, model } = await vendor("tc-rests", { status: 429, retryAfter: 600, error: { message: "slow down" } })
+    const first = await countMessages(model)
+    expect(sourceOf(first)).toBe("estimated")
+    expect((await lab.rows(first)).map((row) => [row.outcome, row.upstreamStatus, row.final, row.tokensIn, row.costUsd])).toEqual([["upstream-status", 429, false, 0, 0]])
+    expect(sourceOf(await countMessages(model))).toBe("estimated")
+    expect((await lab.chat({ model })).status).toBe(429)
+    expect(await calls()).toEqual(["/v1/messages/count_tokens"])
+  })
+
+  it("that a server does not have says nothing of its models", async () => {
+    const { model, upstream } = await vendor("tc-none")
+    await lab.sim.rule({ match: { model: upstream }, times: 1, script: { status: 404, error: { message: "no such path" } } })
+    expect(sourceOf(await countMessages(model))).toBe("estimated")
+    expect((await lab.chat({ model })).status).toBe(200)
+  })
+
+  it("is cut when its client leaves, with a row that says so", async () => {
+    const { model, upstream } = await vendor("tc-left", { neverHead: true })
+    const { request } = Http.open(lab.gateway.url, { path: "/v1/messages/count_tokens", body: { model, messages }, headers: { "x-request-id": "tc-left-1" } })
+    await eventually(() => lab.sim.entries({ model: upstream, outcome: "open" }), ({ length }) => length > 0, "the count's call")
+    request.destroy()
+    const [entry] = await lab.sim.ended({ model: upstream })
+    expect(entry?.outcome).toBe("client-aborted")
+    await lab.gateway.operator.settled()
+    expect((await lab.gateway.rows("tc-left-1")).map(({ outcome, status }) => [outcome, status])).toEqual([["client-abort", 499]])
   })
 
   it("keeps to the combos of its key, and to names that lead somewhere", async () => {

@@ -95,7 +95,7 @@ describe("after the commit point a broken stream ends with one error frame and [
   const broken: ReadonlyArray<readonly [string, Script, string, string]> = [
     ["bytes that are no HTTP chunk", { tokens: 8, paceMs: 5, malformed: [{ kind: "bad-chunk", at: 4 }] }, "parse-error", "upstream_invalid_response"],
     ["a reset", { tokens: 8, resetAfter: { frames: 4 } }, "upstream-reset", "upstream_reset"],
-    ["a frame above 16 MiB", { tokens: 8, malformed: [{ kind: "huge", at: 4, bytes: 17 * 1024 * 1024 }] }, "parse-error", "upstream_invalid_response"]
+    ["a frame above 32 MiB", { tokens: 8, malformed: [{ kind: "huge", at: 4, bytes: 33 * 1024 * 1024 }] }, "parse-error", "upstream_invalid_response"]
   ]
   it.each(broken)("%s", async (_, script, outcome, code) => {
     const { reply, rows } = await ask(script, true)

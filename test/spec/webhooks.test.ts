@@ -60,7 +60,7 @@ describe("webhooks over HTTP", () => {
     expect(await read(made.id)).toEqual(made)
     const { webhooks } = await lab.gateway.operator.call<{ webhooks: ReadonlyArray<View> }>("GET", "/api/webhooks")
     expect(webhooks.find(({ id }) => id === made.id)?.secret).toBe(`${made.secret.slice(0, 10)}...`)
-    expect(await put(made.id, { secret: "my own", events: ["no.such.event"], description: null })).toMatchObject({ secret: "my own", events: ["no.such.event"], description: null, url: `${sink.url}/a` })
+    expect(await put(made.id, { secret: "my own", events: ["quota.exceeded"], description: null })).toMatchObject({ secret: "my own", events: ["quota.exceeded"], description: null, url: `${sink.url}/a` })
     expect(await lab.gateway.operator.call("DELETE", `/api/webhooks/${made.id}`)).toEqual({ success: true })
     for (const [method, path] of [["GET", ""], ["PUT", ""], ["DELETE", ""], ["POST", "/test"], ["GET", "/deliveries"]] as const) {
       expect((await lab.gateway.operator.raw(method, `/api/webhooks/${made.id}${path}`, method === "PUT" ? {} : undefined)).status).toBe(404)
@@ -162,11 +162,13 @@ describe("webhooks over HTTP", () => {
     const { id } = await add({ url: sink.url, events: ["quota.exceeded"] })
     const events = Context.get(lab.gateway.services(), Events)
     const data = { api_key_id: "k", quota: "daily_usd", scope: "global", used: 2, limit: 1, pct: 200, resets_at: "2099-01-01T00:00:00.000Z" } as const
-    for (const used of [2, 3]) events.publish({ type: "quota.exceeded", at: 0, data: { ...data, used } })
-    events.publish({ type: "quota.exceeded", at: 0, data: { ...data, resets_at: "2099-01-02T00:00:00.000Z" } })
+    // Not before the webhook was made: of that it hears nothing.
+    const at = Date.now()
+    for (const used of [2, 3]) events.publish({ type: "quota.exceeded", at, data: { ...data, used } })
+    events.publish({ type: "quota.exceeded", at, data: { ...data, resets_at: "2099-01-02T00:00:00.000Z" } })
     await sink.arrived(2)
     expect(sink.received.map(({ json }) => json)).toMatchObject([
-      { event: "quota.exceeded", timestamp: "1970-01-01T00:00:00.000Z", data }, { data: { resets_at: "2099-01-02T00:00:00.000Z" } }
+      { event: "quota.exceeded", timestamp: new Date(at).toISOString(), data }, { data: { resets_at: "2099-01-02T00:00:00.000Z" } }
     ])
     await remove(id)
   })
@@ -231,6 +233,32 @@ describe("webhooks over HTTP", () => {
     const shown = JSON.stringify([await deliveries(telegram.id), (await lab.gateway.operator.raw("GET", "/api/compliance/audit-log")).text, await read(telegram.id)]) + lab.gateway.output()
     expect(shown).not.toContain("canary_Bot")
     for (const { id } of [slack, discord, telegram]) await remove(id)
+  })
+
+  it("of events that come late a webhook hears those since it was made or switched on, each once", async () => {
+    const [sink, other] = [await sinkOf(), await sinkOf()]
+    const there = await add({ url: other.url, events: ["quota.exceeded"] })
+    await put(there.id, { description: "changed, and still there since it was made" })
+    const events = Context.get(lab.gateway.services(), Events)
+    const publish = (scope: string, at: number) => events.publish({
+      type: "quota.exceeded", at, data: { api_key_id: "late", quota: "daily_usd", scope, used: 1, limit: 1, pct: 100, resets_at: "2099-01-01T00:00:00.000Z" }
+    })
+    const before = Date.now()
+    await eventually(async () => Date.now(), (now) => now > before, "the next millisecond")
+    const made = await add({ url: sink.url, events: ["quota.exceeded"] })
+    const scopes = (from: Sink) => from.received.map(({ json }) => json.data?.["scope"])
+    for (const [scope, at] of [["old", before], ["older", before - 60_000], ["new", Date.now()], ["old", before]] as const) publish(scope, at)
+    await sink.arrived(1)
+    await put(made.id, { enabled: false })
+    const off = Date.now()
+    await eventually(async () => Date.now(), (now) => now > off, "the next millisecond")
+    await put(made.id, { enabled: true })
+    for (const [scope, at] of [["while off", off], ["after", Date.now()]] as const) publish(scope, at)
+    await sink.arrived(2)
+    await other.arrived(4)
+    expect(scopes(sink)).toEqual(["new", "after"])
+    expect(scopes(other)).toEqual(["old", "new", "while off", "after"])
+    for (const { id } of [made, there]) await remove(id)
   })
 
   it("events outlive a restart, and what waits for a receiver that is off is sent when it is on again", async () => {

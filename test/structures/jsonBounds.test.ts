@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { excessOf, HARMLESS_BYTES, MAX_DEPTH, MAX_MEMBERS, scan } from "#src/structures/jsonBounds.ts"
+import { describe as inWords, excessOf, HARMLESS_BYTES, MAX_CONTAINERS, MAX_DEPTH, MAX_MEMBERS, MAX_VALUES, measure, scan } from "#src/structures/jsonBounds.ts"
 
 const nested = (levels: number, open: string, close: string, core = "1"): string => open.repeat(levels) + core + close.repeat(levels)
 const wide = (members: number): string => `{${Array.from({ length: members }, (_, i) => `"${i % 7}k${i}":${i}`).join(",")}}`
@@ -60,6 +60,26 @@ describe("the bounds of JSON", () => {
       expect(scan(json)).toMatchObject({ what: "members" })
       expect(scan(json)).toEqual(naive(json))
     }
+  })
+
+  it("counts objects and lists, and values, in all, and refuses the first that is one too many", () => {
+    for (const item of ["{}", "[]", "{\"a\":1}", "[1]"]) {
+      const most = Buffer.from(`[${Array.from({ length: MAX_CONTAINERS - 1 }, () => item).join(",")}]`)
+      expect(measure(most)).toMatchObject({ containers: MAX_CONTAINERS })
+      const more = Buffer.from(`[${most.toString().slice(1, -1)},${item}]`)
+      expect(scan(more)).toEqual({ what: "containers", at: more.length - 1 - item.length })
+    }
+    const most = Buffer.from(`[${"1,".repeat(MAX_VALUES - 1)}1]`)
+    expect(measure(most)).toEqual({ containers: 1, values: MAX_VALUES })
+    const more = Buffer.from(`[${"1,".repeat(MAX_VALUES)}1]`)
+    expect(scan(more)).toEqual({ what: "values", at: 2 * MAX_VALUES })
+    expect(inWords({ what: "values", at: 7 })).toBe("it holds more than 2000000 values (byte 7)")
+  })
+
+  it("takes what agents and batches send: 50,000 messages with parts, 2,048 lists of 900 token numbers", () => {
+    const history = { messages: Array.from({ length: 50_000 }, () => ({ role: "user", content: [{ type: "text", text: "x" }] })) }
+    const batch = { input: Array.from({ length: 2_048 }, () => Array.from({ length: 900 }, (_, i) => i)) }
+    for (const value of [history, batch]) expect(scan(Buffer.from(JSON.stringify(value)))).toBeNull()
   })
 
   it("looks into no string, however it is escaped", () => {

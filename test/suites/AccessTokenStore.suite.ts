@@ -39,6 +39,20 @@ export const suite = (name: string, layer: Layer.Layer<AccessTokenStore>): void 
         assert.isFalse(yield* store.remove("t-5"))
       }))
 
+    it.effect("removeByPassword removes what the password stands behind, but the one to keep", () =>
+      Effect.gen(function*() {
+        const store = yield* AccessTokenStore
+        yield* store.removeByPassword(null)
+        for (const [id, byPassword] of [["t-6", true], ["t-7", true], ["t-8", true], ["t-9", false]] as const) {
+          yield* store.insert(accessToken({ id, tokenHash: `h-${id}`, byPassword }))
+        }
+        assert.strictEqual(yield* store.removeByPassword("t-7"), 2)
+        for (const [id, stays] of [["t-6", false], ["t-7", true], ["t-8", false], ["t-9", true]] as const) {
+          assert.strictEqual((yield* store.findByHash(`h-${id}`)) !== null, stays, id)
+        }
+        assert.strictEqual(yield* store.removeByPassword(null), 1)
+      }))
+
     it.effect.prop("any token comes back as it was put", [AccessToken], ([given]) =>
       Effect.gen(function*() {
         const store = yield* AccessTokenStore

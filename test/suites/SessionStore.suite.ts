@@ -38,6 +38,18 @@ export const suite = (name: string, layer: Layer.Layer<SessionStore>): void => {
         assert.isFalse(yield* store.revoke("s-unknown", 1))
       }))
 
+    it.effect("revokeOthers ends every live session but the one to keep, and counts those", () =>
+      Effect.gen(function*() {
+        const store = yield* SessionStore
+        yield* store.removeExpired(Number.MAX_SAFE_INTEGER)
+        for (const id of ["s-7", "s-8", "s-9"]) yield* store.insert(session({ id, expiresAt: 1_000 }))
+        yield* store.insert(session({ id: "s-10", expiresAt: 1_000, revokedAt: 5 }))
+        yield* store.insert(session({ id: "s-11", expiresAt: 100 }))
+        assert.strictEqual(yield* store.revokeOthers("s-8", 200), 2)
+        assert.deepStrictEqual((yield* Effect.forEach(["s-7", "s-8", "s-9", "s-10"], (id) => store.get(id))).map((row) => row?.revokedAt), [200, null, 200, 5])
+        assert.strictEqual(yield* store.revokeOthers(null, 300), 1)
+      }))
+
     it.effect("removeExpired removes what has ended, revoked or not", () =>
       Effect.gen(function*() {
         const store = yield* SessionStore

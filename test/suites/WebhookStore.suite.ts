@@ -8,7 +8,7 @@ import { at, time } from "./records.ts"
 
 const webhook = (id: string, fields: Partial<Webhook> = {}): Webhook => ({
   id, url: Redacted.make(`https://hooks.test/${id}?t=secret`), events: [id], secret: Redacted.make("whsec_1"), enabled: true, description: null,
-  kind: "custom", metadata: null, failureCount: 0, lastTriggeredAt: null, lastStatus: null, createdAt: time, updatedAt: time, ...fields
+  kind: "custom", metadata: null, failureCount: 0, lastTriggeredAt: null, lastStatus: null, createdAt: time, updatedAt: time, enabledAt: time, ...fields
 })
 
 const delivery = (webhookId: string, fields: Partial<WebhookDelivery> = {}): WebhookDelivery => ({
@@ -30,6 +30,10 @@ export const suite = (name: string, layer: Layer.Layer<WebhookStore | WebhookQue
       assert.deepStrictEqual(revealed(yield* store.get("w-crud")), revealed(given))
       const changed = yield* store.change("w-crud", { url: Redacted.make("https://other.test/"), enabled: false, metadata: null }, at(2))
       assert.deepStrictEqual(revealed(changed), revealed({ ...given, url: Redacted.make("https://other.test/"), enabled: false, metadata: null, updatedAt: at(2) }))
+      // Hears from when it was switched on, not from when it was changed otherwise.
+      assert.strictEqual((yield* store.change("w-crud", { enabled: true, description: "y" }, at(3)))?.enabledAt, at(3))
+      assert.strictEqual((yield* store.change("w-crud", { enabled: true }, at(4)))?.enabledAt, at(3))
+      assert.strictEqual((yield* store.change("w-crud", { description: "z" }, at(5)))?.enabledAt, at(3))
       assert.include((yield* store.list).map(({ id }) => id), "w-crud")
       assert.isNull(yield* store.change("nobody", { enabled: true }, at(2)))
       assert.isTrue(yield* store.remove("w-crud"))
@@ -61,21 +65,40 @@ export const suite = (name: string, layer: Layer.Layer<WebhookStore | WebhookQue
       yield* store.insert(webhook("w-a", { events: ["a.only"] }))
       yield* store.insert(webhook("w-ab", { events: ["no.such.event", "a.only", "b.only"] }))
       yield* store.insert(webhook("w-off", { events: ["a.only"], enabled: false }))
-      const told = (id: string, type: string) => ({ id, type, body: `{"id":"${id}","text":"\\u0000 and '"}` })
+      const told = (id: string, type: string) => ({ id, type, at: time, body: `{"id":"${id}","text":"\\u0000 and '"}` })
+      const job = (webhookId: string, id: string, type: string) => {
+        const { body } = told(id, type)
+        return { webhookId, id, type, body }
+      }
       assert.deepStrictEqual([...yield* queue.append([told("e1", "a.only"), told("e2", "b.only"), told("e1", "a.only"), told("e3", "c")], time)].sort(), ["w-a", "w-ab"])
       assert.deepStrictEqual(yield* queue.append([told("e1", "a.only"), told("e2", "b.only")], time), [])
       assert.deepStrictEqual(yield* queue.append([], time), [])
       assert.deepStrictEqual(yield* queue.claim("w-ab", "me", 10, HOLD), [
-        { webhookId: "w-ab", ...told("e1", "a.only") }, { webhookId: "w-ab", ...told("e2", "b.only") }
+        job("w-ab", "e1", "a.only"), job("w-ab", "e2", "b.only")
       ])
       assert.lengthOf(yield* queue.claim("w-a", "me", 10, HOLD), 1)
       assert.lengthOf(yield* queue.claim("w-off", "me", 10, HOLD), 0)
     }))
 
+    it.effect("a webhook hears no event from before it was made, or from while it was off, however late it comes to the queue", () => Effect.gen(function*() {
+      const [queue, store] = [yield* WebhookQueue, yield* WebhookStore]
+      yield* store.insert(webhook("w-old", { events: ["late"] }))
+      yield* store.insert(webhook("w-new", { events: ["late"], createdAt: at(10), enabledAt: at(10) }))
+      const told = (n: number) => ({ id: `late${n}`, type: "late", at: at(n), body: "{}" })
+      const ids = (webhookId: string) => Effect.map(queue.claim(webhookId, "me", 10, -1), (jobs) => jobs.map(({ id }) => id))
+      yield* queue.append([told(9), told(10), told(11)], at(12))
+      assert.deepStrictEqual([yield* ids("w-old"), yield* ids("w-new")], [["late9", "late10", "late11"], ["late10", "late11"]])
+      yield* store.change("w-new", { enabled: false }, at(20))
+      yield* store.change("w-new", { enabled: true }, at(30))
+      yield* queue.append([told(25), told(31), told(11)], at(32))
+      // What waited when it was switched off is still there.
+      assert.deepStrictEqual(yield* ids("w-new"), ["late10", "late11", "late31"])
+    }))
+
     it.effect("many claim side by side and nobody gets the same; what is given back, or not kept, is taken again, and what is done is gone", () => Effect.gen(function*() {
       const [queue, store] = [yield* WebhookQueue, yield* WebhookStore]
       yield* store.insert(webhook("w-many", { events: ["many"] }))
-      yield* queue.append(Array.from({ length: 40 }, (_, n) => ({ id: `m${n}`, type: "many", body: "{}" })), time)
+      yield* queue.append(Array.from({ length: 40 }, (_, n) => ({ id: `m${n}`, type: "many", at: time, body: "{}" })), time)
       const claims = yield* Effect.forEach(Array.from({ length: 8 }, (_, n) => `owner-${n}`), (owner) => queue.claim("w-many", owner, 5, HOLD), { concurrency: "unbounded" })
       assert.strictEqual(new Set(claims.flat().map(({ id }) => id)).size, 40)
       assert.lengthOf(yield* queue.claim("w-many", "late", 5, HOLD), 0)
@@ -92,7 +115,7 @@ export const suite = (name: string, layer: Layer.Layer<WebhookStore | WebhookQue
     it.effect("above its bound a webhook loses its oldest waiting jobs; old deliveries and events go", () => Effect.gen(function*() {
       const [queue, store] = [yield* WebhookQueue, yield* WebhookStore]
       yield* store.insert(webhook("w-trim", { events: ["trim"] }))
-      yield* queue.append(Array.from({ length: 12 }, (_, n) => ({ id: `t${n}`, type: "trim", body: "{}" })), at(50))
+      yield* queue.append(Array.from({ length: 12 }, (_, n) => ({ id: `t${n}`, type: "trim", at: time, body: "{}" })), at(50))
       assert.strictEqual(yield* queue.trim("w-trim", 5), 7)
       assert.strictEqual(yield* queue.trim("w-trim", 5), 0)
       assert.deepStrictEqual((yield* queue.claim("w-trim", "me", 9, -1)).map(({ id }) => id), ["t7", "t8", "t9", "t10", "t11"])

@@ -60,7 +60,7 @@ export const session = (fields: Partial<Session> = {}): Session => ({
 
 export const accessToken = (fields: Partial<AccessToken> = {}): AccessToken => ({
   id: "token-1", name: "Laptop", scope: "read", tokenHash: "token-hash-1", tokenPrefix: "gwa_live_abc", createdAt: time,
-  expiresAt: null, lastUsedAt: null, ...fields
+  expiresAt: null, lastUsedAt: null, byPassword: true, ...fields
 })
 
 export const auditEntry = (fields: Partial<AuditEntry> = {}): AuditEntry => ({
@@ -72,7 +72,7 @@ export const ledgerRow = (fields: Partial<LedgerRow> = {}): LedgerRow => ({
   attemptId: "attempt-1", requestId: "request-1", attempt: 1, final: true, startedAt: 1_000_000, settledAt: 1_000_500,
   nodeId: "node-a", endpoint: "/v1/chat/completions", requestedModel: "openai/gpt-x", provider: "openai", model: "gpt-x",
   connectionId: "connection-1", apiKeyId: "key-1", apiKeyName: "Team", combo: null, sessionTag: null, sourceFormat: "openai",
-  targetFormat: "openai", stream: true, outcome: "completed", upstreamStatus: 200, status: 200, errorCode: null, phase: null,
+  targetFormat: "openai", stream: true, outcome: "completed", upstreamStatus: 200, status: 200, clientStatus: 200, errorCode: null, phase: null,
   tokensIn: 10, tokensOut: 20, tokensCacheRead: 0, tokensCacheCreation: 0, tokensReasoning: 0, estimated: false,
   costUsd: 0.0000000123, latencyMs: 500.25, ttftMs: 12.5, ...fields
 })

@@ -2,6 +2,8 @@
  * The management surface without a socket: requests go in, replies come out. The peer address is chosen per call, so that
  * rules about loopback and brute force can be told apart from the machine the test runs on.
  */
+import * as fs from "node:fs"
+import * as path from "node:path"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpEffect from "effect/http/HttpEffect"
@@ -25,6 +27,7 @@ import { IssueTracker } from "#actors/ports/IssueTracker.ts"
 import { type Candidate, type ProbeResult, ProviderProbe } from "#actors/ports/ProviderProbe.ts"
 import { RoutingViews } from "#actors/ports/RoutingViews.ts"
 import { Secrets } from "#actors/ports/Secrets.ts"
+import { compilePath } from "#schemas/api/RouteTable.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { LoginAttempts } from "#actors/ports/LoginAttempts.ts"
 import type { SignInStore } from "#actors/ports/SignInStore.ts"
@@ -104,7 +107,7 @@ const doubles = (dials: Dials) => Layer.mergeAll(
   }),
   AloneFeed.layerFeed,
   Layer.succeed(Nodes, { self, version: Effect.succeed(7), list: Effect.succeed([{ ...self, lastSeenAt: 1_000, silentMs: 12.5, version: 7, versionAt: 500 }]) }),
-  Layer.succeed(LiveCalls, { list: () => [] }),
+  Layer.succeed(LiveCalls, { list: () => [], sessions: () => [] }),
   Layer.succeed(IssueTracker, { file: null }),
   Layer.succeed(IdempotencyView, { activeKeys: () => 2, windowMs: () => 5000 }),
   Layer.succeed(RoutingViews, { explain: () => Errors.make("model_not_found", "No routing here."), decision: () => null, decisions: () => [] }),
@@ -184,7 +187,7 @@ const base = (options: Options, dials: Dials) => {
     LocalResilience.layer,
     limits,
     Layer.succeed(ManagementOptions, {
-      machineId: MACHINE, jwtSecret: null, cookieSecure: false, port: 20128, lookUpMs: 1_000,
+      machineId: MACHINE, jwtSecret: null, cookieSecure: false, port: 20128, lookUpMs: 1_000, modelListsEveryMs: 0,
       initialPassword: options.initialPassword === undefined ? null : Redacted.make(options.initialPassword)
     })
   )),
@@ -225,6 +228,25 @@ const peer = "x-test-peer"
 export const at = (value: unknown, ...path: ReadonlyArray<string | number>): unknown =>
   path.reduce<unknown>((inner, key) => typeof inner === "object" && inner !== null ? (inner as Record<string | number, unknown>)[key] : undefined, value)
 
+const described = JSON.parse(fs.readFileSync(path.join(import.meta.dirname, "../../openapi.json"), "utf8")) as {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: Readonly<Record<string, unknown>> }>>>>
+}
+const patterns = Object.entries(described.paths).map(([path, methods]) => ({
+  regexp: compilePath(path.replaceAll(/\{(\w+)\}/g, ":$1")), fixed: !path.includes("{"), methods
+}))
+
+/** Every status that any test meets stands in the description: a client that was generated from it has met them all. */
+const checkDocumented = (method: string, target: string, status: number): void => {
+  const at = target.split("?", 1)[0] ?? ""
+  const fitting = patterns.filter(({ regexp }) => regexp.test(at))
+  const found = fitting.find(({ fixed }) => fixed) ?? fitting[0]
+  const responses = found?.methods[method.toLowerCase()]?.responses
+  if (responses !== undefined && responses[status] === undefined) {
+    throw new Error(`${method} ${at} answered ${status}, which openapi.json does not name for it (src/openapi/responses.ts)`)
+  }
+}
+
+
 /** The surface over fresh doubles; every service it stands on is in the context, so that a test can look behind it. */
 export const make = (options: Options = {}) => Effect.gen(function*() {
   const dials = dialsAtRest()
@@ -253,6 +275,7 @@ export const make = (options: Options = {}) => Effect.gen(function*() {
     const method = asked.method ?? (body === undefined ? "GET" : "POST")
     const response = await handler(new Request(`http://${HOST}${path}`, { method, headers, ...(body === undefined ? {} : { body }) }))
     const text = await response.text()
+    checkDocumented(method, path, response.status)
     let json: unknown
     try {
       json = JSON.parse(text)

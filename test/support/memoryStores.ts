@@ -216,6 +216,11 @@ const sessions = Layer.sync(SessionStore, () => {
       own.rows.set(id, { ...known, revokedAt })
       return true
     }),
+    revokeOthers: (kept, revokedAt) => Effect.sync(() => {
+      const live = own.all().filter((row) => row.revokedAt === null && row.expiresAt > revokedAt && row.id !== kept)
+      for (const row of live) own.rows.set(row.id, { ...row, revokedAt })
+      return live.length
+    }),
     removeExpired: (now) => Effect.sync(() => {
       const ended = own.all().filter((row) => row.expiresAt <= now)
       for (const row of ended) own.rows.delete(row.id)
@@ -234,7 +239,12 @@ const accessTokens = Layer.sync(AccessTokenStore, () => {
       const token = own.rows.get(id)
       if (token !== undefined) own.rows.set(id, { ...token, lastUsedAt: later(token.lastUsedAt, at) })
     }),
-    remove: own.remove
+    remove: own.remove,
+    removeByPassword: (kept) => Effect.sync(() => {
+      const gone = own.all().filter((token) => token.byPassword && token.id !== kept)
+      for (const token of gone) own.rows.delete(token.id)
+      return gone.length
+    })
   }
 })
 

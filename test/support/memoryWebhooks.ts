@@ -22,7 +22,7 @@ export const make = () => {
     change: (id, change, updatedAt) => Effect.sync(() => {
       const before = records.get(id)
       if (before === undefined) return null
-      const next = { ...before, ...change, updatedAt }
+      const next = { ...before, ...change, updatedAt, enabledAt: change.enabled === true && !before.enabled ? updatedAt : before.enabledAt }
       records.set(id, next)
       return next
     }),
@@ -54,7 +54,7 @@ export const make = () => {
       for (const event of told) {
         if (events.has(event.id)) continue
         for (const webhook of records.values()) {
-          if (!webhook.enabled || !(webhook.events.includes("*") || webhook.events.includes(event.type))) continue
+          if (!webhook.enabled || webhook.enabledAt > event.at || !(webhook.events.includes("*") || webhook.events.includes(event.type))) continue
           events.add(event.id)
           woken.add(webhook.id)
           jobs.push({ webhookId: webhook.id, ...event, claimedBy: null })

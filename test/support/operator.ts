@@ -57,8 +57,8 @@ export class Operator {
     this.cookie = (reply.headers["set-cookie"] ?? "").split(";", 1)[0] ?? ""
   }
 
-  async raw(method: string, path: string, body?: unknown): Promise<Http.Reply> {
-    return await Http.send(this.url(), { method, path, body, headers: { cookie: this.cookie } })
+  async raw(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Http.Reply> {
+    return await Http.send(this.url(), { method, path, body, headers: { ...headers, cookie: this.cookie } })
   }
 
   async call<A>(method: string, path: string, body?: unknown): Promise<A> {

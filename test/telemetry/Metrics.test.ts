@@ -3,18 +3,21 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
+import { Configuration } from "#actors/ports/Configuration.ts"
 import { Ledger } from "#actors/ports/Ledger.ts"
+import { builtin } from "#src/providers/Registry.ts"
 import { Telemetry } from "#actors/ports/Telemetry.ts"
 import { Upstream } from "#actors/ports/Upstream.ts"
 import { attemptStart, settledRow } from "#test/accounting/support.ts"
 import * as GatewayTelemetry from "#src/telemetry/GatewayTelemetry.ts"
 import { LogOutput } from "#src/telemetry/Log.ts"
 import { LogSink } from "#src/telemetry/LogSink.ts"
+import type { IsKnown } from "#src/telemetry/knownModels.ts"
 import * as Metrics from "#src/telemetry/Metrics.ts"
 import * as Otlp from "#src/telemetry/Otlp.ts"
 import { Output, requestSummary } from "./support.ts"
 
-const fresh = () => new Metrics.Metrics(Context.make(Metric.MetricRegistry, new Map()) as Context.Context<never>)
+const fresh = (isKnown: IsKnown = () => true) => new Metrics.Metrics(Context.make(Metric.MetricRegistry, new Map()) as Context.Context<never>, isKnown)
 
 /** Sample lines as a map from name and labels to value; checks that every line is a comment or a sample. */
 const parse = (text: string): Map<string, number> => {
@@ -63,7 +66,19 @@ describe("Metrics", () => {
     assert.strictEqual(samples.get(`gateway_request_duration_seconds_count{endpoint="/v1/chat/completions"}`), 10)
   })
 
-  it("models that a client invents end in one series, and nothing is lost", () => {
+  it("models that a client invents are one series per provider, and leave the known ones theirs", () => {
+    const metrics = fresh((_, model) => model === "known" || model === "known-late")
+    metrics.attemptSettled(settledRow(attemptStart("a", { provider: "one", model: "known" })))
+    for (let i = 0; i < 5 * Metrics.TARGETS_MAX; i++) metrics.attemptSettled(settledRow(attemptStart("a", { provider: i % 2 === 0 ? "one" : "two", model: `invented-${i}` })))
+    metrics.attemptSettled(settledRow(attemptStart("a", { provider: "one", model: "known-late" })))
+    const attempts = [...parse(metrics.render())].filter(([name]) => name.startsWith("gateway_attempts_total"))
+    const half = 2.5 * Metrics.TARGETS_MAX
+    assert.sameDeepMembers(attempts, [["one", "known", 1], ["one", "unknown", half], ["two", "unknown", half], ["one", "known-late", 1]].map(
+      ([provider, model, count]) => [`gateway_attempts_total{provider="${provider}",model="${model}",outcome="completed"}`, count] as [string, number]
+    ))
+  })
+
+  it("beyond the bound everything ends in one series, and nothing is lost", () => {
     const metrics = fresh()
     for (let i = 0; i < 5000; i++) {
       metrics.attemptSettled(settledRow(attemptStart("a", { model: `model-${i}"\n\\` })))
@@ -92,6 +107,10 @@ describe("GatewayTelemetry", () => {
           flush: () => Effect.succeed(0),
           reconciliation: () => ({ started: 7, settled: 5, journaled: 2, stored: 3, live: 2, gap: 0, oldestPendingMs: 1500, lastError: "down" })
         }),
+        Layer.succeed(Configuration, {
+          current: () => { throw new Error("a model of the registry needs no configuration") },
+          commit: (write) => write, reload: Effect.void, onChange: () => () => {}
+        }),
         Layer.succeed(Upstream, {
           dispatch: () => {
             throw new Error("not used")
@@ -115,7 +134,7 @@ describe("GatewayTelemetry", () => {
         assert.isAbove(samples.get("process_resident_memory_bytes")!, 1e7)
         assert.isTrue(samples.has(`gateway_event_loop_lag_seconds{quantile="0.99"}`))
       }).pipe(
-        Effect.provide(GatewayTelemetry.layer({ accessLogEvery: 1, startedAt: 0 }).pipe(Layer.provide(services))),
+        Effect.provide(GatewayTelemetry.layer({ accessLogEvery: 1, startedAt: 0, registry: builtin, heldBodies: { bytes: 0, most: 1, refused: 0 } }).pipe(Layer.provide(services))),
         Effect.provideService(Metric.MetricRegistry, registry)
       )
       assert.strictEqual(output.lines.length, 1)

@@ -7,7 +7,7 @@ import { merge, remains } from "#src/telemetry/mergedText.ts"
 import * as Metrics from "#src/telemetry/Metrics.ts"
 import { requestSummary } from "./support.ts"
 
-const fresh = () => new Metrics.Metrics(Context.make(Metric.MetricRegistry, new Map()) as Context.Context<never>)
+const fresh = () => new Metrics.Metrics(Context.make(Metric.MetricRegistry, new Map()) as Context.Context<never>, () => true)
 
 const samplesOf = (text: string): Map<string, number> => {
   const samples = new Map<string, number>()

@@ -11,6 +11,7 @@ export const requestSummary = (over: Partial<RequestSummary> = {}): RequestSumma
   model: "gpt-4o",
   apiKeyId: "key-1",
   status: 200,
+  clientStatus: 200,
   outcome: "completed",
   errorCode: null,
   stream: true,

@@ -50,6 +50,7 @@ describe("published events", () => {
     }))
     // The end may come between the queue's answer and its note: then it is told again, with the same id.
     assert.deepStrictEqual([...new Set(got.map(({ id }) => id))], ["evt_t-1"])
+    assert.strictEqual(got[0]?.at, "1970-01-01T00:00:01.000Z")
     assert.deepInclude(JSON.parse(got[0]?.body ?? ""), { event: "request.failed", timestamp: "1970-01-01T00:00:01.000Z" })
     assert.deepStrictEqual(fs.readdirSync(dir), [])
   }))
@@ -78,7 +79,7 @@ describe("published events", () => {
   it.live("are read back line by line, however long a line is, and are refused above the bound", () => Effect.gen(function*() {
     const dir = yield* directory
     const file = new EventFile(dir, "node-a")
-    const long = (id: string) => ({ id, type: "request.failed", body: "x".repeat(400_000) })
+    const long = (id: string) => ({ id, type: "request.failed", at: "2026-01-01T00:00:00.000Z", body: "x".repeat(400_000) })
     const ids: Array<string> = []
     for (const id of ["a", "b", "c"]) assert.isTrue(file.append(long(id)))
     while (file.waiting) {
@@ -94,6 +95,15 @@ describe("published events", () => {
     fs.writeFileSync(other, "\n\n{}\nnot json\n")
     const fd = fs.openSync(other, "r")
     assert.deepStrictEqual(readUnsafe(fd, 0, fs.fstatSync(fd).size).events, [])
+    fs.closeSync(fd)
+  }))
+
+  it.live("that an earlier release wrote down without their time have the one of their body", () => Effect.gen(function*() {
+    const file = path.join(yield* directory, "x")
+    const body = JSON.stringify({ event: "request.failed", timestamp: "2026-01-01T00:00:00.000Z", data: {} })
+    fs.writeFileSync(file, [{ id: "a", type: "request.failed", body }, { id: "b", type: "request.failed", body: "{}" }].map((line) => `${JSON.stringify(line)}\n`).join(""))
+    const fd = fs.openSync(file, "r")
+    assert.deepStrictEqual(readUnsafe(fd, 0, fs.fstatSync(fd).size).events, [{ id: "a", type: "request.failed", at: "2026-01-01T00:00:00.000Z", body }])
     fs.closeSync(fd)
   }))
 })

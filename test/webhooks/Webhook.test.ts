@@ -14,7 +14,7 @@ const answeredWith = (code: number, blocked: boolean) => ({ status: code, error:
 const read = (event: { readonly body: string } | null) => event === null ? null : JSON.parse(event.body) as { event: string; timestamp: string; data: Record<string, unknown> }
 
 const summary = (fields: Partial<RequestSummary> = {}): RequestSummary => ({
-  requestId: "r-1", method: "POST", endpoint: "/v1/chat/completions", requestedModel: "lab/m", provider: null, model: null, apiKeyId: "k", status: 503,
+  requestId: "r-1", method: "POST", endpoint: "/v1/chat/completions", requestedModel: "lab/m", provider: null, model: null, apiKeyId: "k", status: 503, clientStatus: 503,
   outcome: "policy", errorCode: "all_cooling_down", stream: false, attempts: 0, cache: "off", startedAt: 1_000, latencyMs: 12.4, ttftMs: null, bytesOut: 0, ...fields
 })
 

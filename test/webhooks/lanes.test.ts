@@ -17,11 +17,11 @@ import { type Answer, type Sink, startSink } from "#test/support/sink.ts"
 const webhook = (id: string, url: string, kind: WebhookKind = "custom", more: Partial<Webhook> = {}): Webhook => ({
   id, url: Redacted.make(kind === "telegram" ? "-1" : url), events: ["*"], secret: Redacted.make("canary_whsec"), enabled: true, description: null, kind,
   metadata: kind === "telegram" ? Redacted.make(JSON.stringify({ botToken: "1:canary_token", apiUrl: url })) : null,
-  failureCount: 0, lastTriggeredAt: null, lastStatus: null, createdAt: "", updatedAt: "1", ...more
+  failureCount: 0, lastTriggeredAt: null, lastStatus: null, createdAt: "", updatedAt: "1", enabledAt: "", ...more
 })
 
 const event = (id: string, pad = 0) => ({
-  id, type: "request.completed", body: JSON.stringify({ event: "request.completed", timestamp: "2026-01-01T00:00:00.000Z", data: { event_id: id, pad: "x".repeat(pad) } })
+  id, type: "request.completed", at: "2026-01-01T00:00:00.000Z", body: JSON.stringify({ event: "request.completed", timestamp: "2026-01-01T00:00:00.000Z", data: { event_id: id, pad: "x".repeat(pad) } })
 })
 
 const guard = Layer.succeed(UrlGuard, guardOf({ policy: () => ({ local: false, private: false, guard: false }) }))

@@ -3,6 +3,8 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { upstream } from "#src/wire/chatCompletions/index.ts"
 import { dataOf, SseScanner } from "#src/wire/SseScanner.ts"
+import { held, maxEventBytes, maxTotalBytes } from "#src/wire/stream/eventMemory.ts"
+import { cpuMs } from "#test/support/late.ts"
 import { passLent, pushLent } from "#test/support/wire/lent.ts"
 
 /** Data payloads that a scanner reports for the given segments. */
@@ -79,12 +81,71 @@ describe("SSE scanner", () => {
     expect(found).toEqual([long, '{"beginning":1}', long])
   })
 
-  it("an event over the limit is refused", () => {
-    const scanner = new SseScanner({ event: () => {} })
+  it("an event that lacks its last newline is handed over with it, wherever it was cut; one that was cut in its data is none", () => {
+    const ended = (text: string, at: number): string => {
+      let out = ""
+      const scanner = new SseScanner({ event: (bytes, start, end) => void (out += bytes.toString("utf8", start, end)) })
+      for (const segment of cut(Buffer.from(text), [at])) pushLent(scanner, segment)
+      scanner.flush()
+      return out
+    }
+    for (const eol of ["\n", "\r\n", "\r"]) {
+      const whole = `event: e${eol}data: ${frame("é")}`
+      for (let at = 0; at <= Buffer.byteLength(whole); at++) {
+        for (const text of [whole, whole + eol]) expect(ended(text, at).replace(/[\r\n]+$/, "")).toBe(whole)
+        // What follows is an event of its own.
+        expect(scan([Buffer.from(`${ended(whole, at)}data: next\n\n`)])).toEqual([frame("é"), "next"])
+      }
+      for (let length = 1; length < whole.length; length++) expect(ended(whole.slice(0, length), 3)).toBe("")
+    }
+  })
+
+  describe("the memory of unfinished events", () => {
     const block = Buffer.alloc(1024 * 1024, 0x61)
-    let ok = true
-    for (let i = 0; i < 17 && ok; i++) ok = scanner.push(block)
-    expect(ok).toBe(false)
+    const fed = (most: number) => {
+      const scanner = new SseScanner({ event: () => {} })
+      let count = 0
+      while (count < most && scanner.push(block)) count++
+      return { scanner, count }
+    }
+
+    it("holds 32 MiB of one event and no more, and gives back what a stream that is over held", () => {
+      const before = held()
+      const { count, scanner } = fed(99)
+      expect(count).toBe(maxEventBytes / block.length)
+      scanner.close()
+      expect(held()).toBe(before)
+    })
+
+    it("is bounded over all streams, and free again once they are over", () => {
+      const before = held()
+      const all = Array.from({ length: 20 }, () => fed(30))
+      const total = all.reduce((sum, { count }) => sum + count, 0)
+      expect(total * block.length).toBeLessThanOrEqual(maxTotalBytes)
+      expect(total * block.length).toBeGreaterThanOrEqual(maxTotalBytes - 32 * block.length)
+      expect(all.at(-1)?.count).toBe(0)
+      for (const [index, { scanner }] of all.entries()) {
+        if (index % 2 === 0) scanner.close()
+        else scanner.flush()
+      }
+      expect(held()).toBe(before)
+      const again = fed(30)
+      expect(again.count).toBe(30)
+      again.scanner.push(Buffer.from("\n\n"))
+      expect(held()).toBe(before)
+    })
+
+    it("takes time that is linear in the length of the event, in whatever pieces it comes", () => {
+      const piece = Buffer.alloc(16 * 1024, 0x61)
+      const timed = (pieces: number) => cpuMs(() => {
+        const scanner = new SseScanner({ event: () => {} })
+        for (let i = 0; i < pieces; i++) scanner.push(piece)
+        scanner.close()
+      })
+      timed(256)
+      const [short, long] = [timed(256), timed(2_048 - 64)]
+      expect(long).toBeLessThan(Math.max(short, 2) * 8 * 4)
+    })
   })
 })
 
@@ -106,7 +167,7 @@ describe("chat tap", () => {
       const bytes = Buffer.from(text)
       for (let at = 0; at < bytes.length; at++) {
         const { bytes: forwarded, tap } = read(cut(bytes, [at]), true)
-        expect(forwarded).toBe(text)
+        expect(forwarded).toBe(name === "missing last newline" ? `${text}\n\n` : text)
         expect(tap.usage).toEqual({ input: 9, output: 4, cacheRead: 2, cacheCreation: 0, reasoning: 0 })
         expect(tap.terminal && tap.useful && tap.finished && !tap.malformed).toBe(true)
       }
@@ -125,7 +186,7 @@ describe("chat tap", () => {
 
   it("an error object as the first frame is no content", () => {
     const { tap } = read([Buffer.from("data: {\"error\":{\"message\":\"slow down\",\"type\":\"rate_limit_error\",\"code\":\"rate_limit_exceeded\"}}\n\n")], true)
-    expect(tap.error).toEqual({ message: "slow down", type: "rate_limit_error", code: "rate_limit_exceeded", status: null })
+    expect(tap.error).toMatchObject({ message: "slow down", type: "rate_limit_error", code: "rate_limit_exceeded", status: null })
   })
 
   it("comments, empty deltas and [DONE] alone are not useful", () => {

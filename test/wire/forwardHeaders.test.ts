@@ -8,11 +8,13 @@ describe("headers to the upstream", () => {
       "authorization", "Bearer gw-canary", "x-api-key", "gw-canary", "cookie", "s=canary", "x-goog-api-key", "canary", "host", "evil",
       "x-forwarded-for", "10.0.0.1", "x-real-ip", "10.0.0.1", "forwarded", "for=1", "x-gateway-lease-owner", "canary", "connection", "x",
       "transfer-encoding", "chunked", "content-length", "5", "accept-encoding", "gzip", "x-stainless-os", "Linux", "user-agent", "curl",
-      "origin", "https://a", "referer", "https://a", "proxy-authorization", "Basic canary", "openai-organization", "org-canary",
+      "origin", "https://a", "referer", "https://a", "proxy-authorization", "Basic canary", "openai-organization", "org-1",
+      "chatgpt-account-id", "canary", "x-codex-turn-state", "t1", "x-codex-a b", "1", "x-session-id", "ours", "session-id", "s1",
       "traceparent", "00-1-2-01", "expect", "100-continue", "te", "trailers", "upgrade", "websocket", "x-unknown", "1"
     ]
     expect(Headers.toUpstream(sent)).toEqual([
-      "anthropic-beta", "tools-2", "anthropic-version", "2023-06-01", "openai-beta", "assistants=v2", "idempotency-key", "k1"
+      "anthropic-beta", "tools-2", "anthropic-version", "2023-06-01", "openai-beta", "assistants=v2", "idempotency-key", "k1",
+      "x-stainless-os", "Linux", "user-agent", "curl", "openai-organization", "org-1", "x-codex-turn-state", "t1", "session-id", "s1"
     ])
   })
 
@@ -25,7 +27,7 @@ describe("headers to the upstream", () => {
 })
 
 describe("headers to the client", () => {
-  it("pass only when a row or a family names them, and the upstream's id gets its own name", () => {
+  it("pass only when a row or a family names them, and the upstream's id has one name for all vendors too", () => {
     const received = [
       "content-type", "text/event-stream", "Retry-After", "3", "x-ratelimit-remaining-requests", "9", "anthropic-ratelimit-tokens-reset", "z",
       "x-request-id", "req_1", "request-id", "req_2", "openai-processing-ms", "12", "set-cookie", "__cf=canary", "server", "cloudflare",
@@ -36,7 +38,7 @@ describe("headers to the client", () => {
     ]
     expect(Headers.toClient(received)).toEqual([
       "content-type", "text/event-stream", "retry-after", "3", "x-ratelimit-remaining-requests", "9", "anthropic-ratelimit-tokens-reset", "z",
-      "x-upstream-request-id", "req_1", "openai-processing-ms", "12"
+      "x-request-id", "req_1", "request-id", "req_2", "openai-processing-ms", "12", "x-upstream-request-id", "req_1"
     ])
   })
 
@@ -63,6 +65,29 @@ describe("a target's headers with the client's", () => {
   it("never hold a name twice: the client's value stands", () => {
     expect(Headers.merge(own, ["anthropic-version", "2024-01-01", "anthropic-beta", "tools-1"], "messages", "messages"))
       .toEqual(["content-type", "application/json", "anthropic-version", "2024-01-01", "anthropic-beta", "tools-1"])
+  })
+
+  it("are the same list for the same headers, so that the head that was formatted for it is sent again", () => {
+    const first = Headers.merge(own, ["user-agent", "sdk/1", "anthropic-beta", "tools-1"], "messages", "messages")
+    expect(Headers.merge(own, ["user-agent", "sdk/1", "anthropic-beta", "tools-1"], "messages", "messages")).toBe(first)
+    expect(Headers.merge(own, ["user-agent", "sdk/2", "anthropic-beta", "tools-1"], "messages", "messages")).toContain("sdk/2")
+    expect(Headers.merge([...own], ["user-agent", "sdk/1", "anthropic-beta", "tools-1"], "messages", "messages")).not.toBe(first)
+  })
+
+  it("stay the operator's where they belong to the credential or were set for it", () => {
+    const set = [...own, "user-agent", "operator/1", "openai-organization", "org-operator"]
+    expect(Headers.merge(set, ["user-agent", "client/1", "openai-organization", "org-client"], "responses", "responses")).toBe(set)
+    expect(Headers.namesAccount(set, ["openai-organization", "org-client"], "responses", "responses")).toBe(false)
+    expect(Headers.namesAccount(own, ["openai-project", "proj-client"], "responses", "responses")).toBe(true)
+    expect(Headers.namesAccount(own, ["openai-project", "proj-client"], "responses", "messages")).toBe(false)
+  })
+
+  it("carry ?beta=true where both speak the messages format, and nothing else of a query", () => {
+    expect(Headers.queryToUpstream("beta=true&key=canary", "/v1/messages", "messages", "messages")).toBe("?beta=true")
+    expect(Headers.queryToUpstream("beta=true", "/v1/messages?v=1", "messages", "messages")).toBe("&beta=true")
+    expect(Headers.queryToUpstream("beta=true", "/v1/messages?beta=true", "messages", "messages")).toBe("")
+    expect(Headers.queryToUpstream("beta=true", "/v1/chat/completions", "messages", "chat-completions")).toBe("")
+    expect(Headers.queryToUpstream("alphabeta=true", "/v1/messages", "messages", "messages")).toBe("")
   })
 
   it("hold what belongs to no format whatever the family", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { edit } from "#src/wire/splice.ts"
+import { edit, remove } from "#src/wire/splice.ts"
 
 const apply = (text: string, edits: ReadonlyArray<{ key: string; value: string }>) => {
   const spliced = edit(Buffer.from(text), JSON.parse(text) as Record<string, unknown>, edits)
@@ -40,5 +40,26 @@ describe("splice", () => {
     const edited = apply(text, [{ key: "model", value: '"m"' }, { key: "stream_options", value: "{}" }])
     expect(edited).not.toBeNull()
     expect(JSON.parse(edited as string)).toEqual({ ...JSON.parse(text) as object, model: "m", stream_options: {} })
+  })
+})
+
+describe("splice: removing a member", () => {
+  const removed = (text: string) => remove(Buffer.from(text), "x").toString()
+
+  it.each([
+    ['{"x":1}', "{}"], ['{ "x" : [1, "}"] }', "{ }"], ['{"x":1,"a":1.0}', '{"a":1.0}'], ['{"a":1.0 , "x":{"x":2} }', '{"a":1.0 }'],
+    ['{"x":1,"a":{"x":2},"x":3,"x":4}', '{"a":{"x":2}}'], ['{"\\u0078":"x","a":"x"}', '{"a":"x"}'], ['{"a":["x",1]}', '{"a":["x",1]}'], ["{}", "{}"]
+  ])("%s becomes %s", (text, left) => {
+    expect(removed(text)).toBe(left)
+  })
+
+  const json = Schema.Record(Schema.String, Schema.Json)
+  it.prop("equals deleting it from the parsed object, wherever it stands", {
+    before: Arbitrary.schema(json), value: Arbitrary.schema(Schema.Json), after: Arbitrary.schema(json), indent: Arbitrary.schema(Schema.Literals([0, 2]))
+  }, ({ after, before, indent, value }) => {
+    const object: Record<string, unknown> = { ...before, x: value, ...after, nested: { x: '"x":' } }
+    const text = JSON.stringify(object, null, indent)
+    delete object["x"]
+    expect(JSON.parse(removed(text))).toEqual(JSON.parse(JSON.stringify(object)))
   })
 })

@@ -3,9 +3,11 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Schema from "effect/Schema"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { Loaded } from "#src/cli/environment.ts"
 import { explain } from "#src/cli/Failure.ts"
+import * as LocalHttp from "#src/cli/LocalHttp.ts"
 import * as Records from "#src/cli/records.ts"
 import type { RunningGateway } from "#src/cli/RunningGateway.ts"
 import * as Migrations from "#src/postgres/Migrations.ts"
@@ -13,8 +15,8 @@ import { broken, type Finding, note, ok, warning } from "./Finding.ts"
 
 export interface Seen {
   readonly findings: ReadonlyArray<Finding>
-  /** Flag overrides, when the database could be read. */
-  readonly flagOverrides: ReadonlyMap<string, unknown>
+  /** Flags set in the database; null when it could not be read. */
+  readonly flagOverrides: ReadonlyMap<string, unknown> | null
 }
 
 const none: ReadonlyMap<string, unknown> = new Map()
@@ -35,6 +37,18 @@ const overrides = Effect.gen(function*() {
   return new Map(rows.map((row) => [row.key, row.value]))
 })
 
+const Listed = Schema.Struct({
+  flags: Schema.Array(Schema.Struct({ key: Schema.String, effectiveValue: Schema.String, source: Schema.String }))
+})
+
+/** What a running gateway says of its flags, because nobody else may open its database; null when it does not answer. */
+const overridesAt = (settings: Loaded, url: string) =>
+  Effect.gen(function*() {
+    const call = yield* LocalHttp.make(settings, url)
+    const { flags } = yield* Schema.decodeUnknownEffect(Listed)(yield* call("GET", "/api/settings/feature-flags"))
+    return new Map<string, unknown>(flags.filter((flag) => flag.source === "db").map((flag) => [flag.key, flag.effectiveValue]))
+  }).pipe(Effect.orElseSucceed(() => null))
+
 const looks = (name: string) =>
   Effect.gen(function*() {
     const status = yield* Migrations.status
@@ -50,7 +64,7 @@ export const check = (settings: Loaded, running: RunningGateway | null) =>
       if (running !== null) {
         return {
           findings: [note("database", `${name} is in use by process ${running.pid}${running.url === null ? "" : `, a gateway at ${running.url}`}`)],
-          flagOverrides: none
+          flagOverrides: running.url === null ? null : yield* overridesAt(settings, running.url)
         } satisfies Seen
       }
       if (!fs.existsSync(path.join(settings.dataDir, "pglite"))) {
@@ -62,7 +76,7 @@ export const check = (settings: Loaded, running: RunningGateway | null) =>
     const [text = "", ...mend] = explain(exit.cause).text.split("\n")
     return {
       findings: [broken("database", text, mend.join("\n") || "Mend what is named above, then look again.")],
-      flagOverrides: none
+      flagOverrides: null
     } satisfies Seen
   })
 

@@ -36,7 +36,7 @@ const dotenv = ({ file, hidden }: Read): ReadonlyArray<Finding> =>
 const examine = (found: Read) =>
   Effect.gen(function*() {
     const { findings, settings } = settingsOf(found.environment)
-    const first = [Machine.nodeVersion(), ...dotenv(found), ...findings]
+    const first = [Machine.nodeVersion(), ...dotenv(found), ...findings, ...Policies.variables(found.environment, Registry.builtin.all)]
     if (settings === null) return first
     const running = RunningGateway.find(settings.dataDir)
     const machine = Machine.check(settings)
@@ -49,8 +49,8 @@ const examine = (found: Read) =>
       ...Database.sharing(settings),
       yield* Effect.promise(() => Network.redis(settings)),
       ...Journal.check(path.resolve(settings.dataDir), running),
-      Policies.flags(found.environment),
-      Network.exposure(settings, Policies.isOn("REQUIRE_API_KEY", found.environment, database.flagOverrides)),
+      Policies.flags(found.environment, database.flagOverrides),
+      Network.exposure(settings, Policies.isOn("REQUIRE_API_KEY", found.environment, database.flagOverrides ?? new Map())),
       Policies.providers(found.environment, Registry.builtin.all, settings.simulator)
     ]
   })

@@ -3,7 +3,7 @@ import * as net from "node:net"
 import * as tls from "node:tls"
 import * as Redacted from "effect/Redacted"
 import type { Loaded } from "#src/cli/environment.ts"
-import { listenerOn } from "#src/cli/processes.ts"
+import { listenerOn, parentOf } from "#src/cli/processes.ts"
 import type { RunningGateway } from "#src/cli/RunningGateway.ts"
 import { broken, type Finding, note, ok, warning } from "./Finding.ts"
 
@@ -38,6 +38,9 @@ export const port = async (settings: Loaded, running: RunningGateway | null): Pr
   if (code === "EADDRINUSE") {
     const owner = listenerOn(settings.port)
     if (owner !== null && owner.pid === running?.pid) return note("port", `${at} is served by this gateway, process ${owner.pid}`)
+    if (owner !== null && running !== null && parentOf(owner.pid) === running.pid) {
+      return note("port", `${at} is served by this gateway: workers of process ${running.pid}`)
+    }
     const version = await versionAt(settings)
     const who = owner === null ? "another process" : `process ${owner.pid} (${owner.command})`
     return broken("port", `${at} is in use by ${version === null ? who : `a gateway ${version}, ${who}`}`,

@@ -2,15 +2,27 @@
 import * as Catalogue from "#schemas/flags.ts"
 import type { Provider } from "#schemas/Provider.ts"
 import type { Environment } from "#src/cli/environment.ts"
-import { type Finding, note, ok } from "./Finding.ts"
+import { describe, unknownVariables } from "#src/bootstrap/unknownVariables.ts"
+import { type Finding, note, ok, warning } from "./Finding.ts"
 
 const inEnvironment = (flag: Catalogue.FlagDefinition, environment: Environment): string | null => Catalogue.read(flag, environment[flag.key] ?? "")
 
-/** Values that a flag does not take are among the findings about settings. */
-export const flags = (environment: Environment): Finding => {
+/**
+ * Values that a flag does not take are among the findings about settings. `overrides`: what the database holds, which wins over the
+ * environment; null when it could not be read.
+ */
+export const flags = (environment: Environment, overrides: ReadonlyMap<string, unknown> | null): Finding => {
   const set = Catalogue.catalogue.filter((flag) => inEnvironment(flag, environment) !== null)
-  return ok("flags", `${set.length} of ${Catalogue.catalogue.length} set in the environment`)
+  const text = `${set.length} of ${Catalogue.catalogue.length} set in the environment`
+  if (overrides === null) return note("flags", `${text}; those in the database could not be read`)
+  if (overrides.size === 0) return ok("flags", `${text}, none in the database`)
+  const values = [...overrides].map(([key, value]) => `${key}=${String(value)}`).sort()
+  return ok("flags", `${text}, ${values.length} in the database, which wins: ${values.join(", ")}`)
 }
+
+export const variables = (environment: Environment, known: ReadonlyArray<Provider>): ReadonlyArray<Finding> =>
+  unknownVariables(environment, known).map((unknown) =>
+    warning("settings", describe(unknown), unknown.meant === null ? `Unset ${unknown.name}, or look its name up in docs/settings.md.` : `Rename ${unknown.name} to ${unknown.meant}.`))
 
 /** Whether a flag is on, by what could be read of the database. */
 export const isOn = (key: Catalogue.FlagKey, environment: Environment, overrides: ReadonlyMap<string, unknown>): boolean => {

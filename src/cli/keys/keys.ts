@@ -7,6 +7,7 @@ import { load, type Loaded, type Overrides } from "#src/cli/environment.ts"
 import { failure } from "#src/cli/Failure.ts"
 import * as Records from "#src/cli/records.ts"
 import * as RunningGateway from "#src/cli/RunningGateway.ts"
+import * as Table from "#src/cli/terminal/table.ts"
 import type { KeyDesk, Listed } from "./KeyDesk.ts"
 
 /** Keys shown at most. */
@@ -70,7 +71,15 @@ export const list = (options: Overrides & { readonly json: boolean }) =>
     const settings = yield* load(options)
     const { keys, total } = yield* withDesk(settings, (desk) => desk.list(listMax))
     if (options.json) return yield* Console.log(JSON.stringify({ keys, total }))
-    yield* Console.log(["id  key  name  state  scopes  expires  last used", ...keys.map(row), `${total} key${total === 1 ? "" : "s"}`].join("\n"))
+    const table = Table.render(
+      [{ title: "name" }, { title: "key" }, { title: "state" }, { title: "scopes" }, { title: "expires" }, { title: "last used" }, { title: "id" }],
+      keys.map((key) => [
+        key.name, key.key, key.isActive ? { text: "active", mood: "good" } : { text: "off", mood: "dim" }, key.scopes.join(","),
+        key.expiresAt ?? "never", key.lastUsedAt ?? "never", { text: key.id, mood: "dim" }
+      ]),
+      Table.isColoured(process.env, process.stdout.isTTY)
+    )
+    yield* Console.log(`${table}\n${total} key${total === 1 ? "" : "s"}`)
   })
 
 export const revoke = (options: Overrides & { readonly key: string }) =>

@@ -8,15 +8,18 @@ import { ComboMetrics } from "#actors/ports/ComboMetrics.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { ComboMappingStore, ComboStore } from "#actors/ports/Stores.ts"
+import * as Acting from "#schemas/acting/table.ts"
 import type { ComboChange, ComboView, NewCombo } from "#schemas/api/Combos.ts"
 import type { Call } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
+import { refuseInert } from "#src/http/acting.ts"
 import { Audit } from "#src/http/Audit.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import { makeConfigs } from "#src/routing/combos/config.ts"
 import * as Nesting from "#src/routing/combos/nesting.ts"
 import * as Made from "./combo.ts"
+import * as Members from "./members.ts"
 
 type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, Call>
 
@@ -69,6 +72,8 @@ export const make = Effect.gen(function*() {
     const old = new Set(previous?.models.map((step) => step.kind === "combo-ref" ? step.comboName : ""))
     const unknown = next.models.findIndex((step) => step.kind === "combo-ref" && !after.has(step.comboName) && !old.has(step.comboName))
     if (unknown >= 0) return Effect.fail(Refusal.invalidField(`models.${unknown}.comboName`, "No such combo"))
+    const strangers = Members.issuesOf(next, previous, configuration.current())
+    if (strangers.length > 0) return Effect.fail(Refusal.invalidFields(strangers))
     const configOf = makeConfigs(settings)
     const problem = Nesting.newProblem(Nesting.byName(combos), after, next.name, (combo) => configOf(combo).maxComboDepth)
     return problem === null ? Effect.succeed(next) : Effect.fail(Refusal.badRequest(problem, { details: [{ field: "models", message: problem }] }))
@@ -85,6 +90,7 @@ export const make = Effect.gen(function*() {
   return StoredCombos.of({
     get,
     create: Effect.fn("StoredCombos.create")(function*(input) {
+      yield* refuseInert(Acting.combos, input)
       const making = yield* makingOf(input.models?.length ?? 0)
       // Checked inside the commit: one writer at a time, so that two changes cannot close a circle together.
       const combo = yield* takenIsRefused(configuration.commit(Effect.gen(function*() {
@@ -97,6 +103,7 @@ export const make = Effect.gen(function*() {
       return shown(combo)
     }),
     change: Effect.fn("StoredCombos.change")(function*(id, change) {
+      yield* refuseInert(Acting.combos, change)
       const making = yield* makingOf(change.models?.length ?? 0)
       const { combo, previous } = yield* takenIsRefused(configuration.commit(Effect.gen(function*() {
         const previous = yield* get(id)

@@ -20,7 +20,7 @@ export const expansionsOf = (snapshot: Snapshot, flags: Flags["Service"], priceO
   })
   const around = {
     combos: byName(snapshot.combos),
-    targetsOf: targetsFrom(planner, null, "chat-completions"),
+    targetsOf: targetsFrom(planner, "chat-completions"),
     factsOf: factsFrom(builtin, snapshot.customModels),
     configOf: makeConfigs(snapshot.settings),
     prefixOf: prefixIn(snapshot)

@@ -1,17 +1,23 @@
 /** From a request to the bytes that each target is sent, and how its answer is read. */
+import * as Effect from "effect/Effect"
 import type { Dialect } from "#actors/ports/Face.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import { PublicError } from "#schemas/errors.ts"
-import type { Conversation } from "#schemas/wire/conversation.ts"
+import type { Conversation, Signature } from "#schemas/wire/conversation.ts"
+import type { Combo } from "#schemas/records/Combo.ts"
+import type { BodyWorkers } from "#src/http/bodies/BodyWorkers.ts"
+import type { Spoken } from "#src/http/bodies/jobs.ts"
 import type { Prompt } from "#src/http/conversations/Prompt.ts"
 import type { ConversationServices } from "#src/http/conversations/services.ts"
+import * as BodyRules from "#src/providers/bodyRules.ts"
 import { type AutoEffort, autoEffort, effortEdits, shapeOf, unshown } from "#src/routing/auto/effort.ts"
-import type { Route } from "#src/routing/Router.ts"
 import * as ReasoningBuffer from "#src/routing/combos/reasoningBuffer.ts"
 import * as SystemMessage from "#src/routing/combos/systemMessage.ts"
 import * as ToolFilter from "#src/routing/combos/toolFilter.ts"
 import * as Continuation from "#src/wire/neutral/continuation.ts"
 import { nameOf } from "#src/wire/neutral/settings.ts"
+import { withRecalled } from "#src/wire/neutral/recalled.ts"
+import { type Restored, restoredOf } from "#src/wire/neutral/toolNames.ts"
 import * as Formats from "#src/wire/formats.ts"
 import * as PromptCache from "#src/wire/promptCache.ts"
 import * as Json from "#src/wire/json.ts"
@@ -22,26 +28,41 @@ import { writeRequest } from "#src/wire/writeRequest.ts"
 
 const nothing: ReadonlyArray<string> = []
 
+/** What a combo says about its requests' bodies. */
+export interface SpokenRoute {
+  readonly combo: Pick<Combo, "system_message" | "tool_filter_regex"> | null
+  readonly config: { readonly reasoningTokenBufferEnabled: boolean } | null
+}
+
+/** Settings that shape bodies. */
+export type SpeechServices = Pick<ConversationServices, "promptCache" | "previousResponseId"> & {
+  readonly signatures: Pick<ConversationServices["signatures"], "recall">
+}
+
 /** One request in the words of each family that is tried. */
 export class Speech {
-  private readonly services: ConversationServices
+  private readonly services: SpeechServices
   private readonly codec: ClientCodec
   private readonly head: RequestHead
   private readonly prompt: Prompt
-  private readonly route: Pick<Route, "combo" | "config">
+  private readonly route: SpokenRoute
   private altered: Conversation | null
   private conversation: Conversation | PublicError | null = null
   private omitted: ReadonlyArray<string> = nothing
+  /** What the newest translated body says in the place of the client's tools. */
+  tools: Restored | null = null
   private readonly effortHeader: string | undefined
   /** Undefined until a model that reasons is asked. */
   private effort: AutoEffort | null | undefined
+  /** A large body by its target, made by a thread of its own. */
+  private prepared: Map<Target, Spoken | PublicError> | null = null
 
   /**
    * `altered`: said instead of what the client wrote, in every format. `effortHeader`: X-Gateway-Effort as the client sent it; `effort`:
    * what was chosen by it for the whole of which this is a part.
    */
   constructor(
-    services: ConversationServices, codec: ClientCodec, head: RequestHead, prompt: Prompt, route: Pick<Route, "combo" | "config">,
+    services: SpeechServices, codec: ClientCodec, head: RequestHead, prompt: Prompt, route: SpokenRoute,
     altered: Conversation | null = null, effortHeader?: string, effort?: AutoEffort | null
   ) {
     this.effortHeader = effortHeader
@@ -59,9 +80,74 @@ export class Speech {
   alter(conversation: Conversation): void {
     this.altered = conversation
     this.conversation = conversation
+    this.prepared = null
   }
 
+  /** Forgets what was made of the request; only what is said again makes it anew. */
+  release(): void {
+    this.conversation = null
+    this.altered = null
+    this.prepared = null
+  }
+
+  /** What was chosen by X-Gateway-Effort; undefined when nothing was. */
+  get chosenEffort(): AutoEffort | null | undefined {
+    return this.effort
+  }
+
+  /**
+   * Makes the body of a large request for a target, in a thread of its own; null when `bodyFor` and `continuationFor` make it themselves.
+   * `continues`: the text that is to be gone on with.
+   */
+  prepare(workers: BodyWorkers, target: Target, continues: string | null): Effect.Effect<void> | null {
+    const { codec, effort, effortHeader, head, prompt: { body, large }, route: { combo, config }, services } = this
+    if (large === null || this.altered !== null) return null
+    const ask = (signatures: ReadonlyMap<string, Signature>, done: (said: Spoken | PublicError) => void): void => {
+      workers.ask<"speak">({
+        kind: "speak", id: large.id, bytes: body, grown: large.grown, format: codec.name, head, effortHeader, effort, continues,
+        // Only what shapes a body, and no credential.
+        target: { ...target, connection: null, headers: nothing, proxy: null, tokenFrom: null },
+        combo: combo === null ? null : { system_message: combo.system_message, tool_filter_regex: combo.tool_filter_regex },
+        reasoningTokenBufferEnabled: config?.reasoningTokenBufferEnabled === true,
+        promptCache: services.promptCache(), previousResponseId: services.previousResponseId(), signatures
+      }, done)
+    }
+    return Effect.callback<void>((resume) => {
+      const keep = (said: Spoken | PublicError): void => {
+        this.prepared ??= new Map()
+        this.prepared.set(target, said)
+        resume(Effect.void)
+      }
+      ask(new Map(), (said) => {
+        // The thread read which calls came back unsigned; the signatures are remembered here.
+        const signatures = said instanceof PublicError ? [] : said.unsigned.flatMap((id) => {
+          const signature = this.recall(id)
+          return signature === null ? [] : [[id, signature] as const]
+        })
+        if (signatures.length === 0) keep(said)
+        else ask(new Map(signatures), keep)
+      })
+    })
+  }
+
+  /** What `prepare` made for this target, once. */
+  private takePrepared(target: Target): Uint8Array | PublicError | null {
+    const said = this.prepared?.get(target)
+    if (said === undefined) return null
+    this.prepared?.delete(target)
+    if (said instanceof PublicError) return said
+    this.omitted = said.omitted
+    this.effort = said.effort
+    this.tools = said.tools
+    return said.body ?? this.prompt.body
+  }
+
+  /** With what the target's provider needs beyond its format. */
   bodyFor(target: Target): Uint8Array | PublicError {
+    return this.takePrepared(target) ?? ruled(target, this.ownBodyFor(target))
+  }
+
+  private ownBodyFor(target: Target): Uint8Array | PublicError {
     this.omitted = nothing
     const effort = this.effortFor(target)
     if (effort === null) return this.plainBodyFor(target)
@@ -116,10 +202,12 @@ export class Speech {
 
   /** Asks to go on with an answer that broke off: what was said, and the wish for the rest. */
   continuationFor(target: Target, text: string): Uint8Array | PublicError {
+    const prepared = this.takePrepared(target)
+    if (prepared !== null) return prepared
     const conversation = this.decoded()
     return conversation instanceof PublicError
       ? conversation
-      : this.encode(Continuation.of(conversation, text), target, Formats.family(target.wireFormat), this.traitsOf(target))
+      : ruled(target, this.encode(Continuation.of(conversation, text), target, Formats.family(target.wireFormat), this.traitsOf(target)))
   }
 
   /** The combo changes what every target is sent. */
@@ -140,7 +228,9 @@ export class Speech {
 
   /** The request in the neutral form, with what the combo changes in it. */
   decoded(): Conversation | PublicError {
-    return this.conversation ??= this.rewritten(this.codec.decodeRequest(this.prompt.parsed))
+    if (this.conversation !== null) return this.conversation
+    const tree = this.prompt.tree()
+    return this.conversation = tree instanceof PublicError ? tree : this.rewritten(this.codec.decodeRequest(tree))
   }
 
   private rewritten(conversation: Conversation | PublicError): Conversation | PublicError {
@@ -156,9 +246,11 @@ export class Speech {
     const kept = PromptCache.cachesByMarks(family.name, traits.model)
       ? PromptCache.arranged(roomy, this.services.promptCache(), !Formats.isSame(this.codec.name, family.name))
       : roomy
-    const written = writeRequest(thinking === null ? kept : Thinking.ofConversation(kept, thinking), this.prompt, family, traits)
+    const signed = this.losesSignatures(target) ? withRecalled(kept, family.name, this.recall) : kept
+    const written = writeRequest(thinking === null ? signed : Thinking.ofConversation(signed, thinking), this.prompt, family, traits)
     if (written instanceof PublicError) return written
     this.omitted = written.omitted
+    this.tools = restoredOf(kept)
     return written.body
   }
 
@@ -179,14 +271,23 @@ export class Speech {
     return this.omitted
   }
 
-  dialectFor(target: Target): Dialect {
+  dialectFor(target: Target, { makeResponseId, request: { now }, signatures }: Pick<ConversationServices, "makeResponseId" | "request" | "signatures">): Dialect {
     return Formats.dialectOf(this.codec, Formats.family(target.wireFormat), {
       model: target.publicModel,
-      request: this.prompt.parsed,
-      makeId: this.services.makeResponseId,
-      now: () => Math.floor(this.services.request.now() / 1000)
+      tools: this.tools,
+      remember: this.losesSignatures(target) ? (callId, signature) => signatures.remember(this.prompt.tenant, callId, signature) : undefined,
+      request: Formats.repeatedOf(this.codec.name, this.prompt.parsed),
+      makeId: makeResponseId,
+      now: () => Math.floor(now() / 1000)
     })
   }
+
+  /** The family signs tool calls, which the formats of other clients have no field for. */
+  private losesSignatures(target: Target): boolean {
+    return target.wireFormat === "generateContent" && !Formats.isSame(this.codec.name, target.wireFormat)
+  }
+
+  private readonly recall = (callId: string): Signature | null => this.services.signatures.recall(this.prompt.tenant, callId)
 
   private traitsOf(target: Target): TargetTraits {
     return {
@@ -199,6 +300,10 @@ export class Speech {
     }
   }
 }
+
+/** What the target's provider needs beyond its format; nearly every target needs nothing. */
+const ruled = (target: Target, body: Uint8Array | PublicError): Uint8Array | PublicError =>
+  target.bodyRules === null || target.bodyRules === undefined || body instanceof PublicError ? body : BodyRules.apply(target.bodyRules, body)
 
 const splice = ({ body, parsed }: Prompt, edits: ReadonlyArray<Splice.Edit>): Uint8Array =>
   Splice.edit(body, parsed, edits) ??

@@ -1,21 +1,33 @@
 /** A planned conversation as the request actor is given it. */
-import type { Inbound } from "#actors/Inbound.ts"
+import type { Inbound, RouteView } from "#actors/Inbound.ts"
 import type { Face } from "#actors/ports/Face.ts"
-import type { Target } from "#actors/ports/Target.ts"
-import { PublicError } from "#schemas/errors.ts"
 import type { Prompt } from "#src/http/conversations/Prompt.ts"
 import { Speech } from "#src/http/conversations/Speech.ts"
 import type { ConversationServices } from "#src/http/conversations/services.ts"
 import * as GatewayHeaders from "#src/http/GatewayHeaders.ts"
 import * as RouteReport from "#src/http/RouteReport.ts"
 import type { Call } from "#src/http/stages.ts"
-import * as BodyRules from "#src/providers/bodyRules.ts"
 import type { Route } from "#src/routing/Router.ts"
 import type { Exchange } from "#src/server/Exchange.ts"
 import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
 
-/** Headers of the client's request. */
-export type Asking = Pick<Exchange, "header" | "headers">
+/** The view, which tells the request's session who answered. A tagged session is read from the ledger instead. */
+const ofSession = (services: ConversationServices, { key, tags }: Call, route: Route, view: RouteView): RouteView => {
+  if (tags.session === null || tags.sessionTag !== null) return view
+  const session = services.sessions.note(tags.session, key === null ? null : key.id, tags.requestId, services.request.now())
+  return {
+    ...view,
+    succeeded: (index) => {
+      session.connectionId = route.targets[index]?.connection?.id ?? session.connectionId
+      view.succeeded(index)
+    }
+  }
+}
+
+/** Headers and query of the client's request. */
+export type Asking = Pick<Exchange, "header" | "headers" | "query">
+
+const none: Pick<Inbound, "prepare"> = {}
 
 /** `speech`: what is said to the targets; by default the client's own words. */
 export const inboundOf = (
@@ -40,15 +52,22 @@ export const inboundOf = (
     key,
     sessionTag: tags.sessionTag,
     targets: route.targets,
-    route: RouteReport.viewOf(services.report, route, tags.requestId, head.model, key, codec.name),
+    refusalOf: services.router().guardOf(key, head.model, route),
+    route: ofSession(services, call, route, RouteReport.viewOf(services.report, route, tags.requestId, head.model, key, codec.name)),
     companions: call.companions,
-    bodyFor: (target) => ruled(target, speech.bodyFor(target)),
-    continuationFor: (target, text) => ruled(target, speech.continuationFor(target, text)),
+    ...(prompt.large === null ? none : { prepare: (target, text) => speech.prepare(services.bodies, target, text) }),
+    bodyFor: (target) => speech.bodyFor(target),
+    continuationFor: (target, text) => speech.continuationFor(target, text),
     omittedFor: (target) => speech.omittedFor(target),
-    dialectFor: (target) => speech.dialectFor(target),
+    dialectFor: (target) => speech.dialectFor(target, services),
     headersFor: (target) => forwarded.length === 0 ? target.headers : ForwardHeaders.merge(target.headers, forwarded, codec.name, target.wireFormat),
+    queryFor: (target) => asking.query === "" ? "" : ForwardHeaders.queryToUpstream(asking.query, target.path, codec.name, target.wireFormat),
+    namesAccount: (target) => forwarded.length > 0 && ForwardHeaders.namesAccount(target.headers, forwarded, codec.name, target.wireFormat),
     promptText: () => prompt.text(),
-    release: () => prompt.release(),
+    release: () => {
+      prompt.release()
+      speech.release()
+    },
     responseHeaders: (facts, told) => {
       const said = facts.settled === null ? GatewayHeaders.ofStream(tags, facts, codec.streamType, progress) : GatewayHeaders.ofAnswer(tags, facts)
       const effort = speech.effortFor(facts.target)
@@ -61,7 +80,3 @@ export const inboundOf = (
     }
   }
 }
-
-/** What the target's provider needs beyond its format; nearly every target needs nothing. */
-export const ruled = (target: Target, body: Uint8Array | PublicError): Uint8Array | PublicError =>
-  target.bodyRules === null || target.bodyRules === undefined || body instanceof PublicError ? body : BodyRules.apply(target.bodyRules, body)

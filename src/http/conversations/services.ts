@@ -2,27 +2,34 @@
 import type * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { LiveRequest } from "#actors/LiveRequest.ts"
+import type { ThoughtSignatures } from "#actors/ports/ThoughtSignatures.ts"
 import type { Recovery, Services } from "#actors/Request.ts"
 import type { Handoffs } from "#src/http/ensembles/Handoffs.ts"
 import type { Shadows } from "#src/http/ensembles/Shadows.ts"
 import type * as Intake from "#src/http/Intake.ts"
+import type { LiveSessions } from "#src/http/LiveSessions.ts"
 import type * as RouteReport from "#src/http/RouteReport.ts"
 import type * as Stages from "#src/http/stages.ts"
 import type { WaitServices } from "#src/http/Waits.ts"
+import type { HeldBytes } from "#src/structures/HeldBytes.ts"
 import type { Router } from "#src/routing/Router.ts"
 import type { PromptCacheRules } from "#src/wire/promptCache.ts"
 import type { TargetTraits } from "#src/wire/WireFormat.ts"
 
 export interface ConversationServices extends Intake.IntakeServices {
   readonly request: Services
+  /** The bytes of bodies that this process holds. */
+  readonly held: HeldBytes
   readonly router: () => Router
   /** What an admitted request passes before it is planned. */
   readonly stages: ReadonlyArray<Stages.Stage>
   /** Where a conversation waits for which no target is free. */
   readonly waits: WaitServices
   readonly report: RouteReport.Report
+  readonly sessions: LiveSessions
   readonly shadows: Shadows
   readonly handoffs: Handoffs
+  readonly signatures: ThoughtSignatures["Service"]
   /** What `previous_response_id` does on a target that cannot resolve it (settings.responsesPreviousResponseIdMode). */
   readonly previousResponseId: () => TargetTraits["previousResponseId"]
   /** What is marked for the caches of vendors (settings.promptCacheStrategy and its neighbours). */

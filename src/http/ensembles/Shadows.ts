@@ -24,6 +24,9 @@ import { shuffled } from "#src/routing/strategies/ranking.ts"
 /** Shadows of this process at once; more are dropped. */
 export const shadowsMost = 32
 
+/** Bytes of a request that is copied: it is held until its answer is complete, and read a second time. */
+const largest = 1024 * 1024
+
 /** Of ids and names of what is not the client's. */
 const mark = "shadow"
 
@@ -41,9 +44,9 @@ export class Shadows {
     // A copy would go out without the lease that its original is fenced by.
     if (combo === null || config === null || call.lease !== undefined) return null
     const { enabled, maxTargets, sampleRate, targets, timeoutMs } = config.shadowRouting
-    if (!enabled || targets.length === 0 || this.random() >= sampleRate) return null
+    if (!enabled || call.body.length > largest || targets.length === 0 || this.random() >= sampleRate) return null
     // The client's own prompt is released at the commit point.
-    const prompt = new Prompt(call.body, call.parsed)
+    const prompt = new Prompt(call.body, call.parsed, call.large ?? null, call.key)
     let answered = false
     return {
       beforeAttempt: () => null,
@@ -66,7 +69,7 @@ export class Shadows {
     const { combo } = route
     if (this.running >= shadowsMost || combo === null || services.draining()) return
     const startedAt = services.request.now()
-    const found = Models.routeOf(services.router(), model, null, codec.name, startedAt)
+    const found = Models.routeOf(services.router(), model, call.key, codec.name, startedAt)
     const target = found instanceof PublicError ? undefined : found.targets[0]
     const conversation = new Speech(services, codec, head, prompt, route).decoded()
     if (target === undefined || conversation instanceof PublicError) return

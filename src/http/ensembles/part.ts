@@ -6,7 +6,6 @@ import { changed, once } from "#actors/ports/WalkPolicy.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Answer, Conversation } from "#schemas/wire/conversation.ts"
 import type { Prompt } from "#src/http/conversations/Prompt.ts"
-import { ruled } from "#src/http/conversations/inbound.ts"
 import { Speech } from "#src/http/conversations/Speech.ts"
 import type { ConversationServices } from "#src/http/conversations/services.ts"
 import type { Route } from "#src/routing/Router.ts"
@@ -60,7 +59,7 @@ export const saidInstead = ({ codec, head, prompt, route, services, words }: Omi
     : new Speech(services, codec, head, prompt, route, conversation, "auto", words.autoEffort())
 
 export const partOf = (whole: Whole, { conversation, targets, view }: Asked): Call => {
-  const { head, inbound } = whole
+  const { head, inbound, services } = whole
   const speech = saidInstead({ ...whole, head: { ...head, stream: false, wantsUsage: false } }, conversation)
   let answer: Answer | null = null
   let body: Uint8Array | string = ""
@@ -88,11 +87,12 @@ export const partOf = (whole: Whole, { conversation, targets, view }: Asked): Ca
       recovery: noRecovery,
       targets,
       route: view,
-      bodyFor: (target) => ruled(target, speech.bodyFor(target)),
+      prepare: (target, text) => speech.prepare(services.bodies, target, text),
+      bodyFor: (target) => speech.bodyFor(target),
       omittedFor: (target) => speech.omittedFor(target),
       dialectFor: (target) => {
         const family = Formats.family(target.wireFormat)
-        const dialect = speech.dialectFor(target)
+        const dialect = speech.dialectFor(target, services)
         return {
           ...dialect,
           readAnswer: (bytes) => {

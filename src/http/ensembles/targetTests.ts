@@ -31,7 +31,7 @@ export const make = (services: ConversationServices): TargetTests["Service"] => 
     const request = { query: "", header: () => undefined, remoteAddress: "" }
     const route: Route = {
       strategy: "single", combo: null, targets: [target], policy: once, lastResort: true, tracked: false, succeeded: nothing, config: null,
-      order: { order: [], skipped: [], memory: null }, refused: () => []
+      order: { order: [], skipped: [], memory: null }, refused: () => [], forbidden: () => []
     }
     const call: Call = {
       tags: { requestId: services.admission.makeRequestId(), sessionTag: null, session: null },
@@ -40,7 +40,7 @@ export const make = (services: ConversationServices): TargetTests["Service"] => 
     const speech = new Speech(services, codec, head, prompt, route)
     const conversation = speech.decoded()
     if (conversation instanceof PublicError) return Effect.succeed({ statusCode: conversation.status, error: conversation.message, text: null, latencyMs: 0 })
-    const inbound = inboundOf(services, Formats.faceOf(codec, true), { header: () => undefined, headers: [] }, call, route, prompt, speech)
+    const inbound = inboundOf(services, Formats.faceOf(codec, true), { header: () => undefined, headers: [], query: "" }, call, route, prompt, speech)
     const part = partOf({ services, codec, head, prompt, route, inbound }, { conversation, targets: [target], view: quietView(inbound.route, true) })
     const { limits, now } = services.request
     const { total } = limits.timeouts

@@ -7,6 +7,7 @@ import * as Layer from "effect/Layer"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { EvalCalls } from "#actors/ports/EvalCalls.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
+import { Keys } from "#actors/ports/Keys.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import type { NewRun, TargetInput } from "#schemas/api/Evals.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -45,7 +46,8 @@ const isSame = (a: EvalTarget, b: EvalTarget): boolean => a.type === b.type && a
 export const make = Effect.gen(function*() {
   const calls = yield* EvalCalls
   const configuration = yield* Configuration
-  const keys = yield* KeyStore
+  const keys = yield* Keys
+  const stored = yield* KeyStore
   const random = yield* SecureRandom.SecureRandom
   const records = yield* EvalRecords
   let running = 0
@@ -98,7 +100,9 @@ export const make = Effect.gen(function*() {
     if (suite === null) return yield* Effect.fail(Refusal.notFound("Suite not found"))
     const stray = Object.keys(asked.outputs ?? {}).find((id) => !suite.cases.some((one) => one.id === id))
     if (stray !== undefined) return yield* Effect.fail(Refusal.invalidField("outputs", `The suite has no case '${stray.slice(0, 100)}'`))
-    const key = asked.apiKeyId === undefined ? null : yield* keys.get(asked.apiKeyId)
+    const record = asked.apiKeyId === undefined ? null : yield* stored.get(asked.apiKeyId)
+    // With its issuer, whose lists bind it, too.
+    const key = record === null ? null : yield* keys.find(record.keyHash)
     if (asked.apiKeyId !== undefined && key === null) return yield* Effect.fail(Refusal.notFound("API key not found"))
     const aims = [yield* aimOf("target", asked.target ?? { type: "suite-default" })]
     if (asked.compareTarget !== undefined) {

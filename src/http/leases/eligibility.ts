@@ -27,7 +27,7 @@ export const eligibilityOf = (router: Router, snapshot: Snapshot, model: string,
   const route = router.route({
     model, key, face: "chat-completions", session: null, headers: {}, about: () => unknownRequest, now, dry: true
   })
-  if (route instanceof Blocked) {
+  if (route instanceof Blocked && route.skipped.length > 0) {
     // Cooldown, quota and health keep their ordinary words; a connection that is only busy has none for somebody who wants to wait.
     return { fits: idsOf(resting(route.skipped)), available: [], refusal: route.code === "rate_limit_exceeded" ? LeaseErrors.eligibilityUnavailable : route }
   }

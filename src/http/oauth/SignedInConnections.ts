@@ -89,8 +89,7 @@ export const make = Effect.gen(function*() {
   return SignedInConnections.of({
     prepare: Effect.fn("SignedInConnections.prepare")(function*(provider, wanted) {
       const current = wanted.connectionId === undefined ? null : yield* known(provider, wanted.connectionId)
-      const baseUrl = wanted.providerSpecificData?.["baseUrl"]
-      if (typeof baseUrl === "string") yield* connections.checkUrl(baseUrl, "providerSpecificData.baseUrl")
+      yield* connections.checkData(provider, wanted.providerSpecificData, current?.providerSpecificData ?? {})
       const given = wanted.providerSpecificData ?? {}
       return {
         values: Made.mergeData(current?.providerSpecificData ?? {}, given),

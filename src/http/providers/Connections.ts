@@ -10,14 +10,18 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
+import * as Acting from "#schemas/acting/table.ts"
 import type { Call } from "#schemas/api/Management.ts"
 import type { ConnectionChange } from "#schemas/api/Providers.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import type { Connection } from "#schemas/records/Connection.ts"
+import type { Connection, TestStatus } from "#schemas/records/Connection.ts"
+import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
+import { refuseInert } from "#src/http/acting.ts"
 import { Audit } from "#src/http/Audit.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Made from "./connection.ts"
 import * as Credential from "./credential.ts"
+import * as ProviderData from "./providerData.ts"
 
 type Data = Readonly<Record<string, Schema.Json>>
 type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, Call>
@@ -29,7 +33,7 @@ export interface NewConnection {
   readonly priority?: number | undefined
   readonly globalPriority?: number | null | undefined
   readonly defaultModel?: string | null | undefined
-  readonly testStatus?: string | undefined
+  readonly testStatus?: TestStatus | undefined
   readonly providerSpecificData?: Data | undefined
 }
 
@@ -37,12 +41,18 @@ export class Connections extends Context.Service<Connections, {
   readonly get: (id: string) => Done<Connection>
   /** Checks everything that needs no upstream; nothing is stored. */
   readonly prepare: (input: NewConnection) => Done<Connection>
+  /** The same for the first connection of a node that is not stored yet; null as `apiKey`: its server asks for no credential. */
+  readonly prepareFirst: (node: ProviderNode, apiKey: string | null) => Done<Connection>
   readonly store: (connection: Connection) => Done<void>
+  /** Writes the audit entry of a connection that was stored together with its node. */
+  readonly noteCreated: (connection: Connection) => Done<void>
   readonly change: (id: string, change: ConnectionChange) => Done<Connection>
   readonly activate: (ids: ReadonlyArray<string>, isActive: boolean) => Done<number>
   readonly remove: (id: string) => Done<void>
   /** The URL guard's word on a base URL, as a refusal with an audit entry. */
   readonly checkUrl: (url: string, field: string) => Done<void>
+  /** Whether every key of providerSpecificData is read for the provider, and its base URL allowed; `stored`: what stands. */
+  readonly checkData: (provider: string, data: Data | undefined, stored: Data) => Done<void>
 }>()("gateway/http/Connections") {}
 
 /** Kinds of documents that belong to one connection. */
@@ -50,9 +60,8 @@ export const documentKinds = ["param-filters", "interception-rules", "synced-mod
 
 const missing = Effect.fail(Refusal.notFound("Connection not found"))
 
-/** Registry id of a provider id or alias; a node id as it is; else why not. */
-const resolveProvider = (provider: string, isNode: boolean): string | Refusal.Refusal => {
-  if (isNode) return provider
+/** Registry id of a provider id or alias; else why not. */
+const registered = (provider: string): string | Refusal.Refusal => {
   const row = builtin.byPrefix.get(provider)
   if (row !== undefined) return row.id
   return /^(openai|anthropic)-compatible-/.test(provider)
@@ -72,6 +81,7 @@ export const make = Effect.gen(function*() {
   const note = (action: string, connection: Connection, details: Data = {}) => audit.note({
     action, target: connection.id, resourceType: "provider", details: { provider: connection.provider, name: connection.name, ...details }
   })
+  const noteCreated = (connection: Connection): Done<void> => note("provider.credentials.created", connection)
   const get = (id: string): Done<Connection> =>
     Effect.flatMap(store.get(id), (connection) => connection === null ? missing : Effect.succeed(connection))
 
@@ -82,40 +92,52 @@ export const make = Effect.gen(function*() {
         Effect.fail(Refusal.badRequest(blocked.message, { code: "url_blocked", details: [{ field, message: blocked.message }] }))
       ))
   )
-  const checkData = (data: Data | undefined): Done<void> =>
-    typeof data?.["baseUrl"] === "string" ? checkUrl(data["baseUrl"], "providerSpecificData.baseUrl") : Effect.void
+  const checkData = (provider: string, data: Data | undefined, stored: Data): Done<void> => Effect.suspend(() => {
+    const refusal = ProviderData.unread(data, builtin.byId.get(provider) ?? null, stored)
+    if (refusal !== null) return Effect.fail(refusal)
+    return typeof data?.["baseUrl"] === "string" ? checkUrl(data["baseUrl"], "providerSpecificData.baseUrl") : Effect.void
+  })
+
+  const prepareAt = Effect.fnUntraced(function*(node: ProviderNode | null, input: NewConnection) {
+    const provider = node === null ? registered(input.provider) : node.id
+    if (typeof provider !== "string") return yield* Effect.fail(provider)
+    const apiKey = Credential.clean(input.apiKey, "apiKey")
+    if (apiKey instanceof Refusal.Refusal) return yield* Effect.fail(apiKey)
+    const row = builtin.byId.get(provider)
+    if (apiKey === null && node === null && row?.authKinds.includes("none") !== true) {
+      return yield* Effect.fail(Refusal.invalidField("apiKey", `Provider ${provider} needs a credential`))
+    }
+    yield* checkData(provider, input.providerSpecificData, {})
+    return Made.make({
+      id: yield* random.uuidV4(),
+      provider,
+      name: input.name,
+      apiKey,
+      priority: input.priority ?? 1,
+      globalPriority: input.globalPriority ?? null,
+      defaultModel: input.defaultModel ?? null,
+      testStatus: input.testStatus,
+      providerSpecificData: Made.mergeData(node === null ? {} : Made.nodeData(node), input.providerSpecificData ?? {}),
+      now: yield* now
+    })
+  })
 
   return Connections.of({
     get,
     checkUrl,
+    checkData,
     prepare: Effect.fn("Connections.prepare")(function*(input) {
-      const node = configuration.current().nodeById.get(input.provider) ?? null
-      const provider = resolveProvider(input.provider, node !== null)
-      if (typeof provider !== "string") return yield* Effect.fail(provider)
-      const apiKey = Credential.clean(input.apiKey, "apiKey")
-      if (apiKey instanceof Refusal.Refusal) return yield* Effect.fail(apiKey)
-      const row = builtin.byId.get(provider)
-      if (apiKey === null && node === null && row?.authKinds.includes("none") !== true) {
-        return yield* Effect.fail(Refusal.invalidField("apiKey", `Provider ${provider} needs a credential`))
-      }
-      yield* checkData(input.providerSpecificData)
-      return Made.make({
-        id: yield* random.uuidV4(),
-        provider,
-        name: input.name,
-        apiKey,
-        priority: input.priority ?? 1,
-        globalPriority: input.globalPriority ?? null,
-        defaultModel: input.defaultModel ?? null,
-        testStatus: input.testStatus,
-        providerSpecificData: Made.mergeData(node === null ? {} : Made.nodeData(node), input.providerSpecificData ?? {}),
-        now: yield* now
-      })
+      yield* refuseInert(Acting.connection, input)
+      const { nodeById, nodeByPrefix } = configuration.current()
+      return yield* prepareAt(nodeById.get(input.provider) ?? nodeByPrefix.get(input.provider) ?? null, input)
     }),
+    prepareFirst: Effect.fn("Connections.prepareFirst")((node, apiKey) =>
+      prepareAt(node, { provider: node.id, name: node.name, apiKey: apiKey ?? undefined })),
     store: Effect.fn("Connections.store")(function*(connection) {
       yield* configuration.commit(store.insert(connection))
-      yield* note("provider.credentials.created", connection)
+      yield* noteCreated(connection)
     }),
+    noteCreated,
     change: Effect.fn("Connections.change")(function*(id, requested) {
       const current = yield* get(id)
       const { apiKey: offered, ...rest } = requested
@@ -123,7 +145,8 @@ export const make = Effect.gen(function*() {
       if (apiKey instanceof Refusal.Refusal) return yield* Effect.fail(apiKey)
       const change: ConnectionChange = apiKey === null ? rest : { ...rest, apiKey }
       if (Object.keys(change).length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
-      yield* checkData(change.providerSpecificData)
+      yield* refuseInert(Acting.connection, change)
+      yield* checkData(current.provider, change.providerSpecificData, current.providerSpecificData)
       const patch = Made.patchOf(current, change, yield* now)
       const next: Connection = { ...current, ...patch, ...(apiKey === null ? {} : { apiKey: Redacted.make(apiKey) }) }
       // Only a new secret rewrites the record; else health marks of running requests would be lost.

@@ -7,10 +7,13 @@ import * as Layer from "effect/Layer"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { ConnectionStore, CustomModelStore, NodeStore } from "#actors/ports/Stores.ts"
+import * as Acting from "#schemas/acting/table.ts"
 import type { Call } from "#schemas/api/Management.ts"
 import type { NewNode, NodeChange } from "#schemas/api/ProviderNodes.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
+import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
+import { refuseInert } from "#src/http/acting.ts"
 import { Audit } from "#src/http/Audit.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import { mergeData, nodeData } from "./connection.ts"
@@ -21,7 +24,8 @@ type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, Call>
 
 export class Nodes extends Context.Service<Nodes, {
   readonly get: (id: string) => Done<ProviderNode>
-  readonly create: (input: NewNode) => Done<ProviderNode>
+  /** With `apiKey` its first connection is stored in the same commit. */
+  readonly create: (input: NewNode) => Done<{ readonly node: ProviderNode; readonly connection: Connection | null }>
   readonly change: (id: string, change: NodeChange) => Done<ProviderNode>
   readonly remove: (id: string) => Done<void>
 }>()("gateway/http/Nodes") {}
@@ -70,14 +74,18 @@ export const make = Effect.gen(function*() {
 
   return Nodes.of({
     get,
-    create: Effect.fn("Nodes.create")(function*(input) {
+    create: Effect.fn("Nodes.create")(function*({ apiKey, ...input }) {
+      yield* refuseInert(Acting.node, input)
       const node = yield* checked(Made.make(input, yield* random.uuidV4(), yield* now))
-      yield* configuration.commit(store.insert(node))
+      const connection = apiKey === undefined ? null : yield* connections.prepareFirst(node, apiKey)
+      yield* configuration.commit(Effect.andThen(store.insert(node), connection === null ? Effect.void : connectionStore.insert(connection)))
       yield* note("provider.node.created", node)
-      return node
+      if (connection !== null) yield* connections.noteCreated(connection)
+      return { node, connection }
     }),
     change: Effect.fn("Nodes.change")(function*(id, change) {
       const current = yield* get(id)
+      yield* refuseInert(Acting.node, change)
       const node = yield* checked(Made.apply(current, change, yield* now))
       const own = configuration.current().connections.filter((connection) => connection.provider === id)
       const written = yield* configuration.commit(Effect.gen(function*() {

@@ -52,6 +52,8 @@ export interface Verdict {
 export class Upstreams extends Context.Service<Upstreams, {
   readonly models: (connection: Connection) => Done<ModelList>
   readonly sync: (connection: Connection) => Done<ModelList>
+  /** As `sync`, on the gateway's own account; a list that did not change is not stored again. */
+  readonly refresh: (connection: Connection) => Effect.Effect<void, Refusal.Refusal | StoreError>
   readonly validate: (offered: Offered) => Done<Verdict>
 }>()("gateway/http/Upstreams") {}
 
@@ -94,6 +96,14 @@ export const make = Effect.gen(function*() {
     }
   })
 
+  const keep = Effect.fnUntraced(function*(connection: Connection, models: ReadonlyArray<UpstreamModel>) {
+    const now = new Date(yield* Clock.currentTimeMillis).toISOString()
+    yield* configuration.commit(Effect.andThen(
+      documents.put(KIND, connection.id, { models, syncedAt: now }),
+      configuration.current().nodeById.has(connection.provider) ? keepForNode(connection.provider, models, now) : Effect.void
+    ))
+  })
+
   return Upstreams.of({
     models: Effect.fn("Upstreams.models")(function*(connection) {
       const named = { provider: connection.provider, connectionId: connection.id }
@@ -107,12 +117,16 @@ export const make = Effect.gen(function*() {
     }),
     sync: Effect.fn("Upstreams.sync")(function*(connection) {
       const models = yield* read(connection)
-      const now = new Date(yield* Clock.currentTimeMillis).toISOString()
-      yield* configuration.commit(Effect.andThen(
-        documents.put(KIND, connection.id, { models, syncedAt: now }),
-        configuration.current().nodeById.has(connection.provider) ? keepForNode(connection.provider, models, now) : Effect.void
-      ))
+      yield* keep(connection, models)
       return { provider: connection.provider, connectionId: connection.id, models, source: "upstream" }
+    }),
+    refresh: Effect.fn("Upstreams.refresh")(function*(connection) {
+      const models = yield* read(connection)
+      const stored = readSynced(yield* documents.get(KIND, connection.id))
+      const idsOf = (list: ReadonlyArray<{ readonly id: string }>): string => JSON.stringify(list.map(({ id }) => id).sort())
+      if (stored._tag === "Some" && idsOf(stored.value.models) === idsOf(models)) return
+      // The operator may have deleted it while its upstream was asked.
+      if (configuration.current().connectionById.has(connection.id)) yield* keep(connection, models)
     }),
     validate: Effect.fn("Upstreams.validate")(function*(offered) {
       const { apiKey, baseUrl, provider, validationModelId, ...data } = offered

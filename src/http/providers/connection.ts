@@ -2,7 +2,7 @@
 import * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
 import type { ConnectionChange, ConnectionView } from "#schemas/api/Providers.ts"
-import { type Connection, TestStatus } from "#schemas/records/Connection.ts"
+import type { Connection, TestStatus } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import { withoutSecrets } from "#src/http/redact.ts"
 
@@ -34,12 +34,10 @@ export interface NewFields {
   readonly priority: number
   readonly globalPriority: number | null
   readonly defaultModel: string | null
-  readonly testStatus: string | undefined
+  readonly testStatus: TestStatus | undefined
   readonly providerSpecificData: Data
   readonly now: string
 }
-
-const isStatus = (value: string | undefined): value is TestStatus => (TestStatus.literals as ReadonlyArray<string | undefined>).includes(value)
 
 export const make = (fields: NewFields): Connection => ({
   id: fields.id,
@@ -61,7 +59,7 @@ export const make = (fields: NewFields): Connection => ({
   expiresAt: null,
   tokenExpiresAt: null,
   expiresIn: null,
-  testStatus: isStatus(fields.testStatus) ? fields.testStatus : "unknown",
+  testStatus: fields.testStatus ?? "unknown",
   ...noError,
   lastTested: null,
   lastHealthCheckAt: null,

@@ -31,9 +31,10 @@ export const normalizedBase = (type: ProviderNode["type"], baseUrl: string | und
   return type === "anthropic-compatible" ? base.replace(/\/messages$/, "").replace(/\/+$/, "") : base
 }
 
-const headerIssues = (headers: Readonly<Record<string, string>>): ReadonlyArray<FieldIssue> => {
+/** What stands in the way of sending these headers upstream beside the gateway's own. */
+export const headerIssues = (field: string, headers: Readonly<Record<string, string>>): ReadonlyArray<FieldIssue> => {
   const names = Object.keys(headers)
-  if (names.length > HEADERS_MAX) return [{ field: "customHeaders", message: `At most ${HEADERS_MAX} headers` }]
+  if (names.length > HEADERS_MAX) return [{ field, message: `At most ${HEADERS_MAX} headers` }]
   return names.flatMap((name): ReadonlyArray<FieldIssue> => {
     const value = headers[name] as string
     const message = !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || name.length > HEADER_NAME_MAX
@@ -43,7 +44,7 @@ const headerIssues = (headers: Readonly<Record<string, string>>): ReadonlyArray<
       : value.length > HEADER_VALUE_MAX || /[^\t\x20-\x7e\x80-\xff]/.test(value)
       ? `Expected a header value of at most ${HEADER_VALUE_MAX} printable characters`
       : null
-    return message === null ? [] : [{ field: `customHeaders.${name}`, message }]
+    return message === null ? [] : [{ field: `${field}.${name}`, message }]
   })
 }
 
@@ -66,7 +67,7 @@ const isTimeZone = (zone: string): boolean => {
 }
 
 const issuesOf = (node: ProviderNode): ReadonlyArray<FieldIssue> => {
-  const issues: Array<FieldIssue> = [...headerIssues(node.customHeaders)]
+  const issues: Array<FieldIssue> = [...headerIssues("customHeaders", node.customHeaders)]
   if (node.type === "openai-compatible" && node.apiType === null) issues.push({ field: "apiType", message: "Required for openai-compatible nodes" })
   if (!/^https?:\/\/[^\s/?#]+[^\s?#]*$/i.test(node.baseUrl)) issues.push({ field: "baseUrl", message: "Expected an http(s) URL without query" })
   const icon = iconIssue(node.iconUrl)
@@ -82,7 +83,7 @@ const checked = (node: ProviderNode): ProviderNode | Refusal.Refusal => {
   return issues.length === 0 ? node : Refusal.invalidFields(issues)
 }
 
-export const make = (input: NewNode, uuid: string, now: string): ProviderNode | Refusal.Refusal => checked({
+export const make = (input: Omit<NewNode, "apiKey">, uuid: string, now: string): ProviderNode | Refusal.Refusal => checked({
   id: input.type === "openai-compatible" ? `openai-compatible-${input.apiType ?? "chat"}-${uuid}` : `anthropic-compatible-${uuid}`,
   type: input.type,
   name: input.name,

@@ -79,7 +79,7 @@ export const make = Effect.gen(function*() {
     const peer = { remoteAddress: presented.remoteAddress ?? "" }
     // Management costs nothing: limits of an issuer do not stand in the way.
     const refused = KeyPolicy.admit(key, "management", peer, now) ??
-      (key.issuerId === null ? null : KeyPolicy.admitIssued({ key: keys.issuerOf(key), isLimited: false }, "management", peer, now))
+      (key.issuerId === null ? null : KeyPolicy.admitIssued({ key: key.issuer ?? null, isLimited: false }, "management", peer, now))
     if (refused !== null) return null
     keys.touch(key)
     return { kind: "key", key, admin: level === "admin" } as const

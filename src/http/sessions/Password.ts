@@ -16,7 +16,10 @@ export class Password extends Context.Service<Password, {
   readonly exists: Effect.Effect<boolean, StoreError>
   /** Same work whether a password exists or not. */
   readonly verify: (presented: string) => Effect.Effect<boolean, StoreError>
-  readonly set: (password: string) => Effect.Effect<void, StoreError>
+  /** Equal as long as the password is the same one; another one after each `set`. */
+  readonly stamp: Effect.Effect<string | null, StoreError>
+  /** Stores the password and then does `also` in the same commit: once begun, both are carried through. */
+  readonly set: <A>(password: string, also: Effect.Effect<A, StoreError>) => Effect.Effect<A, StoreError>
 }>()("gateway/http/Password") {}
 
 const KIND = "password"
@@ -47,9 +50,11 @@ export const make = Effect.gen(function*() {
       // Macs of equal length: comparing them says nothing about the password's own length.
       return secrets.mac("initial-password", presented) === secrets.mac("initial-password", Redacted.value(initialPassword))
     }),
-    set: Effect.fn("Password.set")(function*(password) {
+    stamp: stored,
+    set: <A>(password: string, also: Effect.Effect<A, StoreError>) => Effect.gen(function*() {
       const hash = yield* guard.hashing(passwords.hash(Redacted.make(password)))
-      yield* configuration.commit(Effect.andThen(documents.put(KIND, KEY, hash), documents.put("setting", "setupComplete", true)))
+      const write = Effect.andThen(documents.put(KIND, KEY, hash), documents.put("setting", "setupComplete", true))
+      return yield* configuration.commit(Effect.andThen(write, also))
     })
   })
 })

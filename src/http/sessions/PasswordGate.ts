@@ -2,43 +2,83 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { LOCK_MS, type Verdict } from "#actors/LoginBrake.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
+import { AccessTokenStore } from "#actors/ports/Stores.ts"
+import type { Ended } from "#schemas/api/Auth.ts"
 import { Call } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { Audit } from "#src/http/Audit.ts"
 import { LoginGuard } from "./LoginGuard.ts"
 import { Password } from "./Password.ts"
+import { Sessions } from "./Sessions.ts"
 
-type Checked = Effect.Effect<void, Refusal.Refusal | StoreError, Call>
+type Checked<A> = Effect.Effect<A, Refusal.Refusal | StoreError, Call>
+
+/** What the password is given for: something that is made with it, and undone if the password was replaced meanwhile. */
+export interface Entry<A> {
+  /** Names the audit entries: `<action>.failed`, `<action>.locked`. */
+  readonly action: string
+  readonly open: Checked<A>
+  readonly undo: (opened: A) => Effect.Effect<unknown, StoreError>
+}
+
+export interface Replacement {
+  readonly next: string
+  /** Must be named where there is a password. */
+  readonly current: string | undefined
+  /** Access tokens that the old password stands behind stay. */
+  readonly keepTokens: boolean
+}
 
 export class PasswordGate extends Context.Service<PasswordGate, {
-  /** Passes with the right password; `action` names the audit entries (`<action>.failed` ...). */
-  readonly pass: (presented: string, action: string) => Checked
-  /** Sets the password; an existing one must be named. */
-  readonly replace: (next: string, current: string | undefined) => Checked
+  /** Lets in with the right password. */
+  readonly pass: <A>(presented: string, entry: Entry<A>) => Checked<A>
+  /** Sets the password and ends what the old one opened, but the caller's own session or token. Null for the first one. */
+  readonly replace: (replacement: Replacement) => Checked<Ended | null>
 }>()("gateway/http/PasswordGate") {}
+
+/** How the tokens that stay are revoked. */
+const REVOKE = "DELETE /api/cli/tokens/{id}, for each of GET /api/cli/tokens with byPassword true"
+
+/** The verdict while nothing is counted. */
+const freely: Verdict = { waitMs: 0, locks: false }
 
 export const make = Effect.gen(function*() {
   const audit = yield* Audit
   const configuration = yield* Configuration
   const guard = yield* LoginGuard
   const password = yield* Password
+  const sessions = yield* Sessions
+  const tokens = yield* AccessTokenStore
 
-  const brake = Effect.fnUntraced(function*(action: string) {
+  /** Whether the password is right; counted per address, and refused while the address is locked. */
+  const verified = Effect.fnUntraced(function*(presented: string, action: string) {
     const { ip } = yield* Call
-    if (configuration.current().settings.get("bruteForceProtection") === false) return
-    const { first, waitMs } = yield* guard.begin(ip)
-    if (waitMs === 0) return
-    if (first) yield* audit.note({ action: `${action}.locked`, status: "blocked", resourceType: "session" })
-    return yield* Effect.fail(Refusal.tooManyRequests("Too many failed attempts; try again later", waitMs / 1000, { code: "login_locked" }))
+    const brakes = configuration.current().settings.get("bruteForceProtection") !== false
+    const { locks, waitMs } = brakes ? yield* guard.begin(ip) : freely
+    if (waitMs > 0) {
+      const minutes = Math.ceil(waitMs / 60_000)
+      return yield* Effect.fail(Refusal.tooManyRequests(
+        `Too many failed attempts from this address: try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}`, waitMs / 1000, { code: "login_locked" }
+      ))
+    }
+    const isRight = yield* password.verify(presented)
+    if (isRight) yield* guard.succeeded(ip)
+    else if (locks) yield* audit.note({ action: `${action}.locked`, status: "blocked", resourceType: "session", details: { minutes: LOCK_MS / 60_000 } })
+    return isRight
   })
 
   return PasswordGate.of({
-    pass: Effect.fn("PasswordGate.pass")(function*(presented, action) {
-      const { ip } = yield* Call
-      yield* brake(action)
-      if (yield* password.verify(presented)) return yield* guard.succeeded(ip)
+    pass: <A>(presented: string, { action, open, undo }: Entry<A>) => Effect.gen(function*() {
+      const stamp = yield* password.stamp
+      if (yield* verified(presented, action)) {
+        const opened = yield* open
+        if ((yield* password.stamp) === stamp) return opened
+        yield* undo(opened)
+        return yield* Effect.fail(Refusal.unauthorized("Invalid password", { code: "invalid_password" }))
+      }
       if (yield* password.exists) {
         yield* audit.note({ action: `${action}.failed`, status: "failure", resourceType: "session" })
         return yield* Effect.fail(Refusal.unauthorized("Invalid password", { code: "invalid_password" }))
@@ -48,19 +88,25 @@ export const make = Effect.gen(function*() {
         code: "setup_required", extra: { needsSetup: true }
       }))
     }),
-    replace: Effect.fn("PasswordGate.replace")(function*(next, current) {
-      const { ip } = yield* Call
-      if (yield* password.exists) {
+    replace: Effect.fn("PasswordGate.replace")(function*({ current, keepTokens, next }) {
+      const isFirst = !(yield* password.exists)
+      if (!isFirst) {
         if (current === undefined) return yield* Effect.fail(Refusal.badRequest("Current password required", { code: "current_password_required" }))
-        yield* brake("auth.password")
-        if (!(yield* password.verify(current))) {
+        if (!(yield* verified(current, "auth.password"))) {
           yield* audit.note({ action: "auth.password.failed", status: "failure", resourceType: "session" })
           return yield* Effect.fail(Refusal.unauthorized("Invalid current password", { code: "invalid_password" }))
         }
-        yield* guard.succeeded(ip)
       }
-      yield* password.set(next)
-      yield* audit.note({ action: "auth.password.changed", resourceType: "settings" })
+      const { caller } = yield* Call
+      const ended = yield* password.set(next, Effect.gen(function*() {
+        const sessionsEnded = yield* sessions.endOthers(caller.kind === "session" ? caller.sessionId : null)
+        const tokensRevoked = keepTokens ? 0 : yield* tokens.removeByPassword(caller.kind === "token" ? caller.token.id : null)
+        const tokensKept = (yield* tokens.list).filter((token) => token.byPassword).length
+        return { sessionsEnded, tokensRevoked, tokensKept, ...(tokensKept === 0 ? {} : { revokeTokens: REVOKE }) }
+      }))
+      const details = { sessionCount: ended.sessionsEnded, revokedTokenCount: ended.tokensRevoked, keptTokenCount: ended.tokensKept }
+      yield* audit.note({ action: "auth.password.changed", resourceType: "settings", details })
+      return isFirst ? null : ended
     })
   })
 })

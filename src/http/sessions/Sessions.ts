@@ -21,6 +21,12 @@ export const RENEW_BELOW_MS = 7 * 86_400_000
 /** Longest cookie that is looked at, in characters. */
 const TOKEN_MAX = 2048
 
+export interface Opened {
+  readonly sessionId: string
+  /** Value of its cookie. */
+  readonly cookie: string
+}
+
 export interface Found {
   readonly sessionId: string
   /** A fresh cookie value to hand out, when the old one ends soon. */
@@ -28,11 +34,12 @@ export interface Found {
 }
 
 export class Sessions extends Context.Service<Sessions, {
-  /** Opens a session and answers its cookie value. */
-  readonly open: (ip: string | null) => Effect.Effect<string, StoreError>
+  readonly open: (ip: string | null) => Effect.Effect<Opened, StoreError>
   /** Null for anything that is not a live session of ours. */
   readonly find: (token: string) => Effect.Effect<Found | null, StoreError>
   readonly revoke: (sessionId: string) => Effect.Effect<void, StoreError>
+  /** Ends every session but `kept`; answers how many. */
+  readonly endOthers: (kept: string | null) => Effect.Effect<number, StoreError>
 }>()("gateway/http/Sessions") {}
 
 export const make = Effect.gen(function*() {
@@ -66,7 +73,7 @@ export const make = Effect.gen(function*() {
       const now = yield* Clock.currentTimeMillis
       const id = yield* random.uuidV4()
       yield* store.insert({ id, createdAt: now, expiresAt: now + LIFETIME_MS, revokedAt: null, ipAddress: ip })
-      return yield* sign(id, now)
+      return { sessionId: id, cookie: yield* sign(id, now) }
     }),
     find: Effect.fnUntraced(function*(token) {
       if (token.length === 0 || token.length > TOKEN_MAX) return null
@@ -79,6 +86,9 @@ export const make = Effect.gen(function*() {
       if (endsAt - now >= RENEW_BELOW_MS) return { sessionId: id, renewed: null }
       yield* store.extend(id, now + LIFETIME_MS)
       return { sessionId: id, renewed: yield* sign(id, now) }
+    }),
+    endOthers: Effect.fn("Sessions.endOthers")(function*(kept) {
+      return yield* store.revokeOthers(kept, yield* Clock.currentTimeMillis)
     }),
     revoke: Effect.fn("Sessions.revoke")(function*(sessionId) {
       yield* store.revoke(sessionId, yield* Clock.currentTimeMillis)

@@ -1,4 +1,5 @@
 /** Where a request comes from: this machine or not, the same origin or another one. Pure over its headers and addresses. */
+import * as Loopback from "#src/http/gate/loopback.ts"
 
 export interface Head {
   readonly method: string
@@ -9,34 +10,12 @@ export interface Head {
   readonly remoteAddress: string | null
 }
 
-const isLoopbackAddress = (address: string | null): boolean =>
-  address !== null && (/^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/i.test(address) || address === "::1" || address === "0:0:0:0:0:0:0:1")
-
-const forwardingHeaders = ["x-forwarded-for", "forwarded", "x-real-ip", "x-forwarded-host", "via", "cf-connecting-ip"] as const
-
-/** Host name of a Host header or an origin, lower case, default port removed. */
+/** Host name and port of a Host header or an origin, lower case, default port removed. */
 const authority = (host: string): string => host.trim().toLowerCase().replace(/:(80|443)$/, "")
 
-const hostname = (host: string): string => {
-  const name = authority(host)
-  return name.startsWith("[") ? name.slice(0, name.indexOf("]") + 1) : name.replace(/:\d+$/, "")
-}
-
-const loopbackNames = new Set(["localhost", "[::1]"])
-
-const isLoopbackHost = (host: string | undefined): boolean => {
-  if (host === undefined) return true
-  const name = hostname(host)
-  return loopbackNames.has(name) || isLoopbackAddress(name)
-}
-
-/**
- * True when the caller sits on this machine. A forwarding header means that a proxy on this machine speaks for somebody
- * else; a Host that is no loopback name means that a browser was tricked into calling us (DNS rebinding).
- */
-export const isLoopback = (head: Head): boolean =>
-  isLoopbackAddress(head.peerAddress) && isLoopbackAddress(head.remoteAddress) &&
-  forwardingHeaders.every((name) => head.headers[name] === undefined) && isLoopbackHost(head.headers["host"])
+/** True when the caller sits on this machine and no proxy stands between. */
+export const isLoopback = ({ headers, peerAddress, remoteAddress }: Head): boolean =>
+  Loopback.isLocal(peerAddress ?? "", remoteAddress ?? "", (name) => headers[name])
 
 const hostOf = (url: string): string | null => {
   try {
@@ -51,18 +30,18 @@ const safeMethods = new Set(["GET", "HEAD", "OPTIONS"])
 export const isMutation = (method: string): boolean => !safeMethods.has(method)
 
 /**
- * May a browser's ambient authority (cookie, loopback, open management) be used for this call? The Origin, or else the
- * Referer, must name our own host; a caller that sends neither is no browser, unless Sec-Fetch-Site says cross-site.
+ * May a browser's ambient authority (cookie, loopback, open management, inference without a key) be used for this call? The
+ * Origin, or else the Referer, must name our own host; a caller that sends neither is no browser, unless Sec-Fetch-Site says
+ * that another origin asks.
  */
-export const isSameOrigin = (head: Head): boolean => {
-  const host = head.headers["host"]
-  const claimed = head.headers["origin"] ?? head.headers["referer"]
+export const isSameOrigin = (header: (lowerCaseName: string) => string | undefined): boolean => {
+  const claimed = header("origin") ?? header("referer")
   if (claimed !== undefined) {
     const origin = hostOf(claimed)
     // A page cannot send x-forwarded-host to another origin, so it only ever speaks for a proxy that rewrote Host.
-    return origin !== null && [host, head.headers["x-forwarded-host"]].some((own) => own !== undefined && authority(own) === origin)
+    return origin !== null && [header("host"), header("x-forwarded-host")].some((own) => own !== undefined && authority(own) === origin)
   }
-  const site = head.headers["sec-fetch-site"]
+  const site = header("sec-fetch-site")
   return site === undefined || site === "same-origin" || site === "none"
 }
 

@@ -14,13 +14,21 @@ export interface Situation {
 
 const rank = { read: 1, write: 2, admin: 3 } as const
 
+const ofToken = (rule: AccessRule, caller: Caller & { readonly kind: "token" }): Caller | Refusal.Refusal =>
+  rank[caller.token.scope] >= rank[rule.token]
+    ? caller
+    : Refusal.forbidden(`This access token has scope ${caller.token.scope}; the call needs ${rule.token}`)
+
 /** The caller the handler will see, or why it will not run. */
 export const admit = (rule: AccessRule | null, situation: Situation): Caller | Refusal.Refusal => {
   const { caller } = situation
   if (rule === null) return Refusal.forbidden("This route has no access rule and is served to nobody")
   if (rule.tier === "PUBLIC") return caller
   // Whether the Bearer is an API key, and what it may do, the handler finds out; without one there is nothing to find.
-  if (rule.tier === "CLIENT_API") return caller.kind !== "anonymous" || situation.refusedBearer ? caller : Refusal.unauthorized()
+  if (rule.tier === "CLIENT_API") {
+    if (caller.kind === "token") return ofToken(rule, caller)
+    return caller.kind !== "anonymous" || situation.refusedBearer ? caller : Refusal.unauthorized()
+  }
   if (rule.tier === "LOCAL_ONLY" && !situation.loopback) {
     return Refusal.forbidden("This route answers on the gateway's own machine only", { code: "LOCAL_ONLY" })
   }
@@ -35,9 +43,7 @@ export const admit = (rule: AccessRule | null, situation: Situation): Caller | R
     case "local":
       return caller
     case "token":
-      return rank[caller.token.scope] >= rank[rule.token]
-        ? caller
-        : Refusal.forbidden(`This access token has scope ${caller.token.scope}; the call needs ${rule.token}`)
+      return ofToken(rule, caller)
     case "key":
       return caller.admin || !rule.adminKey
         ? caller
@@ -58,8 +64,9 @@ export const callerRank = (caller: Caller): number => {
   switch (caller.kind) {
     case "session":
     case "local":
-    case "open":
       return 3
+    case "open":
+      return 1
     case "token":
       return caller.token.scope === "admin" ? 3 : 1
     case "key":

@@ -36,7 +36,8 @@ export interface LeadListener {
 const nothingSpent: Spent = { usage: { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, reasoning: 0 }, costUsd: 0, completed: false }
 
 export class Lead implements Client, Companion {
-  private readonly call: Call
+  /** Not the whole call: this lives as long as a stream, and its body need not. */
+  private readonly call: Pick<Call, "client" | "refuse" | "onLeft">
   private readonly listener: LeadListener
   private spent = nothingSpent
   private heads: ReadonlyArray<string> = []
@@ -44,14 +45,17 @@ export class Lead implements Client, Companion {
   private gone = false
   private drained: (() => void) | null = null
 
-  constructor(call: Call, listener: LeadListener) {
-    this.call = call
+  private constructor({ client, onLeft, refuse }: Call, listener: LeadListener) {
+    this.call = { client, onLeft, refuse }
     this.listener = listener
   }
 
   /** The call to go on with. */
-  passed(): Call {
-    const { call } = this
+  static of(call: Call, listener: LeadListener): Call {
+    return new Lead(call, listener).passed(call)
+  }
+
+  private passed(call: Call): Call {
     return {
       ...call,
       client: this,

@@ -20,6 +20,7 @@ import { Lead, type LeadListener, type Spent } from "#src/http/stages/Lead.ts"
 import * as Told from "#src/http/stages/told.ts"
 import type { Call, Fork, Stage } from "#src/http/stages.ts"
 import { type Flight, type Passenger, SingleFlight } from "#src/structures/SingleFlight.ts"
+import * as Formats from "#src/wire/formats.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
 
 export interface Options {
@@ -41,6 +42,7 @@ export interface Options {
 export const maxWaitMs = 30_000
 /** A stream waits only for an answer that is nearly there, ms: whoever streams wants the first words soon. */
 export const maxStreamWaitMs = 1_000
+const noBytes = Buffer.alloc(0)
 /** Bytes of a streamed answer that is kept. */
 const maxStreamBytes = 4 * 1024 * 1024
 /** Scope of keys whose every call is fenced by a lease: an old answer must not get past the fence. */
@@ -95,7 +97,7 @@ const isBypass = ({ key, request }: Call): boolean =>
 /** One request that the cache may answer: it looks, waits, or brings the answer. */
 class Miss implements Passenger<CachedAnswer>, LeadListener {
   private readonly stage: ResponseCaching
-  private readonly call: Call
+  private call: Call
   private readonly next: (call: Call) => void
   private readonly signature: string
   private readonly cameAt: number
@@ -199,7 +201,10 @@ class Miss implements Passenger<CachedAnswer>, LeadListener {
     const { call } = this
     // Progress frames are no part of an answer.
     if (call.head.stream && call.request.header("x-gateway-progress") !== "true") this.assembler = new Storable.Assembler(call.codec.name, maxStreamBytes)
-    this.next({ ...new Lead(call, this).passed(), cache: "miss" })
+    const passed = Lead.of(call, this)
+    // This lives as long as its stream, and the body need not.
+    this.call = { ...call, body: noBytes, parsed: { ...Formats.repeatedOf(call.codec.name, call.parsed) } }
+    this.next({ ...passed, cache: "miss" })
   }
 
   readonly answered = (status: number, headers: ReadonlyArray<string>, body: Uint8Array | string, spent: Spent): void => {
@@ -269,7 +274,7 @@ class Miss implements Passenger<CachedAnswer>, LeadListener {
   private encoding(model: string): EncoderOptions {
     const { call } = this
     const { makeId, now } = this.stage.options
-    return { model, includeUsage: call.head.wantsUsage, request: call.parsed, makeId, now: () => Math.floor(now() / 1000) }
+    return { model, includeUsage: call.head.wantsUsage, request: Formats.repeatedOf(call.codec.name, call.parsed), makeId, now: () => Math.floor(now() / 1000) }
   }
 }
 

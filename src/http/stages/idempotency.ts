@@ -102,9 +102,9 @@ export class Idempotency implements Stage {
 const isNamed = (value: string | undefined): boolean => value !== undefined && value !== ""
 
 const nameOf = (call: Call): Named => {
-  const { body, endpoint, head, key, request } = call
+  const { body, endpoint, head, key, large, request } = call
   const given = request.header("idempotency-key")
-  const digest = Crypto.hash("sha256", `${endpoint}\n${head.model}\n${Crypto.hash("sha256", body, "hex")}`, "hex")
+  const digest = Crypto.hash("sha256", `${endpoint}\n${head.model}\n${large?.digest ?? Crypto.hash("sha256", body, "hex")}`, "hex")
   const tenant = key === null ? "anonymous" : key.id
   const parts = isNamed(given) ? [tenant, "key", given] : [tenant, "request", request.header("x-request-id"), digest]
   return { key: Crypto.hash("sha256", JSON.stringify(parts), "hex"), digest }
@@ -231,7 +231,7 @@ class Repeat implements Passenger<KeptReply>, LeadListener {
   // ---- flying ----------------------------------------------------------------------------------------------------------------------
 
   private lead(): void {
-    this.next(new Lead(this.call, this).passed())
+    this.next(Lead.of(this.call, this))
   }
 
   readonly answered = (status: number, headers: ReadonlyArray<string>, body: Uint8Array | string): void => {

@@ -51,16 +51,18 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const unsubscribe = configuration.onChange(read)
   yield* Effect.addFinalizer(() => Effect.sync(unsubscribe))
 
-  const identify = ({ codec, head, key, parsed, request }: Call): string | null => {
+  const identify = ({ codec, head, key, large, parsed, request }: Call): string | null => {
+    if (large !== undefined && large.identity === null) return null
     const resolved = options.router().identify({ model: head.model, key, face: codec.name })
     // What cannot be served is refused where requests are planned.
     if (resolved instanceof PublicError) return null
     return Identity.signatureOf({
       apiKeyId: key === null ? null : key.id,
-      keyVersion: key === null ? "" : key.updatedAt,
+      keyPolicy: key === null ? "" : JSON.stringify(key.policy),
       format: codec.name,
       resolved,
       body: parsed,
+      digest: large?.identity ?? undefined,
       header: (name) => request.header(name),
       settings
     })

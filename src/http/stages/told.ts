@@ -18,7 +18,7 @@ export const answered = (telemetry: Telemetry["Service"], call: Call, own: Own):
   telemetry.requestStarted(call.endpoint, head.stream)
   telemetry.requestSettled({
     requestId: call.tags.requestId, method: "POST", endpoint: call.endpoint, requestedModel: head.model, provider: own.provider, model: own.model,
-    apiKeyId: call.key === null ? null : call.key.id, status: 200, outcome: "completed", errorCode: null, stream: head.stream, attempts: 0,
+    apiKeyId: call.key === null ? null : call.key.id, status: 200, clientStatus: 200, outcome: "completed", errorCode: null, stream: head.stream, attempts: 0,
     cache: own.cache, startedAt: own.startedAt, latencyMs: own.now - own.startedAt, ttftMs: own.now - own.startedAt, bytesOut: own.bytesOut
   })
 }

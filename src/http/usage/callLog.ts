@@ -13,6 +13,7 @@ export const ofRow = (row: LedgerRow, accountOf: (connectionId: string) => strin
   method: "POST",
   path: row.endpoint,
   status: row.status,
+  clientStatus: row.clientStatus === 0 ? null : row.clientStatus,
   model: row.model,
   requestedModel: row.requestedModel,
   provider: row.provider,

@@ -27,7 +27,9 @@ const takesAll = (pattern: string, names: ReadonlyArray<string>): boolean =>
   pattern === "*" || (pattern.endsWith("/*") && names.some(compileGlob(pattern.slice(0, -2))))
 
 /** Whether a request of this key for a single model may go to the connection; what only a combo leads to is not looked for. */
-const mayUse = ({ policy }: ApiKey, connection: Connection, { nodeById }: Snapshot, registry: Registry): boolean => {
+const mayUse = ({ issuer = null, policy }: ApiKey, connection: Connection, snapshot: Snapshot, registry: Registry): boolean => {
+  if (issuer !== null && !mayUse(issuer, connection, snapshot, registry)) return false
+  const { nodeById } = snapshot
   const { allowedConnections, allowedModels, blockedModels, connectionAccessMode, modelAccessMode } = policy
   if ((connectionAccessMode === "restricted" || allowedConnections.length > 0) && !allowedConnections.includes(connection.id)) return false
   const row = registry.byId.get(connection.provider)

@@ -1,4 +1,5 @@
-/** Client sessions as the ledger saw them (supplement 5.6). Pure. */
+/** Client sessions: those that name themselves by X-Session-Id as this process sees them, tagged ones as the ledger saw them. Pure. */
+import type { LiveSession } from "#actors/ports/LiveCalls.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 const iso = (ms: number): string => new Date(ms).toISOString()
@@ -11,8 +12,10 @@ interface Seen {
   readonly keys: Set<string>
 }
 
+const keyOf = (keyId: string | null): string => keyId ?? "anonymous"
+
 /** `rows` newest first; a request counts once however many attempts it took. */
-export const sessionsOf = (rows: ReadonlyArray<LedgerRow>, now: number) => {
+const tagged = (rows: ReadonlyArray<LedgerRow>): Map<string, Seen> => {
   const seen = new Map<string, Seen>()
   for (const row of rows) {
     if (row.sessionTag === null) continue
@@ -24,7 +27,25 @@ export const sessionsOf = (rows: ReadonlyArray<LedgerRow>, now: number) => {
     session.first = Math.min(session.first, row.startedAt)
     session.last = Math.max(session.last, row.startedAt)
     if (row.final) session.requests++
-    session.keys.add(row.apiKeyId ?? "anonymous")
+    session.keys.add(keyOf(row.apiKeyId))
+  }
+  return seen
+}
+
+/** A session that is known both ways is one. */
+export const sessionsOf = (rows: ReadonlyArray<LedgerRow>, live: ReadonlyArray<LiveSession>, now: number) => {
+  const seen = tagged(rows)
+  for (const { connectionId, firstAt, id, keyId, lastAt, requests } of live) {
+    const session = seen.get(id)
+    if (session === undefined) {
+      seen.set(id, { first: firstAt, last: lastAt, requests, connectionId, keys: new Set([keyOf(keyId)]) })
+      continue
+    }
+    if (lastAt > session.last) session.connectionId = connectionId ?? session.connectionId
+    session.first = Math.min(session.first, firstAt)
+    session.last = Math.max(session.last, lastAt)
+    session.requests += requests
+    session.keys.add(keyOf(keyId))
   }
   const byApiKey: Record<string, number> = {}
   for (const { keys } of seen.values()) for (const key of keys) byApiKey[key] = (byApiKey[key] ?? 0) + 1
@@ -35,6 +56,6 @@ export const sessionsOf = (rows: ReadonlyArray<LedgerRow>, now: number) => {
     requestCount: session.requests,
     connectionId: session.connectionId,
     ageMs: Math.max(0, now - session.first)
-  }))
+  })).sort((a, b) => a.lastActive < b.lastActive ? 1 : -1)
   return { count: sessions.length, sessions, byApiKey }
 }

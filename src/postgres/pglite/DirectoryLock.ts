@@ -2,7 +2,7 @@
  * A lock file that keeps two processes out of one data directory.
  *
  * The file names its owner (pid, its start time, boot and pid namespace) and is touched every two seconds. An owner of
- * our own namespace is looked up by pid and start time, so the lock of a killed process is taken over at once; an owner of
+ * our own namespace is looked up by pid and start time, so the lock of a killed process is taken over at once, reaped or not; an owner of
  * another container or machine counts as dead when it has not touched the file for six seconds.
  */
 import { randomBytes } from "node:crypto"
@@ -10,6 +10,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { setTimeout as delay } from "node:timers/promises"
+import * as Processes from "#src/structures/processes.ts"
 
 interface Owner {
   readonly pid: number
@@ -30,6 +31,10 @@ export class DirectoryLocked extends Error {
 const touchEvery = 2_000
 const staleAfter = 6_000
 const lookEvery = 250
+/** How long a process that seems to live is given: one that was just killed takes a moment to go. */
+const patience = 1_000
+/** Between two looks at it. */
+const lookAtOwnerEvery = 50
 
 const readText = (file: string): string => {
   try {
@@ -50,21 +55,6 @@ const place = (): string => {
   return [readText("/proc/sys/kernel/random/boot_id").trim(), namespace, os.hostname()].join(" ")
 }
 
-/** Start time of a process in clock ticks since boot; empty where the system does not tell. */
-const startOf = (pid: number): string => {
-  const stat = readText(`/proc/${pid}/stat`)
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? ""
-}
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM"
-  }
-}
-
 const parse = (text: string): Owner | null => {
   try {
     const value: unknown = JSON.parse(text)
@@ -81,7 +71,7 @@ const parse = (text: string): Owner | null => {
 /** "alive" and "dead" are certain; "elsewhere" can only be told by its heartbeat. */
 const judge = (owner: Owner | null): "alive" | "dead" | "elsewhere" => {
   if (owner === null || owner.place !== place()) return "elsewhere"
-  return isAlive(owner.pid) && startOf(owner.pid) === owner.started ? "alive" : "dead"
+  return Processes.isAlive(owner.pid) && Processes.startTicks(owner.pid) === owner.started ? "alive" : "dead"
 }
 
 const modified = (file: string): number => {
@@ -144,17 +134,22 @@ const install = (file: string, text: string): boolean => {
 export const acquire = async (file: string): Promise<DirectoryLock> => {
   const owner: Owner = {
     pid: process.pid,
-    started: startOf(process.pid),
+    started: Processes.startTicks(process.pid),
     place: place(),
     nonce: randomBytes(8).toString("hex")
   }
   const text = JSON.stringify(owner)
+  const refuseAt = Date.now() + patience
   while (!install(file, text)) {
     const found = readText(file)
     if (found === "" && !fs.existsSync(file)) continue
     const other = parse(found)
     const state = judge(other)
-    if (state === "alive") throw refuse(file, other)
+    if (state === "alive") {
+      if (Date.now() >= refuseAt) throw refuse(file, other)
+      await delay(lookAtOwnerEvery)
+      continue
+    }
     if (state === "elsewhere") await awaitSilence(file, other)
     evict(file, found)
   }

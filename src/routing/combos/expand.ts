@@ -21,6 +21,8 @@ export interface Surroundings {
    * look at combo names: a step names a model.
    */
   readonly targetsOf: (modelId: string, connectionId: string | null) => ReadonlyArray<Target> | PublicError
+  /** Why the key may not use the target; absent = it may use every one. */
+  readonly refusalOf?: (target: Target) => PublicError | null
   readonly factsOf: (target: Target) => Pick<Candidate, "contextWindow" | "capabilities">
   readonly configOf: (combo: Combo) => Pick<CompleteConfig, "nestedComboMode" | "maxComboDepth">
   /** The target with what its combo allows at once on its model; the target itself when nobody set a cap. */
@@ -59,6 +61,8 @@ export interface Expansion {
   readonly refused: ReadonlyArray<Refused>
   /** Left out by allowedProviders. */
   readonly excluded: ReadonlyArray<Skipped>
+  /** Left out because the key may not use them: nothing that its client is told of. */
+  readonly forbidden: ReadonlyArray<Skipped>
 }
 
 /** Steps read in one expansion: references of references may multiply, a request may not wait for them. */
@@ -74,6 +78,12 @@ export const candidatesOf = (expansion: Expansion): ReadonlyArray<Candidate> =>
 export const excludedOf = (expansion: Expansion): ReadonlyArray<Skipped> => [
   ...expansion.excluded,
   ...expansion.entries.flatMap((entry) => isGroup(entry) ? excludedOf(entry.expansion) : [])
+]
+
+/** What the key may not use, in groups too. */
+export const forbiddenOf = (expansion: Expansion): ReadonlyArray<Skipped> => [
+  ...expansion.forbidden,
+  ...expansion.entries.flatMap((entry) => isGroup(entry) ? forbiddenOf(entry.expansion) : [])
 ]
 
 /** Every step without a target, those of groups too. */
@@ -100,9 +110,10 @@ interface Collected {
   readonly entries: Array<Entry>
   readonly refused: Array<Refused>
   readonly excluded: Array<Skipped>
+  readonly forbidden: Array<Skipped>
 }
 
-const collected = (): Collected => ({ entries: [], refused: [], excluded: [] })
+const collected = (): Collected => ({ entries: [], refused: [], excluded: [], forbidden: [] })
 
 interface Place {
   readonly combo: Combo
@@ -141,10 +152,15 @@ export const expand = (combo: Combo, around: Surroundings): Expansion => {
       into.refused.push({ executionKey: path, stepId, label, asked, error: targets })
       return
     }
+    let isPermitted = false
+    let refusal: PublicError | null = null
     for (const target of targets) {
       const identity = combo.strategy === "pipeline" ? `${path} ${identityOf(target)}` : identityOf(target)
       const allowed = place.allowed.every((list) => isAllowed(target, list))
-      if (allowed && seen.has(identity)) continue
+      if (allowed && seen.has(identity)) {
+        isPermitted = true
+        continue
+      }
       const candidate: Candidate = {
         executionKey: uniqueKey(join(path, target.connection?.id ?? "-")),
         stepId,
@@ -156,6 +172,14 @@ export const expand = (combo: Combo, around: Surroundings): Expansion => {
         target: around.gated === undefined ? target : around.gated(target, place.combo),
         ...around.factsOf(target)
       }
+      const refused = around.refusalOf?.(target) ?? null
+      if (refused !== null) {
+        refusal ??= refused
+        seen.add(identity)
+        into.forbidden.push({ candidate, unavailable: { reason: "not-allowed", until: null, detail: refused.message } })
+        continue
+      }
+      isPermitted = true
       if (allowed) {
         seen.add(identity)
         into.entries.push(candidate)
@@ -164,6 +188,7 @@ export const expand = (combo: Combo, around: Surroundings): Expansion => {
         into.excluded.push({ candidate, unavailable: { reason: "not-allowed", until: null, detail } })
       }
     }
+    if (!isPermitted && refusal !== null) into.refused.push({ executionKey: path, stepId, label, asked, error: refusal })
   }
 
   const reference = (step: ComboStep, place: Place, into: Collected): void => {

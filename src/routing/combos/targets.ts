@@ -2,7 +2,6 @@
 import type { Target } from "#actors/ports/Target.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
-import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"
@@ -11,15 +10,23 @@ import type { Candidate } from "#src/routing/candidate.ts"
 import type { makeConfigs } from "#src/routing/combos/config.ts"
 import type { Planner } from "#src/routing/plan.ts"
 
-/** `planner` must know no combos. A named connection that is not among the usable ones gives a refusal. */
-export const targetsFrom = (planner: Pick<Planner, "plan">, key: ApiKey | null, face: FormatName) =>
+/** `planner` must know no combos; `preferred`: connections that come first. A named connection that is not among the usable ones gives a refusal. */
+export const targetsFrom = (planner: Pick<Planner, "plan">, face: FormatName, preferred: ReadonlyArray<string> = []) =>
 (modelId: string, connectionId: string | null): ReadonlyArray<Target> | PublicError => {
-  const plan = planner.plan(modelId, key, face)
-  if (plan instanceof PublicError || connectionId === null) return plan
+  const plan = planner.plan(modelId, face)
+  if (plan instanceof PublicError) return plan
+  if (connectionId === null) return preferredFirst(plan, preferred)
   const pinned = plan.filter((target) => target.connection?.id === connectionId)
   return pinned.length > 0
     ? pinned
-    : Errors.make("ALL_ACCOUNTS_INACTIVE", `The connection that serves '${modelId}' here is missing, inactive or not allowed.`)
+    : Errors.make("ALL_ACCOUNTS_INACTIVE", `The connection that serves '${modelId}' here is missing or inactive.`)
+}
+
+/** The targets of these connections first; the list itself where nothing is preferred. */
+export const preferredFirst = (targets: ReadonlyArray<Target>, preferred: ReadonlyArray<string>): ReadonlyArray<Target> => {
+  if (preferred.length === 0) return targets
+  const isPreferred = ({ connection }: Target): boolean => connection !== null && preferred.includes(connection.id)
+  return [...targets.filter(isPreferred), ...targets.filter((target) => !isPreferred(target))]
 }
 
 /** `gated` of an expansion (supplement 2.4): concurrencyPerModel of the cascade, over all connections of a model. */

@@ -19,6 +19,7 @@ export const keepsOf = (pattern: string): Keeps => {
 const toolName = (tool: Tool): string => tool.kind === "hosted" ? tool.type : tool.name
 
 const keptChoice = (choice: ToolChoice | null, keeps: Keeps): ToolChoice | null => {
+  if (choice?.kind === "hosted") return keeps(choice.type) ? choice : null
   if (choice === null || (choice.kind !== "tool" && choice.kind !== "allowed")) return choice
   if (choice.kind === "tool") return keeps(choice.name) ? choice : null
   const names = choice.names.filter(keeps)

@@ -29,7 +29,8 @@ export const errorOf = (body: Readonly<Record<string, unknown>>): UpstreamErrorB
     type: typeof error["type"] === "string" ? error["type"] : null,
     code: typeof code === "string" ? code : null,
     status: typeof code === "number" ? code : typeof status === "number" ? status : null,
-    ...(typeof error["param"] === "string" ? { param: error["param"] } : {})
+    ...(typeof error["param"] === "string" ? { param: error["param"] } : {}),
+    ...(typeof error["message"] === "string" ? { own: error } : {})
   }
 }
 
@@ -41,16 +42,6 @@ const flatErrorOf = (body: Readonly<Record<string, unknown>>): UpstreamErrorBody
     message: body["message"], type: typeof type === "string" ? type : null, code: typeof code === "string" ? code : null,
     status: typeof code === "number" ? code : null
   }
-}
-
-/** The error of a refused request: an error object, or `{message}` and `{detail}` as small servers answer. */
-export const readError: UpstreamCodec["readError"] = (body) => {
-  const error = errorOf(body)
-  if (error !== null) return error
-  const said = body["message"] ?? body["detail"]
-  const message = typeof said === "string" ? said : said === null || said === undefined ? "" : JSON.stringify(said)
-  const type = body["type"]
-  return message === "" || Array.isArray(body["choices"]) ? null : { message, type: typeof type === "string" ? type : null, code: null, status: null }
 }
 
 /** Facts of a whole answer that is forwarded as it came; null when it is none. */

@@ -6,7 +6,7 @@ import { errorOf, usageOf } from "#src/wire/chatCompletions/answer.ts"
 import { readFinish } from "#src/wire/chatCompletions/finish.ts"
 import { media } from "#src/wire/chatCompletions/media.ts"
 import { callsOf, contentOf, imagesOf, logprobsOf, makeCallId, splitThink, stringAt } from "#src/wire/chatCompletions/message.ts"
-import { readReasoning, reasoningPart, thoughtSignature } from "#src/wire/chatCompletions/reasoning.ts"
+import { readReasoning, reasoningPart, thoughtSignature, withoutCalls } from "#src/wire/chatCompletions/reasoning.ts"
 import * as Json from "#src/wire/json.ts"
 import type { Json as Body } from "#src/wire/WireFormat.ts"
 
@@ -49,7 +49,8 @@ const choiceOf = (choice: Body, at: number, answerId: string): Choice => {
 }
 
 const partsOf = (message: Body): Array<Part> => {
-  const parts: Array<Part> = [...readReasoning(message)]
+  const details = message["reasoning_details"]
+  const parts: Array<Part> = [...readReasoning(Array.isArray(details) ? { ...message, reasoning_details: withoutCalls(details, message) } : message)]
   const said = contentOf(message["content"])
   const { text, thinking } = parts.length === 0 && said.thinking === "" ? splitThink(said.text) : said
   if (thinking !== "" && parts.length === 0) parts.push(reasoningPart(thinking))

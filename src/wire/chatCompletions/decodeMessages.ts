@@ -5,6 +5,7 @@ import { readAnnotations } from "#src/wire/chatCompletions/annotations.ts"
 import * as Media from "#src/wire/chatCompletions/media.ts"
 import { readReasoning, reasoningPart, thoughtSignature } from "#src/wire/chatCompletions/reasoning.ts"
 import * as Json from "#src/wire/json.ts"
+import { hostedText, isHosted } from "#src/wire/neutral/hostedText.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 
 export const textPart = (text: string, more: Partial<TextPart> = {}): TextPart => ({
@@ -51,9 +52,13 @@ class LegacyCalls {
 const cacheOf = (part: { readonly cache_control?: { readonly ttl?: string | null | undefined } | null | undefined }): CacheControl | null =>
   part.cache_control === undefined || part.cache_control === null ? null : { ttl: part.cache_control.ttl ?? null }
 
-const opaque = (value: Readonly<Record<string, unknown>>, path: string): Part => ({
-  kind: "opaque", format: "chat-completions", field: path, value
-})
+/** A part of a type that this gateway does not know; only the model's own may be left out. */
+const opaque = (value: Readonly<Record<string, unknown>>, path: string, role: "assistant" | "user"): Part => {
+  const type = String(value["type"])
+  const text = value["text"]
+  const fallback = typeof text === "string" ? text : role === "assistant" || isHosted(type) ? hostedText(type, value) : null
+  return { kind: "opaque", format: "chat-completions", field: path, value, listed: `messages[].content[].${type.slice(0, 64)}`, fallback }
+}
 
 const wrongPart = (path: string, type: string, where: string) =>
   invalid(`${path}.type`, `Field '${path}.type': a part of type '${type}' cannot stand in ${where}.`)
@@ -62,7 +67,7 @@ const instructions = (content: Wire.Content, path: string): ReadonlyArray<Part> 
   typeof content === "string" ? [textPart(content)] : content.map((part, i) => {
     const at = `${path}[${i}]`
     if (part.type === "text") return textPart(part.text, { cache: cacheOf(part) })
-    if (part.type === "(other)") return opaque(part.value, at)
+    if (part.type === "(other)") return opaque(part.value, at, "user")
     throw wrongPart(at, part.type, "a system or developer message")
   })
 
@@ -70,7 +75,7 @@ const userParts = (content: Wire.Content, path: string): ReadonlyArray<Part> =>
   typeof content === "string" ? [textPart(content)] : content.map((part, i) => userPart(part, `${path}[${i}]`))
 
 const userPart = (part: Wire.Part, path: string): Part => {
-  if (part.type === "(other)") return opaque(part.value, path)
+  if (part.type === "(other)") return opaque(part.value, path, "user")
   if (part.type === "refusal" || part.type === "thinking") throw wrongPart(path, part.type, "a user message")
   return contentPart(part, path)
 }
@@ -129,9 +134,9 @@ const fileOf = (file: WireFile, cache: CacheControl | null, path: string): Media
 
 const toolResult = (id: string, name: string | null, content: Wire.Content, cache: CacheControl | null, path: string): ToolResultPart => {
   const parts = typeof content === "string" ? (content === "" ? [] : [textPart(content)]) : content.map((part, i) => {
-    if (part.type === "(other)" || part.type === "refusal" || part.type === "thinking") {
-      throw wrongPart(`${path}[${i}]`, part.type === "(other)" ? String(part.value["type"]) : part.type, "a tool's result")
-    }
+    if (part.type === "refusal" || part.type === "thinking") throw wrongPart(`${path}[${i}]`, part.type, "a tool's result")
+    // What a tool gave is for the model to read, whatever its type.
+    if (part.type === "(other)") return textPart(hostedText(String(part.value["type"]), part.value))
     return contentPart(part, `${path}[${i}]`)
   })
   return { kind: "toolResult", id, name, content: parts, isError: false, cache }
@@ -152,6 +157,7 @@ const assistantParts = (message: Wire.AssistantMessage, path: string, legacy: Le
     const { name } = message.function_call
     parts.push(callPart(legacy.add(name, at), name, message.function_call.arguments ?? ""))
   }
+  signCalls(parts)
   if (parts.length === 0) {
     if (content === undefined || content === null) {
       throw invalid(`${path}.content`, `Field '${path}.content' must be a string or an array of parts when the message calls no tool.`)
@@ -159,6 +165,19 @@ const assistantParts = (message: Wire.AssistantMessage, path: string, legacy: Le
     parts.push(textPart(""))
   }
   return parts
+}
+
+/** Details under the id of a call are that call's signature. */
+const signCalls = (parts: Array<Part>): void => {
+  for (let i = parts.length - 1; i >= 0; i--) {
+    const part = parts[i]
+    if (part?.kind !== "reasoning" || part.text !== "" || part.id === null || part.signature === null) continue
+    const at = parts.findIndex((one) => one.kind === "toolCall" && one.id === part.id)
+    const call = parts[at]
+    if (call?.kind !== "toolCall") continue
+    parts[at] = { ...call, signature: call.signature ?? part.signature }
+    parts.splice(i, 1)
+  }
 }
 
 const assistantPart = (part: Wire.Part, path: string): ReadonlyArray<Part> => {
@@ -170,7 +189,7 @@ const assistantPart = (part: Wire.Part, path: string): ReadonlyArray<Part> => {
       return text === "" ? [] : [reasoningPart(text)]
     }
     case "(other)":
-      return [opaque(part.value, path)]
+      return [opaque(part.value, path, "assistant")]
     default:
       return [contentPart(part, path)]
   }

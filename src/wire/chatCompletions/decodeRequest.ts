@@ -1,10 +1,10 @@
 /** A chat-completions request as a neutral conversation. */
 import * as Wire from "#schemas/wire/chatCompletions.ts"
-import type { Conversation, Effort, Extra, OutputFormat, Reasoning, Settings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
+import type { Conversation, Extra, OutputFormat, Reasoning, Settings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { turnsOf, unknownMembers } from "#src/wire/chatCompletions/decodeMessages.ts"
 import { decoder, hasOnly, sparing } from "#src/wire/neutral/decoding.ts"
-import { reading } from "#src/wire/neutral/settings.ts"
+import { effortIn, noteUnknown, reading } from "#src/wire/neutral/settings.ts"
 import type { Json } from "#src/wire/WireFormat.ts"
 
 /** A message of a role with a text, as nearly all of a long conversation are. */
@@ -122,21 +122,23 @@ const outputOf = ({ response_format: format }: Wire.Request): OutputFormat | nul
   }
 }
 
+const thinkingTypes: ReadonlySet<string> = new Set(["enabled", "disabled", "auto", "adaptive"])
+
 /** What was said about thinking in any of the dialects; null when nothing was. */
 const reasoningOf = (request: Wire.Request): Reasoning | null => {
   const { reasoning, thinking } = request
-  const effort: Effort | null = request.reasoning_effort ?? reasoning?.effort ?? null
+  const effort = effortIn(request.reasoning_effort ?? reasoning?.effort)
   const adaptive = thinking?.type === "auto" || thinking?.type === "adaptive"
   const budget = reasoning?.max_tokens ?? thinking?.budget_tokens ?? request.thinking_budget ?? (adaptive ? -1 : null)
-  const enabled = reasoning?.enabled ?? (thinking ? thinking.type !== "disabled" : request.enable_thinking ?? (effort === "none" ? false : null))
+  const enabled = reasoning?.enabled ?? (thinking && thinkingTypes.has(thinking.type) ? thinking.type !== "disabled" : request.enable_thinking ?? (effort === "none" ? false : null))
   const summary = reasoning?.summary ?? (reasoning?.exclude === true ? "omitted" : null)
   return effort === null && budget === null && enabled === null && summary === null ? null : { enabled, effort, budget, summary }
 }
 
 /** Fields of this format's dialects that shape the answer and have no counterpart elsewhere. */
 const essential: ReadonlySet<string> = new Set([
-  "web_search_options", "plugins", "search_parameters", "guided_json", "guided_regex", "guided_choice", "guided_grammar", "structured_outputs",
-  "grammar", "stop_token_ids", "bad_words", "tool_resources", "best_of"
+  "guided_json", "guided_regex", "guided_choice", "guided_grammar", "structured_outputs",
+  "grammar", "stop_token_ids", "bad_words", "best_of"
 ])
 
 const understood: ReadonlySet<string> = new Set(Object.keys(Wire.Request.fields).filter((field) => field !== "audio"))
@@ -146,6 +148,9 @@ const extrasOf = (request: Wire.Request, body: Json): ReadonlyArray<Extra> => {
   if (request.response_format?.type === "(other)") {
     extras.push({ field: "response_format", weight: "essential", value: request.response_format.value })
   }
+  noteUnknown(extras, "reasoning_effort", request.reasoning_effort, effortIn(request.reasoning_effort))
+  if (effortIn(request.reasoning?.effort) === null && typeof request.reasoning?.effort === "string") extras.push({ field: "reasoning", weight: "hint", value: body["reasoning"] })
+  if (request.thinking && !thinkingTypes.has(request.thinking.type)) extras.push({ field: "thinking", weight: "hint", value: body["thinking"] })
   const speaks = request.modalities?.includes("audio") === true
   for (const [field, value] of Object.entries(body)) {
     if (understood.has(field) || value === null || value === undefined) continue

@@ -10,7 +10,7 @@ import { media } from "#src/wire/chatCompletions/media.ts"
 import {
   argumentsOfFrame, callsOf, contentOf, deltaOfFrame, imagesOf, logprobsOf, makeCallId, onlyKey, type SaidCall, stringAt
 } from "#src/wire/chatCompletions/message.ts"
-import { openSignature, plainReasoning, thoughtSignature } from "#src/wire/chatCompletions/reasoning.ts"
+import { openSignature, plainReasoning, thoughtSignature, withoutCalls } from "#src/wire/chatCompletions/reasoning.ts"
 import { ThinkSplitter, type ThinkSink } from "#src/wire/chatCompletions/ThinkSplitter.ts"
 import * as Json from "#src/wire/json.ts"
 import { dataOf, SseScanner } from "#src/wire/SseScanner.ts"
@@ -100,6 +100,10 @@ export class ChatDecoder implements StreamDecoder {
     this.scanner.flush()
     if (!this.over) for (const choice of this.choices) if (!choice.finished) choice.think.flush(choice)
     return !this.broken
+  }
+
+  close(): void {
+    this.scanner.close()
   }
 
   /** One complete event of the upstream (called by the scanner). */
@@ -252,7 +256,8 @@ export class ChatDecoder implements StreamDecoder {
 
   private reasoning(choice: Choice, delta: Frame): void {
     const plain = plainReasoning(delta)
-    const details = Array.isArray(delta["reasoning_details"]) ? delta["reasoning_details"].filter(Json.isRecord) : []
+    const given = Array.isArray(delta["reasoning_details"]) ? delta["reasoning_details"].filter(Json.isRecord) : []
+    const details = given.length === 0 ? given : withoutCalls(given, delta)
     if (plain !== "") {
       choice.plain = true
       this.reason(choice, plain, details.some((detail) => detail["type"] === "reasoning.summary"))

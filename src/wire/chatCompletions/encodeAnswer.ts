@@ -3,7 +3,7 @@ import type { Answer, Choice, MediaPart, Part, ReasoningPart, TokenLogprob, Toke
 import { writeAnnotation } from "#src/wire/chatCompletions/annotations.ts"
 import { writeFinish } from "#src/wire/chatCompletions/finish.ts"
 import { urlOf } from "#src/wire/chatCompletions/media.ts"
-import { extraContent, sealed, writeDetails } from "#src/wire/chatCompletions/reasoning.ts"
+import { callDetail, extraContent, sealed, writeDetails } from "#src/wire/chatCompletions/reasoning.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
 
 type Out = Readonly<Record<string, unknown>>
@@ -80,7 +80,7 @@ const choiceOf = (choice: Choice, options: EncoderOptions): Out => {
     role: "assistant",
     content: isSilent ? null : text,
     refusal: refusal === "" ? null : refusal,
-    ...thoughts(parts.filter((part) => part.kind === "reasoning")),
+    ...thoughts(parts.filter((part) => part.kind === "reasoning"), calls),
     ...attached(parts, options),
     ...(calls.length > 0 ? { tool_calls: calls.map(writeCall) } : {})
   }
@@ -93,11 +93,13 @@ const choiceOf = (choice: Choice, options: EncoderOptions): Out => {
 }
 
 /** Plain text for everyone; the details as well when there is a signature that must come back. */
-const thoughts = (parts: ReadonlyArray<ReasoningPart>): Out => {
+const thoughts = (parts: ReadonlyArray<ReasoningPart>, calls: ReadonlyArray<ToolCallPart>): Out => {
+  const signed = parts.some((part) => part.signature !== null) ? writeDetails(parts, sealed) : []
+  const ofCalls = calls.flatMap(({ id, signature }) => signature === null ? [] : [{ id, signature }]).map(({ id, signature }, i) => callDetail(id, signature, parts.length + i))
   const text = parts.map((part) => part.text).filter((one) => one !== "").join("\n\n")
   return {
     ...(text === "" ? {} : { reasoning_content: text }),
-    ...(parts.some((part) => part.signature !== null) ? { reasoning_details: writeDetails(parts, sealed) } : {})
+    ...(signed.length + ofCalls.length > 0 ? { reasoning_details: [...signed, ...ofCalls] } : {})
   }
 }
 

@@ -40,7 +40,7 @@ export class MessageWriter {
     const role = turn.role === "developer" && !this.can.openai ? "system" : turn.role
     const parts = turn.parts.map((part) => {
       if (part.kind === "text") return this.text(part)
-      if (part.kind === "opaque" && part.format === "chat-completions") return part.value
+      if (part.kind === "opaque") return part.value
       throw unsayable(turn.path, `a chat system message holds text only, not ${part.kind}.`)
     })
     const plain = plainTexts(parts)
@@ -64,8 +64,7 @@ export class MessageWriter {
       case "document":
         return this.media(part, path)
       case "opaque":
-        if (part.format === "chat-completions") return [part.value]
-        throw unsayable(part.field, "only the format it was written in has such a part.")
+        return [part.value]
       default:
         throw unsayable(path, `a chat message of this role holds no ${part.kind} part.`)
     }
@@ -170,7 +169,6 @@ export class MessageWriter {
           calls.push(this.call(part))
           break
         case "opaque":
-          if (part.format !== "chat-completions") throw unsayable(part.field, "only the format it was written in has such a part.")
           content.push(part.value)
           break
         case "audio":

@@ -3,7 +3,8 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, Effort, Reasoning, Settings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
 import { MessageWriter } from "#src/wire/chatCompletions/encodeMessages.ts"
 import { type Abilities, abilitiesOf } from "#src/wire/chatCompletions/models.ts"
-import { effortOf, invalid, nameOf, Omitted, reading, unsayable } from "#src/wire/neutral/settings.ts"
+import { foreign } from "#src/wire/neutral/foreign.ts"
+import { effortFor, effortOf, invalid, nameOf, Omitted, reading, unsayable, verbosityFor } from "#src/wire/neutral/settings.ts"
 import { paired } from "#src/wire/neutral/toolPairs.ts"
 import type { EncodedRequest, TargetTraits } from "#src/wire/WireFormat.ts"
 
@@ -12,10 +13,11 @@ type Out = Readonly<Record<string, unknown>>
 /** Most stop sequences that the vendor takes. */
 const mostStops = 4
 
-export const encodeRequest = (conversation: Conversation, traits: TargetTraits): EncodedRequest | PublicError =>
+export const encodeRequest = (given: Conversation, traits: TargetTraits): EncodedRequest | PublicError =>
   reading(() => {
     const omitted = new Omitted()
     const can = abilitiesOf(traits)
+    const conversation = foreign(given, { family: "chat-completions", freeform: can.freeform }, omitted)
     const turns = paired(conversation, (field) => omitted.add(field))
     const messages = new MessageWriter(can, omitted).write(turns)
     const isOwn = conversation.format === "chat-completions"
@@ -86,8 +88,7 @@ const toolOf = (tool: Tool, can: Abilities, omitted: Omitted): unknown => {
         }
       }
     case "hosted":
-      if (tool.format === "chat-completions") return tool.value
-      throw unsayable("tools", `the tool '${tool.type}' runs at another vendor.`)
+      return tool.value
   }
 }
 
@@ -111,6 +112,8 @@ const choiceOf = (choice: ToolChoice, tools: ReadonlyArray<Tool>): unknown => {
   switch (choice.kind) {
     case "tool":
       return reference(choice.name)
+    case "hosted":
+      return choice.value
     case "allowed":
       return { type: "allowed_tools", allowed_tools: { mode: choice.required ? "required" : "auto", tools: choice.names.map(reference) } }
     default:
@@ -154,7 +157,7 @@ const settingsOf = (conversation: Conversation, can: Abilities, omitted: Omitted
   say("logprobs", settings.logprobs ?? (settings.topLogprobs === null || settings.topLogprobs === 0 ? null : true))
   say("top_logprobs", settings.topLogprobs)
   say("response_format", formatOf(settings))
-  say("verbosity", settings.verbosity)
+  say("verbosity", verbosityFor(conversation, "chat-completions", omitted))
   say("user", settings.user)
   say("safety_identifier", settings.safetyIdentifier)
   say("prompt_cache_key", settings.promptCacheKey)
@@ -222,7 +225,7 @@ const reasoningOf = (conversation: Conversation, traits: TargetTraits, can: Abil
   // Servers differ in whether they know `none`; what does not think need not be told.
   if (effort === "none" && !can.thinks) return {}
   if (reasoning.summary !== null && can.openai) omitted.add(summaryName(conversation))
-  return effort === null ? {} : { reasoning_effort: spoken(effort, traits) }
+  return effort === null ? {} : { reasoning_effort: effortFor(traits.model, effort) }
 }
 
 const summaryName = (conversation: Conversation): string =>
@@ -233,13 +236,4 @@ const wantedEffort = ({ enabled, effort, budget }: Reasoning): Effort | null => 
   if (effort !== null) return effort
   if (budget !== null) return effortOf(budget)
   return enabled === true ? "medium" : null
-}
-
-/** The vendor's words differ by model: the first reasoning models know neither `none` nor `minimal`, gpt-5 no `none`, and none knows `max`. */
-const spoken = (effort: Effort, traits: TargetTraits): string => {
-  const name = traits.model.slice(traits.model.lastIndexOf("/") + 1)
-  const word = effort === "max" ? "xhigh" : effort
-  if (/^o\d/.test(name)) return word === "none" || word === "minimal" ? "low" : word === "xhigh" ? "high" : word
-  if (/^gpt-5(?:$|-)/.test(name)) return word === "none" ? "minimal" : word === "xhigh" ? "high" : word
-  return word
 }

@@ -7,8 +7,10 @@
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 import { writeAnnotation } from "#src/wire/chatCompletions/annotations.ts"
 import { idOf, tierOf, writeAudio, writeImage, writeLogprobs, writeUsage } from "#src/wire/chatCompletions/encodeAnswer.ts"
+import { errorFrames } from "#src/wire/chatCompletions/errors.ts"
 import { writeFinish } from "#src/wire/chatCompletions/finish.ts"
-import { extraContent, sealed } from "#src/wire/chatCompletions/reasoning.ts"
+import { callDetail, extraContent, formatOf, sealed } from "#src/wire/chatCompletions/reasoning.ts"
+import type { Told } from "#src/wire/errorObject.ts"
 import { unescape } from "#src/wire/stream/literal.ts"
 import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wire/stream/StreamSink.ts"
 
@@ -132,10 +134,11 @@ export class ChatEncoder implements StreamEncoder {
     const value = sealed(signature)
     const text = unescape(at.reasoningText)
     const index = at.reasoningIndex
+    const format = formatOf(signature)
     this.delta(at, {
       reasoning_details: at.summary
-        ? [{ type: "reasoning.summary", summary: text, index }, { type: "reasoning.encrypted", data: value, index }]
-        : [{ type: "reasoning.text", text, signature: value, index }]
+        ? [{ type: "reasoning.summary", summary: text, ...format, index }, { type: "reasoning.encrypted", data: value, ...format, index }]
+        : [{ type: "reasoning.text", text, signature: value, ...format, index }]
     })
     at.closed = true
     at.signed = true
@@ -146,7 +149,7 @@ export class ChatEncoder implements StreamEncoder {
     const at = this.become(choice, "reasoning")
     this.beginReasoning(at, false)
     at.closed = true
-    this.delta(at, { reasoning_details: [{ type: "reasoning.encrypted", data: sealed(signature), ...(id === null ? {} : { id }), index: at.reasoningIndex }] })
+    this.delta(at, { reasoning_details: [{ type: "reasoning.encrypted", data: sealed(signature), ...(id === null ? {} : { id }), ...formatOf(signature), index: at.reasoningIndex }] })
   }
 
   toolCall(choice: number, index: number, id: string, name: string, custom: boolean, signature: Signature | null): void {
@@ -163,7 +166,8 @@ export class ChatEncoder implements StreamEncoder {
         id,
         ...(custom ? { type: "custom", custom: { name, input: "" } } : { type: "function", function: { name, arguments: "" } }),
         ...(signature === null ? {} : { extra_content: extraContent(signature) })
-      }]
+      }],
+      ...(signature === null ? {} : { reasoning_details: [callDetail(id, signature, ++at.reasoningIndex)] })
     })
   }
 
@@ -229,10 +233,10 @@ export class ChatEncoder implements StreamEncoder {
     this.ended = true
   }
 
-  fail(error: { readonly type: string; readonly code: string; readonly message: string }): string {
+  fail(error: Told): string {
     if (this.ended) return this.take()
     this.ended = true
-    return `${this.take()}data: ${JSON.stringify({ error: { message: error.message, type: error.type, code: error.code } })}\n\ndata: [DONE]\n\n`
+    return this.take() + errorFrames(error)
   }
 
   private begin(): void {

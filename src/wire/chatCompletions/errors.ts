@@ -1,8 +1,8 @@
-/** How a chat client is told of an error (inference document "Errors", decisions 9). */
+/** How a chat client is told of an error. */
 import type { PublicError } from "#schemas/errors.ts"
+import { common, type Told } from "#src/wire/errorObject.ts"
 
-/** The common error object of the inference document; extra members follow message, type and code. */
-export const errorBody = (error: PublicError): string =>
-  JSON.stringify({ error: { message: error.message, type: error.type, code: error.code, ...error.extra } })
+/** The common error object; extra members follow message, type and code. */
+export const errorBody = (error: PublicError): string => JSON.stringify({ error: common(error) })
 
-export const errorFrames = (error: PublicError): string => `data: ${errorBody(error)}\n\ndata: [DONE]\n\n`
+export const errorFrames = (error: Told): string => `data: ${JSON.stringify({ error: common(error) })}\n\ndata: [DONE]\n\n`

@@ -1,5 +1,6 @@
 /** The chat-completions format as codecs. */
-import { readAnswer, readError } from "#src/wire/chatCompletions/answer.ts"
+import type { Identity } from "#actors/ports/Face.ts"
+import { errorOf, readAnswer } from "#src/wire/chatCompletions/answer.ts"
 import { decodeAnswer } from "#src/wire/chatCompletions/decodeAnswer.ts"
 import { decodeRequest } from "#src/wire/chatCompletions/decodeRequest.ts"
 import { ChatDecoder } from "#src/wire/chatCompletions/decodeStream.ts"
@@ -9,6 +10,7 @@ import { ChatEncoder } from "#src/wire/chatCompletions/encodeStream.ts"
 import { errorBody, errorFrames } from "#src/wire/chatCompletions/errors.ts"
 import { head, passThroughEdits } from "#src/wire/chatCompletions/passThrough.ts"
 import { ChatTap } from "#src/wire/chatCompletions/tap.ts"
+import { blank, chunkIdentity, comment } from "#src/wire/heartbeat.ts"
 import type { ClientCodec, UpstreamCodec } from "#src/wire/WireFormat.ts"
 
 export const client: ClientCodec = {
@@ -20,17 +22,13 @@ export const client: ClientCodec = {
   makeEncoder: (options) => new ChatEncoder(options),
   errorBody,
   errorFrames,
-  heartbeat: (comments, now) => comments ? `: keepalive ${now.toISOString()}\n\n` : emptyChunk(now)
+  identityOf: chunkIdentity,
+  heartbeat: (comments, now, identity) => comments ? comment(now) : identity === null ? blank : emptyChunk(identity)
 }
 
-/** A chunk that says nothing, for clients that choke on comment lines (supplement 10.1). */
-const emptyChunk = (now: Date): string => {
-  const chunk = {
-    id: "chatcmpl-keepalive", object: "chat.completion.chunk", created: Math.floor(now.getTime() / 1000), model: "",
-    choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: null }]
-  }
-  return `data: ${JSON.stringify(chunk)}\n\n`
-}
+/** A chunk of the stream that says nothing, for clients that choke on comment lines. */
+const emptyChunk = (identity: Identity): string =>
+  `data: ${JSON.stringify({ ...identity, choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: null }] })}\n\n`
 
 export const upstream: UpstreamCodec = {
   name: "chat-completions",
@@ -41,5 +39,5 @@ export const upstream: UpstreamCodec = {
   makeDecoder: (sink) => new ChatDecoder(sink),
   makePassThroughTap: ({ forwardUsage }) => new ChatTap(forwardUsage),
   readAnswer,
-  readError
+  readError: errorOf
 }

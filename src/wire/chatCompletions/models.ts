@@ -17,11 +17,14 @@ export interface Abilities {
   readonly sampling: boolean
   /** Takes a past turn's thoughts as `reasoning_content`, unsigned. */
   readonly pastReasoning: boolean
+  /** Has tools that take free text. */
+  readonly freeform: boolean
   /** Honours `cache_control` on parts. */
   readonly cacheControl: boolean
 }
 
 const openai = /^(?:gpt-(?!oss)|o\d|chatgpt-|codex-|ft:gpt-)/
+const openaiFreeform = /^gpt-(?:[5-9]|\d\d)/
 const openaiReasoning = /^(?:o\d|gpt-(?:[5-9]|\d\d)|codex-)/
 /** Reasoning models that sample in one fixed way. */
 const fixed = /^(?:o\d|gpt-5(?:$|-)|codex-)/
@@ -41,6 +44,7 @@ export const abilitiesOf = (traits: TargetTraits): Abilities => {
     thinks: traits.reasoning ?? (isReasoning || thinkers.test(name)),
     sampling: !fixed.test(name) || name.includes("-chat"),
     pastReasoning: !isOpenai && !strict.test(name) && (traits.reasoning ?? thinkers.test(name)),
+    freeform: openaiFreeform.test(name),
     cacheControl: name.includes("claude")
   }
 }

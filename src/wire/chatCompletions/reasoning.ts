@@ -87,13 +87,34 @@ export const writeDetails = (parts: ReadonlyArray<ReasoningPart>, value: (signat
   const out: Array<Record> = []
   parts.forEach((part, index) => {
     const signature = part.signature === null ? null : value(part.signature)
-    const id = part.id === null ? {} : { id: part.id }
+    const id = { ...(part.id === null ? {} : { id: part.id }), ...formatOf(part.signature) }
     const encrypted = signature === null ? [] : [{ type: "reasoning.encrypted", data: signature, ...id, index }]
     if (part.text === "") out.push(...encrypted)
     else if (part.summary) out.push({ type: "reasoning.summary", summary: part.text, ...id, index }, ...encrypted)
     else out.push({ type: "reasoning.text", text: part.text, ...(signature === null ? {} : { signature }), ...id, index })
   })
   return out
+}
+
+const formats: { readonly [family: string]: string | undefined } = { messages: "anthropic-claude-v1", responses: "openai-responses-v1", generateContent: "google-gemini-v1" }
+
+/** The aggregator's name of a signature's form, as a member; this format's own signatures go back as they came. */
+export const formatOf = (signature: Signature | null): Record => {
+  const format = signature === null ? undefined : formats[signature.family]
+  return format === undefined ? {} : { format }
+}
+
+/** The signature of a call as a detail under the call's id, for clients that keep details and nothing else. */
+export const callDetail = (id: string, signature: Signature, index: number): Record => ({
+  type: "reasoning.encrypted", data: sealed(signature), id, ...formatOf(signature), index
+})
+
+/** Details that are no more than the signature of a call of the same message, which has it itself. */
+export const withoutCalls = <Detail>(details: ReadonlyArray<Detail>, message: Record): ReadonlyArray<Detail> => {
+  const calls = message["tool_calls"]
+  if (!Array.isArray(calls)) return details
+  const signed = new Set(calls.flatMap((call: unknown) => Json.isRecord(call) && thoughtSignature(call["extra_content"]) !== null ? [call["id"]] : []))
+  return signed.size === 0 ? details : details.filter((detail) => !(Json.isRecord(detail) && detail["type"] === "reasoning.encrypted" && signed.has(detail["id"])))
 }
 
 /** What a client is given: every signature, sealed when it is another family's. */

@@ -64,6 +64,10 @@ export class ChatTap implements StreamTap {
     return this.useful
   }
 
+  close(): void {
+    this.scanner.close()
+  }
+
   fail(error: PublicError): Uint8Array {
     return Buffer.from(errorFrames(error))
   }

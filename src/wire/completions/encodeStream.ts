@@ -1,6 +1,8 @@
 /** A client's stream of text completion chunks: text, then one chunk with the reason for each choice, usage when asked for, `[DONE]`. */
 import type { FinishReason, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
+import { errorFrames } from "#src/wire/chatCompletions/errors.ts"
 import { completionId, finishReason, logprobs, usage } from "#src/wire/completions/answer.ts"
+import type { Told } from "#src/wire/errorObject.ts"
 import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wire/stream/StreamSink.ts"
 
 const terminator = "data: [DONE]\n\n"
@@ -94,11 +96,11 @@ class Encoder implements StreamEncoder {
     return out
   }
 
-  fail(error: { readonly type: string; readonly code: string; readonly message: string }): string {
+  fail(error: Told): string {
     const rest = this.take()
     if (this.closed) return rest
     this.closed = true
-    return `${rest}data: ${JSON.stringify({ error: { message: error.message, type: error.type, code: error.code } })}\n\n${terminator}`
+    return rest + errorFrames(error)
   }
 
   private begin(): void {

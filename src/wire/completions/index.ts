@@ -1,13 +1,14 @@
 /** The legacy text completion (`POST /v1/completions`): a client's format only. */
+import type { Identity } from "#actors/ports/Face.ts"
 import { errorBody, errorFrames } from "#src/wire/chatCompletions/errors.ts"
 import { encodeAnswer } from "#src/wire/completions/answer.ts"
 import { decodeRequest, head } from "#src/wire/completions/decodeRequest.ts"
 import { makeEncoder } from "#src/wire/completions/encodeStream.ts"
+import { blank, chunkIdentity, comment } from "#src/wire/heartbeat.ts"
 import type { ClientCodec } from "#src/wire/WireFormat.ts"
 
-const emptyChunk = (now: Date): string =>
-  `data: {"id":"cmpl-keepalive","object":"text_completion","created":${Math.floor(now.getTime() / 1000)},"model":"","choices":[` +
-  '{"text":"","index":0,"logprobs":null,"finish_reason":null}]}\n\n'
+const emptyChunk = (identity: Identity): string =>
+  `data: ${JSON.stringify({ ...identity, choices: [{ text: "", index: 0, logprobs: null, finish_reason: null }] })}\n\n`
 
 export const client: ClientCodec = {
   name: "completions",
@@ -18,5 +19,6 @@ export const client: ClientCodec = {
   makeEncoder,
   errorBody,
   errorFrames,
-  heartbeat: (comments, now) => comments ? `: keepalive ${now.toISOString()}\n\n` : emptyChunk(now)
+  identityOf: chunkIdentity,
+  heartbeat: (comments, now, identity) => comments ? comment(now) : identity === null ? blank : emptyChunk(identity)
 }

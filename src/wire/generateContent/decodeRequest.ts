@@ -6,6 +6,7 @@ import type {
 import * as Wire from "#schemas/wire/generateContent.ts"
 import { isRecord } from "#src/wire/json.ts"
 import { decoder, sparing } from "#src/wire/neutral/decoding.ts"
+import { hostedText } from "#src/wire/neutral/hostedText.ts"
 import { invalid, none, reading } from "#src/wire/neutral/settings.ts"
 import { open } from "#src/wire/signature.ts"
 import type { Json } from "#src/wire/WireFormat.ts"
@@ -121,7 +122,7 @@ const readPart = (part: Wire.Part, raw: Json, at: string, { callId, calls, isMod
   for (const hint of ["mediaResolution", "partMetadata"]) {
     if (raw[hint] !== undefined) extras.push({ field: `${at}.${hint}`, weight: "hint", value: raw[hint] })
   }
-  if (present.length === 0) return { kind: "opaque", format: "generateContent", field: `${at}.${other[0]}`, value: raw } satisfies OpaquePart
+  if (present.length === 0) return opaquePart(raw, other[0] ?? "", at, isModel)
   const signature = part.thoughtSignature === undefined ? null : open(part.thoughtSignature, "generateContent")
   if (part.text !== undefined) {
     if (part.thought !== true) return textPart(part.text, signature)
@@ -143,6 +144,12 @@ const readPart = (part: Wire.Part, raw: Json, at: string, { callId, calls, isMod
   }
   return mediumOf(part, signature, at)
 }
+
+/** What the vendor's own tools left in the model's turn is text elsewhere. */
+const opaquePart = (raw: Json, member: string, at: string, isModel: boolean): OpaquePart => ({
+  kind: "opaque", format: "generateContent", field: `${at}.${member}`, value: raw, listed: `contents[].parts[].${member.slice(0, 64)}`,
+  fallback: isModel || /^(?:executableCode|codeExecutionResult|toolCall|toolResponse)$/.test(member) ? hostedText(member, raw[member]) : null
+})
 
 const mediumOf = (part: Pick<Wire.Part, "inlineData" | "fileData">, signature: TextPart["signature"], at: string): MediaPart => {
   if (part.inlineData !== undefined) return ofInline(part.inlineData, signature)
@@ -233,18 +240,18 @@ const readSettings = (wire: Wire.Request, extras: Array<Extra>): Settings => {
     logprobs: config.responseLogprobs ?? null,
     topLogprobs: config.logprobs ?? null,
     output: readOutput(config, extras),
-    reasoning: config.thinkingConfig === undefined ? null : readReasoning(config.thinkingConfig),
+    reasoning: config.thinkingConfig === undefined ? null : readReasoning(config.thinkingConfig, extras),
     serviceTier: wire.serviceTier?.toLowerCase() ?? null,
     store: wire.store ?? null,
     modalities: modalities.length === 0 ? null : modalities
   }
 }
 
-const readReasoning = (config: NonNullable<NonNullable<Wire.Request["generationConfig"]>["thinkingConfig"]>): Reasoning => {
+const readReasoning = (config: NonNullable<NonNullable<Wire.Request["generationConfig"]>["thinkingConfig"]>, extras: Array<Extra>): Reasoning | null => {
   const reasoning = reasoningOf(config)
-  if (reasoning !== null) return reasoning
-  const at = "generationConfig.thinkingConfig.thinkingLevel"
-  throw invalid(at, `Field '${at}' must be one of MINIMAL, LOW, MEDIUM, HIGH.`)
+  // A level that only the vendor knows.
+  if (reasoning === null) extras.push({ field: "generationConfig.thinkingConfig", weight: "hint", value: config })
+  return reasoning
 }
 
 const readOutput = (config: NonNullable<Wire.Request["generationConfig"]>, extras: Array<Extra>): OutputFormat | null => {

@@ -37,6 +37,10 @@ export class GenerateContentDecoder implements StreamDecoder {
     return true
   }
 
+  close(): void {
+    this.scanner.close()
+  }
+
   /** One complete event (called by the scanner). */
   event(bytes: Buffer, start: number, end: number): void {
     if (this.broken || this.reader.failed) return

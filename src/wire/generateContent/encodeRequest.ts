@@ -5,6 +5,8 @@
 import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, MediaPart, Part, Settings, TextPart, Tool, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import { parseRecord } from "#src/wire/json.ts"
+import { wrappedTool } from "#src/wire/neutral/freeform.ts"
+import { foreign } from "#src/wire/neutral/foreign.ts"
 import { invalid, nameOf, Omitted, reading, unsayable } from "#src/wire/neutral/settings.ts"
 import { merged, paired } from "#src/wire/neutral/toolPairs.ts"
 import type { EncodedRequest, TargetTraits } from "#src/wire/WireFormat.ts"
@@ -31,9 +33,10 @@ interface Context {
   readonly generation: number | null
 }
 
-export const encodeRequest = (conversation: Conversation, traits: TargetTraits): EncodedRequest | PublicError =>
+export const encodeRequest = (given: Conversation, traits: TargetTraits): EncodedRequest | PublicError =>
   reading(() => {
     const omitted = new Omitted()
+    const conversation = foreign(given, { family: "generateContent", freeform: false }, omitted)
     const context: Context = { conversation, model: traits.model, omitted, generation: generationOf(traits.model) }
     const turns = merged(paired(conversation, (field) => omitted.add(field)))
     const members: Array<string> = [...contentsOf(turns, context), ...toolMembers(context)]
@@ -84,15 +87,10 @@ const partOf = (part: Part, turn: Turn, context: Context): ReadonlyArray<string>
     case "document": return mediaParts(part, turn, context)
     case "toolResult": return resultParts(part, turn, context)
     case "refusal": return part.text === "" ? [] : [`{"text":${JSON.stringify(part.text)}}`]
-    case "opaque": return opaqueParts(part)
+    case "opaque": return [JSON.stringify(part.value)]
     case "reasoning":
     case "toolCall": return []
   }
-}
-
-const opaqueParts = (part: Extract<Part, { readonly kind: "opaque" }>): ReadonlyArray<string> => {
-  if (part.format !== "generateContent") throw unsayable(part.field, "only models of its own vendor understand it.")
-  return [JSON.stringify(part.value)]
 }
 
 /** The model's own turn: signatures go back where they came from; thoughts of another family stay at home. */
@@ -215,7 +213,8 @@ const toolMembers = (context: Context): ReadonlyArray<string> => {
   return [`"tools":[${tools.join(",")}]`, ...(config === null ? [] : [`"toolConfig":{"functionCallingConfig":${config}}`])]
 }
 
-const toolOf = (tool: Tool, { omitted }: Context): string => {
+const toolOf = (tool: Tool, context: Context): string => {
+  const { omitted } = context
   switch (tool.kind) {
     case "function": {
       if (!functionName.test(tool.name)) {
@@ -226,9 +225,8 @@ const toolOf = (tool: Tool, { omitted }: Context): string => {
       const parameters = tool.parameters === null ? "" : `,"parametersJsonSchema":${JSON.stringify(tool.parameters)}`
       return `{"name":${JSON.stringify(tool.name)}${description}${parameters}}`
     }
-    case "custom": throw unsayable("tools", `it has no free text tools such as '${tool.name.slice(0, 64)}'.`)
+    case "custom": return toolOf(wrappedTool(tool), context)
     case "hosted":
-      if (tool.format !== "generateContent") throw unsayable("tools", `only its own vendor runs '${tool.type.slice(0, 64)}'.`)
       return JSON.stringify(tool.value)
   }
 }
@@ -241,6 +239,7 @@ const callingConfig = ({ toolChoice, tools }: Conversation): string | null => {
   switch (toolChoice?.kind) {
     case undefined: return strict ? mode("VALIDATED") : null
     case "auto": return mode(strict ? "VALIDATED" : "AUTO")
+    case "hosted": return null
     case "none": return mode("NONE")
     case "required": return mode("ANY")
     case "tool": return mode("ANY", [toolChoice.name])

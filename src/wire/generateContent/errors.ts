@@ -1,32 +1,52 @@
-/** How a client of this format is told of an error (decisions 5 and 9). */
-import type { PublicError } from "#schemas/errors.ts"
+/** How a client of this format is told of an error. */
+import { type Members, type Told, vendorOf } from "#src/wire/errorObject.ts"
 
 /** google.rpc.Code names by HTTP status. */
 const statuses: Readonly<Record<number, string>> = {
-  400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 409: "ABORTED", 412: "FAILED_PRECONDITION",
-  416: "OUT_OF_RANGE", 429: "RESOURCE_EXHAUSTED", 499: "CANCELLED", 500: "INTERNAL", 501: "UNIMPLEMENTED", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED"
+  400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 402: "FAILED_PRECONDITION", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
+  408: "DEADLINE_EXCEEDED", 409: "ABORTED", 412: "FAILED_PRECONDITION", 416: "OUT_OF_RANGE", 429: "RESOURCE_EXHAUSTED", 499: "CANCELLED",
+  500: "INTERNAL", 501: "UNIMPLEMENTED", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED", 529: "UNAVAILABLE"
 }
 
-type Failure = Pick<PublicError, "status" | "code" | "message"> & { readonly retryAfterSeconds: number | null; readonly extra?: PublicError["extra"] }
+const statusWord = (status: number): string => statuses[status] ?? (status < 500 ? "INVALID_ARGUMENT" : "INTERNAL")
 
-export const errorBody = (error: Failure): string => {
-  const extra = Object.entries(error.extra ?? {})
-  // The vendor's ErrorInfo maps text to text.
-  const metadata = extra.length === 0
-    ? {}
-    : { metadata: Object.fromEntries(extra.map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value) ?? ""])) }
-  return JSON.stringify({
-    error: {
-      code: error.status,
-      message: error.message,
-      status: statuses[error.status] ?? (error.status < 500 ? "INVALID_ARGUMENT" : "INTERNAL"),
-      details: [
-        { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: error.code, domain: "gateway", ...metadata },
-        ...(error.retryAfterSeconds === null ? [] : [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: `${error.retryAfterSeconds}s` }])
-      ]
-    }
-  })
+export const errorBody = (error: Told): string => {
+  const vendor = vendorOf(error, ["generateContent"])
+  return JSON.stringify({ error: vendor === null ? ours(error) : withDetails(vendor, error) })
 }
+
+const ours = (error: Told): Members => ({
+  code: error.status,
+  message: error.message,
+  status: statusWord(error.status),
+  details: [infoOf(error), ...retryOf(error)]
+})
+
+/** The vendor's own error; what the gateway knows beside it is one more detail. */
+const withDetails = (vendor: Members, error: Told): Members => {
+  const { details } = vendor
+  const known: ReadonlyArray<unknown> = Array.isArray(details) ? details : []
+  const added = [
+    ...(error.extra === null ? [] : [infoOf(error)]),
+    ...(known.some((detail) => JSON.stringify(detail).includes("RetryInfo")) ? [] : retryOf(error))
+  ]
+  return {
+    code: error.status, status: statusWord(error.status), ...vendor,
+    ...(added.length === 0 ? {} : { details: [...known, ...added] })
+  }
+}
+
+/** The vendor's ErrorInfo maps text to text. */
+const infoOf = ({ code, extra }: Told): Members => {
+  const said = Object.entries(extra ?? {}).map(([name, value]): [string, string] => [name, typeof value === "string" ? value : JSON.stringify(value) ?? ""])
+  return {
+    "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: code, domain: "gateway",
+    ...(said.length === 0 ? {} : { metadata: Object.fromEntries(said) })
+  }
+}
+
+const retryOf = ({ retryAfterSeconds }: Told): ReadonlyArray<Members> =>
+  retryAfterSeconds === null ? [] : [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: `${retryAfterSeconds}s` }]
 
 /** An error object and nothing after it: the format has no terminator. */
-export const errorFrames = (error: Failure): string => `data: ${errorBody(error)}\n\n`
+export const errorFrames = (error: Told): string => `data: ${errorBody(error)}\n\n`

@@ -35,7 +35,8 @@ export const errorOf = (body: Readonly<Record<string, unknown>>): UpstreamErrorB
     message: typeof message === "string" ? message : "The upstream reported an error without a message.",
     type: typeof status === "string" ? status : null,
     code: reasonIn(details) ?? (typeof code === "string" ? code : null),
-    status: typeof code === "number" ? code : null
+    status: typeof code === "number" ? code : null,
+    ...(typeof message === "string" ? { own: error } : {})
   }
 }
 

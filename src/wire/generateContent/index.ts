@@ -1,5 +1,6 @@
 /** The generateContent format: Gemini API and Vertex AI, as a client's format and as an upstream's (supplement 11). */
 import type { ClientCodec, UpstreamCodec } from "#src/wire/WireFormat.ts"
+import { blank, comment } from "#src/wire/heartbeat.ts"
 import { decodeAnswer, encodeAnswer, readAnswer } from "#src/wire/generateContent/answer.ts"
 import { decodeRequest } from "#src/wire/generateContent/decodeRequest.ts"
 import { GenerateContentDecoder } from "#src/wire/generateContent/decodeStream.ts"
@@ -28,7 +29,7 @@ export const client: ClientCodec = {
   errorBody,
   errorFrames,
   // Some of the vendor's clients take only `data:` lines; a blank line means nothing to any of them.
-  heartbeat: (comments, now) => comments ? `: keepalive ${now.toISOString()}\n\n` : "\n\n"
+  heartbeat: (comments, now) => comments ? comment(now) : blank
 }
 
 export const upstream: UpstreamCodec = {

@@ -47,6 +47,10 @@ export class GenerateContentTap implements StreamTap {
     return this.ranges.take()
   }
 
+  close(): void {
+    this.scanner.close()
+  }
+
   fail(error: PublicError): Uint8Array {
     return Buffer.from(errorFrames(error))
   }

@@ -1,7 +1,9 @@
 /** Finds the lines of newline-delimited JSON whatever the segment boundaries; a line inside one chunk is handed on as offsets. */
-import { maxEventBytes } from "#src/wire/SseScanner.ts"
+import * as Json from "#src/wire/json.ts"
+import { EventMemory } from "#src/wire/stream/eventMemory.ts"
 
 const LF = 0x0a
+const BOM = /^\uFEFF/
 
 /** Hears of each line: `bytes[start, end)` includes its line end, and is lent like the chunk it came in. */
 export interface LineSink {
@@ -12,12 +14,13 @@ export class LineScanner {
   private readonly sink: LineSink
   private held: Array<Buffer> = []
   private heldLength = 0
+  private readonly memory = new EventMemory()
 
   constructor(sink: LineSink) {
     this.sink = sink
   }
 
-  /** Feeds bytes; answers false when a line grew over the limit (the scanner must not be fed again). */
+  /** Feeds bytes; answers false when there is no room for a line (the scanner must not be fed again). */
   push(chunk: Buffer): boolean {
     let start = 0
     let at = chunk.indexOf(LF)
@@ -36,18 +39,30 @@ export class LineScanner {
       this.held.push(Buffer.from(chunk.subarray(start)))
       this.heldLength += chunk.length - start
     }
-    return this.heldLength <= maxEventBytes
+    return this.memory.holds(this.heldLength)
   }
 
-  /** The stream ended: a line without its line end is handed over as it is. */
+  /** The stream ended: a line that lacks nothing but its line end is handed over with one; what was cut is no line. */
   flush(): void {
-    if (this.heldLength > 0) this.release()
+    const text = Buffer.concat(this.held).toString("utf8").replace(BOM, "")
+    if (!Json.isWhole(text)) {
+      this.close()
+      return
+    }
+    this.held.push(Buffer.from("\n"))
+    this.release()
+  }
+
+  /** Nothing more will be fed: what is held is forgotten. */
+  close(): void {
+    this.held = []
+    this.heldLength = 0
+    this.memory.holds(0)
   }
 
   private release(): void {
     const line = this.held.length === 1 ? this.held[0] as Buffer : Buffer.concat(this.held)
-    this.held = []
-    this.heldLength = 0
+    this.close()
     this.sink.line(line, 0, line.length)
   }
 }

@@ -1,13 +1,13 @@
 /** A client's `POST /api/chat` as a conversation. */
 import { PublicError } from "#schemas/errors.ts"
 import type {
-  Conversation, Effort, Extra, FunctionTool, MediaPart, OutputFormat, Part, Reasoning, Settings, TextPart, ToolCallPart, Turn
+  Conversation, Extra, FunctionTool, MediaPart, OutputFormat, Part, Reasoning, Settings, TextPart, ToolCallPart, Turn
 } from "#schemas/wire/conversation.ts"
 import { type Message, Request } from "#schemas/wire/localModelServer.ts"
 import { imageOf } from "#src/wire/localModelServer/images.ts"
 import * as Json from "#src/wire/json.ts"
 import { decoder, hasOnly, sparing } from "#src/wire/neutral/decoding.ts"
-import { invalid, none, reading } from "#src/wire/neutral/settings.ts"
+import { effortIn, invalid, none, reading } from "#src/wire/neutral/settings.ts"
 import type { Json as Body, RequestHead } from "#src/wire/WireFormat.ts"
 import * as Heads from "#src/wire/neutral/heads.ts"
 
@@ -34,7 +34,7 @@ export const decodeRequest = (body: Body): Conversation | PublicError => {
     })),
     toolChoice: null,
     settings: settingsOf(request),
-    extras: extrasOf(body)
+    extras: [...extrasOf(body), ...(reasoningOf(request.think) === null && typeof request.think === "string" && request.think !== "" ? [thinkOf(request.think)] : [])]
   }))
 }
 
@@ -127,9 +127,13 @@ const outputOf = (format: Request["format"]): OutputFormat | null => {
 
 const reasoningOf = (think: Request["think"]): Reasoning | null => {
   if (think === undefined || think === null || think === "") return null
-  const effort: Effort | null = typeof think === "boolean" ? null : think
-  return { enabled: think !== false, effort, budget: null, summary: null }
+  const effort = typeof think === "boolean" ? null : effortIn(think)
+  if (effort === null && typeof think === "string") return null
+  return { enabled: think !== false && effort !== "none", effort, budget: null, summary: null }
 }
+
+/** A level that only some servers know. */
+const thinkOf = (think: string): Extra => ({ field: "think", weight: "hint", value: think })
 
 const known = ["model", "messages", "tools", "format", "options", "stream", "think", "logprobs", "top_logprobs"]
 const knownOptions = ["num_predict", "temperature", "top_p", "top_k", "min_p", "stop", "seed", "frequency_penalty", "presence_penalty"]

@@ -120,6 +120,10 @@ class Decoder implements StreamDecoder {
     return this.isSound
   }
 
+  close(): void {
+    this.scanner.close()
+  }
+
   line(bytes: Buffer, start: number, end: number): void {
     if (!this.isSound) return
     let text = textOf(bytes, start, end)

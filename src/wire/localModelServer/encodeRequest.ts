@@ -3,16 +3,18 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, MediaPart, Part, Reasoning, Settings, TextPart, Tool, Turn } from "#schemas/wire/conversation.ts"
 import { objectText } from "#src/wire/localModelServer/arguments.ts"
 import { dataOf } from "#src/wire/localModelServer/images.ts"
+import { foreign } from "#src/wire/neutral/foreign.ts"
 import { effortOf, nameOf, Omitted, reading, unsayable } from "#src/wire/neutral/settings.ts"
 import { paired } from "#src/wire/neutral/toolPairs.ts"
 import type * as Splice from "#src/wire/splice.ts"
 import type { EncodedRequest, Json as Body, TargetTraits } from "#src/wire/WireFormat.ts"
 
-const foreign = "a local model server has no such field."
+const noField = "a local model server has no such field."
 
-export const encodeRequest = (conversation: Conversation, traits: TargetTraits): EncodedRequest | PublicError =>
+export const encodeRequest = (given: Conversation, traits: TargetTraits): EncodedRequest | PublicError =>
   reading(() => {
     const omitted = new Omitted()
+    const conversation = foreign(given, { family: "local-model-server", freeform: false }, omitted)
     const members: Array<string> = [`"model":${JSON.stringify(traits.model)}`]
     const add = (key: string, value: unknown): void => {
       if (value !== null && value !== undefined) members.push(`${JSON.stringify(key)}:${JSON.stringify(value)}`)
@@ -31,7 +33,7 @@ export const encodeRequest = (conversation: Conversation, traits: TargetTraits):
     if (Object.keys(options).length > 0) add("options", options)
     if (conversation.format === "local-model-server") {
       for (const extra of conversation.extras) if (!extra.field.startsWith("options.")) add(extra.field, extra.value)
-    } else omitted.extras(conversation.extras, foreign)
+    } else omitted.extras(conversation.extras, noField)
     leaveOut(conversation, omitted)
     // Said always: this format streams when nothing is said.
     add("stream", traits.stream)
@@ -110,7 +112,6 @@ const read = (parts: ReadonlyArray<Part>, turn: Turn, omitted: Omitted): Message
         message.images.push(imageOf(part, turn, omitted))
         break
       case "opaque":
-        throw unsayable(part.field, `a local model server knows no such part (${turn.path}).`)
       case "toolResult":
         break
     }
@@ -169,7 +170,7 @@ const refuse = (conversation: Conversation): void => {
     if (wrong) throw unsayable(nameOf(conversation, setting), why)
   }
   check("choices", choices !== null && choices > 1, "a local model server gives one answer.")
-  check("logitBias", logitBias !== null && Object.keys(logitBias).length > 0, foreign)
+  check("logitBias", logitBias !== null && Object.keys(logitBias).length > 0, noField)
   check("modalities", modalities !== null && modalities.length > 0, "a local model server answers with text.")
 }
 

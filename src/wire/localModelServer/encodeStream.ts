@@ -3,8 +3,9 @@
  * with reason and counts. Calls are held until something else begins, because their arguments travel as an object.
  */
 import type { FinishReason, MediaPart, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
+import type { Told } from "#src/wire/errorObject.ts"
 import { callText, ending, logprobsText, timestamp } from "#src/wire/localModelServer/answer.ts"
-import { errorText } from "#src/wire/localModelServer/errors.ts"
+import { errorFrames } from "#src/wire/localModelServer/errors.ts"
 import { dataOf } from "#src/wire/localModelServer/images.ts"
 import { unescape } from "#src/wire/stream/literal.ts"
 import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wire/stream/StreamSink.ts"
@@ -110,11 +111,11 @@ class Encoder implements StreamEncoder {
     return out
   }
 
-  fail(error: { readonly type: string; readonly code: string; readonly message: string }): string {
+  fail(error: Told): string {
     const rest = this.take()
     if (this.closed) return rest
     this.closed = true
-    return `${rest}${errorText(error)}\n`
+    return rest + errorFrames(error)
   }
 
   /** Nothing may be written for this choice; else the calls that were held are, and the stream has begun. */

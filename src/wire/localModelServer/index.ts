@@ -17,8 +17,11 @@ export const client: ClientCodec = {
   makeEncoder,
   errorBody,
   errorFrames,
-  // Blank lines break the line readers of some SDKs; an empty piece of text is read by all of them.
-  heartbeat: (_, now) => `{"model":"","created_at":"${now.toISOString()}","message":{"role":"assistant","content":""},"done":false}\n`
+  identityOf: ({ model }) => typeof model === "string" && model !== "" ? { model } : null,
+  // Blank lines break the line readers of some SDKs; a space before the first line belongs to its JSON, and an empty piece of text is read by all.
+  heartbeat: (_, now, identity) => identity === null
+    ? " "
+    : `${JSON.stringify({ ...identity, created_at: now.toISOString(), message: { role: "assistant", content: "" }, done: false })}\n`
 }
 
 export const upstream: UpstreamCodec = {

@@ -35,6 +35,10 @@ export class LocalTap implements StreamTap, StreamSink {
     return this.ranges.take()
   }
 
+  close(): void {
+    this.scanner.close()
+  }
+
   fail(error: PublicError): Uint8Array {
     this.failedByUs = true
     return Buffer.from(errorFrames(error))

@@ -33,7 +33,7 @@ export const decodeAnswer: UpstreamCodec["decodeAnswer"] = (body) => {
 }
 
 const partOf = (block: unknown, index: number): Part => {
-  const opaque: Part = { kind: "opaque", format: "messages", field: `content[${index}]`, value: block }
+  const opaque: Part = { kind: "opaque", format: "messages", field: `content[${index}]`, value: block, listed: "content[]", fallback: "" }
   if (!Json.isRecord(block)) return opaque
   switch (block["type"]) {
     case "text": {

@@ -30,8 +30,4 @@ export const carried = (signature: Signature | null): { readonly of: keyof typeo
 }
 
 /** True when the text of a signature field was sealed for a messages client by us, so that the vendor would refuse it. */
-export const isForeign = (field: unknown): boolean => {
-  if (typeof field !== "string" || field === "") return false
-  const signature = Signatures.open(field, "messages")
-  return signature !== null && signature.value !== field
-}
+export const isForeign = (field: unknown): boolean => typeof field === "string" && Signatures.isSealed(field)

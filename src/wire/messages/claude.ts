@@ -15,6 +15,8 @@ export interface Capabilities {
   readonly oneSampler: boolean
   /** Takes system messages between the others (Opus 4.8 and later). */
   readonly systemMessages: boolean
+  /** Most tokens of an answer; null where the id says nothing of it. A larger limit is refused by the vendor. */
+  readonly outputLimit: number | null
 }
 
 /** Major * 100 + minor, 0 for no Claude or a name without a version. */
@@ -29,6 +31,14 @@ const versionOf = (model: string): number => {
   return numbers.length === 0 ? 0 : numbers[0]! * 100 + (numbers[1] ?? 0)
 }
 
+/** Only models that write less than current ones are told apart. */
+const outputLimitOf = (version: number, isOpus: boolean): number | null => {
+  if (version === 0) return null
+  if (version < 305) return 4_096
+  if (version < 307) return 8_192
+  return version >= 400 && version <= 401 && isOpus ? 32_000 : null
+}
+
 export const capabilitiesOf = (model: string): Capabilities => {
   const version = versionOf(model)
   const isOpus = model.toLowerCase().includes("opus")
@@ -38,6 +48,7 @@ export const capabilitiesOf = (model: string): Capabilities => {
     adaptiveOnly: version >= 407,
     effort: version >= 407 ? "xhigh" : version === 406 ? "max" : version === 405 && isOpus ? "high" : "none",
     oneSampler: version >= 401,
-    systemMessages: version >= 408 && isOpus
+    systemMessages: version >= 408 && isOpus,
+    outputLimit: outputLimitOf(version, isOpus)
   }
 }

@@ -1,8 +1,9 @@
 /** Content blocks of a client's request as neutral parts (supplement 11.1). */
-import type { CacheControl, Extra, MediaPart, Part, ReasoningPart, Source, TextPart, ToolCallPart, ToolResultPart } from "#schemas/wire/conversation.ts"
+import type { CacheControl, Extra, MediaPart, OpaquePart, Part, ReasoningPart, Source, TextPart, ToolCallPart, ToolResultPart } from "#schemas/wire/conversation.ts"
 import * as Wire from "#schemas/wire/messages.ts"
 import { carried } from "#src/wire/messages/carriers.ts"
 import { annotationsOf } from "#src/wire/messages/citations.ts"
+import { hostedText, isHosted, isSealedHistory } from "#src/wire/neutral/hostedText.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 import * as Signatures from "#src/wire/signature.ts"
 
@@ -48,6 +49,22 @@ const documentPart = (block: Wire.DocumentBlock): MediaPart | null => {
   }
 }
 
+/** What the model reads of a search result; that it may be cited is lost. */
+const searchResultText = (block: Wire.SearchResultBlock): string => `${block.title}\n${block.source}\n${block.content.map((inner) => inner.text).join("\n")}`
+
+/** Blocks of a type that only this format knows. */
+const opaquePart = (block: Wire.OtherBlock, raw: unknown, path: string, role: string): OpaquePart => ({
+  kind: "opaque", format: "messages", field: path, value: raw, listed: `messages[].content[].${block.type.slice(0, 64)}`, fallback: fallbackOf(block, role)
+})
+
+const fallbackOf = (block: Wire.OtherBlock, role: string): string | null => {
+  if (isSealedHistory(block)) return null
+  // A file for the vendor's own tools, which go with it.
+  if (block.type === "container_upload") return ""
+  if (role === "assistant" || isHosted(block.type)) return hostedText(block.type, block)
+  return typeof block["text"] === "string" ? block["text"] : null
+}
+
 const resultPart = (block: Wire.ResultBlock, raw: unknown, path: string, note: Note): TextPart | MediaPart => {
   switch (block.type) {
     case "text": return textPart(block.text, block)
@@ -59,9 +76,8 @@ const resultPart = (block: Wire.ResultBlock, raw: unknown, path: string, note: N
       return textPart("")
     }
     case "search_result":
-      // Its text is what the model reads; that it may be cited is lost.
       note({ field: `${path}.citations`, weight: "hint", value: raw })
-      return textPart(`${block.title}\n${block.source}\n${block.content.map((inner) => inner.text).join("\n")}`)
+      return textPart(searchResultText(block))
   }
 }
 
@@ -74,7 +90,10 @@ const toolResult = (block: Wire.ToolResultBlock, raw: unknown, path: string, not
       const at = `${path}.content[${i}]`
       const rawInner = at2(raw, "content", i)
       if (Wire.isResultBlock(inner)) parts.push(resultPart(inner, rawInner, at, note))
-      else note({ field: at, weight: "essential", value: rawInner })
+      else {
+        note({ field: `messages[].content[].content[].${inner.type.slice(0, 64)} (as text)`, weight: "hint", value: rawInner })
+        parts.push(textPart(hostedText(inner.type, rawInner)))
+      }
     })
   }
   return { kind: "toolResult", id: block.tool_use_id, name: null, content: parts, isError: block.is_error === true, cache: cacheOf(block.cache_control) }
@@ -92,8 +111,12 @@ const knownPart = (block: Wire.KnownBlock, raw: unknown, path: string, note: Not
   switch (block.type) {
     case "text": return textPart(block.text, block)
     case "image": return media("image", sourceOf(block.source), cacheOf(block.cache_control))
-    case "document": return documentPart(block) ?? { kind: "opaque", format: "messages", field: `${path}.source.content`, value: raw }
-    case "search_result": return { kind: "opaque", format: "messages", field: path, value: raw }
+    case "document":
+      return documentPart(block) ?? {
+        kind: "opaque", format: "messages", field: `${path}.source.content`, value: raw, listed: "messages[].content[].source.content", fallback: null
+      }
+    case "search_result":
+      return { kind: "opaque", format: "messages", field: path, value: raw, listed: "messages[].content[].search_result", fallback: searchResultText(block) }
     case "thinking":
       return { kind: "reasoning", text: block.thinking, summary: false, signature: Signatures.open(block.signature ?? "", "messages"), id: null, redacted: false }
     case "redacted_thinking":
@@ -114,7 +137,7 @@ export const partsOf = (message: Wire.Message, raw: unknown, path: string, note:
   const parts = content.map((block, i): Part => {
     const at = `${path}.content[${i}]`
     const rawBlock = (raw as ReadonlyArray<unknown>)[i]
-    if (!Wire.isKnownBlock(block)) return { kind: "opaque", format: "messages", field: at, value: rawBlock }
+    if (!Wire.isKnownBlock(block)) return opaquePart(block, rawBlock, at, role)
     if (role !== "assistant" && assistantOnly.has(block.type)) {
       throw invalid(`${at}.type`, `Field '${at}.type': a '${block.type}' block may only stand in an assistant message.`)
     }

@@ -5,7 +5,7 @@ import * as Wire from "#schemas/wire/messages.ts"
 import * as Json from "#src/wire/json.ts"
 import { cacheOf, type Note, partsOf, textParts } from "#src/wire/messages/decodeParts.ts"
 import { decoder, hasOnly, sparing } from "#src/wire/neutral/decoding.ts"
-import { none, reading } from "#src/wire/neutral/settings.ts"
+import { effortIn, none, noteUnknown, reading } from "#src/wire/neutral/settings.ts"
 import type { Json as Body, RequestHead } from "#src/wire/WireFormat.ts"
 import * as Heads from "#src/wire/neutral/heads.ts"
 
@@ -28,7 +28,8 @@ export const decodeRequest = (body: Body): Conversation | PublicError => {
     const note: Note = (extra) => extras.push(extra)
     const turns = turnsOf(request, body, note)
     const tools = toolsOf(request.tools, body["tools"], note)
-    noteUnknown(body, note)
+    noteThinking(request, extras)
+    noteOthers(body, note)
     return { format: "messages", turns, tools, toolChoice: choiceOf(request.tool_choice), settings: settingsOf(request), extras }
   })
 }
@@ -95,18 +96,31 @@ const settingsOf = (request: Wire.Request): Settings => {
     serviceTier: request.service_tier ?? null,
     parallelToolCalls: parallel === null ? null : !parallel,
     output: format === null ? null : { kind: "schema", name: null, description: null, schema: format.schema, strict: null },
-    reasoning: reasoningOf(request.thinking ?? null, request.output_config?.effort ?? null)
+    reasoning: reasoningOf(request.thinking ?? null, effortIn(request.output_config?.effort))
   }
 }
 
-const reasoningOf = (thinking: Wire.Thinking | null, effort: Reasoning["effort"]): Reasoning | null => {
+const isKnown = (thinking: Wire.Thinking): thinking is Wire.KnownThinking => thinking.type === "enabled" || thinking.type === "adaptive" || thinking.type === "disabled"
+const displays: Readonly<Record<string, string>> = { omitted: "omitted", summarized: "auto" }
+const summaryOf = (display: string | null | undefined): string | null => displays[display ?? ""] ?? null
+
+/** Words about thinking that only the vendor knows. */
+const noteThinking = ({ output_config: config, thinking }: Wire.Request, extras: Array<Extra>): void => {
+  noteUnknown(extras, "output_config.effort", config?.effort, effortIn(config?.effort))
+  if (thinking === null || thinking === undefined) return
+  if (!isKnown(thinking)) extras.push({ field: "thinking", weight: "hint", value: thinking })
+  else if (thinking.type !== "disabled") noteUnknown(extras, "thinking.display", thinking.display, summaryOf(thinking.display))
+}
+
+const reasoningOf = (given: Wire.Thinking | null, effort: Reasoning["effort"]): Reasoning | null => {
+  const thinking = given === null || !isKnown(given) ? null : given
   if (thinking === null) return effort === null ? null : { enabled: null, effort, budget: null, summary: null }
   if (thinking.type === "disabled") return { enabled: false, effort, budget: null, summary: null }
   return {
     enabled: true,
     effort,
     budget: thinking.type === "adaptive" ? -1 : thinking.budget_tokens,
-    summary: thinking.display === "omitted" ? "omitted" : thinking.display === "summarized" ? "auto" : null
+    summary: summaryOf(thinking.display)
   }
 }
 
@@ -115,17 +129,22 @@ const readFields = new Set([
   "thinking", "output_config", "output_format", "service_tier"
 ])
 
-/** Without these the vendor's answer would come from another place or another world. */
-const essentialFields = new Set(["container", "mcp_servers", "inference_geo"])
+/** Without it the answer would come from another part of the world. */
+const essentialFields = new Set(["inference_geo"])
 
-const noteUnknown = (body: Body, note: Note): void => {
+const noteOthers = (body: Body, note: Note): void => {
   for (const field of Object.keys(body)) {
     const value = body[field]
     if (value === undefined || value === null) continue
-    if (!readFields.has(field)) note({ field, weight: essentialFields.has(field) ? "essential" : "hint", value })
+    if (!readFields.has(field)) note({ field, weight: essentialFields.has(field) || continues(field, value) ? "essential" : "hint", value })
     else if (field === "metadata" || field === "output_config") noteMembers(field, value, note)
   }
 }
+
+const beginnings: ReadonlySet<unknown> = new Set(["start", "new", "create"])
+
+/** A thread that goes on: its earlier messages are at the vendor's, and without them the question is another one. */
+const continues = (field: string, value: unknown): boolean => field === "thread" && !(Json.isRecord(value) && beginnings.has(value["type"]))
 
 const readMembers = new Set(["user_id", "effort", "format"])
 

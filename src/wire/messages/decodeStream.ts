@@ -51,6 +51,10 @@ export class MessagesDecoder implements StreamDecoder {
     return !this.malformed
   }
 
+  close(): void {
+    this.scanner.close()
+  }
+
   /** One complete event of the upstream (called by the scanner). */
   event(bytes: Buffer, start: number, end: number): void {
     if (this.over || this.malformed) return

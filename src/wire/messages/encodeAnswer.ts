@@ -63,7 +63,7 @@ export const reasoningBlock = (part: Pick<ReasoningPart, "text" | "signature">):
     const omitted = Carriers.omittedOf(signature)
     return omitted === null ? { type: "redacted_thinking", data: signature.value } : { type: "thinking", thinking: "", signature: omitted }
   }
-  return { type: "thinking", thinking: text, signature: signature === null ? "" : Signatures.seal(signature, "messages") }
+  return { type: "thinking", thinking: text, signature: signature === null ? Signatures.unsigned : Signatures.seal(signature, "messages") }
 }
 
 /** The request's shape of a picture or document: the vendor's answers have none of their own. */

@@ -3,17 +3,20 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, FunctionTool, Settings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json.ts"
 import { type Capabilities, capabilitiesOf } from "#src/wire/messages/claude.ts"
-import { encodeThinking } from "#src/wire/messages/encodeThinking.ts"
+import { encodeThinking, knownLimit } from "#src/wire/messages/encodeThinking.ts"
 import { checkedName, type Context, encodeTurns, mayThink } from "#src/wire/messages/encodeTurns.ts"
+import { wrappedTool } from "#src/wire/neutral/freeform.ts"
+import { foreign } from "#src/wire/neutral/foreign.ts"
 import { invalid, nameOf, Omitted, reading, unsayable } from "#src/wire/neutral/settings.ts"
 import { paired } from "#src/wire/neutral/toolPairs.ts"
 import type { EncodedRequest, TargetTraits } from "#src/wire/WireFormat.ts"
 
 const jsonInstruction = "Answer with one valid JSON object and nothing else: no explanation before or after it, no code fence."
 
-export const encodeRequest = (conversation: Conversation, traits: TargetTraits): EncodedRequest | PublicError =>
+export const encodeRequest = (given: Conversation, traits: TargetTraits): EncodedRequest | PublicError =>
   reading(() => {
     const omitted = new Omitted()
+    const conversation = foreign(given, { family: "messages", freeform: false }, omitted)
     const { settings } = conversation
     refuse(conversation)
     const turns = paired(conversation, (field) => omitted.add(field))
@@ -23,7 +26,7 @@ export const encodeRequest = (conversation: Conversation, traits: TargetTraits):
     const forced = choice?.type === "any" || choice?.type === "tool"
     const { effort, isOn, maxTokens, thinking } = encodeThinking({ conversation, traits, capabilities, omitted, forced, mayThink: mayThink(turns, at) })
     // The vendor wants a limit: one that the client did not give, and that no model's own limit stands behind, may cut the answer.
-    if (settings.maxTokens === null && traits.maxOutputTokens === null) omitted.add(`max_tokens (set to ${maxTokens})`)
+    if (settings.maxTokens === null && knownLimit(traits) === null) omitted.add(`max_tokens (set to ${maxTokens})`)
     const { messages, system } = encodeTurns(turns, at, settings.output?.kind === "json" ? jsonInstruction : null)
     const fields: Record<string, unknown> = {
       max_tokens: maxTokens,
@@ -141,13 +144,14 @@ const tier = (settings: Settings, conversation: Conversation, omitted: Omitted):
     case "default":
     case "standard_only": return { service_tier: "standard_only" }
     default:
+      if (conversation.format === "messages") return { service_tier: settings.serviceTier }
       omitted.add(nameOf(conversation, "serviceTier"))
       return {}
   }
 }
 
 interface WireChoice {
-  readonly type: "auto" | "any" | "tool" | "none"
+  readonly type: string
   readonly name?: string
   readonly disable_parallel_tool_use?: boolean
 }
@@ -181,6 +185,7 @@ const baseChoice = (choice: ToolChoice | null): WireChoice | null => {
     case "auto":
     case "none": return { type: choice.kind }
     case "required": return { type: "any" }
+    case "hosted": return choice.value as WireChoice
     case "tool": return { type: "tool", name: choice.name }
     case "allowed": return { type: choice.required ? "any" : "auto" }
   }
@@ -191,10 +196,8 @@ const nameOfTool = (tool: Tool): unknown =>
 
 const wireTool = (tool: Tool, conversation: Conversation): unknown => {
   switch (tool.kind) {
-    case "hosted":
-      if (tool.format !== "messages") throw unsayable("tools", `the tool type '${tool.type.slice(0, 64)}' is run by another vendor.`)
-      return tool.value
-    case "custom": throw unsayable("tools", `the tool '${tool.name.slice(0, 64)}' takes free text, and this format has only tools with JSON arguments.`)
+    case "hosted": return tool.value
+    case "custom": return functionTool(wrappedTool(tool), conversation)
     case "function": return functionTool(tool, conversation)
   }
 }

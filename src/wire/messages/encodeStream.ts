@@ -1,5 +1,6 @@
 /** Writes a Messages stream (supplement 11.8): blocks one after another, then message_delta and message_stop; never a word after the last. */
 import type { Annotation, FinishReason, MediaPart, Signature, TokenUsage } from "#schemas/wire/conversation.ts"
+import type { Told } from "#src/wire/errorObject.ts"
 import * as Json from "#src/wire/json.ts"
 import * as Carriers from "#src/wire/messages/carriers.ts"
 import { citationOf } from "#src/wire/messages/citations.ts"
@@ -40,6 +41,8 @@ export class MessagesEncoder implements StreamEncoder {
   private open: Open = "none"
   /** The open text or thinking block has ended; it stays open for a signature or citation that belongs to it. */
   private ended = false
+  /** The open thinking block has its signature. */
+  private signed = false
   /** Frame of the open block's delta up to its text. */
   private prefix = ""
   private textSignature: Signature | null = null
@@ -80,8 +83,10 @@ export class MessagesEncoder implements StreamEncoder {
 
   signature(choice: number, signature: Signature): void {
     if (choice !== 0 || this.over) return
-    if (this.open === "thinking") this.delta("signature_delta", "signature", Signatures.seal(signature, "messages"))
-    else if (this.open === "text") this.textSignature = signature
+    if (this.open === "thinking") {
+      this.signed = true
+      this.delta("signature_delta", "signature", Signatures.seal(signature, "messages"))
+    } else if (this.open === "text") this.textSignature = signature
   }
 
   hiddenReasoning(choice: number, signature: Signature, _id: string | null): void {
@@ -175,7 +180,7 @@ export class MessagesEncoder implements StreamEncoder {
     return out
   }
 
-  fail(error: { readonly status: number; readonly code: string; readonly message: string }): string {
+  fail(error: Told): string {
     if (this.over) return this.take()
     if (this.open !== "none") this.stop()
     const written = this.take()
@@ -233,6 +238,9 @@ export class MessagesEncoder implements StreamEncoder {
   }
 
   private stop(): void {
+    // A client gives thoughts back as they are; without a mark they would pass for the vendor's own.
+    if (this.open === "thinking" && !this.signed) this.delta("signature_delta", "signature", Signatures.unsigned)
+    this.signed = false
     this.write("content_block_stop", `"index":${this.index}`)
     this.open = "none"
     this.ended = false

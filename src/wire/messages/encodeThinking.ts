@@ -1,6 +1,6 @@
 /** Thinking, its budget and the token limit of a Messages request (supplement 11.2 and 11.9). */
 import type { Conversation, Effort, Reasoning } from "#schemas/wire/conversation.ts"
-import type { Capabilities } from "#src/wire/messages/claude.ts"
+import { type Capabilities, capabilitiesOf } from "#src/wire/messages/claude.ts"
 import { budgetOf, effortOf, nameOf, type Omitted } from "#src/wire/neutral/settings.ts"
 import type { TargetTraits } from "#src/wire/WireFormat.ts"
 
@@ -8,10 +8,8 @@ import type { TargetTraits } from "#src/wire/WireFormat.ts"
 const smallestBudget = 1024
 /** Room for the answer beside the thoughts. */
 const answerRoom = 8192
-/** `max_tokens` is required; this is what every model of the vendor can do. */
-const unknownLimit = 4096
-/** The least that thinking models of the vendor can do, for targets whose limit is not known. */
-const unknownThinkingLimit = 32_000
+/** `max_tokens` is required: the least that current models can do, where nothing is known of the target. */
+const unknownLimit = 32_000
 
 export interface Thinking {
   readonly thinking: object | null
@@ -32,8 +30,11 @@ export interface Asked {
   readonly mayThink: boolean
 }
 
+/** What the target can write: its own limit, else what its id says; null when nothing is known. */
+export const knownLimit = (traits: TargetTraits): number | null => traits.maxOutputTokens ?? capabilitiesOf(traits.model).outputLimit
+
 /** `max_tokens` when the client gave none. */
-export const defaultMaxTokens = (traits: TargetTraits): number => traits.maxOutputTokens ?? unknownLimit
+export const defaultMaxTokens = (traits: TargetTraits): number => knownLimit(traits) ?? unknownLimit
 
 export const encodeThinking = (asked: Asked): Thinking => {
   const { capabilities, conversation, omitted, traits } = asked
@@ -102,7 +103,7 @@ const within = (wanted: number, maxTokens: number): { readonly budget: number; r
 
 /** A budget and a limit above it, both within what the model can write; null when there is no room for any thought. */
 const fit = (wanted: number, given: number | null, traits: TargetTraits): { readonly budget: number; readonly maxTokens: number } | null => {
-  const ceiling = Math.max(traits.maxOutputTokens ?? unknownThinkingLimit, given ?? 0)
+  const ceiling = Math.max(defaultMaxTokens(traits), given ?? 0)
   const budget = Math.max(smallestBudget, wanted)
   const asked = given ?? Math.min(ceiling, budget + answerRoom)
   const maxTokens = asked > budget ? asked : Math.min(ceiling, budget + answerRoom)

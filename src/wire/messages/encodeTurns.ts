@@ -154,9 +154,7 @@ const blockOf = (part: Part, turn: Turn, at: Context): Block | null => {
     case "reasoning": return reasoningBlock(part, at)
     case "toolCall": return callBlock(part, turn.path, at)
     case "toolResult": return resultBlock(part, turn.path, at)
-    case "opaque":
-      if (part.format !== "messages") throw unsayable(part.field, "it is a part that only the client's own format knows.")
-      return block(part.value as object)
+    case "opaque": return block(part.value as object)
     default:
       if (turn.role === "assistant") throw unsayable(turn.path, "an assistant's message holds no media in the messages format.")
       return mediaBlock(part, turn.path, at)

@@ -1,10 +1,8 @@
-/** Errors of the messages format: the vendor's vocabulary by status, with our code beside it (decisions 5, supplement 10.4). */
+/** Errors of the messages format: the vendor's vocabulary by status, with our code beside it. */
 import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
-import type { PublicError } from "#schemas/errors.ts"
+import { merged, type Told, vendorOf } from "#src/wire/errorObject.ts"
 import * as Json from "#src/wire/json.ts"
 import type { UpstreamCodec } from "#src/wire/WireFormat.ts"
-
-type Told = Pick<PublicError, "status" | "code" | "message"> & { readonly extra?: PublicError["extra"] }
 
 /** The vendor's name of a status. */
 export const typeOfStatus = (status: number): string => {
@@ -26,8 +24,15 @@ const statuses: Readonly<Record<string, number>> = {
   request_too_large: 413, rate_limit_error: 429, api_error: 500, timeout_error: 504, overloaded_error: 529
 }
 
-export const errorBody = (error: Told): string =>
-  JSON.stringify({ type: "error", error: { type: typeOfStatus(error.status), message: error.message, code: error.code, ...error.extra } })
+export const errorBody = (error: Told): string => {
+  const vendor = vendorOf(error, ["messages"])
+  const requestId = vendor === null ? null : error.upstream?.requestId ?? null
+  return JSON.stringify({
+    type: "error",
+    error: merged({ type: typeOfStatus(error.status), message: error.message, code: error.code }, vendor, error.extra),
+    ...(requestId === null ? {} : { request_id: requestId })
+  })
+}
 
 /** The one frame that ends a broken stream; nothing follows it, as with the vendor. */
 export const errorFrames = (error: Told): string => `event: error\ndata: ${errorBody(error)}\n\n`
@@ -42,6 +47,8 @@ export const errorOf: UpstreamCodec["readError"] = (body): UpstreamErrorBody | n
     message: typeof message === "string" ? message : "The upstream reported an error without a message.",
     type: typeof type === "string" ? type : null,
     code: typeof code === "string" ? code : null,
-    status: typeof status === "number" ? status : typeof code === "number" ? code : typeof type === "string" ? statuses[type] ?? null : null
+    status: typeof status === "number" ? status : typeof code === "number" ? code : typeof type === "string" ? statuses[type] ?? null : null,
+    ...(typeof message === "string" ? { own: error } : {}),
+    ...(typeof body["request_id"] === "string" ? { requestId: body["request_id"] } : {})
   }
 }

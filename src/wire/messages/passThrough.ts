@@ -32,6 +32,9 @@ const blocksOf = (message: unknown): ReadonlyArray<unknown> => {
   return Array.isArray(message["content"]) ? message["content"] : []
 }
 
+/** A thought that its vendor may read unsigned, but for the empty signature that some clients write. */
+const hasEmptySignature: Test = (block) => Json.isRecord(block) && block["type"] === "thinking" && block["signature"] === ""
+
 /** Thoughts of another family's model, which earlier answers of this conversation gave to the client. */
 const isForeignThought: Test = (block) =>
   Json.isRecord(block) &&
@@ -42,12 +45,16 @@ const isUnsignedOrForeign: Test = (block) =>
 
 const hasMadeUp: Test = (block) => Json.isRecord(block) && Array.isArray(block["citations"]) && block["citations"].some(isMadeUp)
 
-const holdsUnread = (message: unknown, isUnread: Test): boolean => blocksOf(message).some((block) => isUnread(block) || hasMadeUp(block))
+const holdsUnread = (message: unknown, isUnread: Test): boolean => blocksOf(message).some((block) => isUnread(block) || hasMadeUp(block) || hasEmptySignature(block))
 
 /** The message without what this family's vendor would refuse; null when nothing is left. */
 const cleaned = (message: unknown, isUnread: Test): unknown => {
   if (!holdsUnread(message, isUnread) || !Json.isRecord(message)) return message
   const content = blocksOf(message).filter((block) => !isUnread(block)).map((block) => {
+    if (hasEmptySignature(block) && Json.isRecord(block)) {
+      const { signature: _, ...thought } = block
+      return thought
+    }
     if (!hasMadeUp(block) || !Json.isRecord(block)) return block
     const { citations, ...rest } = block
     const kept = Array.isArray(citations) ? citations.filter((one) => !isMadeUp(one)) : []

@@ -44,6 +44,10 @@ export class MessagesTap implements StreamTap {
     return withTerminator(rest, 'event: message_stop\ndata: {"type":"message_stop"}\n\n')
   }
 
+  close(): void {
+    this.scanner.close()
+  }
+
   fail(error: PublicError): Uint8Array {
     if (this.terminal || this.failed) return Buffer.alloc(0)
     this.failed = true

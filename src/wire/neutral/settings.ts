@@ -83,6 +83,26 @@ const names: Readonly<Record<Conversation["format"], Partial<Record<keyof Settin
 export const nameOf = (conversation: Conversation, setting: keyof Settings): string =>
   names[conversation.format][setting] ?? setting.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
+const efforts: ReadonlyArray<Effort> = ["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+
+/** The effort that a client's word stands for; null for none, and for a word that only its vendor knows. */
+export const effortIn = (word: string | null | undefined): Effort | null => efforts.find((effort) => effort === word) ?? null
+
+/** Notes a word that only its vendor knows: it may be left out, and the client is told. */
+export const noteUnknown = (extras: Array<Extra>, field: string, word: string | null | undefined, known: unknown): void => {
+  if (word !== null && word !== undefined && known === null) extras.push({ field, weight: "hint", value: word })
+}
+
+const verbosities: ReadonlySet<string> = new Set(["low", "medium", "high"])
+
+/** The verbosity for a target: a word that only the client's vendor knows goes to its own format alone. */
+export const verbosityFor = (conversation: Conversation, format: Conversation["format"], omitted: Omitted): string | null => {
+  const { verbosity } = conversation.settings
+  if (verbosity === null || conversation.format === format || verbosities.has(verbosity)) return verbosity
+  omitted.add(nameOf(conversation, "verbosity"))
+  return null
+}
+
 /** Budget of thinking tokens for an effort (supplement 11.2, 11.9); 0 switches thinking off. */
 export const budgetOf = (effort: Effort): number => {
   switch (effort) {
@@ -99,3 +119,12 @@ export const budgetOf = (effort: Effort): number => {
 /** The effort that a budget of thinking tokens stands for (supplement 11.1). */
 export const effortOf = (budget: number): Effort =>
   budget === 0 ? "none" : budget < 0 ? "medium" : budget <= 1024 ? "low" : budget <= 10_240 ? "medium" : budget < 131_072 ? "high" : "xhigh"
+
+/** The effort as a model of the vendor of chat completions and responses takes it: its first ones know neither `none` nor `minimal`, gpt-5 no `none`, none `max`. */
+export const effortFor = (model: string, effort: Effort): Effort => {
+  const name = model.slice(model.lastIndexOf("/") + 1)
+  const word = effort === "max" ? "xhigh" : effort
+  if (/^o\d/.test(name)) return word === "none" || word === "minimal" ? "low" : word === "xhigh" ? "high" : word
+  if (/^gpt-5(?:$|-)/.test(name)) return word === "none" ? "minimal" : word === "xhigh" ? "high" : word
+  return word
+}

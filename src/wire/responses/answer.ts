@@ -72,7 +72,7 @@ const itemParts = (item: Value, path: string, logprobs: Array<TokenLogprob>): Re
     case "message":
       return recordsAt(item, "content").map((part, i): Part => {
         if (part["type"] === "refusal") return { kind: "refusal", text: wordAt(part, "refusal") ?? "" }
-        if (part["type"] !== "output_text" && part["type"] !== "text") return { kind: "opaque", format: "responses", field: `${path}.content[${i}]`, value: part }
+        if (part["type"] !== "output_text" && part["type"] !== "text") return { kind: "opaque", format: "responses", field: `${path}.content[${i}]`, value: part, listed: "output[].content[]", fallback: "" }
         logprobs.push(...logprobsOf(part["logprobs"]))
         return { ...text(wordAt(part, "text") ?? ""), annotations: annotationsOf(part) }
       })
@@ -93,7 +93,7 @@ const itemParts = (item: Value, path: string, logprobs: Array<TokenLogprob>): Re
       if (medium !== null) return [medium]
     }
   }
-  return [{ kind: "opaque", format: "responses", field: path, value: item }]
+  return [{ kind: "opaque", format: "responses", field: path, value: item, listed: "output[]", fallback: "" }]
 }
 
 /** The name by which other formats know a called tool. */

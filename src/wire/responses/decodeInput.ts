@@ -1,9 +1,10 @@
 /** `input` of a request as turns (supplement 11.3): items of the assistant in a row are one turn, results stand behind their calls. */
-import type { Annotation, CacheControl, MediaPart, OpaquePart, Part, ReasoningPart, RefusalPart, Signature, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
+import type { Annotation, CacheControl, MediaPart, Namespace, OpaquePart, Part, ReasoningPart, RefusalPart, Signature, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import type * as Wire from "#schemas/wire/responses.ts"
 import * as Base64 from "#src/wire/base64.ts"
 import { annotationOf } from "#src/wire/responses/annotations.ts"
-import { flatName } from "#src/wire/responses/namespaces.ts"
+import { hostedText, isHosted, isSealedHistory } from "#src/wire/neutral/hostedText.ts"
+import { flatIn } from "#src/wire/responses/namespaces.ts"
 import { callCarrier, opened, textCarrier } from "#src/wire/responses/reasoning.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 
@@ -19,22 +20,24 @@ interface OpenTurn extends Turn {
 /** A field of an item that no other format has. */
 export type Note = (field: string, value: unknown) => void
 
-export const turnsOf = (input: string | ReadonlyArray<Wire.Item>, note: Note): ReadonlyArray<Turn> => {
+export const turnsOf = (input: string | ReadonlyArray<Wire.Item>, namespaces: ReadonlyArray<Namespace>, note: Note): ReadonlyArray<Turn> => {
   if (typeof input === "string") return [{ role: "user", parts: [text(input)], name: null, path: "input" }]
-  const reader = new InputReader(note)
+  const reader = new InputReader(namespaces, note)
   input.forEach((item, i) => reader.item(item, `input[${i}]`))
   return reader.turns
 }
 
 class InputReader {
   readonly turns: Array<OpenTurn> = []
+  private readonly namespaces: ReadonlyArray<Namespace>
   private readonly note: Note
   /** The turn in which each call stands. */
   private readonly callers = new Map<string, OpenTurn>()
   /** Signature that the next call is owed. */
   private owed: Signature | null = null
 
-  constructor(note: Note) {
+  constructor(namespaces: ReadonlyArray<Namespace>, note: Note) {
+    this.namespaces = namespaces
     this.note = note
   }
 
@@ -48,7 +51,10 @@ class InputReader {
         kind: "toolResult", id: item.call_id, name: item.name ?? null, isError: false, cache: null, content: resultContent(item.output, `${path}.output`)
       }, path)
     }
-    this.assistant(path).push({ kind: "opaque", format: "responses", field: path, value: item })
+    const part = opaqueItem(item, path)
+    // What the client's side of a vendor's tool answered is no word of the model's.
+    if (clientItem.test(part.listed)) this.turns.push({ role: "user", parts: [part], name: null, path })
+    else this.assistant(path).push(part)
   }
 
   private message(item: Of<Wire.Item, "message">, path: string): void {
@@ -63,7 +69,7 @@ class InputReader {
   private call(id: string, name: string, namespace: string | null | undefined, args: string, custom: boolean, path: string): void {
     const parts = this.assistant(path)
     parts.push({
-      kind: "toolCall", id, name: namespace === undefined || namespace === null || namespace === "" ? name : flatName(namespace, name),
+      kind: "toolCall", id, name: namespace === undefined || namespace === null || namespace === "" ? name : flatIn(this.namespaces, namespace, name),
       arguments: args, custom, cache: null, signature: this.owed
     } satisfies ToolCallPart)
     this.owed = null
@@ -137,7 +143,29 @@ const partOf = (part: Wire.Part, path: string, role: string): TextPart | MediaPa
     return { kind: "refusal", text: part.refusal }
   }
   if (role !== "user" && isMedium(part)) throw invalid(`${path}.type`, `Field '${path}.type': '${part.type}' belongs into a message of the user.`)
-  return contentOf(part, path) ?? { kind: "opaque", format: "responses", field: path, value: part }
+  return contentOf(part, path) ?? opaquePart(part, path, role)
+}
+
+const clientItem = /_(?:output|approval_response)$/
+
+/** An item that only this format knows: mostly a call of a tool that its vendor runs. */
+const opaqueItem = (item: Readonly<Record<string, unknown>>, path: string): OpaquePart => {
+  const type = String(item["type"])
+  // Such an item stands for a part of the conversation that only the vendor has.
+  const isKeptElsewhere = type === "item_reference" || isSealedHistory(item)
+  return {
+    kind: "opaque", format: "responses", field: path, value: item, listed: `input[].${type.slice(0, 64)}`,
+    fallback: isKeptElsewhere ? null : hostedText(type, item)
+  }
+}
+
+const opaquePart = (part: Readonly<Record<string, unknown>>, path: string, role: string): OpaquePart => {
+  const type = String(part["type"])
+  const said = part["text"]
+  return {
+    kind: "opaque", format: "responses", field: path, value: part, listed: `input[].content[].${type.slice(0, 64)}`,
+    fallback: typeof said === "string" ? said : role === "assistant" || isHosted(type) ? hostedText(type, part) : null
+  }
 }
 
 const isMedium = (part: Wire.Part): part is Of<Wire.Part, "input_image" | "input_file" | "input_audio"> =>

@@ -1,13 +1,13 @@
 /** A client's responses request as a neutral conversation (supplement 11.3). */
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import type { Conversation, CustomTool, Extra, FunctionTool, OutputFormat, Reasoning, Settings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
+import type { Conversation, CustomTool, Extra, FunctionTool, Namespace, OutputFormat, Reasoning, Settings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
 import * as Wire from "#schemas/wire/responses.ts"
 import * as Json from "#src/wire/json.ts"
 import { decoder, hasOnly, sparing } from "#src/wire/neutral/decoding.ts"
-import { invalid, none, reading } from "#src/wire/neutral/settings.ts"
+import { effortIn, invalid, none, noteUnknown, reading } from "#src/wire/neutral/settings.ts"
 import { text, turnsOf } from "#src/wire/responses/decodeInput.ts"
-import { flatName, namesOf } from "#src/wire/responses/namespaces.ts"
+import { flatIn, namespacesOf } from "#src/wire/responses/namespaces.ts"
 import type { Json as Body, RequestHead } from "#src/wire/WireFormat.ts"
 
 const isPlain = (item: unknown): item is Wire.Item =>
@@ -49,15 +49,15 @@ export const decodeRequest = (body: Body): Conversation | PublicError => {
       throw Errors.make("unsupported_feature", "Field 'background': a response in the background cannot be had from this model.", { extra: { param: "background" } })
     }
     const extras: Array<Extra> = []
-    const input = turnsOf(request.input ?? [], (field, value) => extras.push({ field, weight: "hint", value }))
+    const namespaces = namespacesOf(body["tools"])
+    const input = turnsOf(request.input ?? [], namespaces, (field, value) => extras.push({ field, weight: "hint", value }))
     const { instructions } = request
     const turns = isAbsent(instructions) || instructions === "" ? input : [{ role: "system" as const, parts: [text(instructions!)], name: null, path: "instructions" }, ...input]
-    const toolChoice = choiceOf(request.tool_choice, body)
-    if (toolChoice === "foreign") extras.push({ field: "tool_choice", weight: "essential", value: body["tool_choice"] })
+    noteUnknown(extras, "reasoning.effort", request.reasoning?.effort, effortIn(request.reasoning?.effort))
     noteOthers(body, extras)
     return {
-      format: "responses", turns, tools: toolsOf(request.tools ?? [], body["tools"]), toolChoice: toolChoice === "foreign" ? null : toolChoice,
-      settings: settingsOf(request), extras
+      format: "responses", turns, tools: toolsOf(request.tools ?? [], body["tools"], namespaces), toolChoice: choiceOf(request.tool_choice, namespaces),
+      settings: settingsOf(request), extras, ...(namespaces.length === 0 ? {} : { namespaces })
     }
   })
 }
@@ -73,37 +73,51 @@ const withTypes = (body: Body): Body => {
 
 type Of<Type extends string> = Extract<Wire.Tool, { readonly type: Type }>
 const isTool = <T extends string>(tool: Wire.Tool, type: T): tool is Of<T> => tool["type"] === type
+type Member = Of<"namespace">["tools"][number]
+const isMember = <T extends string>(tool: Member, type: T): tool is Extract<Member, { readonly type: T }> => tool["type"] === type
 
-const toolsOf = (tools: ReadonlyArray<Wire.Tool>, raw: unknown): ReadonlyArray<Tool> =>
+const toolsOf = (tools: ReadonlyArray<Wire.Tool>, raw: unknown, namespaces: ReadonlyArray<Namespace>): ReadonlyArray<Tool> =>
   tools.flatMap((tool, i): ReadonlyArray<Tool> => {
     if (isTool(tool, "function") || isTool(tool, "command")) return [functionTool(tool, tool.name)]
     if (isTool(tool, "custom")) return [customTool(tool, tool.name)]
     if (isTool(tool, "namespace")) {
-      return tool.tools.map((one) => one.type === "custom" ? customTool(one, flatName(tool.name, one.name)) : functionTool(one, flatName(tool.name, one.name)))
+      return tool.tools.map((one): Tool =>
+        isMember(one, "custom") ? customTool(one, flatIn(namespaces, tool.name, one.name))
+          : isMember(one, "function") ? functionTool(one, flatIn(namespaces, tool.name, one.name))
+          : hostedTool(one))
     }
-    return [{ kind: "hosted", format: "responses", type: String(tool["type"]), value: (raw as ReadonlyArray<unknown>)[i] }]
+    return [hostedTool((raw as ReadonlyArray<Body>)[i] ?? tool)]
   })
+
+const hostedTool = (value: Body): Tool => ({ kind: "hosted", format: "responses", type: String(value["type"]), value })
 
 const functionTool = (tool: Omit<Of<"function">, "type">, name: string): FunctionTool =>
   ({ kind: "function", name, description: tool.description ?? null, parameters: tool.parameters ?? null, strict: tool.strict ?? null, cache: null })
 
 const customTool = (tool: Of<"custom">, name: string): CustomTool => ({ kind: "custom", name, description: tool.description ?? null, format: tool.format ?? null })
 
-/** `foreign`: a choice among hosted tools, for which only this format has words. */
-const choiceOf = (choice: Wire.Request["tool_choice"], body: Body): ToolChoice | "foreign" | null => {
+const choiceOf = (choice: Wire.Request["tool_choice"], namespaces: ReadonlyArray<Namespace>): ToolChoice | null => {
   if (choice === null || choice === undefined) return null
   if (typeof choice === "string") return { kind: choice }
-  const { mode, name, tools, type } = choice as { readonly type: string; readonly name?: string; readonly mode?: string; readonly tools?: ReadonlyArray<Body> }
-  if ((type === "function" || type === "custom") && name !== undefined) return { kind: "tool", name }
-  if (type !== "allowed_tools" || tools === undefined) return "foreign"
-  const members = [...namesOf(body)]
-  const names: Array<string> = []
-  for (const tool of tools) {
-    if ((tool["type"] === "function" || tool["type"] === "custom") && typeof tool["name"] === "string") names.push(tool["name"])
-    else if (tool["type"] === "namespace") names.push(...members.filter(([, one]) => one.namespace === tool["name"]).map(([flat]) => flat))
-    else return "foreign"
-  }
+  const { mode, name, namespace, tools, type } = choice as ChoiceObject
+  const flat = (one: string, within: unknown): string => typeof within === "string" && within !== "" ? flatIn(namespaces, within, one) : one
+  if ((type === "function" || type === "custom") && name !== undefined) return { kind: "tool", name: flat(name, namespace) }
+  if (type !== "allowed_tools" || tools === undefined) return { kind: "hosted", type, value: choice }
+  const names = tools.flatMap((tool): ReadonlyArray<string> => {
+    const one = tool["name"]
+    if ((tool["type"] === "function" || tool["type"] === "custom") && typeof one === "string") return [flat(one, tool["namespace"])]
+    if (tool["type"] === "namespace") return namespaces.filter(({ name: within }) => within === one).flatMap(({ members }) => members.map((member) => member.flat))
+    return typeof tool["type"] === "string" ? [tool["type"]] : []
+  })
   return { kind: "allowed", names, required: mode === "required" }
+}
+
+interface ChoiceObject {
+  readonly type: string
+  readonly name?: string
+  readonly namespace?: unknown
+  readonly mode?: string
+  readonly tools?: ReadonlyArray<Body>
 }
 
 // ---- Settings ------------------------------------------------------------------------------------------------------------------------
@@ -115,6 +129,8 @@ const settingsOf = (request: Wire.Request): Settings => {
     maxTokens: request.max_output_tokens ?? null,
     temperature: request.temperature ?? null,
     topP: request.top_p ?? null,
+    frequencyPenalty: request.frequency_penalty ?? null,
+    presencePenalty: request.presence_penalty ?? null,
     logprobs: wantsLogprobs ? true : null,
     topLogprobs: wantsLogprobs ? request.top_logprobs ?? null : null,
     output: outputOf(request),
@@ -138,7 +154,7 @@ const outputOf = (request: Wire.Request): OutputFormat | null => {
 }
 
 const reasoningOf = (request: Wire.Request): Reasoning | null => {
-  const effort = request.reasoning?.effort ?? null
+  const effort = effortIn(request.reasoning?.effort)
   const summary = request.reasoning?.summary ?? request.reasoning?.generate_summary ?? null
   return effort === null && summary === null ? null : { enabled: effort === null ? null : effort !== "none", effort, budget: null, summary }
 }

@@ -77,6 +77,10 @@ export class ResponsesDecoder implements StreamDecoder {
     return this.isSound
   }
 
+  close(): void {
+    this.scanner.close()
+  }
+
   /** One complete event (called by the scanner). */
   event(bytes: Buffer, start: number, end: number): void {
     if (this.isClosed || !this.isSound) return

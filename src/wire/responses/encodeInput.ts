@@ -2,6 +2,7 @@
 import type { Conversation, MediaPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import { type Omitted, unsayable } from "#src/wire/neutral/settings.ts"
 import { annotationJson } from "#src/wire/responses/annotations.ts"
+import { qualified, type QualifiedName } from "#src/wire/responses/namespaces.ts"
 import { unpack } from "#src/wire/responses/reasoning.ts"
 
 type Item = Readonly<Record<string, unknown>>
@@ -18,8 +19,12 @@ export class InputWriter {
   /** Ids that had to be shortened. */
   private readonly short = new Map<string, string>()
 
+  /** Namespaces of flat names. */
+  private readonly qualified: ReadonlyMap<string, QualifiedName>
+
   constructor(conversation: Conversation, omitted: Omitted) {
     this.native = conversation.format === "responses"
+    this.qualified = qualified(conversation.format === "responses" ? conversation.namespaces ?? [] : [])
     this.omitted = omitted
   }
 
@@ -34,7 +39,12 @@ export class InputWriter {
       case "assistant":
         return this.assistant(turn)
       default: {
-        // An unknown item of this format may stand between messages.
+        const [only] = turn.parts
+        // An item of this format alone stands between messages.
+        if (only?.kind === "opaque" && only.field === turn.path) {
+          this.items.push(only.value as Item)
+          return
+        }
         const content = turn.parts.flatMap((part) => this.input(part, turn.path))
         this.items.push({ type: "message", role: turn.role, content })
       }
@@ -53,8 +63,7 @@ export class InputWriter {
       case "document":
         return this.medium(part, path)
       case "opaque":
-        if (part.format === "responses") return [part.value as Item]
-        throw unsayable(part.field, "its vendor alone knows this part.")
+        return [part.value as Item]
       default:
         throw unsayable(path, `a ${part.kind} has no place in a message of this role.`)
     }
@@ -147,7 +156,6 @@ export class InputWriter {
           break
         case "opaque":
           flush()
-          if (part.format !== "responses") throw unsayable(part.field, "its vendor alone knows this part.")
           this.items.push(part.value as Item)
           break
         case "toolResult":
@@ -166,10 +174,11 @@ export class InputWriter {
       id = `call_${this.short.size}_${id.slice(-(maxCallId - 16))}`
       this.short.set(part.id, id)
     }
+    const name = this.qualified.get(part.name) ?? { name: part.name }
     if (part.custom) {
       this.custom.add(part.id)
-      this.items.push({ type: "custom_tool_call", call_id: id, name: part.name, input: part.arguments })
-    } else this.items.push({ type: "function_call", call_id: id, name: part.name, arguments: part.arguments === "" ? "{}" : part.arguments })
+      this.items.push({ type: "custom_tool_call", call_id: id, ...name, input: part.arguments })
+    } else this.items.push({ type: "function_call", call_id: id, ...name, arguments: part.arguments === "" ? "{}" : part.arguments })
   }
 
   /** Own reasoning only: an unsigned item without an id of the vendor's store is refused there. */

@@ -1,11 +1,13 @@
 /** A neutral conversation as a responses request (supplement 11.4). */
 import type { PublicError } from "#schemas/errors.ts"
-import type { Conversation, Effort, Tool, ToolChoice, Turn } from "#schemas/wire/conversation.ts"
+import type { Conversation, Tool, ToolChoice, Turn } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json.ts"
-import { effortOf, nameOf, Omitted, reading, unsayable } from "#src/wire/neutral/settings.ts"
+import { foreign } from "#src/wire/neutral/foreign.ts"
+import { effortFor, effortOf, nameOf, Omitted, reading, unsayable, verbosityFor } from "#src/wire/neutral/settings.ts"
 import { paired } from "#src/wire/neutral/toolPairs.ts"
 import { encryptedInclude, logprobsInclude } from "#src/wire/responses/decodeRequest.ts"
 import { InputWriter } from "#src/wire/responses/encodeInput.ts"
+import { qualified, type QualifiedName } from "#src/wire/responses/namespaces.ts"
 import type { EncodedRequest, TargetTraits } from "#src/wire/WireFormat.ts"
 
 /** The vendor's least `max_output_tokens`. */
@@ -17,9 +19,10 @@ const jsonWord = /json/i
 const jsonInstruction = "Answer with a JSON object."
 const serviceTiers = new Set(["auto", "default", "flex", "scale", "priority"])
 
-export const encodeRequest = (conversation: Conversation, traits: TargetTraits): EncodedRequest | PublicError =>
+export const encodeRequest = (given: Conversation, traits: TargetTraits): EncodedRequest | PublicError =>
   reading(() => {
     const omitted = new Omitted()
+    const conversation = foreign(given, { family: "responses", freeform: true }, omitted)
     const body: Record<string, unknown> = { model: traits.model }
     writeInput(body, conversation, omitted)
     writeTools(body, conversation, omitted)
@@ -62,10 +65,31 @@ const instructionsOf = (turn: Turn, conversation: Conversation, omitted: Omitted
 const writeTools = (body: Record<string, unknown>, conversation: Conversation, omitted: Omitted): void => {
   const { toolChoice, tools } = conversation
   const isNative = conversation.format === "responses"
-  if (tools.length > 0) body["tools"] = tools.map((tool) => toolJson(tool, isNative, omitted))
-  if (toolChoice !== null && (tools.length > 0 || toolChoice.kind === "required")) body["tool_choice"] = choiceJson(toolChoice, tools)
+  const names = qualified(isNative ? conversation.namespaces ?? [] : [])
+  if (tools.length > 0) body["tools"] = toolsJson(conversation, names, omitted)
+  if (toolChoice !== null && (tools.length > 0 || toolChoice.kind === "required")) body["tool_choice"] = choiceJson(toolChoice, tools, names)
   const parallel = conversation.settings.parallelToolCalls
   if (parallel !== null && (tools.length > 0 || isNative)) body["parallel_tool_calls"] = parallel
+}
+
+/** Tools of a namespace stand in it again, where its first one stood. */
+const toolsJson = ({ format, namespaces = [], tools }: Conversation, names: ReadonlyMap<string, QualifiedName>, omitted: Omitted): ReadonlyArray<unknown> => {
+  const isNative = format === "responses"
+  const open = new Map<string, Array<unknown>>()
+  return tools.flatMap((tool): ReadonlyArray<unknown> => {
+    const own = tool.kind === "hosted" ? undefined : names.get(tool.name)
+    if (tool.kind === "hosted" || own === undefined) return [toolJson(tool, isNative, omitted)]
+    const member = toolJson({ ...tool, name: own.name }, isNative, omitted)
+    const members = open.get(own.namespace)
+    if (members !== undefined) {
+      members.push(member)
+      return []
+    }
+    const first = [member]
+    open.set(own.namespace, first)
+    const description = namespaces.find((one) => one.name === own.namespace)?.description ?? null
+    return [{ type: "namespace", name: own.namespace, ...(description === null ? {} : { description }), tools: first }]
+  })
 }
 
 const toolJson = (tool: Tool, isNative: boolean, omitted: Omitted): unknown => {
@@ -94,8 +118,7 @@ const toolJson = (tool: Tool, isNative: boolean, omitted: Omitted): unknown => {
         ...(tool.format === null || tool.format === undefined ? {} : { format: tool.format })
       }
     case "hosted":
-      if (tool.format === "responses") return tool.value
-      throw unsayable("tools", `the tool '${tool.type}' is run by its vendor.`)
+      return tool.value
   }
 }
 
@@ -126,10 +149,14 @@ const closedSchema = (schema: Readonly<Record<string, unknown>>): Readonly<Recor
   return inner === null ? null : { ...closed, items: inner }
 }
 
-const choiceJson = (choice: ToolChoice, tools: ReadonlyArray<Tool>): unknown => {
-  const named = (name: string) => ({ type: tools.some((tool) => tool.kind === "custom" && tool.name === name) ? "custom" : "function", name })
+const choiceJson = (choice: ToolChoice, tools: ReadonlyArray<Tool>, names: ReadonlyMap<string, QualifiedName>): unknown => {
+  const named = (name: string) => {
+    const tool = tools.find((one) => one.kind === "hosted" ? one.type === name : one.name === name)
+    return tool?.kind === "hosted" ? { type: name } : { type: tool?.kind === "custom" ? "custom" : "function", ...(names.get(name) ?? { name }) }
+  }
   switch (choice.kind) {
     case "tool": return named(choice.name)
+    case "hosted": return choice.value
     case "allowed": return { type: "allowed_tools", mode: choice.required ? "required" : "auto", tools: choice.names.map(named) }
     default: return choice.kind
   }
@@ -147,8 +174,11 @@ const writeSettings = (body: Record<string, unknown>, conversation: Conversation
   if (settings.stop !== null && settings.stop.length > 0) refuse("stop", "the responses format has no stop sequences.")
   if (settings.logitBias !== null && Object.keys(settings.logitBias).length > 0) refuse("logitBias", "the responses format has no logit bias.")
   if (settings.modalities !== null && settings.modalities.length > 0) refuse("modalities", `the responses format answers with text, not with ${settings.modalities.join(", ")}.`)
-  for (const setting of ["topK", "minP", "seed", "frequencyPenalty", "presencePenalty"] as const) {
-    if (settings[setting] !== null && !(setting.endsWith("Penalty") && settings[setting] === 0)) omitted.add(name(setting))
+  for (const setting of ["topK", "minP", "seed"] as const) if (settings[setting] !== null) omitted.add(name(setting))
+  // Servers of the format know penalties, its first vendor does not: only its own client may ask for them.
+  for (const [setting, field] of [["frequencyPenalty", "frequency_penalty"], ["presencePenalty", "presence_penalty"]] as const) {
+    if (conversation.format === "responses" && settings[setting] !== null) body[field] = settings[setting]
+    else if (settings[setting] !== null && settings[setting] !== 0) omitted.add(name(setting))
   }
   if (settings.maxTokens !== null) {
     if (settings.maxTokens < minOutputTokens) omitted.add(`${name("maxTokens")} (raised to ${minOutputTokens})`)
@@ -176,7 +206,7 @@ const writeSettings = (body: Record<string, unknown>, conversation: Conversation
   // A model that does not reason refuses to be asked for it; without a store nothing else keeps its thoughts.
   if (traits.reasoning === true && body["store"] !== true) include.push(encryptedInclude)
   if (include.length > 0) body["include"] = include
-  writeText(body, conversation)
+  writeText(body, conversation, omitted)
 }
 
 /** The vendor keeps texts only. */
@@ -190,8 +220,9 @@ const writeJsonWord = (body: Record<string, unknown>, conversation: Conversation
   body["instructions"] = instructions === "" ? jsonInstruction : `${instructions}\n${jsonInstruction}`
 }
 
-const writeText = (body: Record<string, unknown>, conversation: Conversation): void => {
-  const { output, verbosity } = conversation.settings
+const writeText = (body: Record<string, unknown>, conversation: Conversation, omitted: Omitted): void => {
+  const { output } = conversation.settings
+  const verbosity = verbosityFor(conversation, "responses", omitted)
   const text: Record<string, unknown> = {}
   if (output !== null) {
     text["format"] = output.kind === "json" ? { type: "json_object" } : {
@@ -202,6 +233,8 @@ const writeText = (body: Record<string, unknown>, conversation: Conversation): v
   if (verbosity !== null) text["verbosity"] = verbosity
   if (Object.keys(text).length > 0) body["text"] = text
 }
+
+const summaries: ReadonlySet<string> = new Set(["auto", "concise", "detailed"])
 
 const writeReasoning = (body: Record<string, unknown>, conversation: Conversation, traits: TargetTraits, omitted: Omitted): void => {
   const { reasoning } = conversation.settings
@@ -220,17 +253,17 @@ const writeReasoning = (body: Record<string, unknown>, conversation: Conversatio
     else effort = "none"
   }
   if (effort === null && budget !== null && budget >= 0 && !isOff) effort = effortOf(budget)
+  // Newer models do not think unless an effort is named.
+  if (effort === null && enabled === true) effort = "medium"
   const wire: Record<string, unknown> = {}
-  if (effort !== null) wire["effort"] = effortJson(effort, conversation)
+  if (effort !== null) wire["effort"] = conversation.format === "responses" ? effort : effortFor(traits.model, effort)
   // These clients are shown thoughts whenever there are any.
   const shows = enabled === true && (conversation.format === "messages" || conversation.format === "local-model-server")
-  const wanted = summary === "omitted" ? null : summary ?? (shows ? "auto" : null)
+  const known = summary === null || conversation.format === "responses" || summaries.has(summary) ? summary : "auto"
+  const wanted = summary === "omitted" ? null : known ?? (shows ? "auto" : null)
   if (wanted !== null) wire["summary"] = wanted
   if (Object.keys(wire).length > 0) body["reasoning"] = wire
 }
-
-const effortJson = (effort: Effort, conversation: Conversation): Effort =>
-  effort === "max" && conversation.format !== "responses" ? "xhigh" : effort
 
 // ---- What only the client's format says ----------------------------------------------------------------------------------------------
 

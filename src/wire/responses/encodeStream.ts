@@ -4,9 +4,10 @@
  */
 import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
-import { type StreamError, failedEvent } from "#src/wire/responses/errors.ts"
+import { commonInStream, type Told } from "#src/wire/errorObject.ts"
+import { failedEvent } from "#src/wire/responses/errors.ts"
 import { CallItem, type Events, ImageItem, MessageItem, ReasoningItem } from "#src/wire/responses/items.ts"
-import { namesOf, type QualifiedName } from "#src/wire/responses/namespaces.ts"
+import { namespacesOf, qualified, type QualifiedName } from "#src/wire/responses/namespaces.ts"
 import { callCarrier, sealed, textCarrier, unpack } from "#src/wire/responses/reasoning.ts"
 import { type Frame, frameOf, incompleteOf, responseJson, type Standing } from "#src/wire/responses/responseObject.ts"
 import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wire/stream/StreamSink.ts"
@@ -81,14 +82,14 @@ export class ResponsesEncoder implements StreamEncoder, Events {
     return text
   }
 
-  fail(error: StreamError): string {
+  fail(error: Told): string {
     if (this.isClosed) return this.take()
     this.isClosed = true
     if (this.frame === null) this.frame = this.makeFrame(noHead)
     // Nothing is closed in the stream: what was open stands in the failed response as far as it came (`filter` drops holes).
     const output = this.output.slice()
     for (const item of [this.thought, this.message, ...this.open.values()]) if (item !== null) output[item.index] = item.json("incomplete")
-    const response = responseJson(this.frame, { ...this.standing("failed"), output: output.filter(() => true), error: { code: error.code, message: error.message } })
+    const response = responseJson(this.frame, { ...this.standing("failed"), output: output.filter(() => true), error: commonInStream(error) })
     return this.take() + failedEvent(this.sequence++, response)
   }
 
@@ -151,7 +152,7 @@ export class ResponsesEncoder implements StreamEncoder, Events {
     if (choice !== 0 || this.isClosed) return
     this.closeOthers()
     if (signature !== null) this.carry(`${callCarrier}${this.unique}_${this.index}`, signature)
-    this.qualified ??= namesOf(this.options.request)
+    this.qualified ??= qualified(namespacesOf(this.options.request["tools"]))
     const item = new CallItem(this, this.index++, id === "" ? `call_${this.options.makeId()}` : id, this.qualified.get(name) ?? { name, namespace: null }, custom)
     this.open.set(index, item)
     this.newestCall = index

@@ -1,5 +1,8 @@
 /** The responses format: client and upstream codec. */
+import type { Identity } from "#actors/ports/Face.ts"
 import type { Answer } from "#schemas/wire/conversation.ts"
+import { blank, comment } from "#src/wire/heartbeat.ts"
+import { recordAt } from "#src/wire/json.ts"
 import { replay } from "#src/wire/neutral/replay.ts"
 import { decodeAnswer, readAnswer } from "#src/wire/responses/answer.ts"
 import { decodeRequest, head } from "#src/wire/responses/decodeRequest.ts"
@@ -19,11 +22,18 @@ const encodeAnswer = (answer: Answer, options: EncoderOptions): string => {
   return encoder.whole()
 }
 
+/** The response as the stream's first event named it. */
+const identityOf = (frame: Json): Identity | null => {
+  const response = recordAt(frame, "response")
+  return response === null || typeof response["id"] !== "string" ? null : { ...response, status: "in_progress" }
+}
+
 /**
- * Without comments a blank line: it keeps the connection busy, and every parser of server-sent events skips it. An event would
- * not do: the vendor's SDK fails on any event before `response.created`, and on a `response.in_progress` without its response.
+ * The vendor's SDK fails on any event before `response.created`, and on one that names another response: until the first event a blank
+ * line, then the stream's own response in progress. It has no sequence number: the next one belongs to the upstream's next event.
  */
-const heartbeat = (comments: boolean, now: Date): string => comments ? `: keepalive ${now.toISOString()}\n\n` : "\n\n"
+const heartbeat = (comments: boolean, now: Date, identity: Identity | null): string =>
+  comments ? comment(now) : identity === null ? blank : `event: response.in_progress\ndata: ${JSON.stringify({ type: "response.in_progress", response: identity })}\n\n`
 
 export const client: ClientCodec = {
   name: "responses",
@@ -34,6 +44,7 @@ export const client: ClientCodec = {
   makeEncoder: (options) => new ResponsesEncoder(options),
   errorBody,
   errorFrames,
+  identityOf,
   heartbeat
 }
 

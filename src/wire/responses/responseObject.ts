@@ -29,11 +29,13 @@ export const frameOf = (id: string, head: StreamHead, model: string, createdAt: 
   return {
     head: JSON.stringify({ id, object: "response", created_at: createdAt, background: false }).slice(0, -1),
     tail: JSON.stringify({
+      frequency_penalty: or("frequency_penalty", 0),
       instructions: or("instructions", null),
       max_output_tokens: or("max_output_tokens", null),
       max_tool_calls: or("max_tool_calls", null),
       model,
       parallel_tool_calls: or("parallel_tool_calls", true),
+      presence_penalty: or("presence_penalty", 0),
       previous_response_id: or("previous_response_id", null),
       prompt_cache_key: or("prompt_cache_key", null),
       reasoning: { ...reasoning, effort: reasoning["effort"] ?? null, summary: reasoning["summary"] ?? reasoning["generate_summary"] ?? null },

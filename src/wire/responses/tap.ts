@@ -56,6 +56,10 @@ export class ResponsesTap implements StreamTap {
     return this.ranges.take()
   }
 
+  close(): void {
+    this.scanner.close()
+  }
+
   fail(error: PublicError): Uint8Array {
     const newest = this.newest.bytes
     const sequence = newest === null ? 0 : sequenceAfter(newest)

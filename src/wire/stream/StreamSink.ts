@@ -8,6 +8,7 @@
  * `failed` nothing follows.
  */
 import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { Told } from "#src/wire/errorObject.ts"
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 
 /** Characters of a JSON string without its quotes; always a whole string of the upstream, so never cut inside an escape. */
@@ -55,6 +56,8 @@ export interface StreamDecoder {
   push(chunk: Buffer): boolean
   /** The body ended: hands on what was held back. False as for `push`. */
   end(): boolean
+  /** Nothing more will be fed: gives back the memory of an event whose end did not come. */
+  close(): void
 }
 
 /** Writes a client's stream: takes events, gives text. */
@@ -62,7 +65,7 @@ export interface StreamEncoder extends StreamSink {
   /** What was written since the last call; "" for nothing. */
   take(): string
   /** The frames that end a broken stream in this format, after everything written so far (decisions 9). */
-  fail(error: { readonly status: number; readonly type: string; readonly code: string; readonly message: string; readonly retryAfterSeconds: number | null }): string
+  fail(error: Told): string
 }
 
 export interface EncoderOptions {

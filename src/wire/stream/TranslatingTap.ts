@@ -31,13 +31,16 @@ export class TranslatingTap implements StreamTap, StreamSink {
   private readonly seam: Seam | null
   /** What the attempts before this one used, when it continues their answer. */
   private readonly before: TokenUsage | null
+  private readonly remember: ((callId: string, signature: Signature) => void) | undefined
 
-  /** `emptyAnswers`: see `UpstreamCodec`. `continued`: the tap whose answer broke off and is gone on with, to the same client. */
+  /** `emptyAnswers`: see `UpstreamCodec`. `continued`: the tap whose answer broke off and is gone on with, to the same client. `remember`: hears signed tool calls. */
   constructor(
-    makeDecoder: (sink: StreamSink) => StreamDecoder, encoder: StreamEncoder, emptyAnswers: boolean, continued: TranslatingTap | null = null
+    makeDecoder: (sink: StreamSink) => StreamDecoder, encoder: StreamEncoder, emptyAnswers: boolean, continued: TranslatingTap | null = null,
+    remember?: (callId: string, signature: Signature) => void
   ) {
     this.encoder = encoder
     this.emptyAnswers = emptyAnswers
+    this.remember = remember
     this.decoder = makeDecoder(this)
     this.seam = continued === null ? null : new Seam(unescape(continued.visible))
     this.before = continued === null ? null : continued.usageSoFar
@@ -46,7 +49,7 @@ export class TranslatingTap implements StreamTap, StreamSink {
 
   /** A tap that goes on where this one broke off. */
   continued(makeDecoder: (sink: StreamSink) => StreamDecoder): TranslatingTap {
-    return new TranslatingTap(makeDecoder, this.encoder, this.emptyAnswers, this)
+    return new TranslatingTap(makeDecoder, this.encoder, this.emptyAnswers, this, this.remember)
   }
 
   /** Text of an answer that broke off; null when it cannot be continued (nothing was said, a tool was called, it is too long). */
@@ -70,6 +73,10 @@ export class TranslatingTap implements StreamTap, StreamSink {
     // A finish reason without the last frame: the answer is whole (the vendor or a proxy left its terminator out).
     if (this.finished && !this.malformed) this.done()
     return this.take()
+  }
+
+  close(): void {
+    this.decoder.close()
   }
 
   fail(error: PublicError): Uint8Array {
@@ -129,6 +136,7 @@ export class TranslatingTap implements StreamTap, StreamSink {
     this.useful = true
     this.emittedCall = true
     this.kept.add(name)
+    if (signature !== null) this.remember?.(id, signature)
     this.encoder.toolCall(choice, index, id, name, custom, signature)
   }
 

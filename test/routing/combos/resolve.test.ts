@@ -15,7 +15,7 @@ const mappings = [
 ]
 const resolve = makeResolver({
   registry: builtin, nodes: [], aliases: new Map([["best", "fast"], ["claude-alias", "openai/gpt-4o"]]), wildcardAliases: [], customModels: [],
-  activeProviders: new Set(["openai"]), noThinkingAliases: true
+  activeProviders: new Set(["openai"]), simulatorCallable: true, noThinkingAliases: true
 }, [makeComboStep(combos, mappings)])
 
 const via = (id: string) => {

@@ -140,7 +140,7 @@ describe("a request is read", () => {
       model: "m", messages: [{ role: "user", content: "x", mood: "good" }], web_search_options: {}, prediction: { type: "content", content: "x" }, wild: 1, empty: null
     })
     expect(read.extras).toEqual([
-      { field: "web_search_options", weight: "essential", value: {} },
+      { field: "web_search_options", weight: "hint", value: {} },
       { field: "prediction", weight: "hint", value: { type: "content", content: "x" } },
       { field: "wild", weight: "hint", value: 1 },
       { field: "messages[].mood", weight: "hint", value: null }
@@ -151,7 +151,10 @@ describe("a request is read", () => {
   test("a part of an unknown type is kept whole", () => {
     const read = conversationOf({ model: "m", messages: [{ role: "user", content: [{ type: "hologram", data: [1] }] }] })
     expect(partsOf(read)).toEqual([
-      { kind: "opaque", format: "chat-completions", field: "messages[0].content[0]", value: { type: "hologram", data: [1] } }
+      {
+        kind: "opaque", format: "chat-completions", field: "messages[0].content[0]", value: { type: "hologram", data: [1] },
+        listed: "messages[].content[].hologram", fallback: null
+      }
     ])
   })
 })
@@ -249,8 +252,10 @@ describe("a request is written", () => {
     ["audio in a rare form", conversation([media("audio", { kind: "base64", mediaType: "audio/flac", data: "AA==" })]), "messages[0]"],
     ["an uploaded image", conversation([media("image", { kind: "file", family: "messages", id: "f", mediaType: null })]), "messages[0]"],
     ["spoken answers", conversation([textPart("x")], { modalities: ["audio"] }), "modalities"],
-    ["a part of another format", conversation([{ kind: "opaque", format: "messages", field: "messages[0].content[0]", value: {} }]), "messages[0].content[0]"],
-    ["a tool of another vendor", { ...conversation([textPart("x")]), tools: [{ kind: "hosted", format: "messages", type: "web_search_20250305", value: {} }] }, "tools"],
+    ["a part of another format", conversation([{ kind: "opaque", format: "messages", field: "messages[0].content[0]", value: {}, listed: "messages[].content[].x", fallback: null }]), "messages[0].content[0]"],
+    ["a forced tool of another vendor", {
+      ...conversation([textPart("x")]), tools: [{ kind: "hosted", format: "messages", type: "web_search_20250305", value: {} }], toolChoice: { kind: "required" }
+    }, "tool_choice"],
     ["a forced tool nobody declared", { ...conversation([textPart("x")]), toolChoice: { kind: "required" } }, "tool_choice"],
     ["an essential field of another format", { ...conversation([textPart("x")]), extras: [{ field: "context_management", weight: "essential", value: {} }] }, "context_management"]
   ] as ReadonlyArray<[string, Conversation, string]>)("%s is refused", (_, given, param) => {
@@ -316,12 +321,12 @@ const text = Arbitrary.schema(Text)
 
 describe("any conversation", () => {
   it.prop("of texts, calls and results comes back as it was", {
-    system: text, question: text, answer: text, id: text, name: text, args: text, result: text,
+    system: text, question: text, answer: text, id: text, name: text, tool: Arbitrary.schema(Schema.Literals(["f", "get_weather", "a-b"])), args: text, result: text,
     settings: Arbitrary.schema(Schema.Struct({
       maxTokens: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1000 })), temperature: Schema.Finite, topK: Schema.Int, seed: Schema.Int,
       stop: Schema.Array(Text).check(Schema.isMinLength(1), Schema.isMaxLength(4)), user: Text, store: Schema.Boolean
     }))
-  }, ({ answer, args, id, name, question, result, settings, system }) => {
+  }, ({ answer, args, id, name, question, result, settings, system, tool }) => {
     const given: Conversation = {
       ...conversation([]),
       turns: [
@@ -329,7 +334,7 @@ describe("any conversation", () => {
         { role: "user", parts: [textPart(question), textPart(system)], name, path: "messages[1]" },
         {
           role: "assistant", name: null, path: "messages[2]",
-          parts: [textPart(answer), { kind: "toolCall", id, name, arguments: args, custom: false, cache: null, signature: null }]
+          parts: [textPart(answer), { kind: "toolCall", id, name: tool, arguments: args, custom: false, cache: null, signature: null }]
         },
         {
           role: "tool", name: null, path: "messages[3]",

@@ -183,8 +183,8 @@ describe("a chat stream", () => {
   })
 
   test("an error object fails the stream and nothing follows", () => {
-    expect(eventsOf("error-in-stream").at(-1)).toEqual(["failed", { message: "The server had an error.", type: "server_error", code: null, status: null }])
-    expect(eventsOf("error-first")).toEqual([["failed", { message: "Rate limited.", type: "rate_limit_error", code: null, status: 429 }]])
+    expect(eventsOf("error-in-stream").at(-1)).toMatchObject(["failed", { message: "The server had an error.", type: "server_error", code: null, status: null }])
+    expect(eventsOf("error-first")).toMatchObject([["failed", { message: "Rate limited.", type: "rate_limit_error", code: null, status: 429 }]])
   })
 
   test("a truncated stream has neither finish nor done; a missing terminator is not made up", () => {
@@ -266,14 +266,17 @@ describe("the encoder", () => {
       { role: "assistant", content: "", refusal: null },
       { reasoning_content: "Let me " },
       { reasoning_content: "think\n" },
-      { reasoning_details: [{ type: "reasoning.text", text: "Let me think\n", signature: Buffer.from("gateway-signature:messages:sig").toString("base64"), index: 0 }] },
-      { reasoning_details: [{ type: "reasoning.encrypted", data: Buffer.from("gateway-signature:messages:secret").toString("base64"), index: 1 }] },
+      { reasoning_details: [{ type: "reasoning.text", text: "Let me think\n", signature: Buffer.from("gateway-signature:messages:sig").toString("base64"), format: "anthropic-claude-v1", index: 0 }] },
+      { reasoning_details: [{ type: "reasoning.encrypted", data: Buffer.from("gateway-signature:messages:secret").toString("base64"), format: "anthropic-claude-v1", index: 1 }] },
       { content: "Hi \"you\"" },
       { tool_calls: [{ index: 0, id: "toolu_1", type: "function", function: { name: "now", arguments: "" } }] },
       { tool_calls: [{ index: 0, function: { arguments: "{}" } }] },
       {
         tool_calls: [{
           index: 1, id: "toolu_2", type: "function", function: { name: "look", arguments: "" }, extra_content: { google: { thought_signature: "dGg=" } }
+        }],
+        reasoning_details: [{
+          type: "reasoning.encrypted", data: Buffer.from("gateway-signature:generateContent:dGg=").toString("base64"), id: "toolu_2", format: "google-gemini-v1", index: 2
         }]
       },
       { tool_calls: [{ index: 1, function: { arguments: "{\"a\":" } }] },
@@ -343,8 +346,8 @@ describe("the encoder", () => {
       { reasoning_content: "One" }, { reasoning_content: "\n\n" }, { reasoning_content: "Two" },
       {
         reasoning_details: [
-          { type: "reasoning.summary", summary: "One\n\nTwo", index: 0 },
-          { type: "reasoning.encrypted", data: Buffer.from("gateway-signature:responses:enc").toString("base64"), index: 0 }
+          { type: "reasoning.summary", summary: "One\n\nTwo", format: "openai-responses-v1", index: 0 },
+          { type: "reasoning.encrypted", data: Buffer.from("gateway-signature:responses:enc").toString("base64"), format: "openai-responses-v1", index: 0 }
         ]
       }
     ])
@@ -363,7 +366,7 @@ describe("the encoder", () => {
 
   test("heartbeats are a comment, or a chunk that says nothing", () => {
     const now = new Date(0)
-    expect(client.heartbeat(true, now)).toBe(": keepalive 1970-01-01T00:00:00.000Z\n\n")
-    expect(framesOf(client.heartbeat(false, now))).toMatchObject([{ object: "chat.completion.chunk", choices: [{ delta: {}, finish_reason: null }] }])
+    expect(client.heartbeat(true, now, null)).toBe(": keepalive 1970-01-01T00:00:00.000Z\n\n")
+    expect(framesOf(client.heartbeat(false, now, { id: "chatcmpl-1", object: "chat.completion.chunk" }))).toMatchObject([{ id: "chatcmpl-1", object: "chat.completion.chunk", choices: [{ delta: {}, finish_reason: null }] }])
   })
 })

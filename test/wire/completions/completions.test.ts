@@ -153,7 +153,7 @@ describe("text completions for a client", () => {
   })
 
   it("that break anywhere end with one error and the terminator", () => {
-    const error = { status: 502, type: "server_error", code: "upstream_reset", message: "reset", retryAfterSeconds: null }
+    const error = new PublicError("upstream_reset", 502, "server_error", "reset")
     const steps: ReadonlyArray<(to: ReturnType<typeof client.makeEncoder>) => void> = [
       (to) => to.start({ id: null, model: null, createdAt: null, serviceTier: null, systemFingerprint: null }), (to) => to.text(0, "a"), (to) => to.finish(0, "stop", null), (to) => to.done()
     ]
@@ -181,7 +181,7 @@ describe("text completions for a client", () => {
     const error = publicError("bad_request", "no", { extra: { param: "prompt" } })
     expect(JSON.parse(client.errorBody(error))).toEqual({ error: { message: "no", type: "invalid_request_error", code: "bad_request", param: "prompt" } })
     expect(client.errorFrames(error)).toBe(`data: ${client.errorBody(error)}\n\ndata: [DONE]\n\n`)
-    expect(client.heartbeat(true, new Date(0))).toBe(": keepalive 1970-01-01T00:00:00.000Z\n\n")
-    expect(parsed(client.heartbeat(false, new Date(0)))).toMatchObject([{ object: "text_completion", choices: [{ text: "" }] }])
+    expect(client.heartbeat(true, new Date(0), null)).toBe(": keepalive 1970-01-01T00:00:00.000Z\n\n")
+    expect(parsed(client.heartbeat(false, new Date(0), { id: "cmpl-1", object: "text_completion" }))).toMatchObject([{ id: "cmpl-1", object: "text_completion", choices: [{ text: "" }] }])
   })
 })

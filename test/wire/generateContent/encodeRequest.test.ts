@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import type { Conversation, Part, Settings, Turn } from "#schemas/wire/conversation.ts"
+import type { Conversation, Part, Settings, Tool, Turn } from "#schemas/wire/conversation.ts"
 import { unsignedCall } from "#src/wire/generateContent/encodeRequest.ts"
 import { none } from "#src/wire/neutral/settings.ts"
 import { conversation, encoded, fixture, fixtures, json, model, refused, user } from "./support.ts"
@@ -137,7 +137,7 @@ describe("contents", () => {
 
   it("refuses orphans and what only other vendors understand", () => {
     expect(refused(chat([...say, turn("tool", [result("nope")], 1)]))[0]).toBe("messages[1]")
-    const opaque: Part = { kind: "opaque", format: "messages", field: "messages[0].content[0]", value: {} }
+    const opaque: Part = { kind: "opaque", format: "messages", field: "messages[0].content[0]", value: {}, listed: "messages[].content[].x", fallback: null }
     expect(refused(chat([turn("user", [opaque])]))[0]).toBe("messages[0].content[0]")
   })
 })
@@ -164,10 +164,11 @@ describe("tools", () => {
     expect(encoded(chat(say, { tools: [fn("f", { strict })], toolChoice })).body["toolConfig"]).toEqual({ functionCallingConfig: config })
   })
 
-  it("refuses custom and foreign hosted tools, and names that are none", () => {
-    expect(refused(chat(say, { tools: [{ kind: "custom", name: "c", description: null, format: null }] }))[0]).toBe("tools")
-    expect(refused(chat(say, { tools: [{ kind: "hosted", format: "messages", type: "web_search_20250305", value: {} }] }))).toMatchObject(["tools", expect.stringContaining("web_search_20250305")])
-    expect(refused(chat(say, { tools: [fn("3d")] }))[0]).toBe("tools")
+  it("leaves foreign hosted tools out, wraps free text and rewrites names that are none", () => {
+    const declared = (tool: Tool) => encoded(chat(say, { tools: [tool] })).body["tools"]
+    expect(declared({ kind: "custom", name: "c", description: null, format: null })).toMatchObject([{ functionDeclarations: [{ name: "c", parametersJsonSchema: { required: ["input"] } }] }])
+    expect(encoded(chat(say, { tools: [{ kind: "hosted", format: "messages", type: "web_search_20250305", value: {} }] }))).toMatchObject({ omitted: ["tools.web_search_20250305"] })
+    expect(declared(fn("3d"))).toMatchObject([{ functionDeclarations: [{ name: "_3d" }] }])
     expect(encoded(golden("hosted-tools")).body["tools"]).toEqual([{ googleSearch: {} }, { codeExecution: {} }])
     expect(encoded(chat(say, { tools: [fn("f")], settings: { parallelToolCalls: false } })).omitted).toEqual(["parallel_tool_calls"])
   })

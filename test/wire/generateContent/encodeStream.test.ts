@@ -193,7 +193,7 @@ describe("whole answers", () => {
 
   it("tells errors from answers, and both from neither", () => {
     const body = { error: { code: 400, message: "bad", status: "INVALID_ARGUMENT", details: [{ reason: "API_KEY_INVALID" }] } }
-    const read = { message: "bad", type: "INVALID_ARGUMENT", code: "API_KEY_INVALID", status: 400 }
+    const read = { message: "bad", type: "INVALID_ARGUMENT", code: "API_KEY_INVALID", status: 400, own: body.error }
     expect([upstream.decodeAnswer(body), upstream.readError(body), upstream.readAnswer(body)?.error]).toEqual([read, read, read])
     expect([upstream.decodeAnswer({}), upstream.readAnswer({}), upstream.readError({})]).toEqual([null, null, null])
   })
@@ -215,8 +215,8 @@ describe("errors and heartbeats", () => {
 
   it("a heartbeat means nothing to a parser", () => {
     const now = new Date(0)
-    expect(client.heartbeat(true, now)).toBe(": keepalive 1970-01-01T00:00:00.000Z\n\n")
+    expect(client.heartbeat(true, now, null)).toBe(": keepalive 1970-01-01T00:00:00.000Z\n\n")
     const bytes = fixture("streams", "line-feeds-and-usage-at-end").toString()
-    expect(decoded([Buffer.from(bytes.replaceAll("data: ", `${client.heartbeat(false, now)}data: `))])).toEqual(decoded([Buffer.from(bytes)]))
+    expect(decoded([Buffer.from(bytes.replaceAll("data: ", `${client.heartbeat(false, now, null)}data: `))])).toEqual(decoded([Buffer.from(bytes)]))
   })
 })

@@ -161,17 +161,16 @@ describe("a conversation for a local model server", () => {
       refused(chat({ tools: [fn("f")], toolChoice: { kind: "required" } })),
       refused(chat({ tools: [fn("f")], toolChoice: { kind: "tool", name: "f" } })),
       refused({ ...chat({ tools: [fn("f")], toolChoice: { kind: "allowed", names: ["f"], required: true } }), format: "generateContent" }),
-      refused(chat({ tools: [{ kind: "hosted", format: "messages", type: "web_search", value: {} }] })),
-      refused(chat({ tools: [fn("f"), { kind: "custom", name: "c", description: null, format: null }] })),
+      refused(chat({ tools: [{ kind: "hosted", format: "messages", type: "web_search", value: {} }], toolChoice: { kind: "required" } })),
       refused(chat({ extras: [{ field: "audio", weight: "essential", value: {} }] })),
-      refused(chat({ turns: [turn("user", [{ kind: "opaque", format: "messages", field: "search_result", value: {} }])] })),
+      refused(chat({ turns: [turn("user", [{ kind: "opaque", format: "messages", field: "search_result", value: {}, listed: "messages[].content[].x", fallback: null }])] })),
       refused({ ...chat({ settings: settings({ choices: 2 }) }), format: "generateContent" }),
       refused(chat({ turns: [turn("tool", [{ kind: "toolResult", id: "x", name: null, content: [], isError: false, cache: null }], "messages[3]")] }))
     ]).toEqual([
       "capability_unsupported messages[0]", "capability_unsupported messages[0]", "capability_unsupported messages[0]", "capability_unsupported messages[0]",
       "capability_unsupported n", "capability_unsupported logit_bias", "capability_unsupported modalities", "capability_unsupported tool_choice",
-      "capability_unsupported tool_choice", "capability_unsupported toolConfig.functionCallingConfig", "capability_unsupported tools[0]",
-      "capability_unsupported tools[1]", "capability_unsupported audio", "capability_unsupported search_result",
+      "capability_unsupported tool_choice", "capability_unsupported toolConfig.functionCallingConfig", "capability_unsupported tool_choice",
+      "capability_unsupported audio", "capability_unsupported search_result",
       "capability_unsupported generationConfig.candidateCount", "bad_request messages[3]"
     ])
   })

@@ -55,9 +55,9 @@ describe("messages answers", () => {
 
   it("an error object in a 200, and what is no answer", () => {
     const overloaded = { message: "Overloaded", type: "overloaded_error", code: null, status: 529 }
-    expect(upstream.decodeAnswer(answerOf("error-object"))).toEqual(overloaded)
+    expect(upstream.decodeAnswer(answerOf("error-object"))).toMatchObject(overloaded)
     expect(upstream.readAnswer(answerOf("error-object"))).toMatchObject({ error: overloaded, usage: null })
-    expect(upstream.readError(answerOf("error-object"))).toEqual(overloaded)
+    expect(upstream.readError(answerOf("error-object"))).toMatchObject(overloaded)
     expect(upstream.readError({ error: "no" })).toEqual({ message: "no", type: null, code: null, status: null })
     expect(upstream.decodeAnswer({ choices: [] })).toBe(null)
     expect(upstream.readAnswer({ choices: [] })).toBe(null)
@@ -78,7 +78,7 @@ describe("messages answers", () => {
       { type: "thinking", thinking: "", signature: Signatures.seal({ ...sealed, value: "of-call:s" }, "messages") }, { type: "tool_use", id: "c", name: "f", input: {} }
     ])
     const unsigned: Part = { kind: "reasoning", text: "hm", summary: true, signature: null, id: null, redacted: false }
-    expect(written(answer([unsigned]))["content"]).toEqual([{ type: "thinking", thinking: "hm", signature: "" }])
+    expect(written(answer([unsigned]))["content"]).toEqual([{ type: "thinking", thinking: "hm", signature: Signatures.unsigned }])
     expect(written({ ...answer([]), choices: [] })).toMatchObject({ content: [], stop_reason: "end_turn", usage: { input_tokens: 0, output_tokens: 0 } })
   })
 

@@ -70,10 +70,10 @@ describe("messages requests, read", () => {
     expect(search.tools.map((one) => one.kind)).toEqual(["hosted", "function"])
     expect(search.turns[1]!.parts.map((part) => part.kind)).toEqual(["opaque", "opaque", "text"])
     expect(conversation(requestOf("own-fields")).extras.map((extra) => [extra.field, extra.weight])).toEqual([
-      ["container", "essential"], ["inference_geo", "essential"], ["cache_control", "hint"]
+      ["container", "hint"], ["inference_geo", "essential"], ["cache_control", "hint"]
     ])
     expect(conversation({ ...requestOf("plain-text"), mcp_servers: [], context_management: {}, future: 1, output_config: { task_budget: {} } }).extras.map((extra) => [extra.field, extra.weight])).toEqual([
-      ["mcp_servers", "essential"], ["context_management", "hint"], ["future", "hint"], ["output_config.task_budget", "hint"]
+      ["mcp_servers", "hint"], ["context_management", "hint"], ["future", "hint"], ["output_config.task_budget", "hint"]
     ])
   })
 
@@ -133,13 +133,13 @@ describe("messages requests, written", () => {
     const cases: ReadonlyArray<readonly [Partial<Omit<Conversation, "settings">> & { readonly settings?: Partial<Settings> }, string]> = [
       [{ settings: { choices: 2 } }, "n"], [{ settings: { logprobs: true } }, "logprobs"], [{ settings: { topLogprobs: 3 } }, "top_logprobs"],
       [{ settings: { logitBias: { 50256: -100 } } }, "logit_bias"], [{ settings: { modalities: ["text", "audio"] } }, "modalities"],
-      [{ settings: { stop: ["\n"] } }, "stop"], [{ tools: [{ kind: "custom", name: "g", description: null, format: null }] }, "tools"],
-      [{ tools: [{ kind: "hosted", format: "responses", type: "web_search", value: {} }] }, "tools"], [{ tools: [{ ...fn, name: "a.b" }] }, "tools"],
+      [{ settings: { stop: ["\n"] } }, "stop"],
+      [{ tools: [{ kind: "hosted", format: "responses", type: "web_search", value: {} }], toolChoice: { kind: "required" } }, "tool_choice"],
       [{ extras: [{ field: "audio", weight: "essential", value: {} }] }, "audio"],
       [{ turns: [user(media("audio", { kind: "base64", mediaType: "audio/wav", data: "AAAA" }))] }, "messages[0]"],
       [{ turns: [user(media("image", { kind: "base64", mediaType: "image/tiff", data: "AAAA" }))] }, "messages[0]"],
       [{ turns: [user(media("document", { kind: "file", family: "chat-completions", id: "file-1", mediaType: null }))] }, "messages[0]"],
-      [{ turns: [user({ kind: "opaque", format: "generateContent", field: "contents[0].parts[0].executableCode", value: {} })] }, "contents[0].parts[0].executableCode"]
+      [{ turns: [user({ kind: "opaque", format: "generateContent", field: "contents[0].parts[0].executableCode", value: {}, listed: "messages[].content[].x", fallback: null })] }, "contents[0].parts[0].executableCode"]
     ]
     for (const [over, param] of cases) expect(refusal(chat(over)), param).toMatchObject({ status: 400, extra: { param } })
     expect(refusal(chat({ toolChoice: { kind: "required" } }))).toMatchObject({ extra: { param: "tool_choice" } })
@@ -160,7 +160,17 @@ describe("messages requests, written", () => {
       "metadata", "frequency_penalty", "prediction"
     ]))
     expect(body).toMatchObject({ temperature: 1, metadata: { user_id: "u" }, max_tokens: 64_000 })
-    expect(encoded(chat(), { maxOutputTokens: null }).body["max_tokens"]).toBe(4096)
+    // A limit that cuts agents off is none; one that the model does not have is refused by its vendor.
+    for (const [model, limit, said] of [
+      ["claude-next", 32_000, true], ["some-model", 32_000, true], ["claude-sonnet-4-5", 32_000, true], ["claude-opus-4-1-20250805", 32_000, false],
+      ["claude-3-5-sonnet-20241022", 8_192, false], ["claude-3-haiku-20240307", 4_096, false], ["anthropic.claude-3-opus-20240229-v1:0", 4_096, false],
+      ["claude-2.1", 4_096, false], ["claude-3-7-sonnet-20250219", 32_000, true]
+    ] as const) {
+      const { body, omitted } = encoded(chat(), { maxOutputTokens: null, model })
+      expect([model, body["max_tokens"], omitted.includes(`max_tokens (set to ${limit})`)]).toEqual([model, limit, said])
+      expect(encoded(chat({ settings: { maxTokens: 7 } }), { maxOutputTokens: null, model }).body["max_tokens"]).toBe(7)
+      expect(encoded(chat(), { maxOutputTokens: 50_000, model }).body["max_tokens"]).toBe(50_000)
+    }
     expect(encoded(chat({ settings: { maxTokens: 7 } })).body["max_tokens"]).toBe(7)
   })
 

@@ -65,7 +65,7 @@ describe("decodeRequest", () => {
     expect(read(request("hosted-tools")).tools).toMatchObject([{ kind: "hosted", format: "responses", type: "web_search", value: { search_context_size: "low" } }, { kind: "function" }])
     expect(read(request("tool-choice-forced")).toolChoice).toEqual({ kind: "tool", name: "get_weather" })
     expect(read(request("tool-choice-allowed")).toolChoice).toEqual({ kind: "allowed", names: ["get_time"], required: true })
-    expect(read({ ...request("hosted-tools"), tool_choice: { type: "web_search" } })).toMatchObject({ toolChoice: null, extras: [{ field: "tool_choice", weight: "essential" }] })
+    expect(read({ ...request("hosted-tools"), tool_choice: { type: "web_search" } })).toMatchObject({ toolChoice: { kind: "hosted", type: "web_search" } })
   })
 
   it("reasoning items keep summary, id and proof", () => {

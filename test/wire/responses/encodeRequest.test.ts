@@ -95,7 +95,7 @@ describe("encodeRequest", () => {
     }))
     expect(body).toMatchObject({
       max_output_tokens: 16, temperature: 0.5, top_p: 0.9, include: ["message.output_text.logprobs"], top_logprobs: 3, service_tier: "flex", user: "u", safety_identifier: "s",
-      prompt_cache_key: "k", metadata: { a: "b" }, store: false, reasoning: { effort: "xhigh" },
+      prompt_cache_key: "k", metadata: { a: "b" }, store: false, reasoning: { effort: "high" },
       text: { verbosity: "low", format: { type: "json_schema", name: "response", schema: { type: "object" }, strict: true } }
     })
     expect(omitted).toEqual(["top_k", "seed", "presence_penalty", "max_completion_tokens (raised to 16)"])
@@ -104,9 +104,9 @@ describe("encodeRequest", () => {
   it("thinking in any words becomes an effort; a model that cannot is not asked", () => {
     const asked = (reasoning: NonNullable<Conversation["settings"]["reasoning"]>, over: Partial<TargetTraits> = {}) => write(conversation([user], { settings: { ...none, reasoning } }), over)
     expect(asked({ enabled: true, effort: null, budget: 10_240, summary: null }).body["reasoning"]).toEqual({ effort: "medium", summary: "auto" })
-    expect(asked({ enabled: true, effort: null, budget: -1, summary: "omitted" }).body["reasoning"]).toBeUndefined()
+    expect(asked({ enabled: true, effort: null, budget: -1, summary: "omitted" }).body["reasoning"]).toEqual({ effort: "medium" })
     expect(asked({ enabled: false, effort: null, budget: null, summary: null })).toMatchObject({ omitted: ["thinking"] })
-    expect(asked({ enabled: false, effort: null, budget: null, summary: null }, { reasoning: true }).body).toMatchObject({ reasoning: { effort: "none" }, include: ["reasoning.encrypted_content"] })
+    expect(asked({ enabled: false, effort: null, budget: null, summary: null }, { reasoning: true }).body).toMatchObject({ reasoning: { effort: "minimal" }, include: ["reasoning.encrypted_content"] })
     expect(asked({ enabled: true, effort: "low", budget: null, summary: null }, { reasoning: false })).toMatchObject({ omitted: ["thinking"] })
     expect(asked({ enabled: true, effort: "low", budget: null, summary: null }, { reasoning: false }).body).not.toHaveProperty("reasoning")
   })
@@ -117,12 +117,12 @@ describe("encodeRequest", () => {
     expect(refusedField(conversation([user], { settings: { ...none, stop: ["x"] } }))).toEqual([400, "stop_sequences"])
     expect(refusedField(chat({ logitBias: { "1": 2 } }))).toEqual([400, "logit_bias"])
     expect(refusedField(chat({ modalities: ["audio"] }))).toEqual([400, "modalities"])
-    expect(refusedField(chat({}, { tools: [{ kind: "hosted", format: "messages", type: "bash_20250124", value: {} }] }))).toEqual([400, "tools"])
+    expect(refusedField(chat({}, { tools: [{ kind: "hosted", format: "messages", type: "bash_20250124", value: {} }], toolChoice: { kind: "required" } }))).toEqual([400, "tool_choice"])
     expect(refusedField(chat({}, { extras: [{ field: "web_search_options", weight: "essential", value: {} }] }))).toEqual([400, "web_search_options"])
     expect(refusedField(conversation([turn("user", medium("video", { kind: "url", url: "https://x", mediaType: null }))]))).toEqual([400, "messages[0]"])
     expect(refusedField(conversation([turn("user", medium("image", { kind: "file", family: "messages", id: "f", mediaType: null }))]))).toEqual([400, "messages[0]"])
     expect(refusedField(conversation([turn("user", medium("audio", { kind: "base64", mediaType: "audio/flac", data: "AA" }))]))).toEqual([400, "messages[0]"])
-    expect(refusedField(conversation([turn("user", { kind: "opaque", format: "messages", field: "messages[0].content[0]", value: {} })]))).toEqual([400, "messages[0].content[0]"])
+    expect(refusedField(conversation([turn("user", { kind: "opaque", format: "messages", field: "messages[0].content[0]", value: {}, listed: "messages[].content[].x", fallback: null })]))).toEqual([400, "messages[0].content[0]"])
     expect(refusedField(conversation([user, turn("tool", { kind: "toolResult", id: "c", name: null, isError: false, cache: null, content: [] })]))).toEqual([400, "messages[0]"])
   })
 

@@ -245,8 +245,8 @@ describe("there and back", () => {
   }
 
   it("an upstream's failed answer is an error", () => {
-    expect(upstream.decodeAnswer(parsed(fixture("answers", "failed")))).toEqual({ message: "The model failed to generate a response.", type: null, code: "server_error", status: null })
-    expect(upstream.readError({ error: { message: "no", type: "invalid_request_error", code: "bad", param: null } })).toEqual({ message: "no", type: "invalid_request_error", code: "bad", status: null })
+    expect(upstream.decodeAnswer(parsed(fixture("answers", "failed")))).toMatchObject({ message: "The model failed to generate a response.", type: null, code: "server_error", status: null })
+    expect(upstream.readError({ error: { message: "no", type: "invalid_request_error", code: "bad", param: null } })).toMatchObject({ message: "no", type: "invalid_request_error", code: "bad", status: null })
     expect([upstream.decodeAnswer({}), upstream.readAnswer({}), upstream.readError({})]).toEqual([null, null, null])
     expect(upstream.readAnswer(parsed(fixture("answers", "tools-parallel")))).toMatchObject({ usage: { input: 40, output: 20 }, error: null })
   })
@@ -262,11 +262,11 @@ describe("words around a stream", () => {
     const error = Errors.make("rate_limit_exceeded", "Slow down.", { extra: { param: "x" } })
     expect(parsed(client.errorBody(error))).toEqual({ error: { message: "Slow down.", type: "rate_limit_error", code: "rate_limit_exceeded", param: "x" } })
     expect(eventsOf(client.errorFrames(error))).toMatchObject([{ type: "response.failed", response: { status: "failed", error: { code: "rate_limit_exceeded", message: "Slow down." } } }])
-    expect(client.heartbeat(true, new Date(0))).toBe(": keepalive 1970-01-01T00:00:00.000Z\n\n")
+    expect(client.heartbeat(true, new Date(0), null)).toBe(": keepalive 1970-01-01T00:00:00.000Z\n\n")
   })
 
   it("a heartbeat is nothing to the vendor's client, wherever it stands", async () => {
-    const beat = client.heartbeat(false, new Date(0))
+    const beat = client.heartbeat(false, new Date(0), null)
     expect(beat).not.toContain(":")
     const text = encoded(all)
     const { final } = await accumulated(beat + text.split("\n\n").join(`\n\n${beat}`))

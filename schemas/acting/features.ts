@@ -1,0 +1,54 @@
+/** Features that the documents of the gateway's interface describe and this release does not have: what inert fields and flags wait for. */
+export interface Feature {
+  readonly title: string
+  /** What a caller meets today, in one or two sentences. */
+  readonly today: string
+  /** Documented paths of the feature; they answer 404 until it is built. */
+  readonly paths: ReadonlyArray<string>
+}
+
+const feature = (title: string, today: string, ...paths: ReadonlyArray<string>): Feature => ({ title, today, paths })
+
+export const features = {
+  a2a: feature("Agent-to-agent server", "There is no agent card and no JSON-RPC endpoint.", "/a2a", "/api/a2a/status", "/api/a2a/tasks", "/.well-known/agent.json"),
+  accountRecovery: feature("Recovery from vendors' account marks", "Upstream texts never mark a connection as banned, and an unclear 401 is treated as any other 401."),
+  agents: feature("Cloud agents, CLI tools and desktop agents", "Nothing is detected, configured or run for agents.", "/api/cli-tools/status", "/api/acp/agents", "/api/v1/agents/tasks"),
+  aggregatorBalance: feature("Balances of aggregator nodes", "No balance is read."),
+  backgroundTasks: feature("Switches of background work", "Sweeps run in the gateway's processes; GATEWAY_DISABLE_BACKGROUND_SERVICES stops them."),
+  backups: feature("Backups and database settings", "Back up the Postgres database, or the data directory while the gateway is stopped.", "/api/db-backups", "/api/settings/database"),
+  batches: feature("Files and batches", "There are no files and no batches.", "/api/files", "/api/batches"),
+  capabilityChecks: feature("Checks before dispatch", "A model's capabilities are checked by its upstream."),
+  cloudSync: feature("Cloud synchronisation", "Nodes share records through Postgres; nothing is synchronised elsewhere.", "/api/sync/cloud", "/api/cloud/auth"),
+  compression: feature("Prompt compression", "Prompts go upstream as they are.", "/api/settings/compression", "/api/context/combos"),
+  connectionGroups: feature("Groups and quota shares of connections", "Connections are chosen within their provider; groups, quota shares and orders across providers have no effect."),
+  dashboard: feature("Dashboard", "The gateway is administered over its API; preferences of a user interface are not kept."),
+  discovery: feature("Synchronised catalogues", "Prices, rankings and model facts are those of this release; lists of models are read from provider nodes."),
+  guardrails: feature("Guardrails", "Prompts and answers pass unread.", "/api/guardrails", "/api/guardrails/test"),
+  interfaceModes: feature("Other settings of routing", "The gateway decides by combos, aliases and automatic routing alone."),
+  intents: feature("Detection of intents and task routing", "The kind of a task is not detected.", "/api/settings/task-routing"),
+  interception: feature("Interception of hosted tools and parameters", "Parameters and hosted tools are neither filtered nor intercepted per connection."),
+  logging: feature("Bodies and tool sources in logs", "Bodies of requests are never logged."),
+  mcp: feature("MCP server", "There is no MCP endpoint.", "/api/mcp/status", "/api/mcp/tools", "/api/mcp/audit"),
+  media: feature("Audio, rerank, moderations, video and music", "Only conversations are served; lists of models show the other kinds.",
+    "/v1/audio/speech", "/v1/audio/transcriptions", "/v1/rerank", "/v1/moderations", "/v1/images/edits"),
+  memory: feature("Memory", "Nothing is remembered between conversations.", "/api/memory", "/api/memory/health"),
+  modelQuirks: feature("Per-model formats", "A model is called in its provider's format, with its provider's defaults."),
+  nodeQuota: feature("Daily quota resets of nodes", "Quota windows are read from the upstream's answers."),
+  oidc: feature("Single sign-on", "Operators sign in with the password.", "/api/auth/oidc/login", "/api/auth/oidc/callback"),
+  plugins: feature("Plugins and skills", "Nothing is run in a sandbox.", "/api/plugins", "/api/skills", "/api/agent-skills"),
+  privateModels: feature("Rules about which bare or non-public model is meant", "An unknown or ambiguous bare model id is refused, and models are not told apart by being public."),
+  promptCachePlanning: feature("Protection of cached prefixes in combos", "Use the strategy cache-optimized."),
+  proxies: feature("Outbound proxies", "Upstreams are called directly, or through HTTPS_PROXY.", "/api/v1/management/proxies", "/api/settings/proxy"),
+  quotaRefresh: feature("Reading quotas on a schedule", "Quota windows are read from the answers that pass."),
+  quotaRules: feature("Further limits of a connection", "Requests a minute, gaps, concurrency and waits are limited per connection; requests a day and tokens are not."),
+  search: feature("Search and web fetch", "There is no search and no fetch.", "/v1/search", "/v1/web/fetch", "/api/search/providers"),
+  systemPrompt: feature("System prompts and payload rules of the gateway", "A combo's system_message is the only text that the gateway adds.", "/api/settings/system-prompt", "/api/settings/payload-rules"),
+  toolLoop: feature("Tools that the gateway runs", "Tool calls go to the client.", "/api/tools"),
+  tunnels: feature("Tunnels and traffic interception", "No tunnel and no intercepting proxy is started.", "/api/tunnels/cloudflared", "/api/tunnels/ngrok"),
+  vendorClients: feature("Behaviour of single vendors and clients", "No traffic is shaped after a vendor's own client, and no free tier is rotated."),
+  webSockets: feature("WebSockets", "Streams are server-sent events over HTTP.", "/v1/ws", "/api/live"),
+  whitelists: feature("Lists of blocked providers and addresses", "Deactivate a provider's connections; limit a key by ipAllowlist.", "/api/settings/ip-filter")
+} as const satisfies Readonly<Record<string, Feature>>
+
+export type FeatureName = keyof typeof features
+export const featureNames = Object.keys(features) as ReadonlyArray<FeatureName>

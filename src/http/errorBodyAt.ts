@@ -1,0 +1,16 @@
+/** Error bodies by path alone, for answers that no endpoint gives. */
+import * as ChatCompletions from "#src/wire/chatCompletions/index.ts"
+import * as GenerateContent from "#src/wire/generateContent/index.ts"
+import * as LocalModelServer from "#src/wire/localModelServer/index.ts"
+import * as Messages from "#src/wire/messages/index.ts"
+import * as Responses from "#src/wire/responses/index.ts"
+
+/** How clients of an inference path are told of errors. */
+export const errorBodyAt = (path: string) => {
+  if (path.startsWith("/v1beta/")) return GenerateContent.client.errorBody
+  if (path.startsWith("/v1/messages")) return Messages.client.errorBody
+  if (path.endsWith("/responses")) return Responses.client.errorBody
+  return localPath.test(path) ? LocalModelServer.client.errorBody : ChatCompletions.client.errorBody
+}
+
+const localPath = /\/api\/(?:chat|show|tags|version)$/

@@ -1,0 +1,23 @@
+/** Which keys of providerSpecificData are read for a provider: the gateway's own, and those that the provider's row names. Pure. */
+import type * as Schema from "effect/Schema"
+import { providerData } from "#schemas/acting/records.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import type { Provider } from "#schemas/Provider.ts"
+
+type Data = Readonly<Record<string, Schema.Json>>
+
+/** `{name}` in the URLs, paths and sign-in of a row. */
+const namedIn = (row: Provider): ReadonlySet<string> =>
+  new Set([...JSON.stringify({ ...row, models: [] }).matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string))
+
+/** The refusal of keys that nothing reads; null removes a key, and what is stored may be sent back. `row`: null for a node. */
+export const unread = (given: Data | undefined, row: Provider | null, stored: Data): Refusal.Refusal | null => {
+  const keys = Object.keys(given ?? {}).filter((key) =>
+    !Object.hasOwn(providerData, key) && given?.[key] !== null && JSON.stringify(given?.[key]) !== JSON.stringify(stored[key]))
+  if (keys.length === 0) return null
+  const named = row === null ? new Set<string>() : namedIn(row)
+  const strange = keys.filter((key) => !named.has(key))
+  return strange.length === 0
+    ? null
+    : Refusal.notSupportedYet(strange.map((key) => ({ field: `providerSpecificData.${key}`, message: "Nothing reads this key for this provider" })))
+}

@@ -1,0 +1,105 @@
+/** The whole description of the HTTP surface: management generated from its API, inference from the wire schemas. */
+import * as OpenApi from "effect/http-api/OpenApi"
+import { managementRoutes, ManagementApi } from "#schemas/api/Api.ts"
+import type { AccessRule } from "#schemas/api/Access.ts"
+import type { Route } from "#schemas/api/RouteTable.ts"
+import { inferenceRoutes } from "#src/http/inferenceRoutes.ts"
+import { exampleOf } from "./examples.ts"
+import * as Inference from "./inference.ts"
+import { isObject, type Json, type JsonObject, member } from "./json.ts"
+import { ownErrors } from "./responses.ts"
+import { tidied, typedQueries } from "./schemas.ts"
+
+const pathOf = (route: Route): string => route.path.replaceAll(/:(\w+)/g, "{$1}")
+
+const callers = (access: AccessRule | null): string => {
+  if (access === null) return "Served to no caller."
+  if (access.tier === "PUBLIC") return "Open to every caller."
+  if (access.tier === "CLIENT_API") return "For API keys, by their own rules, and for signed-in operators."
+  const keys = access.sessionOnly ? "no API key or access token" : access.adminKey ? "an API key with scope `admin`" : "an API key with scope `manage` or `admin`"
+  const tokens = access.sessionOnly ? "" : `, an access token with scope \`${access.token}\``
+  const where = access.tier === "LOCAL_ONLY" ? " From the gateway's own machine only." : ""
+  const always = access.tier === "ALWAYS_PROTECTED" ? " Needed even while requireLogin is off." : ""
+  return access.sessionOnly ? `For a signed-in session only: ${keys} will do.${where}${always}` : `For a signed-in session, ${keys}${tokens}.${where}${always}`
+}
+
+const paged = (operation: JsonObject): string => {
+  const names = new Set((Array.isArray(operation["parameters"]) ? operation["parameters"] as ReadonlyArray<JsonObject> : []).map((parameter) => parameter["name"]))
+  return names.has("limit") && names.has("offset") ? " `limit` and `offset` page through the list." : ""
+}
+
+const withExample = (content: JsonObject, definitions: JsonObject): JsonObject => Object.fromEntries(Object.entries(content).map(([type, media]) => {
+  if (!isObject(media) || media["example"] !== undefined || type !== "application/json") return [type, media]
+  const example = exampleOf(media["schema"], definitions)
+  return [type, example === undefined ? media : { ...media, example }]
+}))
+
+/** Adds the description and the examples that follow from an operation's access rule and schemas. */
+const described = (operation: JsonObject, access: AccessRule | null, definitions: JsonObject): JsonObject => {
+  const body = member(operation, "requestBody")
+  const responses = Object.fromEntries(Object.entries(member(operation, "responses")).map(([status, response]) =>
+    isObject(response) && response["content"] !== undefined && status.startsWith("2")
+      ? [status, { ...response, content: withExample(member(response, "content"), definitions) }]
+      : [status, response]))
+  return {
+    ...operation,
+    description: `${String(operation["description"] ?? operation["summary"])}. ${callers(access)}${paged(operation)}`.replace("..", "."),
+    ...(body["content"] === undefined ? {} : { requestBody: { ...body, content: withExample(member(body, "content"), definitions) } }),
+    responses
+  }
+}
+
+const sorted = (paths: JsonObject): JsonObject => Object.fromEntries(Object.entries(paths).sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0))
+
+/** OpenAPI 3.1. */
+export const document = (): JsonObject => {
+  const routes = managementRoutes()
+  const management = ownErrors(tidied(typedQueries(OpenApi.fromApi(ManagementApi) as unknown as JsonObject, ManagementApi)), routes)
+  const components = member(management, "components")
+  const schemas = { ...member(components, "schemas"), ...Inference.componentSchemas() }
+  const paths: Record<string, Record<string, Json>> = {}
+  const put = (path: string, method: string, operation: JsonObject): void => {
+    (paths[path] ??= {})[method.toLowerCase()] = operation
+  }
+  for (const route of routes) {
+    put(pathOf(route), route.method, described(member(member(member(management, "paths"), pathOf(route)), route.method.toLowerCase()), route.access, schemas))
+  }
+  for (const route of inferenceRoutes) {
+    const operation = Inference.operationOf(route.method, route.path)
+    if (operation !== null) put(Inference.pathOf(route.path), route.method, { ...operation, "x-access-tier": route.access?.tier ?? "" })
+  }
+  return {
+    openapi: management["openapi"],
+    info: {
+      title: "Gateway API",
+      version: member(management, "info")["version"] ?? "",
+      description: "Inference in the wire formats of the common SDKs, and the administration of the gateway.\n\n"
+        + "Management errors are `{error:{message, type, code, details?}, requestId}`; inference errors have the form of the client's own format. "
+        + "Every reply carries `x-request-id` and `X-Gateway-Version`. A known path with another method answers 405 with `Allow`. "
+        + "Lists take `limit` and `offset`; times are ISO 8601 in UTC; amounts are US dollars.",
+      license: { name: "MIT", identifier: "MIT" }
+    },
+    servers: [{ url: "http://127.0.0.1:20128", description: "The default address" }],
+    tags: [...Inference.tagsOfInference, ...(Array.isArray(management["tags"]) ? management["tags"] as ReadonlyArray<Json> : [])],
+    paths: sorted(paths),
+    components: {
+      schemas,
+      responses: components["responses"],
+      securitySchemes: {
+        apiKey: { type: "http", scheme: "bearer", description: "An API key of this gateway; also `x-api-key`, `x-goog-api-key`, or the query parameter `key`." },
+        ...member(components, "securitySchemes")
+      }
+    }
+  }
+}
+
+/** As the file holds it: a line an operation and a line a component, so that a change shows as the lines it touches. */
+export const textOf = (spec: JsonObject): string => {
+  const block = (value: Json | undefined, levels: number, indent: string): string => {
+    if (levels === 0 || !isObject(value)) return JSON.stringify(value)
+    const inner = `${indent}  `
+    const members = Object.entries(value).map(([key, each]) => `${inner}${JSON.stringify(key)}: ${block(each, levels - 1, inner)}`)
+    return members.length === 0 ? "{}" : `{\n${members.join(",\n")}\n${indent}}`
+  }
+  return `${block(spec, 3, "")}\n`
+}

@@ -1,0 +1,309 @@
+/** Nothing is stored in silence: every field that a client may store acts, or is refused by its name. */
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type * as SchemaAST from "effect/SchemaAST"
+import { featureNames, features } from "#schemas/acting/features.ts"
+import { flags } from "#schemas/acting/flags.ts"
+import * as Acting from "#schemas/acting/table.ts"
+import { BudgetInput, TokenLimitInput } from "#schemas/api/Budgets.ts"
+import { CacheConfigChange } from "#schemas/api/Cache.ts"
+import { ComboChange, MappingChange, NewCombo, NewMapping } from "#schemas/api/Combos.ts"
+import { PolicyInput } from "#schemas/api/Keys.ts"
+import { ModelInput } from "#schemas/api/ProviderModels.ts"
+import { NewNode, NodeChange } from "#schemas/api/ProviderNodes.ts"
+import { ConnectionChange, InterceptionRules, NewConnection, ParamFilters } from "#schemas/api/Providers.ts"
+import { settingDefaults, SettingsInput } from "#schemas/api/Settings.ts"
+import { NewWebhook, WebhookChange } from "#schemas/api/Webhooks.ts"
+import * as Catalogue from "#schemas/flags.ts"
+import { ApiKeyPolicy, defaultPolicy } from "#schemas/records/ApiKey.ts"
+import { Combo } from "#schemas/records/Combo.ts"
+import { Connection } from "#schemas/records/Connection.ts"
+import { CustomModel } from "#schemas/records/CustomModel.ts"
+import { Budget, TokenLimit } from "#schemas/records/Limits.ts"
+import { ProviderNode } from "#schemas/records/ProviderNode.ts"
+import { ResilienceChange, resilienceDefaults } from "#schemas/records/ResilienceSettings.ts"
+import { Webhook } from "#schemas/records/Webhook.ts"
+import { emptyModel } from "#src/http/providers/customModel.ts"
+import { inferenceRoutes } from "#src/http/inferenceRoutes.ts"
+import * as ManagementHttp from "#src/http/ManagementHttp.ts"
+import * as RouteTable from "#schemas/api/RouteTable.ts"
+import * as Management from "#test/support/management.ts"
+import { at } from "#test/support/management.ts"
+
+const root = path.join(import.meta.dirname, "..", "..")
+
+/** Profiles of the resilience settings have the same members: a row stands for all of them. */
+const profiles = ["apikey", "local", "oauth"]
+
+/** Dotted paths of the leaves of a schema; `*` for a record's names. Lists are leaves. */
+const leaves = (schema: Schema.Top): ReadonlySet<string> => {
+  const found = new Set<string>()
+  const walk = (ast: SchemaAST.AST, at: ReadonlyArray<string>): void => {
+    if (ast._tag === "Union") {
+      const inner = ast.types.filter((type) => type._tag === "Objects")
+      if (inner.length === 0) return void found.add(at.join("."))
+      return inner.forEach((type) => walk(type, at))
+    }
+    if (ast._tag !== "Objects") return void found.add(at.join("."))
+    const names = ast.propertySignatures.map(({ name }) => String(name))
+    const shared = names.length === profiles.length && names.toSorted().join() === profiles.join()
+    for (const { name, type } of ast.propertySignatures) walk(type, [...at, shared ? "*" : String(name)])
+    for (const { parameter: _, type } of ast.indexSignatures) {
+      if (type._tag === "Objects" || type._tag === "Number" || type._tag === "Union") walk(type, [...at, "*"])
+      else found.add(at.join("."))
+    }
+  }
+  walk(schema.ast, [])
+  return found
+}
+
+const inputs: ReadonlyArray<readonly [Acting.Table, ReadonlyArray<Schema.Top>]> = [
+  [Acting.settings, [SettingsInput]],
+  [Acting.cacheConfig, [CacheConfigChange]],
+  [Acting.resilience, [ResilienceChange]],
+  [Acting.apiKey, [PolicyInput]],
+  [Acting.connection, [NewConnection, ConnectionChange]],
+  [Acting.paramFilters, [ParamFilters]],
+  [Acting.interceptionRules, [InterceptionRules]],
+  [Acting.node, [NewNode, NodeChange]],
+  [Acting.customModel, [ModelInput]],
+  [Acting.combos, [NewCombo, ComboChange]],
+  [Acting.mapping, [NewMapping, MappingChange]],
+  [Acting.webhook, [NewWebhook, WebhookChange]],
+  [Acting.budget, [BudgetInput]],
+  [Acting.tokenLimit, [TokenLimitInput]]
+]
+
+/** What the gateway itself writes into a record, and what a client names a field that the record names otherwise. */
+const own: ReadonlyArray<readonly [Acting.Table, { readonly fields: object }, ReadonlyArray<string>]> = [
+  [Acting.apiKey, ApiKeyPolicy, []],
+  [Acting.connection, Connection, [
+    "id", "provider", "authType", "email", "displayName", "accessToken", "refreshToken", "idToken", "tokenType", "scope", "expiresAt",
+    "tokenExpiresAt", "expiresIn", "lastHealthCheckAt", "backoffLevel", "consecutiveUseCount", "createdAt", "updatedAt"
+  ]],
+  [Acting.node, ProviderNode, ["id", "createdAt", "updatedAt"]],
+  // maxInputTokens and maxOutputTokens are max_input_tokens and max_output_tokens; `extra` holds inert fields only.
+  [Acting.customModel, CustomModel, ["maxInputTokens", "maxOutputTokens", "extra", "createdAt", "updatedAt"]],
+  [Acting.combos, Combo, ["id", "createdAt", "updatedAt"]],
+  [Acting.webhook, Webhook, ["id", "failureCount", "lastTriggeredAt", "lastStatus", "createdAt", "updatedAt", "enabledAt"]],
+  [Acting.budget, Budget, ["createdAt", "updatedAt"]],
+  [Acting.tokenLimit, TokenLimit, ["createdAt", "updatedAt"]]
+]
+
+/** The field has a row, is part of a field that has one, or is an object whose members have rows. */
+const covered = (table: Acting.Table, field: string): boolean =>
+  Object.keys(table.rows).some((row) => row === field || field.startsWith(`${row}.`) || row.startsWith(`${field}.`))
+
+const read = new Map<string, string>()
+const textOf = (file: string): string => {
+  const known = read.get(file) ?? fs.readFileSync(path.join(root, file), "utf8")
+  read.set(file, known)
+  return known
+}
+
+describe("the table of what acts", () => {
+  it("has a row for every field that a client may send, and no row for another", () => {
+    for (const [table, schemas] of inputs) {
+      const sent = new Set(schemas.flatMap((schema) => [...leaves(schema)]))
+      // The key of a route, not a field of the record.
+      if (table === Acting.connection) sent.delete("provider")
+      const missing = [...sent].filter((field) => !covered(table, field))
+      assert.deepStrictEqual(missing, [], `${table.record}: fields without a row in schemas/acting`)
+      const gone = Object.keys(table.rows).filter((row) => row !== "name" && ![...sent].some((field) =>
+        row === field || row.startsWith(`${field}.`) || field.startsWith(`${row}.`)))
+      assert.deepStrictEqual(gone, [], `${table.record}: rows without a field`)
+    }
+    assert.deepStrictEqual(inputs.map(([table]) => table), Acting.tables, "every table is in this census")
+  })
+
+  it("has a row for every stored field that the gateway does not write itself", () => {
+    for (const [table, { fields }, written] of own) {
+      const missing = Object.keys(fields).filter((field) => !written.includes(field) && !covered(table, field))
+      assert.deepStrictEqual(missing, [], table.record)
+    }
+  })
+
+  it("names for every acting field and flag a file outside the schemas that reads it", () => {
+    const rows = [...Acting.tables.flatMap(({ record, rows }) => Object.entries(rows).map(([field, row]) => [`${record}.${field}`, row] as const)), ...Object.entries(flags)]
+    const unread = rows.filter(([name, row]) => {
+      if (!row.acts) return false
+      const leaf = name.split(".").filter((part) => part !== "*").at(-1) as string
+      return !/^(src|actors)\//.test(row.where) || !new RegExp(`\\b${leaf}\\b`).test(textOf(row.where))
+    })
+    assert.deepStrictEqual(unread.map(([name, row]) => `${name} is not read in ${row.acts ? row.where : ""}`), [])
+  })
+
+  it("gives neutral values that are the defaults", () => {
+    const defaults: ReadonlyArray<readonly [Acting.Table, unknown]> = [
+      [Acting.settings, settingDefaults], [Acting.apiKey, defaultPolicy], [Acting.customModel, emptyModel("p", "m", "")],
+      [Acting.resilience, { ...resilienceDefaults, connectionCooldown: { "*": resilienceDefaults.connectionCooldown.apikey } }]
+    ]
+    for (const [table, values] of defaults) {
+      for (const [field, row] of Object.entries(table.rows)) {
+        const standing = at(values, ...field.split("."))
+        if (!row.acts && standing !== undefined) assert.deepStrictEqual(standing, row.neutral, `${table.record}.${field}`)
+      }
+    }
+  })
+
+  it("says of every missing feature which of its documented paths answer 404, and something waits for it or is told of it", () => {
+    const table = RouteTable.make([...ManagementHttp.routes(), ...inferenceRoutes])
+    for (const name of featureNames) {
+      for (const documented of features[name].paths) assert.deepStrictEqual(table.match(documented).map(({ path }) => path), [], `${name}: ${documented} is built`)
+      const waits = [...Acting.tables.flatMap(({ rows }) => Object.values(rows)), ...Object.values(flags)].some((row) => !row.acts && row.lacks === name)
+      assert.isTrue(waits || features[name].paths.length > 0, `${name} is missing for nobody`)
+    }
+  })
+})
+
+interface Writing {
+  readonly method: string
+  readonly path: string
+  /** What the call needs beside the field. */
+  readonly body: Readonly<Record<string, unknown>>
+  /** Where the record can be read again. */
+  readonly read: string
+}
+
+/** A value of the field's type that is not its neutral one. */
+const otherThan = (neutral: Schema.Json, field: string): unknown => {
+  const leaf = field.split(".").at(-1) as string
+  if (Object.hasOwn(special, leaf)) return special[leaf]
+  if (typeof neutral === "boolean") return !neutral
+  if (typeof neutral === "number") return neutral + 1
+  if (Array.isArray(neutral)) return ["other"]
+  if (typeof neutral === "string") return "other"
+  return neutral === null ? "other" : { other: true }
+}
+
+const special: Readonly<Record<string, unknown>> = {
+  mcpTransport: "sse", comboConfigMode: "expert", intentSimpleMaxWords: 7, modelsDevSyncInterval: 3_600, skillsProvider: "skillsmp", customAgents: [{ id: "x" }],
+  streamDefaultMode: "json", globalPriority: 2, dailyQuotaResetHour: 3, iconUrl: "https://icons.test/a.png", dailyQuotaResetTimezone: "Europe/Berlin", isFree: true,
+  targetFormat: "claude", preserveOpenAIDeveloperRole: true, upstreamHeaders: { "x-a": "b" }, fetchBackend: "jina", dimensions: "512",
+  compressionMode: "standard", fallbackCompressionMode: "full", useUpstream429BreakerHints: true, models: { m: { block: ["a"] } }
+}
+
+const nest = (field: string, value: unknown): Record<string, unknown> => {
+  const [name, ...rest] = field.replace(/^connectionCooldown\.\*/, "connectionCooldown.apikey").replace(/^providerOverrides\.\*/, "providerOverrides.openai").split(".")
+  return { [name as string]: rest.length === 0 ? value : nest(rest.join("."), value) }
+}
+
+describe("a field that does not act", () => {
+  it.effect("is refused by its name and leaves the record as it was; its neutral value passes", () => Effect.gen(function*() {
+    const { ask, login } = yield* Management.make()
+    const cookie = yield* login()
+    const call = (method: string, to: string, body?: unknown) => ask(to, { method, cookie, ...(body === undefined ? {} : { body }) })
+    const made = (reply: Management.Reply, ...where: ReadonlyArray<string>) => {
+      assert.include([200, 201], reply.status, reply.text)
+      return String(at(reply.json, ...where))
+    }
+    const key = made(yield* call("POST", "/api/keys", { name: "k" }), "id")
+    const node = made(yield* call("POST", "/api/provider-nodes", { type: "openai-compatible", apiType: "chat", name: "n", prefix: "nn", baseUrl: "https://n.test/v1" }), "node", "id")
+    const connection = made(yield* call("POST", "/api/providers", { provider: "openai", name: "c", apiKey: "sk-1234567890" }), "connection", "id")
+    const combo = made(yield* call("POST", "/api/combos", { name: "some combo", models: ["openai/gpt-4o"] }), "id")
+    made(yield* call("POST", "/api/provider-models", { provider: node, modelId: "m" }), "model", "modelId")
+
+    const writings: ReadonlyArray<readonly [Acting.Table, ReadonlyArray<Writing>]> = [
+      [Acting.settings, [
+        { method: "PATCH", path: "/api/settings", body: {}, read: "/api/settings" }, { method: "PUT", path: "/api/settings", body: {}, read: "/api/settings" }
+      ]],
+      [Acting.resilience, [{ method: "PATCH", path: "/api/resilience", body: {}, read: "/api/resilience" }]],
+      [Acting.apiKey, [
+        { method: "PATCH", path: `/api/keys/${key}`, body: {}, read: `/api/keys/${key}` },
+        { method: "POST", path: "/api/keys", body: { name: "other" }, read: "/api/keys" }
+      ]],
+      [Acting.connection, [{ method: "PUT", path: `/api/providers/${connection}`, body: {}, read: `/api/providers/${connection}` }]],
+      [Acting.paramFilters, [{ method: "PUT", path: `/api/providers/${connection}/param-filters`, body: {}, read: `/api/providers/${connection}/param-filters` }]],
+      [Acting.interceptionRules, [{ method: "PUT", path: `/api/providers/${connection}/interception-rules`, body: {}, read: `/api/providers/${connection}/interception-rules` }]],
+      [Acting.node, [
+        { method: "PUT", path: `/api/provider-nodes/${node}`, body: {}, read: `/api/provider-nodes/${node}` },
+        { method: "POST", path: "/api/provider-nodes", body: { type: "openai-compatible", apiType: "chat", name: "o", prefix: "oo" }, read: "/api/provider-nodes" }
+      ]],
+      [Acting.customModel, [
+        { method: "PUT", path: "/api/provider-models", body: { provider: node, modelId: "m" }, read: `/api/provider-models?provider=${node}` },
+        { method: "POST", path: "/api/provider-models", body: { provider: node, modelId: "new" }, read: `/api/provider-models?provider=${node}` }
+      ]],
+      [Acting.combos, [
+        { method: "PUT", path: `/api/combos/${combo}`, body: {}, read: `/api/combos/${combo}` },
+        { method: "POST", path: "/api/combos", body: { name: "another" }, read: "/api/combos" }
+      ]]
+    ]
+    const tried = new Set<string>()
+    for (const [table, calls] of writings) {
+      for (const [field, row] of Object.entries(table.rows)) {
+        if (row.acts) continue
+        for (const { body, method, path: to, read: from } of calls) {
+          // A combo's own switch of compression exists in changes only.
+          if (field === "compressionOverride" && method === "POST") continue
+          const before = (yield* call("GET", from)).text
+          const sent = nest(field, otherThan(row.neutral, field))
+          const refused = yield* call(method, to, { ...body, ...sent })
+          assert.strictEqual(refused.status, 400, `${method} ${to} ${JSON.stringify(sent)}: ${refused.text}`)
+          assert.strictEqual(at(refused.json, "error", "code"), "not_supported_yet", refused.text)
+          const named = String(at(refused.json, "error", "details", 0, "field"))
+          assert.strictEqual(named.split(".").at(-1), field.split(".").at(-1), refused.text)
+          assert.strictEqual((yield* call("GET", from)).text, before, `${field} changed the record`)
+          tried.add(`${table.record}.${field}`)
+          if (method === "POST" || row.neutral === null) continue
+          const neutral = yield* call(method, to, { ...body, ...nest(field, row.neutral) })
+          assert.strictEqual(neutral.status, 200, `${method} ${to} ${field} ${JSON.stringify(row.neutral)}: ${neutral.text}`)
+        }
+      }
+    }
+    const inert = Acting.tables.flatMap(({ record, rows }) => Object.entries(rows).filter(([, row]) => !row.acts).map(([field]) => `${record}.${field}`))
+    assert.deepStrictEqual(inert.filter((field) => !tried.has(field)), [], "inert fields that no call was tried with")
+  }))
+
+  it.effect("is refused in every row of a bulk or an import", () => Effect.gen(function*() {
+    const { ask, login } = yield* Management.make()
+    const cookie = yield* login()
+    const reply = yield* ask("/api/providers/bulk", { method: "POST", cookie, body: { provider: "openai", globalPriority: 3, entries: [{ name: "a", apiKey: "sk-1234567890" }] } })
+    assert.strictEqual(at(reply.json, "results", 0, "success"), false, reply.text)
+    assert.include(String(at(reply.json, "results", 0, "error")), "globalPriority")
+    assert.deepStrictEqual(at((yield* ask("/api/providers", { cookie })).json, "connections"), [])
+  }))
+
+  it.effect("is refused in the layers under every combo", () => Effect.gen(function*() {
+    const { ask, login } = yield* Management.make()
+    const cookie = yield* login()
+    for (const body of [{ comboDefaults: { compressionMode: "lite" } }, { providerOverrides: { openai: { compressionMode: "lite" } } }]) {
+      const reply = yield* ask("/api/settings/combo-defaults", { method: "PATCH", cookie, body })
+      assert.strictEqual(at(reply.json, "error", "code"), "not_supported_yet", reply.text)
+    }
+  }))
+})
+
+describe("GET /api/system/capabilities", () => {
+  it.effect("lists every field and flag with what it lacks", () => Effect.gen(function*() {
+    const { ask, login } = yield* Management.make()
+    const reply = yield* ask("/api/system/capabilities", { cookie: yield* login() })
+    assert.strictEqual(reply.status, 200, reply.text)
+    assert.lengthOf(at(reply.json, "flags") as ReadonlyArray<unknown>, 74)
+    const fields = at(reply.json, "fields") as ReadonlyArray<{ record: string; field: string; acts: boolean; lacks: string | null }>
+    assert.deepStrictEqual(fields.find(({ field, record }) => record === "API key" && field === "autoResolve"), { record: "API key", field: "autoResolve", acts: false, lacks: "privateModels", neutral: false } as never)
+    const acting = fields.filter(({ acts }) => acts).length
+    assert.deepStrictEqual(at(reply.json, "summary", "fields"), { acting, inert: fields.length - acting })
+    assert.strictEqual((yield* ask("/api/system/capabilities")).status, 401)
+  }))
+
+  it.effect("agrees with the list of flags, and a flag that does not act takes no override", () => Effect.gen(function*() {
+    const { ask, login } = yield* Management.make()
+    const cookie = yield* login()
+    const listed = at((yield* ask("/api/settings/feature-flags", { cookie })).json, "flags") as ReadonlyArray<{ key: Catalogue.FlagKey; acts: boolean; defaultValue: string }>
+    assert.lengthOf(listed, 74)
+    for (const { acts, defaultValue, key } of listed) {
+      assert.strictEqual(acts, flags[key].acts, key)
+      // A withheld flag has a refusal of its own, and may be said to be off.
+      if (acts || Catalogue.withheld.has(key)) continue
+      for (const value of [defaultValue, Catalogue.byKey.get(key)?.enumValues?.[1] ?? "true"]) {
+        const reply = yield* ask("/api/settings/feature-flags", { method: "PUT", cookie, body: { key, value } })
+        assert.strictEqual(reply.status, 400, key)
+        assert.strictEqual(at(reply.json, "error", "code"), "not_supported_yet")
+      }
+      assert.strictEqual((yield* ask("/api/settings/feature-flags", { method: "PUT", cookie, body: { key } })).status, 200, "an old override can be taken away")
+    }
+  }))
+})

@@ -1,0 +1,83 @@
+/** The model list as each vendor's client reads it, and what clients ask before their first call. */
+import Anthropic from "@anthropic-ai/sdk"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import * as Http from "#test/support/http.ts"
+import { type Lab, startLab } from "#test/support/lab.ts"
+
+let lab: Lab
+let client: Anthropic
+beforeAll(async () => {
+  lab = await startLab()
+  for (const modelId of ["a", "b", "c", "d", "e"]) await lab.gateway.operator.call("POST", "/api/provider-models", { provider: "lab", modelId, modelName: `Model ${modelId}` })
+  const { key } = await lab.gateway.operator.createKey("lists")
+  client = new Anthropic({ baseURL: lab.gateway.url, apiKey: key, maxRetries: 0 })
+})
+afterAll(() => lab.close())
+
+const get = async (path: string, headers: Readonly<Record<string, string>> = {}) => {
+  const reply = await Http.send(lab.gateway.url, { path, method: "GET", headers })
+  return { status: reply.status, body: JSON.parse(reply.text) as Readonly<Record<string, unknown>> }
+}
+const version = { "anthropic-version": "2023-06-01" }
+
+describe("GET /v1/models of a client of the messages format", () => {
+  it("is that vendor's list, which its SDK pages through forwards", async () => {
+    const all: Array<string> = []
+    for await (const model of client.models.list({ limit: 2 })) {
+      expect(model).toMatchObject({ type: "model", id: expect.any(String) as unknown, display_name: expect.any(String) as unknown })
+      expect(Number.isNaN(Date.parse(model.created_at))).toBe(false)
+      all.push(model.id)
+    }
+    expect(new Set(all).size).toBe(all.length)
+    expect(all).toEqual(expect.arrayContaining(["a", "b", "c", "d", "e"].map((id) => `lab/${id}`)))
+    const { body } = await get("/v1/models", version)
+    expect(body).toMatchObject({ has_more: false, first_id: all[0], last_id: all.at(-1) })
+    expect((body["data"] as ReadonlyArray<{ id: string }>).map(({ id }) => id)).toEqual(all)
+  })
+
+  it("pages backwards from before_id, and names the parameter that is wrong", async () => {
+    const { body } = await get("/v1/models?limit=1000", version)
+    const ids = (body["data"] as ReadonlyArray<{ id: string }>).map(({ id }) => id)
+    const back = await get(`/v1/models?limit=2&before_id=${encodeURIComponent(ids[3] as string)}`, version)
+    expect(back.body).toMatchObject({ data: [{ id: ids[1] }, { id: ids[2] }], has_more: true, first_id: ids[1], last_id: ids[2] })
+    for (const [query, param] of [["limit=0", "limit"], ["limit=x", "limit"], ["limit=1001", "limit"], ["after_id=nothing", "after_id"], ["after_id=a&before_id=b", "before_id"]]) {
+      expect(await get(`/v1/models?${query}`, version)).toMatchObject({ status: 400, body: { type: "error", error: { type: "invalid_request_error", param } } })
+    }
+  })
+
+  it("has single models, and errors of that format", async () => {
+    expect(await client.models.retrieve("lab/a")).toMatchObject({ type: "model", id: "lab/a", display_name: "Model a" })
+    await expect(client.models.retrieve("lab/nothing")).rejects.toBeInstanceOf(Anthropic.NotFoundError)
+    expect(await get("/v1/models", { ...version, "x-api-key": "wrong" })).toMatchObject({ status: 401, body: { type: "error", error: { type: "authentication_error" } } })
+  })
+
+  it("shows a key what it may use and no more", async () => {
+    const { key } = await lab.gateway.operator.createKey("one model", { allowedModels: ["lab/b"] })
+    const { body } = await get("/v1/models", { ...version, "x-api-key": key })
+    expect((body["data"] as ReadonlyArray<{ id: string }>).map(({ id }) => id)).toEqual(["lab/b"])
+  })
+})
+
+it("GET /v1/models?client_version= has every field that Codex's parser has no default for", async () => {
+  const { body } = await get("/v1/models?client_version=0.169.0")
+  const models = body["models"] as ReadonlyArray<Readonly<Record<string, unknown>>>
+  expect(models.map(({ slug }) => slug)).toContain("lab/a")
+  for (const model of models) {
+    expect(model).toMatchObject({
+      slug: expect.any(String) as unknown, display_name: expect.any(String) as unknown, supported_reasoning_levels: expect.any(Array) as unknown,
+      shell_type: "shell_command", visibility: "list", supported_in_api: true, priority: expect.any(Number) as unknown, support_verbosity: false,
+      supports_reasoning_summaries: expect.any(Boolean) as unknown, truncation_policy: { mode: "bytes", limit: expect.any(Number) as unknown },
+      supports_parallel_tool_calls: true, experimental_supported_tools: [], input_modalities: expect.any(Array) as unknown
+    })
+    expect(String(model["base_instructions"]).length).toBeGreaterThan(100)
+    for (const field of ["description", "upgrade", "availability_nux", "default_verbosity", "apply_patch_tool_type"]) expect(model).toHaveProperty(field)
+  }
+})
+
+it("HEAD answers wherever GET does, without a body: /, /api/hello, /v1/models and the liveness probe", async () => {
+  for (const path of ["/", "/api/hello", "/v1/models", "/api/health/ping"]) {
+    const reply = await Http.send(lab.gateway.url, { path, method: "HEAD" })
+    expect([path, reply.status, reply.bytes.length]).toEqual([path, 200, 0])
+  }
+  expect(await get("/api/hello")).toEqual({ status: 200, body: { message: "hello" } })
+})
