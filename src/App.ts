@@ -108,7 +108,7 @@ const limitsOf = (settings: Values): Limits => {
   }
 }
 
-/** GATEWAY_API_KEY and ROUTER_API_KEY act as permanent keys with full inference access (supplement 3.2). */
+/** GATEWAY_API_KEY and ROUTER_API_KEY act as permanent keys with full inference access. */
 const environmentKeys = (settings: Values): ReadonlyMap<string, ApiKey> => {
   const keys = new Map<string, ApiKey>()
   for (const [name, secret] of [["GATEWAY_API_KEY", settings.gatewayApiKey], ["ROUTER_API_KEY", settings.routerApiKey]] as const) {
@@ -210,7 +210,7 @@ const placement = (settings: Values): Layer.Layer<Placement, never, SqlClient> =
 
 const passwords = Layer.succeed(Passwords, { hash: Password.hash, verify: Password.verify })
 
-/** The simulator of newcomers: a real upstream on loopback, never a shortcut inside the pipeline (decisions 3). */
+/** The simulator of newcomers: a real upstream on loopback, never a shortcut inside the pipeline. */
 const simulator = Simulator.layer({ defaults: { paceMs: 30 } })
 
 /** A store of this process alone, or with a Redis the one that nodes share, loaded only then. */

@@ -12,7 +12,7 @@ import type { DirectRoute } from "#src/server/Exchange.ts"
 import * as UwsHttpServer from "#src/server/UwsHttpServer.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 
-/** Tier 1: the port is open before anything else is ready; until then each request is told to come back (decisions 2). */
+/** Tier 1: the port is open before anything else is ready; until then each request is told to come back. */
 export const layer = (settings: Values) => UwsHttpServer.layer({
   host: settings.host,
   port: settings.port,

@@ -1,6 +1,6 @@
 /**
  * Every environment variable the gateway reads, decoded once at start. One table: the decode, the error texts and the page
- * `docs/settings.md` come from it (decisions 18).
+ * `docs/settings.md` come from it.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

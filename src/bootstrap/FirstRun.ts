@@ -35,7 +35,7 @@ export const ensurePassword = Effect.fnUntraced(function*(initial: Redacted.Reda
 /** Marks a connection as made from the environment: providerSpecificData key, with the variable's name as value. */
 const fromEnvironment = "environmentVariable"
 
-/** Provider keys found in the usual variables become connections (decisions 3); a changed value updates its connection. */
+/** Provider keys found in the usual variables become connections; a changed value updates its connection. */
 export const importProviderKeys = Effect.fnUntraced(function*(
   environment: Readonly<Record<string, string | undefined>>,
   providers: ReadonlyArray<Provider>

@@ -15,7 +15,7 @@ export class LifecycleControl extends Context.Service<LifecycleControl, {
   readonly stopRequested: Effect.Effect<"restart" | "shutdown">
 }>()("gateway/bootstrap/LifecycleControl") {}
 
-/** Time for the reply of POST /api/shutdown to leave (supplement 15.8) (ms). */
+/** Time for the reply of POST /api/shutdown to leave (ms). */
 const replyGraceMs = 500
 
 export const layer = (options: { readonly nodeId: string; readonly startedAt: number }) =>

@@ -1,5 +1,5 @@
 /**
- * What makes two requests the same one for the response cache (decisions 7): tenant, what the model id stands for, the client's
+ * What makes two requests the same one for the response cache: tenant, what the model id stands for, the client's
  * format, every member of the body that shapes the answer, the headers and the configuration that do. Pure.
  *
  * The body counts whole but for the members listed here, so a member that nobody thought of makes another answer, never a wrong hit.
@@ -54,7 +54,7 @@ const write = (value: unknown, depth: number, omitted?: ReadonlySet<string>): st
   return `{${members.join(",")}}`
 }
 
-/** True for a request that asked for the one most likely answer: `temperature` given as the number 0 (supplement 6.1). */
+/** True for a request that asked for the one most likely answer: `temperature` given as the number 0. */
 export const isCacheable = (format: FormatName, body: Body): boolean => {
   switch (format) {
     case "chat-completions":

@@ -2,7 +2,7 @@
  * Which answers may be given again, and a streamed one as the whole answer it would have been. Pure.
  *
  * Kept: complete answers of text, also those that ran into their length limit (the same request would run into it again). Never
- * kept: errors, broken or filtered answers, refusals, tool calls, empty ones (supplement 6.1, PROMISES 12).
+ * kept: errors, broken or filtered answers, refusals, tool calls, empty ones.
  */
 import type { Answer, Choice, FamilyName, FormatName, TokenUsage } from "#schemas/wire/conversation.ts"
 import * as Formats from "#src/wire/formats.ts"
@@ -63,7 +63,7 @@ export class Assembler {
 export const wholeOf = (codec: ClientCodec, answer: Answer, usage: TokenUsage, options: EncoderOptions): Buffer =>
   Buffer.from(codec.encodeAnswer({ ...answer, usage: answer.usage ?? usage }, options))
 
-/** A stored answer as the stream a client asked for (decisions 6); null when it cannot be read. */
+/** A stored answer as the stream a client asked for; null when it cannot be read. */
 export const replay = (codec: ClientCodec, body: Uint8Array, options: EncoderOptions): Buffer | null => {
   const answer = read(codec.name, body)
   return answer === null ? null : Buffer.from(streamOf(answer, codec, options))

@@ -1,4 +1,4 @@
-/** The Keys port: a bounded memory of looked-up keys in front of the key store (supplement 3.2, validation cache); whoever waits for a look-up waits not long. */
+/** The Keys port: a bounded memory of looked-up keys in front of the key store; the wait for a look-up is bounded. */
 import * as Crypto from "node:crypto"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -23,7 +23,7 @@ const awayMs = 600_000
 const againMs = 5_000
 /** How long a wrong key stays wrong without asking the store again (ms). */
 const negativeMs = 5_000
-/** lastUsedAt is written at most this often per key (supplement 3.1) (ms). */
+/** lastUsedAt is written at most this often per key (ms). */
 const touchEveryMs = 300_000
 
 export interface Options {

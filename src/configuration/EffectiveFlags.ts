@@ -1,4 +1,4 @@
-/** The Flags port: database override, else environment, else the definition's default (management document, Feature flag). */
+/** The Flags port: database override, else environment, else the definition's default. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Configuration } from "#actors/ports/Configuration.ts"
@@ -36,7 +36,7 @@ export const make = Effect.fnUntraced(function*(environment: Readonly<Record<str
     table = next
   }
   build()
-  // A flag that requires a restart is persisted at once but read only at process start (management document).
+  // A flag that requires a restart is persisted at once but read only at process start.
   for (const definition of Catalogue.catalogue) {
     if (definition.requiresRestart) startValues.set(definition.key, table.get(definition.key) as Effective)
   }

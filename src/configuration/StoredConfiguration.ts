@@ -11,7 +11,7 @@ import { StoreError } from "#actors/ports/StoreError.ts"
 import { ComboMappingStore, ComboStore, ConnectionStore, CustomModelStore, DocumentStore, NodeStore } from "#actors/ports/Stores.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 
-/** Terminal states: such a connection is not tried until a test, a re-login or an edit clears it (supplement 1.2). */
+/** Terminal states: such a connection is not tried until a test, a re-login or an edit clears it. */
 const terminal: ReadonlySet<string> = new Set(["expired", "banned", "credits_exhausted"])
 
 const groupActive = (connections: ReadonlyArray<Connection>): ReadonlyMap<string, ReadonlyArray<Connection>> => {
@@ -35,7 +35,7 @@ const tooLate = new StoreError({
   store: "Configuration", operation: "commit", reason: "unavailable", message: `Configuration.commit: the changes before this one did not end within ${turnMs} ms.`
 })
 
-/** What the snapshot is made of, as the change feed names it; of the documents these kinds. */
+/** Kinds of changes that concern the snapshot; of documents, only those of `documentKinds`. */
 const kinds: ReadonlySet<string> = new Set(["connection", "node", "custom-model", "combo", "combo-mapping"])
 const documentKinds: ReadonlySet<string> = new Set(["alias", "setting", "flag", "pricing"])
 

@@ -134,7 +134,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       ? Effect.void
       : save(id, slot, grant, false).pipe(Effect.catch(() => keepSaving(id, slot, grant, Math.min(wait * 2, SAVE_MS[1]))))), wait)
 
-  /** Writes a failure to the record, once per failure; a terminal status stands (supplement 1.2). */
+  /** Writes a failure to the record, once per failure; a terminal status stands. */
   const note = Effect.fnUntraced(function*(id: string, slot: Slot.Slot, failure: CredentialFailure) {
     slot.retryAt = now() + RETRY_MS
     if (hopeless.has(failure.reason)) slot.final = failure

@@ -1,7 +1,7 @@
 /**
- * The breaker before token endpoints (supplement 5.5, tokenRefreshBreaker): after so many failed renewals in a row nobody asks for a
- * while, neither the sweep nor a request; then one renewal decides. What a refused grant says is about that grant alone and does not
- * count. Pure but for its own fields.
+ * The breaker before token endpoints (`tokenRefreshBreaker`): after `failureThreshold` failed renewals in a row neither the sweep nor a
+ * request renews a token until `cooldownMs` have passed; then one renewal decides. A refused grant concerns that grant alone and does
+ * not count. Pure but for its own fields.
  */
 import type { ResilienceSettings } from "#schemas/records/ResilienceSettings.ts"
 
@@ -19,7 +19,7 @@ const maxPlaces = 10_000
 export class RefreshBreaker {
   private readonly places = new Map<string, Place>()
 
-  /** Until when nobody may ask; null when a renewal may run. */
+  /** Until when no renewal may run; null when a renewal may run. */
   openUntil(rule: Rule, provider: string, connectionId: string, now: number): number | null {
     const place = this.places.get(keyOf(rule, provider, connectionId))
     return place !== undefined && now < place.openUntil ? place.openUntil : null

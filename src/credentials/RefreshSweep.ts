@@ -1,5 +1,5 @@
 /**
- * Renews the tokens of signed-in connections before their time, so that no request waits for a token endpoint (supplement 1.1, 1.9).
+ * Renews the tokens of signed-in connections before their time, so that no request waits for a token endpoint.
  *
  * A connection with a `healthCheckInterval` is looked at once per interval and renewed when its token would not last until the next
  * look; one without is looked at in every round; 0 switches it off. Terminal connections are left to the operator.
@@ -24,7 +24,7 @@ export interface Options {
 const minuteMs = 60_000
 /** Between two rounds. */
 const every = "60 seconds"
-/** A token with less life than this is renewed (supplement 1.9), ms. */
+/** A token with less life than this is renewed, ms. */
 const aheadMs = 5 * minuteMs
 /** Renewals at once. */
 const parallel = 5

@@ -6,7 +6,7 @@ import { isExchanged, kindOf } from "#src/providers/credentialKind.ts"
 import type { Provider } from "#schemas/Provider.ts"
 import type { Grant } from "./tokenEndpoint.ts"
 
-/** A token with less life than this is renewed behind the callers (supplement 1.9). */
+/** A token with less life than this is renewed behind the callers. */
 const SOFT_MS = 300_000
 /** A token with less life than this is not used for a call. */
 const HARD_MS = 60_000
@@ -15,7 +15,7 @@ const USUAL_LIFE_MS = 3_600_000
 
 export interface Slot {
   readonly kind: "service-account" | "refresh"
-  /** The document, or the newest refresh token. */
+  /** The service-account document, or the newest refresh token. */
   basis: string
   /** Secrets of the record as they were last read. */
   read: string

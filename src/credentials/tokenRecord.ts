@@ -10,7 +10,7 @@ const iso = (ms: number): string => new Date(ms).toISOString()
 
 const unharmed = { lastError: null, lastErrorType: null, lastErrorSource: null, errorCode: null, lastErrorAt: null } as const
 
-/** States that a renewal in the background never overwrites (supplement 1.2). */
+/** States that a renewal in the background never overwrites. */
 const terminal: ReadonlySet<string> = new Set(["expired", "banned", "credits_exhausted"])
 
 /** A missing refresh or id token keeps the stored one. */

@@ -1,4 +1,4 @@
-/** What an upstream's answer says about a credential (supplement 1.6). Pure. */
+/** What an upstream's answer says about a credential. Pure. */
 import type { Diagnosis, UpstreamModel } from "#actors/ports/ProviderProbe.ts"
 import type { UpstreamFailure } from "#actors/ports/Upstream.ts"
 
@@ -26,7 +26,7 @@ const messageIn = (value: unknown): string | null => {
   return [inner, message, detail].find((text): text is string => typeof text === "string") ?? null
 }
 
-/** Credentials and what looks like one never come back in a message (PROMISES 13). */
+/** Credentials and what looks like one never come back in a message. */
 export const sanitize = (message: string, credential: string | null): string => {
   const plain = credential === null || credential.length < 4 ? message : message.replaceAll(credential, "[redacted]")
   return plain

@@ -22,7 +22,7 @@ const text = (value: unknown): string | null => typeof value === "string" && val
 
 const defaultTokenUri = "https://oauth2.googleapis.com/token"
 
-/** The document, or null when the text is none. An API key never begins with a brace. */
+/** The service-account document, or null when the text is none. An API key never begins with a brace. */
 export const readServiceAccount = (secret: string): ServiceAccount | null => {
   if (!isDocument(secret)) return null
   try {

@@ -113,7 +113,7 @@ export const ofProvider = (
   return { origin: place.origin, path, headers, tokenFrom: exchanged ? (connection as Connection).id : null }
 }
 
-/** Endpoint of a provider node: OpenAI type by Bearer, Anthropic type by x-api-key (supplement 1.10). */
+/** Endpoint of a provider node: OpenAI type by Bearer, Anthropic type by x-api-key. */
 export const ofNode = (node: ProviderNode, connection: Connection | null, path: string): Endpoint | EndpointMissing => {
   const place = locate(dataOf(connection, "baseUrl") ?? node.baseUrl, path)
   if ("_tag" in place) return place

@@ -1,6 +1,6 @@
 /**
- * What a model costs: the operator's prices over the synced ones over the registry's, field by field (supplement 8.2).
- * Pure; a model nobody priced costs nothing.
+ * What a model costs: the operator's prices over the synced ones over the registry's, field by field.
+ * Pure; a model without a price costs nothing.
  */
 import type { Model, Price } from "#schemas/Provider.ts"
 import type { Registry } from "#src/providers/Registry.ts"
@@ -14,7 +14,7 @@ export interface PricingView {
   readonly synced: ReadonlyMap<string, unknown>
 }
 
-/** A price with the document's defaults filled in: USD per 1,000,000 tokens. */
+/** A price in USD per 1,000,000 tokens; cached and cache_creation default to input, reasoning to output. */
 export interface TokenPrice {
   readonly input: number
   readonly output: number

@@ -26,7 +26,7 @@ const lastWords = "1 second"
 const maxWaiting = 10_000
 /** Windows whose last stored reading is remembered. */
 const maxRemembered = 50_000
-/** How long rows are kept (supplement 8.7), and how often old ones are removed. */
+/** How long rows are kept, and how often old ones are removed. */
 const keptMs = 90 * dayMs
 const sweepEvery = "6 hours"
 /** Rows older than this hold no window that still runs, but for monthly ones. */

@@ -1,4 +1,4 @@
-/** Which windows of a target are too low to use it (supplement 1.9, 5.5), and until when. Pure. */
+/** Which windows of a target are too low to use it, and until when. Pure. */
 import { aboveFrom, type QuotaLimits, type QuotaReading, remainingAt } from "#actors/ports/Quotas.ts"
 import type { Unavailable } from "#actors/ports/Resilience.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
@@ -14,7 +14,7 @@ export const cutoffOf = (connection: Account, window: string, settings: Settings
 export const limitsOf = (connection: Account, window: string, settings: Settings): QuotaLimits =>
   ({ cutoffPercent: cutoffOf(connection, window, settings), warningPercent: settings.warningPercent })
 
-/** Toggles of account plans (supplement 1.4): false = the window does not count. */
+/** Toggles of account plans: false = the window does not count. */
 const counts = ({ providerSpecificData: { use5h, useWeekly } }: Account, window: string): boolean =>
   !(use5h === false && window.startsWith("5h")) && !(useWeekly === false && window.startsWith("7d"))
 

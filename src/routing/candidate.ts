@@ -6,7 +6,7 @@ import type { ComboConfig } from "#schemas/records/Combo.ts"
 
 /** One target of an expanded combo. */
 export interface Candidate {
-  /** Step ids along the nesting path joined with `>`, then the connection: the same in every request (supplement 2.2). */
+  /** Step ids along the nesting path joined with `>`, then the connection: the same in every request. */
   readonly executionKey: string
   /** The step of the outermost combo that it belongs to: what is drawn by weight. */
   readonly stepId: string
@@ -27,7 +27,7 @@ export interface Candidate {
 
 export type { QuotaWindow }
 
-/** Categories and tiers of `auto/<category>:<tier>` (supplement 2.8). */
+/** Categories and tiers of `auto/<category>:<tier>`. */
 export type Category = "coding" | "reasoning" | "vision" | "chat" | "multimodal"
 export type Tier = "fast" | "cheap" | "reliable" | "free" | "pro"
 

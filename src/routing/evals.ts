@@ -1,4 +1,4 @@
-/** The order of a combo by what evals say of its models (supplement 2.4, evalRouting). Pure. */
+/** The order of a combo by the scores that evals gave its models (`evalRouting`). Pure. */
 import type { EvalRules, ModelScore } from "#actors/ports/EvalScores.ts"
 import type { Strategy } from "#schemas/records/Combo.ts"
 import type { EvalScore } from "#schemas/records/Eval.ts"

@@ -10,7 +10,7 @@ import type { Registry } from "#src/providers/Registry.ts"
 import { honoursNoThinking, makeResolver, NO_THINKING_PREFIX, SIM_PROVIDER } from "#src/routing/resolveModel.ts"
 
 export type PrefixMode = "dual" | "alias" | "canonical"
-/** `type` of an entry; absent means chat (supplement 1.13). */
+/** `type` of an entry; absent means chat. */
 export type EntryType = Exclude<ModelKind, "chat" | "search">
 
 export type CatalogNode = Pick<ProviderNode, "id" | "prefix" | "name" | "apiType" | "createdAt">
@@ -44,7 +44,7 @@ export interface CatalogOptions {
   readonly thinkingLevels: boolean
 }
 
-/** One entry of GET /v1/models (supplement 1.13). */
+/** One entry of GET /v1/models. */
 export interface ModelEntry {
   readonly id: string
   readonly object: "model"
@@ -278,7 +278,7 @@ const entryOf = (listed: Listed, options: CatalogOptions, id: string, parent: st
 })
 
 const noThinkingLabel = "no thinking"
-/** Levels that a suffix of a thinking model's id may ask for (supplement 11.9). */
+/** Levels that a suffix of a thinking model's id may ask for. */
 const thinkingLevels = ["low", "medium", "high"]
 
 const build = (view: CatalogView, options: CatalogOptions): ReadonlyArray<ModelEntry> => {
@@ -364,7 +364,7 @@ export const entryById = (view: CatalogView, options: CatalogOptions, id: string
   return entries.find((entry) => entry.id === id) ?? null
 }
 
-/** One model of GET /api/models/catalog (supplement 1.12). */
+/** One model of GET /api/models/catalog. */
 export interface CatalogModel extends Partial<Pick<
   ModelEntry,
   "capabilities" | "context_length" | "max_output_tokens" | "input_modalities" | "output_modalities" | "supported_endpoints"
@@ -406,7 +406,7 @@ export const managementCatalog = (view: CatalogView): Readonly<Record<string, Ca
   return catalog
 }
 
-/** GET /v1beta/models (supplement 11.10): the chat entries in the native generative-model list format. */
+/** GET /v1beta/models: the chat entries in the native generative-model list format. */
 export const generateContentModels = (entries: ReadonlyArray<ModelEntry>) => ({
   models: ofType(entries, "chat").map((entry) => ({
     name: `models/${entry.id}`,

@@ -14,7 +14,7 @@ export interface MomentSources {
   readonly random: () => number
 }
 
-/** Scope of keys that are served below the cut-offs, too (supplement 3.3). */
+/** Scope of keys that are served below the cut-offs, too. */
 const bypassScope = "policy:bypass-provider-quota"
 
 const noQuota: ReadonlyArray<QuotaWindow> = []

@@ -123,7 +123,7 @@ const planOf = (options: PlannerOptions, resolution: Resolution, face: FormatNam
   return refusal ?? noConnection(options, resolution)
 }
 
-/** The words of the inference document's embedding rule 6, for every endpoint. */
+/** Inactive connections are named as such; a provider without any answers 400 `No credentials for provider`. */
 const noConnection = (options: PlannerOptions, resolved: ResolvedModel): PublicError => {
   const label = resolved.row?.id ?? resolved.node?.prefix ?? resolved.provider
   const known = options.snapshot.connections.some((connection) => connection.provider === resolved.provider)

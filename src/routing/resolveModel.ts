@@ -48,7 +48,7 @@ export interface ResolverView {
   readonly thinkingLevels?: boolean
 }
 
-/** What a suffix of an id asks for: `-thinking` on, or a level (supplement 11.9). */
+/** What a suffix of an id asks for: `-thinking` on, or a level. */
 export type ThinkingLevel = "on" | "low" | "medium" | "high"
 
 export type ResolvedVia = "provider" | "alias" | "wildcard" | "bare"
@@ -72,7 +72,7 @@ export interface ResolvedModel {
   readonly via: ResolvedVia
 }
 
-/** Why an id names no target. The status and code are the public ones (supplement 18). */
+/** Why an id names no target. Clients see this status and code. */
 export interface Unresolved {
   readonly _tag: "Unresolved"
   readonly reason: "ModelNotFound" | "ProviderRequired" | "UnknownProvider"
@@ -101,7 +101,7 @@ const MEMO_ENTRIES_MAX = 4096
 /** Aliases that may point at aliases before the id counts as not found. */
 const ALIAS_HOPS_MAX = 8
 
-/** True when a client of this model may ask for the no-thinking variant (inference document, Models). */
+/** True when a client of this model may ask for the no-thinking variant. */
 export const honoursNoThinking = (model: Model): boolean =>
   model.noThinkingAlias ??
     (model.kind === "chat" && model.id.includes("claude") && (model.capabilities?.includes("reasoning") ?? false))
@@ -384,7 +384,7 @@ const indexView = (view: ResolverView): Indexes => {
 }
 
 /**
- * The order of the documents: combo name, `combo/<name>` and combo mappings come in front of these steps (the `first`
+ * The order of the steps: combo name, `combo/<name>` and combo mappings come in front of these steps (the `first`
  * argument of `makeResolver`), then alias, `<provider>/<model>`, registered bare id. A redirect starts from the top.
  */
 const steps: ReadonlyArray<Step> = [noThinkingPrefix, exactAlias, wildcardAlias, thinkingVariant, providerModel, bareId]

@@ -1,5 +1,5 @@
 /**
- * Which connection of one provider serves a single model (supplement 1.9): available (quota preflight included), strategy, preferred
+ * Which connection of one provider serves a single model: available (quota preflight included), strategy, preferred
  * ones first, the session's own before all. Pure; on the hot path, so the usual case answers an order that was made with the plan.
  */
 import type { Target } from "#actors/ports/Target.ts"

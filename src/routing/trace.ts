@@ -1,6 +1,6 @@
 /**
- * Why a request went where it went (PROMISES 11): every candidate with what happened to it, bounded, ready for JSON. Made on
- * demand from the order and the attempts, so that a request nobody asks about pays nothing.
+ * Why a request went where it went: every candidate with what happened to it, bounded, ready for JSON. Made on
+ * demand from the order and the attempts, so that a request that is never explained pays nothing.
  */
 import type { Candidate, Order, Relaxed, Skipped } from "#src/routing/candidate.ts"
 
@@ -103,7 +103,7 @@ export const explain = (strategy: string, order: Pick<Order, "order" | "skipped"
   return { strategy, entries, omitted, relaxed: order.relaxed ?? [] }
 }
 
-/** What a client may know of those left out (supplement 2.5, `error.diagnostics.excluded`): no execution keys, no details. */
+/** What a client may know of the candidates left out (`error.diagnostics.excluded`): no execution keys, no details. */
 export const excludedOf = (trace: Trace): ReadonlyArray<{ readonly provider: string; readonly model: string; readonly reason: string }> =>
   trace.entries.flatMap((entry) => entry.outcome === "skipped" ? [{ provider: entry.provider, model: entry.model, reason: entry.reason }] : [])
 

@@ -1,4 +1,4 @@
-/** What a client hears when no target of its model is free: why, and when to come back (supplement 2.5, 5.1, 5.6, 18.2). Pure. */
+/** What a client hears when no target of its model is free: why, and when to come back. Pure. */
 import * as Errors from "#schemas/errors.ts"
 import { type ErrorCode, PublicError } from "#schemas/errors.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
@@ -66,7 +66,7 @@ export const withoutTarget = (refused: ReadonlyArray<Refused>) => refused.filter
 /** Nothing is left that the key may use. */
 export const forbidden = (refusal: PublicError, pool: Omit<Pool, "skipped">): Blocked => new Blocked(refusal, { ...pool, skipped: [] })
 
-/** What diagnostics say of a pool in which nobody was asked (supplement 2.5). */
+/** What diagnostics say of a pool of which no target was asked. */
 export const diagnosticsOf = ({ refused, skipped }: Pick<Pool, "skipped" | "refused">) => ({
   poolSize: skipped.length + refused.length,
   attempted: 0,

@@ -1,6 +1,6 @@
 /**
  * A byte scanner for server-sent events: finds where each event ends, whatever the upstream does to line ends or segment
- * boundaries (PROMISES 7). It never decodes, and what lies inside one chunk is handed on as offsets into that chunk. The beginning
+ * boundaries. It never decodes, and what lies inside one chunk is handed on as offsets into that chunk. The beginning
  * of an event that a segment boundary cut is copied, because chunks are lent, and joined with the next chunk in memory that all scanners
  * share: a stream keeps the few bytes of its unfinished event and nothing else.
  *

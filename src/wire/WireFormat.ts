@@ -26,7 +26,7 @@ export interface TargetTraits {
   readonly maxOutputTokens: number | null
   /** Null when the registry does not know. */
   readonly reasoning: boolean | null
-  /** False when the connection opted out of `stream_options` (supplement 1.4). */
+  /** False when the connection opted out of `stream_options`. */
   readonly streamOptions: boolean
   /** What `previous_response_id` does on a target that cannot resolve it: refuse (`auto`, `keep`) or leave out (`strip`). */
   readonly previousResponseId: "auto" | "keep" | "strip"
@@ -49,7 +49,7 @@ export interface ClientCodec {
   readonly encodeAnswer: (answer: Answer, options: EncoderOptions) => string
   readonly makeEncoder: (options: EncoderOptions) => StreamEncoder
   readonly errorBody: (error: PublicError) => string
-  /** The frames that end a stream that broke before anything but the head was sent, or a pass-through stream (decisions 9). */
+  /** The frames that end a stream that broke before anything but the head was sent, or a pass-through stream. */
   readonly errorFrames: (error: PublicError) => string
   /** What a heartbeat repeats of a frame of its stream; null when the frame does not say it. Absent: heartbeats repeat nothing. */
   readonly identityOf?: (frame: Json) => Identity | null
@@ -59,12 +59,12 @@ export interface ClientCodec {
 
 export interface UpstreamCodec {
   readonly name: FamilyName
-  /** A stream that finishes without any content is an answer: its frames say a role (supplement 10.4). Absent: it is an early end (11.8). */
+  /** A stream that finishes without any content is an answer: its frames say a role. Absent: it is an early end. */
   readonly emptyAnswers?: boolean
   readonly encodeRequest: (conversation: Conversation, traits: TargetTraits) => EncodedRequest | PublicError
   /** Edits that make a body of this same format fit the target, every other byte kept (model id, usage asked for). */
   readonly passThroughEdits: (body: Json, traits: TargetTraits) => ReadonlyArray<Splice.Edit>
-  /** Null when the document is no answer of this format. An error object inside a 200 is answered as such. */
+  /** Null when the body is no answer of this format. An error object inside a 200 is answered as such. */
   readonly decodeAnswer: (body: Json) => Answer | UpstreamErrorBody | null
   readonly makeDecoder: (sink: StreamSink) => StreamDecoder
   /** The tap of a stream that is forwarded byte by byte to a client of the same format. */

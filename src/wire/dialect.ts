@@ -100,7 +100,7 @@ const replayed = (body: Uint8Array, family: UpstreamCodec, face: ClientCodec, op
   return { usage: answer.usage, error: null, outputText: () => textOf(answer), body: Buffer.from(streamOf(answer, face, options)) }
 }
 
-/** A whole answer as a stream of the client's format (decisions 6). */
+/** A whole answer as a stream of the client's format. */
 export const streamOf = (answer: Answer, face: ClientCodec, options: EncoderOptions): string => {
   const encoder = face.makeEncoder(options)
   const sink: StreamSink = encoder

@@ -1,7 +1,7 @@
 /**
  * Breakpoints for vendors that cache a prompt only where it is marked (settings promptCacheEnabled, promptCacheStrategy and
- * alwaysPreserveClientCache; supplement 6.1). Who speaks such a vendor's own format says itself what is kept; for a client of another
- * format, which cannot, the gateway marks what its next request will begin with. Pure.
+ * alwaysPreserveClientCache). A client that speaks such a vendor's own format sets the marks itself; for a client of another format,
+ * which cannot, the gateway marks what its next request will begin with. Pure.
  */
 import type { CacheControl, Conversation, FamilyName, Part, Tool, Turn } from "#schemas/wire/conversation.ts"
 import type { Json } from "#src/wire/WireFormat.ts"

@@ -1,6 +1,6 @@
 /**
- * What a thinking variant of a model id does to a request (inference document, Models; supplement 11.9): it speaks louder than
- * the body. Once over the neutral conversation, once over a body that is forwarded in its own format.
+ * What a thinking variant of a model id does to a request: it overrides the body. Once over the neutral conversation, once over a
+ * body that is forwarded in its own format.
  */
 import type { ThinkingVariant } from "#actors/ports/Target.ts"
 import type { Conversation, FamilyName, Reasoning } from "#schemas/wire/conversation.ts"
@@ -46,7 +46,7 @@ const ofMessages = (body: Body, variant: ThinkingVariant): Record<string, unknow
   return most < 1024 ? { ...body } : { ...body, thinking: { type: "enabled", budget_tokens: Math.min(wanted, most) } }
 }
 
-/** Off drops the fields rather than saying none: models differ in what they accept (inference document, Models). */
+/** Off drops the fields rather than saying none: models differ in what they accept. */
 const ofChat = (body: Body, variant: ThinkingVariant): Record<string, unknown> => {
   const { reasoning: _reasoning, reasoning_effort: given, ...rest } = body
   if (variant === "off" || variant === "none") return rest

@@ -1,6 +1,6 @@
 /**
  * Strategy `auto`: narrow the pool, score it, leave out what is bad for a while, order by the router, sometimes explore; and
- * strategy `lkgp`, the last target that answered before that order (supplement 2.3, 2.8).
+ * strategy `lkgp`, the last target that answered before that order.
  */
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 import type { Candidate, Memory, Moment } from "#src/routing/candidate.ts"
@@ -12,7 +12,7 @@ import { isIncident, routerOf, routers, withinSla } from "#src/routing/auto/rout
 import { all, narrow, type Filtered } from "#src/routing/strategies/filter.ts"
 import { healthScore, type Rank, type Ranking, type Strategic, strategy, textIn, withFirst } from "#src/routing/strategies/ranking.ts"
 
-/** Share of requests that try another than the best (supplement 2.4). */
+/** Share of requests that try a candidate other than the best. */
 export const defaultExplorationRate = 0.05
 
 /** Health (breaker less the share of failed calls) from which a candidate is not left out, however low its score is. */

@@ -1,4 +1,4 @@
-/** The budget of one request: who costs more than it leaves; when everybody does, the cheapest stays, or nobody (supplement 2.8). */
+/** The budget of one request removes candidates above it; when all are, the cheapest stays, or none with `strict`. */
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 import type { Candidate, Moment, Skipped } from "#src/routing/candidate.ts"
 import { narrow, type Filtered } from "#src/routing/strategies/filter.ts"
@@ -11,7 +11,7 @@ export const withinBudget = (from: Filtered, config: ComboConfig, { hints, promp
   const costOf = ({ target }: Candidate): number => estimatedCost(target, promptTokens, hints?.answerTokens ?? null)
   const costs = from.available.map(costOf)
   const cheapest = from.available[costs.indexOf(Math.min(...costs))] as Candidate
-  // When anybody is within the budget, so is the cheapest.
+  // When any candidate is within the budget, the cheapest is, too.
   const spares = config.budgetFallback !== "strict"
   return narrow(from, (candidate): Skipped["unavailable"] | null => {
     const cost = costOf(candidate)
@@ -20,6 +20,6 @@ export const withinBudget = (from: Filtered, config: ComboConfig, { hints, promp
   })
 }
 
-/** True when a strict budget is why nobody is left: 402 rather than 503. */
+/** True when a strict budget removed every candidate: 402 rather than 503. */
 export const emptiedByBudget = (order: { readonly order: ReadonlyArray<Candidate>; readonly skipped: ReadonlyArray<Skipped> }): boolean =>
   order.order.length === 0 && order.skipped.some(({ unavailable }) => unavailable.reason === "over-budget")

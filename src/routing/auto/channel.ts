@@ -1,4 +1,4 @@
-/** The ids of automatic routing (`auto`, `auto/<variant>`, `auto/<category>[:<tier>]`) and what each asks for (supplement 2.8). */
+/** The ids of automatic routing (`auto`, `auto/<variant>`, `auto/<category>[:<tier>]`) and what each asks for. */
 import { withHints } from "#src/routing/moment.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 import type { Candidate, Category, Moment, Skipped, Tier } from "#src/routing/candidate.ts"

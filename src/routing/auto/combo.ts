@@ -1,4 +1,4 @@
-/** The combo behind an id of automatic routing: every active connection with its model, nothing stored (supplement 2.8). Pure. */
+/** The combo behind an id of automatic routing: every active connection with its model, nothing stored. Pure. */
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import type { Combo, ModelStep } from "#schemas/records/Combo.ts"
 import type { Registry } from "#src/providers/Registry.ts"

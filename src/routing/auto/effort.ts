@@ -1,4 +1,4 @@
-/** X-Gateway-Effort: auto — a reasoning effort from the shape of the request (supplement 2.8). Pure. */
+/** X-Gateway-Effort: auto — a reasoning effort from the shape of the request. Pure. */
 import type { Conversation, FamilyName } from "#schemas/wire/conversation.ts"
 
 export type AutoEffort = "low" | "medium" | "high"

@@ -1,4 +1,4 @@
-/** Self-healing: a candidate with a bad score is left out for a while, longer each time, and comes back by itself (supplement 2.8). */
+/** Self-healing: a candidate with a bad score is left out for a while, longer each time, and then returns by itself. */
 import type { Memory } from "#src/routing/candidate.ts"
 
 /** A score below this is bad. */

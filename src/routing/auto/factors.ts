@@ -1,5 +1,5 @@
 /**
- * The scoring factors of automatic routing, each 0 (bad) to 1 (good), for every candidate of a pool (supplement 2.8). Pure.
+ * The scoring factors of automatic routing, each 0 (bad) to 1 (good), for every candidate of a pool. Pure.
  *
  * What is relative to the pool (price, latency) gives the best one 1 and the worst one best/worst, so that being better never
  * costs a candidate its place. Without data: 1 where silence is good news (quota, stability), else one half.
@@ -47,7 +47,7 @@ const rangeOf = (values: ReadonlyArray<number | null>): Range => {
 const inverse = (value: number | null, { least, most }: Range): number =>
   value === null ? unknown : most <= 0 ? 1 : clamp(1 - (value - least) / most)
 
-/** What the account is worth to its owner (supplement 2.8). */
+/** What the account is worth to its owner. */
 const tierWorth: Readonly<Record<string, number>> = { ultra: 1, pro: 0.67, standard: 0.33, free: 0 }
 
 /** The tier by the step's tags, else by the plan the connection says it has, else by its price. */

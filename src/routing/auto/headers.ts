@@ -1,4 +1,4 @@
-/** X-Gateway-Mode, -Budget and -Budget-Fallback: what one request changes in the configuration (supplement 2.8). Pure. */
+/** X-Gateway-Mode, -Budget and -Budget-Fallback: what one request changes in the configuration. Pure. */
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 import { packOf } from "#src/routing/auto/packs.ts"
 

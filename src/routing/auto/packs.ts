@@ -1,4 +1,4 @@
-/** Weights of the scoring factors: the packs of supplement 2.8 as data, modes as names of packs, and custom weights. */
+/** Weights of the scoring factors: the named packs as data, modes as names of packs, and custom weights. */
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 
 export const factorNames = [
@@ -10,7 +10,7 @@ export type Factor = typeof factorNames[number]
 /** A weight for every factor; they sum to 1. */
 export type Weights = Readonly<Record<Factor, number>>
 
-/** In the order of `factorNames`, as the supplement prints them. */
+/** In the order of `factorNames`, before they are scaled to a sum of 1. */
 const printed = {
   "default": [.1429, .1605, .1429, .1143, .0762, .0476, .0476, .0476, .0476, .0476, .0476, .0476, 0, 0, .03],
   "ship-fast": [.1333, .2667, .0476, .3048, .0952, 0, .0476, 0, 0, .0095, .0476, .0476, 0, 0, 0],
@@ -48,7 +48,7 @@ export const normalized = (given: Readonly<Record<string, number>>): Weights | n
   return Object.fromEntries(factorNames.map((name) => [name, valid(name) / total])) as Record<Factor, number>
 }
 
-/** The printed weights of a pack are rounded: they are brought to sum 1 too. */
+/** The weights of a pack are rounded, so that they are scaled to a sum of 1, too. */
 export const packs: Readonly<Record<Pack, Weights>> = Object.fromEntries(packNames.map((pack) => [
   pack, normalized(Object.fromEntries(factorNames.map((name, i) => [name, printed[pack][i] as number])))
 ])) as Record<Pack, Weights>

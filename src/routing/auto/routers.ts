@@ -1,4 +1,4 @@
-/** Router strategies of automatic routing: each orders scored candidates, best first (supplement 2.8). Pure and deterministic. */
+/** Router strategies of automatic routing: each orders scored candidates, best first. Pure and deterministic. */
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 import type { Candidate, Moment, Skipped } from "#src/routing/candidate.ts"
 import type { Scored } from "#src/routing/auto/factors.ts"

@@ -1,5 +1,5 @@
 /**
- * Which connection of a combo's step goes first (supplement 1.9): the connections of one step stand in the order of
+ * Which connection of a combo's step goes first: the connections of one step stand in the order of
  * settings.fallbackStrategy, the session's own before all. Between steps the combo's strategy decides; where it compares
  * connections by itself (load, price, quota ...), its word stands before the settings', but not before the session's.
  */

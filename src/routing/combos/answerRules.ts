@@ -1,4 +1,4 @@
-/** A combo's responseValidation as a check of answers (supplement 2.4): rules in a fixed order, the first broken one is named. Pure. */
+/** A combo's responseValidation as a check of answers: rules in a fixed order, the first broken one is named. Pure. */
 import { type AnswerCheck, notEmpty } from "#actors/ports/AnswerCheck.ts"
 import * as JsonPath from "#schemas/jsonPath.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"

@@ -1,9 +1,9 @@
-/** A combo's complete configuration: built-in defaults, settings.comboDefaults, provider overrides, the combo itself (supplement 2.4). Pure. */
+/** A combo's complete configuration: built-in defaults, settings.comboDefaults, provider overrides, the combo itself. Pure. */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { type Combo, ComboConfig } from "#schemas/records/Combo.ts"
 
-/** Defaults never throttle (decisions 20): no cap per model, where the reference has 3. */
+/** Defaults never throttle: a model of a combo has no cap on calls at once. */
 export const builtIn = {
   maxRetries: 1,
   retryDelayMs: 2_000,
@@ -81,7 +81,7 @@ export const overlay = <A extends ComboConfig>(under: A, over: ComboConfig): A =
   return result
 }
 
-/** Hedging, prediction and fallback compression are what the switch is about: whoever sets one has it on, until it is set off (supplement 2.4). */
+/** `zeroLatencyOptimizationsEnabled` switches hedging, prediction and fallback compression; setting one of them switches it on, unless it is set off. */
 const finished = (config: CompleteConfig, said: ComboConfig): CompleteConfig => {
   const zeroLatency = said.zeroLatencyOptimizationsEnabled ??
     (config.hedging || config.predictiveTtftMs > 0 || said.fallbackCompressionMode !== undefined)

@@ -1,5 +1,5 @@
 /**
- * From a combo to the targets that may serve it, in the listed order (supplement 2.2). Pure.
+ * From a combo to the targets that may serve it, in the listed order. Pure.
  *
  * A reference in mode `flatten` is replaced by the inner combo's targets; in mode `execute` it stays a group, which the inner
  * combo's own strategy orders (`arrange.ts`). A target comes once: its first place counts. Only in a pipeline, whose steps are

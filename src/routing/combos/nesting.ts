@@ -1,4 +1,4 @@
-/** Whether combos refer to each other in a legal way: no circle, no nesting deeper than allowed (supplement 2.1, 2.2). Pure. */
+/** Whether combos refer to each other in a legal way: no circle, no nesting deeper than allowed. Pure. */
 import type { Combo } from "#schemas/records/Combo.ts"
 
 /** Combos by name. */

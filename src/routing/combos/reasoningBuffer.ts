@@ -1,5 +1,5 @@
 /**
- * reasoningTokenBufferEnabled of a combo (supplement 2.4): models that reason count their thoughts inside the client's cap on the answer,
+ * reasoningTokenBufferEnabled of a combo: models that reason count their thoughts inside the client's cap on the answer,
  * so that a small cap ends in an empty one. Such a target is given room for thoughts beside the cap, never above what its model can say.
  */
 import type { Conversation, FormatName } from "#schemas/wire/conversation.ts"

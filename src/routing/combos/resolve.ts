@@ -1,4 +1,4 @@
-/** Combo names in front of everything else in a model id's resolution (supplement 2.7): the `first` step of `makeResolver`. Pure. */
+/** Combo names in front of everything else in a model id's resolution: the `first` step of `makeResolver`. Pure. */
 import type { Combo, ComboMapping } from "#schemas/records/Combo.ts"
 import { compileGlob } from "#src/routing/glob.ts"
 import type { Asked, ThinkingLevel, Unresolved } from "#src/routing/resolveModel.ts"

@@ -1,4 +1,4 @@
-/** A combo's system message in front of the request's own (supplement 2.1): once for the neutral conversation, once per raw body. Pure. */
+/** A combo's system message in front of the request's own: once for the neutral conversation, once per raw body. Pure. */
 import type { Conversation, FormatName, TextPart } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json.ts"
 import type { Json as Body } from "#src/wire/WireFormat.ts"

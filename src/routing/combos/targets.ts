@@ -29,7 +29,7 @@ export const preferredFirst = (targets: ReadonlyArray<Target>, preferred: Readon
   return [...targets.filter(isPreferred), ...targets.filter((target) => !isPreferred(target))]
 }
 
-/** `gated` of an expansion (supplement 2.4): concurrencyPerModel of the cascade, over all connections of a model. */
+/** `gated` of an expansion: concurrencyPerModel of the cascade, over all connections of a model. */
 export const gatedBy = (configOf: ReturnType<typeof makeConfigs>) => (target: Target, combo: Combo): Target => {
   const { concurrencyPerModel, queueDepth, queueTimeoutMs } = configOf(combo, target)
   return concurrencyPerModel === 0
@@ -37,7 +37,7 @@ export const gatedBy = (configOf: ReturnType<typeof makeConfigs>) => (target: Ta
     : { ...target, gate: { id: `${combo.id} ${target.provider}/${target.model}`, max: concurrencyPerModel, depth: queueDepth, timeoutMs: queueTimeoutMs } }
 }
 
-/** What is known of a target's model: the operator's own word (contextWindowOverride, supplement 1.11), else the registry's. */
+/** What is known of a target's model: the operator's `contextWindowOverride`, else the registry's value. */
 export const factsFrom = (registry: Registry, customModels: ReadonlyArray<CustomModel>) => {
   const windows = new Map<string, number>()
   for (const { contextWindowOverride, modelId, provider } of customModels) {

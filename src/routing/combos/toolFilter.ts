@@ -1,5 +1,5 @@
 /**
- * A combo's tool_filter_regex (supplement 2.1): only tools whose name matches are kept, in the neutral conversation and in a raw
+ * A combo's tool_filter_regex: only tools whose name matches are kept, in the neutral conversation and in a raw
  * body of each format. A tool that has no name of its own (one that the vendor runs) goes by its type. A choice that names a
  * dropped tool is dropped with it. Pure.
  */

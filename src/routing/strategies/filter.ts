@@ -67,11 +67,11 @@ const capabilityReason = (needs: Moment["needs"]) => ({ capabilities }: Candidat
   return missing === null ? null : { reason: "capability-missing", until: null, detail: `The model has no capability '${missing}'.` }
 }
 
-/** Nothing that a request may need is known to be missing: the rule, and then nobody has to look through a long prompt for its needs. */
+/** No capability is known to be missing, as is usual; then a long prompt need not be searched for its needs. */
 const lacksNothing = ({ capabilities }: Candidate): boolean =>
   capabilities === null || (capabilities.includes("tools") && capabilities.includes("vision") && capabilities.includes("structuredOutput"))
 
-/** The shared filter of supplement 2.3 and 2.4; an empty `available` has everybody in `skipped`. */
+/** The filter that all strategies share; when `available` is empty, `skipped` holds every candidate. */
 export const filter = (candidates: ReadonlyArray<Candidate>, config: ComboConfig, moment: Moment): Filtered => {
   const { hints } = moment
   let filtered = all(candidates)

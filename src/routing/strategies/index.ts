@@ -1,4 +1,4 @@
-/** Every strategy by its name (supplement 2.3), and the key under which its memory is kept. */
+/** Every strategy by its name, and the key under which its memory is kept. */
 import type { Strategy } from "#schemas/records/Combo.ts"
 import type { Moment } from "#src/routing/candidate.ts"
 import { auto, lkgp } from "#src/routing/auto/auto.ts"

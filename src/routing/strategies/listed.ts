@@ -8,7 +8,7 @@ export const priority: Strategic = strategy((available, _config, memory) => ({ o
 /** Fusion, pipeline and debate take their panel and stages in the listed order; what they do with it is the caller's. */
 export const panel: Strategic = priority
 
-/** Percent of a quota window at which a plan counts as used up (supplement 5.5, quotaPreflight). */
+/** Percent of a quota window at which a plan counts as used up: the default cut-off of `quotaPreflight`. */
 export const spentPercent = 2
 
 const spent = (candidate: Candidate, moment: Moment): boolean => {

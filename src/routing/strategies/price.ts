@@ -9,7 +9,7 @@ const amounts = ({ price }: Target, promptTokens: number): { readonly input: num
   return { input: tier.input ?? 0, output: tier.output ?? 0 }
 }
 
-/** 60 % input and 40 % output price, USD per 1,000,000 tokens (supplement 2.8); null when unknown. */
+/** 60 % input and 40 % output price, USD per 1,000,000 tokens; null when unknown. */
 export const blendedPrice = (target: Target, promptTokens: number): number | null => {
   const price = amounts(target, promptTokens)
   return price === null ? null : 0.6 * price.input + 0.4 * price.output

@@ -124,7 +124,7 @@ export const stepsOf = (candidates: ReadonlyArray<Candidate>, idOf = ({ stepId }
 /** Where a target's conversation lives: account and model. Holds a connection id: for memories and logs, never for a client. */
 export const placeOf = (target: Target): string => `${target.connection?.id ?? target.provider}/${target.model}`
 
-/** Health of a breaker as a number (supplement 2.8); a degraded one still serves, with a lower score (5.1). */
+/** Health of a breaker as a number; a degraded one still serves, with a lower score. */
 export const breakerScore = ({ breaker }: TargetHealth): number =>
   breaker === "closed" ? 1 : breaker === "degraded" ? 0.75 : breaker === "half-open" ? 0.5 : 0
 

@@ -2,10 +2,10 @@
 import type { Candidate } from "#src/routing/candidate.ts"
 import { countIn, shuffled, type Strategic, strategy, type StepGroup, stepsOf, textIn } from "#src/routing/strategies/ranking.ts"
 
-/** Uses of one step before the next one's turn (supplement 1.9). */
+/** Uses of one step before the next one's turn. */
 export const defaultStickyUses = 3
 
-/** Steps of a flattened combo take turns like those of the list that they stand in (supplement 2.2). */
+/** Steps of a flattened combo take turns like those of the list that they stand in. */
 const turnOf = ({ stepId, turn }: Candidate): string => turn ?? stepId
 
 /**

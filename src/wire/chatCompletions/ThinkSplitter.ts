@@ -1,5 +1,5 @@
 /**
- * Finds `<think>…</think>` at the very beginning of a choice's content (supplement 11.8), however the pieces are cut: what may
+ * Finds `<think>…</think>` at the very beginning of a choice's content, however the pieces are cut: what may
  * still become a tag is held back. Line ends at the seams are dropped, as they belong to the tags.
  */
 import { thinkClose, thinkOpen } from "#src/wire/chatCompletions/message.ts"

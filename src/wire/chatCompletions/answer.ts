@@ -3,7 +3,7 @@ import type { UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
 import * as Json from "#src/wire/json.ts"
 import type { UpstreamCodec } from "#src/wire/WireFormat.ts"
 
-/** Usage in the vendor's shape (supplement 11.7), or null when the value is no usage object or holds no count. */
+/** Usage in the vendor's shape, or null when the value is no usage object or holds no count. */
 export const usageOf = (value: unknown): Usage | null => {
   if (!Json.isRecord(value) || !Json.hasCount(value, "prompt_tokens", "completion_tokens")) return null
   const prompt = Json.recordAt(value, "prompt_tokens_details")

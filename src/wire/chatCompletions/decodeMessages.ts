@@ -1,4 +1,4 @@
-/** Chat messages as neutral turns (supplement 11.2, 11.4 from the client's side). */
+/** A client's chat messages as neutral turns. */
 import type * as Wire from "#schemas/wire/chatCompletions.ts"
 import type { CacheControl, MediaPart, Part, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import { readAnnotations } from "#src/wire/chatCompletions/annotations.ts"

@@ -22,7 +22,7 @@ export const encodeAnswer = (answer: Answer, options: EncoderOptions): string =>
   })
 }
 
-/** The vendor's id when it is one of this format, else a new one (supplement 11.8). */
+/** The vendor's id when it is one of this format, else a new one. */
 export const idOf = (id: string | null, options: EncoderOptions): string =>
   id !== null && id.startsWith("chatcmpl-") ? id : `chatcmpl-${options.makeId()}`
 
@@ -31,7 +31,7 @@ const tiers: ReadonlySet<string> = new Set(["auto", "default", "flex", "scale", 
 /** A tier in this format's words; null for one it does not know. */
 export const tierOf = (tier: string | null): string | null => tier === null ? null : tiers.has(tier) ? tier : tier === "standard" ? "default" : null
 
-/** Usage in the vendor's shape (supplement 11.7). */
+/** Usage in the vendor's shape. */
 export const writeUsage = (usage: TokenUsage): Out => ({
   prompt_tokens: usage.input,
   completion_tokens: usage.output,

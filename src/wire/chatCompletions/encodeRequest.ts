@@ -92,7 +92,7 @@ const toolOf = (tool: Tool, can: Abilities, omitted: Omitted): unknown => {
   }
 }
 
-/** The vendor refuses an object schema without `properties` (supplement 11.1). */
+/** The vendor refuses an object schema without `properties`. */
 const withProperties = (schema: Readonly<Record<string, unknown>>): Out =>
   schema["type"] === "object" && schema["properties"] === undefined ? { ...schema, properties: {} } : schema
 

@@ -1,5 +1,5 @@
 /**
- * Writes a chat-completions stream (supplement 11.8): a role chunk per choice, deltas, one chunk with the finish reason, the
+ * Writes a chat-completions stream: a role chunk per choice, deltas, one chunk with the finish reason, the
  * usage chunk when the client asked for it, `[DONE]`.
  *
  * Every chunk but the rare ones is a cached prefix, the literal and a cached suffix.

@@ -1,4 +1,4 @@
-/** Why a choice ended, in the chat vocabulary and back (supplement 11.6). */
+/** Why a choice ended, in the chat vocabulary and back. */
 import type { FinishReason } from "#schemas/wire/conversation.ts"
 
 /** A vendor's word as it is meant; unknown words mean that the model stopped. */

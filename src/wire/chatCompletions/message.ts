@@ -28,7 +28,7 @@ export const contentOf = (content: unknown): Said => {
   return { text, thinking }
 }
 
-/** Reasoning that stands at the very beginning of the content between tags (supplement 11.8). */
+/** Reasoning that stands at the very beginning of the content between tags. */
 export const thinkOpen = "<think>"
 export const thinkClose = "</think>"
 

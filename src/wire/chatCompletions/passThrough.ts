@@ -21,7 +21,7 @@ export const head = (body: Body): RequestHead | PublicError => {
   return { model: said.model, stream: said.stream === true, wantsUsage: wanted === true }
 }
 
-/** The target's model id, and usage asked for in every stream so that the ledger has it (decisions 10). */
+/** The target's model id, and usage asked for in every stream so that the ledger has it. */
 export const passThroughEdits = (body: Body, traits: TargetTraits): ReadonlyArray<Splice.Edit> => {
   const edits: Array<Splice.Edit> = []
   if (body["model"] !== traits.model) edits.push({ key: "model", value: JSON.stringify(traits.model) })

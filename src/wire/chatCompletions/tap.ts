@@ -1,4 +1,4 @@
-/** The chat-completions format: forwarded by bytes with a tap that reads usage, errors and the end (decisions 9 and 10). */
+/** The chat-completions format: forwarded by bytes with a tap that reads usage, errors and the end. */
 import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { asBuffer } from "#src/wire/asBuffer.ts"
@@ -162,7 +162,7 @@ export class ChatTap implements StreamTap {
       this.text.add(event)
     }
     if (usage === null || this.forwardUsage) return true
-    // Usage on a frame with content, which this client did not ask for (decisions 10): the frame is written anew without it.
+    // Usage on a frame with content, which this client did not ask for: the frame is written anew without it.
     const { usage: _usage, ...rest } = frame
     const written = Buffer.from(`data: ${JSON.stringify(rest)}\n\n`)
     this.ranges.add(written, 0, written.length)
@@ -200,7 +200,7 @@ const isSet = (event: Buffer, afterKey: number): boolean => {
 const hasFinishReason = (event: Buffer | null): boolean =>
   event !== null && (event.indexOf(finishKey) !== -1 || event.indexOf(finishKeySpaced) !== -1)
 
-/** Useful frame (supplement 10.4): content, text, reasoning, tool or role; an empty delta alone does not count. */
+/** Useful frame: content, text, reasoning, tool or role; an empty delta alone does not count. */
 const isUsefulChoice = (choice: Record<string, unknown>): boolean => {
   if (typeof choice["finish_reason"] === "string") return true
   if (typeof choice["text"] === "string" && choice["text"] !== "") return true

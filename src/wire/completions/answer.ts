@@ -23,7 +23,7 @@ const textOf = (choice: Choice): string =>
 export const completionId = (id: string | null, options: EncoderOptions): string =>
   id !== null && id.startsWith("cmpl-") ? id : `cmpl-${options.makeId()}`
 
-/** The words of this format (supplement 11.6). */
+/** Why the answer ended, in the words of this format. */
 export const finishReason = (finish: FinishReason): "stop" | "length" | "content_filter" => {
   switch (finish) {
     case "length":
@@ -34,7 +34,7 @@ export const finishReason = (finish: FinishReason): "stop" | "length" | "content
   }
 }
 
-/** Counts in the vendor's shape (supplement 11.7); the details where there are any. */
+/** Counts in the vendor's shape; the details where there are any. */
 export const usage = ({ cacheCreation, cacheRead, input, output, reasoning }: TokenUsage) => ({
   prompt_tokens: input,
   completion_tokens: output,

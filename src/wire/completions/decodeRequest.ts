@@ -1,4 +1,4 @@
-/** A client's `POST /v1/completions` as a conversation of one user turn (supplement 11.10). */
+/** A client's `POST /v1/completions` as a conversation of one user turn. */
 import { PublicError } from "#schemas/errors.ts"
 import { Request } from "#schemas/wire/completions.ts"
 import type { Conversation, Extra, Settings } from "#schemas/wire/conversation.ts"

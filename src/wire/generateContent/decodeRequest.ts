@@ -1,4 +1,4 @@
-/** From a client's request to the neutral conversation (supplement 11.5). */
+/** From a client's request to the neutral conversation. */
 import type { PublicError } from "#schemas/errors.ts"
 import type {
   Conversation, Extra, MediaPart, OpaquePart, OutputFormat, Part, Reasoning, Settings, TextPart, Tool, ToolCallPart, ToolChoice, ToolResultPart, Turn
@@ -32,7 +32,7 @@ const read = (body: Json): Conversation => {
   const { model: _model, stream: _stream, ...sent } = body
   const raw = Spelling.normal(sent, Spelling.request, "") as Json
   const system = raw["systemInstruction"]
-  // Supplement 11.5: a bare string is taken too.
+  // Some clients send a bare string.
   const wire = decode(typeof system === "string" ? { ...raw, systemInstruction: { parts: [{ text: system }] } } : raw)
   if ("_tag" in wire) throw wire
   const extras: Array<Extra> = []
@@ -170,7 +170,7 @@ const readResult = (wire: NonNullable<Wire.Part["functionResponse"]>, calls: Ope
   }
 }
 
-/** The text of a result: what stands alone under the vendor's own keys, else the whole object as JSON (supplement 11.5). */
+/** The text of a result: what stands alone under the vendor's own keys, else the whole object as JSON. */
 const resultText = (response: Json): { readonly text: string; readonly isError: boolean } => {
   const keys = Object.keys(response)
   const key = keys.length === 1 ? keys[0] ?? "" : ""

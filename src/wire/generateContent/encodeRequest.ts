@@ -1,5 +1,5 @@
 /**
- * From the neutral conversation to a request of this family (supplement 11.5). Contents are written as JSON text rather than as
+ * From the neutral conversation to a request of this family. Contents are written as JSON text rather than as
  * objects, so that a call's arguments keep the spelling the model gave them (64-bit numbers above all).
  */
 import type { PublicError } from "#schemas/errors.ts"

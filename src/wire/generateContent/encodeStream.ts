@@ -1,5 +1,5 @@
 /**
- * Writes a client's stream (supplement 11.8): one chunk per piece of text, calls whole, and at the end one chunk with every finish
+ * Writes a client's stream: one chunk per piece of text, calls whole, and at the end one chunk with every finish
  * reason and the usage. Nothing ends the stream but its end.
  */
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"

@@ -3,7 +3,7 @@ import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
 import type { FinishReason, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json.ts"
 
-/** Usage in the vendor's shape (supplement 11.7), or null when the value is no usage object or holds no count. */
+/** Usage in the vendor's shape, or null when the value is no usage object or holds no count. */
 export const usageOf = (value: unknown): TokenUsage | null => {
   if (!Json.isRecord(value) || !Json.hasCount(value, "promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount")) return null
   const thoughts = Json.countAt(value, "thoughtsTokenCount")
@@ -50,7 +50,7 @@ const reasonIn = (details: unknown): string | null => {
 }
 
 /**
- * The vendor's finish reason (supplement 11.6); null for none. A malformed or unexpected call is a stop: with nothing else in it, such an
+ * The vendor's finish reason; null for none. A malformed or unexpected call is a stop: with nothing else in it, such an
  * answer counts as empty and is tried again.
  */
 export const finishOf = (reason: unknown, calls: number): FinishReason | null => {

@@ -1,4 +1,4 @@
-/** The generateContent format: Gemini API and Vertex AI, as a client's format and as an upstream's (supplement 11). */
+/** The generateContent format: Gemini API and Vertex AI, as a client's format and as an upstream's. */
 import type { ClientCodec, UpstreamCodec } from "#src/wire/WireFormat.ts"
 import { blank, comment } from "#src/wire/heartbeat.ts"
 import { decodeAnswer, encodeAnswer, readAnswer } from "#src/wire/generateContent/answer.ts"

@@ -1,4 +1,4 @@
-/** Model lists and token counts of the format (supplement 11.10), as pure functions; the HTTP layer knows the models. */
+/** Model lists and token counts of the format, as pure functions; the HTTP layer knows the models. */
 import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation } from "#schemas/wire/conversation.ts"
 import { isRecord } from "#src/wire/json.ts"
@@ -16,7 +16,7 @@ export interface Model {
   readonly thinking: boolean | null
 }
 
-/** Limits named where the catalogue knows none (supplement 11.10). */
+/** Limits named where the catalogue knows none. */
 const inputTokenLimit = 128_000
 const outputTokenLimit = 8192
 

@@ -1,4 +1,4 @@
-/** The pass-through tap: forwards the upstream's bytes and reads usage, errors and the end (decisions 9 and 10). */
+/** The pass-through tap: forwards the upstream's bytes and reads usage, errors and the end. */
 import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { asBuffer } from "#src/wire/asBuffer.ts"
@@ -128,7 +128,7 @@ export class GenerateContentTap implements StreamTap {
       }
     }
     const finish = finishOf(candidate["finishReason"], 0)
-    // An answer that simply stopped and is empty is an early end (supplement 11.8); one that was cut or refused is an answer.
+    // An answer that simply stopped and is empty is an early end; one that was cut or refused is an answer.
     if (finish !== null && finish !== "stop") this.useful = true
     this.choices[index] = this.choices[index] === true || finish !== null
   }

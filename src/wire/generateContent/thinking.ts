@@ -1,4 +1,4 @@
-/** Thinking in the vendor's terms (supplement 11.5, 11.9): levels from Gemini 3 on, budgets of tokens before. */
+/** Thinking in the vendor's terms: levels from Gemini 3 on, budgets of tokens before. */
 import type { Effort, Reasoning } from "#schemas/wire/conversation.ts"
 import { effortOf } from "#src/wire/neutral/settings.ts"
 

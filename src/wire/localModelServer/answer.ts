@@ -23,7 +23,7 @@ export const errorOf = (body: Body): UpstreamErrorBody | null => {
   }
 }
 
-/** Counts of a last line (supplement 11.7); null when it has none. The server leaves a count of 0 out. */
+/** Counts of a last line; null when it has none. The server leaves a count of 0 out. */
 export const usageOf = (body: Body): TokenUsage | null =>
   !Json.hasCount(body, "eval_count", "prompt_eval_count")
     ? null
@@ -102,7 +102,7 @@ export const decodeAnswer: UpstreamCodec["decodeAnswer"] = (body) => {
   }
 }
 
-/** The content's text, with the thoughts of `<think>` apart unless the message has thoughts of its own (supplement 11.8). */
+/** The content's text, with the thoughts of `<think>` apart unless the message has thoughts of its own. */
 const contentOf = (content: string, hasThoughts: boolean): ReadonlyArray<Part> => {
   let [thinking, said] = ["", ""]
   const splitter = new ThinkSplitter()

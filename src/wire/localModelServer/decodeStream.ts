@@ -1,4 +1,4 @@
-/** An upstream's lines as neutral events; `<think>` text of older servers becomes reasoning (supplement 11.8). */
+/** An upstream's lines as neutral events; `<think>` text of older servers becomes reasoning. */
 import { ThinkSplitter, type ThinkSink } from "#src/wire/chatCompletions/ThinkSplitter.ts"
 import { callsOf, createdAtOf, errorOf, finishOf, imagesOf, logprobsOf, usageOf } from "#src/wire/localModelServer/answer.ts"
 import { LineScanner, textOf } from "#src/wire/localModelServer/LineScanner.ts"

@@ -154,7 +154,7 @@ const toolOf = (tool: Tool, i: number, omitted: Omitted): object => {
   if (tool.cache !== null) omitted.add("cache_control")
   if (tool.strict === true) omitted.add("strict")
   const given = tool.parameters ?? { type: "object" }
-  // Templates walk the properties, so an object without any says so (supplement 11.1).
+  // Templates walk the properties, so an object without any says so.
   const parameters = given["type"] === "object" && given["properties"] === undefined ? { ...given, properties: {} } : given
   return { type: "function", function: { name: tool.name, ...(tool.description === null ? {} : { description: tool.description }), parameters } }
 }

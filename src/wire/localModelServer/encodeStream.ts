@@ -1,5 +1,5 @@
 /**
- * A client's stream of lines (supplement 11.8): one for each piece of text, the tool calls whole in one line, the last line
+ * A client's stream of lines: one for each piece of text, the tool calls whole in one line, the last line
  * with reason and counts. Calls are held until something else begins, because their arguments travel as an object.
  */
 import type { FinishReason, MediaPart, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"

@@ -1,4 +1,4 @@
-/** What clients of a local model server ask before they chat: model list, version and model details (supplement 11.10). */
+/** What clients of a local model server ask before they chat: model list, version and model details. */
 
 /** A model as the catalogue knows it; null members are not known. */
 export interface ListedModel {

@@ -1,4 +1,4 @@
-/** `POST /v1/messages/count_tokens` (supplement 11.10): the request as text to be counted, and the two replies. Pure. */
+/** `POST /v1/messages/count_tokens`: the request as text to be counted, and the two replies. Pure. */
 import type { PublicError } from "#schemas/errors.ts"
 import type { MediaPart, Part } from "#schemas/wire/conversation.ts"
 import * as Wire from "#schemas/wire/messages.ts"

@@ -1,4 +1,4 @@
-/** Content blocks of a client's request as neutral parts (supplement 11.1). */
+/** Content blocks of a client's request as neutral parts. */
 import type { CacheControl, Extra, MediaPart, OpaquePart, Part, ReasoningPart, Source, TextPart, ToolCallPart, ToolResultPart } from "#schemas/wire/conversation.ts"
 import * as Wire from "#schemas/wire/messages.ts"
 import { carried } from "#src/wire/messages/carriers.ts"

@@ -1,4 +1,4 @@
-/** A client's Messages request as a neutral conversation (supplement 11.1). */
+/** A client's Messages request as a neutral conversation. */
 import { PublicError } from "#schemas/errors.ts"
 import type { Conversation, Extra, Part, Reasoning, Settings, Tool, ToolChoice, Turn } from "#schemas/wire/conversation.ts"
 import * as Wire from "#schemas/wire/messages.ts"

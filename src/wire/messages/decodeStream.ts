@@ -1,4 +1,4 @@
-/** Reads an upstream's Messages stream into the neutral events (supplement 11.8). */
+/** Reads an upstream's Messages stream into the neutral events. */
 import type { Annotation, TokenUsage } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json.ts"
 import * as Carriers from "#src/wire/messages/carriers.ts"

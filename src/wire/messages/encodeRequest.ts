@@ -1,4 +1,4 @@
-/** A neutral conversation as the body of a Messages request (supplement 11.2). */
+/** A neutral conversation as the body of a Messages request. */
 import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, FunctionTool, Settings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json.ts"

@@ -1,4 +1,4 @@
-/** Writes a Messages stream (supplement 11.8): blocks one after another, then message_delta and message_stop; never a word after the last. */
+/** Writes a Messages stream: blocks one after another, then message_delta and message_stop; never a word after the last. */
 import type { Annotation, FinishReason, MediaPart, Signature, TokenUsage } from "#schemas/wire/conversation.ts"
 import type { Told } from "#src/wire/errorObject.ts"
 import * as Json from "#src/wire/json.ts"

@@ -1,4 +1,4 @@
-/** Thinking, its budget and the token limit of a Messages request (supplement 11.2 and 11.9). */
+/** Thinking, its budget and the token limit of a Messages request. */
 import type { Conversation, Effort, Reasoning } from "#schemas/wire/conversation.ts"
 import { type Capabilities, capabilitiesOf } from "#src/wire/messages/claude.ts"
 import { budgetOf, effortOf, nameOf, type Omitted } from "#src/wire/neutral/settings.ts"
@@ -62,7 +62,7 @@ export const encodeThinking = (asked: Asked): Thinking => {
     return { ...off, thinking: { type: "adaptive", ...display }, effort: takenEffort(said, capabilities), isOn: true }
   }
   const wanted = reasoning.budget !== null && reasoning.budget > 0 ? reasoning.budget : budgetOf(reasoning.effort ?? "medium")
-  // A messages client's limit covers its thoughts: the budget gives way. Elsewhere the limit is raised (supplement 11.2).
+  // A messages client's limit covers its thoughts: the budget gives way. Elsewhere the limit is raised.
   const fitted = !asked.mayThink ? null : isMessages && maxTokens !== null ? within(wanted, maxTokens) : fit(wanted, maxTokens, traits)
   if (fitted === null) {
     omitted.add(name)

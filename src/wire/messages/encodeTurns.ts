@@ -1,4 +1,4 @@
-/** Neutral turns as the system text and messages of a Messages request (supplement 11.2). Blocks are JSON texts, so that arguments keep their bytes. */
+/** Neutral turns as the system text and messages of a Messages request. Blocks are JSON texts, so that arguments keep their bytes. */
 import type { CacheControl, Conversation, MediaPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json.ts"
 import * as Carriers from "#src/wire/messages/carriers.ts"
@@ -174,7 +174,7 @@ export const mayThink = (turns: ReadonlyArray<Turn>, at: Context): boolean => {
   return false
 }
 
-/** Instructions go into the system prompt (supplement 11.2), save those that a messages client put between its messages where the model takes them. */
+/** Instructions go into the system prompt, save those that a messages client put between its messages where the model takes them. */
 const isPrompt = (turn: Turn, at: Context): boolean =>
   turn.role === "developer" || (turn.role === "system" && (!at.systemMessages || at.conversation.format !== "messages" || turn.path === "system"))
 
@@ -191,7 +191,7 @@ const systemOf = (turns: ReadonlyArray<Turn>, at: Context, instruction: string |
   }
   const keepsBlocks = at.conversation.format === "messages" || texts.some((part) => part.cache !== null)
   if (keepsBlocks) return [...texts.map((part) => textBlock(part.text, part)), instruction === null ? null : textBlock(instruction, null)].flatMap((one) => one === null ? [] : [blockJson(one)])
-  // One text, as supplement 11.2 has it.
+  // Without cache marks all instructions become one text.
   const joined = [...texts.map((part) => part.text), ...(instruction === null ? [] : [instruction])].join("\n")
   return joined === "" ? [] : [`{"type":"text","text":${JSON.stringify(joined)}}`]
 }

@@ -1,4 +1,4 @@
-/** The messages format forwarded byte by byte: a tap that reads usage, usefulness, errors and the end (decisions 9, supplement 10.4). */
+/** The messages format forwarded byte by byte: a tap that reads usage, usefulness, errors and the end. */
 import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { asBuffer } from "#src/wire/asBuffer.ts"
@@ -106,7 +106,7 @@ export class MessagesTap implements StreamTap {
       case "message_delta": {
         const reason = finishOf(Json.recordAt(frame, "delta")?.["stop_reason"])
         if (reason !== null) this.finished = true
-        // An empty answer that simply stopped is an early end (supplement 11.8); one that was cut or refused is an answer.
+        // An empty answer that simply stopped is an early end; one that was cut or refused is an answer.
         if (reason !== null && reason !== "stop") this.useful = true
         this.usage = usageOf(frame["usage"], this.usage)
         if (countsOutput(frame["usage"])) this.usageIsPartial = false

@@ -1,4 +1,4 @@
-/** Usage and stop reasons of the messages format (supplement 11.6 and 11.7). */
+/** Usage and stop reasons of the messages format. */
 import type { FinishReason, TokenUsage } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json.ts"
 

@@ -103,7 +103,7 @@ export const verbosityFor = (conversation: Conversation, format: Conversation["f
   return null
 }
 
-/** Budget of thinking tokens for an effort (supplement 11.2, 11.9); 0 switches thinking off. */
+/** Budget of thinking tokens for an effort; 0 switches thinking off. */
 export const budgetOf = (effort: Effort): number => {
   switch (effort) {
     case "none": return 0
@@ -116,7 +116,7 @@ export const budgetOf = (effort: Effort): number => {
   }
 }
 
-/** The effort that a budget of thinking tokens stands for (supplement 11.1). */
+/** The effort that a budget of thinking tokens stands for. */
 export const effortOf = (budget: number): Effort =>
   budget === 0 ? "none" : budget < 0 ? "medium" : budget <= 1024 ? "low" : budget <= 10_240 ? "medium" : budget < 131_072 ? "high" : "xhigh"
 

@@ -5,7 +5,7 @@
 import type { Conversation, Part, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 
-/** What stands for the result of a call that the client never answered (supplement 11.1). */
+/** What stands for the result of a call that the client never answered. */
 export const missingResult = "[No response was given for this tool call.]"
 
 /**

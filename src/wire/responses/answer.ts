@@ -11,7 +11,7 @@ import type { UpstreamCodec } from "#src/wire/WireFormat.ts"
 
 type Value = Readonly<Record<string, unknown>>
 
-/** Usage in the vendor's shape (supplement 11.7), or null when the value is no usage object or holds no count. */
+/** Usage in the vendor's shape, or null when the value is no usage object or holds no count. */
 export const usageOf = (value: unknown): TokenUsage | null => {
   if (!Json.isRecord(value) || !Json.hasCount(value, "input_tokens", "output_tokens")) return null
   const input = Json.recordAt(value, "input_tokens_details") ?? {}

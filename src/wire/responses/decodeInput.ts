@@ -1,4 +1,4 @@
-/** `input` of a request as turns (supplement 11.3): items of the assistant in a row are one turn, results stand behind their calls. */
+/** `input` of a request as turns: items of the assistant in a row are one turn, results stand behind their calls. */
 import type { Annotation, CacheControl, MediaPart, Namespace, OpaquePart, Part, ReasoningPart, RefusalPart, Signature, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import type * as Wire from "#schemas/wire/responses.ts"
 import * as Base64 from "#src/wire/base64.ts"
@@ -174,7 +174,7 @@ const isMedium = (part: Wire.Part): part is Of<Wire.Part, "input_image" | "input
 const resultContent = (output: string | ReadonlyArray<Wire.Part>, path: string): ReadonlyArray<TextPart | MediaPart> =>
   typeof output === "string" ? [text(output)] : output.map((part, i) => {
     const content = contentOf(part, `${path}[${i}]`)
-    // A part of an unknown type is text to the model in any other format (supplement 11.3).
+    // A part of an unknown type is text to the model in any other format.
     return content ?? text(JSON.stringify(part))
   })
 

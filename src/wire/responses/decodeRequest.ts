@@ -1,4 +1,4 @@
-/** A client's responses request as a neutral conversation (supplement 11.3). */
+/** A client's responses request as a neutral conversation. */
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, CustomTool, Extra, FunctionTool, Namespace, OutputFormat, Reasoning, Settings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"

@@ -1,4 +1,4 @@
-/** Turns as `input` items (supplement 11.4). */
+/** Turns as `input` items. */
 import type { Conversation, MediaPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import { type Omitted, unsayable } from "#src/wire/neutral/settings.ts"
 import { annotationJson } from "#src/wire/responses/annotations.ts"

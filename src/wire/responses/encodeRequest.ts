@@ -1,4 +1,4 @@
-/** A neutral conversation as a responses request (supplement 11.4). */
+/** A neutral conversation as a responses request. */
 import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, Tool, ToolChoice, Turn } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json.ts"
@@ -193,7 +193,7 @@ const writeSettings = (body: Record<string, unknown>, conversation: Conversation
   put("safety_identifier", settings.safetyIdentifier)
   put("user", settings.user)
   put("metadata", settings.metadata === null ? null : textsOf(settings.metadata))
-  // What the gateway's client did not ask to be kept is not kept (supplement 11.4).
+  // The vendor stores a response only when the client asked for it.
   put("store", settings.store ?? (conversation.format === "responses" ? null : false))
   if (settings.serviceTier === "standard_only") body["service_tier"] = "default"
   else if (settings.serviceTier !== null && (serviceTiers.has(settings.serviceTier) || conversation.format === "responses")) body["service_tier"] = settings.serviceTier

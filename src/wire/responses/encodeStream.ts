@@ -1,5 +1,5 @@
 /**
- * A neutral stream as responses events (supplement 11.8): every item is added, filled and done, numbered in order; the last event
+ * A neutral stream as responses events: every item is added, filled and done, numbered in order; the last event
  * holds the whole response. One answer only: the format knows no choices.
  */
 import type { UpstreamErrorBody } from "#actors/ports/Face.ts"

@@ -68,7 +68,7 @@ export const responseJson = (frame: Frame, at: Standing): string => {
   return `${frame.head},${state},"output":[${at.output.join(",")}],"usage":${at.usage === null ? "null" : JSON.stringify(usageJson(at.usage))},${frame.tail}`
 }
 
-/** Usage in the vendor's shape (supplement 11.7). */
+/** Usage in the vendor's shape. */
 export const usageJson = (usage: TokenUsage) => ({
   input_tokens: usage.input,
   input_tokens_details: { ...(usage.cacheCreation > 0 ? { cache_write_tokens: usage.cacheCreation } : {}), cached_tokens: usage.cacheRead },
@@ -77,7 +77,7 @@ export const usageJson = (usage: TokenUsage) => ({
   total_tokens: usage.input + usage.output
 })
 
-/** `incomplete_details.reason` of a finish, null when the response is complete (supplement 11.6). */
+/** `incomplete_details.reason` of a finish, null when the response is complete. */
 export const incompleteOf = (finish: FinishReason | null, hasRefusal: boolean): string | null => {
   switch (finish) {
     case "length":

@@ -1,4 +1,4 @@
-/** A responses stream that is forwarded as it came, with a tap that reads usage, errors and the end (decisions 9). */
+/** A responses stream that is forwarded as it came, with a tap that reads usage, errors and the end. */
 import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { asBuffer } from "#src/wire/asBuffer.ts"

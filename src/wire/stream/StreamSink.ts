@@ -64,14 +64,14 @@ export interface StreamDecoder {
 export interface StreamEncoder extends StreamSink {
   /** What was written since the last call; "" for nothing. */
   take(): string
-  /** The frames that end a broken stream in this format, after everything written so far (decisions 9). */
+  /** The frames that end a broken stream in this format, after everything written so far. */
   fail(error: Told): string
 }
 
 export interface EncoderOptions {
   /** The model to name when the upstream names none. */
   readonly model: string
-  /** The client asked for usage in the stream (decisions 10); formats that always carry usage ignore it. */
+  /** The client asked for usage in the stream; formats that always carry usage ignore it. */
   readonly includeUsage: boolean
   /** The client's parsed request: the responses format echoes parts of it. */
   readonly request: Readonly<Record<string, unknown>>

@@ -168,7 +168,7 @@ export class TranslatingTap implements StreamTap, StreamSink {
     if (this.closed) return
     this.joinSeam(choice)
     this.finished = true
-    // An answer that simply stopped and is empty is an early end in most formats (supplement 11.8); one that was cut or refused is an answer.
+    // An answer that simply stopped and is empty is an early end in most formats; one that was cut or refused is an answer.
     if (reason !== "stop" || this.emptyAnswers) this.useful = true
     this.encoder.finish(choice, reason, stopSequence)
   }
