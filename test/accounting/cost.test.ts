@@ -69,7 +69,7 @@ describe("cost", () => {
     assert.strictEqual(Cost.formatCost(Cost.cost(tokens, price, Cost.VENDOR_CONVENTION.generateContent)), "0.0018000000")
   })
 
-  it("takes the documents' defaults for absent prices", () => {
+  it("takes the input price for absent cache prices and the output price for absent reasoning", () => {
     const tokens = { ...none, tokensIn: 1000, tokensCacheRead: 100, tokensCacheCreation: 100, tokensOut: 10, tokensReasoning: 5 }
     assert.strictEqual(Cost.cost(tokens, { input: 2, output: 8 }), Cost.cost(tokens, { input: 2, output: 8, cached: 2, cache_creation: 2, reasoning: 8 }))
     assert.strictEqual(Cost.cost(tokens, null), 0)

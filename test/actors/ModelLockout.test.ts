@@ -1,4 +1,4 @@
-/** Model lockouts (supplement 2.5, 5.4). */
+/** Lockouts of one model on one connection: when they begin, how they grow and when they end. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"

@@ -1,4 +1,4 @@
-/** What makes two requests the same one: metamorphic, on random bodies (PROMISES 12). */
+/** What makes two requests the same one: metamorphic, on random bodies. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import * as Identity from "#src/cache/identity.ts"

@@ -109,7 +109,7 @@ describe("client aborts", () => {
   })
 })
 
-describe("PROMISES 3: disconnectPolicy drain-for-usage", () => {
+describe("disconnectPolicy drain-for-usage", () => {
   const leaveEarly = async (model: string, script: Script, key: string) => {
     await world.sim.rule({ match: { model }, script })
     const stream = await Http.stream(world.gateway.url, world.call({ model, stream: true }, { authorization: `Bearer ${key}` }))

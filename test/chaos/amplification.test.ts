@@ -53,7 +53,7 @@ const allAre = (prefixes: ReadonlyArray<string>, state: string) =>
   eventually(states, (seen) => prefixes.every((prefix) => seen.get(prefix) === state), `${prefixes.join(", ")}: ${state}`)
 const crowd = (model: string): Promise<ReadonlyArray<Http.Reply>> => Promise.all(Array.from({ length: CLIENTS }, () => lab.chat({ model })))
 
-describe("PROMISES 4 and 10: amplification", () => {
+describe("amplification", () => {
   const dead = Array.from({ length: TARGETS }, (_, i) => `dead${i}`)
 
   it("ten dead targets and a hundred clients that repeat: the budget of each request holds, and soon nobody is asked", async () => {

@@ -1,6 +1,6 @@
 /**
  * Three gateways on one Postgres and one Redis, under load: one is killed with -9 and started again, one is paused and goes on. Each call
- * that reached the upstream has exactly one row, and what a paused node held passes nothing twice (PROMISES 1, 2, 9).
+ * that reached the upstream has exactly one row, and what a paused node held passes nothing twice.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { codeOf, managedKey, Session } from "#test/leases/support.ts"

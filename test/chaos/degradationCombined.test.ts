@@ -1,6 +1,6 @@
 /**
- * PROMISES 1 and 8 where two servers fail at once: what the table says of both faults together is what happens to a client, in time; when
- * they are back everything is served again by itself, and each call has its row.
+ * Two servers fail at once: a client sees, in time, what the degradation table says of both faults together. When they are back,
+ * everything is served again by itself, and each call has its row.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { codeOf, managedKey, Session } from "#test/leases/support.ts"

@@ -1,4 +1,4 @@
-/** PROMISES 1, 8 and 17 on what a node has for itself: a disk that takes nothing more, and an output that nobody reads. */
+/** Faults of what a node has for itself: a full disk, and an output that is not read. The ledger stays whole, and the process can end. */
 import { execFileSync } from "node:child_process"
 import { Agent } from "node:http"
 import * as Effect from "effect/Effect"
@@ -22,7 +22,7 @@ const ADDED_MS = 1_000
 /** A pipe holds 64 kB, and the sink 1 MB more: longer than both, with lines of 250 bytes at least. */
 const CALLS = 6_000
 const WORKERS = 32
-/** Grace of a drain, and what may pass until the process is gone (PROMISES 17) (ms). */
+/** Grace of a drain, and what may pass until the process is gone (ms). */
 const GRACE_MS = 1_000
 const GONE_MS = GRACE_MS + 2_000
 

@@ -1,6 +1,6 @@
 /**
- * PROMISES 1 and 8 as a table: a Postgres that refuses, freezes or is slow x what is asked meanwhile. Whoever is known is served, whoever
- * is not is refused with 503 in time, nothing is changed, and each call has its row once the server is back.
+ * A table: a Postgres that refuses, freezes or is slow x what is asked meanwhile. Known keys are served, unknown ones are refused with
+ * 503 in time, nothing is changed, and each call has its row once the server is back.
  */
 import * as Context from "effect/Context"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"

@@ -1,5 +1,5 @@
 /**
- * PROMISES 8 as a table: each fault of Redis x each kind of request, on two nodes that share it, beside GET /api/health/degradation. What is
+ * A table: each fault of Redis x each kind of request, on two nodes that share it, beside GET /api/health/degradation. What is
  * admitted, what is refused with which code, the latency that a fault may add, and that everything is right again once it is over.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -17,7 +17,7 @@ afterAll(postgres.stop)
 
 /** What a shared machine may add to the declared latency (ms). */
 const ADDED_MS = 1_000
-/** PROMISES 18, and the machine's noise (ms). */
+/** A change reaches every node within 2 seconds; the rest is the machine's noise (ms). */
 const SPREAD_MS = 3_500
 /** What one call of a limited key uses, tokens. */
 const USE = 20

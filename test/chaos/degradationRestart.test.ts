@@ -1,5 +1,5 @@
 /**
- * PROMISES 1 and 8 on what a Postgres server may lose: one that is killed and started again loses nothing; one that was emptied has lost
+ * What a Postgres server may lose: one that is killed and started again loses nothing; one that was emptied has lost
  * what only it had, and the gateway goes on with what it has itself.
  */
 import Postgres from "postgres"

@@ -1,4 +1,4 @@
-/** PROMISES 8, the rows of the table that are about what happens beside a request: breakers, webhooks, the audit log. */
+/** The rows of the degradation table about what happens beside a request: breakers, webhooks, the audit log. */
 import * as Redacted from "effect/Redacted"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { LOCAL_TOKEN_HEADER, localToken } from "#src/http/sessions/localToken.ts"

@@ -1,5 +1,5 @@
 /**
- * PROMISES 2, 8, 9 and 10 on nodes whose clocks are wrong: one is minutes ahead, one minutes behind, one is right. What they share goes by
+ * Nodes whose clocks are wrong: one is minutes ahead, one minutes behind, one is right. What they share goes by
  * the shared stores' clocks; what goes by a node's own clock is bounded and said so in the table.
  */
 import * as path from "node:path"

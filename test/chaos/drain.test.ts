@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-describe("PROMISES 17: bounded drain", () => {
+describe("bounded drain", () => {
   it("SIGTERM under load: new work is refused, what can finish is whole, the rest ends with one error frame and a row, exit code 0", async () => {
     const { gateway, sim } = world
     await sim.rule({ match: { model: "short-*" }, script: { tokens: 40, paceMs: 15 } })

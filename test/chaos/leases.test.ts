@@ -1,4 +1,4 @@
-/** PROMISES 9: leases of several nodes on one Redis are linearizable, through pauses, kills and the loss of everything in it. */
+/** Leases of several nodes on one Redis are linearizable: through pauses, kills and the loss of its data a connection never has two holders. */
 import { type ChildProcess, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"

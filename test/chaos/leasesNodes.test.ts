@@ -1,4 +1,4 @@
-/** PROMISES 9 and 8 over HTTP: two gateways on one Postgres and one Redis; one is killed, Redis is frozen, then emptied. */
+/** Leases over HTTP: two gateways on one Postgres and one Redis; one is killed, Redis is frozen, then emptied. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"

@@ -1,4 +1,4 @@
-/** Limits of keys over two nodes, with a Redis that is flushed, frozen or gone, and over kill -9 (PROMISES 2, 8). */
+/** Limits of keys over two nodes, with a Redis that is flushed, frozen or gone, and over kill -9. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Cluster, converged, findServers, ground, type Ground, startCluster } from "#test/support/cluster.ts"
 import { type InProcess, spawned } from "#test/support/gateway.ts"

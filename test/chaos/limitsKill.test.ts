@@ -1,6 +1,6 @@
 /**
  * A node dies with kill -9 in the middle of a crowd: what it had spent and told nobody counts until its journal was replayed, so that the
- * limit is passed by one request of each node at most (PROMISES 2).
+ * limit is passed by one request of each node at most.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"

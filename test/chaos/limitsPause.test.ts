@@ -1,6 +1,6 @@
 /**
  * A node is stopped (SIGSTOP) right after it spent what it had told nobody, and goes on later: what it held counts meanwhile, it spends
- * nothing of what has expired, and it acts on no key that was revoked while it stood still (PROMISES 2, 18).
+ * nothing of what has expired, and it acts on no key that was revoked while it stood still.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"

@@ -13,7 +13,7 @@ const MIB = 1024 * 1024
 /** More than the kernel's own buffers hold, so that the gateway itself has to wait. */
 const STREAM_BYTES = (full ? 50 : 16) * MIB
 const BLOCK_BYTES = 64 * 1024
-/** What a stalled stream may hold in the gateway (PROMISES 6), with its share of the allocator's slack. */
+/** What a stalled stream may hold in the gateway, with its share of the allocator's slack. */
 const HELD_PER_READER = MIB
 const SLACK = 120 * MIB
 
@@ -99,7 +99,7 @@ class Reader {
   }
 }
 
-describe("PROMISES 6: slow readers", () => {
+describe("slow readers", () => {
   it(`${READERS} readers that stall in ${STREAM_BYTES / MIB} MB streams: memory is bounded, others are served, every byte arrives in the end`, async () => {
     const { gateway } = world
     const body = (model: string) => ({ messages, stream: true, stream_options: { include_usage: true }, model })

@@ -1,4 +1,4 @@
-/** The line that a failed request leaves in the log of a real process (PROMISES 11). */
+/** The line that a failed request leaves in the log of a real process. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Spawned, spawned } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"

@@ -1,4 +1,4 @@
-/** PROMISES 10 over several nodes: a breaker that opened on one is open on all, and one good probe closes it everywhere. */
+/** Over several nodes: a breaker that opened on one is open on all, and one good probe closes it everywhere. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Cluster, converged, findServers, type Ground, ground, startCluster } from "#test/support/cluster.ts"
 import type { InProcess } from "#test/support/gateway.ts"

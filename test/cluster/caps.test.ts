@@ -1,4 +1,4 @@
-/** PROMISES 2 over several nodes: what an upstream allows at once, it allows all nodes together; each has its part. */
+/** Over several nodes: what an upstream allows at once, it allows all nodes together; each has its part. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Cluster, converged, findServers, type Ground, ground, startCluster } from "#test/support/cluster.ts"
 import type { InProcess } from "#test/support/gateway.ts"

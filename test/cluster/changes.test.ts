@@ -1,4 +1,4 @@
-/** PROMISES 18: a change on one node is acted on by every node within two seconds, and acknowledged; a lost message heals by polling. */
+/** A change on one node is acted on by every node within two seconds, and acknowledged; a lost message heals by polling. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Cluster, converged, findServers, type Ground, ground, startCluster, viewOf } from "#test/support/cluster.ts"
 import type { InProcess } from "#test/support/gateway.ts"
@@ -8,7 +8,7 @@ import { eventually } from "#test/support/operator.ts"
 import { silentRoad } from "#test/support/redis.ts"
 
 const servers = await findServers()
-/** What PROMISES 18 allows (ms), and what the looking itself may add. */
+/** Two seconds until every node acts on a change, and what the looking itself may add (ms). */
 const within = 2_000 + 500
 
 /** Waits until a look at every node finds what is wanted; fails when one takes longer than promised. */

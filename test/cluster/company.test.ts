@@ -1,4 +1,4 @@
-/** Decisions 1: several nodes need a Redis that they share, and a name each; starting otherwise says so and ends. */
+/** Several nodes need a Redis that they share, and a name each; starting otherwise says so and ends. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { findServers, type Ground, ground } from "#test/support/cluster.ts"
 import { inProcess, type InProcess } from "#test/support/gateway.ts"

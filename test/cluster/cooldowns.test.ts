@@ -1,4 +1,4 @@
-/** PROMISES 10 over several nodes: who rests and what is locked is known to all of them, with its reason, and ends for all of them. */
+/** Over several nodes: every cooldown and lockout is known to all of them, with its reason, and ends for all of them. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Cluster, converged, findServers, type Ground, ground, startCluster } from "#test/support/cluster.ts"
 import type { InProcess } from "#test/support/gateway.ts"

@@ -35,7 +35,7 @@ const tested = (run: (state: ReturnType<typeof world>["state"], keys: Keys["Serv
 
 const reasonOf = (found: Effect.Effect<ApiKey | null, StoreError>) => Effect.match(found, { onFailure: ({ reason }) => reason, onSuccess: () => "found" })
 
-describe("keys in memory (supplement 3.2)", () => {
+describe("keys in memory", () => {
   it.effect("a key in use is read again ahead of its minute, and nobody waits", () => tested((state, keys) => Effect.gen(function*() {
     assert.isUndefined(keys.peek("h"))
     assert.strictEqual((yield* keys.find("h"))?.id, "k")

@@ -12,7 +12,7 @@ const value = (token: { readonly value: Redacted.Redacted<string> }) => Redacted
 const minutes = (count: number) => TestClock.setTime(START + count * 60_000)
 const open = (secret: Redacted.Redacted<string> | null | undefined) => secret === null || secret === undefined ? null : Redacted.value(secret)
 
-describe("a signed-in connection (supplement 1.9)", () => {
+describe("a signed-in connection", () => {
   it.effect("uses its stored token while it has life, without a call", () => Effect.gen(function*() {
     const { credentials, server } = yield* oauth()
     assert.strictEqual(credentials.peek("c-1"), "canary-access-first")

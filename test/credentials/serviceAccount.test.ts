@@ -11,7 +11,7 @@ import { START, withAccount } from "./support.ts"
 const account = (more: Record<string, unknown> = {}) => Support.make({ connections: (server) => [withAccount(server, more)] })
 const value = (token: { readonly value: Redacted.Redacted<string> }) => Redacted.value(token.value)
 
-describe("a service account (inference document, OCR rule 3)", () => {
+describe("a service account", () => {
   it.effect("is exchanged by an RS256 assertion that the token endpoint verifies", () => Effect.gen(function*() {
     const { credentials, server, store } = yield* account()
     assert.isNull(credentials.peek("c-1"))

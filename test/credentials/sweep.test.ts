@@ -34,7 +34,7 @@ const minutes = (world: World, count: number) => Effect.gen(function*() {
   }
 })
 
-describe("tokens are renewed ahead of their time (supplement 1.9)", () => {
+describe("tokens are renewed ahead of their time", () => {
   it.effect("with less than 5 minutes left, by no request; others are left alone", () => Effect.gen(function*() {
     const world = yield* sweeping([{ tokenExpiresAt: iso(7) }, { tokenExpiresAt: iso(30) }, { isActive: false, tokenExpiresAt: iso(7) }])
     yield* minutes(world, 2)
@@ -102,7 +102,7 @@ describe("tokens are renewed ahead of their time (supplement 1.9)", () => {
   }))
 })
 
-describe("healthCheckInterval (supplement 1.1)", () => {
+describe("healthCheckInterval", () => {
   it.effect("looks once per interval, and renews what would not last until the next look", () => Effect.gen(function*() {
     const world = yield* sweeping([
       { tokenExpiresAt: iso(26), healthCheckInterval: 10 }, { tokenExpiresAt: iso(2), healthCheckInterval: 0 }
@@ -129,7 +129,7 @@ describe("healthCheckInterval (supplement 1.1)", () => {
   })
 })
 
-describe("tokenRefreshBreaker (supplement 5.5)", () => {
+describe("tokenRefreshBreaker", () => {
   const rule = (fields: Partial<Rule> = {}) => ({ settings: { resilience: { tokenRefreshBreaker: { failureThreshold: 2, cooldownMs: 600_000, ...fields } } } })
   const down = { status: 503, body: "" } as const
 

@@ -1,4 +1,4 @@
-/** What became of routed requests (supplement 8.1, 8.9, 20). */
+/** What became of routed requests. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -10,7 +10,7 @@ import { at } from "#test/support/management.ts"
 
 const loopback = { from: "127.0.0.1", headers: { host: "localhost:20128" } }
 
-describe("signing in (supplement 17)", () => {
+describe("signing in", () => {
   it.effect("the right password answers success and an HttpOnly, Lax, 30-day HS256 cookie", () => Effect.gen(function*() {
     const { ask, cookieOf } = yield* Management.make()
     const reply = yield* ask("/api/auth/login", { body: { password: Management.PASSWORD } })
@@ -120,7 +120,7 @@ describe("the session", () => {
   }))
 })
 
-describe("brute force (supplement 17)", () => {
+describe("brute force", () => {
   const guess = { body: { password: "wrong-guess" } }
 
   it.effect("five failures in 15 minutes lock the address for 15 minutes: 429 with Retry-After, also for the right password", () =>

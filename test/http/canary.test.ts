@@ -1,4 +1,4 @@
-/** PROMISES 13 on this surface: planted secrets appear in no reply, whatever is asked. */
+/** Planted secrets appear in no management reply, whatever is asked. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

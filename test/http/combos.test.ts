@@ -23,7 +23,7 @@ const fieldsOf = (reply: Management.Reply) =>
   ((at(reply.json, "error", "details") ?? []) as ReadonlyArray<{ field: string }>).map((detail) => detail.field)
 const namesOf = (reply: Management.Reply) => (at(reply.json, "combos") as ReadonlyArray<{ name: string }>).map((combo) => combo.name)
 
-describe("combos (supplement 2.1, 2.2)", () => {
+describe("combos", () => {
   it.effect("a combo is stored with defaults, listed, read, changed and deleted", () => Effect.gen(function*() {
     const { audit, context, create, get, put, remove } = yield* signedIn
     const created = yield* create({ models: ["openai/gpt-4o"] })
@@ -206,7 +206,7 @@ describe("combos (supplement 2.1, 2.2)", () => {
   }))
 })
 
-describe("model-combo mappings (supplement 2.7)", () => {
+describe("model-combo mappings", () => {
   it.effect("a mapping is stored, listed in the order of asking, changed and deleted", () => Effect.gen(function*() {
     const { audit, create, get, post, put, remove } = yield* signedIn
     const comboId = idOf(yield* create({}))

@@ -12,7 +12,7 @@ const signedIn = Effect.gen(function*() {
   return { ...surface, cookie }
 })
 
-describe("error bodies (supplement 18.4)", () => {
+describe("error bodies", () => {
   it.effect("a failed schema answers 400 Invalid request and names every field by its dotted path", () => Effect.gen(function*() {
     const { ask, cookie } = yield* signedIn
     const reply = yield* ask("/api/keys", {
@@ -75,7 +75,7 @@ describe("error bodies (supplement 18.4)", () => {
   }))
 })
 
-describe("body bounds (PROMISES 16)", () => {
+describe("body bounds", () => {
   it.effect("a body above 1 MiB answers 413, declared or not", () => Effect.gen(function*() {
     const { ask, cookie } = yield* signedIn
     const raw = JSON.stringify({ name: "x".repeat(1024 * 1024) })

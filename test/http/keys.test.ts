@@ -15,7 +15,7 @@ const signedIn = (options: Management.Options = {}) => Effect.gen(function*() {
 const fieldsOf = (reply: Management.Reply) =>
   ((at(reply.json, "error", "details") ?? []) as ReadonlyArray<{ field: string }>).map((detail) => detail.field)
 
-describe("API keys (supplement 3.1, 3.2)", () => {
+describe("API keys", () => {
   it.effect("the raw value is shown once; afterwards only its first 8 and last 4 characters", () => Effect.gen(function*() {
     const { ask, context, cookie, create } = yield* signedIn()
     const created = yield* create({})
@@ -206,7 +206,7 @@ describe("API keys (supplement 3.1, 3.2)", () => {
   }))
 })
 
-describe("access tokens (supplement 3.6)", () => {
+describe("access tokens", () => {
   it.effect("connect exchanges the password for an admin token unless asked otherwise", () => Effect.gen(function*() {
     const { ask } = yield* Management.make()
     const reply = yield* ask("/api/cli/connect", { body: { password: Management.PASSWORD } })

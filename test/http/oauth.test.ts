@@ -34,7 +34,7 @@ const codeOf = (reply: Management.Reply) => at(reply.json, "error", "code")
 const back = (url: URL) => url.pathname + url.search
 const open = (secret: Redacted.Redacted<string> | null | undefined) => secret === null || secret === undefined ? null : Redacted.value(secret)
 
-describe("signing in by authorization code (decisions 13)", () => {
+describe("signing in by authorization code", () => {
   it.effect("start, consent, callback: a connection with sealed tokens, none of them in a reply", () => Effect.gen(function*() {
     const { ask, context, cookie, server, start, store } = yield* surface()
     const begun = yield* start({ name: "Mine", providerSpecificData: { project: "p-1" } })
@@ -187,7 +187,7 @@ describe("signing in by device code (RFC 8628)", () => {
   }))
 })
 
-describe("imported tokens, and renewal on demand (supplement 1.3)", () => {
+describe("imported tokens, and renewal on demand", () => {
   it.effect("an access token alone is a credential; what is no header is refused; keys-only providers take none", () => Effect.gen(function*() {
     const { post, store } = yield* surface()
     const reply = yield* post("/api/oauth/anthropic/import", { accessToken: "canary-imported", expiresIn: 60, name: "Imported" })

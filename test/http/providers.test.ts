@@ -29,7 +29,7 @@ const refusedBy = (type: NonNullable<ProbeResult["diagnosis"]>["type"], statusCo
   diagnosis: { type, source: "upstream", code: String(statusCode), message: `upstream said ${statusCode}` }
 })
 
-describe("connections (supplement 1.1 to 1.5)", () => {
+describe("connections", () => {
   it.effect("a stored credential is active at once and never read back", () => Effect.gen(function*() {
     const { audit, context, create, get } = yield* signedIn
     const created = yield* create()
@@ -135,7 +135,7 @@ describe("connections (supplement 1.1 to 1.5)", () => {
   }))
 })
 
-describe("asking the upstream (supplement 1.6 to 1.8)", () => {
+describe("asking the upstream", () => {
   it.effect("a test that passes clears a terminal status; one that fails keeps it and says why", () => Effect.gen(function*() {
     const { context, create, dials, get, post } = yield* signedIn
     const id = idOf(yield* create())
@@ -223,7 +223,7 @@ describe("asking the upstream (supplement 1.6 to 1.8)", () => {
   }))
 })
 
-describe("provider nodes (supplement 1.10)", () => {
+describe("provider nodes", () => {
   const node = { type: "openai-compatible", name: "Local", prefix: "local", apiType: "chat", baseUrl: "http://127.0.0.1:8000/v1/" }
 
   it.effect("get an id of their type, a tidy base URL, and are found by id", () => Effect.gen(function*() {

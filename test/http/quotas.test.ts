@@ -35,7 +35,7 @@ const statuses = (json: unknown) => Object.fromEntries(
   (at(json, "providers") as ReadonlyArray<{ readonly connectionId: string; readonly tokenStatus: string }>).map((row) => [row.connectionId, row.tokenStatus])
 )
 
-describe("token status in the quota view (supplement 8.1)", () => {
+describe("token status in the quota view", () => {
   it.effect("is valid, expiring from 15 minutes on, expired, or refreshing", () => Effect.gen(function*() {
     const { get, server, advance } = yield* surface([
       { tokenExpiresAt: iso(16) }, { tokenExpiresAt: iso(15) }, { tokenExpiresAt: iso(-1), isActive: false }, { testStatus: "expired", tokenExpiresAt: iso(60) },
@@ -79,7 +79,7 @@ describe("GET /api/token-health", () => {
   }))
 })
 
-describe("credentialHealthCheck (supplement 5.5)", () => {
+describe("credentialHealthCheck", () => {
   const every = (intervalMinutes: number) => ({ settings: { resilience: { credentialHealthCheck: { intervalMinutes } } } })
   const keyed: ReadonlyArray<Partial<Connection>> = [
     { authType: "apikey" }, { authType: "apikey", isActive: false }, { authType: "apikey", testStatus: "banned" }, { authType: "apikey", lastTested: iso(-5) }

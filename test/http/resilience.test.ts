@@ -1,4 +1,4 @@
-/** GET/PATCH /api/resilience and its neighbours (supplement 5.5, 5.6). */
+/** GET/PATCH /api/resilience and its neighbours. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -33,7 +33,7 @@ const audited = (context: Context.Context<AuditStore>, resourceType: string) =>
   Effect.map(Context.get(context, AuditStore).query({ limit: 20, offset: 0, resourceType }), ({ entries }) => entries.map((entry) => entry.action))
 
 describe("/api/resilience", () => {
-  it.effect("shows every section with its defaults, none of which throttles (decisions 20)", () => Effect.gen(function*() {
+  it.effect("shows every section with its defaults, none of which throttles", () => Effect.gen(function*() {
     const { get } = yield* signedIn()
     const { json, status } = yield* get("/api/resilience")
     assert.strictEqual(status, 200)

@@ -1,4 +1,4 @@
-/** PROMISES 14: every route, every kind of caller, and the ways a path can be bent. */
+/** Every route, every kind of caller, and the ways a path can be bent. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as HttpApi from "effect/http-api/HttpApi"
@@ -116,7 +116,7 @@ describe("the route table", () => {
   }))
 })
 
-describe("paths are exact (decisions 16)", () => {
+describe("paths are exact", () => {
   it.effect("a variant by case, slash, encoding or dot segment is unknown and never another route", () => Effect.gen(function*() {
     const { ask, login } = yield* Management.make()
     const cookie = yield* login()

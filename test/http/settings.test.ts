@@ -15,7 +15,7 @@ const signedIn = (options: Management.Options = {}) => Effect.gen(function*() {
 const FLAGS = "/api/settings/feature-flags"
 const flagOf = (reply: Management.Reply, key: string) => (at(reply.json, "flags") as ReadonlyArray<{ key: string }>).find((flag) => flag.key === key) ?? { key: "not listed" }
 
-describe("feature flags (management document)", () => {
+describe("feature flags", () => {
   it.effect("all 74 are listed with their effective value and source", () => Effect.gen(function*() {
     const { get } = yield* signedIn({ environment: { RADAR_ENABLED: "true", TOOL_POLICY_MODE: "nonsense" } })
     const reply = yield* get(FLAGS)
@@ -40,7 +40,7 @@ describe("feature flags (management document)", () => {
     assert.deepInclude((yield* put(FLAGS, { key: "REQUIRE_API_KEY" })).json as object, { effectiveValue: "true", source: "env", previousSource: "db" })
   }))
 
-  it.effect("a value is read in any case, and is then one that the document names", () => Effect.gen(function*() {
+  it.effect("a value is read in any case and shown in its one spelling", () => Effect.gen(function*() {
     const { get, put } = yield* signedIn({ environment: { REQUIRE_API_KEY: "True", PII_REDACTION_ENABLED: "on", STREAM_RECOVERY_ENABLED: "OFF", CLI_COMPAT_ALL: "1", MODELS_CATALOG_PREFIX_MODE: "Canonical" } })
     const listed = yield* get(FLAGS)
     for (const [key, effectiveValue] of [["REQUIRE_API_KEY", "true"], ["PII_REDACTION_ENABLED", "true"], ["STREAM_RECOVERY_ENABLED", "false"], ["CLI_COMPAT_ALL", "1"], ["MODELS_CATALOG_PREFIX_MODE", "canonical"]] as const) {
@@ -90,7 +90,7 @@ describe("feature flags (management document)", () => {
   }))
 })
 
-describe("settings (supplement 15.11)", () => {
+describe("settings", () => {
   it.effect("GET answers every default, what is stored over it, and what the process is", () => Effect.gen(function*() {
     const { get, patch } = yield* signedIn()
     assert.strictEqual((yield* patch("/api/settings", { sessionAffinityTtlMs: 7, maxBodySizeMb: 3 })).status, 200)
@@ -146,7 +146,7 @@ describe("settings (supplement 15.11)", () => {
   }))
 })
 
-describe("models, aliases and prices (supplement 1.11, 1.12, 8.2)", () => {
+describe("models, aliases and prices", () => {
   it.effect("aliases are set by PUT or POST, resolved, and removed", () => Effect.gen(function*() {
     const { del, get, post, put } = yield* signedIn()
     assert.deepStrictEqual((yield* put("/api/models/alias", { alias: "fast", model: "openai/gpt-4o-mini" })).json, {

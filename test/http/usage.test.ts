@@ -25,7 +25,7 @@ const signedIn = (rows: ReadonlyArray<Partial<LedgerRow>> = []) => Effect.gen(fu
   return { ...surface, get, now }
 })
 
-describe("usage reads (supplement 8.1)", () => {
+describe("usage reads", () => {
   it.effect("history adds up by provider, model, account and key", () => Effect.gen(function*() {
     const { get } = yield* signedIn([{}, { model: "gpt-y", apiKeyId: "k1", apiKeyName: "App" }, { provider: "groq", startedAt: 0 }])
     const reply = yield* get("/api/usage/history")
@@ -114,7 +114,7 @@ describe("usage reads (supplement 8.1)", () => {
 
 const now0 = 10 * 24 * HOUR
 
-describe("health (decisions 2)", () => {
+describe("health", () => {
   it.effect("ping answers 200 once ready, 503 before and while draining, without a store and without credentials", () => Effect.gen(function*() {
     const { ask, dials } = yield* Management.make()
     assert.deepStrictEqual((yield* ask("/api/health/ping")).json, { status: "ok", version: "9.9.9" })
@@ -126,7 +126,7 @@ describe("health (decisions 2)", () => {
     assert.deepStrictEqual([draining.status, at(draining.json, "status")], [503, "draining"])
   }))
 
-  it.effect("readiness shows store, migrations and ledger; not migrated is not ready (PROMISES 17)", () => Effect.gen(function*() {
+  it.effect("readiness shows store, migrations and ledger; not migrated is not ready", () => Effect.gen(function*() {
     const { ask, dials } = yield* Management.make()
     const reply = yield* ask("/api/health")
     assert.deepStrictEqual([reply.status, at(reply.json, "status"), at(reply.json, "checks", "recordStore", "status")], [200, "ok", "ok"])
@@ -162,7 +162,7 @@ describe("health (decisions 2)", () => {
   }))
 })
 
-describe("the audit log (supplement 15.12)", () => {
+describe("the audit log", () => {
   it.effect("is an array, newest first, with its page in headers, secrets redacted", () => Effect.gen(function*() {
     const { context, get } = yield* signedIn()
     const audit = Context.get(context, AuditStore)

@@ -1,4 +1,4 @@
-/** PROMISES 9, the transitions: whatever happens in whatever order, one holder per connection and one lease per owner. */
+/** The transitions of leases: in every order of events, one holder per connection and one lease per owner. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Lease from "#actors/Lease.ts"
 import type { AcquireReply, Change, Claim, Lease as Record } from "#schemas/protocols/Lease.ts"

@@ -1,4 +1,4 @@
-/** How an owner and a generation are read, and that an owner is never shown (supplement 4.1; PROMISES 13). */
+/** How an owner and a generation are read, and that an owner is never shown. */
 import { assert, describe, it } from "@effect/vitest"
 import { PublicError } from "#schemas/errors.ts"
 import * as LeaseContext from "#src/http/leaseContext.ts"

@@ -17,7 +17,7 @@ const Case = Schema.Struct({
   now: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 4_102_444_800_000 }))
 })
 
-describe("windows of limits (supplement 8.3 to 8.5)", () => {
+describe("windows of limits", () => {
   it.prop("each moment is in exactly one window, and the next one begins where it ends", [Arbitrary.schema(Case)], ([{ interval, minutes, now }]) => {
     const span = spanAt({ interval, minutes }, now)
     assert.isTrue(span.start <= now && now < span.end)

@@ -57,7 +57,7 @@ const headerOf = (request: UpstreamRequest | undefined, name: string) => {
   return at < 0 ? undefined : request?.headers[at + 1]
 }
 
-describe("probing (supplement 1.6, 1.7)", () => {
+describe("probing", () => {
   it.effect("chat-completions family: GET the model list with Bearer", () => Effect.gen(function*() {
     const { calls, result } = yield* probe(openai, () => ({ status: 200, body: list }))
     assert.deepInclude(result, { valid: true, statusCode: 200, method: "models", diagnosis: null })

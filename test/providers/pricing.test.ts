@@ -8,7 +8,7 @@ const view = (user: Record<string, unknown> = {}, synced: Record<string, unknown
   synced: new Map(Object.entries(synced))
 })
 
-describe("the price of a model (supplement 8.2)", () => {
+describe("the price of a model", () => {
   it("is the registry's when nobody changed it", () => {
     expect(Pricing.priceOf(view(), "acme", "small")).toEqual({ input: 1, output: 4, cached: 0.1 })
   })

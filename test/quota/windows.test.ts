@@ -79,7 +79,7 @@ describe("the table of readings", () => {
   })
 })
 
-describe("the preflight (supplement 5.5)", () => {
+describe("the preflight", () => {
   const settings = { ...resilienceDefaults.quotaPreflight, providerWindowDefaults: { acme: { "7d": 10 } } }
   const account = (fields: Partial<Connection> = {}) => ({ provider: "acme", providerSpecificData: {}, quotaWindowThresholds: null, ...fields })
   const block = (windows: ReadonlyArray<QuotaReading>, fields: Partial<Connection> = {}, at = now) => blockOf(account(fields), windows, settings, at)

@@ -173,7 +173,7 @@ describe("the three mechanisms", () => {
 })
 
 describe("places", () => {
-  it.effect("nothing is capped until somebody sets a cap (decisions 20)", () => Effect.gen(function*() {
+  it.effect("nothing is capped until a cap is set", () => Effect.gen(function*() {
     const { enter, resilience } = yield* make({ connections })
     const passes = Array.from({ length: 500 }, () => enter(one, 0))
     assert.strictEqual(resilience.health(one, 0).inFlight, 500)

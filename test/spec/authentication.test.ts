@@ -18,7 +18,7 @@ const ask = (headers: Record<string, string>, query = "") =>
   Http.send(lab.gateway.url, { path: `/v1/chat/completions${query}`, headers, body: { model: "lab/echo", messages } })
 const withPolicy = async (name: string, policy: Record<string, unknown>) => (await lab.gateway.operator.createKey(name, policy)).key
 
-describe("inference 'Authentication' 1", () => {
+describe("whether a key is required", () => {
   it("a key is required only when flag REQUIRE_API_KEY is true, which acts at runtime through the flag table", async () => {
     expect((await ask({})).status).toBe(200)
     await lab.gateway.operator.setFlag("REQUIRE_API_KEY", "true")
@@ -46,7 +46,7 @@ describe("inference 'Authentication' 1", () => {
     expect((await ask({ authorization: `Basic ${Buffer.from(`u:${key}`).toString("base64")}` })).status).toBe(401)
   })
 
-  it("GATEWAY_API_KEY acts as a permanent key (supplement 3.2)", async () => {
+  it("GATEWAY_API_KEY acts as a permanent key", async () => {
     await lab.gateway.operator.setFlag("REQUIRE_API_KEY", "true")
     expect((await ask(bearer(PERMANENT))).status).toBe(200)
   })
@@ -59,7 +59,7 @@ describe("inference 'Authentication' 1", () => {
   })
 })
 
-describe("inference 'Authentication' 2", () => {
+describe("where a key may stand", () => {
   it("clients may pass the key as query parameter token, apiKey, api_key or key", async () => {
     await lab.gateway.operator.setFlag("REQUIRE_API_KEY", "true")
     for (const name of ["token", "apiKey", "api_key", "key"]) {
@@ -90,18 +90,18 @@ describe("inference 'Authentication' 2", () => {
   })
 })
 
-describe("supplement 3.4, policy check order", () => {
+describe("the policy of a key", () => {
   const cases: ReadonlyArray<readonly [string, Record<string, unknown>]> = [
-    ["step 2: a disabled key", { isActive: false }],
-    ["step 2: a banned key", { isBanned: true }],
-    ["step 2: an expired key", { expiresAt: "2020-01-01T00:00:00.000Z" }],
-    ["step 3: outside its access schedule", { accessSchedule: { enabled: true, from: "00:00", until: "00:00", days: [], tz: "UTC" } }],
-    ["step 4: from an address that is not on its list", { ipAllowlist: ["192.0.2.0/24"] }],
-    ["step 4: an endpoint that is not on its list", { allowedEndpoints: ["embeddings"] }],
-    ["step 5: a blocked model", { blockedModels: ["lab/ec*"] }],
-    ["step 5: a model that is not allowed", { modelAccessMode: "restricted", allowedModels: ["openai/*"] }],
-    ["step 5: restricted with an empty list allows nothing", { modelAccessMode: "restricted", allowedModels: [] }],
-    ["step 5: connections restricted to none that serve the model", { connectionAccessMode: "restricted", allowedConnections: ["00000000-0000-4000-8000-000000000000"] }]
+    ["a disabled key", { isActive: false }],
+    ["a banned key", { isBanned: true }],
+    ["an expired key", { expiresAt: "2020-01-01T00:00:00.000Z" }],
+    ["outside its access schedule", { accessSchedule: { enabled: true, from: "00:00", until: "00:00", days: [], tz: "UTC" } }],
+    ["from an address that is not on its list", { ipAllowlist: ["192.0.2.0/24"] }],
+    ["an endpoint that is not on its list", { allowedEndpoints: ["embeddings"] }],
+    ["a blocked model", { blockedModels: ["lab/ec*"] }],
+    ["a model that is not allowed", { modelAccessMode: "restricted", allowedModels: ["openai/*"] }],
+    ["restricted with an empty list allows nothing", { modelAccessMode: "restricted", allowedModels: [] }],
+    ["connections restricted to none that serve the model", { connectionAccessMode: "restricted", allowedConnections: ["00000000-0000-4000-8000-000000000000"] }]
   ]
   it.each(cases)("%s is refused with 403 permission_error", async (name, policy) => {
     const reply = await ask(bearer(await withPolicy(name.slice(0, 60), policy)))
@@ -133,7 +133,7 @@ describe("supplement 3.4, policy check order", () => {
     expect((await ask(bearer(made.key))).status).toBe(401)
   })
 
-  it("a regenerated key: the old value is dead at once (supplement 3.2)", async () => {
+  it("a regenerated key: the old value is dead at once", async () => {
     const { operator } = lab.gateway
     const made = await operator.createKey("regenerated")
     expect((await ask(bearer(made.key))).status).toBe(200)

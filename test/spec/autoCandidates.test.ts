@@ -1,4 +1,4 @@
-/** GET /v1/auto-combo/{channel}/candidates: the pool of automatic routing as one key sees it (supplement 2.8), over HTTP. */
+/** GET /v1/auto-combo/{channel}/candidates: the pool of automatic routing as one key sees it, over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { CandidatesView } from "#src/http/autoCandidates.ts"
 import { type Combos, combosOf, type Place } from "#test/support/combos.ts"

@@ -1,4 +1,4 @@
-/** USD budgets and usage limits of keys over HTTP: supplement 3.4 step 6, 8.3, 8.5, 13.2; flag GATEWAY_EMERGENCY_FALLBACK; PROMISES 2. */
+/** USD budgets and usage limits of keys over HTTP, and flag GATEWAY_EMERGENCY_FALLBACK: a budget is passed by one call at most. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"

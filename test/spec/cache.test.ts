@@ -1,4 +1,4 @@
-/** The response cache over HTTP (supplement 6.1; decisions 6, 7; PROMISES 12): who is given what, and what is never kept. */
+/** The response cache over HTTP: which client is given which answer, and what is never kept. */
 import OpenAI from "openai"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"

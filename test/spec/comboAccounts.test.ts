@@ -1,4 +1,4 @@
-/** Which connection of a combo's step is asked: the selection settings and the session (supplement 1.9, 2.4), over HTTP. */
+/** Which connection of a combo's step is asked: the selection settings and the session, over HTTP. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { answerOf, combosOf, type Combos } from "#test/support/combos.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"
@@ -26,7 +26,7 @@ const answered = async (model: string, connections: ReadonlyArray<string>, times
 }
 const session = (id: string) => ({ "x-session-id": id })
 
-describe("supplement 1.9: the connections of a combo's step", () => {
+describe("the connections of a combo's step", () => {
   it("are asked by settings.fallbackStrategy: as listed by default, in turn with round-robin", async () => {
     const one = await combos.place({}, 3)
     const model = await combos.combo("priority", [one.model])
@@ -80,7 +80,7 @@ describe("supplement 1.9: the connections of a combo's step", () => {
   })
 })
 
-describe("supplement 2.2: a reference that is flattened", () => {
+describe("a reference that is flattened", () => {
   it("its steps take turns like those of the list that they stand in", async () => {
     const [a, b, c] = [await combos.place(), await combos.place(), await combos.place()]
     const inner = await combos.combo("priority", [b.model, c.model])

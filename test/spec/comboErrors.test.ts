@@ -1,4 +1,4 @@
-/** What a client hears when a combo was asked in vain, and how the walk waits between targets (supplement 2.5, 18.5), over HTTP. */
+/** What a client hears when a combo was asked in vain, and how the walk waits between targets, over HTTP. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"

@@ -1,4 +1,4 @@
-/** Repetitions of a combo's targets, and what is a provider's own in its walk (supplement 2.4, 2.5), over HTTP. */
+/** Repetitions of a combo's targets, and what is a provider's own in its walk, over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { combosOf, type Combos } from "#test/support/combos.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
@@ -26,7 +26,7 @@ const statusesOf = async (one: { readonly upstream: string }) => (await lab.sim.
 const fails = { status: 503, error: { message: "down" } }
 const quick = { retryDelayMs: 20, setRetryDelayMs: 20 }
 
-describe("supplement 2.5: a failure that may pass", () => {
+describe("a failure that may pass", () => {
   it.each([408, 500, 502, 503, 504])("%i is repeated on the same target by default, though its connection rests by our own guess", async (status) => {
     const one = await place({ status, error: { message: "down" } }, { text: "well again" })
     const reply = await lab.chat({ model: await combos.combo("priority", [one.model], { config: quick }) })
@@ -71,7 +71,7 @@ describe("supplement 2.5: a failure that may pass", () => {
   })
 })
 
-describe("supplement 2.4: providerOverrides", () => {
+describe("providerOverrides", () => {
   const override = (providerOverrides: Record<string, unknown>) => lab.gateway.operator.call("PATCH", "/api/settings/combo-defaults", { providerOverrides })
 
   it("act on each target of a walk; the combo's own word comes after them", async () => {

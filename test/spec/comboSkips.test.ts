@@ -1,4 +1,4 @@
-/** Who of a combo is not asked though nothing is wrong with it: too slow, too small (supplement 2.4; PROMISES 11), over HTTP. */
+/** Targets of a combo that are skipped though nothing is wrong with them: too slow, too small, over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { contentOf, type Lab, startLab } from "#test/support/lab.ts"
 

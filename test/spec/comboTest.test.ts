@@ -1,4 +1,4 @@
-/** POST /api/combos/test: every target of a combo asked once through the request path (supplement 2.1). */
+/** POST /api/combos/test: every target of a combo asked once through the request path. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Combos, combosOf } from "#test/support/combos.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"

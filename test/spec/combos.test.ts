@@ -1,4 +1,4 @@
-/** Combos and the three resilience mechanisms on the request path, over HTTP (supplement 2, 5; PROMISES 4, 10, 11). */
+/** Combos and the three resilience mechanisms on the request path, over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
 import { contentOf, errorIn, type Lab, startLab } from "#test/support/lab.ts"

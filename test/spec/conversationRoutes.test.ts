@@ -1,4 +1,4 @@
-/** Dedicated provider routes, the tokenized editor aliases, thinking variants of model ids and what is left out (inference document; supplement 11). */
+/** Dedicated provider routes, the tokenized editor aliases, thinking variants of model ids and what is left out. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"

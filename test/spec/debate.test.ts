@@ -1,4 +1,4 @@
-/** Debate: rounds between the models of a panel until they agree (supplement 2.3, 2.4 debateTuning). */
+/** Debate: rounds between the models of a panel until they agree, bounded by `debateTuning`. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { answerOf, type Combos, combosOf, type Place, saidTo } from "#test/support/combos.ts"
 import { contentOf, type Lab, messages, startLab } from "#test/support/lab.ts"

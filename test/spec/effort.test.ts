@@ -1,4 +1,4 @@
-/** X-Gateway-Effort: auto (supplement 2.8), over HTTP: what the upstream is told, and what the client hears of it. */
+/** X-Gateway-Effort: auto, over HTTP: what the upstream is told, and what the client hears of it. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"

@@ -12,7 +12,7 @@ afterAll(() => lab.close())
 const post = (body: unknown, headers: Record<string, string> = {}) =>
   Http.send(lab.gateway.url, { path: "/v1/chat/completions", body, headers })
 
-describe("inference 'Errors'", () => {
+describe("error replies", () => {
   it("400 invalid_json when the body is not JSON", async () => {
     for (const body of ["", "{", "{\"model\":\"lab/echo\",}", "nonsense", "{\"model\":\"lab/echo\"} x"]) {
       const reply = await post(body)
@@ -190,7 +190,7 @@ describe("inference 'Errors'", () => {
   })
 })
 
-describe("decisions 16: paths are matched exactly", () => {
+describe("paths are matched exactly", () => {
   const variants = [
     "/V1/chat/completions", "/v1/Chat/completions", "/v1/chat/completions/", "//v1/chat/completions", "/v1//chat/completions",
     "/v1/chat%2Fcompletions", "/v1/%63hat/completions", "/v1/chat/./completions", "/v1/x/../chat/completions", "/v1/chat/completions;a=b",

@@ -1,4 +1,4 @@
-/** Evals (supplement 15.5) and combos that are ordered by them (2.4, evalRouting), over HTTP. */
+/** Evals and combos that are ordered by them (`evalRouting`), over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { answerOf, type Combos, combosOf, type Place } from "#test/support/combos.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"

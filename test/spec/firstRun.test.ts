@@ -1,4 +1,4 @@
-/** A newcomer without any provider: the built-in simulator answers every client format, streamed or not (decisions 3). */
+/** A newcomer without any provider: the built-in simulator answers every client format, streamed or not. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
 import { inProcess, type InProcess } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"

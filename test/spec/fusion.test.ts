@@ -1,4 +1,4 @@
-/** Fusion: a panel answers at once, a judge makes one answer of theirs (supplement 2.6; PROMISES 1, 3, 4). */
+/** Fusion: a panel answers at once, a judge makes one answer of theirs. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { answerOf, type Combos, combosOf, messagesIn, saidTo } from "#test/support/combos.ts"
 import * as Http from "#test/support/http.ts"

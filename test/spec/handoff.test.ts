@@ -1,4 +1,4 @@
-/** Context hand-off when another account or model goes on with a session (supplement 2.3 context-relay, 2.4; UNIVERSAL_CONTEXT_HANDOFF_ENABLED). */
+/** Context hand-off when another account or model goes on with a session: strategy `context-relay` and flag UNIVERSAL_CONTEXT_HANDOFF_ENABLED. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { answerOf, type Combos, combosOf, messagesIn, type Place, saidTo } from "#test/support/combos.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"

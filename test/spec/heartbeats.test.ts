@@ -1,4 +1,4 @@
-/** What the gateway says on a silent stream (supplement 10.1): heartbeats, the early head, progress frames. */
+/** What the gateway says on a silent stream: heartbeats, the early head, progress frames. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
 import { contentOf, type Lab, startLab } from "#test/support/lab.ts"

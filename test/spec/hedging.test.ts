@@ -1,4 +1,4 @@
-/** Hedging of combos over HTTP (supplement 2.4; PROMISES 1, 4, 10, 11): who answers, what the other one costs, what is left of it. */
+/** Hedging of combos over HTTP: which target answers, what the other one costs, and that nothing of it stays. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
 import { contentOf, errorIn, type Lab, startLab } from "#test/support/lab.ts"

@@ -1,4 +1,4 @@
-/** Requests that come twice within their window (supplement 6.2), on one node and on two that share a Redis. */
+/** Requests that come twice within their window, on one node and on two that share a Redis. */
 import { randomBytes } from "node:crypto"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type InProcess, inProcess, type Spawned, spawned } from "#test/support/gateway.ts"

@@ -1,4 +1,4 @@
-/** Exclusive session leases over HTTP (inference document, "Session lease", "Session leases", Authentication 4, Errors; supplement 4). */
+/** Exclusive session leases over HTTP: their life, their errors, and inference with a managed key. */
 import { version } from "#schemas/version.ts"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** Leases and the health of connections (inference document, Errors: "the lease 429 only means ..."; supplement 4.2, 4.4). */
+/** Leases and the health of connections: the lease 429 means held connections only; a cooldown keeps its ordinary reply. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"

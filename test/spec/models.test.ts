@@ -31,7 +31,7 @@ const list = async (query = ""): Promise<ReadonlyArray<Entry>> => {
   return body.data
 }
 
-describe("inference 'Models'", () => {
+describe("models", () => {
   it("GET /v1/models lists entries of the documented shape, each id once", async () => {
     const entries = await list()
     expect(entries.length).toBeGreaterThan(1)
@@ -68,7 +68,7 @@ describe("inference 'Models'", () => {
     expect((await idsOf("/v1/embeddings")).filter((id) => id.startsWith("kind-"))).toEqual(["kind-embeddings/m"])
   })
 
-  it("a fixed word of the documents is no model id", async () => {
+  it("a fixed word of a path is no model id", async () => {
     const reply = await get("/v1/models/health")
     expect([reply.status, errorIn(reply)["code"]]).toEqual([404, "unknown_route"])
   })

@@ -1,4 +1,4 @@
-/** What is said where a request has no target: by the request itself and by its dry run (supplement 2.5, 2.8; PROMISES 10, 11), over HTTP. */
+/** What is said where a request has no target: by the request itself and by its dry run, over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
 import { combosOf, type Combos } from "#test/support/combos.ts"
@@ -36,7 +36,7 @@ const agrees = async (model: string): Promise<Explained> => {
   return dry
 }
 
-describe("PROMISES 11: a dry run where nobody is free", () => {
+describe("a dry run where no target is free", () => {
   it("names the targets, until when they rest, and the error of a request now", async () => {
     const [one, two] = [await combos.place(limited), await combos.place(limited)]
     const model = await combos.combo("priority", [one.model, two.model], { config: { maxRetries: 0 } })
@@ -62,7 +62,7 @@ describe("PROMISES 11: a dry run where nobody is free", () => {
   })
 })
 
-describe("supplement 2.5: a combo without a target", () => {
+describe("a combo without a target", () => {
   it("whose connections are all inactive counts and names each target", async () => {
     const places = [await combos.place(), await combos.place(), await combos.place()]
     const model = await combos.combo("priority", places.map((place) => place.model))

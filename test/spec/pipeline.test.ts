@@ -1,4 +1,4 @@
-/** Pipeline: one step after the other, each with the answer of the one before it (supplement 2.3). */
+/** Pipeline: one step after the other, each with the answer of the one before it. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { answerOf, type Combos, combosOf, messagesIn, saidTo } from "#test/support/combos.ts"
 import * as Http from "#test/support/http.ts"

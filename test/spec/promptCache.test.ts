@@ -1,4 +1,4 @@
-/** What is marked for the prompt caches of vendors (supplement 6.1: promptCacheEnabled, promptCacheStrategy, alwaysPreserveClientCache), over HTTP. */
+/** What is marked for the prompt caches of vendors (promptCacheEnabled, promptCacheStrategy, alwaysPreserveClientCache), over HTTP. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"

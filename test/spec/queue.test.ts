@@ -1,4 +1,4 @@
-/** Waiting in line for a connection, a model of a combo, or for nothing but time (supplement 5.5, 2.4, 3.1; decisions 20; PROMISES 2, 5). */
+/** Waiting in line for a connection, a model of a combo, or for nothing but time. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Entry } from "#src/simulator/TruthLog.ts"
 import * as Http from "#test/support/http.ts"
@@ -55,7 +55,7 @@ const seen = (id: string, running: number, queued: number) =>
 const mostAtOnce = (entries: ReadonlyArray<Entry>): number =>
   Math.max(...entries.map((entry) => entries.filter((other) => other.at <= entry.at && (other.endedAt ?? Infinity) > entry.at).length))
 
-describe("supplement 5.5: the line of a connection", () => {
+describe("the line of a connection", () => {
   it("ten callers with concurrentRequests 2: never more than 2 upstream, all answered, in the order of arrival", async () => {
     await queue({ concurrentRequests: 2 })
     const { chat, entries, ids: [id = ""] } = await pool({ latencyMs: 400, text: "done" })
@@ -158,7 +158,7 @@ describe("supplement 5.5: the line of a connection", () => {
   })
 })
 
-describe("decisions 20: nothing acts until somebody set it", () => {
+describe("nothing acts until it is set", () => {
   it("the section touches no connection whose protection is off; a cap of its own refuses at once", async () => {
     await queue({ concurrentRequests: 1, minTimeBetweenRequestsMs: 5_000 })
     const { chat, entries, ids: [id = ""] } = await pool({ latencyMs: 600 }, 1, false)
@@ -192,7 +192,7 @@ describe("decisions 20: nothing acts until somebody set it", () => {
   })
 })
 
-describe("supplement 2.4: concurrencyPerModel of a combo", () => {
+describe("concurrencyPerModel of a combo", () => {
   const combo = async (models: ReadonlyArray<string>, config: Record<string, unknown>): Promise<string> => {
     const name = `line-${++made}`
     await lab.gateway.operator.call("POST", "/api/combos", { name, models, strategy: "priority", config: { maxRetries: 0, ...config } })
@@ -246,7 +246,7 @@ describe("supplement 2.4: concurrencyPerModel of a combo", () => {
   })
 })
 
-describe("supplement 3.1: throttleDelayMs of a key", () => {
+describe("throttleDelayMs of a key", () => {
   it("is added before dispatch; who leaves meanwhile costs nothing", async () => {
     const { entries, model } = await pool({}, 1, false)
     const { key } = await lab.gateway.operator.createKey("throttled", { throttleDelayMs: 400 })
@@ -264,7 +264,7 @@ describe("supplement 3.1: throttleDelayMs of a key", () => {
   })
 })
 
-describe("PROMISES 17: a shutdown", () => {
+describe("a shutdown", () => {
   it("ends every wait at once with the shutting-down error", async () => {
     const other = await startLab()
     const { operator } = other.gateway

@@ -47,7 +47,7 @@ interface Explained {
   readonly targets: ReadonlyArray<{ readonly connectionId: string; readonly position: number | null; readonly skipped: { readonly reason: string; readonly until: string } | null }>
 }
 
-describe("quota preflight (supplement 1.9, 5.5)", () => {
+describe("quota preflight", () => {
   it("a connection at its cut-off is left out until its reset, and says why", async () => {
     const { ask, calls, ids, prefix } = await pool(session(0.98), {})
     for (let i = 0; i < 3; i++) expect((await ask()).status).toBe(200)
@@ -135,7 +135,7 @@ describe("quota preflight (supplement 1.9, 5.5)", () => {
   })
 })
 
-describe("strategies by quota (supplement 2.3)", () => {
+describe("strategies by quota", () => {
   it.each([
     ["headroom", [session(0.5), session(0.2), session(0.8)], [1, 0, 2]],
     ["reset-window", [session(0.5, 3 * hour), session(0.5, 2 * hour), session(0.5, hour)], [2, 1, 0]],
@@ -158,7 +158,7 @@ describe("strategies by quota (supplement 2.3)", () => {
   })
 })
 
-describe("quota views (supplement 8.1, 8.7)", () => {
+describe("quota views", () => {
   it("show each connection's tightest window, its warning, and the health of its token", async () => {
     const { ids, meet, prefix } = await pool(session(0.85), {
       ...session(0.1), "x-ratelimit-limit-requests-day": "200", "x-ratelimit-remaining-requests-day": "3", "x-ratelimit-reset-requests-day": "600"

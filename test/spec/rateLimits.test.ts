@@ -1,4 +1,4 @@
-/** Rates and sessions of keys over HTTP: supplement 3.1 (rateLimits, maxRequestsPerMinute, maxRequestsPerDay, maxSessions), 3.4, DEFAULT_RATE_LIMIT_PER_DAY. */
+/** Rates and sessions of keys over HTTP: rateLimits, maxRequestsPerMinute, maxRequestsPerDay, maxSessions, DEFAULT_RATE_LIMIT_PER_DAY. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
@@ -78,7 +78,7 @@ describe("rates of a key", () => {
     for (let i = 0; i < 4; i++) expect((await bounded.chat({ model: "m" }, { authorization: `Bearer ${permanent}` })).status).toBe(200)
   })
 
-  it("a model that the key may not ask for, or that there is not, is refused before anything is counted (supplement 3.4)", async () => {
+  it("a model that the key may not ask for, or that there is not, is refused before anything is counted", async () => {
     const { operator } = lab.gateway
     const key = await operator.createKey("k", { modelAccessMode: "restricted", allowedModels: ["lab/m"], rateLimits: [{ limit: 1, window: 600 }], maxSessions: 1 })
     const ask = async (model: string, session: string) => (await lab.chat({ model }, { authorization: `Bearer ${key.key}`, "x-session-id": session })).status

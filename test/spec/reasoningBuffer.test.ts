@@ -1,4 +1,4 @@
-/** reasoningTokenBufferEnabled of a combo (supplement 2.4): what a model that reasons is allowed to say. */
+/** reasoningTokenBufferEnabled of a combo: what a model that reasons is allowed to say. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as ReasoningBuffer from "#src/routing/combos/reasoningBuffer.ts"
 import * as Http from "#test/support/http.ts"

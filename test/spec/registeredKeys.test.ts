@@ -1,4 +1,4 @@
-/** Keys issued over the client surface: management document (registered keys), inference document (Quotas and issues, Authentication 6); supplement 3.5. */
+/** Keys that clients issue with their own key, the limits of issuing, and reports of issues. */
 import * as http from "node:http"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"

@@ -1,4 +1,4 @@
-/** Why a request went where it went, told at once: the header X-Gateway-Trace, and what an ensemble says (PROMISES 11), over HTTP. */
+/** Why a request went where it went, told at once: the header X-Gateway-Trace, and what an ensemble says, over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { answerOf, type Combos, combosOf, type Place } from "#test/support/combos.ts"
 import * as Http from "#test/support/http.ts"

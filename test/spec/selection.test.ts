@@ -23,7 +23,7 @@ const pool = async (...scripts: ReadonlyArray<Record<string, unknown>>) => {
   } }
 }
 
-describe("supplement 1.9: selection by priority", () => {
+describe("selection by priority", () => {
   it("the connection with the lowest priority value is tried first, and alone while it is well", async () => {
     const { calls, ids, prefix } = await pool({}, {})
     for (let i = 0; i < 3; i++) expect((await lab.chat({ model: `${prefix}/tokens-2` })).status).toBe(200)
@@ -52,7 +52,7 @@ describe("supplement 1.9: selection by priority", () => {
   })
 })
 
-describe("supplement 2.5: what a failed target does", () => {
+describe("what a failed target does", () => {
   it.each([401, 402, 403, 404, 408, 409, 425, 429, 500, 501, 502, 503, 504, 520, 529])(
     "%i of one connection: the next one answers, X-Gateway-Fallback-Attempts is 1, two rows",
     async (status) => {
@@ -120,7 +120,7 @@ describe("supplement 2.5: what a failed target does", () => {
   })
 })
 
-describe("supplement 1.2: what the calls say about a connection", () => {
+describe("what the calls say about a connection", () => {
   const view = async (id: string) => {
     const { connection } = await lab.gateway.operator.call<{ connection: Record<string, unknown> }>("GET", `/api/providers/${id}`)
     return connection
@@ -147,7 +147,7 @@ describe("supplement 1.2: what the calls say about a connection", () => {
   })
 })
 
-describe("supplement 10.4: stream ends without a useful frame", () => {
+describe("a stream that ends without a useful frame", () => {
   it("one retry on the same connection, which may succeed", async () => {
     const prefix = "early1"
     await lab.sim.rule({ match: { model: "early-once" }, times: 1, script: { endAfter: "head" } })
@@ -199,7 +199,7 @@ describe("supplement 10.4: stream ends without a useful frame", () => {
   })
 })
 
-describe("supplement 18.5: Retry-After", () => {
+describe("Retry-After", () => {
   it.each([["3", "3"], ["2.2", "3"], ["0", "1"]])("upstream's '%s' is passed on as %s when it is the final reply", async (given, expected) => {
     const { prefix } = await pool({ status: 429, retryAfter: given })
     expect((await lab.chat({ model: `${prefix}/x` })).headers["retry-after"]).toBe(expected)
@@ -213,7 +213,7 @@ describe("supplement 18.5: Retry-After", () => {
   })
 })
 
-describe("PROMISES 13: the stored credential never leaves", () => {
+describe("the stored credential never leaves", () => {
   const echo = `Incorrect API key provided: ${CREDENTIAL}. Find yours at https://vendor.example`
   it("not when the upstream quotes it in an error, whatever its form and status", async () => {
     for (const [model, status] of [["leak-400", 400], ["leak-401", 401], ["leak-403", 403], ["leak-429", 429], ["leak-500", 500]] as const) {

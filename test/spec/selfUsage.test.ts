@@ -1,4 +1,4 @@
-/** A key's own usage: inference document, Self-service usage and Authentication 5; supplement 8.5, 8.6. */
+/** A key's own usage: the endpoint, the quotas of its providers, and the command in a chat. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
 import { contentOf, type Lab, startLab } from "#test/support/lab.ts"

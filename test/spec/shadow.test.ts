@@ -1,4 +1,4 @@
-/** Shadow routing: copies of answered requests, whose answers are thrown away (supplement 2.4). */
+/** Shadow routing: copies of answered requests, whose answers are thrown away. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { answerOf, type Combos, combosOf, messagesIn, type Place } from "#test/support/combos.ts"
 import { contentOf, type Lab, messages, startLab } from "#test/support/lab.ts"

@@ -1,4 +1,4 @@
-/** Each strategy of a combo by what its clients see, and what else decides who is asked (supplement 2.1 to 2.8; PROMISES 11). */
+/** Each strategy of a combo by what its clients see, and what else decides which target is asked. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"

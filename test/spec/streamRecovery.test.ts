@@ -1,4 +1,4 @@
-/** The stream recovery flags of supplement 10.5 over HTTP. */
+/** The stream recovery flags over HTTP. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { contentOf, type Lab, startLab } from "#test/support/lab.ts"
 

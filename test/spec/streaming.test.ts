@@ -13,7 +13,7 @@ const direct = (body: Record<string, unknown>) => Http.send(lab.sim.url, { path:
 const errorFrames = (text: string) => framesOf(text).filter((frame) => "error" in frame)
 const usageFrames = (text: string) => framesOf(text).filter((frame) => frame["usage"] !== undefined && frame["usage"] !== null)
 
-describe("supplement 10.1, 10.2: a whole stream", () => {
+describe("a whole stream", () => {
   it("ends with data: [DONE], and content arrives in order and whole", async () => {
     const reply = await lab.chat({ model: "echo", stream: true, messages: [{ role: "user", content: "one two three four five" }] })
     expect(Http.payloads(reply.text).at(-1)).toBe("[DONE]")
@@ -69,7 +69,7 @@ describe("supplement 10.1, 10.2: a whole stream", () => {
     }
   })
 
-  it("PROMISES 7: split invariance, the same events and usage for every split, line ending and framing", async () => {
+  it("split invariance: the same events and usage for every split, line ending and framing", async () => {
     const shapes: ReadonlyArray<Record<string, unknown>> = [
       { split: "byte" }, { split: { every: 7, turns: true } }, { split: { random: 5, max: 40, turns: true } }, { lineEnding: "CRLF" },
       { lineEnding: "CR" }, { lineEnding: "CRLF", split: "byte" }, { lineEnding: "CR", split: { every: 3 } }, { bom: true }, { dataSpace: false }, { finalNewline: false },
@@ -108,7 +108,7 @@ describe("a whole answer", () => {
   })
 })
 
-describe("PROMISES 4: the commit point", () => {
+describe("the commit point", () => {
   it("after the first content there is no fallback: one error frame, then [DONE], and the partial usage is recorded", async () => {
     await lab.pool("commit", ["commit-credential-0", "commit-credential-1"])
     for (const [model, code] of [["reset-4", "upstream_reset"], ["close-4", "upstream_reset"], ["cut-4", "upstream_reset"]] as const) {

@@ -1,4 +1,4 @@
-/** compositeTiers (supplement 2.4) and contextWindowOverride (1.11), over HTTP. */
+/** compositeTiers and contextWindowOverride, over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { answerOf, type Combos, combosOf } from "#test/support/combos.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"

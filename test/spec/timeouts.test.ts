@@ -31,7 +31,7 @@ const timed = async (run: () => Promise<Http.Reply>) => {
   return { reply, ms: performance.now() - from, guardMs: LATE_MS + late() }
 }
 
-describe("PROMISES 5: every phase has its own timeout and its own code", () => {
+describe("every phase has its own timeout and its own code", () => {
   it("headers: 504 upstream_headers_timeout", async () => {
     for (const stream of [false, true]) {
       const { guardMs, ms, reply } = await timed(() => lab.chat({ model: "hang", stream }))

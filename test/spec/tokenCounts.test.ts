@@ -1,4 +1,4 @@
-/** Counting tokens for whatever a client may call (supplement 2.7, 11.10): combos, mappings and automatic routing, over HTTP. */
+/** Counting tokens for whatever a client may call: combos, mappings and automatic routing, over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { answerOf, type Combos, combosOf } from "#test/support/combos.ts"
 import * as Http from "#test/support/http.ts"

@@ -1,4 +1,4 @@
-/** Token limits of keys over HTTP: management document, Token limit; supplement 3.4 step 7, 8.4, 18.2, 18.5; PROMISES 2. */
+/** Token limits of keys over HTTP: a limit is passed by one request at most, and the 429 says when its window ends. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"

@@ -1,4 +1,4 @@
-/** A terminal status is never overwritten by what a call saw (supplement 1.2). */
+/** A terminal status is never overwritten by what a call saw. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Lab, startLab } from "#test/support/lab.ts"
 

@@ -80,7 +80,7 @@ describe("error bodies of every shape keep their status and give a proper error 
     expect(rows.at(-1)).toMatchObject({ outcome: "upstream-status", upstreamStatus: 500, status: 500 })
   })
 
-  it("a message is at most 4096 characters (supplement 18.1)", async () => {
+  it("a message is at most 4096 characters", async () => {
     const { reply } = await ask({ status: 400, error: { message: "m".repeat(50_000) } }, false)
     expect(String(errorIn(reply)["message"]).length).toBeLessThanOrEqual(4_096)
   })

@@ -1,4 +1,4 @@
-/** What a combo asks of an answer before the client may have it (supplement 2.4 responseValidation, 2.5), over HTTP. */
+/** What a combo asks of an answer before the client may have it (`responseValidation`), over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
 import { contentOf, errorIn, type Lab, messages, startLab } from "#test/support/lab.ts"

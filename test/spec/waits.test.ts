@@ -1,4 +1,4 @@
-/** Waiting for the end of a cooldown, and coming back from one without a herd (supplement 5.5; PROMISES 5, 10). */
+/** Waiting for the end of a cooldown, and coming back from one without a herd. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import * as Http from "#test/support/http.ts"
 import { watchLate } from "#test/support/late.ts"
@@ -44,7 +44,7 @@ const queued = async (connection: string): Promise<number> => {
 }
 const line = (connection: string, count: number) => eventually(() => queued(connection), (seen) => seen === count, `${count} in line`)
 
-describe("supplement 5.5: waitForCooldown", () => {
+describe("waitForCooldown", () => {
   it("when every connection rests by the upstream's word, the request waits for the first that comes back", async () => {
     const { chat, entries } = await cooling(1, { text: "well again" })
     expect((await chat()).status).toBe(200)
@@ -176,7 +176,7 @@ describe("supplement 5.5: waitForCooldown", () => {
   })
 })
 
-describe("PROMISES 10: a breaker behind a cooldown", () => {
+describe("a breaker behind a cooldown", () => {
   /** A provider that fails two requests at once, which opens its breaker (a local one opens at two) in front of the cooldowns. */
   const broken = async (script: Record<string, unknown>) => {
     const prefix = `w${++made}`
@@ -214,7 +214,7 @@ describe("PROMISES 10: a breaker behind a cooldown", () => {
   })
 })
 
-describe("PROMISES 5: the total deadline", () => {
+describe("the total deadline", () => {
   it("counts the wait: what is left of it bounds the call", async () => {
     const other = await startLab({ resilience: "awake", environment: { GATEWAY_TOTAL_TIMEOUT_MS: "3000" } })
     await other.sim.rule({ id: "limit", match: { model: "late" }, script: { status: 429, retryAfter: 2, error: { message: "limit" } }, times: 1 })
@@ -233,7 +233,7 @@ describe("PROMISES 5: the total deadline", () => {
   })
 })
 
-describe("supplement 5.5: comboCooldownWait", () => {
+describe("comboCooldownWait", () => {
   const combo = async (models: ReadonlyArray<string>): Promise<string> => {
     const name = `waits-${++made}`
     await lab.gateway.operator.call("POST", "/api/combos", { name, models, strategy: "priority", config: { maxRetries: 0 } })

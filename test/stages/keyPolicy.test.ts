@@ -13,8 +13,8 @@ const keyWith = (policy: Partial<ApiKeyPolicy>, revokedAt: string | null = null)
 const judge = (key: ApiKey) => KeyPolicy.admit(key, "chat", { remoteAddress: "127.0.0.1" }, Date.parse("2026-11-21T12:00:00Z"))?.status ?? 200
 const admit = (policy: Partial<ApiKeyPolicy>) => judge(keyWith(policy))
 
-describe("supplement 3.4: policy checks of an inference call", () => {
-  it("step 2: a disabled, banned or expired key is refused with 403, a revoked one with 401", () => {
+describe("policy checks of an inference call", () => {
+  it("a disabled, banned or expired key is refused with 403, a revoked one with 401", () => {
     expect(admit({})).toBe(200)
     expect(admit({ isActive: false })).toBe(403)
     expect(admit({ isBanned: true })).toBe(403)
@@ -23,7 +23,7 @@ describe("supplement 3.4: policy checks of an inference call", () => {
     expect(judge(keyWith({}, "2026-01-01T00:00:00Z"))).toBe(401)
   })
 
-  it("step 3: outside its schedule a key is refused, in the schedule's own time zone", () => {
+  it("outside its schedule a key is refused, in the schedule's own time zone", () => {
     const schedule = { enabled: true, from: "09:00", until: "13:00", days: [6], tz: "Europe/Berlin" }
     expect(admit({ accessSchedule: schedule })).toBe(403)
     expect(admit({ accessSchedule: { ...schedule, until: "13:01" } })).toBe(200)
@@ -31,7 +31,7 @@ describe("supplement 3.4: policy checks of an inference call", () => {
     expect(admit({ accessSchedule: { ...schedule, enabled: false } })).toBe(200)
   })
 
-  it("step 3: a window past midnight belongs to the day it began", () => {
+  it("a window past midnight belongs to the day it began", () => {
     const night = { enabled: true, from: "22:00", until: "06:00", days: [5], tz: "UTC" }
     expect(KeyPolicy.withinSchedule(night, Date.parse("2026-11-20T23:00:00Z"))).toBe(true)
     expect(KeyPolicy.withinSchedule(night, Date.parse("2026-11-21T05:59:00Z"))).toBe(true)
@@ -39,7 +39,7 @@ describe("supplement 3.4: policy checks of an inference call", () => {
     expect(KeyPolicy.withinSchedule(night, Date.parse("2026-11-21T23:00:00Z"))).toBe(false)
   })
 
-  it("step 4: addresses and endpoints outside the lists are refused", () => {
+  it("addresses and endpoints outside the lists are refused", () => {
     expect(admit({ ipAllowlist: ["10.0.0.0/8"] })).toBe(403)
     expect(admit({ ipAllowlist: ["127.0.0.0/8"] })).toBe(200)
     expect(admit({ allowedEndpoints: ["embeddings"] })).toBe(403)

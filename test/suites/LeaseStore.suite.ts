@@ -1,4 +1,4 @@
-/** What every lease store owes (PROMISES 9): one holder per connection, one lease per owner, generations that fit exactly. */
+/** What every lease store owes: one holder per connection, one lease per owner, generations that fit exactly. */
 import { assert, layer as withLayer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"

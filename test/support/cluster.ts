@@ -85,5 +85,5 @@ export interface NodeView {
 export const viewOf = (node: Pick<InProcess, "operator">) =>
   node.operator.call<{ readonly version: number; readonly converged: boolean; readonly nodes: ReadonlyArray<NodeView> }>("GET", "/api/nodes")
 
-/** Every node acts on the latest version; PROMISES 18 gives them two seconds, and a busy machine gets a little more. */
+/** Waits until every node acts on the latest version: two seconds at most, and a little more for a busy machine. */
 export const converged = (node: Pick<InProcess, "operator">) => eventually(() => viewOf(node), (view) => view.converged, "every node's acknowledgement", 2_500)

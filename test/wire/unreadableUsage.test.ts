@@ -1,4 +1,4 @@
-/** A usage object that holds no count is no usage: it is estimated, never a measured 0 (decisions 10). */
+/** A usage object that holds no count is no usage: it is estimated, never a measured 0. */
 import { describe, expect, it } from "vitest"
 import { usageOf as ofChat } from "#src/wire/chatCompletions/answer.ts"
 import { usageOf as ofGenerateContent } from "#src/wire/generateContent/facts.ts"

@@ -1,4 +1,4 @@
-/** The history of many clients of one lease store, and what must be true of it (PROMISES 9). Pure. */
+/** The history of many clients of one lease store, and what must be true of it. Pure. */
 import type { Lease } from "#schemas/protocols/Lease.ts"
 
 /** How long a lease lives in these histories, ms. */

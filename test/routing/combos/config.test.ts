@@ -7,7 +7,7 @@ import { combo } from "#test/suites/records.ts"
 const openai = { provider: "openai", providerAlias: "oa" }
 const configs = (settings: Readonly<Record<string, unknown>>) => makeConfigs(new Map(Object.entries(settings)))
 
-describe("the cascade of supplement 2.4", () => {
+describe("the cascade of configurations", () => {
   it("is built-in, comboDefaults, provider override, combo: the last that speaks wins", () => {
     const configOf = configs({
       comboDefaults: { maxRetries: 2, retryDelayMs: 2, fallbackDelayMs: 2 },

@@ -23,7 +23,7 @@ const via = (id: string) => {
   return found._tag === "Combo" ? `${found.combo.name} by ${found.via}` : found._tag === "Resolved" ? found.id : found.message
 }
 
-describe("combo names in resolution (supplement 2.7)", () => {
+describe("combo names in resolution", () => {
   it("are exact name, then combo/<name>, then mappings, in front of aliases and models", () => {
     assert.strictEqual(via("fast"), "fast by name")
     assert.strictEqual(via("gpt-4o"), "gpt-4o by name")

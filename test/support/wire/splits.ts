@@ -1,4 +1,4 @@
-/** Ways to cut a byte sequence: what a decoder says must not depend on them (PROMISES 6). */
+/** Ways to cut a byte sequence: what a decoder says must not depend on them. */
 
 /** Every cut into two pieces. */
 export function* everyCut(bytes: Buffer): Generator<ReadonlyArray<Buffer>> {
