@@ -57,7 +57,7 @@ export class Attempt implements UpstreamHandler {
   /** A stream was asked for, and made from a whole answer. */
   private replayed = false
   private paused = false
-  /** The client has left and the rest is read for its usage only (PROMISES 3, drain-for-usage). */
+  /** The client has left and the rest is read for its usage only (disconnect policy `drain-for-usage`). */
   private detached = false
   private firstContentAt: number | null = null
 
@@ -67,7 +67,7 @@ export class Attempt implements UpstreamHandler {
     this.committed = options.continues
   }
 
-  /** Journals the start, then dispatches: no upstream byte leaves before the start record is on disk (PROMISES 1). */
+  /** Journals the start, then dispatches: no upstream byte leaves before the start record is on disk. */
   run(ledger: Ledger["Service"], upstream: Upstream["Service"]): void {
     // From here on there is a start record: an attempt that is cut before its dispatch has a row, too.
     this.opened = true
@@ -205,7 +205,7 @@ export class Attempt implements UpstreamHandler {
     this.stopLingering()
     if (this.ended) return
     const tap = this.tap
-    // Nothing of it was released: the same connection may be asked once more (supplement 10.5).
+    // The client has none of it: the same connection may be asked once more.
     this.repeatable = tap !== null && !this.committed && this.options.holdMs > 0 && (failure.reason === "reset" || failure.reason === "truncated")
     // The vendor's last word was seen: what happens to the socket afterwards changes nothing.
     if (tap !== null && this.committed && tap.terminal) {

@@ -138,8 +138,8 @@ export class Course {
   }
 
   /**
-   * A stream ended early twice on one connection: other connections of the same model are left out, but for one when the flag
-   * asks for it (supplement 10.4, 10.5).
+   * A stream ended early twice on one connection: other connections of the same model are left out. The recovery flag
+   * `sibling` spares one of them.
    */
   leaveSiblings(index: number): void {
     const failed = this.targetAt(index)

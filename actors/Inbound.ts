@@ -20,7 +20,7 @@ export interface Client {
   readonly close: () => void
 }
 
-/** What the response headers say (inference document, "Response headers"). */
+/** The facts that the gateway's response headers state. */
 export interface ResponseFacts {
   readonly target: Target
   readonly latencyMs: number
@@ -127,7 +127,7 @@ export interface Inbound {
   readonly errorHeaders: (error: PublicError, fallbackAttempts: number, told: Told) => ReadonlyArray<string>
 }
 
-/** The stream recovery flags as they stood when the request came (supplement 10.5). */
+/** The stream recovery flags as they stood when the request came. */
 export interface Recovery {
   /** STREAM_RECOVERY_ENABLED: the first bytes are held shortly, so that a stream cut in them is repeated unseen. */
   readonly holds: boolean

@@ -1,6 +1,6 @@
 /**
- * Exclusive leases of connections: pure transitions over all leases of one store (PROMISES 9). At most one ACTIVE lease per owner and
- * one per connection; a lease whose time is over counts as ended for everybody who looks, before anybody swept it away.
+ * Exclusive leases of connections: pure transitions over all leases of one store. At most one ACTIVE lease per owner and
+ * one per connection. A lease past its expiry counts as ended on every read, before the sweep removes it.
  *
  * A generation comes from outside: it is drawn from a durable counter after this store has said that a place is free, and it is
  * accepted only in the same life of the store (`epoch`) and above every generation this life has seen of the owner.

@@ -1,5 +1,5 @@
 /**
- * The lockout of one model on one connection (supplement 2.5, 5.4): pure transitions, in memory only; nodes tell them to each other.
+ * The lockout of one model on one connection: pure transitions, in memory only; nodes exchange them.
  *
  * A model that the upstream does not know (404) rests a fixed time; every other listed status locks only when the setting
  * `modelLockout` is enabled, with a pause that doubles. A running lockout is not restarted by the rest of its burst.
@@ -33,7 +33,7 @@ export type Event =
 /** The reply is the pause that the event began, ms; 0 = none. Null is no lockout at all. */
 export type Step = readonly [pauseMs: number, state: State | null, intents: readonly []]
 
-/** How long a model that the upstream does not know is not asked for again, ms (supplement 2.5). */
+/** Lockout of a model that the upstream does not know (404), ms. */
 export const unknownModelMs = 120_000
 
 const none: readonly [] = []

@@ -1,5 +1,5 @@
 /**
- * The client's side of a streamed answer: what is written, and what the gateway says when nothing is (supplement 10.1).
+ * The client's side of a streamed answer: what is written, and what the gateway sends while the upstream is silent.
  *
  * Chunks cost nothing here: a write leaves a mark, and `beat`, called a few times a second for every live stream, turns marks into
  * times. Heartbeats and progress frames stand between whole events, because taps forward whole events only.

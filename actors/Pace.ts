@@ -1,5 +1,5 @@
 /**
- * When the next call of one connection may begin (supplement 5.5, requestQueue): so many in any minute, and so far apart. Pure.
+ * When the next call of one connection may begin (setting `requestQueue`): a maximum per minute and a minimum gap. Pure.
  *
  * Starts are counted in whole seconds, so that a limit of a million costs no more memory than one of ten; a start leaves the
  * minute up to a second late, never early.

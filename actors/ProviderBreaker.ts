@@ -57,9 +57,9 @@ export type Step = readonly [reply: Reply, state: State, intents: ReadonlyArray<
 
 export const fresh: State = { failures: 0, only: null, others: 0, openUntil: null, probeSince: null, era: 0, lastFailureAt: null, lastStatus: 0 }
 
-/** A probe that is not heard of for so long is lost, and its place is given to another (ms): every block ends (PROMISES 10). */
+/** A probe without a result for this long counts as lost and another may start, so that no breaker stays open forever (ms). */
 export const probeLeaseMs = 600_000
-/** When a probe ends is not known: ask again then (ms; supplement 18.5, "without a known time"). */
+/** Retry hint while a probe runs: its end is not known (ms). */
 export const probingRetryMs = 1_000
 
 const none: ReadonlyArray<Intent> = []

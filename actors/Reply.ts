@@ -68,7 +68,7 @@ export class Reply {
 
   refuse(error: PublicError, attempts: number): void {
     const { client, face } = this.inbound
-    // The head went ahead of a silent upstream: the error comes as a frame (supplement 10.1).
+    // The response head was sent while the upstream was silent: the error goes out as a frame.
     if (this.outlet !== null && this.outlet.started) this.outlet.end(face.errorFrames(error))
     else client.respond(error.status, this.inbound.errorHeaders(error, Math.max(0, attempts - 1), this.told), face.errorBody(error))
     this.answered = true

@@ -2,9 +2,9 @@
  * The request actor: admit -> plan -> attempts -> commit -> pump -> settle, one exchange, settled exactly once.
  *
  * Admission and planning happened in a synchronous prelude (`src/http`); this fiber owns the rest. It walks the plan inside ONE
- * attempt and deadline budget (PROMISES 4), holds each attempt in one `Effect.callback`, and leaves exactly one ledger row per
- * attempt however it ends: answered, failed, interrupted by the client, or cut by a shutdown (PROMISES 1). A hedged combo may have
- * two tries at once; then whichever ends alone, or answers, decides what comes next.
+ * attempt and deadline budget, holds each attempt in one `Effect.callback`, and leaves exactly one ledger row per
+ * attempt however it ends: answered, failed, interrupted by the client, or cut by a shutdown. A hedged combo may have
+ * two tries at once; the one that answers, or that ends as the only one left, decides what comes next.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -107,8 +107,8 @@ export class RequestActor {
   }
 
   /**
-   * The client has gone, or was cut because it took nothing. The key's disconnect policy decides whether the upstream is cut
-   * or read on (PROMISES 3).
+   * The client disconnected, or was cut because it read too slowly. The key's disconnect policy decides whether the upstream
+   * is cancelled or read to its end.
    */
   clientLeft(wasSlow = false): void {
     this.clientGone = true
@@ -184,7 +184,7 @@ export class RequestActor {
     })
   }
 
-  /** A target without a place is passed over; where there is no other one, the request waits for its turn (supplement 5.5). */
+  /** A target without a free place is skipped; if it is the only target, the request waits for its turn. */
   private inLine(one: Try, unavailable: Unavailable): Effect.Effect<Next> {
     const { inbound, services: { turns } } = this
     if (turns === undefined || (inbound.targets.length > 1 && one.index !== this.restsAt)) return Effect.sync(() => this.skipped(one, unavailable))
@@ -197,7 +197,7 @@ export class RequestActor {
     return { blocked: [{ target, unavailable }], combo: inbound.route.combo !== null, since: startedAt, deadline: total === 0 ? Number.POSITIVE_INFINITY : startedAt + total, rounds }
   }
 
-  /** Every connection rests by its upstream's word: the one that is back first is asked again then, if it may be waited for (supplement 5.5). */
+  /** All connections rest because their upstream said so: asks the first one that is back, if the settings allow the wait. */
   private afterRest(): Step | null {
     const { inbound: { route, targets }, services: { now, resilience, turns } } = this
     if (turns === undefined || route.combo !== null) return null
@@ -333,7 +333,7 @@ export class RequestActor {
     return step
   }
 
-  /** A target that became unavailable since the plan was made: what was really tried has the last word (supplement 2.5). */
+  /** Skips a target that became unavailable after planning; the error of a target that was tried takes precedence. */
   private skipped(one: Try, unavailable: Unavailable): Next {
     this.courseNow().leaveOut(one.index, unavailable)
     const { reason, until } = unavailable
@@ -359,13 +359,13 @@ export class RequestActor {
   }
 
   /**
-   * The fallback rule: inside one attempt and deadline budget, before the commit point, while somebody waits (PROMISES 4). A
-   * stream without content is asked for once more on the same connection (supplement 10.4).
+   * The fallback rule: inside one attempt and deadline budget, before the commit point, while the client waits. A stream
+   * that ended without content is repeated once on the same connection.
    */
   private nextStep(end: AttemptEnd, { index, repeated }: Try): Step | null {
     const { maxAttempts, timeouts } = this.services.limits
     this.restsAt = -1
-    // What one provider of a combo refuses, another may take (supplement 2.5).
+    // Another provider of a combo may accept a request that this one refused.
     const refused = this.inbound.route.combo !== null && end.outcome === "upstream-status"
     if (this.clientGone || this.shuttingDown || this.barred || this.attempts >= maxAttempts) return null
     if (this.resumption !== null && this.resumption.take(end)) return { index, delayMs: 0, repeats: true }

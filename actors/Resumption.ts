@@ -1,4 +1,4 @@
-/** An answer that broke off in mid-stream is gone on with by another call, a bounded number of times (supplement 10.5). */
+/** Stream recovery: another call continues an answer that broke off mid-stream, a bounded number of times. */
 import type { AttemptEnd } from "#actors/Attempt.ts"
 import type { Recovery } from "#actors/Inbound.ts"
 import type { Dialect, StreamTap } from "#actors/ports/Face.ts"

@@ -1,6 +1,6 @@
 /**
- * Which target of a plan comes next: pure bookkeeping of one request's walk over its ordered targets (supplement 2.4, 2.5). It
- * knows no time and no budget; the request actor asks it after each failure and keeps the one attempt and deadline budget.
+ * Which target of a plan comes next: pure bookkeeping of one request's walk over its ordered targets. It knows no time and
+ * no budget; the request actor asks it after each failure and keeps the one attempt and deadline budget.
  */
 
 import type { WalkPolicy } from "#actors/ports/WalkPolicy.ts"
@@ -31,7 +31,7 @@ export const notAsked: Failed = { status: 0, asked: false, tooLate: false, rests
 
 const mayPass: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504])
 const infrastructure: ReadonlySet<number> = new Set([502, 503, 504])
-/** A target that rests for longer is not waited for before the next one, ms (supplement 2.5). */
+/** Longest rest of a target that the walk waits for before it takes the next one, ms. */
 const longestWait = 5_000
 
 export class Walk {

@@ -1,6 +1,6 @@
 /**
- * The life of one delivery, without IO: what follows from what a receiver said (management document, delivery rules 1 to 5), and
- * the lane of one webhook that runs it over the queue.
+ * The life of one delivery, without IO: the receiver's answer decides whether it is done, is tried again, or failed. Beside it
+ * the lane of one webhook, which runs deliveries from the queue.
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"

@@ -1,4 +1,4 @@
-/** What a failed attempt means to the client: pure, one function per way to fail (supplement 2.5, 10.4, 18). */
+/** The client error that a failed attempt becomes: pure, one function per way to fail. */
 import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
 import type { Unavailable } from "#actors/ports/Resilience.ts"
 import type { Target } from "#actors/ports/Target.ts"
@@ -9,7 +9,7 @@ import * as Errors from "#schemas/errors.ts"
 import type { ErrorCode, PublicError } from "#schemas/errors.ts"
 import type { FamilyName } from "#schemas/wire/conversation.ts"
 
-/** 400, 413 and 422 are the request's own fault: every other target would be asked in vain (supplement 2.5). */
+/** 400, 413 and 422 are the request's own fault: every other target would refuse it, too. */
 export const mayRetryStatus = (status: number): boolean => status !== 400 && status !== 413 && status !== 422
 
 const timeoutCodes: Readonly<Record<Phase, ErrorCode>> = {

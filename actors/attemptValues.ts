@@ -25,7 +25,7 @@ export interface AttemptOptions {
   readonly namesAccount: boolean
   readonly dialect: Dialect
   readonly stream: boolean
-  /** Whether usage frames are forwarded to the client (decisions 10). */
+  /** Whether usage frames are forwarded to the client: only when it asked for them. */
   readonly forwardUsage: boolean
   readonly timeouts: Timeouts
   /** First bytes of a stream are held so long before they are released (stream recovery), ms; 0 = not at all. */
@@ -57,7 +57,7 @@ export interface AttemptEnd {
   readonly committed: boolean
   /** False when the attempt was refused before it started: it has no row in the ledger. */
   readonly opened: boolean
-  /** True when a stream ended before anything of it was released: the same connection may be asked once more (supplement 10.4). */
+  /** True when a stream ended before the client got any of it: the same connection may be asked once more. */
   readonly repeatable: boolean
   /** True when the answer was complete and the combo's rules refused it: the next target may do better. */
   readonly rejected: boolean

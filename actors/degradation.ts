@@ -1,4 +1,4 @@
-/** The table of the degradation contract (PROMISES 8), read at GET /api/health/degradation. Bounds are those of the named modules. */
+/** The table of the degradation contract, read at GET /api/health/degradation. Bounds are those of the named modules. */
 import { degradation as limits } from "#actors/limits/degradation.ts"
 import { degradation as idempotency } from "#actors/ports/Idempotency.ts"
 import { degradation as cache } from "#actors/ports/ResponseCache.ts"
@@ -16,7 +16,7 @@ const KEY_MS = 660_000
 const CLAIM_MS = 6_000
 /** How long a node that stood still holds requests back until it has looked (`src/cluster/StandStill.ts`), ms. */
 const HOLD_MS = 2_000
-/** How soon a change reaches every node (PROMISES 18), ms. */
+/** How soon a change reaches every node, ms. */
 const NEWS_MS = 2_000
 
 type Outcome = DegradationEffect["outcome"]

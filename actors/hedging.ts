@@ -1,4 +1,4 @@
-/** Two tries of one request at once: who decides, and how the other one ends (supplement 2.4). */
+/** Two tries of one request at once: which one decides what comes next, and how the other one ends. */
 import * as Effect from "effect/Effect"
 import type { Try } from "#actors/Try.ts"
 import type { Step } from "#actors/Walk.ts"

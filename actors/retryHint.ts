@@ -1,4 +1,4 @@
-/** When an upstream says it can be asked again: headers first, then the text of the error (supplement 5.3). */
+/** The time at which an upstream may be asked again: from its headers, else from the text of its error. */
 import { headerOf } from "#actors/ports/Upstream.ts"
 
 /** No hint blocks longer than this, in ms. */

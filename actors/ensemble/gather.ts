@@ -1,6 +1,6 @@
 /**
- * Asks a panel at once and decides when enough of it has answered (supplement 2.6): as soon as everybody ended, a grace after the
- * quorum, or at the hard limit. Who is still running then is interrupted.
+ * Asks all members of a panel at once and decides when enough have answered: when all ended, a grace period after the
+ * quorum, or at the hard limit. Members that still run then are interrupted.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

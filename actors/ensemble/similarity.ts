@@ -1,4 +1,4 @@
-/** How much answers agree: the Jaccard similarity of their words (supplement 2.3, debate). Pure. */
+/** How much the answers of a debate agree: the Jaccard similarity of their words. Pure. */
 
 /** Words as they are compared: letters and digits of any script, lower case. */
 export const wordsOf = (text: string): ReadonlySet<string> => new Set(text.normalize("NFKC").toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])

@@ -1,4 +1,4 @@
-/** Fusion, pipeline and debate: who is asked what, and what becomes of the answers (supplement 2.3, 2.6). */
+/** Fusion, pipeline and debate: which model gets which prompt, and how the answers become one. */
 import * as Effect from "effect/Effect"
 import type { Call, Ensemble, Given } from "#actors/ensemble/Ensemble.ts"
 import { gather, type Patience } from "#actors/ensemble/gather.ts"

@@ -1,6 +1,6 @@
 /**
- * The keeper of leases: draws generations before a lease is made, ends leases whose key or connection may no longer have them, sweeps
- * the expired away and writes every change down. The store decides; the keeper never remembers a lease itself (PROMISES 9).
+ * The keeper of leases: draws generations before a lease is made, ends leases whose key or connection lost its right to them, removes
+ * expired ones and records every change. The store decides; the keeper never remembers a lease itself.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -20,10 +20,10 @@ import type {
 } from "#schemas/protocols/Lease.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 
-/** Bounds of GATEWAY_EXCLUSIVE_LEASE_TTL_MS (supplement 4.1). */
+/** Bounds of GATEWAY_EXCLUSIVE_LEASE_TTL_MS. */
 export const shortestTtlMs = 1_000
 export const longestTtlMs = 1_800_000
-/** How often expired leases are swept away and the others are looked over, ms (supplement 4.1). */
+/** Interval of the sweep that removes expired leases and checks the others, ms. */
 const sweepMs = 30_000
 /** Generations drawn for one request at most: each draw after the first follows another acquisition of the same owner. */
 const maxDraws = 8

@@ -1,4 +1,4 @@
-/** What limits do when what they stand on is gone (PROMISES 8). */
+/** What limits do while Redis, Postgres or another node fails. */
 export const degradation = {
   feature: "limits",
   redis: "fail-closed for keys with limits, others are served: an amount goes on from the block its node holds (9 s at most), then 503; rates and new sessions 503 at once. Flushed: rebuilt from the ledger at the next exchange, sessions are counted anew",

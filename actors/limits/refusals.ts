@@ -44,6 +44,6 @@ export const ofSessions = (limit: number, idleMs: number): PublicError =>
     retryAfterSeconds: Math.ceil(idleMs / 1_000)
   })
 
-/** The limits of a key are not known and it must not be served without them (supplement 3.4, step 8). */
+/** The limits of a key cannot be read: its requests are refused, because limits fail closed. */
 export const unavailable = (): PublicError =>
   Errors.make("service_unavailable", "The limits of this API key cannot be checked at the moment.", { retryAfterSeconds: 1 })

@@ -51,7 +51,7 @@ export interface Sources {
   readonly providerOf: (name: string) => string | null
 }
 
-/** USD windows of a key begin at 03:00 UTC, its week on Monday (supplement 8.5). */
+/** USD windows of a key begin at 03:00 UTC, its week on Monday. */
 const usdWindowMinutes = 3 * 60
 const daySeconds = 86_400
 
@@ -108,7 +108,7 @@ const ratesOf = ({ policy }: ApiKey, defaultPerDay: number): ReadonlyArray<RateR
   for (const { limit, window } of policy.rateLimits ?? []) pairs.push([limit, window])
   if (policy.maxRequestsPerMinute !== null && policy.maxRequestsPerMinute > 0) pairs.push([policy.maxRequestsPerMinute, 60])
   if (policy.maxRequestsPerDay !== null && policy.maxRequestsPerDay > 0) pairs.push([policy.maxRequestsPerDay, daySeconds])
-  // N per day, 5N per week, 20N per month, for keys without rate limits of their own (supplement 3.4).
+  // N per day, 5N per week, 20N per month, for keys without rate limits of their own.
   if (pairs.length === 0 && defaultPerDay > 0) {
     pairs.push([defaultPerDay, daySeconds], [5 * defaultPerDay, 7 * daySeconds], [20 * defaultPerDay, 30 * daySeconds])
   }

@@ -50,5 +50,5 @@ export const spanAt = ({ interval, minutes }: FixedWindow, now: number): Span =>
   }
 }
 
-/** Whole seconds until a time, rounded up, at least 1 (supplement 18.5). */
+/** Whole seconds until a time, rounded up, at least 1. */
 export const secondsUntil = (time: number, now: number): number => Math.max(1, Math.ceil((time - now) / 1_000))

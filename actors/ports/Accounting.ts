@@ -4,7 +4,7 @@ import type { Usage } from "#actors/ports/Face.ts"
 import type { Target } from "#actors/ports/Target.ts"
 
 export class Accounting extends Context.Service<Accounting, {
-  /** USD with at most 10 decimals; 0 when the target is unpriced (supplement 8.2). */
+  /** USD with at most 10 decimals; 0 when the target is unpriced. */
   readonly cost: (target: Target, usage: Usage) => number
   /** Tokens of a text by the tokenizer; extrapolated beyond its time bound. */
   readonly estimate: (text: string) => number

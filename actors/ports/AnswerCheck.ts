@@ -1,4 +1,4 @@
-/** Whether an answer may be given to the client: what a combo asks of it (supplement 2.4 responseValidation, 2.5). Pure. */
+/** Whether an answer may be given to the client: not when it is empty, or breaks a combo's `responseValidation`. Pure. */
 
 /** A complete answer as rules read it. */
 export interface AnswerView {
@@ -8,7 +8,7 @@ export interface AnswerView {
   readonly calls: boolean
   /** It holds nothing at all: no text, no reasoning, no tool call, no medium. */
   readonly empty: boolean
-  /** The document that a client is given when it does not stream. */
+  /** The JSON body that a client gets when it does not stream. */
   readonly document: () => unknown
 }
 

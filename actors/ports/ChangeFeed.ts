@@ -1,6 +1,6 @@
 /**
- * What was committed to the records, by whichever node, in the order of the commits (PROMISES 18): every node hears of it within
- * two seconds, applies it, and acknowledges the version it acts on.
+ * Changes that any node committed to the records, in the order of the commits. Every node learns of a change within two
+ * seconds, applies it, and acknowledges the version it acts on.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"

@@ -26,7 +26,7 @@ export interface Snapshot {
   /** Enabled or not, in the order in which they are asked: highest priority, then oldest. */
   readonly comboMappings: ReadonlyArray<ComboMapping>
   readonly aliases: ReadonlyMap<string, string>
-  /** General settings over their defaults (supplement 15.11). */
+  /** General settings over their defaults. */
   readonly settings: ReadonlyMap<string, unknown>
   readonly flagOverrides: ReadonlyMap<string, string>
   /** `<provider>/<model>` to a partial price. */

@@ -1,4 +1,4 @@
-/** Asks a model or combo a question of an eval through the request path itself: key policy, limits, breakers, accounting (supplement 15.5). */
+/** Asks a model or combo an eval's question through the request path: key policy, limits, breakers, accounting. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"

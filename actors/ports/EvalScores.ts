@@ -1,4 +1,4 @@
-/** What evals found out about models, for combos that are ordered by it (supplement 2.4, evalRouting). */
+/** Eval scores of models, for combos that order their targets by them (`evalRouting`). */
 import * as Context from "effect/Context"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 import type { EvalScore } from "#schemas/records/Eval.ts"

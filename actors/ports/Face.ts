@@ -6,7 +6,7 @@ import type { AnswerReader, AnswerView } from "#actors/ports/AnswerCheck.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { FormatName, TokenUsage } from "#schemas/wire/conversation.ts"
 
-/** Token counts of one attempt in the ledger's terms (supplement 11.7). */
+/** Token counts of one attempt in the ledger's terms. */
 export type Usage = TokenUsage
 
 /** An error object that an upstream sent, in a body or inside a 200 stream. */
@@ -32,11 +32,11 @@ export interface StreamTap {
   readonly end: () => Uint8Array | null
   /** Nothing more will be fed: gives back the memory of an event whose end did not come. */
   readonly close: () => void
-  /** The frames that end this stream, broken where it is, in the client's format: one error, then the format's terminator (decisions 9). */
+  /** The frames that end a broken stream in the client's format: one error, then the format's terminator. */
   readonly fail: (error: PublicError) => Uint8Array
   /** The upstream began to answer (a head frame): it is not silent, though nothing useful came yet. */
   readonly alive: boolean
-  /** A frame with model content was seen: the first one is the commit point (supplement 10.4 "useful frame"). */
+  /** A frame with model content was seen: the first one is the commit point. */
   readonly useful: boolean
   /** The format's own last frame was seen. */
   readonly terminal: boolean
@@ -67,9 +67,9 @@ export interface AnswerFacts {
 /** How an upstream of one family is read for a client of one face. */
 export interface Dialect {
   readonly makeTap: (options: { readonly forwardUsage: boolean }) => StreamTap
-  /** A tap whose answer can be gone on with by another call, at the price of writing every event anew (supplement 10.5). */
+  /** A tap whose answer another call can continue; it has to rewrite every event. */
   readonly makeRecoverableTap: (options: { readonly forwardUsage: boolean }) => StreamTap
-  /** The tap of the call that goes on with the answer of a recoverable tap. */
+  /** The tap of the call that continues the answer of a recoverable tap. */
   readonly continueTap: (broken: StreamTap) => StreamTap
   readonly readAnswer: (body: Uint8Array) => AnswerFacts | null
   /** A whole answer as the stream a client asked for, when the upstream did not stream; null when it is no answer. */

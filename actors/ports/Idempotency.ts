@@ -1,6 +1,6 @@
 /**
- * Who answers a request that came twice, over all nodes (supplement 6.2): a claim on its key, taken by one node at a time, and the
- * finished reply for the rest of the window. A claim expires with its owner, so that a node that died leaves no hole.
+ * Serves duplicate requests once over all nodes: a claim on the idempotency key, held by one node at a time, and the
+ * finished reply for the rest of the window. A claim that its node stops renewing expires, so a dead node blocks no key.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -42,7 +42,7 @@ export class IdempotencyView extends Context.Service<IdempotencyView, {
   readonly windowMs: () => number
 }>()("gateway/ports/IdempotencyView") {}
 
-/** PROMISES 8. */
+/** What idempotency does while Redis or Postgres fails. */
 export const degradation = {
   feature: "idempotency",
   redis: "fail-open: each node drops duplicates among its own requests; two nodes may both call upstream",

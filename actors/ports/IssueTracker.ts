@@ -1,4 +1,4 @@
-/** Where reports of clients become issues (supplement 3.5, POST /v1/issues/report). */
+/** Turns reports of clients (POST /v1/issues/report) into issues. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

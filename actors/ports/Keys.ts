@@ -11,7 +11,7 @@ export class Keys extends Context.Service<Keys, {
   readonly peek: (keyHash: string) => ApiKey | null | undefined
   /** A key comes with its issuer, here and from `peek`; a change of the issuer drops both. */
   readonly find: (keyHash: string) => Effect.Effect<ApiKey | null, StoreError>
-  /** Notes a use; written to the store at most every five minutes per key (supplement 3.1). */
+  /** Notes a use; written to the store at most every five minutes per key. */
   readonly touch: (key: ApiKey) => void
   /** Drops a key from memory after it was changed or removed. */
   readonly forget: (id: string) => void

@@ -1,7 +1,7 @@
 /**
  * The ledger as the hot path sees it: two synchronous calls per attempt, durable by the append-only journal.
  *
- * PROMISES 1: every upstream attempt that started has exactly one durable row. The start record is on disk before the first
+ * Every upstream attempt that started has exactly one durable row. The start record is on disk before the first
  * upstream byte leaves (`open` calls back after the group commit), the settled row is journaled in the same or the next turn,
  * inserted in batches keyed by attemptId, and the journal is truncated only behind acknowledged inserts.
  */

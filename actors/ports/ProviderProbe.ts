@@ -1,4 +1,4 @@
-/** Asks an upstream whether a credential works and which models it offers (supplement 1.6, 1.7). */
+/** Asks an upstream whether a credential works and which models it offers. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"

@@ -1,4 +1,4 @@
-/** What was left of the quota windows of connections over time (supplement 8.7). */
+/** History of what remained of the connections' quota windows. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { StoreError } from "#actors/ports/StoreError.ts"

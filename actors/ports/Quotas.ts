@@ -38,7 +38,7 @@ export interface HeldReading {
   readonly reading: QuotaReading
 }
 
-/** When a quota is too low (supplement 5.5): percent of what remains, at or below. */
+/** Thresholds of a low quota: percent that remain, at or below. */
 export interface QuotaLimits {
   readonly cutoffPercent: number
   readonly warningPercent: number

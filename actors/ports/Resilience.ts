@@ -36,7 +36,7 @@ export interface Verdict {
   readonly status: number
   /** The failure was the network's or a timeout. */
   readonly network: boolean
-  /** Message of the upstream's error, for the text rules of supplement 5.2. */
+  /** Message of the upstream's error: phrases such as "rate limit" or "overloaded" decide before the status. */
   readonly message: string
   /** Parsed retry hint, ms from now; null when the upstream gave none. */
   readonly retryAfterMs: number | null

@@ -1,7 +1,7 @@
 /**
- * Stored answers (supplement 6.1): what is kept of one, where it is kept, and the cache that requests and operators speak to.
+ * Stored answers: their record, their stores, and the cache that requests and operators use.
  *
- * The signature begins with the key's id, so no tenant can ever be given another's answer (PROMISES 12).
+ * The signature begins with the key's id, so one tenant never gets another's answer.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -120,7 +120,7 @@ export class ResponseCache extends Context.Service<ResponseCache, {
   readonly stored: Op<number>
 }>()("gateway/ports/ResponseCache") {}
 
-/** PROMISES 8. */
+/** What the response cache does while Redis or Postgres fails. */
 export const degradation = {
   feature: "response-cache",
   redis: "fail-open: the durable tier is asked, and other nodes keep forgotten answers in memory until they expire or Redis is back",

@@ -1,4 +1,4 @@
-/** Signing in to a provider: authorization code with PKCE, or device code (decisions 13). What is in progress is known to every node. */
+/** Signing in to a provider: authorization code with PKCE, or device code. Every node knows the sign-ins in progress. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

@@ -4,10 +4,10 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { BodyRules, Price } from "#schemas/Provider.ts"
 import type { Effort, FamilyName } from "#schemas/wire/conversation.ts"
 
-/** What the id that was asked for says about thinking: off (a no-thinking variant), on, or at a level (supplement 11.9). */
+/** Thinking, as the requested model id states it: off (a no-thinking variant), on, or at a level. */
 export type ThinkingVariant = "off" | "on" | Effort
 
-/** What a combo allows at once on one of its models (supplement 2.4, concurrencyPerModel). */
+/** Calls that a combo allows at once on one of its models (`concurrencyPerModel`). */
 export interface ModelGate {
   /** Of the combo and the model; the connections of a model share it. */
   readonly id: string
@@ -46,7 +46,7 @@ export interface Target {
   readonly headers: ReadonlyArray<string>
   /** Null when the model is unpriced: its cost is 0. */
   readonly price: Price | null
-  /** False when the connection opted out of stream_options (supplement 1.4). */
+  /** False when the connection opted out of stream_options. */
   readonly streamOptions: boolean
   readonly proxy: string | null
   /** The connection whose short-lived token is sent as Bearer beside `headers` (port Credentials); null when they are whole. */

@@ -1,4 +1,4 @@
-/** Asks one target something small through the request path itself: breakers, credentials, accounting and all (supplement 2.1). */
+/** Sends one target a small test request through the request path: breakers, credentials, accounting. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Target } from "#actors/ports/Target.ts"

@@ -1,4 +1,4 @@
-/** What the background check of short-lived tokens is doing (supplement 1.1, healthCheckInterval). */
+/** State of the background check of short-lived tokens (a connection's `healthCheckInterval`). */
 import * as Context from "effect/Context"
 
 export class TokenHealth extends Context.Service<TokenHealth, {

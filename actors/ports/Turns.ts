@@ -35,8 +35,8 @@ export class Turns extends Context.Service<Turns, {
   readonly join: (wish: Wish, turn: (turn: Turn) => void) => Leave | PublicError | null
   /** Whether the settings would let this wish wait at this moment; takes no place. */
   readonly mayJoin: (wish: Wish) => boolean
-  /** Waits a number of ms for nothing but time (supplement 3.1, throttleDelayMs); its turn is `go`, or an error. */
+  /** Waits a fixed time, ms (a key's `throttleDelayMs`); its turn is `go`, or an error. */
   readonly pause: (ms: number, turn: (turn: Turn) => void) => Leave
-  /** Everybody who waits is refused, and nobody waits from now on. */
+  /** Refuses all waiting requests and every later one. */
   readonly close: () => void
 }>()("gateway/ports/Turns") {}

@@ -7,7 +7,7 @@ export const headerOf = (headers: ReadonlyArray<string>, name: string): string |
   return undefined
 }
 
-/** The phase that a deadline belongs to (PROMISES 5). */
+/** The phase that a deadline belongs to. */
 export type Phase = "queue" | "connect" | "headers" | "first-event" | "idle" | "total"
 
 /** Deadlines in ms; 0 = off. `firstEvent` and `idle` are re-armed by the caller through `UpstreamCall.useful`. */

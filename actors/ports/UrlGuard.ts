@@ -1,4 +1,4 @@
-/** The one guard for every outgoing URL (PROMISES 15): resolved once, validated, pinned, re-validated per redirect. */
+/** The one guard for every outgoing URL: resolved once, validated, pinned, re-validated per redirect. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

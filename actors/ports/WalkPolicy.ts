@@ -1,4 +1,4 @@
-/** How the targets of a plan are walked (supplement 2.4). */
+/** How the targets of a plan are walked. */
 import type { AnswerCheck } from "#actors/ports/AnswerCheck.ts"
 import type { Target } from "#actors/ports/Target.ts"
 
