@@ -19,7 +19,7 @@ export const EndpointName = Schema.Literals([
 ])
 export type EndpointName = typeof EndpointName.Type
 
-/** The groups of POST /api/providers/test-batch that a registry row can belong to (supplement 1.6). */
+/** The groups of POST /api/providers/test-batch that a registry row can belong to. */
 export const ProviderCategory = Schema.Literals(["apikey", "oauth", "no-auth", "local", "search", "audio"])
 export type ProviderCategory = typeof ProviderCategory.Type
 
@@ -43,7 +43,7 @@ const Amount = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
 const Tokens = Schema.Int.check(Schema.isGreaterThan(0))
 
 /**
- * USD per 1,000,000 tokens (supplement 8.2); the `per_*` fields are USD per single unit.
+ * USD per 1,000,000 tokens; the `per_*` fields are USD per single unit.
  * Missing: cached = input, reasoning = output, cache_creation = input. `long` replaces them above `above` input tokens.
  */
 export const Price = Schema.Struct({
@@ -102,8 +102,8 @@ export interface BodyRules extends Schema.Schema.Type<typeof BodyRules> {}
 const Parameters = Schema.Record(Schema.NonEmptyString, Schema.String)
 
 /**
- * How an operator signs in to a provider (decisions 13). The client is the operator's own registration: its id and secret come
- * from the named variables, none is shipped. `{name}` in a URL is filled like in `baseUrl`.
+ * How an operator signs in to a provider. The OAuth client is the operator's own registration: its id and secret come
+ * from the named environment variables; the gateway ships none. `{name}` in a URL is filled like in `baseUrl`.
  */
 export const ProviderOAuth = Schema.Struct({
   /** Authorization code with PKCE (S256). */

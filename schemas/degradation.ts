@@ -1,4 +1,4 @@
-/** The degradation contract (PROMISES 8): what each feature does while something it stands on is away. */
+/** The degradation contract: what each feature does while a server, disk or node that it depends on fails. */
 import * as Schema from "effect/Schema"
 
 /**

@@ -1,4 +1,4 @@
-/** The events that leave the gateway (management document, webhook events; supplement 13.2). Receivers tolerate added fields. */
+/** The events that the gateway sends to webhooks. Receivers must tolerate added fields. */
 
 export interface RequestCompleted {
   readonly type: "request.completed"

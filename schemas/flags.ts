@@ -1,7 +1,7 @@
 import * as Schema from "effect/Schema"
 
 /**
- * The feature-flag catalogue: 74 flags as data (management document, "Feature flag catalog"; supplement 19).
+ * The feature-flag catalogue: 74 flags as data.
  * A flag's behaviour lives with its feature; this table is what GET /api/settings/feature-flags lists.
  */
 export type FlagCategory = "security" | "network" | "policies" | "runtime" | "cli" | "health"
@@ -212,5 +212,5 @@ export const read = (definition: FlagDefinition, text: string): string | null =>
 /** What a flag takes, in words that follow "is not". */
 export const expects = (definition: FlagDefinition): string => `one of ${(definition.enumValues ?? [...switches.keys()]).join(", ")}`
 
-/** A boolean flag is on when its effective value is `true`, `1` or `yes` (management document). */
+/** A boolean flag is on when its effective value is `true`, `1` or `yes`. */
 export const isTruthy = (value: string): boolean => value === "true" || value === "1" || value === "yes"

@@ -1,9 +1,9 @@
-/** Features that the documents of the gateway's interface describe and this release does not have: what inert fields and flags wait for. */
+/** Features that the interface reserves fields, flags and paths for, and that this release does not have. */
 export interface Feature {
   readonly title: string
   /** What a caller meets today, in one or two sentences. */
   readonly today: string
-  /** Documented paths of the feature; they answer 404 until it is built. */
+  /** Reserved paths of the feature; they answer 404 until it is built. */
   readonly paths: ReadonlyArray<string>
 }
 

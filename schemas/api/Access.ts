@@ -1,6 +1,6 @@
 /**
- * Who may call a route (supplement 17, "Route tier"; PROMISES 14). Every endpoint carries one rule as an annotation; the
- * route table is generated from them. An endpoint without a rule is served to nobody and fails a test.
+ * Which callers may use a route. Every endpoint carries one rule as an annotation; the route table is generated from them. An
+ * endpoint without a rule refuses every caller and fails a test.
  */
 import * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
@@ -8,7 +8,7 @@ import * as Schema from "effect/Schema"
 export const Tier = Schema.Literals(["PUBLIC", "CLIENT_API", "MANAGEMENT", "LOCAL_ONLY", "ALWAYS_PROTECTED"])
 export type Tier = typeof Tier.Type
 
-/** Scopes of an access token, weakest first (supplement 3.6). */
+/** Scopes of an access token, weakest first. */
 export const TokenScope = Schema.Literals(["read", "write", "admin"])
 export type TokenScope = typeof TokenScope.Type
 
@@ -41,7 +41,7 @@ export const reads = rule("MANAGEMENT", "read")
 export const writes = rule("MANAGEMENT", "write")
 /** Management; a token needs scope admin (provider mutations). */
 export const administers = rule("MANAGEMENT", "admin")
-/** Mints, widens or shows a credential of the gateway: what requireLogin=false opens could else keep itself open for good. */
+/** Mints, widens or shows a credential of the gateway. Else anonymous callers under requireLogin=false could keep access for good. */
 export const grants = rule("ALWAYS_PROTECTED", "write")
 /** As `grants`; token and key both need scope admin, because the call can mint stronger credentials. */
 export const mints = rule("ALWAYS_PROTECTED", "admin", { adminKey: true })
@@ -51,7 +51,7 @@ export const signedIn = rule("ALWAYS_PROTECTED", "admin", { adminKey: true, sess
 export const setsUp = rule("ALWAYS_PROTECTED", "admin", { adminKey: true, firstRun: true })
 /** Needs a credential even while requireLogin is off. */
 export const alwaysProtected = rule("ALWAYS_PROTECTED", "admin")
-/** An inference route: the API key's own rules decide (inference document, Authentication). */
+/** An inference route: the API key's own rules decide. */
 export const clientApi = rule("CLIENT_API", "read")
 /** A reading route of the client surface on the management router: the handler admits the API key, or an operator. */
 export const bearer = rule("CLIENT_API", "read")

@@ -11,7 +11,7 @@ const record = <S extends Schema.Top>(value: S) => Schema.Record(Schema.String, 
 /** Longest window of these reads: 30 days. */
 const windowMsMax = 2_592_000_000
 
-/** What became of routed requests (supplement 8.9, 20): counts and percentiles of a time window of the ledger. */
+/** Outcomes of routed requests: counts and percentiles over a time window of the ledger. */
 export const AnalyticsGroup = HttpApiGroup.make("analytics").add(
   HttpApiEndpoint.get("telemetry", "/api/telemetry/summary", {
     query: { windowMs: opt(queryInteger(1_000, windowMsMax)) },

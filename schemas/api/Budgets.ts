@@ -26,7 +26,7 @@ const terms = {
   dailyLimitUsd: usd, weeklyLimitUsd: usd, monthlyLimitUsd: usd, warningThreshold: usd, resetInterval: ResetInterval, resetTime: Schema.String
 }
 
-/** A budget with its live use (supplement 8.3); 0 = no limit. `activeLimitUsd` is the limit of `resetInterval`'s period. */
+/** A budget with its live use; 0 = no limit. `activeLimitUsd` is the limit of `resetInterval`'s period. */
 export const BudgetStatus = Schema.Struct({
   apiKeyId: Schema.String,
   apiKeyName: Schema.NullOr(Schema.String),
@@ -59,7 +59,7 @@ export const BudgetStatus = Schema.Struct({
 }).annotate({ identifier: "BudgetStatus" })
 export interface BudgetStatus extends Schema.Schema.Type<typeof BudgetStatus> {}
 
-/** USD budgets of keys (supplement 8.3). */
+/** USD budgets of keys. */
 export const BudgetsGroup = HttpApiGroup.make("budgets").add(
   HttpApiEndpoint.get("read", "/api/usage/budget", {
     query: { apiKeyId: opt(keyId) },
@@ -106,7 +106,7 @@ export interface TokenLimitStatus extends Schema.Schema.Type<typeof TokenLimitSt
 
 const path = "/api/usage/token-limits"
 
-/** Token limits of keys (management document, Token limit; supplement 8.4). */
+/** Token limits of keys. */
 export const TokenLimitsGroup = HttpApiGroup.make("tokenLimits").add(
   HttpApiEndpoint.get("list", path, {
     query: { apiKeyId: opt(keyId) },

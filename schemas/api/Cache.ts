@@ -96,7 +96,7 @@ const stats = "/api/cache/stats"
 const settings = "/api/settings/cache-config"
 const metrics = "/api/settings/cache-metrics"
 
-/** Stored answers, idempotent requests and the vendors' prompt caches (supplement 6.1, 6.2). */
+/** Stored answers, idempotent requests and the vendors' prompt caches. */
 export const CacheGroup = HttpApiGroup.make("cache").add(
   HttpApiEndpoint.get("overview", "/api/cache", { query: { trendHours: opt(queryInteger(1, 720)) }, success: Overview })
     .annotate(Access, reads).annotate(OpenApi.Summary, "What the caches hold and saved"),

@@ -13,7 +13,7 @@ export const Capabilities = Schema.Struct({
     fields: Schema.Struct({ acting: Schema.Int, inert: Schema.Int }),
     flags: Schema.Struct({ acting: Schema.Int, inert: Schema.Int })
   }),
-  /** What the documents describe and this release does not have. */
+  /** Features that stored fields, flags or reserved paths name and this release does not have. */
   missingFeatures: Schema.Array(Schema.Struct({
     name: Schema.String,
     title: Schema.String,

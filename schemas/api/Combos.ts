@@ -32,7 +32,7 @@ const ComboStepInput = Schema.Struct({
   label: clearable(text(0, 200))
 })
 
-/** `"provider/model"`, a model step or a reference to another combo (supplement 2.2). */
+/** `"provider/model"`, a model step or a reference to another combo. */
 export const StepInput = Schema.Union([text(1, 300), ModelStepInput, ComboStepInput])
 export type StepInput = typeof StepInput.Type
 
@@ -128,7 +128,7 @@ const id = { id: Schema.String }
 const path = "/api/combos"
 const comboName = { combo: opt(text(1, 100)) }
 
-/** Combos: named routing plans of several targets (supplement 2.1 to 2.4). */
+/** Combos: named routing plans of several targets. */
 export const CombosGroup = HttpApiGroup.make("combos").add(
   HttpApiEndpoint.get("list", path, { success: Combos })
     .annotate(Access, reads).annotate(OpenApi.Summary, "Combos by sortOrder, then name"),
@@ -192,7 +192,7 @@ export interface MappingChange extends Schema.Schema.Type<typeof MappingChange> 
 const oneMapping = Schema.Struct({ mapping: ComboMapping })
 const mappings = "/api/model-combo-mappings"
 
-/** Patterns that send model ids to combos (supplement 2.7). */
+/** Patterns that send model ids to combos. */
 export const ComboMappingsGroup = HttpApiGroup.make("comboMappings").add(
   HttpApiEndpoint.get("list", mappings, { success: Schema.Struct({ mappings: Schema.Array(ComboMapping) }) })
     .annotate(Access, reads).annotate(OpenApi.Summary, "Mappings in the order in which they are asked"),

@@ -22,7 +22,7 @@ const AuditRow = Schema.Struct({
   request_id: Schema.NullOr(Schema.String)
 })
 
-/** The audit log (supplement 15.12). */
+/** The audit log. */
 export const ComplianceGroup = HttpApiGroup.make("compliance").add(
   HttpApiEndpoint.get("auditLog", "/api/compliance/audit-log", {
     query: {

@@ -60,7 +60,7 @@ const oneSuite = Schema.Struct({ suite: EvalSuite })
 const id = { id: Schema.String }
 const path = "/api/evals"
 
-/** Evals: what models answer to questions whose answers are known; combos may be ordered by it (supplement 15.5, 2.4 evalRouting). */
+/** Evals: questions with known answers that score models; a combo may order its targets by the scores (`evalRouting`). */
 export const EvalsGroup = HttpApiGroup.make("evals").add(
   HttpApiEndpoint.get("overview", path, {
     success: Schema.Struct({

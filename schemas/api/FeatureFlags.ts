@@ -26,7 +26,7 @@ export interface FlagView extends Schema.Schema.Type<typeof FlagView> {}
 
 const path = "/api/settings/feature-flags"
 
-/** Runtime feature flags (management document, "Feature flags"). */
+/** Runtime feature flags. */
 export const FeatureFlagsGroup = HttpApiGroup.make("featureFlags").add(
   HttpApiEndpoint.get("list", path, {
     success: Schema.Struct({

@@ -11,7 +11,7 @@ const opt = Schema.optionalKey
 const clock = Schema.String.check(Schema.isPattern(/^([01]\d|2[0-3]):[0-5]\d$/, { message: "Expected HH:MM" }))
 const rule = text(1, 240)
 
-/** What an operator may set on a key (supplement 3.1); absent fields keep their value. */
+/** What an operator may set on a key; absent fields keep their value. */
 export const PolicyInput = Schema.Struct({
   modelAccessMode: opt(Schema.Literals(["all", "restricted"])),
   connectionAccessMode: opt(Schema.Literals(["all", "restricted"])),
@@ -81,7 +81,7 @@ const UsageLimits = Schema.Struct({
 
 const id = { id: Schema.String }
 
-/** API keys of clients (supplement 3.1, 3.2). */
+/** API keys of clients. */
 export const KeysGroup = HttpApiGroup.make("keys").add(
   HttpApiEndpoint.get("list", "/api/keys", {
     query: { limit: Schema.optionalKey(queryInteger(1, 1000)), offset: Schema.optionalKey(queryInteger(0, 1_000_000)) },

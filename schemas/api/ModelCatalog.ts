@@ -42,7 +42,7 @@ const CatalogModel = Schema.Struct({
 })
 export interface CatalogModel extends Schema.Schema.Type<typeof CatalogModel> {}
 
-/** Model aliases and the catalogue (supplement 1.12). */
+/** Model aliases and the catalogue. */
 export const ModelsGroup = HttpApiGroup.make("models").add(
   HttpApiEndpoint.get("aliases", "/api/models/alias", {
     query: { alias: opt(alias) },

@@ -61,7 +61,7 @@ export const Import = Schema.Struct({
 })
 export interface Import extends Schema.Schema.Type<typeof Import> {}
 
-/** Signing in to providers (decisions 13): the generic OAuth 2.0 mechanism over the registry's rows. */
+/** Signing in to providers: the generic OAuth 2.0 mechanism over the registry's rows. */
 export const OAuthGroup = HttpApiGroup.make("oauth").add(
   HttpApiEndpoint.get("offer", "/api/oauth/:provider", { params: provider, success: Offer })
     .annotate(Access, administers).annotate(OpenApi.Summary, "Which sign-ins a provider offers, and what is missing to use them"),

@@ -5,7 +5,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
 import { amount, text } from "#schemas/api/fields.ts"
 
-/** USD per 1,000,000 tokens; the per_* fields are USD per single unit (supplement 8.2). */
+/** USD per 1,000,000 tokens; the per_* fields are USD per single unit. */
 export const PriceInput = Schema.Struct({
   input: Schema.optionalKey(amount),
   output: Schema.optionalKey(amount),
@@ -26,7 +26,7 @@ export interface PriceView extends Schema.Schema.Type<typeof PriceView> {}
 const prices = Schema.Record(Schema.String, Schema.Record(Schema.String, PriceView))
 const flag = Schema.optionalKey(Schema.Literals(["0", "1", "true", "false"]))
 
-/** Prices: operator overrides over the shipped defaults (supplement 8.2). */
+/** Prices: operator overrides over the shipped defaults. */
 export const PricingGroup = HttpApiGroup.make("pricing").add(
   HttpApiEndpoint.get("get", "/api/pricing", { query: { includeSources: flag }, success: prices })
     .annotate(Access, reads).annotate(OpenApi.Summary, "Effective prices by provider and model"),

@@ -8,7 +8,7 @@ import { clearable, Document, integer, listOf, text } from "#schemas/api/fields.
 const opt = Schema.optionalKey
 const tokens = integer(1, 1_000_000_000)
 
-/** Fields of a custom model (supplement 1.11). */
+/** Fields of a custom model. */
 export const ModelInput = Schema.Struct({
   provider: text(1, 120),
   modelId: text(1, 240),
@@ -67,7 +67,7 @@ const overrides = Schema.Record(Schema.String, ModelView)
 const modelReply = Schema.Struct({ model: ModelView })
 const path = "/api/provider-models"
 
-/** Models an operator adds to a provider or node, and overrides of built-in ones (supplement 1.11). */
+/** Models an operator adds to a provider or node, and overrides of built-in ones. */
 export const ProviderModelsGroup = HttpApiGroup.make("providerModels").add(
   HttpApiEndpoint.get("list", path, {
     query: { provider: opt(text(1, 120)) },

@@ -38,7 +38,7 @@ const one = Schema.Struct({ node: ProviderNode })
 const made = Schema.Struct({ node: ProviderNode, connection: opt(ConnectionView) })
 const id = { id: Schema.String }
 
-/** Operator-defined compatible endpoints (supplement 1.10). */
+/** Operator-defined compatible endpoints. */
 export const ProviderNodesGroup = HttpApiGroup.make("providerNodes").add(
   HttpApiEndpoint.get("list", "/api/provider-nodes", { success: Schema.Struct({ nodes: Schema.Array(ProviderNode) }) })
     .annotate(Access, reads).annotate(OpenApi.Summary, "All provider nodes"),

@@ -10,7 +10,7 @@ import { clearable, Document, integer, isoTime, listOf, Message, text } from "#s
 const opt = Schema.optionalKey
 const { accessToken: _a, apiKey: _k, idToken: _i, refreshToken: _r, ...visible } = Connection.fields
 
-/** A connection as replies show it: no secret, providerSpecificData without secret-looking members (supplement 1.1). */
+/** A connection as replies show it: no secret, providerSpecificData without secret-looking members. */
 export const ConnectionView = Schema.Struct({
   ...visible,
   hasApiKey: Schema.Boolean,
@@ -45,7 +45,7 @@ export const NewConnection = Schema.Struct({
 })
 export interface NewConnection extends Schema.Schema.Type<typeof NewConnection> {}
 
-/** Fields of PUT /api/providers/{id} (supplement 1.5). */
+/** Fields of PUT /api/providers/{id}. */
 export const ConnectionChange = Schema.Struct({
   name: opt(text(1, 200)),
   priority: opt(integer(1, 100_000)),
@@ -144,7 +144,7 @@ const partial = <F extends Schema.Struct.Fields>(schema: Schema.Struct<F>) =>
     Object.entries(fields).map(([key, field]) => [key, Schema.optionalKey(field as Schema.Top)])
   ) as { readonly [K in keyof F]: Schema.optionalKey<F[K] & Schema.Top> })
 
-/** Provider connections (supplement 1.1 to 1.8). */
+/** Provider connections. */
 export const ProvidersGroup = HttpApiGroup.make("providers").add(
   HttpApiEndpoint.get("list", "/api/providers", { success: Schema.Struct({ connections: Schema.Array(ConnectionView) }) })
     .annotate(Access, reads).annotate(OpenApi.Summary, "All connections"),

@@ -61,7 +61,7 @@ const Health = Schema.Struct({
 })
 export interface TokenHealthView extends Schema.Schema.Type<typeof Health> {}
 
-/** Quota of the connections as their upstreams tell it, and the health of their tokens (supplement 8.1). */
+/** Quotas of the connections as their upstreams report them, and the health of their tokens. */
 export const QuotasGroup = HttpApiGroup.make("quotas").add(
   HttpApiEndpoint.get("list", "/api/usage/quota", {
     query: { provider: opt(text(1, 200)), connectionId: opt(text(1, 200)) },

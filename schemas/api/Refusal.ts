@@ -1,6 +1,6 @@
 /**
- * What a client of the management surface may be told when a call is refused (supplement 17 and 18.4): always
- * `{error:{message, type, code, details?}, requestId}`. Services never build bodies; the Management middleware renders this.
+ * The body of a refused management call: always `{error:{message, type, code, details?}, requestId}`. Services never build
+ * bodies; the Management middleware renders this.
  */
 import * as Schema from "effect/Schema"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
@@ -111,7 +111,7 @@ export const payloadTooLarge = (limitBytes: number): Refusal =>
 export const unsupportedMediaType = (message = "Send the body as content-type application/json"): Refusal =>
   new Refusal(415, "invalid_request", "unsupported_media_type", message)
 
-/** `retryAfterSeconds` is rounded up and at least 1 (supplement 18.5). */
+/** `retryAfterSeconds` is rounded up and at least 1. */
 export const tooManyRequests = (message: string, retryAfterSeconds: number, options?: Options): Refusal =>
   new Refusal(429, "invalid_request", "rate_limit_exceeded", message, {
     ...options,

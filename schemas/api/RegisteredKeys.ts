@@ -68,7 +68,7 @@ export const IssueReport = Schema.Struct({
 })
 export interface IssueReport extends Schema.Schema.Type<typeof IssueReport> {}
 
-/** Keys that are issued over the client surface (supplement 3.5). */
+/** Keys that are issued over the client surface. */
 export const RegisteredKeysGroup = HttpApiGroup.make("registeredKeys").add(
   HttpApiEndpoint.get("list", path, {
     query: { provider: opt(text(0, 80)), accountId: opt(text(0, 120)) },

@@ -8,7 +8,7 @@ import { ConcurrencyLimits, ResilienceChange } from "#schemas/records/Resilience
 
 const opt = Schema.optionalKey
 const ok = Schema.Literal(true)
-/** Admin-only for tokens and keys alike (supplement 3.3). */
+/** Tokens and keys alike need scope admin. */
 const adminOnly = { ...administers, adminKey: true }
 
 export const Breaker = Schema.Struct({
@@ -88,7 +88,7 @@ const concurrency = Schema.Struct({
 const cooldowns = "/api/resilience/model-cooldowns"
 const atOnce = "/api/admin/concurrency"
 
-/** Breakers, cooldowns, lockouts and concurrency (supplement 5.5, 5.6). */
+/** Breakers, cooldowns, lockouts and concurrency. */
 export const ResilienceGroup = HttpApiGroup.make("resilience").add(
   HttpApiEndpoint.get("get", "/api/resilience", { success: view })
     .annotate(Access, reads).annotate(OpenApi.Summary, "Every section with its effective values; the state of the breakers"),

@@ -19,7 +19,7 @@ const Target = Schema.Struct({
 
 const Format = Schema.Literals(["chat-completions", "completions", "messages", "responses", "generateContent", "local-model-server"])
 
-/** Why requests go where they go (PROMISES 11). */
+/** Explains routing decisions. */
 export const RoutingGroup = HttpApiGroup.make("routing").add(
   HttpApiEndpoint.post("explain", "/api/routing/explain", {
     payload: Schema.Struct({ model: text(1, 512), keyId: opt(text(1, 200)), format: opt(Format) }),

@@ -6,7 +6,7 @@ import { Access, anyone } from "#schemas/api/Access.ts"
 
 const usd = Schema.Number
 
-/** USD limits of a key and what it spent (supplement 8.5). Days begin at 03:00 UTC, weeks on Monday at 03:00 UTC. */
+/** USD limits of a key and what it spent. Days begin at 03:00 UTC, weeks on Monday at 03:00 UTC. */
 export const Personal = Schema.Struct({
   enabled: Schema.Boolean,
   dailyLimitUsd: Schema.NullOr(usd),
@@ -22,7 +22,7 @@ export const Personal = Schema.Struct({
 })
 export interface Personal extends Schema.Schema.Type<typeof Personal> {}
 
-/** What is left of one window; counts are requests or tokens, or percent where the vendor tells only a share (supplement 8.1). */
+/** Remainder of one quota window: requests or tokens, or percent where the vendor states only a share. */
 const OwnWindow = Schema.Struct({
   used: Schema.NullOr(Schema.Number),
   total: Schema.NullOr(Schema.Number),
@@ -70,7 +70,7 @@ export const SelfUsage = Schema.Struct({
 })
 export interface SelfUsage extends Schema.Schema.Type<typeof SelfUsage> {}
 
-/** A caller's own usage (supplement 8.6): authenticated by the key it asks about. */
+/** A caller's own usage: authenticated by the key it asks about. */
 export const SelfUsageGroup = HttpApiGroup.make("selfUsage").add(
   HttpApiEndpoint.get("read", "/api/usage/self-usage", {
     query: {

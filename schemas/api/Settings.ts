@@ -14,7 +14,7 @@ const flag = opt(Schema.Boolean)
 const words = opt(listOf(text(1, 200), 500))
 const nullableText = (maximum: number) => opt(Schema.NullOr(text(0, maximum)))
 
-/** Settings an operator may store (supplement 15.11), each with its range. */
+/** Settings an operator may store, each with its range. */
 export const SettingsInput = Schema.Struct({
   requireLogin: flag,
   setupComplete: flag,
@@ -119,7 +119,7 @@ export interface SettingsChange extends Schema.Schema.Type<typeof payload> {}
 
 const change = { payload, success: Document }
 
-/** General settings (supplement 15.11). */
+/** General settings, readable and changeable as one JSON document. */
 export const SettingsGroup = HttpApiGroup.make("settings").add(
   HttpApiEndpoint.get("get", "/api/settings", { success: Document })
     .annotate(Access, reads).annotate(OpenApi.Summary, "All settings over their defaults"),

@@ -33,7 +33,7 @@ const MintedToken = Schema.Struct({
   expiresAt: Schema.NullOr(Schema.String)
 })
 
-/** Tokens of a remote command line (supplement 3.6): `gwa_live_<43 base64url>`, read < write < admin. */
+/** Tokens of a remote command line: `gwa_live_<43 base64url>`, read < write < admin. */
 export const TokensGroup = HttpApiGroup.make("tokens").add(
   HttpApiEndpoint.post("connect", "/api/cli/connect", {
     payload: Schema.Struct({ password: text(1, 200), ...NewToken.fields }),

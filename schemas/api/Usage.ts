@@ -14,7 +14,7 @@ export const Totals = Schema.Struct({
 })
 const Group = Schema.Struct({ ...Totals.fields, lastUsed: Schema.NullOr(Schema.String) })
 
-/** GET /api/usage/history (supplement 8.1). */
+/** GET /api/usage/history. */
 export const History = Schema.Struct({
   totalRequests: Schema.Number,
   totalPromptTokens: Schema.Number,
@@ -32,7 +32,7 @@ export const History = Schema.Struct({
 })
 export interface History extends Schema.Schema.Type<typeof History> {}
 
-/** One call (supplement 8.1, "Call log row"). */
+/** One row of the call log: one upstream attempt. */
 export const CallLog = Schema.Struct({
   id: Schema.String,
   requestId: Schema.String,
@@ -158,7 +158,7 @@ export const Analytics = Schema.Struct({
 })
 export interface Analytics extends Schema.Schema.Type<typeof Analytics> {}
 
-/** Reads of the ledger (supplement 8.1). */
+/** Reads of the ledger. */
 export const UsageGroup = HttpApiGroup.make("usage").add(
   HttpApiEndpoint.get("history", "/api/usage/history", { success: History })
     .annotate(Access, reads).annotate(OpenApi.Summary, "Totals and breakdowns"),

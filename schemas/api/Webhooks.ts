@@ -31,7 +31,7 @@ const events = listOf(Schema.Literals(["*", ...eventTypes]), 100)
 const secret = text(1, 500)
 const metadata = Schema.Record(Schema.String, Schema.String.check(Schema.isMaxLength(2_000)))
 
-/** Booleans, or 0 and 1 as the management document writes them. */
+/** A boolean, or 0 and 1: clients send both. */
 const onOff = Schema.Union([Schema.Boolean, Schema.Literals([0, 1])])
 
 export const NewWebhook = Schema.Struct({
@@ -61,7 +61,7 @@ export type WebhookChange = typeof WebhookChange.Type
 const params = { id: Schema.String }
 const One = Schema.Struct({ webhook: WebhookView })
 
-/** Outbound events (management document, Webhooks; supplement 13). */
+/** Webhooks: events that the gateway sends to receivers. */
 export const WebhooksGroup = HttpApiGroup.make("webhooks").add(
   HttpApiEndpoint.get("list", "/api/webhooks", { success: Schema.Struct({ webhooks: Schema.Array(WebhookView) }) })
     .annotate(Access, reads).annotate(OpenApi.Summary, "Webhooks, their secrets masked"),

@@ -1,16 +1,16 @@
 /**
- * Exclusive session leases (inference document, "Session lease"; supplement 4): what is asked of the keeper of leases and what it
- * answers. An owner is known by the SHA-256 of its header only; times are ms since the epoch by the store's own clock.
+ * Exclusive session leases: the requests and replies of the lease keeper. An owner is known by the SHA-256 of its header
+ * only; times are ms since the epoch by the store's own clock.
  */
 import * as Schema from "effect/Schema"
 
-/** The header's value: 256 random bits (supplement 4.1). */
+/** Value of the lease owner header: 256 random bits. */
 export const ownerPattern = /^vlo_[A-Za-z0-9_-]{43}$/
 
-/** The scope of a managed key: it uses connections by lease only (supplement 3.3). */
+/** The scope of a managed key: it uses connections by lease only. */
 export const leaseScope = "lease:exclusive"
 
-/** Why a lease ended (supplement 4.2). */
+/** Why a lease ended. */
 export const EndReason = Schema.Literals([
   "OWNER_EXIT", "CLIENT_CANCELLED", "TTL_EXPIRED", "AUTHORIZATION_CHANGED", "MANAGED_KEY_REVOKED", "CONNECTION_INELIGIBLE",
   "HEALTH_OR_COOLDOWN", "MODEL_INELIGIBLE", "QUOTA_UNAVAILABLE"

@@ -2,7 +2,7 @@ import * as Schema from "effect/Schema"
 
 const list = Schema.Array(Schema.String)
 
-/** An allowed window of the week (supplement 3.1). */
+/** An allowed window of the week. */
 export const AccessSchedule = Schema.Struct({
   enabled: Schema.Boolean,
   from: Schema.String,
@@ -11,7 +11,7 @@ export const AccessSchedule = Schema.Struct({
   tz: Schema.String
 })
 
-/** What an operator may set on a key (supplement 3.1); every field has a default, so the object is always whole. */
+/** What an operator may set on a key; every field has a default, so the object is always whole. */
 export const ApiKeyPolicy = Schema.Struct({
   modelAccessMode: Schema.Literals(["all", "restricted"]),
   connectionAccessMode: Schema.Literals(["all", "restricted"]),

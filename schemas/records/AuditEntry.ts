@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 
-/** One line of the audit log (supplement 15.12). `details` is redacted before it is written. */
+/** One line of the audit log. `details` is redacted before it is written. */
 export const AuditEntry = Schema.Struct({
   id: Schema.String,
   timestamp: Schema.String,

@@ -1,4 +1,4 @@
-/** Combos: named routing plans of several targets, and the patterns that map model ids to them (supplement 2.1 to 2.7). */
+/** Combos: named routing plans of several targets, and the patterns that map model ids to them. */
 import * as Schema from "effect/Schema"
 import * as JsonPath from "#schemas/jsonPath.ts"
 
@@ -53,13 +53,13 @@ export interface ComboStep extends Schema.Schema.Type<typeof ComboStep> {}
 export const Step = Schema.Union([ModelStep, ComboStep])
 export type Step = typeof Step.Type
 
-/** Every key of supplement 2.4; what is absent follows the cascade (combo, provider overrides, defaults, built-in). */
+/** Settings of a combo. An absent key follows the cascade: combo, provider overrides, defaults, built-in. */
 export const ComboConfig = Schema.Struct({
   maxRetries: opt(int(0, 10)),
   retryDelayMs: opt(int(0, 60_000)),
   fallbackDelayMs: opt(int(0, 60_000)),
   targetTimeoutMs: opt(int(1, 3_600_000)),
-  /** 0 = no cap (decisions 20). */
+  /** 0 = no cap. */
   concurrencyPerModel: opt(int(0, 1000)),
   queueTimeoutMs: opt(int(1_000, 120_000)),
   queueDepth: opt(int(0, 100)),
@@ -169,7 +169,7 @@ export const Combo = Schema.Struct({
 })
 export interface Combo extends Schema.Schema.Type<typeof Combo> {}
 
-/** A pattern that sends matching model ids to a combo (supplement 2.7). */
+/** A pattern that sends matching model ids to a combo. */
 export const ComboMapping = Schema.Struct({
   id: Schema.String,
   pattern: Schema.NonEmptyString.check(Schema.isMaxLength(500)),

@@ -1,10 +1,10 @@
 import * as Schema from "effect/Schema"
 
-/** Where a connection's credential comes from (supplement 1.1). */
+/** Where a connection's credential comes from. */
 export const AuthType = Schema.Literals(["apikey", "oauth", "none"])
 export type AuthType = typeof AuthType.Type
 
-/** Health of a connection; the last three are terminal: only a test, a re-login or an edit clears them (supplement 1.2). */
+/** Health of a connection; the last three are terminal: only a test, a re-login or an edit clears them. */
 export const TestStatus = Schema.Literals([
   "unknown", "active", "unavailable", "error", "refreshing", "expired", "banned", "credits_exhausted"
 ])
@@ -12,11 +12,11 @@ export type TestStatus = typeof TestStatus.Type
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.NullOr(schema)
 
-/** What the gateway itself reads of providerSpecificData is typed at its point of use (supplement 1.4). */
+/** What the gateway itself reads of providerSpecificData is typed at its point of use. */
 export const ProviderSpecificData = Schema.Record(Schema.String, Schema.Json)
 
 /**
- * One stored credential of one provider: the unit that is picked, cooled down and leased (supplement 1.1).
+ * One stored credential of one provider: the unit that is picked, cooled down and leased.
  *
  * Secrets are Redacted in memory, AES-256-GCM at rest, and absent from every reply. Times are ISO 8601 strings.
  */

@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 
-/** A model an operator added to a provider or node, or an override of a built-in one (supplement 1.11). */
+/** A model an operator added to a provider or node, or an override of a built-in one. */
 export const CustomModel = Schema.Struct({
   provider: Schema.String,
   modelId: Schema.String,

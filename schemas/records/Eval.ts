@@ -1,4 +1,4 @@
-/** Evals: suites of cases with the answers that are expected, and what runs of them gave (supplement 15.5). */
+/** Evals: suites of cases with expected answers, and the results of their runs. */
 import * as Schema from "effect/Schema"
 
 const text = (minimum: number, maximum: number) => Schema.String.check(Schema.isBetweenLength(minimum, maximum))

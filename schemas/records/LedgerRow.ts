@@ -1,8 +1,8 @@
 import * as Schema from "effect/Schema"
 
 /**
- * How an attempt ended; exactly one per attempt (DESIGN: the walk). Only the upstream-* and gateway-timeout classes speak
- * about the upstream's health; client-abort never does. `crashed` is written by the journal's replay for an attempt that
+ * How an attempt ended; exactly one per attempt. Only the upstream-* and gateway-timeout classes count for the
+ * upstream's health; client-abort never does. `crashed` is written by the journal's replay for an attempt that
  * a killed process had started.
  */
 export const Outcome = Schema.Literals([
@@ -10,7 +10,7 @@ export const Outcome = Schema.Literals([
 ])
 export type Outcome = typeof Outcome.Type
 
-/** One upstream attempt, one durable row (PROMISES 1). Times in ms since the epoch, durations in ms, cost in USD. */
+/** One upstream attempt, one durable row. Times in ms since the epoch, durations in ms, cost in USD. */
 export const LedgerRow = Schema.Struct({
   /** Idempotency key of the row: unique over nodes and restarts. */
   attemptId: Schema.String,

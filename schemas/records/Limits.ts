@@ -7,7 +7,7 @@ export type ResetInterval = typeof ResetInterval.Type
 /** Time of day in UTC at which a period begins. */
 export const ResetTime = Schema.String.check(Schema.isPattern(/^([01]\d|2[0-3]):[0-5]\d$/, { message: "Expected HH:MM" }))
 
-/** USD that a key may cost per period (supplement 8.3); 0 = no limit for that period. */
+/** USD that a key may spend per period; 0 = no limit for that period. */
 export const Budget = Schema.Struct({
   /** The key; one budget per key. */
   apiKeyId: Schema.String,
@@ -24,7 +24,7 @@ export const Budget = Schema.Struct({
 })
 export interface Budget extends Schema.Schema.Type<typeof Budget> {}
 
-/** Tokens (input and output) that a key may use per period at a model, a provider or anywhere (management document, Token limit). */
+/** Tokens (input and output) that a key may use per period: at one model, at one provider, or in total. */
 export const TokenLimit = Schema.Struct({
   id: Schema.String,
   apiKeyId: Schema.String,
@@ -40,7 +40,7 @@ export const TokenLimit = Schema.Struct({
 })
 export interface TokenLimit extends Schema.Schema.Type<typeof TokenLimit> {}
 
-/** A key that was issued over the inference surface (supplement 3.5); the key itself is an `ApiKey` of the same id. */
+/** A key that was issued over the inference surface; the key itself is an `ApiKey` of the same id. */
 export const RegisteredKey = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
@@ -60,7 +60,7 @@ export const RegisteredKey = Schema.Struct({
 })
 export interface RegisteredKey extends Schema.Schema.Type<typeof RegisteredKey> {}
 
-/** How many keys may be issued for a provider or an account; 0 = no limit (supplement 3.5). */
+/** How many keys may be issued for a provider or an account; 0 = no limit. */
 export const IssueLimits = Schema.Struct({
   /** `provider:<id>` or `account:<id>`. */
   subject: Schema.String,

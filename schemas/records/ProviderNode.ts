@@ -5,7 +5,7 @@ export const NodeApiType = Schema.Literals([
   "chat", "responses", "embeddings", "audio-transcriptions", "audio-speech", "images-generations", "rerank"
 ])
 
-/** An operator-defined compatible endpoint, addressed as `<prefix>/<model>` (supplement 1.10). */
+/** An operator-defined compatible endpoint, addressed as `<prefix>/<model>`. */
 export const ProviderNode = Schema.Struct({
   id: Schema.String,
   type: NodeType,

@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 
-/** How much of one quota window was left at a time (supplement 8.7); times in ms since the epoch. */
+/** How much of one quota window was left at a time; times in ms since the epoch. */
 export const QuotaSnapshot = Schema.Struct({
   provider: Schema.String,
   connectionId: Schema.String,

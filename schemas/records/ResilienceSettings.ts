@@ -1,6 +1,6 @@
 /**
- * The setting `resilience` (supplement 5.5): every section with its range and its default. Stored is only what an operator
- * changed. Pacing and caps are off (0) until someone sets them (decisions 20); times are in ms unless a name says otherwise.
+ * The setting `resilience`: every section with its range and its default. Only what an
+ * operator changed is stored. Pacing and caps are off (0) until someone sets them; times are in ms unless a name says otherwise.
  */
 import * as Schema from "effect/Schema"
 
@@ -140,7 +140,7 @@ export const resilienceDefaults: ResilienceSettings = {
   tokenRefreshBreaker: { scope: "connection", failureThreshold: 5, cooldownMs: 300_000 }
 }
 
-/** Setting `modelLockout` (supplement 5.4). */
+/** Setting `modelLockout`. */
 export const ModelLockoutChange = Schema.Struct({
   enabled: opt(Schema.Boolean),
   errorCodes: opt(Schema.Array(int(400, 599)).check(Schema.isMaxLength(50))),

@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 
-/** A signed-in dashboard session; the cookie's JWT carries `id`, so that logout can revoke it (supplement 17). */
+/** A signed-in dashboard session; the cookie's JWT carries `id`, so that logout can revoke it. */
 export const Session = Schema.Struct({
   id: Schema.String,
   createdAt: Schema.Number,
@@ -10,7 +10,7 @@ export const Session = Schema.Struct({
 })
 export interface Session extends Schema.Schema.Type<typeof Session> {}
 
-/** A token of a remote command line (supplement 3.6). */
+/** A token of a remote command line. */
 export const AccessToken = Schema.Struct({
   id: Schema.String,
   name: Schema.String,

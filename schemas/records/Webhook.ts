@@ -1,4 +1,4 @@
-/** Webhooks and what became of their deliveries (supplement 13.1). */
+/** Webhooks and the outcomes of their deliveries. */
 import * as Schema from "effect/Schema"
 
 /** Who reads the payload: a program of the operator's, or a chat tool with a body shape of its own. */

@@ -1,5 +1,5 @@
 /**
- * The chat-completions request as clients send it (W: the vendor's public wire format and what its many compatible servers
+ * The chat-completions request as clients send it (the vendor's public wire format and what its many compatible servers
  * added): documented fields, loosely; null stands for absent where vendors take it. Read only when a request must be translated:
  * towards a provider of the same format the bytes travel as they came.
  *

@@ -1,4 +1,4 @@
-/** `POST /v1/completions`, the legacy text completion (W: vendor's public wire format): what a client may write; unknown fields pass. */
+/** `POST /v1/completions`, the legacy text completion (the vendor's public wire format): what a client may write; unknown fields pass. */
 import * as Schema from "effect/Schema"
 
 const maybe = <S extends Schema.Top>(schema: S) => Schema.optional(Schema.NullOr(schema))

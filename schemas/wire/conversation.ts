@@ -1,6 +1,6 @@
 /**
  * The neutral conversation: what every chat wire format says, once. A codec reads its own format into this and writes this into
- * its own format, so N formats need N codecs, not N x N translators (supplement 11). Types only: the codecs in `src/wire`
+ * its own format, so N formats need N codecs, not N x N translators. Types only: the codecs in `src/wire`
  * validate what comes in.
  *
  * Normal form: tool results stand in turns of role `tool` that hold nothing else; calls and results are joined by `id`.
@@ -256,7 +256,7 @@ export interface Annotation {
   readonly native: { readonly format: FormatName; readonly value: unknown } | null
 }
 
-/** Why a choice ended (supplement 11.6). `pause`: the vendor wants the turn sent back; `context`: the context window was full. */
+/** Why a choice ended. `pause`: the vendor wants the turn sent back; `context`: the context window was full. */
 export type FinishReason = "stop" | "stop-sequence" | "length" | "tool-calls" | "content-filter" | "refusal" | "pause" | "context"
 
 /** One token with its log probability, in the chat vocabulary. */
@@ -267,7 +267,7 @@ export interface TokenLogprob {
   readonly top: ReadonlyArray<{ readonly token: string; readonly logprob: number; readonly bytes: ReadonlyArray<number> | null }>
 }
 
-/** Token counts in the ledger's terms: input includes cache reads and writes, output includes reasoning (supplement 11.7). */
+/** Token counts in the ledger's terms: input includes cache reads and writes, output includes reasoning. */
 export interface TokenUsage {
   readonly input: number
   readonly output: number

@@ -1,5 +1,5 @@
 /**
- * Requests of the generateContent format (W: Gemini API v1beta and Vertex AI v1). Member names are the camelCase ones: the codec
+ * Requests of the generateContent format (Gemini API v1beta and Vertex AI v1). Member names are the camelCase ones: the codec
  * renames snake_case spellings, which the vendor takes too, and drops nulls before it decodes. A part is a union by member: the one
  * data member that is present says what it is; a part with none of these members is a kind that only the vendor knows.
  */

@@ -1,4 +1,4 @@
-/** `POST /api/chat` of local model servers (W: the server's public API): what a client may write, loosely; unknown fields pass. */
+/** `POST /api/chat` of local model servers (the server's public API): what a client may write, loosely; unknown fields pass. */
 import * as Schema from "effect/Schema"
 
 const maybe = <S extends Schema.Top>(schema: S) => Schema.optional(Schema.NullOr(schema))

@@ -1,5 +1,5 @@
 /**
- * A responses request as the gateway reads it when it must be said in another format (W: vendor's public wire format). Documented
+ * A responses request as the gateway reads it when it must be said in another format (the vendor's public wire format). Documented
  * fields, loosely; unknown fields are allowed. Unknown item and part types fall into the catch-alls and become opaque parts.
  */
 import * as Schema from "effect/Schema"
