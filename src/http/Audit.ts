@@ -1,4 +1,4 @@
-/** Writes audit entries; one that a store does not take in time is logged and never stops the call (supplement 15.12). */
+/** Writes audit entries; one that a store does not take in time is logged and never stops the call. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as SecureRandom from "effect/crypto/SecureRandom"

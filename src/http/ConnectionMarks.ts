@@ -1,6 +1,6 @@
 /**
  * Marks a connection's health from what its attempts saw: errors and recovery, written off the hot path and never twice for
- * the same state. A terminal status is never overwritten here (supplement 1.2).
+ * the same state. A terminal status is never overwritten here.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

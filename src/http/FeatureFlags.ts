@@ -14,7 +14,7 @@ import { Audit } from "#src/http/Audit.ts"
 
 const KIND = "flag"
 
-/** A boolean that is on, or an enum whose value is not its off position (supplement 19). */
+/** A boolean that is on, or an enum whose value is neither `off` nor `disabled`. */
 const isActive = (flag: FlagView): boolean =>
   flag.type === "boolean" ? Catalogue.isTruthy(flag.effectiveValue) : flag.effectiveValue !== "off" && flag.effectiveValue !== "disabled"
 

@@ -1,4 +1,4 @@
-/** The gateway's own response headers (inference document, "Response headers"), as flat name, value lists. */
+/** The gateway's own response headers, as flat name, value lists. */
 import type { ResponseFacts } from "#actors/Request.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
@@ -53,7 +53,7 @@ const omittedText = (fields: ReadonlyArray<string>): string => {
 /** Characters of upstream headers that are passed on: a response head is bounded, and an upstream must not fill it. */
 const maxForwarded = 4_096
 
-/** Upstream headers a client may see, by the allow-list; the body's own type is ours to say (PROMISES 13). */
+/** Forwards allow-listed upstream headers; the gateway sets the content type itself. */
 const forwardUpstream = (headers: Array<string>, upstream: ReadonlyArray<string>): void => {
   const allowed = ForwardHeaders.toClient(upstream)
   let room = maxForwarded

@@ -138,7 +138,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const sessions = new LiveSessions()
   yield* Effect.addFinalizer(() => live.close)
   const seenCalls = new Map<string, number>()
-  // Live streams get their grace; what still runs then ends with an error in its own format (PROMISES 17).
+  // Live streams get the grace period; those that still run then end with an error in their own format.
   frontEnd.onDrain(() => {
     lookups(Effect.delay(Effect.sync(live.shutDown), options.graceMs))
   })

@@ -1,5 +1,5 @@
 /**
- * The synchronous prelude that every inference endpoint shares: request id, session tag, key, policy (supplement 3.4).
+ * The synchronous prelude that every inference endpoint shares: request id, session tag, key, policy.
  *
  * It answers at once when the key is in memory, which is always but the first time; only an unknown key asks the store.
  */
@@ -32,7 +32,7 @@ export interface AdmissionServices {
   readonly limits: Pick<Limits["Service"], "of">
   readonly flags: Flags["Service"]
   readonly pages: Pick<Pages, "refusal">
-  /** SHA-256 of permanent keys from the environment (supplement 3.2), with the key each stands for. */
+  /** SHA-256 of permanent keys from the environment, with the key each stands for. */
   readonly environmentKeys: ReadonlyMap<string, ApiKey>
   readonly now: () => number
   readonly makeRequestId: () => string
@@ -59,7 +59,7 @@ export const tagsOf = (head: CallHead, services: AdmissionServices): RequestTags
 
 const queryNames = ["token", "apiKey", "api_key", "key"]
 
-/** The presented key: Bearer, x-api-key or x-goog-api-key, else a query parameter (inference document, Authentication 2). */
+/** The presented key: Authorization: Bearer, x-api-key or x-goog-api-key, else a query parameter. */
 export const presentedKey = (head: CallHead): string | null => {
   const authorization = head.header("authorization")
   if (authorization !== undefined) {
@@ -129,7 +129,7 @@ const decideNow: typeof admit = (head, endpoint, services, done) => {
   }
   services.runLookup(services.keys.find(hash), (found) => {
     if (found !== null && "_tag" in found) {
-      // The policy store cannot be read: fail closed (supplement 3.4, step 8).
+      // The key store cannot be read: fail closed.
       done(Errors.make("service_unavailable", "The key store cannot be read at the moment.", { retryAfterSeconds: 1 }))
     } else decide(found)
   })

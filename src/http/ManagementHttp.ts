@@ -59,7 +59,7 @@ import * as Usage from "./Usage.ts"
 import * as Welcome from "./Welcome.ts"
 import * as Webhooks from "./Webhooks.ts"
 
-/** Every route of this surface and who may call it (PROMISES 14). */
+/** Every route of this surface with its access rule. */
 export const routes = (): ReadonlyArray<Route> => [...managementRoutes(), ...Docs.routes, ...Welcome.routes, ...Hello.routes]
 
 const sessions = PasswordGate.layer.pipe(

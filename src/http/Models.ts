@@ -1,4 +1,4 @@
-/** GET /v1/models with its prefix modes, one entry by id, and the lists per kind and provider (inference document, Models). */
+/** GET /v1/models with its prefix modes, one entry by id, and the lists per kind and provider. */
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
@@ -93,7 +93,7 @@ const get = ({ errorBody: ownErrors = errorBody, forMessages, prefix, takesBody,
     const configuration = yield* Configuration
     const flags = yield* Flags
     const [path = "", search = ""] = request.url.split("?", 2)
-    // The router decodes; an encoded variant of the path is another, unknown route (decisions 16).
+    // The router decodes paths, but an encoded variant of this path is another, unknown route.
     if (!path.startsWith(prefix) || reservedPaths.has(path)) return unknownRoute(request.method, request.url)
     const sent: InferenceCall.CallHead = {
       query: search,
@@ -183,7 +183,7 @@ const autoCandidates = get({ prefix: "/v1/auto-combo/" }, ({ rest }, _visible, {
 
 const generateErrors = { prefix: "/v1beta/models", errorBody: generateContent.errorBody }
 
-/** GET /v1beta/models and one entry (supplement 11.10). */
+/** GET /v1beta/models and one entry. */
 const nativeModels = get(generateErrors, ({ options, rest, view }, visible) => {
   if (rest === "") return GenerateModels.modelList(conversational(view, options).filter(visible).map(native))
   const id = GenerateModels.modelIdOf(rest.slice(1))

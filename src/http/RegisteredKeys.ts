@@ -260,7 +260,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "registeredKeys", Effec
     )
   })
 
-  /** The report is kept whatever the tracker does (supplement 3.5). */
+  /** The report is stored even when the issue tracker fails. */
   const report = Effect.fn("RegisteredKeys.report")(function*(input: IssueReport) {
     const { key: who } = yield* holder
     const told = Reports.cleaned(input)

@@ -29,7 +29,7 @@ const ROWS_MAX = 10_000
 const iso = (ms: number): string => new Date(ms).toISOString()
 const capOrNull = (max: number | undefined): number | null => max === undefined || max === 0 ? null : max
 
-/** Rules over several fields, on the values that would stand afterwards (supplement 5.1). */
+/** Rules over several fields, checked on the effective values after the change. */
 const issuesOf = (change: ResilienceChange): ReadonlyArray<Refusal.FieldIssue> => {
   const { providerBreaker, providerCooldown } = Stored.effective(change)
   const issues: Array<Refusal.FieldIssue> = []

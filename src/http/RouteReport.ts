@@ -1,6 +1,6 @@
 /**
- * What is kept of routing decisions (PROMISES 11): a bounded log by request id for whoever asks why, combo metrics, and the words of
- * a terminal error. A single model that answered at the first try leaves nothing here: its ledger row says it all.
+ * What is kept of routing decisions: a bounded log by request id that explains each one, combo metrics, and the text of a
+ * terminal error. A single model that answered at the first try leaves nothing here: its ledger row has the facts.
  */
 import type { ComboMetrics } from "#actors/ports/ComboMetrics.ts"
 import type { AttemptNote, RouteView, SkipNote, Told } from "#actors/Inbound.ts"
@@ -30,7 +30,7 @@ interface HandoffPlace {
   readonly connectionId: string | null
 }
 
-/** A session that goes on somewhere else, and what became of the summary that was due (supplement 2.3, 2.4). */
+/** A session that moves to another connection or model, and the outcome of the summary that was due. */
 export interface HandoffNote {
   readonly from: HandoffPlace
   readonly to: HandoffPlace

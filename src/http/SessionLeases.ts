@@ -1,6 +1,6 @@
 /**
- * POST /api/v1/session-leases: acquire, renew, release and status of an exclusive lease (inference document, "Session leases";
- * supplement 4). Replies never name the connection, but for what `status` may show of it.
+ * POST /api/v1/session-leases: acquire, renew, release and status of an exclusive lease. Replies never name the connection;
+ * `status` may show its name and provider.
  */
 import * as Effect from "effect/Effect"
 import { claimOf, type Leases } from "#actors/lease/Leases.ts"
@@ -60,7 +60,7 @@ export const route = (services: LeaseServices): DirectRoute => {
 
   const acquire = (owner: string, key: ApiKey, model: string): Replies => {
     const { available, fits, refusal } = eligibilityOf(services.router(), services.snapshot(), model, key, admission.now())
-    // Nothing that could be leased, for good: routing's own words (inference document, Errors).
+    // No connection can ever be leased for this model: answers routing's own error.
     if (fits.length === 0 && refusal !== null) return Effect.succeed(refused(refusal))
     return Effect.map(leases.acquire(owner, key, fits, available), (reply: Exclude<AcquireReply, { readonly _tag: "Draw" }>): Reply => {
       switch (reply._tag) {

@@ -1,7 +1,6 @@
 /**
- * The inference surface's part of what no route took: 404 `unknown_route` with the path (inference document, Errors), and the
- * paths whose wrong methods answer 405. Paths are exact: a variant by case, slash or encoding is another, unknown route
- * (decisions 16).
+ * Requests to the inference surface that match no route: 404 `unknown_route` with the path, or 405 where only the method is
+ * wrong. Paths are exact: a variant by case, slash or encoding is another, unknown route.
  */
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Errors from "#schemas/errors.ts"

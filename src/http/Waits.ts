@@ -1,6 +1,6 @@
 /**
- * What becomes of a conversation for which no target is free: it waits for its turn where the settings let it, and is planned again;
- * else it is refused (supplement 5.5). The client may leave meanwhile, and then it costs nothing.
+ * A conversation for which no target is free waits for its turn where the settings allow it, and is planned again; else it is
+ * refused. If its client leaves meanwhile, no upstream is called.
  */
 import type { Turn, Turns } from "#actors/ports/Turns.ts"
 import { PublicError } from "#schemas/errors.ts"
@@ -56,7 +56,7 @@ const waitable: ReadonlySet<string> = new Set(["connection-busy", "model-busy", 
 /** What the resilience port said, and not a strategy: only that passes. */
 const isOurs = (unavailable: Skipped): unavailable is Extract<Skipped, { readonly soft?: boolean }> => waitable.has(unavailable.reason)
 
-/** Supplement 3.1: a key's `throttleDelayMs` is added before dispatch. */
+/** Adds a key's `throttleDelayMs` before dispatch. */
 export const throttle = (turns: Turns["Service"]): Stage => ({
   name: "throttle",
   applies: ({ key }) => key !== null && key.policy.throttleDelayMs > 0,

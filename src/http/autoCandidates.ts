@@ -1,4 +1,4 @@
-/** GET /v1/auto-combo/{channel}/candidates: whom automatic routing would ask now for this key, and who is left out (supplement 2.8). */
+/** GET /v1/auto-combo/{channel}/candidates: the targets that automatic routing would ask now for this key, and those it leaves out. */
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"

@@ -1,4 +1,4 @@
-/** What the paths of conversation endpoints say beyond their bodies: a model, a provider, a key (inference document, Inference and Tokenized editor aliases). */
+/** What the paths of conversation endpoints state beside the body: a model, a provider, a key. */
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 

@@ -1,4 +1,4 @@
-/** The inference routes and who may call them (supplement 17, tier CLIENT_API); the management table joins them (PROMISES 14). */
+/** The inference routes and their access rules (tier CLIENT_API); the management route table includes them. */
 import * as Access from "#schemas/api/Access.ts"
 import type { Route } from "#schemas/api/RouteTable.ts"
 

@@ -27,7 +27,7 @@ export interface LeaseContext {
   readonly generation: number
 }
 
-/** Both, as every managed inference call must send them (inference document, "Session leases"). */
+/** The lease owner and generation headers; every inference call of a managed key must send both. */
 export const contextOf = (head: Pick<CallHead, "header">): LeaseContext | PublicError => {
   const owner = ownerOf(head)
   const generation = generationOf(head)

@@ -1,4 +1,4 @@
-/** What a client of leases is told (supplement 4.4): every failed lookup in the same bytes, and never whose lease or connection it is. */
+/** Errors of the lease endpoints: every failed lookup has the same bytes, and none names an owner or connection. */
 import { PublicError } from "#schemas/errors.ts"
 
 const lease = (status: number, code: string, message: string): PublicError => new PublicError(code, status, "lease_error", message)
@@ -30,7 +30,7 @@ export const eligibilityUnavailable = lease(429, "LEASE_ELIGIBILITY_UNAVAILABLE"
 export const noEligibleConnection = lease(503, "LEASE_NO_ELIGIBLE_CONNECTION", "None of the connections that the key may lease exists any more.")
 export const serviceUnavailable = lease(503, "LEASE_SERVICE_UNAVAILABLE", "Leases cannot be checked at the moment, so nothing was sent; try again.")
 
-/** Seconds that a client is told to wait for a place (supplement 4.3). */
+/** Bounds of the wait that a client is told while all connections are leased, s. */
 const shortestWait = 1
 const longestWait = 3_600
 

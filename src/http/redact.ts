@@ -1,4 +1,4 @@
-/** Takes secret-looking members out of documents before they leave or are logged (PROMISES 13). */
+/** Takes secret-looking members out of documents before they leave or are logged. */
 import type * as Schema from "effect/Schema"
 
 export const REDACTED = "[redacted]"

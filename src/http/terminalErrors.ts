@@ -1,6 +1,6 @@
 /**
- * The last word of a request whose targets were all in vain: who was asked and who was not, when to come back, and what to do
- * (supplement 2.5, 18.5). Pure.
+ * The error of a request whose targets all failed or were skipped: which were asked, when to try again, and what to do
+ * instead. Pure.
  */
 import { hasVendorWords, PublicError } from "#schemas/errors.ts"
 import { Blocked, diagnosticsOf } from "#src/routing/unavailable.ts"
@@ -65,8 +65,8 @@ const isLasting = (status: number, attempted: number): boolean =>
   attempted === 0 || (status >= 400 && status < 500 && status !== 408 && status !== 429)
 
 /**
- * What a client should do (supplement 2.5 names the actions, not when each is due): wait where the end is near; where it is not, or
- * nothing passes by itself, ask automatic routing if it leads elsewhere, else wait, or for another model; else just try again.
+ * What a client should do: wait when the wait is short; repeat a failure that is temporary and has no known end; else ask
+ * automatic routing if it has other targets; else wait up to an hour, or ask for another model.
  */
 const hintOf = (seconds: number | null, lasting: boolean, elsewhere: Elsewhere) => {
   const hint = (action: "try-auto" | "wait" | "retry" | "switch-combo", next_step: string) =>

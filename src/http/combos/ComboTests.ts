@@ -16,7 +16,7 @@ import { candidatesOf, refusedOf } from "#src/routing/combos/expand.ts"
 
 /** What the calls are called in the ledger. */
 const endpoint = "/api/combos/test"
-/** ms for one target (supplement 2.1). */
+/** Time limit of one target's test, ms. */
 const targetTimeout = 20_000
 /** Targets that are asked at once. */
 const parallel = 5

@@ -1,4 +1,4 @@
-/** Combos and what follows a change of one: its mappings, the combos that refer to it, its counts (supplement 2.1). */
+/** Stores combos and applies the effects of a change: on mappings, on combos that refer to it, on its counts. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as SecureRandom from "effect/crypto/SecureRandom"

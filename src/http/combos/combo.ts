@@ -1,4 +1,4 @@
-/** A combo record from what a client sends (supplement 2.1, 2.2). Pure. */
+/** A combo record from what a client sends. Pure. */
 import type { ComboChange, NewCombo, StepInput } from "#schemas/api/Combos.ts"
 import { type Combo, type ModelStep, type Step, strategyOf } from "#schemas/records/Combo.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"

@@ -1,4 +1,4 @@
-/** A planned request whose combo asks several models: who they are, and the ensemble that serves it (supplement 2.3, 2.6). */
+/** A planned request whose combo asks several models: its members, and the ensemble that serves it. */
 import { Ensemble } from "#actors/ensemble/Ensemble.ts"
 import * as Strategies from "#actors/ensemble/strategies.ts"
 import type { AttemptNote, Inbound, RouteView, SkipNote, Told } from "#actors/Inbound.ts"

@@ -1,6 +1,6 @@
 /**
- * Context hand-off: when another account or model goes on with a session, it is given a summary of what came before (supplement 2.3
- * context-relay, 2.4 handoff*; UNIVERSAL_CONTEXT_HANDOFF_ENABLED for the other combos, whose accounts may change without one).
+ * Context hand-off: when another account or model continues a session, it gets a summary of what came before. Combos of strategy
+ * `context-relay` do so; UNIVERSAL_CONTEXT_HANDOFF_ENABLED adds the other combos, where a change of account alone needs no summary.
  *
  * A summary is due when the prompt fills `handoffThreshold` of the smaller of the two context windows. It is made once for the
  * change, by `handoffModel` or by the target that goes on, and stands in front of the client's words; in the place of the older

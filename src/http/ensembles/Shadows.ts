@@ -1,6 +1,6 @@
 /**
- * Shadow routing (supplement 2.4): copies of sampled requests go to other models once the client has its answer, and their answers
- * are thrown away. What is left are ledger rows and combo metrics under the name `<combo>#shadow`, which no combo can have.
+ * Shadow routing: copies of sampled requests go to other models once the client has its answer, and their answers
+ * are thrown away. Only ledger rows and combo metrics remain, under the name `<combo>#shadow`, which no combo can have.
  *
  * A shadow never delays or fails a client: it starts when the answer is complete, is not counted for the key or its budgets, does not
  * feed breakers or cooldowns, is not repeated, and is dropped when too many run.

@@ -1,4 +1,4 @@
-/** Runs of eval suites: the cases one after another through the request path, judged, and kept (supplement 15.5). */
+/** Runs of eval suites: the cases one after another through the request path, judged, and kept. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as SecureRandom from "effect/crypto/SecureRandom"

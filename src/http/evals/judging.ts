@@ -1,4 +1,4 @@
-/** Whether an answer is what an eval case expects (supplement 15.5), and counts over many of them. Pure. */
+/** Whether an answer meets an eval case's expectation, and counts over many answers. Pure. */
 import type { Scorecard } from "#schemas/api/Evals.ts"
 import type { EvalExpectation, EvalResult, EvalRunHead, EvalTally } from "#schemas/records/Eval.ts"
 import * as LinearRegex from "#src/routing/combos/linearRegex.ts"

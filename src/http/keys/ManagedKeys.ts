@@ -1,4 +1,4 @@
-/** Creating, changing and ending API keys: raw values exist only in the reply that shows them (supplement 3.1, 3.2). */
+/** Creating, changing and ending API keys: raw values exist only in the reply that shows them. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as SecureRandom from "effect/crypto/SecureRandom"

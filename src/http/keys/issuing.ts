@@ -1,4 +1,4 @@
-/** May another key be issued? Pure over the keys that were issued before (supplement 3.5). */
+/** Whether another key may be issued. Pure over the keys that were issued before. */
 import type { IssueStanding } from "#actors/ports/LimitRecords.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { IssueLimits, RegisteredKey } from "#schemas/records/Limits.ts"

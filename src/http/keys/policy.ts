@@ -1,4 +1,4 @@
-/** What an operator asks of a key, checked against the rules a schema cannot say (supplement 3.1). Pure. */
+/** Checks a key's policy against the rules that a schema cannot express. Pure. */
 import type { PolicyInput } from "#schemas/api/Keys.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { FieldIssue } from "#schemas/api/Refusal.ts"
@@ -30,7 +30,7 @@ const impliedModes = (input: PolicyInput): Partial<ApiKeyPolicy> => ({
   ...(input.connectionAccessMode === undefined && (input.allowedConnections?.length ?? 0) > 0 ? { connectionAccessMode: "restricted" } : {})
 })
 
-/** A managed key names the connections it may lease (inference document, Authentication 4). */
+/** A managed key names the connections it may lease. */
 const lacksConnections = ({ allowedConnections, scopes }: ApiKeyPolicy): boolean => scopes.includes(leaseScope) && allowedConnections.length === 0
 
 const issuesOf = (policy: ApiKeyPolicy): ReadonlyArray<FieldIssue> => {

@@ -1,10 +1,10 @@
 /**
- * A release that is sent again within the idempotency window, with the same idempotency key, is answered as the first time; any other
- * release of a lease that has ended is a stale one (supplement 4.2). In this process only: elsewhere it is stale, which harms nobody.
+ * A release that is sent again within the idempotency window, with the same idempotency key, gets the first answer again; any other
+ * release of an ended lease is stale. Only this process remembers releases: on other nodes a repeat is stale, which does no harm.
  */
 import type { Claim, ReleaseReason } from "#schemas/protocols/Lease.ts"
 
-/** Supplement 6.2, ms. */
+/** How long a release can be repeated, ms. */
 export const windowMs = 5_000
 const capacity = 1_000
 

@@ -1,4 +1,4 @@
-/** What the body of a call to the lease endpoint asks for (inference document, "Session leases"). */
+/** What the body of a call to the lease endpoint asks for. */
 import { PublicError } from "#schemas/errors.ts"
 import { type ReleaseReason, releaseReasons } from "#schemas/protocols/Lease.ts"
 import type { CallHead } from "#src/http/InferenceCall.ts"

@@ -1,4 +1,4 @@
-/** What `status` shows of a connection: the name an operator gave it and its provider, never an identity (supplement 1.1, 4.3). */
+/** What `status` shows of a connection: its operator-given name and its provider, never an account identity. */
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 
 export interface ConnectionView {

@@ -1,4 +1,4 @@
-/** Adding many credentials at once: every row succeeds or fails for itself (supplement 1.8). */
+/** Adding many credentials at once: every row succeeds or fails on its own. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,6 +1,6 @@
 /**
- * Tests the connections in the background, as an operator would with POST /api/providers/{id}/test (supplement 5.5,
- * credentialHealthCheck). Off until an interval is set; inactive and terminal connections are left alone.
+ * Tests the connections in the background, as POST /api/providers/{id}/test does. Off until the resilience setting
+ * `credentialHealthCheck` has an interval; inactive and terminal connections are not tested.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

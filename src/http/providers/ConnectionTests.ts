@@ -1,4 +1,4 @@
-/** Asking upstreams whether stored or offered credentials work (supplement 1.6, 1.7). */
+/** Asking upstreams whether stored or offered credentials work. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -15,7 +15,7 @@ import { builtin } from "#src/providers/Registry.ts"
 import * as Made from "./connection.ts"
 import * as TokenRefusal from "./tokenRefusal.ts"
 
-/** Tests that run at once (supplement 1.6). */
+/** Tests that run at once. */
 const PARALLEL = 5
 
 export class ConnectionTests extends Context.Service<ConnectionTests, {
@@ -37,7 +37,7 @@ const candidateOf = (connection: Connection): Candidate => ({
   providerSpecificData: connection.providerSpecificData
 })
 
-/** A short-lived token stands in for the stored secret; the project that only the document names goes with it. */
+/** A short-lived token stands in for the stored secret; the project that the service account names goes with it. */
 const candidateWith = (connection: Connection, token: Candidate["credential"]): Candidate => {
   const project = Kind.projectOf(connection)
   return {

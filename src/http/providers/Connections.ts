@@ -1,4 +1,4 @@
-/** Storing, changing and removing credentials of providers (supplement 1.3, 1.5, 1.8). */
+/** Storing, changing and removing credentials of providers. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as SecureRandom from "effect/crypto/SecureRandom"

@@ -1,4 +1,4 @@
-/** Provider nodes and what follows a change of one: its connections, its custom models (supplement 1.10). */
+/** Stores provider nodes and applies a change to their connections and custom models. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as SecureRandom from "effect/crypto/SecureRandom"

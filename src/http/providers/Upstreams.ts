@@ -1,4 +1,4 @@
-/** What a provider's upstream offers: its model list, read again and kept; and offered credentials, probed (supplement 1.3, 1.7). */
+/** Asks upstreams: reads and stores a provider's model list, and probes offered credentials. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -16,7 +16,7 @@ export const view = (connection: Connection): ConnectionView => ({
   hasRefreshToken: connection.refreshToken !== null
 })
 
-/** What a connection repeats of its node (supplement 1.4). */
+/** Fields of a node that its connections repeat. */
 export const nodeData = (node: ProviderNode): Data => ({
   baseUrl: node.baseUrl,
   prefix: node.prefix,
@@ -84,7 +84,7 @@ export const noError = {
   lastError: null, lastErrorType: null, lastErrorSource: null, errorCode: null, lastErrorAt: null, backoffLevel: 0, rateLimitedUntil: null
 } as const
 
-/** Shallow; null removes a key (supplement 1.4). */
+/** Merges providerSpecificData, shallowly; null removes a key. */
 export const mergeData = (current: Data, change: Data): Data =>
   Object.fromEntries(Object.entries({ ...current, ...change }).filter(([, value]) => value !== null))
 

@@ -1,4 +1,4 @@
-/** A custom model between its record and its JSON form (supplement 1.11). Pure. */
+/** A custom model between its record and its JSON form. Pure. */
 import type * as Schema from "effect/Schema"
 import type { ModelInput, ModelView } from "#schemas/api/ProviderModels.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"

@@ -1,4 +1,4 @@
-/** A provider node as it is made, changed and shown (supplement 1.10). Pure. */
+/** A provider node as it is made, changed and shown. Pure. */
 import type { NewNode, NodeChange } from "#schemas/api/ProviderNodes.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { FieldIssue } from "#schemas/api/Refusal.ts"

@@ -1,4 +1,4 @@
-/** Passing with, and replacing, the management password: brake, audit and refusals in one place (supplement 17). */
+/** Checks and replaces the management password: brake, audit and refusals in one place. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

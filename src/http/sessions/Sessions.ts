@@ -1,6 +1,6 @@
 /**
  * Dashboard sessions: the auth_token cookie holds a JWT (HS256, 30 days) whose id names a server-side record, so that a
- * sign-out ends it everywhere (supplement 17).
+ * sign-out ends it everywhere.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

@@ -1,4 +1,4 @@
-/** May this caller use this route? Pure over the access rule; deny by default (supplement 3.3, 3.6, 17). */
+/** Whether a caller may use a route. Pure over the access rule; deny by default. */
 import type { AccessRule } from "#schemas/api/Access.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Caller } from "#schemas/api/Management.ts"

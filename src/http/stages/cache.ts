@@ -1,10 +1,10 @@
 /**
- * The response cache (supplement 6.1, decisions 6 and 7). A request that asked for the most likely answer (`temperature: 0`) and was
- * answered before is given that answer: whole as it was, or as a stream of the client's format.
+ * The response cache. A request with `temperature: 0` that was answered before gets the stored answer: whole as it was, or as a
+ * stream of the client's format.
  *
  * Equal requests that miss at the same time share one upstream call for a bounded time; streams wait for the whole answer, too, but briefly. When
- * the one that flies fails, the next in line tries; when its answer is one that is not kept, everybody goes alone. A bypass
- * (`X-Gateway-No-Cache: true`, `Cache-Control: no-cache`, the key's cacheDefaultMode) is not looked up, but its answer is kept.
+ * that call fails, the next waiting request calls; when its answer must not be stored, every request calls for itself. A bypass
+ * (`X-Gateway-No-Cache: true`, `Cache-Control: no-cache`, the key's cacheDefaultMode) is not looked up, but its answer is stored.
  */
 import * as Effect from "effect/Effect"
 import type { CachedAnswer, ResponseCache } from "#actors/ports/ResponseCache.ts"
@@ -278,7 +278,7 @@ class Miss implements Passenger<CachedAnswer>, LeadListener {
   }
 }
 
-/** Headers of a hit (inference document, "Response headers"): no upstream call was made, so it cost nothing. */
+/** Headers of a hit: no upstream call was made, so it cost nothing. */
 const hitHeaders = (call: Call, answer: CachedAnswer, latencyMs: number): ReadonlyArray<string> => {
   const ms = String(Math.max(0, Math.round(latencyMs)))
   const headers = GatewayHeaders.common(call.tags)

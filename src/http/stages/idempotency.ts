@@ -1,10 +1,10 @@
 /**
- * A request that comes twice within its window is served once (supplement 6.2). `Idempotency-Key`, else `X-Request-Id`, scoped by the
+ * A request that comes twice within its window is served once. `Idempotency-Key`, else `X-Request-Id`, scoped by the
  * API key; anonymous callers are one tenant.
  *
  * While the first one runs, repeats wait for it; when it succeeds they get the same bytes with `X-Gateway-Idempotent: true`, and so
- * does who comes later in the window. When it fails its own caller hears so, and the next in line makes the call itself. A caller
- * who leaves ends the call only if nobody else waits for it. Streams pass: they are neither replayed nor shared.
+ * do later repeats in the window. When it fails, its own caller gets the error and the next repeat makes the call itself. A caller
+ * that leaves ends the call only if no other one waits for it. Streams pass: they are neither replayed nor shared.
  *
  * An Idempotency-Key with another body is a client's mistake (409); X-Request-Id is a correlation id that clients may reuse, so there
  * another body is another request.

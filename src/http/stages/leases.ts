@@ -1,7 +1,7 @@
 /**
  * Conversations of managed keys (scope lease:exclusive): only under a lease, only on its connection, and fenced immediately before each
- * wire call (inference document, "Session leases"). Other keys pass by: a lease keeps managed keys apart, and an operator who wants a
- * connection for sessions alone gives it to managed keys alone.
+ * wire call. Other keys pass: a lease keeps only managed keys apart. A connection serves sessions alone when only managed keys may
+ * use it.
  */
 import * as Effect from "effect/Effect"
 import { claimOf, type Leases } from "#actors/lease/Leases.ts"

@@ -1,6 +1,6 @@
 /**
- * The limits of keys (supplement 3.4, steps 6 to 8): a request whose key is at a limit is refused before it is planned; one that may
- * begin takes a companion along that reserves before each wire call and settles what was used.
+ * The limits of keys: a request whose key is at a limit is refused before it is planned; any other gets a companion that
+ * reserves before each wire call and settles what was used.
  *
  * A request whose USD budget is used up goes to a free model while GATEWAY_EMERGENCY_FALLBACK is on and there is one.
  */
@@ -17,7 +17,7 @@ export interface Options {
   readonly limits: Limits["Service"]
   /** The model for requests whose budget is used up; null when there is none this key may use, or the flag is off. */
   readonly freeModel: (key: ApiKey) => string | null
-  /** Why the key may not ask for this model, or that there is none: said before anything is counted (supplement 3.4, step 5). */
+  /** The refusal of a model that the key may not use or that does not exist; it comes before anything is counted. */
   readonly refusalOf: (call: Call) => PublicError | null
   readonly fork: Fork
 }

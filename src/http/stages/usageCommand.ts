@@ -1,6 +1,6 @@
 /**
  * A chat whose last user message is the usage command is answered by the gateway itself, in the client's format, streamed or not,
- * without an upstream call (supplement 8.6). A key that may not ask hears so in the answer.
+ * without an upstream call. A key without the right to ask gets the refusal as the answer.
  */
 import * as Effect from "effect/Effect"
 import type { StoreError } from "#actors/ports/StoreError.ts"

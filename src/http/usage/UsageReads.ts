@@ -1,4 +1,4 @@
-/** The breakdowns of GET /api/usage/history and /analytics (supplement 8.1). */
+/** The breakdowns of GET /api/usage/history and /analytics. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** Requests of automatic routing (GET /api/analytics/auto-routing, supplement 8.9). Pure. */
+/** Requests of automatic routing (GET /api/analytics/auto-routing). Pure. */
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import type { ComboCalls } from "#actors/ports/UsageStore.ts"
 import { channelOf } from "#src/routing/auto/channel.ts"

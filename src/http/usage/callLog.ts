@@ -1,4 +1,4 @@
-/** Ledger rows in the forms the usage endpoints show (supplement 8.1). Pure. */
+/** Ledger rows in the forms the usage endpoints show. Pure. */
 import type { CallLog } from "#schemas/api/Usage.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 

@@ -1,4 +1,4 @@
-/** Combos with what the ledger knows of their targets (GET /api/usage/combo-health, supplement 8.1). Pure. */
+/** Combos with their targets' statistics from the ledger (GET /api/usage/combo-health). Pure. */
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { ComboTargetStatistics } from "#actors/ports/UsageStore.ts"

@@ -1,4 +1,4 @@
-/** The quota fields of a combo's health (supplement 8.1): the tightest window of each target, and where it is heading. Pure. */
+/** The quota fields of a combo's health: the tightest window of each target, and its trend. Pure. */
 import { type QuotaReading, type Quotas, remainingAt } from "#actors/ports/Quotas.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { ComboHealth, TargetHealth } from "#schemas/api/Usage.ts"

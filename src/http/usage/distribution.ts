@@ -13,7 +13,7 @@ export const skewOf = (counts: ReadonlyArray<number>): number =>
 /** A provider with more of the calls than this is warned of. */
 const shareMax = 0.8
 
-/** GET /api/analytics/diversity (supplement 8.9). */
+/** The reply of GET /api/analytics/diversity. */
 export const diversityOf = (usage: ReadonlyArray<readonly [provider: string, count: number]>) => {
   const counts = usage.map(([, count]) => count)
   const total = counts.reduce((sum, count) => sum + count, 0)

@@ -1,4 +1,4 @@
-/** What the holder of a key may see of the provider quotas behind it (supplement 3.3 `self:account-quota`, 8.6). Pure. */
+/** The provider quotas behind a key that its holder may see (scope `self:account-quota`). Pure. */
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import type { Quotas } from "#actors/ports/Quotas.ts"
 import type { OwnQuota } from "#schemas/api/SelfUsage.ts"

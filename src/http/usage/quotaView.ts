@@ -1,4 +1,4 @@
-/** Quota windows and tokens of connections as the management views show them (supplement 8.1). Pure. */
+/** Quota windows and tokens of connections as the management views show them. Pure. */
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import { type HeldReading, type QuotaLimits, remainingAt } from "#actors/ports/Quotas.ts"
 import type { QuotaRow, QuotaStatus, QuotaWindowView, TokenHealthView, TokenStatus } from "#schemas/api/Quotas.ts"

@@ -1,4 +1,4 @@
-/** What a key may know of itself (supplement 8.6): its USD limits, budgets, token limits and provider quotas, as JSON and as text. */
+/** The usage that a key may read of itself: its USD limits, budgets, token limits and provider quotas, as JSON and as text. */
 import * as Effect from "effect/Effect"
 import type { AmountStatus, Limits } from "#actors/ports/Limits.ts"
 import type { AmountRule } from "#actors/limits/rules.ts"
