@@ -23,7 +23,7 @@ export interface Convention {
   readonly cacheCreationInInput: boolean
 }
 
-/** Everything inside: how ledger rows count, whatever the vendor's form was (supplement 11.7). */
+/** How ledger rows count, whatever the vendor's form was: totals include reasoning and cache tokens. */
 export const LEDGER_CONVENTION: Convention = { reasoningInOutput: true, cacheReadInInput: true, cacheCreationInInput: true }
 
 /**

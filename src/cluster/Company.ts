@@ -1,6 +1,6 @@
 /**
- * Who else is on the database, asked once at the start: several nodes need a Redis that they share (decisions 1), and no two may
- * have one name. A row in the table of nodes proves nothing until it moves, for its process may have been killed.
+ * Looks for other nodes on the database, once at the start: several nodes need a shared Redis, and each its own name. A row
+ * in the table of nodes proves nothing until it changes, for its process may have been killed.
  */
 import * as Os from "node:os"
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
  * The change feed of nodes that share a Postgres: once a second each node says that it lives and learns the version of the records.
- * When that is not the one it acts on, it reads what was changed, applies it, and acknowledges. A message over Redis only makes this
- * happen at once: one that is lost, or a Redis that is down, costs at most a second (PROMISES 18).
+ * When that is not the one it acts on, it reads what was changed, applies it, and acknowledges. A message over Redis only makes
+ * this happen at once: a lost message, or a Redis that is down, costs at most a second.
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"

@@ -6,7 +6,7 @@
 
 /** Between two ticks, ms. */
 export const TICK_MS = 250
-/** A process that did not tick for so long stood still: no change may be older on a node that serves (PROMISES 18), ms. */
+/** A process without a tick for this long stood still, ms. A serving node must learn of a change within this time. */
 export const STOOD_MS = 2_000
 /** Requests wait so long for the look at most; records that do not answer by then are treated as away, ms. */
 export const HOLD_MS = 2_000

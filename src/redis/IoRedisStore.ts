@@ -12,7 +12,7 @@ import { RedisStore, type Script, SharedStoreDown, type Value } from "./RedisSto
 import { PROBE_EVERY_MS, StoreBreaker } from "./StoreBreaker.ts"
 import { Subscriptions } from "./Subscriptions.ts"
 
-/** How long a call may take unless it says otherwise, ms (PROMISES 8). */
+/** Deadline of a call that sets none itself, ms. */
 export const DEADLINE_MS = 50
 /** A probe may take longer: it costs nobody anything, ms. */
 const PROBE_WITHIN_MS = 250

@@ -1,7 +1,7 @@
 /**
  * Redis as the adapters of shared state see it: every call has a deadline (GATEWAY_REDIS_TIMEOUT_MS unless it says otherwise) and passes a
- * breaker on the store itself, so that a frozen server costs one deadline and then nothing (PROMISES 8). Which way a feature fails,
- * open or closed, is the feature's to declare; here a failure is only a typed one.
+ * breaker on the store itself, so that a frozen server costs one deadline and then nothing. Each feature
+ * declares whether it fails open or closed; here a failure is only a typed error.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,6 @@
 /**
- * Provider breakers over several nodes (PROMISES 10): openings and closings travel over a Redis channel, the one probe is a key with an
- * end. Without Redis each node decides alone: this feature fails open.
+ * Provider breakers over several nodes: openings and closings travel over a Redis channel; the one probe is a key that
+ * expires. Without Redis each node decides alone: this feature fails open.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

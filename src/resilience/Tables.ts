@@ -140,7 +140,7 @@ export class Tables implements Keeper {
       case "model-cooldown":
       case "model-lockout":
         return { line: `${line} ${target.model}`, until }
-      // A breaker is not waited for (supplement 5.1): its refusal says when to come back.
+      // Requests do not wait for a breaker: its refusal carries a Retry-After.
       case "breaker-open":
       case "inactive":
         return { line, until: Number.POSITIVE_INFINITY }

@@ -1,6 +1,6 @@
 /**
- * The waiting room of one node: who may wait for what and for how long (supplement 5.5, 2.4), and the shell around the lines of
- * `Turns`, which calls those whose turn it is. One alarm for everybody; nothing runs while nobody waits.
+ * The waiting room of one node: which requests may wait for what and for how long, and the shell around the lines of `Turns`,
+ * which wakes a request when its turn comes. One timer serves all; none runs while no request waits.
  */
 import type { Leave, Turn, Wish } from "#actors/ports/Turns.ts"
 import type { Target } from "#actors/ports/Target.ts"

@@ -1,7 +1,7 @@
 /**
- * What bounds the calls of one connection, from its record and the settings. Nothing does until somebody says so (decisions 20): the
- * section `requestQueue` acts on connections with rateLimitProtection, a connection's own overrides and a provider's quota always. Each of the
- * nodes that live has its part of a cap and of a pace: what an upstream allows, it allows all of them together.
+ * What bounds the calls of one connection, from its record and the settings. Nothing does until an operator sets it: the section
+ * `requestQueue` acts on connections with rateLimitProtection, a connection's own overrides and a provider's quota always. Each live
+ * node has its part of a cap and of a pace: an upstream's limit holds for all nodes together.
  */
 import type * as Pace from "#actors/Pace.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
