@@ -57,7 +57,7 @@ export const partOf = (where: string): string => {
   const packageName = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(where)?.[1]
   if (packageName !== undefined) return packageName
   if (where.startsWith("node:")) return "node"
-  return /^(?:src|actors|schemas|bench)(?:\/[^/:]+(?=\/))?/.exec(where)?.[0] ?? where.replace(/:.*$/, "")
+  return /^(?:src\/(?:platform|features|inference)|src|actors|schemas|bench)(?:\/[^/:]+(?=\/))?/.exec(where)?.[0] ?? where.replace(/:.*$/, "")
 }
 
 /** Shares of the parts, largest first. Garbage collection and what V8 cannot name keep their own lines. */

@@ -16,7 +16,8 @@ describe("profile", () => {
   })
 
   it("adds up parts of the program: our folders, packages, Node, native code and garbage collection", () => {
-    expect(partOf("src/http/keys/ManagedKeys.ts:3")).toBe("src/http")
+    expect(partOf("src/wire/messages/tap.ts:3")).toBe("src/wire")
+    expect(partOf("src/platform/server/uws/native.ts:3")).toBe("src/platform/server")
     expect(partOf("src/App.ts:3")).toBe("src")
     expect(partOf("file:///elsewhere/node_modules/@scope/name/index.js:1")).toBe("@scope/name")
     expect(partOf("node:internal/streams/writable:744")).toBe("node")

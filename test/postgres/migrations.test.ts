@@ -1,4 +1,3 @@
-import * as fs from "node:fs"
 import * as path from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -7,14 +6,12 @@ import * as Redacted from "effect/Redacted"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as Migrations from "#src/postgres/Migrations.ts"
 import * as PostgresClient from "#src/postgres/PostgresClient.ts"
-import { findServer, freshClient, freshDatabase, pgliteClient, withServer } from "#test/support/postgres.ts"
+import { findServer, freshClient, freshDatabase, migrationFiles, pgliteClient, withServer } from "#test/support/postgres.ts"
 
 const names = (versions: ReadonlyArray<Migrations.Version>) => versions.map((version) => `${version.id}_${version.name}`)
 
-/** Every file of the folder is a version: one that is not listed would never run. */
-const versions = fs.readdirSync(path.resolve(import.meta.dirname, "../../src/postgres/migrations"))
-  .map((file) => file.replace(/^0*(.*)\.ts$/, "$1"))
-  .sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10))
+/** Every file is a version: one that is not listed would never run. */
+const versions = migrationFiles().map((file) => path.basename(file).replace(/^0*(.*)\.ts$/, "$1"))
 
 const scenario = (client: Layer.Layer<SqlClient.SqlClient>) =>
   Effect.gen(function*() {

@@ -237,12 +237,19 @@ export const initialised = (): Promise<string> =>
   template(`template-${pgliteVersion}`, (directory) =>
     Effect.runPromise(Effect.asVoid(Effect.scoped(Layer.build(PostgresClient.pgliteLayer({ dataDir: directory }))))))
 
+const sources = path.resolve(import.meta.dirname, "../../src")
+
+/** Every migration of the sources, wherever its folder lies, in the order in which they run. */
+export const migrationFiles = (): ReadonlyArray<string> =>
+  fs.readdirSync(sources, { recursive: true, encoding: "utf8" })
+    .filter((file) => /(^|\/)migrations\/\d+_\w+\.ts$/.test(file))
+    .sort((a, b) => path.basename(a) < path.basename(b) ? -1 : 1)
+    .map((file) => path.join(sources, file))
+
 /** Changes with every file that says what the schema is. */
 const schemaVersion = (): string => {
-  const source = path.resolve(import.meta.dirname, "../../src/postgres")
-  const hash = createHash("sha256").update(fs.readFileSync(path.join(source, "Migrations.ts")))
-  const migrations = path.join(source, "migrations")
-  for (const name of fs.readdirSync(migrations).sort()) hash.update(name).update(fs.readFileSync(path.join(migrations, name)))
+  const hash = createHash("sha256")
+  for (const file of migrationFiles()) hash.update(path.basename(file)).update(fs.readFileSync(file))
   return hash.digest("hex").slice(0, 16)
 }
 
