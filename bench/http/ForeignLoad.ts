@@ -2,7 +2,7 @@
  * How much CPU the rest of the machine used during a run: the first thing to look at when a number surprises. Interrupt
  * time that the kernel books on nobody counts as foreign, so a small rest is normal.
  */
-import { cpuNanoseconds, machineBusyMs } from "./ProcFs.ts"
+import { cpuNanoseconds, machineBusyMs } from "#bench/http/servers/ProcFs.ts"
 
 const WORTH_A_NOTE = 0.3
 

@@ -2,7 +2,7 @@
 import type { ChildProcess } from "node:child_process"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Job, Reply, Result } from "./load/Job.ts"
-import { type Child, type Placement, logTail, outputOf, startNode } from "./processes.ts"
+import { type Child, type Placement, logTail, outputOf, startNode } from "#bench/http/servers/processes.ts"
 import { parseWorst, type Worst } from "./translation.ts"
 
 const ANSWER_TIMEOUT_MS = 10_000
@@ -46,7 +46,7 @@ export interface Harness {
 const isReply = (message: unknown): message is Reply => isRecord(message) && typeof message["ok"] === "boolean"
 
 export const start = async (place: Placement, mockPort: number, tickMs: number): Promise<Harness> => {
-  const mock = startNode("bench/http/mock.ts", [String(mockPort), String(tickMs)], { name: "mock", cpu: place.rest, ipc: true })
+  const mock = startNode("bench/http/servers/mock.ts", [String(mockPort), String(tickMs)], { name: "mock", cpu: place.rest, ipc: true })
   const port = numberAt(await nextMessage(mock, "mock", ANSWER_TIMEOUT_MS), "port")
   const load = startNode("bench/http/load/main.ts", [], { name: "load", cpu: place.rest, ipc: true })
   await sleep(300)

@@ -1,7 +1,7 @@
 /** Reads V8 CPU profiles and names the functions that used most time themselves. */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { root, workDirectory } from "./processes.ts"
+import { root, workDirectory } from "#bench/http/servers/processes.ts"
 
 export const profileDirectory = join(workDirectory, "profiles")
 const TOP = 40

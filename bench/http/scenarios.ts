@@ -4,7 +4,7 @@ import { clusterRatio } from "./clusterRatio.ts"
 import type { Harness } from "./Harness.ts"
 import type { Endpoint, PacedJob, PacedResult } from "./load/Job.ts"
 import { bulkEvents } from "./payload.ts"
-import { residentKb, treeResidentKb } from "./ProcFs.ts"
+import { residentKb, treeResidentKb } from "#bench/http/servers/ProcFs.ts"
 import type { Running, Target } from "./targets/Target.ts"
 
 /** How large and how long everything is. Times in milliseconds. */

@@ -48,10 +48,10 @@ const fields: Readonly<Record<Exclude<keyof ComboChange, "config">, Row>> = {
   system_message: actsIn("src/routing/combos/systemMessage.ts"),
   tool_filter_regex: actsIn("src/routing/combos/toolFilter.ts"),
   context_cache_protection: lacks("promptCachePlanning", false),
-  context_length: actsIn("src/routing/catalogView.ts"),
+  context_length: actsIn("src/routing/models/catalogView.ts"),
   dimensions: lacks("modelQuirks"),
   isActive: actsIn("src/routing/combos/resolve.ts"),
-  isHidden: actsIn("src/routing/catalogView.ts"),
+  isHidden: actsIn("src/routing/models/catalogView.ts"),
   sortOrder: actsIn("src/http/combos/StoredCombos.ts"),
   compressionOverride: lacks("compression")
 }

@@ -87,7 +87,7 @@ export const interceptionRules: RowsOf<typeof InterceptionRules.Type> = {
 
 export const node: RowsOf<NewNode> = {
   ...actIn("src/routing/plan.ts", "type", "prefix", "apiType", "chatPath"),
-  name: actsIn("src/routing/modelCatalog.ts"),
+  name: actsIn("src/routing/models/modelCatalog.ts"),
   ...actIn("src/providers/endpoint.ts", "baseUrl", "customHeaders"),
   modelsPath: actsIn("src/probe/wireCalls.ts"),
   apiKey: actsIn("src/http/providers/Nodes.ts"),
@@ -96,8 +96,8 @@ export const node: RowsOf<NewNode> = {
 }
 
 export const customModel: RowsOf<ModelInput> = {
-  ...actIn("src/routing/resolveModel.ts", "provider", "modelId"),
-  ...actIn("src/routing/modelCatalog.ts", "modelName", "apiFormat", "supportedEndpoints", "modelType", "max_input_tokens", "max_output_tokens",
+  ...actIn("src/routing/models/resolveModel.ts", "provider", "modelId"),
+  ...actIn("src/routing/models/modelCatalog.ts", "modelName", "apiFormat", "supportedEndpoints", "modelType", "max_input_tokens", "max_output_tokens",
     "contextWindowOverride", "dimensions", "supportsVision", "isHidden", "supportedInputTypes"),
   source: actsIn("src/http/providers/Upstreams.ts"),
   ...lack("modelQuirks", null, "targetFormat", "preserveOpenAIDeveloperRole"),

@@ -6,7 +6,7 @@
  */
 import type { Answer, Choice, FamilyName, FormatName, TokenUsage } from "#schemas/wire/conversation.ts"
 import * as Formats from "#src/wire/formats.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 import { AnswerBuilder } from "#src/wire/neutral/AnswerBuilder.ts"
 import type { EncoderOptions, StreamDecoder } from "#src/wire/stream/StreamSink.ts"
 import type { ClientCodec } from "#src/wire/WireFormat.ts"

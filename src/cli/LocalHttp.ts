@@ -8,7 +8,7 @@ import { nodeIdOf } from "#src/bootstrap/nodeId.ts"
 import { LOCAL_TOKEN_HEADER, localToken } from "#src/http/sessions/localToken.ts"
 import type { Loaded } from "./environment.ts"
 import { failure, refusalText } from "./Failure.ts"
-import * as Records from "./records.ts"
+import * as Records from "#src/cli/commands/records.ts"
 
 /** ms for one call. */
 const timeoutMs = 15_000

@@ -34,7 +34,7 @@ const serveFlags = { port, host, dataDir }
 const check = toggle("check", "Compare with the file instead of writing it; exit code 1 when it differs")
 const output = maybe(Flag.String("output").pipe(Flag.withAlias("o"), Flag.withMetavar("file"), Flag.withDescription("Another file than the repository's own")))
 
-const serve = Command.make("serve", serveFlags, (options) => lazily(async () => (await import("./serve.ts")).serve(options))).pipe(
+const serve = Command.make("serve", serveFlags, (options) => lazily(async () => (await import("#src/cli/commands/serve.ts")).serve(options))).pipe(
   Command.withDescription("Run the gateway until a signal, then drain and end (the default command)")
 )
 
@@ -47,14 +47,14 @@ const sim = Command.make("sim", {
   trustHeaders: toggle("trust-headers", "Heed the request header x-sim-script"),
   bench: toggle("bench", "For load tests: replies are shared and the truth log is off"),
   quiet: toggle("quiet", "Print nothing")
-}, (options) => lazily(async () => (await import("./sim.ts")).sim(options))).pipe(
+}, (options) => lazily(async () => (await import("#src/cli/commands/sim.ts")).sim(options))).pipe(
   Command.withDescription("Run the scriptable fake upstream alone (docs/simulator.md)")
 )
 
 const migrate = Command.make("migrate", {
   dataDir,
   status: toggle("status", "Only show what is applied and pending; exit code 1 when something is pending")
-}, (options) => lazily(async () => (await import("./migrate.ts")).migrate(options))).pipe(
+}, (options) => lazily(async () => (await import("#src/cli/commands/migrate.ts")).migrate(options))).pipe(
   Command.withDescription("Bring the database's schema to this release")
 )
 
@@ -81,7 +81,7 @@ const keys = Command.make("keys").pipe(
   Command.withSubcommands([keysCreate, keysList, keysRevoke])
 )
 
-const rekey = Command.make("rekey", { dataDir }, (options) => lazily(async () => (await import("./rekey.ts")).rekey(options))).pipe(
+const rekey = Command.make("rekey", { dataDir }, (options) => lazily(async () => (await import("#src/cli/commands/rekey.ts")).rekey(options))).pipe(
   Command.withDescription("Seal every stored secret with the current master key")
 )
 
@@ -91,29 +91,29 @@ const doctor = Command.make("doctor", { port, host, dataDir, json }, (options) =
   )
 
 const openapi = Command.make("openapi", { check, output }, (options) =>
-  lazily(async () => (await import("./openapi.ts")).openapi(options))).pipe(Command.withDescription("Write openapi.json, the description of the management API"))
+  lazily(async () => (await import("#src/cli/commands/openapi.ts")).openapi(options))).pipe(Command.withDescription("Write openapi.json, the description of the management API"))
 
 const passwordReset = Command.make("reset", {
   dataDir,
   stdin: toggle("stdin", "Take the first line of standard input instead of generating one"),
   keepTokens: toggle("keep-tokens", "Keep the access tokens that were minted with the old password")
-}, (options) => lazily(async () => (await import("./password.ts")).reset(options))).pipe(Command.withDescription("Set a new management password, shown once"))
+}, (options) => lazily(async () => (await import("#src/cli/commands/password.ts")).reset(options))).pipe(Command.withDescription("Set a new management password, shown once"))
 
 const password = Command.make("password").pipe(Command.withDescription("The management password"), Command.withSubcommands([passwordReset]))
 
 const docsSettings = Command.make("settings", { check, output }, (options) =>
-  lazily(async () => (await import("./docs.ts")).docsSettings(options))).pipe(Command.withDescription("Write docs/settings.md"))
+  lazily(async () => (await import("#src/cli/commands/docs.ts")).docsSettings(options))).pipe(Command.withDescription("Write docs/settings.md"))
 
 const docsLimits = Command.make("limits", { check, output }, (options) =>
-  lazily(async () => (await import("./docs.ts")).docsLimits(options))).pipe(Command.withDescription("Write docs/known-limits.md"))
+  lazily(async () => (await import("#src/cli/commands/docs.ts")).docsLimits(options))).pipe(Command.withDescription("Write docs/known-limits.md"))
 
 const docs = Command.make("docs").pipe(Command.withDescription("Pages made from the sources"), Command.withSubcommands([docsSettings, docsLimits]))
 
 /** Shown in the help; `main.ts` runs it before this parser, so that its own options pass unread. */
 const bench = Command.make("bench", { args: Argument.String("options").pipe(Argument.variadic()) }, ({ args }) =>
-  lazily(async () => (await import("./bench.ts")).bench(args))).pipe(Command.withDescription("Run the benchmark; its options follow (gateway bench --help)"))
+  lazily(async () => (await import("#src/cli/commands/bench.ts")).bench(args))).pipe(Command.withDescription("Run the benchmark; its options follow (gateway bench --help)"))
 
-const gateway = Command.make("gateway", serveFlags, (options) => lazily(async () => (await import("./serve.ts")).serve(options))).pipe(
+const gateway = Command.make("gateway", serveFlags, (options) => lazily(async () => (await import("#src/cli/commands/serve.ts")).serve(options))).pipe(
   Command.withDescription("A model-routing gateway. Without a command it serves."),
   Command.withSubcommands([serve, sim, ...remoteCommands, keys, migrate, rekey, doctor, password, openapi, docs, bench])
 )

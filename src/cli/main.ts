@@ -8,11 +8,11 @@ import * as Launcher from "./Launcher.ts"
 export const run = async (args: ReadonlyArray<string>): Promise<void> => {
   const [name, ...rest] = args
   if (name === undefined || (name === "serve" && rest.length === 0)) {
-    const { serve } = await import("./serve.ts")
+    const { serve } = await import("#src/cli/commands/serve.ts")
     return Launcher.run(serve({}))
   }
   if (name === "bench") {
-    const { bench } = await import("./bench.ts")
+    const { bench } = await import("#src/cli/commands/bench.ts")
     return Launcher.run(bench(rest))
   }
   const { command } = await import("./commands.ts")

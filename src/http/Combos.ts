@@ -15,9 +15,9 @@ import { Audit } from "#src/http/Audit.ts"
 import { ComboTests } from "#src/http/combos/ComboTests.ts"
 import { StoredCombos } from "#src/http/combos/StoredCombos.ts"
 import { channelIds, channelOf } from "#src/routing/auto/channel.ts"
-import { catalogView } from "#src/routing/catalogView.ts"
+import { catalogView } from "#src/routing/models/catalogView.ts"
 import { readLayer } from "#src/routing/combos/config.ts"
-import { managementCatalog } from "#src/routing/modelCatalog.ts"
+import { managementCatalog } from "#src/routing/models/modelCatalog.ts"
 
 const success = { success: true as const }
 

@@ -13,8 +13,8 @@ import { Audit } from "#src/http/Audit.ts"
 import { EvalRecords, suitesMost } from "#src/http/evals/EvalRecords.ts"
 import { EvalRuns } from "#src/http/evals/EvalRuns.ts"
 import * as Judging from "#src/http/evals/judging.ts"
-import { catalogView } from "#src/routing/catalogView.ts"
-import { managementCatalog } from "#src/routing/modelCatalog.ts"
+import { catalogView } from "#src/routing/models/catalogView.ts"
+import { managementCatalog } from "#src/routing/models/modelCatalog.ts"
 
 /** Runs that replies show. */
 const recent = 20

@@ -9,9 +9,9 @@ import { ManagementApi } from "#schemas/api/Api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/http/answer.ts"
 import { Audit } from "#src/http/Audit.ts"
-import { catalogView } from "#src/routing/catalogView.ts"
-import { managementCatalog } from "#src/routing/modelCatalog.ts"
-import { resolveModel } from "#src/routing/resolveModel.ts"
+import { catalogView } from "#src/routing/models/catalogView.ts"
+import { managementCatalog } from "#src/routing/models/modelCatalog.ts"
+import { resolveModel } from "#src/routing/models/resolveModel.ts"
 
 const KIND = "alias"
 

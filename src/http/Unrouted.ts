@@ -10,7 +10,7 @@ import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
 import * as Errors from "#schemas/errors.ts"
-import { errorBodyAt } from "#src/http/errorBodyAt.ts"
+import { errorBodyAt } from "#src/wire/errorBodyAt.ts"
 import * as Render from "#src/http/render.ts"
 import { givenRequestId } from "#src/http/sessions/origin.ts"
 

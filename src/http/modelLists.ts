@@ -1,7 +1,7 @@
 /** The model list in the words of clients that do not read the common one: the messages vendor's SDKs, and Codex. Pure. */
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
-import type { ModelEntry } from "#src/routing/modelCatalog.ts"
+import type { ModelEntry } from "#src/routing/models/modelCatalog.ts"
 
 /** Entries of one page: what the vendor allows at most, and what a client gets that names no limit. */
 const maxLimit = 1_000

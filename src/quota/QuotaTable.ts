@@ -1,5 +1,5 @@
 /** The newest reading of every window, by connection and by model on it; windows end by themselves. */
-import { type HeldReading, type QuotaReading, remainingAt } from "#actors/ports/Quotas.ts"
+import { type HeldReading, type QuotaReading, remainingAt } from "#src/routing/ports/Quotas.ts"
 
 /** A reading without a reset is believed so long, ms. */
 const believedMs = 60_000

@@ -5,7 +5,7 @@
  * as a used share per window (Anthropic's unified windows, `x-codex-*`).
  */
 import { parseDelay } from "#actors/retryHint.ts"
-import type { QuotaReading } from "#actors/ports/Quotas.ts"
+import type { QuotaReading } from "#src/routing/ports/Quotas.ts"
 
 /** Windows that are read of one answer. */
 const maxWindows = 16

@@ -1,5 +1,5 @@
 /** From a reading to its row and back, when one is worth a row, and where a window is heading. Pure. */
-import type { HeldReading, QuotaReading } from "#actors/ports/Quotas.ts"
+import type { HeldReading, QuotaReading } from "#src/routing/ports/Quotas.ts"
 import type { QuotaSnapshot } from "#schemas/records/QuotaSnapshot.ts"
 
 /** Points of percent that are a change. */

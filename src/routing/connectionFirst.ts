@@ -1,5 +1,5 @@
 /** The same route with the targets of one connection in front, otherwise in its own order. Pure. */
-import type { Candidate } from "#src/routing/candidate.ts"
+import type { Candidate } from "#src/routing/models/candidate.ts"
 import type { Route } from "#src/routing/Router.ts"
 
 export const connectionFirst = (route: Route, connection: string): Route => {

@@ -1,8 +1,8 @@
 /** The order of a combo by the scores that evals gave its models (`evalRouting`). Pure. */
-import type { EvalRules, ModelScore } from "#actors/ports/EvalScores.ts"
+import type { EvalRules, ModelScore } from "#src/routing/ports/EvalScores.ts"
 import type { Strategy } from "#schemas/records/Combo.ts"
 import type { EvalScore } from "#schemas/records/Eval.ts"
-import type { Candidate } from "#src/routing/candidate.ts"
+import type { Candidate } from "#src/routing/models/candidate.ts"
 
 const hourMs = 3_600_000
 

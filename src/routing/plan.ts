@@ -13,7 +13,7 @@ import type { Price, Provider } from "#schemas/Provider.ts"
 import type { FamilyName, FormatName } from "#schemas/wire/conversation.ts"
 import * as Endpoint from "#src/providers/endpoint.ts"
 import type { Registry } from "#src/providers/Registry.ts"
-import { makeResolver, type Resolution, type ResolvedModel, type ResolverView } from "#src/routing/resolveModel.ts"
+import { makeResolver, type Resolution, type ResolvedModel, type ResolverView } from "#src/routing/models/resolveModel.ts"
 
 /** An ordered, non-empty list of targets, or why there is none. */
 export type Plan = ReadonlyArray<Target> | PublicError

@@ -8,8 +8,8 @@ import type { Target } from "#actors/ports/Target.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
-import { compileGlob } from "#src/routing/glob.ts"
-import { NO_THINKING_PREFIX, NO_THINKING_SHORT_PREFIX } from "#src/routing/resolveModel.ts"
+import { compileGlob } from "#src/routing/models/glob.ts"
+import { NO_THINKING_PREFIX, NO_THINKING_SHORT_PREFIX } from "#src/routing/models/resolveModel.ts"
 
 /** What a list may name of a model. */
 export type Named = Pick<Target, "provider" | "providerAlias" | "publicModel" | "model" | "thinking">

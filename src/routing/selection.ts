@@ -4,7 +4,7 @@
  */
 import type { Target } from "#actors/ports/Target.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
-import type { Candidate, Memory, Moment, Order } from "#src/routing/candidate.ts"
+import type { Candidate, Memory, Moment, Order } from "#src/routing/models/candidate.ts"
 import { strategies } from "#src/routing/strategies/index.ts"
 import { all, narrow, notAllowed } from "#src/routing/strategies/filter.ts"
 

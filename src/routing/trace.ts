@@ -2,7 +2,7 @@
  * Why a request went where it went: every candidate with what happened to it, bounded, ready for JSON. Made on
  * demand from the order and the attempts, so that a request that is never explained pays nothing.
  */
-import type { Candidate, Order, Relaxed, Skipped } from "#src/routing/candidate.ts"
+import type { Candidate, Order, Relaxed, Skipped } from "#src/routing/models/candidate.ts"
 
 /** Candidates that a trace names. */
 export const maxTraceEntries = 64

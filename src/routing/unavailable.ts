@@ -2,7 +2,7 @@
 import * as Errors from "#schemas/errors.ts"
 import { type ErrorCode, PublicError } from "#schemas/errors.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
-import type { Skipped } from "#src/routing/candidate.ts"
+import type { Skipped } from "#src/routing/models/candidate.ts"
 import { isAutomatic } from "#src/routing/auto/combo.ts"
 import type { Refused } from "#src/routing/combos/expand.ts"
 

@@ -6,7 +6,7 @@ import type { Identity, StreamTap, UpstreamErrorBody } from "#actors/ports/Face.
 import type { PublicError } from "#schemas/errors.ts"
 import type { Answer, Conversation, FamilyName, FormatName, TokenUsage } from "#schemas/wire/conversation.ts"
 import type { EncoderOptions, StreamDecoder, StreamEncoder, StreamSink } from "#src/wire/stream/StreamSink.ts"
-import type * as Splice from "#src/wire/splice.ts"
+import type * as Splice from "#src/wire/json/splice.ts"
 
 export type Json = Readonly<Record<string, unknown>>
 

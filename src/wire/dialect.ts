@@ -2,7 +2,7 @@
 import type { AnswerFacts, Dialect, UpstreamErrorBody } from "#actors/ports/Face.ts"
 import type { Answer, Choice, Signature } from "#schemas/wire/conversation.ts"
 import * as AnswerView from "#src/wire/answerView.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 import { replay } from "#src/wire/neutral/replay.ts"
 import { restoredAnswer } from "#src/wire/neutral/restoredAnswer.ts"
 import type { Restored } from "#src/wire/neutral/toolNames.ts"

@@ -2,8 +2,8 @@
  * Members of a request body that speak to the gateway alone. No upstream is sent them: its vendor did not define them, may refuse
  * them, and learns nothing that it needs.
  */
-import * as Json from "#src/wire/json.ts"
-import * as Splice from "#src/wire/splice.ts"
+import * as Json from "#src/wire/json/json.ts"
+import * as Splice from "#src/wire/json/splice.ts"
 
 type Body = Record<string, unknown>
 

@@ -1,8 +1,8 @@
 /** What a heartbeat says of the stream it stands in: read once, from the first events that the client was given. */
 import type { Identity } from "#actors/ports/Face.ts"
-import { asBuffer } from "#src/wire/asBuffer.ts"
-import * as Json from "#src/wire/json.ts"
-import { dataOf, SseScanner } from "#src/wire/SseScanner.ts"
+import { asBuffer } from "#src/wire/json/asBuffer.ts"
+import * as Json from "#src/wire/json/json.ts"
+import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import type { ClientCodec } from "#src/wire/WireFormat.ts"
 
 /** Reads the identity of a stream from a chunk of whole events; null when none of them names it. */

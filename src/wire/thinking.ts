@@ -4,7 +4,7 @@
  */
 import type { ThinkingVariant } from "#actors/ports/Target.ts"
 import type { Conversation, FamilyName, Reasoning } from "#schemas/wire/conversation.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 import { budgetOf } from "#src/wire/neutral/settings.ts"
 import type { Json as Body } from "#src/wire/WireFormat.ts"
 

@@ -5,8 +5,8 @@
  */
 import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, MediaPart, Part, TextPart, Turn } from "#schemas/wire/conversation.ts"
-import * as Base64 from "#src/wire/base64.ts"
-import * as LiteralRanges from "#src/wire/literalRanges.ts"
+import * as Base64 from "#src/wire/json/base64.ts"
+import * as LiteralRanges from "#src/wire/json/literalRanges.ts"
 import type { EncodedRequest, Json, TargetTraits, UpstreamCodec } from "#src/wire/WireFormat.ts"
 
 /** Characters from which a text is worth a mark. */

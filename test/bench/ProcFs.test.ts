@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import {
   cpuNanoseconds, parseBusyMs, parseCpuList, parseSchedstat, parseStatm, residentKb, tree, treeResidentKb
-} from "#bench/http/ProcFs.ts"
+} from "#bench/http/servers/ProcFs.ts"
 
 describe("ProcFs", () => {
   it("schedstat answers the nanoseconds on a CPU, not the time spent waiting", () => {

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
-import { judge, parseBudgets, type Verdict } from "#bench/http/budgets.ts"
-import { rowsOf } from "#bench/http/comparison.ts"
-import type { Measurement } from "#bench/http/metrics.ts"
+import { judge, parseBudgets, type Verdict } from "#bench/http/report/budgets.ts"
+import { rowsOf } from "#bench/http/report/comparison.ts"
+import type { Measurement } from "#bench/http/report/metrics.ts"
 import { budgets, disturbed, measurement, measurements } from "./fixtures.ts"
 
 const verdicts = (measured: ReadonlyArray<Measurement>, reference = "nginx", smoke = false): Readonly<Record<string, Verdict>> =>

@@ -1,7 +1,7 @@
-import type { Budgets } from "#bench/http/budgets.ts"
-import { rowsOf } from "#bench/http/comparison.ts"
-import type { Measurement } from "#bench/http/metrics.ts"
-import type { Results } from "#bench/http/report.ts"
+import type { Budgets } from "#bench/http/report/budgets.ts"
+import { rowsOf } from "#bench/http/report/comparison.ts"
+import type { Measurement } from "#bench/http/report/metrics.ts"
+import type { Results } from "#bench/http/report/report.ts"
 
 export const measurement = (target: string, round: number, values: Readonly<Record<string, number>>): Measurement => ({
   scenario: "any", target, round, values, foreignCores: 0, notes: []

@@ -16,14 +16,14 @@ describe("profile", () => {
   })
 
   it("adds up parts of the program: our folders, packages, Node, native code and garbage collection", () => {
-    expect(partOf("src/wire/messages/tap.ts:3")).toBe("src/wire")
+    expect(partOf("src/wire/messages/stream/tap.ts:3")).toBe("src/wire")
     expect(partOf("src/platform/server/uws/native.ts:3")).toBe("src/platform/server")
     expect(partOf("src/App.ts:3")).toBe("src")
     expect(partOf("file:///elsewhere/node_modules/@scope/name/index.js:1")).toBe("@scope/name")
     expect(partOf("node:internal/streams/writable:744")).toBe("node")
     const part = (name: string, where: string, share: number) => ({ name, where, share })
     expect(parts([
-      part("a", "src/wire/sse.ts:1", 0.25), part("writev", "native", 0.125), part("(garbage collector)", "native", 0.25), part("b", "src/wire/json.ts:9", 0.25)
+      part("a", "src/wire/sse.ts:1", 0.25), part("writev", "native", 0.125), part("(garbage collector)", "native", 0.25), part("b", "src/wire/json/json.ts:9", 0.25)
     ])).toEqual([["src/wire", 0.5], ["(garbage collector)", 0.25], ["native", 0.125]])
   })
 })

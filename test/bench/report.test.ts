@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest"
-import { judge } from "#bench/http/budgets.ts"
-import { rowsOf } from "#bench/http/comparison.ts"
-import { markdown, verdictLines } from "#bench/http/markdown.ts"
-import { plot } from "#bench/http/plot.ts"
+import { judge } from "#bench/http/report/budgets.ts"
+import { rowsOf } from "#bench/http/report/comparison.ts"
+import { markdown, verdictLines } from "#bench/http/report/markdown.ts"
+import { plot } from "#bench/http/report/plot.ts"
 import { budgets, measurement, results } from "./fixtures.ts"
 
 const judged = { ...results, judgements: judge(budgets, results.rows, { reference: "nginx", smoke: false }) }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { median, percentile, Samples, summarize, tail } from "#bench/http/statistics.ts"
+import { median, percentile, Samples, summarize, tail } from "#bench/http/report/statistics.ts"
 
 const hundred = Array.from({ length: 100 }, (_, index) => index + 1)
 

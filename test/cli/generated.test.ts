@@ -1,8 +1,8 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { describe, expect, it } from "vitest"
-import * as Docs from "#src/cli/docs.ts"
-import * as Openapi from "#src/cli/openapi.ts"
+import * as Docs from "#src/cli/commands/docs.ts"
+import * as Openapi from "#src/cli/commands/openapi.ts"
 import { emptyDirectory, root, run } from "./support/command.ts"
 
 describe("files made from the sources", () => {

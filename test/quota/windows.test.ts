@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { aboveFrom, type QuotaReading, remainingAt } from "#actors/ports/Quotas.ts"
+import { aboveFrom, type QuotaReading, remainingAt } from "#src/routing/ports/Quotas.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import { resilienceDefaults } from "#schemas/records/ResilienceSettings.ts"
 import { blockOf } from "#src/quota/preflight.ts"

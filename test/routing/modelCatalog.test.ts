@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import * as Registry from "#src/providers/Registry.ts"
-import * as Catalog from "#src/routing/modelCatalog.ts"
-import { resolveModel } from "#src/routing/resolveModel.ts"
+import * as Catalog from "#src/routing/models/modelCatalog.ts"
+import { resolveModel } from "#src/routing/models/resolveModel.ts"
 import { fixture } from "#test/providers/fixture.ts"
 
 const custom = (change: Partial<Catalog.CatalogCustomModel> & Pick<Catalog.CatalogCustomModel, "provider" | "modelId">): Catalog.CatalogCustomModel => ({

@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 import * as Registry from "#src/providers/Registry.ts"
 import {
   compileGlob, makeResolver, resolveModel, type Resolution, type ResolvedModel, type ResolverView, type Unresolved
-} from "#src/routing/resolveModel.ts"
+} from "#src/routing/models/resolveModel.ts"
 import { fixture } from "#test/providers/fixture.ts"
 import { cpuMs } from "#test/support/late.ts"
 

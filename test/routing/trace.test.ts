@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import type { Candidate } from "#src/routing/candidate.ts"
+import type { Candidate } from "#src/routing/models/candidate.ts"
 import { decisionHeader, excludedOf, explain, maxTraceEntries } from "#src/routing/trace.ts"
 import { strategies } from "#src/routing/strategies/index.ts"
 import { now, worldOf } from "#test/routing/strategies/world.ts"

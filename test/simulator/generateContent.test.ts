@@ -3,7 +3,7 @@ import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { afterAll, beforeAll } from "vitest"
 import { formatOf } from "#src/simulator/formats/index.ts"
-import { readGenerateContent } from "#src/simulator/formats/generateContentRequest.ts"
+import { readGenerateContent } from "#src/simulator/formats/generateContent/generateContentRequest.ts"
 import { type Sim, startSim } from "#test/support/sim.ts"
 import { eventsOf, raw } from "./rawClient.ts"
 

@@ -1,7 +1,7 @@
 import * as fs from "node:fs"
 import * as Result from "effect/Result"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
-import { localModelServer } from "#src/simulator/formats/localModelServer.ts"
+import { localModelServer } from "#src/simulator/formats/localModelServer/localModelServer.ts"
 import { type Sim, startSim } from "#test/support/sim.ts"
 import { raw } from "./rawClient.ts"
 

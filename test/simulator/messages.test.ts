@@ -1,6 +1,6 @@
 import * as Result from "effect/Result"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { messages } from "#src/simulator/formats/messages.ts"
+import { messages } from "#src/simulator/formats/messages/messages.ts"
 import { client, upstream } from "#src/wire/messages/index.ts"
 import { type Sim, startSim } from "#test/support/sim.ts"
 import { conversation, encoded, events, fixtures, json, options, requestOf } from "#test/wire/messages/support.ts"

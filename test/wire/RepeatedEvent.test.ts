@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { ChatTap } from "#src/wire/chatCompletions/tap.ts"
-import { RepeatedEvent } from "#src/wire/RepeatedEvent.ts"
+import { ChatTap } from "#src/wire/chatCompletions/stream/tap.ts"
+import { RepeatedEvent } from "#src/wire/stream/RepeatedEvent.ts"
 import { passLent } from "#test/support/wire/lent.ts"
 
 const eventOf = (text: string, rest: object = {}): string =>

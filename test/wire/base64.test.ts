@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import * as Base64 from "#src/wire/base64.ts"
+import * as Base64 from "#src/wire/json/base64.ts"
 
 const text = Buffer.alloc(150_000, "any bytes \u00ff").toString("base64")
 

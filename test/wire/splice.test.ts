@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { edit, remove } from "#src/wire/splice.ts"
+import { edit, remove } from "#src/wire/json/splice.ts"
 
 const apply = (text: string, edits: ReadonlyArray<{ key: string; value: string }>) => {
   const spliced = edit(Buffer.from(text), JSON.parse(text) as Record<string, unknown>, edits)

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import type { Conversation } from "#schemas/wire/conversation.ts"
 import { PublicError } from "#schemas/errors.ts"
 import * as Formats from "#src/wire/formats.ts"
-import * as LiteralRanges from "#src/wire/literalRanges.ts"
+import * as LiteralRanges from "#src/wire/json/literalRanges.ts"
 import type { TargetTraits } from "#src/wire/WireFormat.ts"
 import { writeRequest } from "#src/wire/writeRequest.ts"
 

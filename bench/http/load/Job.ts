@@ -1,6 +1,6 @@
 /** What the load generator can be asked to do, and what it answers. Both travel as JSON between two processes. */
 import type { Script, StreamScript } from "../payload.ts"
-import type { Tail } from "../statistics.ts"
+import type { Tail } from "#bench/http/report/statistics.ts"
 
 /** Where to send requests, and how this target names models and authenticates. */
 export interface Endpoint {

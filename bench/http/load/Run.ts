@@ -1,6 +1,6 @@
 /** One running job: its open connections, its deadline and the first thing that went wrong. */
 import { setTimeout as sleep } from "node:timers/promises"
-import { cpuNanoseconds, mainThreadNanoseconds, treeResidentKb } from "../ProcFs.ts"
+import { cpuNanoseconds, mainThreadNanoseconds, treeResidentKb } from "#bench/http/servers/ProcFs.ts"
 import { Connection, type ConnectionEvents } from "./Connection.ts"
 import type { Endpoint } from "./Job.ts"
 

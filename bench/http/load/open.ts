@@ -1,5 +1,5 @@
 import { expectedAnswer } from "../payload.ts"
-import { Samples, tail } from "../statistics.ts"
+import { Samples, tail } from "#bench/http/report/statistics.ts"
 import { type Connection, contentCheck } from "./Connection.ts"
 import type { OpenJob, OpenResult } from "./Job.ts"
 import { chatRequest } from "./request.ts"

@@ -1,5 +1,5 @@
 import { clockMicros, expectedStream } from "../payload.ts"
-import { median, Samples, tail } from "../statistics.ts"
+import { median, Samples, tail } from "#bench/http/report/statistics.ts"
 import { type BodyCheck, contentCheck } from "./Connection.ts"
 import type { PacedJob, PacedResult } from "./Job.ts"
 import { MessagesCheck } from "./MessagesCheck.ts"

@@ -1,6 +1,6 @@
 /** A proxy under test: how to start one instance of it in front of the mock, and how to speak to it. */
 import type { Endpoint } from "../load/Job.ts"
-import { type Child, stop } from "../processes.ts"
+import { type Child, stop } from "#bench/http/servers/processes.ts"
 
 export interface Running {
   readonly endpoint: Endpoint

@@ -1,4 +1,4 @@
-import { freePort, listening, startNode } from "../processes.ts"
+import { freePort, listening, startNode } from "#bench/http/servers/processes.ts"
 import { type Candidate, owned, type Surroundings } from "./Target.ts"
 
 const LISTEN_TIMEOUT_MS = 15_000
@@ -11,7 +11,7 @@ export const bare = (around: Surroundings): Candidate => ({
     translates: false,
     launch: async (instance) => {
       const port = await freePort()
-      const child = startNode("bench/http/bare.ts", [String(port), `http://127.0.0.1:${around.mockPort}`], {
+      const child = startNode("bench/http/servers/bare.ts", [String(port), `http://127.0.0.1:${around.mockPort}`], {
         name: `bare-${instance}`,
         cpu: around.cpu,
         env: { NODE_ENV: "production" },

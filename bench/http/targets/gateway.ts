@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { alive, type Child, freePort, listening, logTail, root, startNode, stop, workDirectory } from "../processes.ts"
+import { alive, type Child, freePort, listening, logTail, root, startNode, stop, workDirectory } from "#bench/http/servers/processes.ts"
 import type { Candidate, Running, Surroundings } from "./Target.ts"
 
 const LISTEN_TIMEOUT_MS = 30_000

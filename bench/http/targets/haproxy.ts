@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { freePort, listening, programPath, start, workDirectory } from "../processes.ts"
+import { freePort, listening, programPath, start, workDirectory } from "#bench/http/servers/processes.ts"
 import { type Candidate, owned, type Surroundings } from "./Target.ts"
 
 const LISTEN_TIMEOUT_MS = 10_000

@@ -1,9 +1,9 @@
 /** CPU of the codecs alone: every pair's stream against the pass-through of the same family, every pair's request against JSON.parse. */
 import type { StreamTap } from "#actors/ports/Face.ts"
 import type { FamilyName, FormatName } from "#schemas/wire/conversation.ts"
-import { median } from "#bench/http/statistics.ts"
+import { median } from "#bench/http/report/statistics.ts"
 import * as Formats from "#src/wire/formats.ts"
-import * as Splice from "#src/wire/splice.ts"
+import * as Splice from "#src/wire/json/splice.ts"
 import { writeRequest } from "#src/wire/writeRequest.ts"
 import type { ClientCodec, TargetTraits, UpstreamCodec } from "#src/wire/WireFormat.ts"
 import { promptOf, type Shape } from "./prompts.ts"

@@ -2,7 +2,7 @@
  * What is kept of a large request beside its bytes: its settings whole, of its long lists the last item, of its long texts the beginning.
  * Enough for routing, limits, commands and what an answer repeats; never enough for a model, which is sent the bytes.
  */
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 
 type Body = Readonly<Record<string, unknown>>
 

@@ -11,7 +11,7 @@ import type { Combo } from "#schemas/records/Combo.ts"
 import { expansionsOf } from "#src/http/combos/expansions.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import { makePricer } from "#src/providers/pricing.ts"
-import type { Candidate } from "#src/routing/candidate.ts"
+import type { Candidate } from "#src/routing/models/candidate.ts"
 import { candidatesOf, refusedOf } from "#src/routing/combos/expand.ts"
 
 /** What the calls are called in the ledger. */

@@ -6,7 +6,7 @@ import { knownProvider, unknownProvider } from "#src/http/knownProvider.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import { modelIdOf } from "#src/routing/combos/expand.ts"
 import { resolverView } from "#src/routing/plan.ts"
-import { resolveModel, SIM_PROVIDER } from "#src/routing/resolveModel.ts"
+import { resolveModel, SIM_PROVIDER } from "#src/routing/models/resolveModel.ts"
 
 /** Any id of a known provider or node is a model; a bare id must be a known model or an alias. The simulator need not be offered now. */
 const modelIssue = (step: ModelStep, snapshot: Snapshot, resolve: (id: string) => ReturnType<typeof resolveModel>): string | null => {

@@ -3,7 +3,7 @@ import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as GatewayFields from "#src/wire/gatewayFields.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 
 /** Prompts up to this many bytes are kept for the tokenizer; longer ones are counted by their length. */
 const keptPromptBytes = 64 * 1024

@@ -14,7 +14,7 @@ import type { Call } from "#src/http/stages.ts"
 import type { Route } from "#src/routing/Router.ts"
 import * as Formats from "#src/wire/formats.ts"
 import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 
 /** A count that takes longer than this is estimated, ms. */
 const withinMs = 10_000

@@ -10,7 +10,7 @@ import { silent } from "#src/http/ensembles/part.ts"
 import * as Stages from "#src/http/stages.ts"
 import { client as codec } from "#src/wire/chatCompletions/index.ts"
 import * as Formats from "#src/wire/formats.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 
 /** What the calls are called in the ledger. */
 const endpoint = "/api/evals"

@@ -23,7 +23,7 @@ import { partOf, quietView } from "#src/http/ensembles/part.ts"
 import type { HandoffNote } from "#src/http/RouteReport.ts"
 import type { Call } from "#src/http/stages.ts"
 import type { CompleteConfig } from "#src/routing/combos/config.ts"
-import { Generations } from "#src/routing/generations.ts"
+import { Generations } from "#src/routing/models/generations.ts"
 import type { Route } from "#src/routing/Router.ts"
 
 /** Sessions whose place is surely known. */

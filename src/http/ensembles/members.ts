@@ -1,7 +1,7 @@
 /** The models of a combo as one asks them together: a model is asked once, on whichever of its connections is free. Pure. */
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import type { Candidate, Skipped } from "#src/routing/candidate.ts"
+import type { Candidate, Skipped } from "#src/routing/models/candidate.ts"
 import type { Route } from "#src/routing/Router.ts"
 
 /** One step's model with the connections that serve it, best first. */

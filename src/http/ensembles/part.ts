@@ -10,7 +10,7 @@ import { Speech } from "#src/http/conversations/Speech.ts"
 import type { ConversationServices } from "#src/http/conversations/services.ts"
 import type { Route } from "#src/routing/Router.ts"
 import * as Formats from "#src/wire/formats.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 import { promptText } from "#src/wire/neutral/promptText.ts"
 import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
 

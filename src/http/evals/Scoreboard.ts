@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { EvalRules, EvalScores, ModelScore } from "#actors/ports/EvalScores.ts"
+import type { EvalRules, EvalScores, ModelScore } from "#src/routing/ports/EvalScores.ts"
 import type { DocumentStore } from "#actors/ports/Stores.ts"
 import { EvalScore } from "#schemas/records/Eval.ts"
 import { scoresOf } from "#src/routing/evals.ts"

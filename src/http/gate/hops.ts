@@ -6,7 +6,7 @@ import * as Hops from "#schemas/hops.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { version } from "#schemas/version.ts"
-import { errorBodyAt } from "#src/http/errorBodyAt.ts"
+import { errorBodyAt } from "#src/wire/errorBodyAt.ts"
 import type { Guard } from "#src/server/Exchange.ts"
 
 export interface HopRules {

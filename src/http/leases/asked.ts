@@ -4,7 +4,7 @@ import { type ReleaseReason, releaseReasons } from "#schemas/protocols/Lease.ts"
 import type { CallHead } from "#src/http/InferenceCall.ts"
 import * as LeaseContext from "#src/http/leaseContext.ts"
 import * as LeaseErrors from "#src/http/leaseErrors.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 
 export type Asked =
   | { readonly action: "acquire"; readonly model: string }

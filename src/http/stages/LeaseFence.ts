@@ -14,7 +14,7 @@ import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as LeaseErrors from "#src/http/leaseErrors.ts"
 import type { Fence } from "#src/http/stages.ts"
 import { connectionFirst } from "#src/routing/connectionFirst.ts"
-import type { Skipped } from "#src/routing/candidate.ts"
+import type { Skipped } from "#src/routing/models/candidate.ts"
 import type { Route } from "#src/routing/Router.ts"
 import * as Refused from "#src/routing/unavailable.ts"
 

@@ -11,7 +11,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Client } from "#actors/Inbound.ts"
 import { type Call, type Fork, type Stage, wait } from "#src/http/stages.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 
 export interface Options {
   readonly limits: Limits["Service"]

@@ -12,7 +12,7 @@ import * as GatewayHeaders from "#src/http/GatewayHeaders.ts"
 import * as Told from "#src/http/stages/told.ts"
 import { type Call, type Fork, type Stage, wait } from "#src/http/stages.ts"
 import { streamOf } from "#src/wire/dialect.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 
 export const command = "/usage"
 /** The model that such an answer names. */

@@ -1,5 +1,5 @@
 /** The quota fields of a combo's health: the tightest window of each target, and its trend. Pure. */
-import { type QuotaReading, type Quotas, remainingAt } from "#actors/ports/Quotas.ts"
+import { type QuotaReading, type Quotas, remainingAt } from "#src/routing/ports/Quotas.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { ComboHealth, TargetHealth } from "#schemas/api/Usage.ts"
 import type { QuotaSnapshot } from "#schemas/records/QuotaSnapshot.ts"

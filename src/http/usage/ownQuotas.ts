@@ -1,12 +1,12 @@
 /** The provider quotas behind a key that its holder may see (scope `self:account-quota`). Pure. */
 import type { Snapshot } from "#actors/ports/Configuration.ts"
-import type { Quotas } from "#actors/ports/Quotas.ts"
+import type { Quotas } from "#src/routing/ports/Quotas.ts"
 import type { OwnQuota } from "#schemas/api/SelfUsage.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import * as View from "#src/http/usage/quotaView.ts"
 import type { Registry } from "#src/providers/Registry.ts"
-import { compileGlob } from "#src/routing/glob.ts"
+import { compileGlob } from "#src/routing/models/glob.ts"
 
 /** Who reads management views has them anyway. */
 const scopes: ReadonlyArray<string> = ["self:account-quota", "manage", "admin"]

@@ -1,6 +1,6 @@
 /** Quota windows and tokens of connections as the management views show them. Pure. */
 import type { Snapshot } from "#actors/ports/Configuration.ts"
-import { type HeldReading, type QuotaLimits, remainingAt } from "#actors/ports/Quotas.ts"
+import { type HeldReading, type QuotaLimits, remainingAt } from "#src/routing/ports/Quotas.ts"
 import type { QuotaRow, QuotaStatus, QuotaWindowView, TokenHealthView, TokenStatus } from "#schemas/api/Quotas.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import { isExchanged, kindOf } from "#src/providers/credentialKind.ts"

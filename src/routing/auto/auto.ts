@@ -3,7 +3,7 @@
  * strategy `lkgp`, the last target that answered before that order.
  */
 import type { ComboConfig } from "#schemas/records/Combo.ts"
-import type { Candidate, Memory, Moment } from "#src/routing/candidate.ts"
+import type { Candidate, Memory, Moment } from "#src/routing/models/candidate.ts"
 import { withinBudget } from "#src/routing/auto/budget.ts"
 import { badScore, exclusionsIn, next } from "#src/routing/auto/exclusions.ts"
 import { scored } from "#src/routing/auto/factors.ts"

@@ -1,6 +1,6 @@
 /** The budget of one request removes candidates above it; when all are, the cheapest stays, or none with `strict`. */
 import type { ComboConfig } from "#schemas/records/Combo.ts"
-import type { Candidate, Moment, Skipped } from "#src/routing/candidate.ts"
+import type { Candidate, Moment, Skipped } from "#src/routing/models/candidate.ts"
 import { narrow, type Filtered } from "#src/routing/strategies/filter.ts"
 import { estimatedCost } from "#src/routing/strategies/price.ts"
 

@@ -1,7 +1,7 @@
 /** The ids of automatic routing (`auto`, `auto/<variant>`, `auto/<category>[:<tier>]`) and what each asks for. */
 import { withHints } from "#src/routing/moment.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
-import type { Candidate, Category, Moment, Skipped, Tier } from "#src/routing/candidate.ts"
+import type { Candidate, Category, Moment, Skipped, Tier } from "#src/routing/models/candidate.ts"
 import { all, narrow } from "#src/routing/strategies/filter.ts"
 import { blendedPrice } from "#src/routing/strategies/price.ts"
 

@@ -1,5 +1,5 @@
 /** Self-healing: a candidate with a bad score is left out for a while, longer each time, and then returns by itself. */
-import type { Memory } from "#src/routing/candidate.ts"
+import type { Memory } from "#src/routing/models/candidate.ts"
 
 /** A score below this is bad. */
 export const badScore = 0.2

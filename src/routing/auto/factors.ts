@@ -4,7 +4,7 @@
  * What is relative to the pool (price, latency) gives the best one 1 and the worst one best/worst, so that being better never
  * costs a candidate its place. Without data: 1 where silence is good news (quota, stability), else one half.
  */
-import type { Candidate, Moment, Tier } from "#src/routing/candidate.ts"
+import type { Candidate, Moment, Tier } from "#src/routing/models/candidate.ts"
 import type { Factor, Weights } from "#src/routing/auto/packs.ts"
 import { factorNames } from "#src/routing/auto/packs.ts"
 import { fitsCategory } from "#src/routing/auto/channel.ts"

@@ -1,6 +1,6 @@
 /** Router strategies of automatic routing: each orders scored candidates, best first. Pure and deterministic. */
 import type { ComboConfig } from "#schemas/records/Combo.ts"
-import type { Candidate, Moment, Skipped } from "#src/routing/candidate.ts"
+import type { Candidate, Moment, Skipped } from "#src/routing/models/candidate.ts"
 import type { Scored } from "#src/routing/auto/factors.ts"
 import { narrow, type Filtered } from "#src/routing/strategies/filter.ts"
 import { blendedPrice } from "#src/routing/strategies/price.ts"

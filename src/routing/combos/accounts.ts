@@ -5,7 +5,7 @@
  */
 import type { Target } from "#actors/ports/Target.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
-import type { Candidate, Memory, Moment, Order } from "#src/routing/candidate.ts"
+import type { Candidate, Memory, Moment, Order } from "#src/routing/models/candidate.ts"
 import type { OrderOf } from "#src/routing/combos/arrange.ts"
 import type { Memories, SessionPins } from "#src/routing/memories.ts"
 import * as Selection from "#src/routing/selection.ts"

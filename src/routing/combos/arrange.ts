@@ -1,6 +1,6 @@
 /** The order of an expansion with groups: each combo's strategy orders its own entries, from the inside out. Pure. */
 import type { Combo } from "#schemas/records/Combo.ts"
-import type { Candidate, Order, Relaxed, Skipped } from "#src/routing/candidate.ts"
+import type { Candidate, Order, Relaxed, Skipped } from "#src/routing/models/candidate.ts"
 import { type Entry, type Expansion, isGroup } from "#src/routing/combos/expand.ts"
 
 /** One combo's strategy over its own entries; the caller keeps the memory that the order brings, by combo. */

@@ -9,7 +9,7 @@ import type { Target } from "#actors/ports/Target.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Combo, ComboStep, ModelStep } from "#schemas/records/Combo.ts"
-import type { Candidate, Skipped } from "#src/routing/candidate.ts"
+import type { Candidate, Skipped } from "#src/routing/models/candidate.ts"
 import type { CompleteConfig } from "#src/routing/combos/config.ts"
 import type { ByName } from "#src/routing/combos/nesting.ts"
 

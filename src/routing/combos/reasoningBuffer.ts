@@ -3,7 +3,7 @@
  * so that a small cap ends in an empty one. Such a target is given room for thoughts beside the cap, never above what its model can say.
  */
 import type { Conversation, FormatName } from "#schemas/wire/conversation.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 
 type Body = Readonly<Record<string, unknown>>
 

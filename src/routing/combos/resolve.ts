@@ -1,7 +1,7 @@
 /** Combo names in front of everything else in a model id's resolution: the `first` step of `makeResolver`. Pure. */
 import type { Combo, ComboMapping } from "#schemas/records/Combo.ts"
-import { compileGlob } from "#src/routing/glob.ts"
-import type { Asked, ThinkingLevel, Unresolved } from "#src/routing/resolveModel.ts"
+import { compileGlob } from "#src/routing/models/glob.ts"
+import type { Asked, ThinkingLevel, Unresolved } from "#src/routing/models/resolveModel.ts"
 
 export interface ResolvedCombo {
   readonly _tag: "Combo"

@@ -1,6 +1,6 @@
 /** A combo's system message in front of the request's own: once for the neutral conversation, once per raw body. Pure. */
 import type { Conversation, FormatName, TextPart } from "#schemas/wire/conversation.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 import type { Json as Body } from "#src/wire/WireFormat.ts"
 
 /** Between the combo's words and the request's own, where both must be one text. */

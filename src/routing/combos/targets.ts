@@ -6,7 +6,7 @@ import type { Combo } from "#schemas/records/Combo.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"
 import type { Registry } from "#src/providers/Registry.ts"
-import type { Candidate } from "#src/routing/candidate.ts"
+import type { Candidate } from "#src/routing/models/candidate.ts"
 import type { makeConfigs } from "#src/routing/combos/config.ts"
 import type { Planner } from "#src/routing/plan.ts"
 

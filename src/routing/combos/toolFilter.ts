@@ -5,7 +5,7 @@
  */
 import type { Conversation, FormatName, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
 import { compile } from "#src/routing/combos/linearRegex.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 import type { Json as Body } from "#src/wire/WireFormat.ts"
 
 export type Keeps = (name: string) => boolean

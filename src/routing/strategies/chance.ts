@@ -1,5 +1,5 @@
 /** Strategies that draw: weighted (by step), random, and p2c (the better of two). */
-import type { Candidate } from "#src/routing/candidate.ts"
+import type { Candidate } from "#src/routing/models/candidate.ts"
 import { countIn, healthScore, shuffled, sortedBy, type StepGroup, stepsOf, type Strategic, strategy, textIn } from "#src/routing/strategies/ranking.ts"
 
 /** One step in proportion to the weights; uniform when all are 0, and weight 0 is never drawn otherwise. */

@@ -2,7 +2,7 @@
  * Who may be asked at all, before any strategy: one filter for all of them. What is certain (unavailable, not allowed, strict
  * context) leaves; what is a guess (capabilities, lenient context, expected first token) leaves only while somebody remains.
  */
-import type { Candidate, Moment, Relaxed, Skipped } from "#src/routing/candidate.ts"
+import type { Candidate, Moment, Relaxed, Skipped } from "#src/routing/models/candidate.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 
 export interface Filtered {

@@ -1,5 +1,5 @@
 /** Strategies by the request itself: context-optimized (its size) and cache-optimized (its beginning). */
-import type { Candidate } from "#src/routing/candidate.ts"
+import type { Candidate } from "#src/routing/models/candidate.ts"
 import { avalanche, hashOf, placeOf, sortedBy, type Strategic, strategy } from "#src/routing/strategies/ranking.ts"
 
 /** Room left for the answer, as a share of the prompt. */

@@ -1,6 +1,6 @@
 /** Every strategy by its name, and the key under which its memory is kept. */
 import type { Strategy } from "#schemas/records/Combo.ts"
-import type { Moment } from "#src/routing/candidate.ts"
+import type { Moment } from "#src/routing/models/candidate.ts"
 import { auto, lkgp } from "#src/routing/auto/auto.ts"
 import { p2c, random, weighted } from "#src/routing/strategies/chance.ts"
 import { cacheOptimized, contextOptimized } from "#src/routing/strategies/fit.ts"

@@ -1,5 +1,5 @@
 /** Strategies that keep the listed order: priority, fill-first, context-relay, and the panels of fusion, pipeline and debate. */
-import type { Candidate, Moment } from "#src/routing/candidate.ts"
+import type { Candidate, Moment } from "#src/routing/models/candidate.ts"
 import { type Rank, sortedBy, type Strategic, strategy, tightest } from "#src/routing/strategies/ranking.ts"
 
 /** As listed. */

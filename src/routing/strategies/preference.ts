@@ -1,6 +1,6 @@
 /** What a combo's configuration says about the listed order itself, before any strategy reads it: its tiers, large windows first. */
 import type { ComboConfig } from "#schemas/records/Combo.ts"
-import type { Candidate } from "#src/routing/candidate.ts"
+import type { Candidate } from "#src/routing/models/candidate.ts"
 
 /** Step ids from the default tier along its fallbacks; a circle ends where it began. */
 const tierSteps = (tiers: NonNullable<ComboConfig["compositeTiers"]>): ReadonlyArray<string> => {

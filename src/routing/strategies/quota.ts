@@ -1,5 +1,5 @@
 /** Strategies by the quota windows of a plan: reset-aware, reset-window and headroom. */
-import type { Candidate, Moment, QuotaWindow } from "#src/routing/candidate.ts"
+import type { Candidate, Moment, QuotaWindow } from "#src/routing/models/candidate.ts"
 import { remainingNow, sortedBy, type Strategic, strategy, textIn, tightest, withFirst } from "#src/routing/strategies/ranking.ts"
 
 const hourMs = 3_600_000

@@ -1,5 +1,5 @@
 /** Strategies that take turns: round-robin (over steps) and strict-random (a shuffled deck of targets). */
-import type { Candidate } from "#src/routing/candidate.ts"
+import type { Candidate } from "#src/routing/models/candidate.ts"
 import { countIn, shuffled, type Strategic, strategy, type StepGroup, stepsOf, textIn } from "#src/routing/strategies/ranking.ts"
 
 /** Uses of one step before the next one's turn. */

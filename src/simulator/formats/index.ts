@@ -1,13 +1,13 @@
 /**
  * The formats the simulator speaks. A new one is a file beside these and a line here.
  */
-import { chatCompletions } from "./chatCompletions.ts"
+import { chatCompletions } from "#src/simulator/formats/chatCompletions/chatCompletions.ts"
 import { embeddings } from "./embeddings.ts"
 import type { Format } from "./Format.ts"
-import { generateContent } from "./generateContent.ts"
-import { localModelServer } from "./localModelServer.ts"
-import { messages } from "./messages.ts"
-import { responses } from "./responses.ts"
+import { generateContent } from "#src/simulator/formats/generateContent/generateContent.ts"
+import { localModelServer } from "#src/simulator/formats/localModelServer/localModelServer.ts"
+import { messages } from "#src/simulator/formats/messages/messages.ts"
+import { responses } from "#src/simulator/formats/responses/responses.ts"
 
 export const FORMATS: ReadonlyArray<Format> = [chatCompletions, messages, responses, generateContent, localModelServer, embeddings]
 

@@ -1,6 +1,6 @@
 /** Citations in the chat format: `{type:"url_citation", url_citation:{start_index, end_index, url, title}}`. */
 import type { Annotation } from "#schemas/wire/conversation.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 
 export const readAnnotation = (value: unknown): Annotation | null => {
   if (!Json.isRecord(value) || value["type"] !== "url_citation") return null

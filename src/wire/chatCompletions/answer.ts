@@ -1,6 +1,6 @@
 /** Whole answers, usage and errors of the chat-completions format. */
 import type { UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 import type { UpstreamCodec } from "#src/wire/WireFormat.ts"
 
 /** Usage in the vendor's shape, or null when the value is no usage object or holds no count. */

@@ -4,10 +4,10 @@ import type { Answer, Choice, Part } from "#schemas/wire/conversation.ts"
 import { readAnnotations } from "#src/wire/chatCompletions/annotations.ts"
 import { errorOf, usageOf } from "#src/wire/chatCompletions/answer.ts"
 import { readFinish } from "#src/wire/chatCompletions/finish.ts"
-import { media } from "#src/wire/chatCompletions/media.ts"
-import { callsOf, contentOf, imagesOf, logprobsOf, makeCallId, splitThink, stringAt } from "#src/wire/chatCompletions/message.ts"
+import { media } from "#src/wire/chatCompletions/request/media.ts"
+import { callsOf, contentOf, imagesOf, logprobsOf, makeCallId, splitThink, stringAt } from "#src/wire/chatCompletions/request/message.ts"
 import { readReasoning, reasoningPart, thoughtSignature, withoutCalls } from "#src/wire/chatCompletions/reasoning.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 import type { Json as Body } from "#src/wire/WireFormat.ts"
 
 export const decodeAnswer = (body: Body): Answer | UpstreamErrorBody | null => {

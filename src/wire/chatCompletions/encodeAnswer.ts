@@ -2,7 +2,7 @@
 import type { Answer, Choice, MediaPart, Part, ReasoningPart, TokenLogprob, TokenUsage, ToolCallPart } from "#schemas/wire/conversation.ts"
 import { writeAnnotation } from "#src/wire/chatCompletions/annotations.ts"
 import { writeFinish } from "#src/wire/chatCompletions/finish.ts"
-import { urlOf } from "#src/wire/chatCompletions/media.ts"
+import { urlOf } from "#src/wire/chatCompletions/request/media.ts"
 import { callDetail, extraContent, sealed, writeDetails } from "#src/wire/chatCompletions/reasoning.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
 

@@ -1,8 +1,8 @@
 /** What a chat-completions body needs to be forwarded as it came: its head read, its model and usage wish edited by bytes. */
 import { PublicError } from "#schemas/errors.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
-import type * as Splice from "#src/wire/splice.ts"
+import type * as Splice from "#src/wire/json/splice.ts"
 import type { Json as Body, RequestHead, TargetTraits } from "#src/wire/WireFormat.ts"
 import * as Heads from "#src/wire/neutral/heads.ts"
 

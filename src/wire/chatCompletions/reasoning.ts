@@ -3,7 +3,7 @@
  * one aggregator carries signatures (`reasoning.text` with `signature`, `reasoning.encrypted` with `data`) and summaries.
  */
 import type { ReasoningPart, Signature } from "#schemas/wire/conversation.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 import * as Signatures from "#src/wire/signature.ts"
 
 type Record = Readonly<{ [key: string]: unknown }>

@@ -2,7 +2,7 @@
 import { PublicError } from "#schemas/errors.ts"
 import { Request } from "#schemas/wire/completions.ts"
 import type { Conversation, Extra, Settings } from "#schemas/wire/conversation.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 import { decoder } from "#src/wire/neutral/decoding.ts"
 import { invalid, none, reading, unsayable } from "#src/wire/neutral/settings.ts"
 import type { Json as Body, RequestHead } from "#src/wire/WireFormat.ts"

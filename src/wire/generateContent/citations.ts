@@ -1,6 +1,6 @@
 /** Citations: grounding and citation metadata, whose offsets count bytes of UTF-8, and annotations, whose offsets count characters. */
 import type { Annotation } from "#schemas/wire/conversation.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 
 /** Character offset of a byte offset in `text`. */
 const charactersAt = (text: Buffer, bytes: number): number => text.toString("utf8", 0, Math.min(bytes, text.length)).length

@@ -1,7 +1,7 @@
 /** Readers of single facts in answers and stream chunks: usage, errors, finish reasons, log probabilities. All total. */
 import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
 import type { FinishReason, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 
 /** Usage in the vendor's shape, or null when the value is no usage object or holds no count. */
 export const usageOf = (value: unknown): TokenUsage | null => {

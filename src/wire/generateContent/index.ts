@@ -2,13 +2,13 @@
 import type { ClientCodec, UpstreamCodec } from "#src/wire/WireFormat.ts"
 import { blank, comment } from "#src/wire/heartbeat.ts"
 import { decodeAnswer, encodeAnswer, readAnswer } from "#src/wire/generateContent/answer.ts"
-import { decodeRequest } from "#src/wire/generateContent/decodeRequest.ts"
-import { GenerateContentDecoder } from "#src/wire/generateContent/decodeStream.ts"
-import { encodeRequest } from "#src/wire/generateContent/encodeRequest.ts"
-import { GenerateContentEncoder } from "#src/wire/generateContent/encodeStream.ts"
+import { decodeRequest } from "#src/wire/generateContent/request/decodeRequest.ts"
+import { GenerateContentDecoder } from "#src/wire/generateContent/stream/decodeStream.ts"
+import { encodeRequest } from "#src/wire/generateContent/request/encodeRequest.ts"
+import { GenerateContentEncoder } from "#src/wire/generateContent/stream/encodeStream.ts"
 import { errorBody, errorFrames } from "#src/wire/generateContent/errors.ts"
 import { errorOf } from "#src/wire/generateContent/facts.ts"
-import { GenerateContentTap } from "#src/wire/generateContent/tap.ts"
+import { GenerateContentTap } from "#src/wire/generateContent/stream/tap.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 
 /** The HTTP layer puts `model` and `stream` of the URL into the body. */

@@ -1,9 +1,9 @@
 /** Model lists and token counts of the format, as pure functions; the HTTP layer knows the models. */
 import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation } from "#schemas/wire/conversation.ts"
-import { isRecord } from "#src/wire/json.ts"
+import { isRecord } from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
-import { decodeRequest } from "#src/wire/generateContent/decodeRequest.ts"
+import { decodeRequest } from "#src/wire/generateContent/request/decodeRequest.ts"
 import type { Json } from "#src/wire/WireFormat.ts"
 
 export interface Model {

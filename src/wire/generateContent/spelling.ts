@@ -4,7 +4,7 @@
  * they are. `asWritten` leads back, so that a message names a member as the client spelt it.
  */
 import { PublicError } from "#schemas/errors.ts"
-import { isRecord } from "#src/wire/json.ts"
+import { isRecord } from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 import { hasOnly, pathText } from "#src/wire/neutral/decoding.ts"
 

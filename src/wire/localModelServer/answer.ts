@@ -1,10 +1,10 @@
 /** Whole answers, usage and errors of local model servers. */
 import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
 import type { Answer, FinishReason, Part, TokenLogprob, TokenUsage, ToolCallPart } from "#schemas/wire/conversation.ts"
-import { ThinkSplitter, type ThinkSink } from "#src/wire/chatCompletions/ThinkSplitter.ts"
-import { callId, objectText } from "#src/wire/localModelServer/arguments.ts"
-import { dataOf, imageOf } from "#src/wire/localModelServer/images.ts"
-import * as Json from "#src/wire/json.ts"
+import { ThinkSplitter, type ThinkSink } from "#src/wire/chatCompletions/stream/ThinkSplitter.ts"
+import { callId, objectText } from "#src/wire/localModelServer/request/arguments.ts"
+import { dataOf, imageOf } from "#src/wire/localModelServer/request/images.ts"
+import * as Json from "#src/wire/json/json.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
 import type { Json as Body, UpstreamCodec } from "#src/wire/WireFormat.ts"
 

@@ -1,11 +1,11 @@
 /** The format of local model servers (`POST /api/chat`, newline-delimited JSON) as codecs. */
 import { decodeAnswer, encodeAnswer, errorOf, readAnswer } from "#src/wire/localModelServer/answer.ts"
-import { decodeRequest, head } from "#src/wire/localModelServer/decodeRequest.ts"
-import { makeDecoder } from "#src/wire/localModelServer/decodeStream.ts"
-import { encodeRequest, passThroughEdits } from "#src/wire/localModelServer/encodeRequest.ts"
-import { makeEncoder } from "#src/wire/localModelServer/encodeStream.ts"
+import { decodeRequest, head } from "#src/wire/localModelServer/request/decodeRequest.ts"
+import { makeDecoder } from "#src/wire/localModelServer/stream/decodeStream.ts"
+import { encodeRequest, passThroughEdits } from "#src/wire/localModelServer/request/encodeRequest.ts"
+import { makeEncoder } from "#src/wire/localModelServer/stream/encodeStream.ts"
 import { errorBody, errorFrames } from "#src/wire/localModelServer/errors.ts"
-import { LocalTap } from "#src/wire/localModelServer/tap.ts"
+import { LocalTap } from "#src/wire/localModelServer/stream/tap.ts"
 import type { ClientCodec, UpstreamCodec } from "#src/wire/WireFormat.ts"
 
 export const client: ClientCodec = {

@@ -1,6 +1,6 @@
 /** Whole answers of the messages format, read from an upstream. */
 import type { Answer, Part, TextPart } from "#schemas/wire/conversation.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 import * as Carriers from "#src/wire/messages/carriers.ts"
 import { annotationsOf } from "#src/wire/messages/citations.ts"
 import { errorOf } from "#src/wire/messages/errors.ts"

@@ -1,6 +1,6 @@
 /** Citations of a text block: the vendor's five location shapes and the neutral annotation. */
 import type { Annotation } from "#schemas/wire/conversation.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 
 const textAt = (value: Readonly<Record<string, unknown>>, key: string): string | null => typeof value[key] === "string" ? value[key] : null
 

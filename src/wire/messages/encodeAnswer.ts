@@ -2,7 +2,7 @@
 import type { Choice, MediaPart, Part, ReasoningPart } from "#schemas/wire/conversation.ts"
 import * as Carriers from "#src/wire/messages/carriers.ts"
 import { citationOf } from "#src/wire/messages/citations.ts"
-import { inputJson } from "#src/wire/messages/encodeTurns.ts"
+import { inputJson } from "#src/wire/messages/request/encodeTurns.ts"
 import { stopReasonOf, wireUsage } from "#src/wire/messages/usage.ts"
 import * as Signatures from "#src/wire/signature.ts"
 import type { ClientCodec } from "#src/wire/WireFormat.ts"

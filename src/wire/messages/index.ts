@@ -1,13 +1,13 @@
 /** The messages format as codecs. */
 import { decodeAnswer, readAnswer } from "#src/wire/messages/answer.ts"
-import { decodeRequest, head } from "#src/wire/messages/decodeRequest.ts"
-import { MessagesDecoder } from "#src/wire/messages/decodeStream.ts"
+import { decodeRequest, head } from "#src/wire/messages/request/decodeRequest.ts"
+import { MessagesDecoder } from "#src/wire/messages/stream/decodeStream.ts"
 import { encodeAnswer } from "#src/wire/messages/encodeAnswer.ts"
-import { encodeRequest } from "#src/wire/messages/encodeRequest.ts"
-import { MessagesEncoder } from "#src/wire/messages/encodeStream.ts"
+import { encodeRequest } from "#src/wire/messages/request/encodeRequest.ts"
+import { MessagesEncoder } from "#src/wire/messages/stream/encodeStream.ts"
 import { errorBody, errorFrames, errorOf } from "#src/wire/messages/errors.ts"
 import { passThroughEdits } from "#src/wire/messages/passThrough.ts"
-import { MessagesTap } from "#src/wire/messages/tap.ts"
+import { MessagesTap } from "#src/wire/messages/stream/tap.ts"
 import type { ClientCodec, UpstreamCodec } from "#src/wire/WireFormat.ts"
 
 export const client: ClientCodec = {

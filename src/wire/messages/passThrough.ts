@@ -1,9 +1,9 @@
 /** What a Messages body needs to be forwarded as it came: its model and stream flag edited by bytes, and what we ourselves put in taken out. */
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 import { isForeign } from "#src/wire/messages/carriers.ts"
 import { isMadeUp } from "#src/wire/messages/citations.ts"
-import { defaultMaxTokens } from "#src/wire/messages/encodeThinking.ts"
-import type * as Splice from "#src/wire/splice.ts"
+import { defaultMaxTokens } from "#src/wire/messages/request/encodeThinking.ts"
+import type * as Splice from "#src/wire/json/splice.ts"
 import type { Json as Body, TargetTraits } from "#src/wire/WireFormat.ts"
 
 export const passThroughEdits = (body: Body, traits: TargetTraits): ReadonlyArray<Splice.Edit> => {

@@ -1,6 +1,6 @@
 /** Usage and stop reasons of the messages format. */
 import type { FinishReason, TokenUsage } from "#schemas/wire/conversation.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 
 const counts = ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"]
 

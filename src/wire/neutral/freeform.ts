@@ -3,7 +3,7 @@
  * taken apart again. What the tool's grammar allows is said to the model in words.
  */
 import type { CustomTool, FunctionTool } from "#schemas/wire/conversation.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 import { FreeText, member } from "#src/wire/stream/FreeText.ts"
 import { escape, unescape } from "#src/wire/stream/literal.ts"
 

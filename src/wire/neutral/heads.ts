@@ -1,6 +1,6 @@
 /** The beginning of a request that formats with `messages` share; called for every request, so it reads by hand. */
 import type { PublicError } from "#schemas/errors.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 import type { Json as Body } from "#src/wire/WireFormat.ts"
 

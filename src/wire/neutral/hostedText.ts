@@ -2,7 +2,7 @@
  * Calls and results of tools that a vendor runs, as text that any other model can read: their JSON without what means something to
  * that vendor alone (ids, encrypted copies, bytes).
  */
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 
 /** Members that only the vendor can use. */
 const unread: ReadonlySet<string> = new Set([

@@ -1,11 +1,11 @@
 /** Whole answers and usage of the responses format. */
 import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
 import type { Annotation, Answer, FinishReason, Part, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 import { annotationOf } from "#src/wire/responses/annotations.ts"
-import { text, thoughts } from "#src/wire/responses/decodeInput.ts"
+import { text, thoughts } from "#src/wire/responses/request/decodeInput.ts"
 import { errorOf } from "#src/wire/responses/errors.ts"
-import { flatName } from "#src/wire/responses/namespaces.ts"
+import { flatName } from "#src/wire/responses/request/namespaces.ts"
 import { pack } from "#src/wire/responses/reasoning.ts"
 import type { UpstreamCodec } from "#src/wire/WireFormat.ts"
 

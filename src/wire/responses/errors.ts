@@ -2,7 +2,7 @@
 import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { common, commonInStream, type Told } from "#src/wire/errorObject.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 
 /** The common error object; extra members follow message, type and code. */
 export const errorBody = (error: PublicError): string => JSON.stringify({ error: common(error) })

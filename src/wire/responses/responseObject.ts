@@ -1,6 +1,6 @@
 /** The response object: what the request asked for, repeated with the vendor's defaults, around the status and the output. */
 import type { FinishReason, TokenUsage } from "#schemas/wire/conversation.ts"
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 import type { StreamHead } from "#src/wire/stream/StreamSink.ts"
 
 type Request = Readonly<Record<string, unknown>>

@@ -3,7 +3,7 @@
  * member are read as they come: the characters of that JSON string are the literal of the text, and only an escape that is cut waits
  * for its rest. Arguments of another shape are read when they are whole.
  */
-import * as Json from "#src/wire/json.ts"
+import * as Json from "#src/wire/json/json.ts"
 import { escape, unescape } from "#src/wire/stream/literal.ts"
 import type { Literal } from "#src/wire/stream/StreamSink.ts"
 

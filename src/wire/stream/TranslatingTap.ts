@@ -5,7 +5,7 @@
 import type { StreamTap, UpstreamErrorBody } from "#actors/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
-import { asBuffer } from "#src/wire/asBuffer.ts"
+import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import { KeptText, keptText } from "#src/wire/stream/KeptText.ts"
 import { unescape } from "#src/wire/stream/literal.ts"
 import { Seam } from "#src/wire/stream/Seam.ts"

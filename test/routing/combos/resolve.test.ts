@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { builtin } from "#src/providers/Registry.ts"
 import { makeComboStep } from "#src/routing/combos/resolve.ts"
-import { makeResolver } from "#src/routing/resolveModel.ts"
+import { makeResolver } from "#src/routing/models/resolveModel.ts"
 import { combo, comboMapping } from "#test/suites/records.ts"
 
 const combos = [

@@ -3,7 +3,7 @@ import { it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { Strategy } from "#schemas/records/Combo.ts"
-import type { Memory } from "#src/routing/candidate.ts"
+import type { Memory } from "#src/routing/models/candidate.ts"
 import { memoryKey, strategies, type StrategyName } from "#src/routing/strategies/index.ts"
 import { Config, keysOf, Pool, poolWorld, seeded, worldOf } from "#test/routing/strategies/world.ts"
 

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest"
 import { it } from "@effect/vitest"
-import type { Candidate } from "#src/routing/candidate.ts"
+import type { Candidate } from "#src/routing/models/candidate.ts"
 import { earliestReturn, filter } from "#src/routing/strategies/filter.ts"
 import { keysOf, now, worldOf } from "#test/routing/strategies/world.ts"
 

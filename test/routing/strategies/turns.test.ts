@@ -3,7 +3,7 @@ import { it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { p2c, random, weighted } from "#src/routing/strategies/chance.ts"
 import { roundRobin, strictRandom } from "#src/routing/strategies/rotation.ts"
-import type { Candidate, Memory } from "#src/routing/candidate.ts"
+import type { Candidate, Memory } from "#src/routing/models/candidate.ts"
 import { chiSquare, counted, firstOf, keysOf, seeded, served, worldOf } from "#test/routing/strategies/world.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))

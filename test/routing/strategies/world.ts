@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 import type { BreakerState, TargetHealth } from "#actors/ports/Resilience.ts"
 import type { Target } from "#actors/ports/Target.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
-import type { Candidate, Memory, Moment, Order, QuotaWindow } from "#src/routing/candidate.ts"
+import type { Candidate, Memory, Moment, Order, QuotaWindow } from "#src/routing/models/candidate.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 import type { Strategic } from "#src/routing/strategies/ranking.ts"
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import type { Conversation, Part, Settings, Tool, Turn } from "#schemas/wire/conversation.ts"
-import { unsignedCall } from "#src/wire/generateContent/encodeRequest.ts"
+import { unsignedCall } from "#src/wire/generateContent/request/encodeRequest.ts"
 import { none } from "#src/wire/neutral/settings.ts"
 import { conversation, encoded, fixture, fixtures, json, model, refused, user } from "./support.ts"
 

@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import { PublicError } from "#schemas/errors.ts"
 import type { Conversation, MediaPart, Part, Settings, TextPart, Turn } from "#schemas/wire/conversation.ts"
 import { client, upstream } from "#src/wire/localModelServer/index.ts"
-import { localModelServer } from "#src/simulator/formats/localModelServer.ts"
+import { localModelServer } from "#src/simulator/formats/localModelServer/localModelServer.ts"
 import { none } from "#src/wire/neutral/settings.ts"
 import { conversation, encoded, fixtures, json, readRequest, traits } from "#test/wire/localModelServer/support.ts"
 

@@ -1,0 +1,93 @@
+/** What strategies order: the targets of one combo (or of one provider's connections) and what is known at that moment. Pure. */
+import type { QuotaWindow } from "#src/routing/ports/Quotas.ts"
+import type { TargetHealth, Unavailable } from "#actors/ports/Resilience.ts"
+import type { Target } from "#actors/ports/Target.ts"
+import type { ComboConfig } from "#schemas/records/Combo.ts"
+
+/** One target of an expanded combo. */
+export interface Candidate {
+  /** Step ids along the nesting path joined with `>`, then the connection: the same in every request. */
+  readonly executionKey: string
+  /** The step of the outermost combo that it belongs to: what is drawn by weight. */
+  readonly stepId: string
+  /**
+   * What takes turns where that is not the step: the step ids along the nesting path of a flattened reference, the execution key of
+   * a candidate that stands for a whole combo.
+   */
+  readonly turn?: string
+  readonly weight: number
+  readonly label: string | null
+  readonly tags: ReadonlyArray<string>
+  readonly prompt: string | null
+  readonly target: Target
+  /** Tokens; null when unknown. */
+  readonly contextWindow: number | null
+  readonly capabilities: ReadonlyArray<string> | null
+}
+
+export type { QuotaWindow }
+
+/** Categories and tiers of `auto/<category>:<tier>`. */
+export type Category = "coding" | "reasoning" | "vision" | "chat" | "multimodal"
+export type Tier = "fast" | "cheap" | "reliable" | "free" | "pro"
+
+/** What only some strategies ask for; absent = unknown, and never a reason to leave a candidate out. */
+export interface Hints {
+  /** False for a target that may not be used (key policy); the only hint that never fails open. */
+  readonly allowed?: (target: Target) => boolean
+  /** The key's own exclusions of automatic routing; fail open. */
+  readonly excluded?: (candidate: Candidate) => boolean
+  /** Most tokens the answer may have, as the client asked. */
+  readonly answerTokens?: number | null
+  readonly category?: Category | null
+  readonly tier?: Tier | null
+  /** Measured answer quality, 0 to 1; null without data. */
+  readonly quality?: (target: Target) => number | null
+}
+
+/** What is known when an order is asked for; functions are cheap look-ups. */
+export interface Moment {
+  /** ms since the epoch. */
+  readonly now: number
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+  readonly unavailable: (target: Target) => Unavailable | null
+  readonly health: (target: Target) => TargetHealth
+  readonly quota: (target: Target) => ReadonlyArray<QuotaWindow>
+  /** Session tag for affinity; null without one. */
+  readonly session: string | null
+  /** Stable text of the prompt's beginning, for cache affinity; "" when unknown. */
+  readonly promptPrefix: string
+  /** Estimated tokens of the request. */
+  readonly promptTokens: number
+  readonly needs: { readonly tools: boolean; readonly vision: boolean; readonly structuredOutput: boolean }
+  /** Id of the API key; null for anonymous. */
+  readonly keyId: string | null
+  readonly hints?: Hints
+}
+
+/** Memory of a strategy between requests; opaque to everybody else, JSON values only. */
+export type Memory = Readonly<Record<string, unknown>> | null
+
+export interface Skipped {
+  readonly candidate: Candidate
+  readonly unavailable: Unavailable | { readonly reason: "context-too-small" | "capability-missing" | "not-allowed" | "over-budget" | "too-slow" | "excluded"; readonly until: number | null; readonly detail: string }
+}
+
+/** A filter that would have left nobody and was therefore not applied. */
+export type Relaxed = "context" | "capability" | "ttft" | "pool" | "excluded" | "sla"
+
+/** An order: every available candidate exactly once, best first, and why the others are left out. */
+export interface Order {
+  readonly order: ReadonlyArray<Candidate>
+  readonly skipped: ReadonlyArray<Skipped>
+  readonly memory: Memory
+  /** Absent when every filter was applied. */
+  readonly relaxed?: ReadonlyArray<Relaxed>
+}
+
+/** A strategy: pure in its arguments. `succeeded` is the memory after the candidate answered (sticky limits, last known good). */
+export interface StrategyLogic {
+  readonly order: (candidates: ReadonlyArray<Candidate>, config: ComboConfig, memory: Memory, moment: Moment) => Order
+  readonly succeeded: (candidate: Candidate, config: ComboConfig, memory: Memory, moment: Moment) => Memory
+}

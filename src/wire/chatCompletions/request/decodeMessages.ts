@@ -1,0 +1,238 @@
+/** A client's chat messages as neutral turns. */
+import type * as Wire from "#schemas/wire/chatCompletions.ts"
+import type { CacheControl, MediaPart, Part, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
+import { readAnnotations } from "#src/wire/chatCompletions/annotations.ts"
+import * as Media from "./media.ts"
+import { readReasoning, reasoningPart, thoughtSignature } from "#src/wire/chatCompletions/reasoning.ts"
+import * as Json from "#src/wire/json/json.ts"
+import { hostedText, isHosted } from "#src/wire/neutral/hostedText.ts"
+import { invalid } from "#src/wire/neutral/settings.ts"
+
+export const textPart = (text: string, more: Partial<TextPart> = {}): TextPart => ({
+  kind: "text", text, cache: null, annotations: [], signature: null, ...more
+})
+
+export const turnsOf = (messages: ReadonlyArray<Wire.Message>): ReadonlyArray<Turn> => {
+  const legacy = new LegacyCalls()
+  return messages.map((message, i): Turn => {
+    const path = `messages[${i}]`
+    switch (message.role) {
+      case "system":
+      case "developer":
+        return { role: message.role, parts: instructions(message.content, `${path}.content`), name: message.name ?? null, path }
+      case "user":
+        return { role: "user", parts: userParts(message.content, `${path}.content`), name: message.name ?? null, path }
+      case "assistant":
+        return { role: "assistant", parts: assistantParts(message, path, legacy, i), name: message.name ?? null, path }
+      case "tool":
+        return { role: "tool", parts: [toolResult(message.tool_call_id, message.name ?? null, message.content ?? "", cacheOf(message), `${path}.content`)], name: null, path }
+      case "function":
+        return { role: "tool", parts: [toolResult(legacy.take(message.name), message.name, message.content ?? "", null, `${path}.content`)], name: null, path }
+      case "(none)":
+        throw invalid(`${path}.role`, `Field '${path}.role' is no role.`)
+    }
+  })
+}
+
+/** Calls of the format before `tool_calls`, which have no id: joined by name, newest call first. */
+class LegacyCalls {
+  private readonly ids = new Map<string, string>()
+
+  add(name: string, at: number): string {
+    const id = `call_message_${at}`
+    this.ids.set(name, id)
+    return id
+  }
+
+  take(name: string): string {
+    return this.ids.get(name) ?? `call_of_${name}`
+  }
+}
+
+const cacheOf = (part: { readonly cache_control?: { readonly ttl?: string | null | undefined } | null | undefined }): CacheControl | null =>
+  part.cache_control === undefined || part.cache_control === null ? null : { ttl: part.cache_control.ttl ?? null }
+
+/** A part of a type that this gateway does not know; only the model's own may be left out. */
+const opaque = (value: Readonly<Record<string, unknown>>, path: string, role: "assistant" | "user"): Part => {
+  const type = String(value["type"])
+  const text = value["text"]
+  const fallback = typeof text === "string" ? text : role === "assistant" || isHosted(type) ? hostedText(type, value) : null
+  return { kind: "opaque", format: "chat-completions", field: path, value, listed: `messages[].content[].${type.slice(0, 64)}`, fallback }
+}
+
+const wrongPart = (path: string, type: string, where: string) =>
+  invalid(`${path}.type`, `Field '${path}.type': a part of type '${type}' cannot stand in ${where}.`)
+
+const instructions = (content: Wire.Content, path: string): ReadonlyArray<Part> =>
+  typeof content === "string" ? [textPart(content)] : content.map((part, i) => {
+    const at = `${path}[${i}]`
+    if (part.type === "text") return textPart(part.text, { cache: cacheOf(part) })
+    if (part.type === "(other)") return opaque(part.value, at, "user")
+    throw wrongPart(at, part.type, "a system or developer message")
+  })
+
+const userParts = (content: Wire.Content, path: string): ReadonlyArray<Part> =>
+  typeof content === "string" ? [textPart(content)] : content.map((part, i) => userPart(part, `${path}[${i}]`))
+
+const userPart = (part: Wire.Part, path: string): Part => {
+  if (part.type === "(other)") return opaque(part.value, path, "user")
+  if (part.type === "refusal" || part.type === "thinking") throw wrongPart(path, part.type, "a user message")
+  return contentPart(part, path)
+}
+
+type Given = Exclude<Wire.Part, { readonly type: "(other)" | "refusal" | "thinking" }>
+
+/** A part that says the same in a user's message and in a tool's result. */
+const contentPart = (part: Given, path: string): TextPart | MediaPart => {
+  const cache = cacheOf(part)
+  switch (part.type) {
+    case "text":
+      return textPart(part.text, { cache })
+    case "image_url": {
+      const inText = typeof part.image_url === "string"
+      const source = Media.sourceOfUrl(typeof part.image_url === "string" ? part.image_url : part.image_url.url, inText ? `${path}.image_url` : `${path}.image_url.url`)
+      const detail = typeof part.image_url === "string" ? null : part.image_url.detail ?? null
+      return Media.media(Media.kindOf(source, "image"), source, { detail, cache })
+    }
+    case "input_audio":
+      return Media.media("audio", audioSource(part.input_audio, `${path}.input_audio`), { cache })
+    case "audio_url":
+      return Media.media("audio", Media.sourceOfUrl(part.audio_url.url, `${path}.audio_url.url`), { cache })
+    case "video_url":
+      return Media.media("video", Media.sourceOfUrl(part.video_url.url, `${path}.video_url.url`), { cache })
+    case "file":
+      return fileOf(part.file, cache, `${path}.file`)
+  }
+}
+
+const audioSource = (audio: { readonly data: string; readonly format: string }, path: string): MediaPart["source"] => {
+  const uri = Media.parseDataUri(audio.data)
+  if (uri !== null) return uri
+  const data = Media.base64Of(audio.data)
+  if (data === null) throw invalid(`${path}.data`, `Field '${path}.data' must be base64.`)
+  return { kind: "base64", mediaType: Media.audioTypeOf(audio.format), data }
+}
+
+interface WireFile {
+  readonly file_data?: string | null | undefined
+  readonly file_id?: string | null | undefined
+  readonly filename?: string | null | undefined
+}
+
+const fileOf = (file: WireFile, cache: CacheControl | null, path: string): MediaPart => {
+  const name = file.filename ?? null
+  if (typeof file.file_id === "string") {
+    return Media.media("document", { kind: "file", family: "chat-completions", id: file.file_id, mediaType: null }, { name, cache })
+  }
+  if (typeof file.file_data !== "string") throw invalid(path, `Field '${path}' must have 'file_data' or 'file_id'.`)
+  const data = Media.base64Of(file.file_data)
+  const source: MediaPart["source"] = data === null
+    ? Media.sourceOfUrl(file.file_data, `${path}.file_data`)
+    : { kind: "base64", mediaType: Media.typeOfFileName(name ?? ""), data }
+  return Media.media(Media.kindOf(source, "document"), source, { name, cache })
+}
+
+const toolResult = (id: string, name: string | null, content: Wire.Content, cache: CacheControl | null, path: string): ToolResultPart => {
+  const parts = typeof content === "string" ? (content === "" ? [] : [textPart(content)]) : content.map((part, i) => {
+    if (part.type === "refusal" || part.type === "thinking") throw wrongPart(`${path}[${i}]`, part.type, "a tool's result")
+    // What a tool gave is for the model to read, whatever its type.
+    if (part.type === "(other)") return textPart(hostedText(String(part.value["type"]), part.value))
+    return contentPart(part, `${path}[${i}]`)
+  })
+  return { kind: "toolResult", id, name, content: parts, isError: false, cache }
+}
+
+const assistantParts = (message: Wire.AssistantMessage, path: string, legacy: LegacyCalls, at: number): ReadonlyArray<Part> => {
+  const parts: Array<Part> = [...readReasoning(message)]
+  const { content } = message
+  if (typeof content === "string") {
+    if (content !== "") parts.push(textPart(content))
+  } else content?.forEach((part, i) => parts.push(...assistantPart(part, `${path}.content[${i}]`)))
+  annotate(parts, message)
+  if (typeof message.refusal === "string" && message.refusal !== "") parts.push({ kind: "refusal", text: message.refusal })
+  if (message.audio) parts.push(Media.media("audio", { kind: "file", family: "chat-completions", id: message.audio.id, mediaType: null }))
+  message.images?.forEach((image, i) => parts.push(contentPart(image, `${path}.images[${i}]`)))
+  message.tool_calls?.forEach((call, i) => parts.push(toolCall(call, `${path}.tool_calls[${i}]`)))
+  if (message.function_call) {
+    const { name } = message.function_call
+    parts.push(callPart(legacy.add(name, at), name, message.function_call.arguments ?? ""))
+  }
+  signCalls(parts)
+  if (parts.length === 0) {
+    if (content === undefined || content === null) {
+      throw invalid(`${path}.content`, `Field '${path}.content' must be a string or an array of parts when the message calls no tool.`)
+    }
+    parts.push(textPart(""))
+  }
+  return parts
+}
+
+/** Details under the id of a call are that call's signature. */
+const signCalls = (parts: Array<Part>): void => {
+  for (let i = parts.length - 1; i >= 0; i--) {
+    const part = parts[i]
+    if (part?.kind !== "reasoning" || part.text !== "" || part.id === null || part.signature === null) continue
+    const at = parts.findIndex((one) => one.kind === "toolCall" && one.id === part.id)
+    const call = parts[at]
+    if (call?.kind !== "toolCall") continue
+    parts[at] = { ...call, signature: call.signature ?? part.signature }
+    parts.splice(i, 1)
+  }
+}
+
+const assistantPart = (part: Wire.Part, path: string): ReadonlyArray<Part> => {
+  switch (part.type) {
+    case "refusal":
+      return [{ kind: "refusal", text: part.refusal }]
+    case "thinking": {
+      const text = typeof part.thinking === "string" ? part.thinking : part.thinking.map((piece) => piece.text ?? "").join("")
+      return text === "" ? [] : [reasoningPart(text)]
+    }
+    case "(other)":
+      return [opaque(part.value, path, "assistant")]
+    default:
+      return [contentPart(part, path)]
+  }
+}
+
+/** Citations and the signature of the text belong to its last part. */
+const annotate = (parts: Array<Part>, message: Wire.AssistantMessage): void => {
+  const annotations = readAnnotations(message.annotations)
+  const signature = thoughtSignature(message.extra_content)
+  if (annotations.length === 0 && signature === null) return
+  const last = parts.findLastIndex((part) => part.kind === "text")
+  const text = parts[last]
+  if (text?.kind === "text") parts[last] = { ...text, annotations, signature }
+}
+
+const callPart = (id: string, name: string, args: string, more: Partial<ToolCallPart> = {}): ToolCallPart => ({
+  kind: "toolCall", id, name, arguments: args, custom: false, cache: null, signature: null, ...more
+})
+
+const toolCall = (call: Wire.ToolCall, path: string): ToolCallPart => {
+  const signature = thoughtSignature(call.extra_content)
+  if (call.type === "custom") {
+    if (!call.custom) throw invalid(`${path}.custom`, `Field '${path}.custom' must be an object with a name and an input.`)
+    return callPart(call.id, call.custom.name, call.custom.input, { custom: true, signature })
+  }
+  if (!call.function) throw invalid(`${path}.function`, `Field '${path}.function' must be an object with a name and arguments.`)
+  const args = call.function.arguments ?? ""
+  return callPart(call.id, call.function.name, typeof args === "string" ? args : JSON.stringify(args), { signature })
+}
+
+const known: ReadonlySet<string> = new Set([
+  "role", "content", "name", "refusal", "reasoning_content", "reasoning", "reasoning_details", "tool_calls", "function_call", "annotations",
+  "audio", "images", "extra_content", "tool_call_id", "cache_control"
+])
+
+/** Members of messages that this gateway does not know, each name once. */
+export const unknownMembers = (messages: unknown): ReadonlyArray<string> => {
+  const found = new Set<string>()
+  if (Array.isArray(messages)) {
+    for (const message of messages) {
+      if (!Json.isRecord(message)) continue
+      for (const key in message) if (!known.has(key) && message[key] !== null && message[key] !== undefined) found.add(`messages[].${key.slice(0, 64)}`)
+    }
+  }
+  return [...found]
+}

@@ -1,0 +1,330 @@
+/**
+ * From the neutral conversation to a request of this family. Contents are written as JSON text rather than as
+ * objects, so that a call's arguments keep the spelling the model gave them (64-bit numbers above all).
+ */
+import type { PublicError } from "#schemas/errors.ts"
+import type { Conversation, MediaPart, Part, Settings, TextPart, Tool, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
+import { parseRecord } from "#src/wire/json/json.ts"
+import { wrappedTool } from "#src/wire/neutral/freeform.ts"
+import { foreign } from "#src/wire/neutral/foreign.ts"
+import { invalid, nameOf, Omitted, reading, unsayable } from "#src/wire/neutral/settings.ts"
+import { merged, paired } from "#src/wire/neutral/toolPairs.ts"
+import type { EncodedRequest, TargetTraits } from "#src/wire/WireFormat.ts"
+import { memberOf } from "./media.ts"
+import { generationOf, thinkingConfigOf } from "#src/wire/generateContent/thinking.ts"
+
+/** Documented for calls that the model did not make itself, which Gemini 3 refuses without a signature. */
+export const unsignedCall = "skip_thought_signature_validator"
+
+const mostStops = 5
+const mostChoices = 8
+const mostLogprobs = 20
+/** The vendor's seeds have 32 bits. */
+const seedRange = 2 ** 31
+/** What may stand in a tool result itself; other media stand beside it. */
+const resultMedia = /^(?:image\/(?:png|jpe?g|webp)|application\/pdf|text\/plain)$/i
+const functionName = /^[A-Za-z_][\w.:-]{0,127}$/
+
+interface Context {
+  readonly conversation: Conversation
+  readonly model: string
+  readonly omitted: Omitted
+  /** Gemini 3 and later, which know ids, media in results and demand signatures; null for a model of another name. */
+  readonly generation: number | null
+}
+
+export const encodeRequest = (given: Conversation, traits: TargetTraits): EncodedRequest | PublicError =>
+  reading(() => {
+    const omitted = new Omitted()
+    const conversation = foreign(given, { family: "generateContent", freeform: false }, omitted)
+    const context: Context = { conversation, model: traits.model, omitted, generation: generationOf(traits.model) }
+    const turns = merged(paired(conversation, (field) => omitted.add(field)))
+    const members: Array<string> = [...contentsOf(turns, context), ...toolMembers(context)]
+    const config = generationConfig(context, traits)
+    const returned = ownExtras(context)
+    const all = [...config, ...returned.config]
+    if (all.length > 0) members.push(`"generationConfig":{${all.join(",")}}`)
+    members.push(...returned.top)
+    return { body: `{${members.join(",")}}`, omitted: omitted.fields }
+  })
+
+// ---- contents --------------------------------------------------------------------------------------------------------------------
+
+const contentsOf = (turns: ReadonlyArray<Turn>, context: Context): ReadonlyArray<string> => {
+  const system: Array<string> = []
+  const contents: Array<string> = []
+  for (const turn of turns) {
+    if (turn.name !== null) context.omitted.add(`${turn.path}.name`)
+    if (turn.role === "system" || turn.role === "developer") {
+      for (const part of turn.parts) system.push(...systemText(part, turn, context))
+      continue
+    }
+    const parts = turn.role === "assistant" ? assistantParts(turn, context) : turn.parts.flatMap((part) => partOf(part, turn, context))
+    if (parts.length > 0) contents.push(`{"role":"${turn.role === "assistant" ? "model" : "user"}","parts":[${parts.join(",")}]}`)
+  }
+  // The vendor wants contents: an instruction alone is what the user says.
+  if (contents.length === 0 && system.length > 0) return [`"contents":[{"role":"user","parts":[${system.join(",")}]}]`]
+  if (contents.length === 0) {
+    const at = context.conversation.turns[0]?.path ?? "contents"
+    throw invalid(at, `${at} holds nothing that could be sent.`)
+  }
+  return [`"contents":[${contents.join(",")}]`, ...(system.length > 0 ? [`"systemInstruction":{"parts":[${system.join(",")}]}`] : [])]
+}
+
+const systemText = (part: Part, turn: Turn, { omitted }: Context): ReadonlyArray<string> => {
+  if (part.kind !== "text") throw unsayable(turn.path, "its system instruction takes text only.")
+  if (part.cache !== null) omitted.add("cache_control")
+  return part.text === "" ? [] : [`{"text":${JSON.stringify(part.text)}}`]
+}
+
+/** Part of a user's or a tool's turn. */
+const partOf = (part: Part, turn: Turn, context: Context): ReadonlyArray<string> => {
+  switch (part.kind) {
+    case "text": return textParts(part, null, context)
+    case "image":
+    case "audio":
+    case "video":
+    case "document": return mediaParts(part, turn, context)
+    case "toolResult": return resultParts(part, turn, context)
+    case "refusal": return part.text === "" ? [] : [`{"text":${JSON.stringify(part.text)}}`]
+    case "opaque": return [JSON.stringify(part.value)]
+    case "reasoning":
+    case "toolCall": return []
+  }
+}
+
+/** The model's own turn: signatures go back where they came from; thoughts of another family stay at home. */
+const assistantParts = (turn: Turn, context: Context): ReadonlyArray<string> => {
+  const parts: Array<string> = []
+  /**
+   * Other formats sign thoughts, this vendor signs the call or the text behind them: what a client of theirs gave back on a thought
+   * moves to the first call, which must have it, or else to the next text.
+   */
+  let carried: string | null = null
+  const isOwnFormat = context.conversation.format === "generateContent"
+  const callNeedsIt = turn.parts.some((part) => part.kind === "toolCall" && own(part) === null)
+  let calls = 0
+  for (const part of turn.parts) {
+    if (part.kind === "reasoning") {
+      const signature = own(part)
+      const stays = isOwnFormat && part.text !== ""
+      if (!stays) carried = signature ?? carried
+      if (part.text !== "" && (signature !== null || (isOwnFormat && part.signature === null))) {
+        parts.push(`{"text":${JSON.stringify(part.text)},"thought":true${signatureMember(stays ? signature : null)}}`)
+      }
+    } else if (part.kind === "toolCall") {
+      parts.push(callPart(part, own(part) ?? carried, calls === 0, context))
+      carried = null
+      calls++
+    } else if (part.kind === "text") {
+      const takesIt = !callNeedsIt || calls > 0
+      parts.push(...textParts(part, own(part) ?? (takesIt ? carried : null), context))
+      if (takesIt) carried = null
+    } else parts.push(...partOf(part, turn, context))
+  }
+  if (carried !== null) parts.push(`{"text":"","thoughtSignature":${JSON.stringify(carried)}}`)
+  return parts
+}
+
+const own = (part: { readonly signature: ToolCallPart["signature"] }): string | null =>
+  part.signature?.family === "generateContent" ? part.signature.value : null
+
+const signatureMember = (signature: string | null): string => signature === null ? "" : `,"thoughtSignature":${JSON.stringify(signature)}`
+
+const textParts = (part: TextPart, signature: string | null, { conversation, omitted }: Context): ReadonlyArray<string> => {
+  if (part.cache !== null) omitted.add("cache_control")
+  if (part.annotations.length > 0) omitted.add(conversation.format === "messages" ? "citations" : "annotations")
+  return part.text === "" && signature === null ? [] : [`{"text":${JSON.stringify(part.text)}${signatureMember(signature)}}`]
+}
+
+const mediaParts = (part: MediaPart, turn: Turn, context: Context): ReadonlyArray<string> => {
+  const member = memberOf(part)
+  if (member === null) throw unsayable(turn.path, `it refers to ${part.kind} data in another vendor's file store.`)
+  noteMedia(part, context)
+  const before = part.context === null || part.context === "" ? [] : [`{"text":${JSON.stringify(part.context)}}`]
+  return [...before, `{${member}${signatureMember(own(part))}}`]
+}
+
+/** What the vendor has no member for. Text beside a document is said as text. */
+const noteMedia = (part: MediaPart, { conversation, omitted }: Context): void => {
+  if (part.cache !== null) omitted.add("cache_control")
+  if (part.name !== null) omitted.add(conversation.format === "messages" ? "title" : conversation.format === "generateContent" ? "displayName" : "filename")
+  if (part.citations === true) omitted.add("citations")
+  if (part.detail !== null && part.detail !== "auto") omitted.add("detail")
+}
+
+/** Vertex AI knew no ids before Gemini 3; there, calls and results pair up by their order. */
+const idMember = (id: string, { generation }: Context): string => generation !== null && generation < 3 ? "" : `"id":${JSON.stringify(id)},`
+
+const callPart = (part: ToolCallPart, signature: string | null, isFirst: boolean, context: Context): string => {
+  if (part.cache !== null) context.omitted.add("cache_control")
+  const needed = isFirst && context.generation !== null && context.generation >= 3 ? unsignedCall : null
+  return `{"functionCall":{${idMember(part.id, context)}"name":${JSON.stringify(part.name)},"args":${argsOf(part)}}${signatureMember(signature ?? needed)}}`
+}
+
+/** Arguments as a JSON object: the model's own text when it is one. */
+export const argsOf = (part: Pick<ToolCallPart, "arguments" | "custom">): string => {
+  if (part.custom) return JSON.stringify({ input: part.arguments })
+  if (part.arguments.trim() === "") return "{}"
+  // A line break would end the line of a stream; inside valid JSON it is only spacing.
+  return parseRecord(part.arguments) === null ? JSON.stringify({ arguments: part.arguments }) : part.arguments.replace(/[\r\n]+\s*/g, "").trim()
+}
+
+const resultParts = (part: ToolResultPart, turn: Turn, context: Context): ReadonlyArray<string> => {
+  if (part.cache !== null) context.omitted.add("cache_control")
+  const texts: Array<string> = []
+  const inside: Array<string> = []
+  const beside: Array<string> = []
+  const takesMedia = context.generation === null || context.generation >= 3
+  for (const one of part.content) {
+    if (one.kind === "text") {
+      if (one.cache !== null) context.omitted.add("cache_control")
+      texts.push(one.text)
+      continue
+    }
+    const [...written] = mediaParts(one, turn, context)
+    const medium = written.pop() ?? ""
+    texts.push(...(one.context === null || one.context === "" ? [] : [one.context]))
+    const mediaType = one.source.kind === "text" ? one.source.mediaType ?? "text/plain" : one.source.mediaType ?? ""
+    ;(takesMedia && resultMedia.test(mediaType) ? inside : beside).push(medium)
+  }
+  const response = `{"${part.isError ? "error" : "result"}":${JSON.stringify(texts.join("\n"))}}`
+  const parts = inside.length > 0 ? `,"parts":[${inside.join(",")}]` : ""
+  return [
+    `{"functionResponse":{${idMember(part.id, context)}"name":${JSON.stringify(part.name ?? part.id)},"response":${response}${parts}}}`,
+    ...beside
+  ]
+}
+
+// ---- tools -----------------------------------------------------------------------------------------------------------------------
+
+const toolMembers = (context: Context): ReadonlyArray<string> => {
+  const { conversation } = context
+  const functions: Array<string> = []
+  const hosted: Array<string> = []
+  for (const tool of conversation.tools) {
+    const written = toolOf(tool, context)
+    ;(tool.kind === "function" ? functions : hosted).push(written)
+  }
+  const tools = [...(functions.length > 0 ? [`{"functionDeclarations":[${functions.join(",")}]}`] : []), ...hosted]
+  if (tools.length === 0) return []
+  if (conversation.settings.parallelToolCalls === false) context.omitted.add(nameOf(conversation, "parallelToolCalls"))
+  const config = callingConfig(conversation)
+  return [`"tools":[${tools.join(",")}]`, ...(config === null ? [] : [`"toolConfig":{"functionCallingConfig":${config}}`])]
+}
+
+const toolOf = (tool: Tool, context: Context): string => {
+  const { omitted } = context
+  switch (tool.kind) {
+    case "function": {
+      if (!functionName.test(tool.name)) {
+        throw unsayable("tools", `function names begin with a letter or underscore and hold letters, digits, underscores, colons, dots and dashes, unlike '${tool.name.slice(0, 64)}'.`)
+      }
+      if (tool.cache !== null) omitted.add("cache_control")
+      const description = tool.description === null || tool.description === "" ? "" : `,"description":${JSON.stringify(tool.description)}`
+      const parameters = tool.parameters === null ? "" : `,"parametersJsonSchema":${JSON.stringify(tool.parameters)}`
+      return `{"name":${JSON.stringify(tool.name)}${description}${parameters}}`
+    }
+    case "custom": return toolOf(wrappedTool(tool), context)
+    case "hosted":
+      return JSON.stringify(tool.value)
+  }
+}
+
+/** Mode VALIDATED keeps calls to their schemas, as ANY always does; it also takes a choice among some functions. */
+const callingConfig = ({ toolChoice, tools }: Conversation): string | null => {
+  const strict = tools.some((tool) => tool.kind === "function" && tool.strict === true)
+  const mode = (name: string, names: ReadonlyArray<string> = []): string =>
+    `{"mode":"${name}"${names.length === 0 ? "" : `,"allowedFunctionNames":${JSON.stringify(names)}`}}`
+  switch (toolChoice?.kind) {
+    case undefined: return strict ? mode("VALIDATED") : null
+    case "auto": return mode(strict ? "VALIDATED" : "AUTO")
+    case "hosted": return null
+    case "none": return mode("NONE")
+    case "required": return mode("ANY")
+    case "tool": return mode("ANY", [toolChoice.name])
+    case "allowed": return mode(toolChoice.required ? "ANY" : "VALIDATED", toolChoice.names)
+  }
+}
+
+// ---- settings --------------------------------------------------------------------------------------------------------------------
+
+/** Settings that the vendor has no word for and that leave the answer what it is. */
+const unsaid: ReadonlyArray<keyof Settings> = [
+  "minP", "verbosity", "serviceTier", "user", "safetyIdentifier", "promptCacheKey", "metadata"
+]
+
+const generationConfig = (context: Context, traits: TargetTraits): ReadonlyArray<string> => {
+  const { conversation, omitted } = context
+  const { settings } = conversation
+  const refuse = (setting: keyof Settings, why: string): never => {
+    throw unsayable(nameOf(conversation, setting), why)
+  }
+  const members: Array<string> = []
+  const put = (name: string, value: unknown): void => {
+    if (value !== null) members.push(`"${name}":${JSON.stringify(value)}`)
+  }
+  for (const setting of unsaid) if (settings[setting] !== null) omitted.add(nameOf(conversation, setting))
+  if (settings.store === true) omitted.add(nameOf(conversation, "store"))
+  if (settings.logitBias !== null && Object.keys(settings.logitBias).length > 0) refuse("logitBias", "it has no logit bias.")
+  if (settings.stop !== null && settings.stop.length > mostStops) refuse("stop", `it takes ${mostStops} stop sequences at most.`)
+  if (settings.choices !== null && settings.choices > mostChoices) refuse("choices", `it gives ${mostChoices} answers at most.`)
+  if (settings.topLogprobs !== null && settings.topLogprobs > mostLogprobs) refuse("topLogprobs", `it names ${mostLogprobs} alternatives at most.`)
+  put("maxOutputTokens", settings.maxTokens)
+  put("temperature", settings.temperature)
+  put("topP", settings.topP)
+  put("topK", settings.topK)
+  put("stopSequences", settings.stop === null || settings.stop.length === 0 ? null : settings.stop)
+  // Another seed, but for the same seed always the same.
+  put("seed", settings.seed === null ? null : settings.seed % seedRange)
+  put("candidateCount", settings.choices === 1 ? null : settings.choices)
+  put("presencePenalty", penalty(settings.presencePenalty))
+  put("frequencyPenalty", penalty(settings.frequencyPenalty))
+  if (settings.logprobs === true) {
+    put("responseLogprobs", true)
+    put("logprobs", settings.topLogprobs === 0 ? null : settings.topLogprobs)
+  }
+  if (settings.output !== null) {
+    if (conversation.tools.some((tool) => tool.kind === "function") && context.generation !== null && context.generation < 3) {
+      refuse("output", "this model gives JSON or calls functions, not both.")
+    }
+    put("responseMimeType", "application/json")
+    if (settings.output.kind === "schema") {
+      const { description, schema } = settings.output
+      put("responseJsonSchema", description === null || schema["description"] !== undefined ? schema : { description, ...schema })
+    }
+  }
+  if (settings.modalities !== null && settings.modalities.length > 0) {
+    const words = settings.modalities.map((one) => one.toUpperCase())
+    // Models that speak give nothing but speech.
+    put("responseModalities", words.includes("AUDIO") ? words : ["TEXT", ...words])
+  }
+  if (settings.reasoning !== null) {
+    const written = traits.reasoning === false ? null : thinkingConfigOf(settings.reasoning, context.model)
+    const wanted = settings.reasoning.enabled !== false && settings.reasoning.effort !== "none"
+    if (written === null ? wanted : !written.exact) omitted.add(nameOf(conversation, "reasoning"))
+    if (written !== null) members.push(`"thinkingConfig":${written.config}`)
+  }
+  return members
+}
+
+/** Penalties are below 2 here and up to 2 elsewhere. */
+const penalty = (value: number | null): number | null => value === null ? null : Math.min(value, 1.9999)
+
+/** Fields of this format go back to where they stood; those of others are left out or refused by their weight. */
+const ownExtras = ({ conversation, omitted }: Context): { readonly top: ReadonlyArray<string>; readonly config: ReadonlyArray<string> } => {
+  if (conversation.format !== "generateContent") {
+    omitted.extras(conversation.extras, "it has no such field.")
+    return { top: [], config: [] }
+  }
+  const top: Array<string> = []
+  const config: Array<string> = []
+  const others = conversation.extras.filter((extra) => {
+    const [first = "", second, ...rest] = extra.field.split(".")
+    if (rest.length > 0 || /[[\]]/.test(extra.field) || (second !== undefined && first !== "generationConfig")) return true
+    ;(second === undefined ? top : config).push(`${JSON.stringify(second ?? first)}:${JSON.stringify(extra.value)}`)
+    return false
+  })
+  omitted.extras(others, "it cannot be repeated in a rewritten request.")
+  return { top, config }
+}

@@ -1,0 +1,226 @@
+/**
+ * Writes a client's stream: one chunk per piece of text, calls whole, and at the end one chunk with every finish
+ * reason and the usage. Nothing ends the stream but its end.
+ */
+import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
+import type { Told } from "#src/wire/errorObject.ts"
+import { tailOf } from "#src/wire/generateContent/answer.ts"
+import { groundingText } from "#src/wire/generateContent/citations.ts"
+import { argsOf } from "#src/wire/generateContent/request/encodeRequest.ts"
+import { errorFrames } from "#src/wire/generateContent/errors.ts"
+import { finishWord, logprobsText, usageText } from "#src/wire/generateContent/facts.ts"
+import { memberOf } from "#src/wire/generateContent/request/media.ts"
+import { seal } from "#src/wire/signature.ts"
+import { unescape } from "#src/wire/stream/literal.ts"
+import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wire/stream/StreamSink.ts"
+
+/** Characters of text kept per choice for the offsets of citations. */
+const keptText = 1024 * 1024
+
+interface HeldCall {
+  readonly index: number
+  readonly id: string
+  readonly name: string
+  readonly custom: boolean
+  readonly signature: Signature | null
+  args: Literal
+}
+
+interface Choice {
+  readonly index: number
+  /** What stands behind the parts of each of its chunks. */
+  readonly textEnd: string
+  readonly thoughtEnd: string
+  readonly partsEnd: string
+  newest: "text" | "reasoning" | null
+  calls: Array<HeldCall>
+  said: Literal
+  /** Length of `said` when the newest text part began. */
+  partStart: number
+  annotations: Array<Annotation> | null
+  logprobs: Array<TokenLogprob> | null
+  finish: FinishReason | null
+}
+
+const open = 'data: {"candidates":[{"content":{"parts":['
+const openText = `${open}{"text":"`
+
+export class GenerateContentEncoder implements StreamEncoder {
+  private readonly options: EncoderOptions
+  private out = ""
+  private closed = false
+  private tail: string | null = null
+  private usage: TokenUsage | null = null
+  private readonly choices: Array<Choice | undefined> = []
+
+  constructor(options: EncoderOptions) {
+    this.options = options
+  }
+
+  take(): string {
+    const out = this.out
+    this.out = ""
+    return out
+  }
+
+  start(head: StreamHead): void {
+    this.tail ??= tailOf(head.model, head.id, this.options)
+  }
+
+  text(choice: number, literal: Literal): void {
+    if (this.closed || literal === "") return
+    const at = this.at(choice)
+    if (at.newest !== "text") this.become(at, "text")
+    if (at.said.length < keptText) at.said += literal
+    this.out += openText + literal + at.textEnd
+  }
+
+  /** The format has no member for refusals: they are what the model said. */
+  refusal(choice: number, literal: Literal): void {
+    this.text(choice, literal)
+  }
+
+  reasoning(choice: number, literal: Literal, _summary: boolean): void {
+    if (this.closed || literal === "") return
+    const at = this.at(choice)
+    if (at.newest !== "reasoning") this.become(at, "reasoning")
+    this.out += openText + literal + at.thoughtEnd
+  }
+
+  signature(choice: number, signature: Signature): void {
+    if (this.closed) return
+    const at = this.at(choice)
+    this.flush(at)
+    this.write(at, `{"text":""${at.newest === "text" ? "" : ',"thought":true'},"thoughtSignature":${JSON.stringify(seal(signature, "generateContent"))}}`)
+  }
+
+  hiddenReasoning(choice: number, signature: Signature, _id: string | null): void {
+    if (this.closed) return
+    const at = this.at(choice)
+    this.become(at, null)
+    this.write(at, `{"text":"","thought":true,"thoughtSignature":${JSON.stringify(seal(signature, "generateContent"))}}`)
+  }
+
+  toolCall(choice: number, index: number, id: string, name: string, custom: boolean, signature: Signature | null): void {
+    if (this.closed) return
+    const at = this.at(choice)
+    at.newest = null
+    at.calls.push({ index, id, name, custom, signature, args: "" })
+  }
+
+  toolArguments(choice: number, index: number, literal: Literal): void {
+    if (this.closed) return
+    for (const call of this.at(choice).calls) if (call.index === index) call.args += literal
+  }
+
+  partEnd(choice: number): void {
+    if (!this.closed) this.become(this.at(choice), null)
+  }
+
+  annotation(choice: number, annotation: Annotation): void {
+    if (this.closed) return
+    const at = this.at(choice)
+    const { end, start } = annotation
+    const before = start === null || end === null ? 0 : unescape(at.said.slice(0, at.partStart)).length
+    ;(at.annotations ??= []).push(start === null || end === null ? annotation : { ...annotation, start: start + before, end: end + before })
+  }
+
+  logprobs(choice: number, entries: ReadonlyArray<TokenLogprob>): void {
+    if (!this.closed) (this.at(choice).logprobs ??= []).push(...entries)
+  }
+
+  media(choice: number, part: MediaPart): void {
+    if (this.closed) return
+    const at = this.at(choice)
+    this.become(at, null)
+    const member = memberOf(part)
+    if (member === null) return
+    const signature = part.signature === null ? "" : `,"thoughtSignature":${JSON.stringify(seal(part.signature, "generateContent"))}`
+    this.write(at, `{${member}${signature}}`)
+  }
+
+  /** Held until `done`, as the usage may come later and stands in the same chunk. */
+  finish(choice: number, reason: FinishReason, _stopSequence: string | null): void {
+    if (this.closed) return
+    const at = this.at(choice)
+    this.become(at, null)
+    at.finish ??= reason
+  }
+
+  tokens(usage: TokenUsage): void {
+    this.usage = usage
+  }
+
+  /** The gateway decides what becomes of it and calls `fail`. */
+  failed(): void {}
+
+  done(): void {
+    if (this.closed) return
+    const candidates: Array<string> = []
+    for (const at of this.choices) {
+      if (at === undefined) continue
+      this.flush(at)
+      candidates.push(lastCandidate(at))
+    }
+    this.closed = true
+    const usage = this.usage === null ? "" : `"usageMetadata":${usageText(this.usage)},`
+    this.out += `data: {"candidates":[${candidates.join(",")}],${usage}${this.tailText()}}\n\n`
+  }
+
+  /** A call that was not whole yet is not sent: its arguments would be wrong. */
+  fail(error: Told): string {
+    if (this.closed) return this.take()
+    this.closed = true
+    return this.take() + errorFrames(error)
+  }
+
+  private tailText(): string {
+    return this.tail ??= tailOf(null, null, this.options)
+  }
+
+  private at(index: number): Choice {
+    let at = this.choices[index]
+    if (at === undefined) {
+      const partsEnd = `],"role":"model"},"index":${index}}],${this.tailText()}}\n\n`
+      at = {
+        index, partsEnd, textEnd: `"}${partsEnd}`, thoughtEnd: `","thought":true}${partsEnd}`, newest: null, calls: [], said: "", partStart: 0,
+        annotations: null, logprobs: null, finish: null
+      }
+      this.choices[index] = at
+    }
+    return at
+  }
+
+  private write(at: Choice, part: string): void {
+    this.out += open + part + at.partsEnd
+  }
+
+  private become(at: Choice, kind: "text" | "reasoning" | null): void {
+    this.flush(at)
+    if (kind === "text") at.partStart = at.said.length
+    at.newest = kind
+  }
+
+  /** Writes the calls that are held: they are whole now. */
+  private flush(at: Choice): void {
+    if (at.calls.length === 0) return
+    const { calls } = at
+    at.calls = []
+    this.write(at, calls.map(callText).join(","))
+  }
+}
+
+const callText = (call: HeldCall): string => {
+  const signature = call.signature === null ? "" : `,"thoughtSignature":${JSON.stringify(seal(call.signature, "generateContent"))}`
+  const args = argsOf({ arguments: unescape(call.args), custom: call.custom })
+  return `{"functionCall":{"id":${JSON.stringify(call.id)},"name":${JSON.stringify(call.name)},"args":${args}}${signature}}`
+}
+
+const lastCandidate = (at: Choice): string => {
+  const members = ['"content":{"parts":[{"text":""}],"role":"model"}']
+  if (at.finish !== null) members.push(`"finishReason":"${finishWord(at.finish)}"`)
+  members.push(`"index":${at.index}`)
+  if (at.annotations !== null) members.push(groundingText(at.annotations, unescape(at.said)))
+  if (at.logprobs !== null) members.push(logprobsText(at.logprobs))
+  return `{${members.join(",")}}`
+}

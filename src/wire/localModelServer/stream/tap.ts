@@ -1,0 +1,123 @@
+/** The pass-through of lines: forwarded by bytes, read for usage, errors and the end. */
+import type { StreamTap, UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { FinishReason, TokenUsage } from "#schemas/wire/conversation.ts"
+import { asBuffer } from "#src/wire/json/asBuffer.ts"
+import { LineReader } from "./decodeStream.ts"
+import { errorFrames } from "#src/wire/localModelServer/errors.ts"
+import { LineScanner, textOf } from "./LineScanner.ts"
+import type { Literal, StreamSink } from "#src/wire/stream/StreamSink.ts"
+import { Ranges } from "#src/wire/stream/Ranges.ts"
+import { KeptText } from "#src/wire/stream/KeptText.ts"
+
+export class LocalTap implements StreamTap, StreamSink {
+  alive = false
+  useful = false
+  terminal = false
+  finished = false
+  malformed = false
+  error: UpstreamErrorBody | null = null
+  usage: TokenUsage | null = null
+  private readonly scanner = new LineScanner(this)
+  private readonly reader = new LineReader(this)
+  private readonly kept = new KeptText()
+  private isFirst = true
+  private failedByUs = false
+  private readonly ranges = new Ranges()
+
+  push(chunk: Uint8Array): Uint8Array | null {
+    if (!this.malformed && !this.scanner.push(asBuffer(chunk))) this.malformed = true
+    return this.ranges.take()
+  }
+
+  end(): Uint8Array | null {
+    this.scanner.flush()
+    return this.ranges.take()
+  }
+
+  close(): void {
+    this.scanner.close()
+  }
+
+  fail(error: PublicError): Uint8Array {
+    this.failedByUs = true
+    return Buffer.from(errorFrames(error))
+  }
+
+  outputText(): string {
+    return this.kept.text()
+  }
+
+  /** One complete line of the upstream (called by the scanner). */
+  line(bytes: Buffer, start: number, end: number): void {
+    if (this.terminal || this.error !== null || this.malformed || this.failedByUs) return
+    let text = textOf(bytes, start, end)
+    if (this.isFirst) {
+      this.isFirst = false
+      if (text.charCodeAt(0) === 0xfeff) text = text.slice(1)
+    }
+    if (!this.reader.read(text)) this.malformed = true
+    else if (this.sawNoError()) this.ranges.add(bytes, start, end)
+  }
+
+  // ---- what the reader hears ---------------------------------------------------------------------------------------------------------
+
+  start(): void {
+    this.alive = true
+  }
+
+  text(_: number, literal: Literal): void {
+    this.useful = true
+    this.kept.add(literal)
+  }
+
+  reasoning(_: number, literal: Literal): void {
+    this.useful = true
+    this.kept.add(literal)
+  }
+
+  toolCall(_: number, _index: number, _id: string, name: string): void {
+    this.useful = true
+    this.kept.add(name)
+  }
+
+  toolArguments(_: number, _index: number, literal: Literal): void {
+    this.kept.add(literal)
+  }
+
+  media(): void {
+    this.useful = true
+  }
+
+  finish(_: number, reason: FinishReason): void {
+    this.finished = true
+    // An answer that simply stopped and is empty is an early end; one that was cut is an answer.
+    if (reason !== "stop") this.useful = true
+  }
+
+  tokens(usage: TokenUsage): void {
+    this.usage = usage
+  }
+
+  failed(body: UpstreamErrorBody): void {
+    this.error = body
+  }
+
+  done(): void {
+    this.terminal = true
+  }
+
+  refusal(): void {}
+  signature(): void {}
+  hiddenReasoning(): void {}
+  partEnd(): void {}
+  annotation(): void {}
+  logprobs(): void {}
+
+  // ---- forwarding --------------------------------------------------------------------------------------------------------------------
+
+  /** A method, because the reader sets `error` behind the compiler's back. */
+  private sawNoError(): boolean {
+    return this.error === null
+  }
+}

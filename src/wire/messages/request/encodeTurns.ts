@@ -1,0 +1,237 @@
+/** Neutral turns as the system text and messages of a Messages request. Blocks are JSON texts, so that arguments keep their bytes. */
+import type { CacheControl, Conversation, MediaPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
+import * as Json from "#src/wire/json/json.ts"
+import * as Carriers from "#src/wire/messages/carriers.ts"
+import { isMadeUp } from "#src/wire/messages/citations.ts"
+import { invalid, type Omitted, unsayable } from "#src/wire/neutral/settings.ts"
+
+/** What the encoders of one request share. */
+export interface Context {
+  readonly conversation: Conversation
+  readonly omitted: Omitted
+  /** The model takes system messages between the others. */
+  readonly systemMessages: boolean
+  /** Ids the vendor would refuse, and what stands for them. */
+  readonly ids: Map<string, string>
+}
+
+/** A block as JSON text, or plain text and nothing else: how that is written depends on its neighbours, and a long one is written once. */
+type Block = { readonly json: string; readonly plain: null } | { readonly json: null; readonly plain: string }
+
+interface Message {
+  readonly role: "user" | "assistant" | "system"
+  readonly blocks: Array<Block>
+}
+
+const cacheField = (cache: CacheControl | null) => cache === null ? {} : { cache_control: { type: "ephemeral", ...(cache.ttl === null ? {} : { ttl: cache.ttl }) } }
+
+const block = (value: object): Block => ({ json: JSON.stringify(value), plain: null })
+
+const blockJson = (one: Block): string => one.json ?? `{"type":"text","text":${JSON.stringify(one.plain)}}`
+
+/** Null for an empty text, which the vendor refuses. */
+const textBlock = (text: string, part: TextPart | null): Block | null => {
+  if (text === "") return null
+  const citations = (part?.annotations ?? []).flatMap((one) => one.native?.format === "messages" && !isMadeUp(one.native.value) ? [one.native.value] : [])
+  const cache = part?.cache ?? null
+  if (citations.length === 0 && cache === null) return { json: null, plain: text }
+  return block({ type: "text", text, ...(citations.length === 0 ? {} : { citations }), ...cacheField(cache) })
+}
+
+const imageTypes = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"])
+const unreadable = "the messages format reads JPEG, PNG, GIF and WebP images, PDF and text documents."
+
+const imageSource = (part: MediaPart, path: string) => {
+  const { source } = part
+  switch (source.kind) {
+    case "base64": {
+      const type = source.mediaType.toLowerCase() === "image/jpg" ? "image/jpeg" : source.mediaType.toLowerCase()
+      if (!imageTypes.has(type)) throw unsayable(path, unreadable)
+      return { type: "base64", media_type: type, data: source.data }
+    }
+    case "url": return { type: "url", url: source.url }
+    case "file":
+      if (source.family !== "messages") throw unsayable(path, "the file lies in another vendor's store.")
+      return { type: "file", file_id: source.id }
+    case "text": throw unsayable(path, unreadable)
+  }
+}
+
+const documentSource = (part: MediaPart, path: string) => {
+  const { source } = part
+  switch (source.kind) {
+    case "base64": {
+      const type = source.mediaType.toLowerCase()
+      if (type === "application/pdf") return { type: "base64", media_type: type, data: source.data }
+      if (!type.startsWith("text/") && type !== "application/json") throw unsayable(path, unreadable)
+      return { type: "text", media_type: "text/plain", data: Buffer.from(source.data, "base64").toString("utf8") }
+    }
+    case "text": return { type: "text", media_type: "text/plain", data: source.text }
+    case "url":
+    case "file": return imageSource(part, path)
+  }
+}
+
+const mediaBlock = (part: MediaPart, path: string, at: Context): Block => {
+  if (part.detail !== null && part.detail !== "auto") at.omitted.add("detail")
+  switch (part.kind) {
+    case "image": return block({ type: "image", source: imageSource(part, path), ...cacheField(part.cache) })
+    case "document":
+      return block({
+        type: "document", source: documentSource(part, path),
+        ...(part.name === null ? {} : { title: part.name }),
+        ...(part.context === null ? {} : { context: part.context }),
+        ...(part.citations === null ? {} : { citations: { enabled: part.citations } }),
+        ...cacheField(part.cache)
+      })
+    case "audio":
+    case "video": throw unsayable(path, `the messages format takes no ${part.kind}.`)
+  }
+}
+
+/** Null when the thoughts are not this family's own: the vendor reads nothing without its signature. */
+const reasoningBlock = (part: ReasoningPart, at: Context): Block | null => {
+  const { signature } = part
+  if (signature === null || signature.family !== "messages") return null
+  const omitted = Carriers.omittedOf(signature)
+  if (omitted !== null) return block({ type: "thinking", thinking: "", signature: omitted })
+  // In a messages request, text may be empty without being redacted; elsewhere only redacted thinking has no text.
+  if (part.redacted || (part.text === "" && at.conversation.format !== "messages")) return block({ type: "redacted_thinking", data: signature.value })
+  return block({ type: "thinking", thinking: part.text, signature: signature.value })
+}
+
+/** The vendor takes letters, digits, `_` and `-`; other ids are rewritten the same way for a call and its result. */
+const idFor = (id: string, at: Context): string => {
+  if (/^[a-zA-Z0-9_-]+$/.test(id)) return id
+  let found = at.ids.get(id)
+  if (found === undefined) {
+    found = `toolu_${at.ids.size}_${id.replace(/[^a-zA-Z0-9_-]/g, "_")}`
+    at.ids.set(id, found)
+  }
+  return found
+}
+
+/** JSON text of an object for `input`: the arguments as they stand when they are one. */
+export const inputJson = (call: Pick<ToolCallPart, "arguments" | "custom">, lost: () => void): string => {
+  if (call.custom) return JSON.stringify({ input: call.arguments })
+  if (call.arguments.trim() === "") return "{}"
+  if (Json.parseRecord(call.arguments) !== null) return call.arguments
+  lost()
+  return JSON.stringify({ arguments: call.arguments })
+}
+
+const toolNames = /^[a-zA-Z0-9_-]{1,128}$/
+
+export const checkedName = (name: string, field: string): string => {
+  if (!toolNames.test(name)) throw unsayable(field, `the tool name '${name.slice(0, 64)}' has characters other than letters, digits, '_' and '-', or is too long.`)
+  return name
+}
+
+const callBlock = (part: ToolCallPart, path: string, at: Context): Block => {
+  const input = inputJson(part, () => at.omitted.add(`${path} (arguments that are no JSON object)`))
+  const cache = part.cache === null ? "" : `,"cache_control":${JSON.stringify(cacheField(part.cache).cache_control)}`
+  return {
+    plain: null,
+    json: `{"type":"tool_use","id":${JSON.stringify(idFor(part.id, at))},"name":${JSON.stringify(checkedName(part.name, path))},"input":${input}${cache}}`
+  }
+}
+
+const resultBlock = (part: ToolResultPart, path: string, at: Context): Block => {
+  const blocks = part.content.flatMap((inner) => {
+    const made = inner.kind === "text" ? textBlock(inner.text, inner) : mediaBlock(inner, path, at)
+    return made === null ? [] : [made]
+  })
+  const only = blocks.length === 1 ? blocks[0]!.plain : null
+  const content = blocks.length === 0 ? "" : `,"content":${only === null ? `[${blocks.map(blockJson).join(",")}]` : JSON.stringify(only)}`
+  const cache = part.cache === null ? "" : `,"cache_control":${JSON.stringify(cacheField(part.cache).cache_control)}`
+  return { plain: null, json: `{"type":"tool_result","tool_use_id":${JSON.stringify(idFor(part.id, at))}${content}${part.isError ? ',"is_error":true' : ""}${cache}}` }
+}
+
+const blockOf = (part: Part, turn: Turn, at: Context): Block | null => {
+  switch (part.kind) {
+    case "text": return textBlock(part.text, part)
+    case "refusal": return textBlock(part.text, null)
+    case "reasoning": return reasoningBlock(part, at)
+    case "toolCall": return callBlock(part, turn.path, at)
+    case "toolResult": return resultBlock(part, turn.path, at)
+    case "opaque": return block(part.value as object)
+    default:
+      if (turn.role === "assistant") throw unsayable(turn.path, "an assistant's message holds no media in the messages format.")
+      return mediaBlock(part, turn.path, at)
+  }
+}
+
+/** The last call of tools that still waits for the model begins with this family's own thinking (a rule of budgeted thinking). */
+export const mayThink = (turns: ReadonlyArray<Turn>, at: Context): boolean => {
+  const last = turns.findLast((turn) => turn.role !== "system" && turn.role !== "developer")
+  if (last?.role !== "tool") return true
+  const caller = turns.findLast((turn) => turn.role === "assistant")
+  for (const part of caller?.parts ?? []) {
+    if (part.kind === "reasoning") {
+      if (reasoningBlock(part, at) !== null) return true
+    } else if (part.kind !== "text" || part.text !== "") return false
+  }
+  return false
+}
+
+/** Instructions go into the system prompt, save those that a messages client put between its messages where the model takes them. */
+const isPrompt = (turn: Turn, at: Context): boolean =>
+  turn.role === "developer" || (turn.role === "system" && (!at.systemMessages || at.conversation.format !== "messages" || turn.path === "system"))
+
+/** JSON texts of the blocks of the system prompt; `instruction` is appended to it. */
+const systemOf = (turns: ReadonlyArray<Turn>, at: Context, instruction: string | null): ReadonlyArray<string> => {
+  const texts: Array<TextPart> = []
+  for (const turn of turns) {
+    if (!isPrompt(turn, at)) continue
+    if (turn.name !== null) at.omitted.add(`${turn.path}.name`)
+    for (const part of turn.parts) {
+      if (part.kind !== "text") throw unsayable(turn.path, "a system prompt holds text only.")
+      if (part.text !== "") texts.push(part)
+    }
+  }
+  const keepsBlocks = at.conversation.format === "messages" || texts.some((part) => part.cache !== null)
+  if (keepsBlocks) return [...texts.map((part) => textBlock(part.text, part)), instruction === null ? null : textBlock(instruction, null)].flatMap((one) => one === null ? [] : [blockJson(one)])
+  // Without cache marks all instructions become one text.
+  const joined = [...texts.map((part) => part.text), ...(instruction === null ? [] : [instruction])].join("\n")
+  return joined === "" ? [] : [`{"type":"text","text":${JSON.stringify(joined)}}`]
+}
+
+export interface EncodedTurns {
+  /** Null for none. */
+  readonly system: string | null
+  readonly messages: string
+}
+
+const messageJson = (message: Message): string => {
+  const only = message.blocks.length === 1 ? message.blocks[0]!.plain : null
+  return `{"role":"${message.role}","content":${only === null ? `[${message.blocks.map(blockJson).join(",")}]` : JSON.stringify(only)}}`
+}
+
+export const encodeTurns = (turns: ReadonlyArray<Turn>, at: Context, instruction: string | null): EncodedTurns => {
+  const messages: Array<Message> = []
+  for (const turn of turns) {
+    if (isPrompt(turn, at)) continue
+    if (turn.name !== null) at.omitted.add(`${turn.path}.name`)
+    const role = turn.role === "assistant" || turn.role === "system" ? turn.role : "user"
+    const blocks = turn.parts.flatMap((part) => {
+      const made = blockOf(part, turn, at)
+      return made === null ? [] : [made]
+    })
+    if (blocks.length === 0) continue
+    const last = messages[messages.length - 1]
+    if (last !== undefined && last.role === role) last.blocks.push(...blocks)
+    else messages.push({ role, blocks })
+  }
+  const system = systemOf(turns, at, instruction)
+  if (messages.length === 0) {
+    // The vendor answers messages, not a system prompt alone.
+    if (system.length === 0) throw invalid(at.conversation.turns[0]?.path ?? "messages", "The request holds no text that the model could answer.")
+    for (const turn of turns) at.omitted.add(`${turn.path}.role`)
+    return { system: null, messages: `[{"role":"user","content":[${system.join(",")}]}]` }
+  }
+  if (messages[0]!.role === "assistant") {
+    at.omitted.add(`${turns.find((turn) => turn.role === "assistant")?.path ?? "messages"} (user turn added)`)
+    messages.unshift({ role: "user", blocks: [{ json: null, plain: "." }] })
+  }
+  return { system: system.length === 0 ? null : `[${system.join(",")}]`, messages: `[${messages.map(messageJson).join(",")}]` }
+}

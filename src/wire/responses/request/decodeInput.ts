@@ -1,0 +1,230 @@
+/** `input` of a request as turns: items of the assistant in a row are one turn, results stand behind their calls. */
+import type { Annotation, CacheControl, MediaPart, Namespace, OpaquePart, Part, ReasoningPart, RefusalPart, Signature, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
+import type * as Wire from "#schemas/wire/responses.ts"
+import * as Base64 from "#src/wire/json/base64.ts"
+import { annotationOf } from "#src/wire/responses/annotations.ts"
+import { hostedText, isHosted, isSealedHistory } from "#src/wire/neutral/hostedText.ts"
+import { flatIn } from "./namespaces.ts"
+import { callCarrier, opened, textCarrier } from "#src/wire/responses/reasoning.ts"
+import { invalid } from "#src/wire/neutral/settings.ts"
+
+type Of<Union, Type extends string> = Extract<Union, { readonly type: Type }>
+/** Narrows past the catch-all of a union, whose `type` may be any string to the compiler. */
+const isItem = <T extends string>(item: Wire.Item, type: T): item is Of<Wire.Item, T> => item["type"] === type
+const isPart = <T extends string>(part: Wire.Part, type: T): part is Of<Wire.Part, T> => part["type"] === type
+
+interface OpenTurn extends Turn {
+  readonly parts: Array<Part>
+}
+
+/** A field of an item that no other format has. */
+export type Note = (field: string, value: unknown) => void
+
+export const turnsOf = (input: string | ReadonlyArray<Wire.Item>, namespaces: ReadonlyArray<Namespace>, note: Note): ReadonlyArray<Turn> => {
+  if (typeof input === "string") return [{ role: "user", parts: [text(input)], name: null, path: "input" }]
+  const reader = new InputReader(namespaces, note)
+  input.forEach((item, i) => reader.item(item, `input[${i}]`))
+  return reader.turns
+}
+
+class InputReader {
+  readonly turns: Array<OpenTurn> = []
+  private readonly namespaces: ReadonlyArray<Namespace>
+  private readonly note: Note
+  /** The turn in which each call stands. */
+  private readonly callers = new Map<string, OpenTurn>()
+  /** Signature that the next call is owed. */
+  private owed: Signature | null = null
+
+  constructor(namespaces: ReadonlyArray<Namespace>, note: Note) {
+    this.namespaces = namespaces
+    this.note = note
+  }
+
+  item(item: Wire.Item, path: string): void {
+    if (isItem(item, "message")) return this.message(item, path)
+    if (isItem(item, "function_call")) return this.call(item.call_id, item.name, item.namespace, item.arguments, false, path)
+    if (isItem(item, "custom_tool_call")) return this.call(item.call_id, item.name, item.namespace, item.input, true, path)
+    if (isItem(item, "reasoning")) return this.reasoning(item, path)
+    if (isItem(item, "function_call_output") || isItem(item, "custom_tool_call_output")) {
+      return this.result({
+        kind: "toolResult", id: item.call_id, name: item.name ?? null, isError: false, cache: null, content: resultContent(item.output, `${path}.output`)
+      }, path)
+    }
+    const part = opaqueItem(item, path)
+    // What the client's side of a vendor's tool answered is no word of the model's.
+    if (clientItem.test(part.listed)) this.turns.push({ role: "user", parts: [part], name: null, path })
+    else this.assistant(path).push(part)
+  }
+
+  private message(item: Of<Wire.Item, "message">, path: string): void {
+    const parts: ReadonlyArray<Part> = typeof item.content === "string"
+      ? [text(item.content)]
+      : item.content.map((part, i) => partOf(part, `${path}.content[${i}]`, item.role))
+    if (item.phase !== undefined && item.phase !== null) this.note(`${path}.phase`, item.phase)
+    if (item.role === "assistant") this.assistant(path).push(...parts)
+    else this.turns.push({ role: item.role, parts: [...parts], name: null, path })
+  }
+
+  private call(id: string, name: string, namespace: string | null | undefined, args: string, custom: boolean, path: string): void {
+    const parts = this.assistant(path)
+    parts.push({
+      kind: "toolCall", id, name: namespace === undefined || namespace === null || namespace === "" ? name : flatIn(this.namespaces, namespace, name),
+      arguments: args, custom, cache: null, signature: this.owed
+    } satisfies ToolCallPart)
+    this.owed = null
+    this.callers.set(id, this.turns[this.turns.length - 1]!)
+  }
+
+  /** The vendor lets an output stand anywhere behind its call; the neutral form has it in the turn directly behind. */
+  private result(part: ToolResultPart, path: string): void {
+    const caller = this.callers.get(part.id)
+    const at = caller === undefined ? this.turns.length : this.turns.indexOf(caller) + 1
+    const behind = this.turns[caller === undefined ? at - 1 : at]
+    if (behind !== undefined && behind.role === "tool") behind.parts.push(part)
+    else this.turns.splice(at, 0, { role: "tool", parts: [part], name: null, path })
+  }
+
+  private reasoning(item: Of<Wire.Item, "reasoning">, path: string): void {
+    const id = item.id ?? null
+    const encrypted = item.encrypted_content ?? ""
+    const signature = encrypted === "" ? null : opened(id, encrypted)
+    if (signature !== null && signature.family !== "responses" && id !== null) {
+      if (id.startsWith(callCarrier)) {
+        this.owed = signature
+        return
+      }
+      if (id.startsWith(textCarrier)) return this.signText(signature, path)
+    }
+    this.assistant(path).push(...thoughts(
+      (item.content ?? []).map((one) => one.text), (item.summary ?? []).map((one) => one.text), signature, id
+    ))
+  }
+
+  private signText(signature: Signature, path: string): void {
+    const parts = this.assistant(path)
+    const last = parts.findLastIndex((part) => part.kind === "text")
+    const part = parts[last]
+    if (part !== undefined && part.kind === "text") parts[last] = { ...part, signature }
+  }
+
+  private assistant(path: string): Array<Part> {
+    const last = this.turns[this.turns.length - 1]
+    if (last !== undefined && last.role === "assistant") return last.parts
+    const turn: OpenTurn = { role: "assistant", parts: [], name: null, path }
+    this.turns.push(turn)
+    return turn.parts
+  }
+}
+
+/** Between the parts of a summary, whose parts are paragraphs. */
+const betweenThoughts = "\n\n"
+
+/** One reasoning item: its text, its summary, both or (encrypted only) neither; the last part is signed. */
+export const thoughts = (
+  content: ReadonlyArray<string>, summary: ReadonlyArray<string>, signature: Signature | null, id: string | null
+): ReadonlyArray<ReasoningPart> => {
+  const parts: Array<ReasoningPart> = []
+  const part = (texts: ReadonlyArray<string>, isSummary: boolean): void => {
+    const joined = texts.join(betweenThoughts)
+    if (joined !== "") parts.push({ kind: "reasoning", text: joined, summary: isSummary, signature: null, id, redacted: false })
+  }
+  part(content, false)
+  part(summary, true)
+  if (parts.length === 0) return [{ kind: "reasoning", text: "", summary: false, signature, id, redacted: signature?.family === "messages" }]
+  return parts.with(-1, { ...parts[parts.length - 1]!, signature })
+}
+
+export const text = (content: string): TextPart => ({ kind: "text", text: content, cache: null, annotations: [], signature: null })
+
+const partOf = (part: Wire.Part, path: string, role: string): TextPart | MediaPart | RefusalPart | OpaquePart => {
+  if (isPart(part, "refusal")) {
+    if (role !== "assistant") throw invalid(`${path}.type`, `Field '${path}.type': a refusal belongs into a message of the assistant.`)
+    return { kind: "refusal", text: part.refusal }
+  }
+  if (role !== "user" && isMedium(part)) throw invalid(`${path}.type`, `Field '${path}.type': '${part.type}' belongs into a message of the user.`)
+  return contentOf(part, path) ?? opaquePart(part, path, role)
+}
+
+const clientItem = /_(?:output|approval_response)$/
+
+/** An item that only this format knows: mostly a call of a tool that its vendor runs. */
+const opaqueItem = (item: Readonly<Record<string, unknown>>, path: string): OpaquePart => {
+  const type = String(item["type"])
+  // Such an item stands for a part of the conversation that only the vendor has.
+  const isKeptElsewhere = type === "item_reference" || isSealedHistory(item)
+  return {
+    kind: "opaque", format: "responses", field: path, value: item, listed: `input[].${type.slice(0, 64)}`,
+    fallback: isKeptElsewhere ? null : hostedText(type, item)
+  }
+}
+
+const opaquePart = (part: Readonly<Record<string, unknown>>, path: string, role: string): OpaquePart => {
+  const type = String(part["type"])
+  const said = part["text"]
+  return {
+    kind: "opaque", format: "responses", field: path, value: part, listed: `input[].content[].${type.slice(0, 64)}`,
+    fallback: typeof said === "string" ? said : role === "assistant" || isHosted(type) ? hostedText(type, part) : null
+  }
+}
+
+const isMedium = (part: Wire.Part): part is Of<Wire.Part, "input_image" | "input_file" | "input_audio"> =>
+  isPart(part, "input_image") || isPart(part, "input_file") || isPart(part, "input_audio")
+
+const resultContent = (output: string | ReadonlyArray<Wire.Part>, path: string): ReadonlyArray<TextPart | MediaPart> =>
+  typeof output === "string" ? [text(output)] : output.map((part, i) => {
+    const content = contentOf(part, `${path}[${i}]`)
+    // A part of an unknown type is text to the model in any other format.
+    return content ?? text(JSON.stringify(part))
+  })
+
+/** Text or a medium; null for everything else. */
+const contentOf = (part: Wire.Part, path: string): TextPart | MediaPart | null => {
+  if (isPart(part, "input_text") || isPart(part, "output_text")) {
+    const annotations = (part.annotations ?? []).map(annotationOf).filter((one): one is Annotation => one !== null)
+    return { kind: "text", text: part.text, cache: cacheOf(part.prompt_cache_breakpoint), annotations, signature: null }
+  }
+  if (isPart(part, "input_image")) return image(part, path)
+  if (isPart(part, "input_file")) return file(part, path)
+  if (isPart(part, "input_audio")) {
+    return { ...medium, kind: "audio", source: { kind: "base64", mediaType: part.input_audio.format === "mp3" ? "audio/mpeg" : `audio/${part.input_audio.format}`, data: part.input_audio.data } }
+  }
+  return null
+}
+
+const medium = { detail: null, name: null, context: null, citations: null, cache: null, signature: null }
+
+const image = (part: Of<Wire.Part, "input_image">, path: string): MediaPart => {
+  const url = part.image_url ?? ""
+  const id = part.file_id ?? ""
+  const base = { ...medium, kind: "image" as const, detail: part.detail ?? null, cache: cacheOf(part.prompt_cache_breakpoint) }
+  if (url !== "") return { ...base, source: urlSource(url, `${path}.image_url`) }
+  if (id !== "") return { ...base, source: { kind: "file", family: "responses", id, mediaType: null } }
+  throw invalid(`${path}.image_url`, `Field '${path}.image_url' must be a URL or a data URI, or 'file_id' must be given.`)
+}
+
+const file = (part: Of<Wire.Part, "input_file">, path: string): MediaPart => {
+  const base = { ...medium, kind: "document" as const, name: part.filename ?? null, cache: cacheOf(part.prompt_cache_breakpoint) }
+  const data = part.file_data ?? ""
+  // The vendor takes bare base64 here as well as a data URI.
+  if (data !== "") return { ...base, source: data.startsWith("data:") ? urlSource(data, `${path}.file_data`) : { kind: "base64", mediaType: typeOfName(part.filename ?? ""), data } }
+  if ((part.file_url ?? "") !== "") return { ...base, source: urlSource(part.file_url!, `${path}.file_url`) }
+  if ((part.file_id ?? "") !== "") return { ...base, source: { kind: "file", family: "responses", id: part.file_id!, mediaType: null } }
+  throw invalid(`${path}.file_data`, `Field '${path}.file_data' must be a data URI, or one of 'file_url' and 'file_id' must be given.`)
+}
+
+const typeOfName = (name: string): string => /\.(txt|md|csv)$/i.test(name) ? "text/plain" : "application/pdf"
+
+const dataUri = /^data:([^;,]*)(?:;[^;,]*)*;base64,/i
+
+const urlSource = (url: string, path: string): MediaPart["source"] => {
+  if (!/^data:/i.test(url)) return { kind: "url", url, mediaType: null }
+  const head = dataUri.exec(url)
+  if (head === null || head[1] === "") throw invalid(path, `Field '${path}' must be a data URI of the form 'data:<media type>;base64,<data>'.`)
+  const data = url.slice(head[0].length)
+  return { kind: "base64", mediaType: head[1]!.toLowerCase(), data: Base64.isSurely(data) ? data : data.replace(/\s+/g, "") }
+}
+
+/** Lifetimes are the vendor's own words; only those that another cache knows are kept. */
+const cacheOf = (breakpoint: { readonly ttl?: string | null | undefined } | null | undefined): CacheControl | null =>
+  breakpoint === null || breakpoint === undefined ? null : { ttl: breakpoint.ttl === "5m" || breakpoint.ttl === "1h" ? breakpoint.ttl : null }

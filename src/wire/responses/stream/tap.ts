@@ -1,0 +1,163 @@
+/** A responses stream that is forwarded as it came, with a tap that reads usage, errors and the end. */
+import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import { asBuffer } from "#src/wire/json/asBuffer.ts"
+import { usageOf, wordAt } from "#src/wire/responses/answer.ts"
+import { DeltaMeter } from "./DeltaMeter.ts"
+import { errorOf, failedEvent, failedResponse } from "#src/wire/responses/errors.ts"
+import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
+import * as Json from "#src/wire/json/json.ts"
+import { NewestEvent } from "#src/wire/stream/NewestEvent.ts"
+import { Ranges } from "#src/wire/stream/Ranges.ts"
+
+const dataMark = Buffer.from("data:")
+const typeMark = Buffer.from('{"type":"response.')
+const typeMarkSpaced = Buffer.from('{"type": "response.')
+const QUOTE = 0x22
+const LF = 0x0a
+const SPACE = 0x20
+const LETTER_E = 0x65
+
+/** Events that say nothing of usage, errors or the end, by the last word of their type. */
+const contentWords = [".delta", ".added", ".done"].map((word) => Buffer.from(word))
+
+export class ResponsesTap implements StreamTap {
+  alive = false
+  useful = false
+  terminal = false
+  malformed = false
+  error: UpstreamErrorBody | null = null
+  usage: Usage | null = null
+  private readonly scanner: SseScanner
+  private readonly text = new DeltaMeter()
+  /** Id of the response, for the event that ends a broken stream. */
+  private id: string | null = null
+  /** The newest forwarded event. */
+  private readonly newest = new NewestEvent()
+  private readonly ranges = new Ranges()
+
+  constructor() {
+    this.scanner = new SseScanner(this)
+  }
+
+  /** The last event is the finish. */
+  get finished(): boolean {
+    return this.terminal
+  }
+
+  push(chunk: Uint8Array): Uint8Array | null {
+    if (!this.scanner.push(asBuffer(chunk))) this.malformed = true
+    this.newest.own()
+    return this.ranges.take()
+  }
+
+  end(): Uint8Array | null {
+    this.scanner.flush()
+    return this.ranges.take()
+  }
+
+  close(): void {
+    this.scanner.close()
+  }
+
+  fail(error: PublicError): Uint8Array {
+    const newest = this.newest.bytes
+    const sequence = newest === null ? 0 : sequenceAfter(newest)
+    return Buffer.from(failedEvent(sequence, failedResponse(this.id ?? "resp_failed", error)))
+  }
+
+  outputText(): string {
+    return this.text.text()
+  }
+
+  /** One complete event of the upstream (called by the scanner). */
+  event(bytes: Buffer, start: number, end: number): void {
+    if (this.inspect(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end))) this.ranges.add(bytes, start, end)
+  }
+
+  /** Reads what the gateway must know of one event; answers whether the client gets it. */
+  private inspect(event: Buffer): boolean {
+    if (this.terminal || this.error !== null || this.malformed) return false
+    const word = contentWordOf(event)
+    if (word !== -1) {
+      this.alive = true
+      this.useful = true
+      if (word === 0) this.text.add(event)
+      this.newest.note(event, 0, event.length)
+      return true
+    }
+    const data = dataOf(event, 0, event.length)
+    if (data === null || data === "" || data.trim() === "[DONE]") return true
+    return this.inspectFrame(data, event)
+  }
+
+  private inspectFrame(data: string, event: Buffer): boolean {
+    const frame = Json.parseRecord(data)
+    if (frame === null) {
+      this.malformed = true
+      return false
+    }
+    const error = errorOf(frame)
+    if (error !== null) {
+      this.error = error
+      this.useful = true
+      return false
+    }
+    const response = Json.recordAt(frame, "response")
+    const type = wordAt(frame, "type") ?? ""
+    if (response !== null) {
+      this.id ??= wordAt(response, "id")
+      this.usage = usageOf(response["usage"]) ?? this.usage
+    }
+    if (type.startsWith("response.")) this.alive = true
+    if (/\.(?:delta|added|done)$/.test(type) && type !== "response.done") {
+      this.useful = true
+      this.text.add(event)
+    }
+    if (type === "response.completed" || type === "response.incomplete" || type === "response.done") {
+      this.terminal = true
+      // An answer that was cut before its first word is an answer; one that completed without any is an early end.
+      const output = response?.["output"]
+      if (type === "response.incomplete" || (Array.isArray(output) && output.length > 0)) this.useful = true
+    }
+    this.newest.note(event, 0, event.length)
+    return true
+  }
+}
+
+/**
+ * Which content word ends the type of an event, -1 for every other event and for one that is not an optional `event:` line and
+ * data that begins with its type. The `event:` line is not believed: the data decides.
+ */
+const contentWordOf = (event: Buffer): number => {
+  let at = 0
+  // Loops, because a native search of so few bytes costs more.
+  if (event[0] === LETTER_E) {
+    while (at < event.length && event[at] !== LF) at++
+    at++
+  }
+  if (!startsWith(event, dataMark, at)) return -1
+  at += dataMark.length
+  if (event[at] === SPACE) at++
+  const mark = startsWith(event, typeMark, at) ? typeMark : startsWith(event, typeMarkSpaced, at) ? typeMarkSpaced : null
+  if (mark === null) return -1
+  const start = at + mark.length
+  let end = start
+  while (end < event.length && event[end] !== QUOTE) end++
+  for (let i = 0; i < contentWords.length; i++) {
+    const word = contentWords[i] as Buffer
+    if (end - word.length > start && startsWith(event, word, end - word.length)) return i
+  }
+  return -1
+}
+
+const startsWith = (event: Buffer, part: Buffer, at: number): boolean => {
+  if (at + part.length > event.length) return false
+  for (let i = 0; i < part.length; i++) if (event[at + i] !== part[i]) return false
+  return true
+}
+
+const sequenceAfter = (event: Buffer): number => {
+  const found = [...event.toString("utf8").matchAll(/"sequence_number": ?(\d+)/g)].pop()
+  return found === undefined ? 0 : Number(found[1]) + 1
+}
