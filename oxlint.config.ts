@@ -21,8 +21,8 @@ export const rooms: Readonly<Record<string, Room>> = {
   actors: { may: [...effect, ...schemas, ...actors], why: "actors import schemas, actors and effect only: never src, a driver or an HTTP server." },
   "src/routing": { may: pure, why: "routing is pure: schemas, ports, formats and the registry only." },
   "src/wire": { may: pure, why: "formats are pure: schemas, ports, routing and the registry only." },
-  "src/server": {
-    may: [...effect, ...folder("src/server"), ...folder("src/structures"), "uWebSockets.js", ...node],
+  "src/platform/server": {
+    may: [...effect, ...folder("src/platform/server"), ...folder("src/platform/structures"), "uWebSockets.js", ...node],
     why: "the front end knows no gateway: effect, uWebSockets.js and node only."
   }
 }

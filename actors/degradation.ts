@@ -6,15 +6,15 @@ import type { DegradationEffect, DegradationRow, Fault } from "#schemas/degradat
 
 /** One exchange with Redis (`src/redis`), ms; after a few of them its breaker answers at once. */
 const REDIS_MS = 50
-/** One operation of a record store (`src/postgres/operation.ts`), ms. */
+/** One operation of a record store (`src/platform/postgres/operation.ts`), ms. */
 const STORE_MS = 10_000
-/** A look-up that a request waits for (`src/structures/LookUps.ts`, GATEWAY_LOOKUP_TIMEOUT_MS), ms. */
+/** A look-up that a request waits for (`src/platform/structures/LookUps.ts`, GATEWAY_LOOKUP_TIMEOUT_MS), ms. */
 const LOOKUP_MS = 1_000
 /** How long a key that was read is used (`CachedKeys`), ms. */
 const KEY_MS = 660_000
 /** A claim on an idempotent request that nobody renews (`src/http/stages/idempotency.ts`), ms. */
 const CLAIM_MS = 6_000
-/** How long a node that stood still holds requests back until it has looked (`src/cluster/StandStill.ts`), ms. */
+/** How long a node that stood still holds requests back until it has looked (`src/platform/cluster/StandStill.ts`), ms. */
 const HOLD_MS = 2_000
 /** How soon a change reaches every node, ms. */
 const NEWS_MS = 2_000

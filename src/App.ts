@@ -28,26 +28,26 @@ import type { Placement } from "#actors/ports/Placement.ts"
 import type { Limits } from "#actors/Request.ts"
 import * as Sweeps from "#actors/Sweeps.ts"
 import { defaultPolicy, type ApiKey } from "#schemas/records/ApiKey.ts"
-import * as GatewayAccounting from "#src/accounting/GatewayAccounting.ts"
-import { TokenEstimate } from "#src/accounting/TokenEstimate.ts"
-import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
+import * as GatewayAccounting from "#src/platform/accounting/GatewayAccounting.ts"
+import { TokenEstimate } from "#src/platform/accounting/tokens/TokenEstimate.ts"
+import * as JournaledLedger from "#src/platform/accounting/JournaledLedger.ts"
 import { banner } from "#src/bootstrap/banner.ts"
 import { describe as describeUnknown, unknownVariables } from "#src/bootstrap/unknownVariables.ts"
 import * as FirstRun from "#src/bootstrap/FirstRun.ts"
 import { nodeIdOf, processIdOf } from "#src/bootstrap/nodeId.ts"
 import * as NodeLifecycle from "#src/bootstrap/NodeLifecycle.ts"
 import { LifecycleControl } from "#src/bootstrap/NodeLifecycle.ts"
-import * as AloneFeed from "#src/cluster/AloneFeed.ts"
-import * as LocalPlacement from "#src/cluster/LocalPlacement.ts"
-import * as PolledFeed from "#src/cluster/PolledFeed.ts"
-import * as RedisBell from "#src/cluster/RedisBell.ts"
-import * as StoredNodeGroup from "#src/cluster/StoredNodeGroup.ts"
-import * as Worker from "#src/cluster/Worker.ts"
+import * as AloneFeed from "#src/platform/cluster/AloneFeed.ts"
+import * as LocalPlacement from "#src/platform/cluster/LocalPlacement.ts"
+import * as PolledFeed from "#src/platform/cluster/PolledFeed.ts"
+import * as RedisBell from "#src/platform/cluster/RedisBell.ts"
+import * as StoredNodeGroup from "#src/platform/cluster/StoredNodeGroup.ts"
+import * as Worker from "#src/platform/cluster/Worker.ts"
 import * as TieredCache from "#src/cache/TieredCache.ts"
 import * as MemoryThoughtSignatures from "#src/cache/MemoryThoughtSignatures.ts"
 import * as CachedKeys from "#src/configuration/CachedKeys.ts"
-import * as EffectiveFlags from "#src/configuration/EffectiveFlags.ts"
-import * as StoredConfiguration from "#src/configuration/StoredConfiguration.ts"
+import * as EffectiveFlags from "#src/platform/configuration/EffectiveFlags.ts"
+import * as StoredConfiguration from "#src/platform/configuration/StoredConfiguration.ts"
 import * as ConnectionCredentials from "#src/credentials/ConnectionCredentials.ts"
 import * as RefreshSweep from "#src/credentials/RefreshSweep.ts"
 import * as MemorySignInStore from "#src/credentials/MemorySignInStore.ts"
@@ -64,31 +64,31 @@ import { inferenceRoutes } from "#src/http/inferenceRoutes.ts"
 import * as ManagementHttp from "#src/http/ManagementHttp.ts"
 import { ManagementOptions } from "#src/http/ManagementOptions.ts"
 import * as MemoryLoginAttempts from "#src/http/sessions/MemoryLoginAttempts.ts"
-import * as PostgresClient from "#src/postgres/PostgresClient.ts"
+import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
 import * as PostgresStores from "#src/postgres/PostgresStores.ts"
 import * as RepositoryIssues from "#src/issues/RepositoryIssues.ts"
 import * as Registry from "#src/providers/Registry.ts"
-import * as Redis from "#src/redis/RedisStore.ts"
-import type { RedisStore } from "#src/redis/RedisStore.ts"
+import * as Redis from "#src/platform/redis/RedisStore.ts"
+import type { RedisStore } from "#src/platform/redis/RedisStore.ts"
 import * as LocalQuotas from "#src/quota/LocalQuotas.ts"
 import * as LocalResilience from "#src/resilience/LocalResilience.ts"
-import * as Fingerprint from "#src/secrets/Fingerprint.ts"
-import * as Password from "#src/secrets/Password.ts"
-import * as Sealer from "#src/secrets/Sealer.ts"
+import * as Fingerprint from "#src/platform/secrets/Fingerprint.ts"
+import * as Password from "#src/platform/secrets/Password.ts"
+import * as Sealer from "#src/platform/secrets/Sealer.ts"
 import * as FrontDoor from "#src/FrontDoor.ts"
-import { FrontEnd } from "#src/server/FrontEnd.ts"
+import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import type { Settings } from "#src/Settings.ts"
 import * as Simulator from "#src/simulator/Simulator.ts"
-import * as GatewayTelemetry from "#src/telemetry/GatewayTelemetry.ts"
-import * as Log from "#src/telemetry/Log.ts"
-import * as Otlp from "#src/telemetry/Otlp.ts"
+import * as GatewayTelemetry from "#src/platform/telemetry/GatewayTelemetry.ts"
+import * as Log from "#src/platform/telemetry/Log.ts"
+import * as Otlp from "#src/platform/telemetry/Otlp.ts"
 import * as UpstreamProviderProbe from "#src/probe/UpstreamProviderProbe.ts"
-import * as HttpUpstream from "#src/upstream/HttpUpstream.ts"
+import * as HttpUpstream from "#src/platform/upstream/HttpUpstream.ts"
 import * as EventTelemetry from "#src/webhooks/EventTelemetry.ts"
 import * as FiledEvents from "#src/webhooks/FiledEvents.ts"
 import * as HttpSender from "#src/webhooks/HttpSender.ts"
 import * as LedgerEvents from "#src/webhooks/LedgerEvents.ts"
-import * as UrlGuard from "#src/upstream/UrlGuard.ts"
+import * as UrlGuard from "#src/platform/upstream/UrlGuard.ts"
 
 type Values = Settings["Service"]
 
@@ -178,7 +178,7 @@ const records = (settings: Values) => {
 const sharedStore = (settings: Values): Layer.Layer<RedisStore> => {
   const { redisUrl: url } = settings
   return url === null ? Redis.layerAbsent : Layer.unwrap(Effect.map(
-    Effect.promise(() => import("#src/redis/IoRedisStore.ts")),
+    Effect.promise(() => import("#src/platform/redis/IoRedisStore.ts")),
     (IoRedisStore) => IoRedisStore.layer({ url, prefix: settings.redisPrefix, deadlineMs: settings.redisTimeoutMs })
   ))
 }
@@ -204,7 +204,7 @@ const cluster = (settings: Values, startedAt: number) => Layer.unwrap(Effect.gen
 /** Work of one node at a time; the engine that places it costs 180 ms to load, so it is loaded only where there are several. */
 const placement = (settings: Values): Layer.Layer<Placement, never, SqlClient> =>
   settings.databaseUrl === null || settings.redisUrl === null ? LocalPlacement.layer : Layer.unwrap(Effect.map(
-    Effect.promise(() => import("#src/cluster/ShardedPlacement.ts")),
+    Effect.promise(() => import("#src/platform/cluster/ShardedPlacement.ts")),
     (ShardedPlacement) => ShardedPlacement.layer(processIdOf(settings))
   ))
 
@@ -294,7 +294,7 @@ const telemetry = (settings: Values, startedAt: number) => {
   const own = EventTelemetry.layer.pipe(Layer.provide(Layer.unwrap(Effect.map(FrontEnd, ({ heldBodies }) =>
     GatewayTelemetry.layer({ accessLogEvery: accessLogEvery[settings.accessLog], startedAt, registry: Registry.builtin, heldBodies })))))
   return settings.worker === 0 ? own : Layer.provide(Layer.unwrap(Effect.map(
-    Effect.promise(() => import("#src/cluster/WorkerTelemetry.ts")),
+    Effect.promise(() => import("#src/platform/cluster/WorkerTelemetry.ts")),
     (WorkerTelemetry) => WorkerTelemetry.layer
   )), own)
 }

@@ -5,11 +5,11 @@
 import * as Redacted from "effect/Redacted"
 import * as Errors from "#schemas/errors.ts"
 import { version } from "#schemas/version.ts"
-import * as ClientAddress from "#src/http/gate/clientAddress.ts"
-import * as Hosts from "#src/http/gate/hosts.ts"
+import * as ClientAddress from "#src/platform/gate/clientAddress.ts"
+import * as Hosts from "#src/platform/gate/hosts.ts"
 import type { Values } from "#src/Settings.ts"
-import type { DirectRoute } from "#src/server/Exchange.ts"
-import * as UwsHttpServer from "#src/server/UwsHttpServer.ts"
+import type { DirectRoute } from "#src/platform/server/Exchange.ts"
+import * as UwsHttpServer from "#src/platform/server/uws/UwsHttpServer.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 
 /** Tier 1: the port is open before anything else is ready; until then each request is told to come back. */

@@ -10,7 +10,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Flags from "#schemas/flags.ts"
 import { PASSWORD_MAXIMUM, PASSWORD_MINIMUM } from "#schemas/passwordLength.ts"
-import * as Hosts from "#src/http/gate/hosts.ts"
+import * as Hosts from "#src/platform/gate/hosts.ts"
 import * as IpRange from "#src/stages/ipRange.ts"
 
 interface Variable<A> {

@@ -7,7 +7,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
-import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
+import * as JournaledLedger from "#src/platform/accounting/JournaledLedger.ts"
 import type { AttemptStart, LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 const ATTEMPTS = 60_000

@@ -10,8 +10,8 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { fork } from "node:child_process"
 import * as Net from "node:net"
-import { LISTEN_EXCLUSIVE, makeApp, native } from "#src/server/native.ts"
-import * as UwsHttpServer from "#src/server/UwsHttpServer.ts"
+import { LISTEN_EXCLUSIVE, makeApp, native } from "#src/platform/server/uws/native.ts"
+import * as UwsHttpServer from "#src/platform/server/uws/UwsHttpServer.ts"
 
 const CONNECTIONS = 16
 const BODY = JSON.stringify({ model: "provider/some-model", messages: [{ role: "user", content: "hello ".repeat(60) }], stream: true })

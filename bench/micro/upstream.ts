@@ -17,8 +17,8 @@ import * as Scope from "effect/Scope"
 import { Pool } from "undici"
 import { Upstream } from "#actors/ports/Upstream.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
-import * as HttpUpstream from "#src/upstream/HttpUpstream.ts"
-import * as Guard from "#src/upstream/UrlGuard.ts"
+import * as HttpUpstream from "#src/platform/upstream/HttpUpstream.ts"
+import * as Guard from "#src/platform/upstream/UrlGuard.ts"
 
 const concurrency = 64
 const body = JSON.stringify({ model: "m", messages: [{ role: "user", content: "x".repeat(200) }], stream: true })

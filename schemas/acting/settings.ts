@@ -9,7 +9,7 @@ export const settings: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaul
   ...lack("dashboard", [], "hiddenSidebarItems"),
   ...lack("dashboard", false, "hideHealthCheckLogs"),
   comboConfigMode: lacks("dashboard", "guided"),
-  corsOrigins: actsIn("src/http/gate/pages.ts"),
+  corsOrigins: actsIn("src/platform/gate/pages.ts"),
   ...lack("cloudSync", null, "baseUrl", "cloudUrl"),
   cloudEnabled: lacks("cloudSync", false),
   stickyRoundRobinLimit: actsIn("src/routing/selection.ts"),

@@ -10,7 +10,7 @@ import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { type CacheConfig, type CachedAnswer, type Forgotten, ResponseCache, ResponseCacheStore, SharedCacheTier } from "#actors/ports/ResponseCache.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { MemoryCache } from "#src/cache/MemoryCache.ts"
-import * as Rounds from "#src/structures/Rounds.ts"
+import * as Rounds from "#src/platform/structures/Rounds.ts"
 
 /** What holds while no setting says otherwise. */
 export interface Options {

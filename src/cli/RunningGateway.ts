@@ -2,7 +2,7 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
-import { isAlive, startTicks } from "#src/structures/processes.ts"
+import { isAlive, startTicks } from "#src/platform/structures/processes.ts"
 
 export interface RunningGateway {
   readonly pid: number

@@ -1,6 +1,6 @@
 /** Looks at other processes of this machine: their parents, commands and ports. Answers "unknown" where /proc is absent. */
 import * as fs from "node:fs"
-import { statOf } from "#src/structures/processes.ts"
+import { statOf } from "#src/platform/structures/processes.ts"
 
 const read = (file: string): string => {
   try {

@@ -2,8 +2,8 @@
 import * as Net from "node:net"
 import * as Effect from "effect/Effect"
 import { Failure } from "./Failure.ts"
-import * as Supervisor from "#src/cluster/Supervisor.ts"
-import * as Log from "#src/telemetry/Log.ts"
+import * as Supervisor from "#src/platform/cluster/Supervisor.ts"
+import * as Log from "#src/platform/telemetry/Log.ts"
 import type { Loaded } from "./environment.ts"
 
 /** The port, once nobody else is found on it: workers share theirs, and would share a stranger's without a word. */

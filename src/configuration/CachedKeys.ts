@@ -9,7 +9,7 @@ import { Keys } from "#actors/ports/Keys.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
-import * as LookUps from "#src/structures/LookUps.ts"
+import * as LookUps from "#src/platform/structures/LookUps.ts"
 
 /** Keys remembered at once. */
 const capacity = 10_000

@@ -15,7 +15,7 @@ import { TokenHealth } from "#actors/ports/TokenHealth.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import { kindOf } from "#src/providers/credentialKind.ts"
 import { builtin, type Registry } from "#src/providers/Registry.ts"
-import * as Rounds from "#src/structures/Rounds.ts"
+import * as Rounds from "#src/platform/structures/Rounds.ts"
 
 export interface Options {
   readonly registry?: Registry

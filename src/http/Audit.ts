@@ -10,7 +10,7 @@ import { Call } from "#schemas/api/Management.ts"
 import { ManagementOptions } from "#src/http/ManagementOptions.ts"
 import { redact } from "#src/http/redact.ts"
 import { actorOf } from "#src/http/sessions/rights.ts"
-import * as LookUps from "#src/structures/LookUps.ts"
+import * as LookUps from "#src/platform/structures/LookUps.ts"
 
 export interface Event {
   readonly action: string

@@ -29,11 +29,11 @@ import { ManagementOptions } from "#src/http/ManagementOptions.ts"
 import * as Render from "#src/http/render.ts"
 import { Callers, type Identified, type Presented } from "#src/http/sessions/Callers.ts"
 import * as Cookie from "#src/http/sessions/cookie.ts"
-import * as ContentCoding from "#src/server/contentCoding.ts"
-import * as Origin from "#src/http/sessions/origin.ts"
+import * as ContentCoding from "#src/platform/server/contentCoding.ts"
+import * as Origin from "#src/platform/gate/origin.ts"
 import { Password } from "#src/http/sessions/Password.ts"
 import { admit } from "#src/http/sessions/rights.ts"
-import * as LookUps from "#src/structures/LookUps.ts"
+import * as LookUps from "#src/platform/structures/LookUps.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 

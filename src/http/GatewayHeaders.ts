@@ -4,7 +4,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
 import { version } from "#schemas/version.ts"
 import * as TerminalErrors from "#src/http/terminalErrors.ts"
-import { formatCost } from "#src/accounting/cost.ts"
+import { formatCost } from "#src/platform/accounting/cost.ts"
 
 export { version }
 

@@ -13,7 +13,7 @@ import type { RequestTags } from "#src/http/GatewayHeaders.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
-import type { Pages } from "#src/http/gate/pages.ts"
+import type { Pages } from "#src/platform/gate/pages.ts"
 import * as Issuers from "#src/http/keys/issuers.ts"
 import * as KeyPolicy from "#src/stages/keyPolicy.ts"
 

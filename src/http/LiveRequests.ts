@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type { LiveCall } from "#actors/ports/LiveCalls.ts"
 import type { LiveRequest } from "#actors/LiveRequest.ts"
-import { Roster } from "#src/structures/Roster.ts"
+import { Roster } from "#src/platform/structures/Roster.ts"
 
 export class LiveRequests {
   private readonly requests = new Roster<LiveRequest>()

@@ -1,6 +1,6 @@
 /** Sessions that clients name by X-Session-Id, as this process saw them: bounded, the ones used longest ago go first. */
 import type { LiveSession } from "#actors/ports/LiveCalls.ts"
-import * as Redact from "#src/telemetry/redact.ts"
+import * as Redact from "#src/platform/telemetry/redact.ts"
 
 /** Sessions that are surely kept. */
 const keptSessions = 10_000

@@ -2,8 +2,8 @@
 import type { Telemetry } from "#actors/ports/Telemetry.ts"
 import * as Errors from "#schemas/errors.ts"
 import { version } from "#schemas/version.ts"
-import { isLocal } from "#src/http/gate/loopback.ts"
-import type { DirectRoute, Exchange } from "#src/server/Exchange.ts"
+import { isLocal } from "#src/platform/gate/loopback.ts"
+import type { DirectRoute, Exchange } from "#src/platform/server/Exchange.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 
 export const route = (telemetry: Telemetry["Service"], access: "loopback" | "all"): DirectRoute => (exchange) => {

@@ -14,7 +14,7 @@ import type { DecisionView, RoutingViews } from "#actors/ports/RoutingViews.ts"
 import { type Route, type Router, unknownRequest } from "#src/routing/Router.ts"
 import * as Trace from "#src/routing/trace.ts"
 import { Blocked, withoutTarget } from "#src/routing/unavailable.ts"
-import { Ring } from "#src/structures/Ring.ts"
+import { Ring } from "#src/platform/structures/Ring.ts"
 
 /** Decisions that are kept. */
 const keptDecisions = 2_000

@@ -21,7 +21,7 @@ import { connectionView } from "#src/http/leases/connectionView.ts"
 import { eligibilityOf } from "#src/http/leases/eligibility.ts"
 import { Replays } from "#src/http/leases/Replays.ts"
 import type { Router } from "#src/routing/Router.ts"
-import type { DirectRoute } from "#src/server/Exchange.ts"
+import type { DirectRoute } from "#src/platform/server/Exchange.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 
 export interface LeaseServices extends Pick<Intake.IntakeServices, "admission" | "draining" | "refused"> {

@@ -12,7 +12,7 @@ import * as RouteTable from "#schemas/api/RouteTable.ts"
 import * as Errors from "#schemas/errors.ts"
 import { errorBodyAt } from "#src/wire/errorBodyAt.ts"
 import * as Render from "#src/http/render.ts"
-import { givenRequestId } from "#src/http/sessions/origin.ts"
+import { givenRequestId } from "#src/platform/gate/origin.ts"
 
 const isRouteNotFound = (cause: Cause.Cause<unknown>): boolean => cause.reasons.some((reason) =>
   Cause.isFailReason(reason) && HttpServerError.isHttpServerError(reason.error) && reason.error.reason._tag === "RouteNotFound")

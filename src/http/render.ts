@@ -5,7 +5,7 @@ import * as HttpServerError from "effect/http/HttpServerError"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as SchemaIssue from "effect/SchemaIssue"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import { NO_ROOM } from "#src/server/Exchange.ts"
+import { NO_ROOM } from "#src/platform/server/Exchange.ts"
 
 /** Bytes of a management request body. */
 export const BODY_MAX = 1024 * 1024

@@ -6,7 +6,7 @@ import { Ledger } from "#actors/ports/Ledger.ts"
 import { Hasty, LimitLedger, type Used } from "#actors/ports/LimitLedger.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
-import * as LookUps from "#src/structures/LookUps.ts"
+import * as LookUps from "#src/platform/structures/LookUps.ts"
 
 /** Longest wait for settled rows to arrive in the store, ms. */
 const flushMs = 5_000

@@ -5,8 +5,8 @@ import * as SqlClient from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import { type AuditQuery, AuditStore } from "#actors/ports/Stores.ts"
 import { AuditEntry } from "#schemas/records/AuditEntry.ts"
-import * as Operation from "./operation.ts"
-import * as Table from "./Table.ts"
+import * as Operation from "#src/platform/postgres/operation.ts"
+import * as Table from "#src/platform/postgres/Table.ts"
 
 const table = Table.make("AuditStore", AuditEntry, { json: ["details"] })
 

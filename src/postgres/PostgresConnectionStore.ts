@@ -6,9 +6,9 @@ import * as SqlClient from "effect/sql/SqlClient"
 import { SealBroken, Secrets } from "#actors/ports/Secrets.ts"
 import { ConnectionStore } from "#actors/ports/Stores.ts"
 import { Connection, secretFields } from "#schemas/records/Connection.ts"
-import * as Operation from "./operation.ts"
-import * as Reseal from "./Reseal.ts"
-import * as Table from "./Table.ts"
+import * as Operation from "#src/platform/postgres/operation.ts"
+import * as Reseal from "#src/platform/postgres/Reseal.ts"
+import * as Table from "#src/platform/postgres/Table.ts"
 
 const table = Table.make("ConnectionStore", Connection, {
   json: ["providerSpecificData", "quotaWindowThresholds", "rateLimitOverrides"]

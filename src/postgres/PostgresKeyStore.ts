@@ -11,9 +11,9 @@ import * as SqlClient from "effect/sql/SqlClient"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import { ApiKey, defaultPolicy } from "#schemas/records/ApiKey.ts"
-import * as Operation from "./operation.ts"
-import { apiKeyContext } from "./Reseal.ts"
-import * as Table from "./Table.ts"
+import * as Operation from "#src/platform/postgres/operation.ts"
+import { apiKeyContext } from "#src/platform/postgres/Reseal.ts"
+import * as Table from "#src/platform/postgres/Table.ts"
 
 const table = Table.make("KeyStore", ApiKey, { json: ["policy"] })
 

@@ -7,9 +7,9 @@ import * as SqlClient from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import { LeaseRecords } from "#actors/ports/LeaseRecords.ts"
 import { type Change, ChangeKind, EndReason } from "#schemas/protocols/Lease.ts"
-import * as Operation from "./operation.ts"
-import * as Table from "./Table.ts"
-import * as LookUps from "#src/structures/LookUps.ts"
+import * as Operation from "#src/platform/postgres/operation.ts"
+import * as Table from "#src/platform/postgres/Table.ts"
+import * as LookUps from "#src/platform/structures/LookUps.ts"
 
 /** A change as one row; the key's print is a matter of the living lease and is not kept. */
 const Row = Schema.Struct({

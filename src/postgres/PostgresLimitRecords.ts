@@ -4,8 +4,8 @@ import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
 import { BudgetStore, type IssueStanding, type RegisteredFilter, RegisteredKeyStore, TokenLimitStore } from "#actors/ports/LimitRecords.ts"
 import { Budget, IssueLimits, RegisteredKey, TokenLimit } from "#schemas/records/Limits.ts"
-import * as Operation from "./operation.ts"
-import * as Table from "./Table.ts"
+import * as Operation from "#src/platform/postgres/operation.ts"
+import * as Table from "#src/platform/postgres/Table.ts"
 
 const budgetTable = Table.make("BudgetStore", Budget, { nameOf: (row) => String(Reflect.get(row, "apiKeyId")) })
 const limitTable = Table.make("TokenLimitStore", TokenLimit)

@@ -5,8 +5,8 @@ import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
 import { QuotaStore } from "#actors/ports/QuotaStore.ts"
 import { QuotaSnapshot } from "#schemas/records/QuotaSnapshot.ts"
-import * as Operation from "./operation.ts"
-import * as Table from "./Table.ts"
+import * as Operation from "#src/platform/postgres/operation.ts"
+import * as Table from "#src/platform/postgres/Table.ts"
 
 const table = Table.make("QuotaStore", QuotaSnapshot, { json: ["rawData"], nameOf: (row) => String(Reflect.get(row, "connectionId")) })
 

@@ -5,8 +5,8 @@ import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import { type CachedAnswer, type CacheEntry, type EntryQuery, type Forgotten, ResponseCacheStore } from "#actors/ports/ResponseCache.ts"
-import * as Operation from "./operation.ts"
-import { stored } from "./text.ts"
+import * as Operation from "#src/platform/postgres/operation.ts"
+import { stored } from "#src/platform/postgres/text.ts"
 
 type Row = Omit<CacheEntry, "tokensSaved"> & { readonly body: string }
 

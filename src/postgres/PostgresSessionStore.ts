@@ -4,8 +4,8 @@ import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
 import { SessionStore } from "#actors/ports/Stores.ts"
 import { Session } from "#schemas/records/Session.ts"
-import * as Operation from "./operation.ts"
-import * as Table from "./Table.ts"
+import * as Operation from "#src/platform/postgres/operation.ts"
+import * as Table from "#src/platform/postgres/Table.ts"
 
 const table = Table.make("SessionStore", Session)
 

@@ -9,10 +9,10 @@ import * as SqlClient from "effect/sql/SqlClient"
 import { SealBroken, Secrets } from "#actors/ports/Secrets.ts"
 import { type WebhookJob, WebhookQueue, type WebhookState, WebhookStore } from "#actors/ports/Webhooks.ts"
 import { DISABLE_AFTER, Webhook, WebhookDelivery } from "#schemas/records/Webhook.ts"
-import * as Operation from "./operation.ts"
-import * as Reseal from "./Reseal.ts"
-import * as Table from "./Table.ts"
-import { stored } from "./text.ts"
+import * as Operation from "#src/platform/postgres/operation.ts"
+import * as Reseal from "#src/platform/postgres/Reseal.ts"
+import * as Table from "#src/platform/postgres/Table.ts"
+import { stored } from "#src/platform/postgres/text.ts"
 
 const table = Table.make("WebhookStore", Webhook, { json: ["events"] })
 const deliveryTable = Table.make("WebhookStore", WebhookDelivery)

@@ -3,7 +3,7 @@
  * upstream reported, a NUL in a model name that a client sent) must not keep a whole batch out of the ledger.
  */
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
-import { stored } from "./text.ts"
+import { stored } from "#src/platform/postgres/text.ts"
 
 /** numeric(20,10) holds ten digits before the point. */
 const maxCost = 9_999_999_999

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import type { ComboCalls, ComboTargetStatistics, LatencyStatistics, PromptCacheHour, PromptCacheUse, UsageStore, UsageWindow } from "#actors/ports/UsageStore.ts"
-import type { Run } from "./operation.ts"
+import type { Run } from "#src/platform/postgres/operation.ts"
 
 /** Groups of one answer. */
 const maxGroups = 10_000

@@ -9,8 +9,8 @@ import * as Schema from "effect/Schema"
 import { CachedAnswerRecord } from "#schemas/records/CachedAnswer.ts"
 import { SharedCacheTier } from "#actors/ports/ResponseCache.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
-import { pack, unpackUnsafe } from "./pack.ts"
-import { RedisStore, type Script, type SharedStoreDown } from "./RedisStore.ts"
+import { pack, unpackUnsafe } from "#src/platform/redis/pack.ts"
+import { RedisStore, type Script, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
 
 const find: Script = {
   name: "cache-find",

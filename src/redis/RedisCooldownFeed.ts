@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { type Cleared, CooldownFeed, type Listener, type Locked } from "#actors/ports/CooldownFeed.ts"
-import { RedisStore, type Script } from "./RedisStore.ts"
+import { RedisStore, type Script } from "#src/platform/redis/RedisStore.ts"
 
 /** Between two looks at the version, ms. */
 export const POLL_MS = 1_000

@@ -9,8 +9,8 @@ import * as Schema from "effect/Schema"
 import { type Claim, IdempotencyStore } from "#actors/ports/Idempotency.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { KeptReplyRecord } from "#schemas/records/CachedAnswer.ts"
-import { pack, unpackUnsafe } from "./pack.ts"
-import { RedisStore, type Script, type SharedStoreDown } from "./RedisStore.ts"
+import { pack, unpackUnsafe } from "#src/platform/redis/pack.ts"
+import { RedisStore, type Script, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
 
 const claim: Script = {
   name: "idempotency-claim",

@@ -7,7 +7,7 @@ import type {
   Acquire, AcquireReply, Change, ChangeKind, Claim, ClaimReply, EndReason, Lease, MoveReply
 } from "#schemas/protocols/Lease.ts"
 import * as Scripts from "./leaseScripts.ts"
-import { RedisStore, type Script } from "./RedisStore.ts"
+import { RedisStore, type Script } from "#src/platform/redis/RedisStore.ts"
 
 /** What a script answers: a word, two texts, and the changes. */
 interface Answer {

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type Draw, type Drawn, LimitStore, type LimitStoreDown, type Unsettled } from "#actors/ports/LimitStore.ts"
 import { slotOf } from "#actors/limits/Rolling.ts"
-import { RedisStore, type Script, type SharedStoreDown } from "#src/redis/RedisStore.ts"
+import { RedisStore, type Script, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
 
 /** ms that a block is its node's without another exchange. */
 export const leaseMs = 10_000

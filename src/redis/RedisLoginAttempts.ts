@@ -5,7 +5,7 @@ import * as Layer from "effect/Layer"
 import * as Brake from "#actors/LoginBrake.ts"
 import { LoginAttempts } from "#actors/ports/LoginAttempts.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
-import { RedisStore, type Script, type SharedStoreDown } from "./RedisStore.ts"
+import { RedisStore, type Script, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
 
 const begin: Script = {
   name: "login-begin",

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SignInStore } from "#actors/ports/SignInStore.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
-import { RedisStore, type Script, type SharedStoreDown } from "./RedisStore.ts"
+import { RedisStore, type Script, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
 
 const add: Script = {
   name: "sign-in-add",

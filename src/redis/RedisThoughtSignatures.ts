@@ -8,7 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { ThoughtSignatures } from "#actors/ports/ThoughtSignatures.ts"
 import { keyOf, SignatureMemory } from "#src/structures/SignatureMemory.ts"
-import { RedisStore } from "./RedisStore.ts"
+import { RedisStore } from "#src/platform/redis/RedisStore.ts"
 
 const channel = "thought-signatures"
 

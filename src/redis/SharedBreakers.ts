@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 import { Resilience } from "#actors/ports/Resilience.ts"
 import { ResilienceControl } from "#actors/ports/ResilienceControl.ts"
 import { BreakerTable, CLAIM_MS } from "./BreakerTable.ts"
-import { RedisStore, type Script } from "./RedisStore.ts"
+import { RedisStore, type Script } from "#src/platform/redis/RedisStore.ts"
 
 const channel = "breakers"
 

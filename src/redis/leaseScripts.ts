@@ -10,7 +10,7 @@
  * A change is written `kind|reason|at` and on the following lines its record; reason is empty while the lease lives.
  * There are never more records than connections, so a script may walk over them all.
  */
-import type { Script } from "./RedisStore.ts"
+import type { Script } from "#src/platform/redis/RedisStore.ts"
 
 export const keys = {
   records: "{leases}:records",

@@ -4,6 +4,6 @@ import type { IdempotencyStore } from "#actors/ports/Idempotency.ts"
 import type { SharedCacheTier } from "#actors/ports/ResponseCache.ts"
 import * as RedisCacheTier from "./RedisCacheTier.ts"
 import * as RedisIdempotencyStore from "./RedisIdempotencyStore.ts"
-import type { RedisStore } from "./RedisStore.ts"
+import type { RedisStore } from "#src/platform/redis/RedisStore.ts"
 
 export const layer: Layer.Layer<SharedCacheTier | IdempotencyStore, never, RedisStore> = Layer.mergeAll(RedisCacheTier.layer, RedisIdempotencyStore.layer)

@@ -4,7 +4,7 @@
  */
 import * as fs from "node:fs"
 import type { QueuedEvent } from "#actors/ports/Webhooks.ts"
-import * as JournalOwner from "#src/accounting/JournalOwner.ts"
+import * as JournalOwner from "#src/platform/accounting/journal/JournalOwner.ts"
 
 /** Bytes that may wait while the store is away; beyond, new events are dropped and counted. */
 export const MAX_BYTES = 64 * 1024 * 1024

@@ -8,7 +8,7 @@ import { Events } from "#actors/ports/Events.ts"
 import { type QueuedEvent, Webhooks } from "#actors/ports/Webhooks.ts"
 import * as Payloads from "#actors/webhook/payloads.ts"
 import type { GatewayEvent } from "#schemas/events.ts"
-import * as JournalOwner from "#src/accounting/JournalOwner.ts"
+import * as JournalOwner from "#src/platform/accounting/journal/JournalOwner.ts"
 import { EventFile, readUnsafe } from "./EventFile.ts"
 
 /** Between two tries while the store is away, ms. */

@@ -9,9 +9,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import { type Answered, WebhookSender } from "#actors/ports/Webhooks.ts"
-import * as Dialer from "#src/upstream/Dialer.ts"
-import { codeOf, DialError } from "#src/upstream/failures.ts"
-import * as Resolver from "#src/upstream/Resolver.ts"
+import * as Dialer from "#src/platform/upstream/Dialer.ts"
+import { codeOf, DialError } from "#src/platform/upstream/failures.ts"
+import * as Resolver from "#src/platform/upstream/Resolver.ts"
 import { type WireForm, wireForm } from "./wireForms.ts"
 
 /** For one attempt, from the look-up of the name to the status line, ms. */

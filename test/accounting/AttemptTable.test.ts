@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as AttemptTable from "#src/accounting/AttemptTable.ts"
+import * as AttemptTable from "#src/platform/accounting/AttemptTable.ts"
 
 /** A generator with a seed, so that a failure comes again. */
 const random = (seed: number) => () => {

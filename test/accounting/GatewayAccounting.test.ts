@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { Accounting } from "#actors/ports/Accounting.ts"
 import type { Target } from "#actors/ports/Target.ts"
-import * as GatewayAccounting from "#src/accounting/GatewayAccounting.ts"
-import { byCharacters } from "#src/accounting/TokenEstimate.ts"
+import * as GatewayAccounting from "#src/platform/accounting/GatewayAccounting.ts"
+import { byCharacters } from "#src/platform/accounting/tokens/TokenEstimate.ts"
 
 const target = (price: Target["price"]): Target => ({
   provider: "openai", providerAlias: "openai", publicModel: "openai/gpt-4o", model: "gpt-4o", connection: null, wireFormat: "chat-completions",

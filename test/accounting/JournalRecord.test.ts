@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { MAX_FIELD_LENGTH } from "#src/accounting/JournalBytes.ts"
-import { REPEAT_STARTS } from "#src/accounting/JournalContexts.ts"
-import * as JournalRecord from "#src/accounting/JournalRecord.ts"
+import { MAX_FIELD_LENGTH } from "#src/platform/accounting/journal/JournalBytes.ts"
+import { REPEAT_STARTS } from "#src/platform/accounting/journal/JournalContexts.ts"
+import * as JournalRecord from "#src/platform/accounting/journal/JournalRecord.ts"
 import { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import { attemptStart, settledRow } from "./support.ts"
 

@@ -4,9 +4,9 @@ import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import { vi } from "vitest"
 import * as TestClock from "effect/testing/TestClock"
-import * as Journal from "#src/accounting/Journal.ts"
-import * as JournalRecord from "#src/accounting/JournalRecord.ts"
-import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
+import * as Journal from "#src/platform/accounting/journal/Journal.ts"
+import * as JournalRecord from "#src/platform/accounting/journal/JournalRecord.ts"
+import * as JournaledLedger from "#src/platform/accounting/JournaledLedger.ts"
 import * as Support from "./support.ts"
 
 const { attemptStart, run, settledRow } = Support

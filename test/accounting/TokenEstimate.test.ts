@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as boundedCount from "#src/accounting/boundedCount.ts"
-import * as TokenEstimate from "#src/accounting/TokenEstimate.ts"
+import * as boundedCount from "#src/platform/accounting/boundedCount.ts"
+import * as TokenEstimate from "#src/platform/accounting/tokens/TokenEstimate.ts"
 
 const prose = Array.from({ length: 3000 }, (_, i) => `Sentence ${i} tells of brown foxes, (lazy) dogs & naïve cafés.`).join(" ")
 

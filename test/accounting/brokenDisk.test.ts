@@ -3,7 +3,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
-import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
+import * as JournaledLedger from "#src/platform/accounting/JournaledLedger.ts"
 import * as Support from "./support.ts"
 
 const { attemptStart, Disk, run, settledRow } = Support

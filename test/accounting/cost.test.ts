@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import type { Price } from "#schemas/Provider.ts"
-import * as Cost from "#src/accounting/cost.ts"
+import * as Cost from "#src/platform/accounting/cost.ts"
 
 const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000_000 }))
 /** Prices with up to six decimals, as micro-USD per million tokens. */

@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import type { Ledger } from "#actors/ports/Ledger.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
-import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
+import * as JournaledLedger from "#src/platform/accounting/JournaledLedger.ts"
 import * as Support from "./support.ts"
 
 const { attemptStart, settledRow } = Support

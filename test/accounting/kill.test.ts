@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
-import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
+import * as JournaledLedger from "#src/platform/accounting/JournaledLedger.ts"
 import { FileStore } from "./FileStore.ts"
 import { files, storeOf, temporaryDirectory } from "./support.ts"
 

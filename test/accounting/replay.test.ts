@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as References from "effect/References"
 import * as TestClock from "effect/testing/TestClock"
-import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
+import * as JournaledLedger from "#src/platform/accounting/JournaledLedger.ts"
 import * as Support from "./support.ts"
 
 const { attemptStart, run, settledRow } = Support

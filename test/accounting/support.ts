@@ -12,8 +12,8 @@ import { StoreError } from "#actors/ports/StoreError.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import type { LedgerUnavailable } from "#actors/ports/Ledger.ts"
 import type { Ledger } from "#actors/ports/Ledger.ts"
-import * as Journal from "#src/accounting/Journal.ts"
-import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
+import * as Journal from "#src/platform/accounting/journal/Journal.ts"
+import * as JournaledLedger from "#src/platform/accounting/JournaledLedger.ts"
 import type { AttemptStart, LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 export const attemptStart = (attemptId: string, over: Partial<AttemptStart> = {}): AttemptStart => ({

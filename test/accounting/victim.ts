@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
-import * as JournaledLedger from "#src/accounting/JournaledLedger.ts"
+import * as JournaledLedger from "#src/platform/accounting/JournaledLedger.ts"
 import { FileStore } from "./FileStore.ts"
 import { attemptStart, settledRow, storeOf } from "./support.ts"
 

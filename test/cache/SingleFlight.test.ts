@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { type Flight, type Passenger, SingleFlight } from "#src/structures/SingleFlight.ts"
+import { type Flight, type Passenger, SingleFlight } from "#src/platform/structures/SingleFlight.ts"
 
 const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 

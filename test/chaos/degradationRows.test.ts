@@ -2,7 +2,7 @@
 import * as Redacted from "effect/Redacted"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { LOCAL_TOKEN_HEADER, localToken } from "#src/http/sessions/localToken.ts"
-import * as Sealer from "#src/secrets/Sealer.ts"
+import * as Sealer from "#src/platform/secrets/Sealer.ts"
 import { converged, findServers, ground, type Ground, SECRET } from "#test/support/cluster.ts"
 import { contractOf, type Road, roadTo } from "#test/support/faults.ts"
 import { inProcess, type InProcess, type Spawned, spawned } from "#test/support/gateway.ts"

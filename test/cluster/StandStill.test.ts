@@ -7,9 +7,9 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { ChangeFeed } from "#actors/ports/ChangeFeed.ts"
 import { ClusterStore, type Node } from "#actors/ports/Nodes.ts"
-import * as PolledFeed from "#src/cluster/PolledFeed.ts"
+import * as PolledFeed from "#src/platform/cluster/PolledFeed.ts"
 import * as InferenceCall from "#src/http/InferenceCall.ts"
-import { HOLD_MS, StandStill, STOOD_MS, TICK_MS } from "#src/cluster/StandStill.ts"
+import { HOLD_MS, StandStill, STOOD_MS, TICK_MS } from "#src/platform/cluster/StandStill.ts"
 
 const world = () => {
   const state = { now: 1_000_000, found: 0 }

@@ -3,8 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { Placement } from "#actors/ports/Placement.ts"
-import * as ShardedPlacement from "#src/cluster/ShardedPlacement.ts"
-import * as PostgresClient from "#src/postgres/PostgresClient.ts"
+import * as ShardedPlacement from "#src/platform/cluster/ShardedPlacement.ts"
+import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
 
 const [database = "", id = "", names = ""] = process.argv.slice(2)
 const say = (line: string) => Effect.sync(() => process.stdout.write(`${line}\n`))

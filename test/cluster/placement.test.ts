@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { EXPIRES_S } from "#src/cluster/ShardedPlacement.ts"
+import { EXPIRES_S } from "#src/platform/cluster/ShardedPlacement.ts"
 import { eventually } from "#test/support/operator.ts"
 import { findServer, freshDatabase } from "#test/support/postgres.ts"
 

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as TestClock from "effect/testing/TestClock"
-import * as PlacementOutage from "#src/cluster/PlacementOutage.ts"
+import * as PlacementOutage from "#src/platform/cluster/PlacementOutage.ts"
 
 /** What an operator reads while the engine speaks: level, text, and whether a stack came along. */
 const world = () => {

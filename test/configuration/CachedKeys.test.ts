@@ -6,7 +6,7 @@ import { Keys } from "#actors/ports/Keys.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import { type ApiKey, defaultPolicy } from "#schemas/records/ApiKey.ts"
-import * as AloneFeed from "#src/cluster/AloneFeed.ts"
+import * as AloneFeed from "#src/platform/cluster/AloneFeed.ts"
 import * as CachedKeys from "#src/configuration/CachedKeys.ts"
 
 const key: ApiKey = {

@@ -9,7 +9,7 @@ import { ChangeFeed, type News } from "#actors/ports/ChangeFeed.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
-import * as StoredConfiguration from "#src/configuration/StoredConfiguration.ts"
+import * as StoredConfiguration from "#src/platform/configuration/StoredConfiguration.ts"
 import { makeStores } from "#test/resilience/support.ts"
 
 /** A configuration over memory stores, and a feed whose version and news the test makes. */

@@ -3,11 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import * as Origins from "#schemas/api/origins.ts"
-import * as ClientAddress from "#src/http/gate/clientAddress.ts"
-import * as Hosts from "#src/http/gate/hosts.ts"
-import { isLoopbackName } from "#src/http/gate/loopback.ts"
-import * as Pages from "#src/http/gate/pages.ts"
-import type { Exchange } from "#src/server/Exchange.ts"
+import * as ClientAddress from "#src/platform/gate/clientAddress.ts"
+import * as Hosts from "#src/platform/gate/hosts.ts"
+import { isLoopbackName } from "#src/platform/gate/loopback.ts"
+import * as Pages from "#src/platform/gate/pages.ts"
+import type { Exchange } from "#src/platform/server/Exchange.ts"
 
 type Headers = Readonly<Record<string, string>>
 const client = (trusted: ReadonlyArray<string>, peer: string, headers: Headers = {}) => ClientAddress.make(trusted)(peer, (name) => headers[name])

@@ -5,7 +5,7 @@ import * as path from "node:path"
 import { PGlite } from "@electric-sql/pglite"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { crashed, DurableFS } from "#src/postgres/pglite/DurableFS.ts"
+import { crashed, DurableFS } from "#src/platform/postgres/pglite/DurableFS.ts"
 import { pgliteDirectory } from "#test/support/postgres.ts"
 
 /** Counts calls of fdatasync until the scope closes. */

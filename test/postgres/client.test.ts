@@ -9,9 +9,9 @@ import * as Redacted from "effect/Redacted"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { DocumentStore } from "#actors/ports/Stores.ts"
-import * as Migrations from "#src/postgres/Migrations.ts"
-import * as PostgresClient from "#src/postgres/PostgresClient.ts"
-import * as PostgresDocumentStore from "#src/postgres/PostgresDocumentStore.ts"
+import * as Migrations from "#src/platform/postgres/Migrations.ts"
+import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
+import * as PostgresDocumentStore from "#src/platform/postgres/PostgresDocumentStore.ts"
 import { findServer, freshClient, freshDatabase, secrets, spawnServer, withServer } from "#test/support/postgres.ts"
 
 const reasonOf = <A, R>(effect: Effect.Effect<A, SqlError, R>) => Effect.map(Effect.flip(effect), (error) => error.reason._tag)

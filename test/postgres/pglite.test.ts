@@ -7,8 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
 import { SqlError } from "effect/sql/SqlError"
-import { PgliteError } from "#src/postgres/pglite/Pglite.ts"
-import * as PostgresClient from "#src/postgres/PostgresClient.ts"
+import { PgliteError } from "#src/platform/postgres/pglite/Pglite.ts"
+import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
 import { pgliteClient, pgliteDirectory, temporaryDirectory } from "#test/support/postgres.ts"
 
 const child = new URL("./pgliteChild.ts", import.meta.url).pathname

@@ -4,7 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as SqlClient from "effect/sql/SqlClient"
-import * as PostgresClient from "#src/postgres/PostgresClient.ts"
+import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
 
 const dataDir = process.argv[2] ?? ""
 

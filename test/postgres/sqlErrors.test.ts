@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { fromDriver } from "#src/postgres/sqlErrors.ts"
+import { fromDriver } from "#src/platform/postgres/sqlErrors.ts"
 
 const tag = (code: string) => fromDriver(Object.assign(new Error("x"), { code })).reason._tag
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { formatArray, parseArray } from "#src/postgres/types.ts"
+import { formatArray, parseArray } from "#src/platform/postgres/types.ts"
 
 describe("types", () => {
   it.prop("any array of texts survives its literal", [Schema.Array(Schema.NullOr(Schema.String))], ([given]) => {

@@ -7,9 +7,9 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import { afterEach, describe, expect, it } from "vitest"
-import * as IoRedisStore from "#src/redis/IoRedisStore.ts"
-import { RedisStore, type Script, SharedStoreDown } from "#src/redis/RedisStore.ts"
-import { OPENS_AFTER } from "#src/redis/StoreBreaker.ts"
+import * as IoRedisStore from "#src/platform/redis/IoRedisStore.ts"
+import { RedisStore, type Script, SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
+import { OPENS_AFTER } from "#src/platform/redis/StoreBreaker.ts"
 import { eventually } from "#test/support/operator.ts"
 import { canStartRedis, freePort, type OwnRedis, ownRedis, silentRoad } from "#test/support/redis.ts"
 
@@ -50,7 +50,7 @@ const answers = (store: RedisStore["Service"]) =>
 
 /** Every script of the sources, by its name and purpose; its work does not matter here. */
 const scriptsOfSources = async (): Promise<ReadonlyArray<{ readonly name: string; readonly purpose: string }>> => {
-  const directory = new URL("../../src/redis/", import.meta.url)
+  const directory = new URL("../../src/platform/redis/", import.meta.url)
   const files = (await Fs.readdir(directory)).filter((file) => file.endsWith(".ts"))
   const sources = (await Promise.all(files.map((file) => Fs.readFile(new URL(file, directory), "utf8")))).join("\n")
   const found = [...sources.matchAll(/: Script = \{\s+name: "([^"]+)",(?:\s+purpose: "([^"]+)",)?/g)]

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { OPENS_AFTER, StoreBreaker } from "#src/redis/StoreBreaker.ts"
+import { OPENS_AFTER, StoreBreaker } from "#src/platform/redis/StoreBreaker.ts"
 
 const acts = Arbitrary.schema(Schema.Array(Schema.Literals(["answered", "unanswered", "unanswered", "probe"])).check(Schema.isMaxLength(60)))
 

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { pack, unpackUnsafe } from "#src/redis/pack.ts"
+import { pack, unpackUnsafe } from "#src/platform/redis/pack.ts"
 
 /** msgpack's text is UTF-8: half a character does not survive it. */
 const text = Schema.String.check(Schema.makeFilter((value: string) => value.isWellFormed() && value !== "__proto__"))

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import * as Password from "#src/secrets/Password.ts"
+import * as Password from "#src/platform/secrets/Password.ts"
 
 const timed = (effect: Effect.Effect<boolean>) =>
   Effect.gen(function*() {

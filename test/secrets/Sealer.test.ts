@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { SealBroken } from "#actors/ports/Secrets.ts"
-import * as Sealer from "#src/secrets/Sealer.ts"
+import * as Sealer from "#src/platform/secrets/Sealer.ts"
 
 const sealer = (current: string, ...previous: ReadonlyArray<string>) =>
   Sealer.make({ current: Redacted.make(current), previous: previous.map((secret) => Redacted.make(secret)) })

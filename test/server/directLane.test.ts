@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import type { Exchange } from "#src/server/Exchange.ts"
+import type { Exchange } from "#src/platform/server/Exchange.ts"
 import { latch, start } from "./support/harness.ts"
 import { RawClient } from "./support/RawClient.ts"
 

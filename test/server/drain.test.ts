@@ -4,7 +4,7 @@ import * as Exit from "effect/Exit"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import { describe, expect, it } from "vitest"
-import type { AbortReason, Exchange } from "#src/server/Exchange.ts"
+import type { AbortReason, Exchange } from "#src/platform/server/Exchange.ts"
 import { eventually, latch, nothingServed, start } from "./support/harness.ts"
 import { RawClient } from "./support/RawClient.ts"
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
-import { CHUNKED, findHeader, framing } from "#src/server/requestHead.ts"
-import { checkHead, statusLine } from "#src/server/responseHead.ts"
-import { SendQueue } from "#src/server/SendQueue.ts"
+import { CHUNKED, findHeader, framing } from "#src/platform/server/requestHead.ts"
+import { checkHead, statusLine } from "#src/platform/server/responseHead.ts"
+import { SendQueue } from "#src/platform/server/SendQueue.ts"
 import { random } from "./support/harness.ts"
 
 describe("the send queue", () => {

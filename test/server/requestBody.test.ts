@@ -4,7 +4,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import { createHash } from "node:crypto"
 import { describe, expect, it } from "vitest"
-import type { BodyFailure, Exchange } from "#src/server/Exchange.ts"
+import type { BodyFailure, Exchange } from "#src/platform/server/Exchange.ts"
 import { type App, eventually, latch, random, start } from "./support/harness.ts"
 import { RawClient } from "./support/RawClient.ts"
 

@@ -96,9 +96,9 @@ describe("the census of upstream calls", () => {
       "src/probe/UpstreamProviderProbe.ts": "an operator's check of a connection: its list of models, or one token where there is none",
       "src/issues/RepositoryIssues.ts": "issues that clients reported, to the operator's own repository",
       "src/webhooks/HttpSender.ts": "webhooks",
-      "src/telemetry/Otlp.ts": "spans and metrics to the operator's collector",
-      "src/upstream/Dialer.ts": "the sockets of the port Upstream itself",
-      "src/postgres/tcp.ts": "the database",
+      "src/platform/telemetry/Otlp.ts": "spans and metrics to the operator's collector",
+      "src/platform/upstream/Dialer.ts": "the sockets of the port Upstream itself",
+      "src/platform/postgres/tcp.ts": "the database",
       "src/cli/doctor/network.ts": "the command line looks whether the servers answer",
       "src/cli/remote/Remote.ts": "the command line asks a gateway's management API",
       "src/cli/remote/chat.ts": "the command line is a client of a gateway"

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest"
 import { type Lab, startLab } from "#test/support/lab.ts"
 import * as Http from "#test/support/http.ts"
 import { eventually } from "#test/support/operator.ts"
-import { TARGETS_MAX } from "#src/telemetry/Metrics.ts"
+import { TARGETS_MAX } from "#src/platform/telemetry/Metrics.ts"
 
 let lab: Lab
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import { StoreError } from "#actors/ports/StoreError.ts"
-import * as LookUps from "#src/structures/LookUps.ts"
+import * as LookUps from "#src/platform/structures/LookUps.ts"
 
 const away = new StoreError({ store: "records", operation: "read", reason: "unavailable", message: "gone" })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { Ring } from "#src/structures/Ring.ts"
+import { Ring } from "#src/platform/structures/Ring.ts"
 
 describe("a ring", () => {
   it("holds the newest, newest first, and finds the newest that fits", () => {

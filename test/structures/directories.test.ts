@@ -2,8 +2,8 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import * as JournalOwner from "#src/accounting/JournalOwner.ts"
-import * as Directories from "#src/structures/directories.ts"
+import * as JournalOwner from "#src/platform/accounting/journal/JournalOwner.ts"
+import * as Directories from "#src/platform/structures/directories.ts"
 
 let root: string
 beforeAll(() => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { describe as inWords, excessOf, HARMLESS_BYTES, MAX_CONTAINERS, MAX_DEPTH, MAX_MEMBERS, MAX_VALUES, measure, scan } from "#src/structures/jsonBounds.ts"
+import { describe as inWords, excessOf, HARMLESS_BYTES, MAX_CONTAINERS, MAX_DEPTH, MAX_MEMBERS, MAX_VALUES, measure, scan } from "#src/platform/structures/jsonBounds.ts"
 
 const nested = (levels: number, open: string, close: string, core = "1"): string => open.repeat(levels) + core + close.repeat(levels)
 const wide = (members: number): string => `{${Array.from({ length: members }, (_, i) => `"${i % 7}k${i}":${i}`).join(",")}}`

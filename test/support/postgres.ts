@@ -20,10 +20,10 @@ import * as SqlClient from "effect/sql/SqlClient"
 import postgres from "postgres"
 import { describe, it } from "vitest"
 import { Secrets } from "#actors/ports/Secrets.ts"
-import * as Migrations from "#src/postgres/Migrations.ts"
-import * as PostgresClient from "#src/postgres/PostgresClient.ts"
+import * as Migrations from "#src/platform/postgres/Migrations.ts"
+import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
 import * as PostgresStores from "#src/postgres/PostgresStores.ts"
-import * as Sealer from "#src/secrets/Sealer.ts"
+import * as Sealer from "#src/platform/secrets/Sealer.ts"
 
 /** A server that this process started, on a free loopback port. */
 export interface SpawnedServer {

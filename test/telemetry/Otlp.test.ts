@@ -6,9 +6,9 @@ import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import { attemptStart, settledRow } from "#test/accounting/support.ts"
-import * as GenAi from "#src/telemetry/genAi.ts"
-import * as Otlp from "#src/telemetry/Otlp.ts"
-import { SpanBuilder, type SpanFacts, WAIT_ROUNDS } from "#src/telemetry/SpanBuilder.ts"
+import * as GenAi from "#src/platform/telemetry/genAi.ts"
+import * as Otlp from "#src/platform/telemetry/Otlp.ts"
+import { SpanBuilder, type SpanFacts, WAIT_ROUNDS } from "#src/platform/telemetry/SpanBuilder.ts"
 import { requestSummary } from "./support.ts"
 
 /** A collector that keeps what it is sent, by path. */

@@ -1,6 +1,6 @@
 /** Logs far more than a pipe holds to a standard output that nobody reads, then reports by standard error and exits. */
 import * as fs from "node:fs"
-import * as LogSink from "#src/telemetry/LogSink.ts"
+import * as LogSink from "#src/platform/telemetry/LogSink.ts"
 
 const sink = new LogSink.LogSink({ destination: LogSink.destination(1), bufferBytes: 100_000 })
 let longestMs = 0

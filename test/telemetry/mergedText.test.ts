@@ -3,8 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Metric from "effect/Metric"
 import { attemptStart, settledRow } from "#test/accounting/support.ts"
-import { merge, remains } from "#src/telemetry/mergedText.ts"
-import * as Metrics from "#src/telemetry/Metrics.ts"
+import { merge, remains } from "#src/platform/telemetry/mergedText.ts"
+import * as Metrics from "#src/platform/telemetry/Metrics.ts"
 import { requestSummary } from "./support.ts"
 
 const fresh = () => new Metrics.Metrics(Context.make(Metric.MetricRegistry, new Map()) as Context.Context<never>, () => true)

@@ -1,6 +1,6 @@
 /** A request summary by default, and an output that a test can block. */
 import type { RequestSummary } from "#actors/ports/Telemetry.ts"
-import type { Destination } from "#src/telemetry/LogSink.ts"
+import type { Destination } from "#src/platform/telemetry/LogSink.ts"
 
 export const requestSummary = (over: Partial<RequestSummary> = {}): RequestSummary => ({
   requestId: "request-1",

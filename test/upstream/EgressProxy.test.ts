@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import * as EgressProxy from "#src/upstream/EgressProxy.ts"
+import * as EgressProxy from "#src/platform/upstream/EgressProxy.ts"
 import * as Client from "./support/client.ts"
 import * as Proxies from "./support/proxies.ts"
 import * as Server from "./support/scriptedServer.ts"

@@ -1,7 +1,7 @@
 import * as net from "node:net"
 import { describe, expect, it } from "vitest"
-import { RequestHeads, format, write } from "#src/upstream/RequestHead.ts"
-import type { RequestHead } from "#src/upstream/RequestHead.ts"
+import { RequestHeads, format, write } from "#src/platform/upstream/RequestHead.ts"
+import type { RequestHead } from "#src/platform/upstream/RequestHead.ts"
 import * as Client from "./support/client.ts"
 import * as Server from "./support/scriptedServer.ts"
 

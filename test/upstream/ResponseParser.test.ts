@@ -1,6 +1,6 @@
 import * as http from "node:http"
 import { describe, expect, it } from "vitest"
-import { ResponseParser } from "#src/upstream/ResponseParser.ts"
+import { ResponseParser } from "#src/platform/upstream/ResponseParser.ts"
 import * as Responses from "./support/responses.ts"
 import * as Server from "./support/scriptedServer.ts"
 

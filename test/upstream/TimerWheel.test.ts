@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { Entry, TimerWheel } from "#src/upstream/TimerWheel.ts"
+import { Entry, TimerWheel } from "#src/platform/upstream/TimerWheel.ts"
 
 /** An entry with one deadline that may move. */
 class Probe extends Entry {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { UrlPurpose } from "#actors/ports/UrlGuard.ts"
-import * as Address from "#src/upstream/addressRules.ts"
-import type { Category } from "#src/upstream/addressRules.ts"
+import * as Address from "#src/platform/upstream/addressRules.ts"
+import type { Category } from "#src/platform/upstream/addressRules.ts"
 
 /** A second reading of the rules: addresses as whole numbers, ranges as first and last address. Shares no code with the table. */
 const v4 = (text: string): bigint => text.split(".").reduce((sum, part) => sum * 256n + BigInt(part), 0n)

@@ -5,8 +5,8 @@ import * as Layer from "effect/Layer"
 import { compactHeap } from "#src/bootstrap/compactHeap.ts"
 import { LifecycleControl } from "#src/bootstrap/NodeLifecycle.ts"
 import * as FrontDoor from "#src/FrontDoor.ts"
-import { FrontEnd } from "#src/server/FrontEnd.ts"
-import { ListenError } from "#src/server/Listener.ts"
+import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
+import { ListenError } from "#src/platform/server/Listener.ts"
 import { load, type Loaded, type Overrides } from "#src/cli/environment.ts"
 import { failure } from "#src/cli/Failure.ts"
 import { Launcher } from "#src/cli/Launcher.ts"
@@ -59,7 +59,7 @@ const superviseWorkers = Effect.fnUntraced(function*(settings: Loaded) {
 const stopAsked = Effect.fnUntraced(function*(settings: Loaded) {
   const { stopRequested } = yield* LifecycleControl
   if (settings.worker === 0) return yield* stopRequested
-  const Worker = yield* Effect.promise(() => import("#src/cluster/Worker.ts"))
+  const Worker = yield* Effect.promise(() => import("#src/platform/cluster/Worker.ts"))
   yield* Effect.raceFirst(Worker.drainAsked, Effect.andThen(Effect.flatMap(stopRequested, Worker.stop), Effect.never))
   return "shutdown"
 })

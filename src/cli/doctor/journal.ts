@@ -1,7 +1,7 @@
 /** Usage that is on disk and not yet in the database. */
 import * as fs from "node:fs"
 import * as path from "node:path"
-import * as JournalRecord from "#src/accounting/JournalRecord.ts"
+import * as JournalRecord from "#src/platform/accounting/journal/JournalRecord.ts"
 import type { RunningGateway } from "#src/cli/RunningGateway.ts"
 import { broken, type Finding, note, ok, warning } from "./Finding.ts"
 

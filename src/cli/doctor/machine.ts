@@ -2,7 +2,7 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import type { Loaded } from "#src/cli/environment.ts"
-import * as MasterKey from "#src/secrets/MasterKey.ts"
+import * as MasterKey from "#src/platform/secrets/MasterKey.ts"
 import { broken, type Finding, note, ok, warning } from "./Finding.ts"
 
 /** What `package.json` and the front end's binaries allow. */

@@ -8,7 +8,7 @@ import * as GatewayHeaders from "#src/http/GatewayHeaders.ts"
 import * as RouteReport from "#src/http/RouteReport.ts"
 import type { Call } from "#src/http/stages.ts"
 import type { Route } from "#src/routing/Router.ts"
-import type { Exchange } from "#src/server/Exchange.ts"
+import type { Exchange } from "#src/platform/server/Exchange.ts"
 import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
 
 /** The view, which tells the request's session who answered. A tagged session is read from the ledger instead. */

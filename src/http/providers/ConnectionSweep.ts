@@ -9,7 +9,7 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { ResilienceControl } from "#actors/ports/ResilienceControl.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
-import * as Rounds from "#src/structures/Rounds.ts"
+import * as Rounds from "#src/platform/structures/Rounds.ts"
 import { ConnectionTests } from "./ConnectionTests.ts"
 
 const minuteMs = 60_000

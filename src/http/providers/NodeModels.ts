@@ -13,7 +13,7 @@ import { Flags } from "#actors/ports/Flags.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import { ManagementOptions } from "#src/http/ManagementOptions.ts"
-import * as Rounds from "#src/structures/Rounds.ts"
+import * as Rounds from "#src/platform/structures/Rounds.ts"
 import { Upstreams } from "./Upstreams.ts"
 
 /** Between two looks for lists that have grown old. */

@@ -13,7 +13,7 @@ import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import { ManagementOptions } from "#src/http/ManagementOptions.ts"
 import * as KeyPolicy from "#src/stages/keyPolicy.ts"
 import { LOCAL_TOKEN_HEADER, localToken } from "./localToken.ts"
-import * as Origin from "./origin.ts"
+import * as Origin from "#src/platform/gate/origin.ts"
 import { COOKIE, Sessions } from "./Sessions.ts"
 
 export const TOKEN_PREFIX = "gwa_live_"

@@ -9,7 +9,7 @@ import { Secrets } from "#actors/ports/Secrets.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import { ManagementOptions } from "#src/http/ManagementOptions.ts"
-import * as LookUps from "#src/structures/LookUps.ts"
+import * as LookUps from "#src/platform/structures/LookUps.ts"
 import { LoginGuard } from "./LoginGuard.ts"
 
 export class Password extends Context.Service<Password, {

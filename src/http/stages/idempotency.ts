@@ -22,7 +22,7 @@ import * as GatewayHeaders from "#src/http/GatewayHeaders.ts"
 import { Lead, type LeadListener } from "#src/http/stages/Lead.ts"
 import * as Told from "#src/http/stages/told.ts"
 import type { Call, Fork, Stage } from "#src/http/stages.ts"
-import { type Flight, type Passenger, SingleFlight } from "#src/structures/SingleFlight.ts"
+import { type Flight, type Passenger, SingleFlight } from "#src/platform/structures/SingleFlight.ts"
 
 export interface Options {
   /** ms; 0 = off. */

@@ -1,6 +1,6 @@
 /** Text, streams, pictures, structured answers and what the ledger says of them. */
 import { expect, it } from "vitest"
-import { cost } from "#src/accounting/cost.ts"
+import { cost } from "#src/platform/accounting/cost.ts"
 import { type Case, png, schema } from "./Driver.ts"
 import { PRICE } from "#test/support/families.ts"
 

@@ -5,9 +5,9 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Scope from "effect/Scope"
 import { afterEach } from "vitest"
-import type { FrontEnd } from "#src/server/FrontEnd.ts"
-import type { ServerOptions } from "#src/server/ServerOptions.ts"
-import * as UwsHttpServer from "#src/server/UwsHttpServer.ts"
+import type { FrontEnd } from "#src/platform/server/FrontEnd.ts"
+import type { ServerOptions } from "#src/platform/server/ServerOptions.ts"
+import * as UwsHttpServer from "#src/platform/server/uws/UwsHttpServer.ts"
 import { RawClient } from "./RawClient.ts"
 
 export type App = Effect.Effect<HttpServerResponse.HttpServerResponse, unknown, HttpServerRequest | Scope.Scope>

@@ -7,9 +7,9 @@ import * as Scope from "effect/Scope"
 import { Upstream } from "#actors/ports/Upstream.ts"
 import type { Timeouts, UpstreamCall, UpstreamFailure, UpstreamRequest } from "#actors/ports/Upstream.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
-import type { Policy } from "#src/upstream/addressRules.ts"
-import * as Guard from "#src/upstream/UrlGuard.ts"
-import * as HttpUpstream from "#src/upstream/HttpUpstream.ts"
+import type { Policy } from "#src/platform/upstream/addressRules.ts"
+import * as Guard from "#src/platform/upstream/UrlGuard.ts"
+import * as HttpUpstream from "#src/platform/upstream/HttpUpstream.ts"
 import { latch } from "./scriptedServer.ts"
 
 export const noTimeouts: Timeouts = { connect: 0, headers: 0, firstEvent: 0, idle: 0, total: 0 }

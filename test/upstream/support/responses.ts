@@ -1,5 +1,5 @@
 /** Responses as bytes, and what the parser makes of them when they arrive in given pieces. */
-import { ResponseParser } from "#src/upstream/ResponseParser.ts"
+import { ResponseParser } from "#src/platform/upstream/ResponseParser.ts"
 
 export interface Parsed {
   readonly status: number

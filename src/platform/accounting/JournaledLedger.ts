@@ -1,0 +1,226 @@
+/**
+ * The ledger: every opened attempt becomes exactly one row of the record store, through the journal. `open` and `settle` are
+ * synchronous and never wait for the store; one fiber delivers in batches, another replays what dead processes left.
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import { Ledger, type Reconciliation } from "#actors/ports/Ledger.ts"
+import { UsageStore } from "#actors/ports/UsageStore.ts"
+import { Delivery, type Report } from "./Delivery.ts"
+import type * as Journal from "#src/platform/accounting/journal/Journal.ts"
+import * as JournalOwner from "#src/platform/accounting/journal/JournalOwner.ts"
+import * as JournalReplay from "#src/platform/accounting/journal/JournalReplay.ts"
+import { BATCH_ROWS, LedgerCore } from "./LedgerCore.ts"
+import * as Retention from "./Retention.ts"
+
+export { BATCH_ROWS } from "./LedgerCore.ts"
+/** Longest wait of a row for companions, ms. */
+export const BATCH_MS = 250
+/** How often a refused write is tried again and old segments are looked at, ms. */
+export const TICK_MS = 1000
+/** How often the files of dead siblings are looked for, and our lock is touched, ms. */
+export const SWEEP_MS = 30_000
+/** Time for the store to take what is left when the scope closes, ms. */
+export const DRAIN_MS = 2000
+
+export interface Options {
+  /** Directory of the segments, `<data>/journal`. */
+  readonly directory: string
+  readonly nodeId: string
+  readonly segmentBytes?: number | undefined
+  /** Flush to the device so often, ms; 0 (default) = leave it to the kernel. */
+  readonly fsyncIntervalMs?: number | undefined
+  readonly drainMs?: number | undefined
+  readonly windowRows?: number | undefined
+  readonly fs?: Journal.JournalFs | undefined
+  readonly schedule?: ((run: () => void) => void) | undefined
+}
+
+/** Starts the ledger; its fibers live in the scope, whose end flushes within the drain time and leaves the rest on disk. */
+export const make = (options: Options): Effect.Effect<Ledger["Service"], never, UsageStore | Scope.Scope> =>
+  Effect.gen(function*() {
+    const store = yield* UsageStore
+    const clock = yield* Clock.Clock
+    const runLog = Effect.runForkWith(yield* Effect.context<never>())
+    const report: Report = (level, message, fields = {}) => {
+      const log = level === "error" ? Effect.logError(message) : level === "warn" ? Effect.logWarning(message) : Effect.logInfo(message)
+      runLog(Effect.annotateLogs(log, { module: "ledger", ...fields }))
+    }
+    const now = () => clock.currentTimeMillisUnsafe()
+    const core = new LedgerCore(options, now, report)
+    const { backlog, full, journal, work } = core
+    const hurry = Latch.makeUnsafe(false)
+    const delivery = new Delivery({ store, directory: options.directory, hurry, report })
+    const replays: Array<JournalReplay.Replayed> = []
+    const waiters = new Set<() => void>()
+    let acknowledged = 0
+    let stored = 0
+    let replaying = 0
+
+    const notify = () => {
+      for (const waiter of waiters) waiter()
+    }
+
+    const batch = Effect.gen(function*() {
+      yield* work.await
+      if (!backlog.spilling && backlog.size < BATCH_ROWS) yield* Effect.raceFirst(Effect.sleep(Duration.millis(BATCH_MS)), full.await)
+      full.closeUnsafe()
+      const entries = backlog.peek(BATCH_ROWS)
+      if (entries.length > 0) {
+        stored += yield* delivery.deliver(entries.map((entry) => entry.row))
+        backlog.drop(entries.length)
+        acknowledged = entries.at(-1)!.ordinal
+        const ordinal = acknowledged
+        journal.append({
+          encode: (writer) => {
+            writer.ack(ordinal)
+            return true
+          },
+          written: () => {},
+          failed: () => false
+        })
+        notify()
+        yield* Retention.sweep(core, acknowledged)
+      }
+      while (backlog.wants(BATCH_ROWS)) yield* backlog.refill(journal.segments, report)
+      if (backlog.size === 0 && !backlog.spilling) work.closeUnsafe()
+      else core.wake()
+    })
+
+    const tick = Effect.sleep(Duration.millis(TICK_MS)).pipe(
+      Effect.andThen(Effect.sync(() => {
+        if (journal.pending > 0) journal.flush()
+      })),
+      Effect.andThen(Effect.suspend(() => Retention.sweep(core, acknowledged)))
+    )
+
+    const replayOne = (estate: JournalOwner.Estate) => {
+      const owner = journal.owner
+      const claim = owner === null ? null : JournalOwner.claim(owner, estate)
+      if (owner === null || claim === null) return Effect.void
+      const replayed = JournalReplay.start()
+      replays.push(replayed)
+      return JournalReplay.run(claim, { delivery, report, replayed }).pipe(
+        Effect.onExit((exit) =>
+          Effect.sync(() => {
+            if (exit._tag === "Failure") {
+              replays.splice(replays.indexOf(replayed), 1)
+              JournalOwner.unclaim(owner, claim)
+            }
+          })
+        )
+      )
+    }
+
+    const sweep = Effect.suspend(() => {
+      const owner = journal.owner
+      if (owner === null) return Effect.void
+      JournalOwner.touch(owner, () => {})
+      replaying++
+      return Effect.forEach(JournalOwner.estates(owner), replayOne, { discard: true }).pipe(
+        Effect.ensuring(Effect.sync(() => {
+          replaying--
+          notify()
+        }))
+      )
+    })
+
+    /** Failure is supervision: a defect is logged and the loop goes on with its next turn. */
+    const supervised = (name: string, turn: Effect.Effect<void>) =>
+      turn.pipe(
+        Effect.catchCause((cause) =>
+          Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : Effect.sync(() => report("error", `the ledger's ${name} failed`, { cause: Cause.pretty(cause) })).pipe(
+            Effect.andThen(Effect.sleep(Duration.millis(TICK_MS)))
+          )
+        ),
+        Effect.forever,
+        Effect.forkScoped({ startImmediately: true })
+      )
+
+    const pendingReplay = () => replays.reduce((sum, replay) => sum + (replay.scanned ? replay.attempts - replay.stored - replay.rejected : 0), 0)
+    const left = () => core.settled - acknowledged + pendingReplay()
+
+    const flush = (timeoutMs: number): Effect.Effect<number> =>
+      Effect.gen(function*() {
+        journal.flush()
+        const target = core.settled
+        const done = yield* Deferred.make<void>()
+        const check = () => {
+          if (acknowledged >= target && replaying === 0) Deferred.doneUnsafe(done, Effect.void)
+          else full.openUnsafe()
+        }
+        waiters.add(check)
+        hurry.openUnsafe()
+        check()
+        yield* Deferred.await(done).pipe(
+          Effect.timeoutOption(Duration.millis(timeoutMs)),
+          Effect.ensuring(Effect.sync(() => {
+            waiters.delete(check)
+            hurry.closeUnsafe()
+          }))
+        )
+        return left()
+      })
+
+    const reconciliation = (): Reconciliation => {
+      const attempts = replays.reduce((sum, replay) => sum + replay.attempts, 0)
+      const storedAll = stored + replays.reduce((sum, replay) => sum + replay.stored, 0)
+      const oldest = backlog.oldest
+      return {
+        started: core.started + attempts,
+        settled: core.settled + attempts,
+        journaled: core.settled + attempts - storedAll,
+        stored: storedAll,
+        live: core.live.size,
+        gap: core.started - core.settled - core.live.size,
+        oldestPendingMs: oldest === null ? 0 : Math.max(0, now() - oldest),
+        lastError: journal.failure ?? delivery.lastError
+      }
+    }
+
+    if (!journal.acquire()) report("error", "the usage journal is not available; requests are refused until it is", { error: journal.failure })
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        const rowsLeft = core.live.size > 0 || left() > 0
+        if (journal.pending > 0 && !journal.flush()) {
+          report("error", "settled rows could not be journaled before the end", { rows: journal.pending, error: journal.failure })
+        }
+        if (!rowsLeft) Retention.removeAll(core)
+        journal.close(rowsLeft)
+      })
+    )
+    yield* supervised("delivery", batch)
+    yield* supervised("housekeeping", tick)
+    yield* supervised("replay", sweep.pipe(Effect.andThen(Effect.sleep(Duration.millis(SWEEP_MS)))))
+    const fsyncMs = options.fsyncIntervalMs ?? 0
+    if (fsyncMs > 0) {
+      const sync = Effect.callback<void>((resume) =>
+        journal.sync((error) => {
+          if (error !== null) report("error", "the journal could not be flushed to the device", { error: error.message })
+          resume(Effect.void)
+        })
+      )
+      yield* supervised("fsync", Effect.sleep(Duration.millis(fsyncMs)).pipe(Effect.andThen(sync)))
+    }
+    // Registered last, so it runs first: the fibers still work while the store takes what is left.
+    yield* Effect.addFinalizer(() =>
+      Effect.gen(function*() {
+        core.closing = true
+        const rows = yield* flush(options.drainMs ?? DRAIN_MS)
+        if (rows > 0) report("warn", "usage rows stay in the journal for the next start", { rows })
+      })
+    )
+    /** Not from a record's own callback: it would stand before what is left of its batch. */
+    const write = () => {
+      if (!journal.writing) journal.flush()
+    }
+    return { open: core.open, settle: core.settle, journal: write, reconciliation, flush }
+  })
+
+export const layer = (options: Options): Layer.Layer<Ledger, never, UsageStore> => Layer.effect(Ledger, make(options))

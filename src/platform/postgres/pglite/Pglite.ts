@@ -1,0 +1,196 @@
+/**
+ * The embedded Postgres: PGlite in a worker thread, so that its work never blocks the event loop and it cannot outlive
+ * the process. It is started anew when its thread dies or stops answering; nothing listens on any socket.
+ */
+import * as fs from "node:fs"
+import * as path from "node:path"
+import type { Duplex } from "node:stream"
+import { MessageChannel, Worker } from "node:worker_threads"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Directories from "#src/platform/structures/directories.ts"
+import * as DirectoryLock from "./DirectoryLock.ts"
+import { PortStream } from "./PortStream.ts"
+import { isReport, type MaintenanceOptions, marker, type Report, type StartData } from "./protocol.ts"
+
+/** The embedded server cannot start. `locked` names the directory and the process that has it. */
+export class PgliteError extends Schema.TaggedError<PgliteError>()("PgliteError", {
+  reason: Schema.Literals(["locked", "directory", "start-failed"]),
+  message: Schema.String
+}) {}
+
+export interface Options {
+  /** The gateway's data directory; the database is its `pglite` folder. Created with mode 0700. */
+  readonly dataDir: string
+  /** fsync at every commit, so that a power cut loses nothing; default true. A killed process loses nothing either way. */
+  readonly durable?: boolean
+  /** ms for a start, initdb included; default 60000. */
+  readonly startTimeout?: number
+  /** When it checkpoints and vacuums. */
+  readonly maintenance?: MaintenanceOptions
+}
+
+export interface Pglite {
+  /** Opens the one session; an older one ends. Starts the server anew when it has died. */
+  readonly connect: () => Promise<Duplex>
+}
+
+const entry = new URL("./worker.ts", import.meta.url)
+/** ms for an idle server to take a new session. */
+const connectTimeout = 10_000
+/** ms for a clean shutdown (a checkpoint). */
+const closeTimeout = 5_000
+
+/** One life of the thread. */
+class Life {
+  readonly #worker: Worker
+  #waiting: { readonly type: Report["type"]; readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null
+  #over: Error | null = null
+
+  constructor(data: StartData) {
+    this.#worker = new Worker(entry, { workerData: data, name: "pglite" })
+    this.#worker.on("message", (report: unknown) => {
+      if (!isReport(report)) return
+      if (report.type === "failed") this.#end(new Error(report.message))
+      else if (this.#waiting?.type === report.type) {
+        const { resolve } = this.#waiting
+        this.#waiting = null
+        resolve()
+      }
+    })
+    this.#worker.on("error", (error) => this.#end(error))
+    this.#worker.on("exit", () => this.#end(new Error("The embedded Postgres has ended.")))
+  }
+
+  get alive(): boolean {
+    return this.#over === null
+  }
+
+  #end(error: Error): void {
+    this.#over ??= error
+    this.#waiting?.reject(error)
+    this.#waiting = null
+  }
+
+  /** Waits for a report; one wait at a time. */
+  expect(type: Report["type"], timeout: number): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      if (this.#over !== null) return reject(this.#over)
+      const timer = setTimeout(() => this.#end(new Error(`The embedded Postgres was not ${type} within ${timeout} ms.`)), timeout)
+      this.#waiting = {
+        type,
+        resolve: () => {
+          clearTimeout(timer)
+          resolve()
+        },
+        reject: (error) => {
+          clearTimeout(timer)
+          reject(error)
+        }
+      }
+    })
+  }
+
+  async session(): Promise<Duplex> {
+    const { port1, port2 } = new MessageChannel()
+    this.#worker.postMessage({ type: "connect", port: port2 }, [port2])
+    await this.expect("connected", connectTimeout)
+    // Nobody can cancel a statement of an embedded server: one that is given up on ends with its thread.
+    const stream = new PortStream(port1, () => void this.kill())
+    const ended = () => stream.destroy()
+    this.#worker.once("exit", ended)
+    stream.once("close", () => this.#worker.off("exit", ended))
+    return stream
+  }
+
+  async close(): Promise<void> {
+    if (this.alive) {
+      this.#worker.postMessage({ type: "close" })
+      await this.expect("closed", closeTimeout).catch(() => undefined)
+    }
+    await this.kill()
+  }
+
+  async kill(): Promise<void> {
+    this.#end(new Error("The embedded Postgres was stopped."))
+    await this.#worker.terminate()
+  }
+}
+
+/** A first start that was interrupted leaves half a database: it is moved aside, never deleted. */
+const setAside = (directory: string): void => {
+  if (!fs.existsSync(directory) || fs.existsSync(path.join(directory, marker))) return
+  if (fs.readdirSync(directory).length > 0) fs.renameSync(directory, `${directory}.incomplete-${Date.now()}`)
+}
+
+const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
+
+/** Locks the directory, starts the server and waits until it answers; the scope closes it and frees the lock. */
+export const make = Effect.fnUntraced(function*(options: Options) {
+  const directory = path.join(path.resolve(options.dataDir), "pglite")
+  yield* Effect.try({
+    try: () => Directories.makeData(options.dataDir),
+    catch: (error) => new PgliteError({ reason: "directory", message: messageOf(error) })
+  })
+  yield* Effect.acquireRelease(
+    Effect.tryPromise({
+      try: () => DirectoryLock.acquire(`${directory}.lock`),
+      catch: (error) =>
+        new PgliteError({ reason: error instanceof DirectoryLock.DirectoryLocked ? "locked" : "directory", message: messageOf(error) })
+    }),
+    (lock) => Effect.sync(lock.release)
+  )
+  yield* Effect.try({
+    try: () => {
+      setAside(directory)
+      Directories.make(directory)
+    },
+    catch: (error) => new PgliteError({ reason: "directory", message: `The database directory ${directory} cannot be used: ${messageOf(error)}` })
+  })
+
+  const data: StartData = { directory, durable: options.durable ?? true, maintenance: options.maintenance ?? {} }
+  const start = async (): Promise<Life> => {
+    const life = new Life(data)
+    try {
+      await life.expect("ready", options.startTimeout ?? 60_000)
+      return life
+    } catch (error) {
+      await life.kill()
+      throw error
+    }
+  }
+  let closed = false
+  let current: Promise<Life> = start()
+  yield* Effect.addFinalizer(() =>
+    Effect.promise(async () => {
+      closed = true
+      const life = await current.catch(() => null)
+      await life?.close()
+    })
+  )
+  yield* Effect.tryPromise({
+    try: () => current,
+    catch: (error) =>
+      new PgliteError({
+        reason: "start-failed",
+        message: `The embedded Postgres in ${directory} did not start: ${messageOf(error)} Restore the directory, or use a Postgres server (DATABASE_URL).`
+      })
+  })
+
+  const connect = async (): Promise<Duplex> => {
+    if (closed) throw Object.assign(new Error("The embedded Postgres is closed."), { code: "CONNECTION_ENDED" })
+    const life = await current.catch(() => null)
+    if (life !== null && life.alive) {
+      try {
+        return await life.session()
+      } catch {
+        // It hangs in a statement or has just died.
+      }
+    }
+    await life?.kill()
+    current = start()
+    current.catch(() => undefined)
+    return (await current).session()
+  }
+  return { connect } satisfies Pglite
+})

@@ -1,0 +1,142 @@
+/**
+ * Where the master secret comes from: GATEWAY_SECRET, or a 0600 file in the data directory that the first start makes.
+ *
+ * A file that an earlier start made keeps opening what it sealed after GATEWAY_SECRET was set.
+ */
+import { randomBytes } from "node:crypto"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as Directories from "#src/platform/structures/directories.ts"
+
+/** The master secret cannot be used; the message names the variable or file and what to change, never the secret. */
+export class MasterKeyError extends Schema.TaggedError<MasterKeyError>()("MasterKeyError", {
+  reason: Schema.Literals(["too-short", "file-mode", "file-broken", "another-secret"]),
+  message: Schema.String
+}) {}
+
+export interface Options {
+  /** GATEWAY_SECRET; at least 16 characters. Absent: the file. */
+  readonly secret?: Redacted.Redacted<string> | undefined
+  /** GATEWAY_SECRET_PREVIOUS, newest first; they open and never seal. */
+  readonly previous?: ReadonlyArray<Redacted.Redacted<string>> | undefined
+  readonly dataDir: string
+}
+
+export interface MasterKeys {
+  readonly current: Redacted.Redacted<string>
+  readonly previous: ReadonlyArray<Redacted.Redacted<string>>
+}
+
+/** Characters below which a secret is refused. */
+export const minLength = 16
+
+/** The secret's file inside a data directory. */
+export const fileIn = (dataDir: string): string => path.join(dataDir, "secret.key")
+
+const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
+
+const isCode = (error: unknown, code: string): boolean => error instanceof Error && "code" in error && error.code === code
+
+const checkLength = (secret: Redacted.Redacted<string>, name: string) =>
+  Redacted.value(secret).length >= minLength
+    ? Effect.succeed(secret)
+    : Effect.fail(
+      new MasterKeyError({
+        reason: "too-short",
+        message: `${name} needs at least ${minLength} characters; \`openssl rand -base64 32\` makes a good one.`
+      })
+    )
+
+/** Reads the file, or null when there is none. */
+const readFile = (file: string) =>
+  Effect.try({
+    try: (): Redacted.Redacted<string> | null => {
+      let handle: number
+      try {
+        handle = fs.openSync(file, "r")
+      } catch (error) {
+        // A data directory that is a file is told by who makes it.
+        if (isCode(error, "ENOENT") || isCode(error, "ENOTDIR")) return null
+        throw error
+      }
+      try {
+        const mode = fs.fstatSync(handle).mode & 0o777
+        if ((mode & 0o077) !== 0) {
+          throw new MasterKeyError({
+            reason: "file-mode",
+            message: `${file} can be read by others (mode 0${mode.toString(8)}). Run \`chmod 600 ${file}\`, `
+              + "and rotate the secret if anybody may have read it."
+          })
+        }
+        const text = fs.readFileSync(handle, "utf8").trim()
+        if (text.length < minLength) {
+          throw new MasterKeyError({
+            reason: "file-broken",
+            message: `${file} is empty or cut. Restore it from a backup, or set GATEWAY_SECRET to the secret it held.`
+          })
+        }
+        return Redacted.make(text)
+      } finally {
+        fs.closeSync(handle)
+      }
+    },
+    catch: (error) =>
+      error instanceof MasterKeyError
+        ? error
+        : new MasterKeyError({ reason: "file-broken", message: `${file} cannot be read: ${messageOf(error)}` })
+  })
+
+const syncPath = (target: string): void => {
+  const handle = fs.openSync(target, "r")
+  try {
+    fs.fsyncSync(handle)
+  } finally {
+    fs.closeSync(handle)
+  }
+}
+
+/** Writes the whole secret beside the file and links it into place: of two processes that start at once, one wins. */
+const createFile = (file: string) =>
+  Effect.try({
+    try: () => {
+      Directories.makeData(path.dirname(file))
+      const fresh = `${file}.${randomBytes(6).toString("hex")}`
+      try {
+        fs.writeFileSync(fresh, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600, flag: "wx", flush: true })
+        fs.linkSync(fresh, file)
+        syncPath(path.dirname(file))
+      } catch (error) {
+        if (!isCode(error, "EEXIST")) throw error
+      } finally {
+        fs.rmSync(fresh, { force: true })
+      }
+    },
+    catch: (error) =>
+      new MasterKeyError({
+        reason: "file-broken",
+        message: error instanceof Directories.DataDirectoryError
+          ? error.message
+          : `${file} cannot be made: ${messageOf(error)} Set GATEWAY_SECRET, or make the directory writable.`
+      })
+  })
+
+/** Finds the current secret and those that may still open older values. */
+export const load = Effect.fnUntraced(function*(options: Options) {
+  const file = fileIn(options.dataDir)
+  const previous = yield* Effect.forEach(options.previous ?? [], (secret) => checkLength(secret, "Each entry of GATEWAY_SECRET_PREVIOUS"))
+  if (options.secret !== undefined) {
+    const current = yield* checkLength(options.secret, "GATEWAY_SECRET")
+    const kept = yield* readFile(file)
+    return { current, previous: kept === null ? previous : [...previous, kept] } satisfies MasterKeys
+  }
+  let current = yield* readFile(file)
+  if (current === null) {
+    yield* createFile(file)
+    current = yield* readFile(file)
+  }
+  if (current === null) return yield* new MasterKeyError({ reason: "file-broken", message: `${file} vanished while it was made.` })
+  return { current, previous } satisfies MasterKeys
+})

@@ -1,0 +1,261 @@
+/**
+ * The request body of one exchange: collected whole under a byte limit, or pulled chunk by chunk with backpressure.
+ *
+ * The native server drops a body nobody listens to, so the reader listens from the first turn on and keeps what
+ * arrives until a consumer asks; past a bound it stops reading from the socket.
+ */
+import type { BodyFailure } from "./Exchange.ts"
+import type { NativeResponse } from "#src/platform/server/uws/native.ts"
+import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
+
+/** Who owns the socket decides about pausing it. */
+export interface BodyOwner {
+  /** The first part arrived and it is not all. */
+  readonly bodyPartial: () => void
+  /** Counts what is held. */
+  readonly heldBytes: HeldBytes
+  /** More than `READ_AHEAD_BYTES` are held and nobody waits for them. */
+  readonly bodyAhead: (reader: BodyReader) => void
+}
+
+export type BodyDone = (body: Uint8Array | null, failure: BodyFailure | null) => void
+
+/** Bytes kept for a consumer that has not asked yet, before the socket is paused. */
+export const READ_AHEAD_BYTES = 256 * 1024
+
+/**
+ * A long body of a known length is kept in one piece of memory from here on: nothing is joined in the end, which would hold the loop, and
+ * other threads may read it without a copy. Pages that no byte came for are not touched.
+ */
+const SHARED_BYTES = 256 * 1024
+
+const NONE = new Uint8Array(0)
+
+export class BodyReader {
+  private readonly res: NativeResponse
+  /** Bytes the head promised; -1 for a chunked body. */
+  private readonly declared: number
+  private readonly owner: BodyOwner
+  private chunks: Array<Uint8Array> = []
+  /** Where a long body is put together. */
+  private place: Buffer | null = null
+  private whole: Uint8Array | undefined
+  /** Bytes that are counted as held. */
+  private counted = 0
+  /** Bytes received and not handed over yet. */
+  held = 0
+  private waiting: BodyDone | undefined
+  private pulling = false
+  private pulled = false
+  private limit = Infinity
+  failure: BodyFailure | null = null
+  complete = false
+  /** The last byte has come, kept or not. */
+  ended = false
+  paused = false
+  private dropping: { left: number; readonly done: () => void; readonly timer: NodeJS.Timeout } | undefined
+  /** Bytes received so far, so that a watcher can tell a slow client from a silent one. */
+  received = 0
+
+  constructor(res: NativeResponse, declared: number, owner: BodyOwner) {
+    this.res = res
+    this.declared = declared
+    this.owner = owner
+    res.onData(this.onData)
+  }
+
+  /** Hands over all of it. Later calls get the same bytes again. */
+  collect(limit: number, done: BodyDone): void {
+    if (this.failure !== null) return done(null, this.failure)
+    if (this.pulled) throw new Error("The request body was already taken as a stream: read it either whole or by chunks")
+    if (this.declared > limit || this.held > limit) return this.refuse(done)
+    if (this.complete) return done(this.all(), null)
+    if (this.waiting !== undefined) throw new Error("The request body is being read already: wait for that reader")
+    this.limit = limit
+    this.waiting = done
+    this.resume()
+  }
+
+  /** Hands over what arrived since the last pull; null, null at the end. */
+  pull(done: BodyDone): void {
+    if (this.failure !== null) return done(null, this.failure)
+    if (this.waiting !== undefined) throw new Error("The request body is being read already: wait for that reader")
+    this.pulled = true
+    if (this.held > 0) {
+      const all = this.take()
+      this.resume()
+      return done(all, null)
+    }
+    if (this.complete) return done(null, null)
+    this.pulling = true
+    this.waiting = done
+    this.resume()
+  }
+
+  /** Forgets the waiting consumer; what arrives is kept for the next one. */
+  unwait(done: BodyDone): void {
+    if (this.waiting === done) this.waiting = undefined
+    this.pulling = false
+  }
+
+  /** Reads on without keeping anything; calls `done` at the end of the body, or when one of the bounds is reached. */
+  drop(bytes: number, millis: number, done: () => void): void {
+    this.empty()
+    this.dropping = { left: bytes, done, timer: setTimeout(() => this.dropped(), millis) }
+    this.resume()
+  }
+
+  private dropped(): void {
+    const { dropping } = this
+    if (dropping === undefined) return
+    clearTimeout(dropping.timer)
+    this.dropping = undefined
+    dropping.done()
+  }
+
+  /** Ends reading; what still arrives is dropped. */
+  fail(failure: BodyFailure): void {
+    if (failure === "aborted" && this.dropping !== undefined) {
+      clearTimeout(this.dropping.timer)
+      this.dropping = undefined
+    }
+    if (this.complete || this.failure !== null) return
+    this.failure = failure
+    this.empty()
+    const waiting = this.waiting
+    this.waiting = undefined
+    waiting?.(null, failure)
+  }
+
+  pause(): void {
+    this.paused = true
+    this.res.pause()
+  }
+
+  resume(): void {
+    if (!this.paused) return
+    this.paused = false
+    this.res.resume()
+  }
+
+  private refuse(done: BodyDone): void {
+    // Only a rest of the body is refused for good; the limit is the reader's, and another reader may allow more.
+    if (!this.complete) {
+      this.failure = "too-large"
+      this.empty()
+      this.resume()
+    }
+    done(null, "too-large")
+  }
+
+  private readonly onData = (chunk: ArrayBuffer, isLast: boolean): void => {
+    const bytes = chunk.byteLength
+    if (this.received === 0 && !isLast) this.owner.bodyPartial()
+    this.received += bytes
+    this.ended = isLast
+    const { dropping } = this
+    if (dropping !== undefined) {
+      dropping.left -= bytes
+      if (isLast || dropping.left < 0) this.dropped()
+      return
+    }
+    if (this.failure !== null) return
+    if (isLast) this.complete = true
+    if (bytes > 0) {
+      if (this.held + bytes > this.limit) {
+        this.complete = false
+        return this.fail("too-large")
+      }
+      if (!this.owner.heldBytes.take(bytes)) {
+        this.complete = false
+        return this.fail("no-room")
+      }
+      this.counted += bytes
+      this.keep(new Uint8Array(chunk))
+    }
+    const waiting = this.waiting
+    if (waiting === undefined) {
+      if (!isLast && this.held >= READ_AHEAD_BYTES && !this.paused) this.owner.bodyAhead(this)
+      return
+    }
+    if (this.pulling) {
+      if (this.held === 0 && !isLast) return
+      this.waiting = undefined
+      this.pulling = false
+      return waiting(this.held === 0 ? null : this.take(), null)
+    }
+    if (isLast) {
+      this.waiting = undefined
+      waiting(this.all(), null)
+    }
+  }
+
+  /** Keeps other bytes instead of those that came: what they hold decompressed. False when there is no room for them. */
+  replace(bytes: Uint8Array): boolean {
+    const { heldBytes } = this.owner
+    heldBytes.give(this.counted)
+    this.counted = 0
+    if (!heldBytes.take(bytes.byteLength)) return false
+    this.counted = bytes.byteLength
+    this.chunks = []
+    this.place = null
+    this.whole = bytes
+    return true
+  }
+
+  /** Keeps and counts nothing any more. */
+  forget(): void {
+    this.empty()
+    this.whole = undefined
+    if (this.complete) this.failure = "aborted"
+  }
+
+  private empty(): void {
+    this.chunks = []
+    this.place = null
+    this.held = 0
+    this.owner.heldBytes.give(this.counted)
+    this.counted = 0
+  }
+
+  private take(): Uint8Array {
+    const all = this.join()
+    this.empty()
+    return all
+  }
+
+  private all(): Uint8Array {
+    if (this.whole === undefined) {
+      this.whole = this.join()
+      this.chunks = []
+      this.place = null
+    }
+    return this.whole
+  }
+
+  /** Copies, because the native buffer is detached when its callback returns. */
+  private keep(bytes: Uint8Array): void {
+    if (this.place === null && this.held > SHARED_BYTES && this.declared > SHARED_BYTES && this.waiting !== undefined && !this.pulling) {
+      this.place = Buffer.from(new SharedArrayBuffer(this.declared))
+      let at = 0
+      for (const chunk of this.chunks) {
+        this.place.set(chunk, at)
+        at += chunk.byteLength
+      }
+      this.chunks = []
+    }
+    if (this.place !== null) this.place.set(bytes, this.held)
+    else {
+      const copy = Buffer.allocUnsafe(bytes.byteLength)
+      copy.set(bytes)
+      this.chunks.push(copy)
+    }
+    this.held += bytes.byteLength
+  }
+
+  private join(): Uint8Array {
+    if (this.place !== null) return this.place.byteLength === this.held ? this.place : this.place.subarray(0, this.held)
+    if (this.chunks.length === 1) return this.chunks[0]!
+    return this.chunks.length === 0 ? NONE : Buffer.concat(this.chunks, this.held)
+  }
+}

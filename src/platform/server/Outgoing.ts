@@ -1,0 +1,398 @@
+/**
+ * The writing half of an exchange over uWebSockets.
+ *
+ * What a route writes in one turn leaves in one cork. Three native rules shape the code: one cork never holds more than
+ * `CORK_BYTES`, because bytes that do not fit its 16 kB buffer are lost when the socket is full; the response is not
+ * touched after it was aborted or completed, because that throws; and our callbacks run inside a cork of the native
+ * parser, which our own corks cannot split, so that a large first flush goes on in a turn of its own.
+ */
+import type { NativeResponse } from "#src/platform/server/uws/native.ts"
+import { checkHead, headTail, isBodyless, statusLine } from "./responseHead.ts"
+import { SendQueue } from "./SendQueue.ts"
+
+/** Most bytes in one cork; the native buffer holds 16 KiB. */
+export const CORK_BYTES = 14 * 1024
+/** Most bytes of one response head, so that a head and its first bytes fit one cork. */
+export const MAX_RESPONSE_HEAD_BYTES = 12 * 1024
+/** Bytes written in one turn after which the producer is told to wait for the flush. */
+export const HIGH_WATER_BYTES = 64 * 1024
+
+export const OPEN = 0
+export const STARTED = 1
+export const ENDING = 2
+export const DONE = 3
+
+export abstract class Outgoing {
+  abstract readonly method: string
+  /** Set to close the connection after this response. */
+  closeConnection = false
+
+  protected readonly res: NativeResponse
+  protected state = OPEN
+  /** True while the client's socket is full. */
+  protected blocked = false
+
+  private status = 0
+  private head: ReadonlyArray<string> | undefined
+  private added: ReadonlyArray<string> | undefined
+  private headBytes = 0
+  private queue: SendQueue | undefined
+  /** The bytes of a whole response that `respond` could not hand over at once. */
+  private tail: Uint8Array | undefined
+  /** Bytes that the native side buffered when the socket was full. */
+  private unsent = 0
+  private scheduled = false
+  /** The rest of the flush waits for a turn outside the native parser. */
+  private leaving = false
+  /** Known to write outside the native parser's own cork, which cannot be split. */
+  private outsideParser = false
+  private wantsDrain = false
+  /** The end of a final response was put off to a turn of its own. */
+  private putOff = false
+  private flushTask: (() => void) | undefined
+  private writable: (() => boolean) | undefined
+
+  constructor(res: NativeResponse) {
+    this.res = res
+  }
+
+  /** The client's socket is full: writing waits for it. */
+  protected abstract blocking(): void
+  /** The last bytes are about to be handed over, or the socket is needed for writing: nothing may stay paused. */
+  protected abstract unpause(): void
+  /** Handed over entirely. Must set the state to DONE. */
+  protected abstract over(): void
+  /** The producer may go on. */
+  protected abstract drained(): void
+  /** The producer ignored that its client is behind. */
+  protected abstract overrun(): void
+  protected abstract readonly maxPendingBytes: number
+  /** Every response closes its connection. */
+  protected abstract readonly draining: boolean
+  /** Nothing that the client sent behind this request may be served. */
+  protected abstract readonly final: boolean
+  /** The connection will close over request bytes that are still to come; the kernel would answer those with a reset. */
+  protected abstract readonly closesOverBody: boolean
+  /** Reads and drops what is still to come, within bounds, then calls back. */
+  protected abstract dropBody(done: () => void): void
+
+  /** True after the client has gone, the response has ended, or it was closed by us. */
+  get closed(): boolean {
+    return this.state >= ENDING
+  }
+
+  get started(): boolean {
+    return this.state !== OPEN
+  }
+
+  /** True after the response was handed over entirely or the exchange was cut. */
+  get finished(): boolean {
+    return this.state === DONE
+  }
+
+  get pendingBytes(): number {
+    return (this.queue === undefined ? 0 : this.queue.bytes) + this.unsent
+  }
+
+  start(status: number, headers: ReadonlyArray<string>): void {
+    if (this.state === DONE) return
+    this.prepareHead(status, headers)
+    this.state = STARTED
+  }
+
+  write(chunk: Uint8Array): boolean {
+    if (!this.writing) return false
+    const queue = this.queue ??= new SendQueue()
+    const before = this.pendingBytes
+    queue.push(chunk)
+    if (!this.blocked && !this.scheduled) this.schedule()
+    return this.goesOn(queue, before)
+  }
+
+  relay(chunk: Uint8Array): boolean {
+    if (!this.writing) return false
+    const queue = this.queue ??= new SendQueue()
+    const before = this.pendingBytes
+    queue.push(chunk)
+    this.outsideParser = true
+    this.flush()
+    queue.own(chunk)
+    return this.goesOn(queue, before)
+  }
+
+  /** True between the response's start and its end. */
+  private get writing(): boolean {
+    if (this.state === OPEN) throw new Error("Exchange.write came before start: call start(status, headers) first")
+    return this.state === STARTED
+  }
+
+  /** Whether the producer may go on; `before`: bytes that waited already. One chunk may be of any size: nobody ignored anything yet. */
+  private goesOn(queue: SendQueue, before: number): boolean {
+    const pending = queue.bytes + this.unsent
+    if (before > 0 && pending > this.maxPendingBytes) {
+      this.overrun()
+      return false
+    }
+    if (!this.blocked && pending < HIGH_WATER_BYTES) return true
+    this.wantsDrain = true
+    return false
+  }
+
+  end(chunk?: Uint8Array | string): void {
+    if (this.state !== STARTED) {
+      if (this.state === OPEN) throw new Error("Exchange.end came before start: use respond for a whole response")
+      return
+    }
+    if (chunk !== undefined && chunk.length > 0) {
+      ;(this.queue ??= new SendQueue()).push(typeof chunk === "string" ? Buffer.from(chunk) : chunk)
+    }
+    this.state = ENDING
+    this.flush()
+  }
+
+  respond(status: number, headers: ReadonlyArray<string>, body: Uint8Array | string): void {
+    if (this.state === DONE) return
+    this.prepareHead(status, headers)
+    if (this.closesOverBody) {
+      this.state = ENDING
+      return this.dropBody(() => this.afterParser(() => this.sendWhole(body)))
+    }
+    if (this.final) this.afterParser(() => this.sendWhole(body))
+    else this.sendWhole(body)
+  }
+
+  /**
+   * The native parser goes on with the bytes behind a request as soon as that is answered, even when its answer closes the connection.
+   * While no answer is given it closes the connection over them: a final response waits until the parser has returned.
+   */
+  private afterParser(send: () => void): void {
+    this.state = ENDING
+    setImmediate(() => {
+      this.outsideParser = true
+      if (this.state !== DONE) send()
+    })
+  }
+
+  private sendWhole(body: Uint8Array | string): void {
+    const { status } = this
+    if (isBodyless(this.method, status)) {
+      return this.sendBodyless(hasLength(status) ? Buffer.byteLength(body) : undefined)
+    }
+    // A UTF-16 unit takes at most three bytes in UTF-8.
+    const most = typeof body === "string" ? body.length * 3 : body.byteLength
+    if (most + this.headBytes > CORK_BYTES) {
+      this.state = ENDING
+      if (this.final) {
+        ;(this.queue ??= new SendQueue()).push(typeof body === "string" ? Buffer.from(body) : body)
+        return this.flush()
+      }
+      this.tail = typeof body === "string" ? Buffer.from(body) : body
+      return this.sendTail()
+    }
+    this.unpause()
+    this.res.cork(() => {
+      this.writeHead()
+      this.res.end(body, this.closing())
+    })
+    this.over()
+  }
+
+  /** Like `respond` to a HEAD request when the length is known but not the bytes. */
+  respondHead(status: number, headers: ReadonlyArray<string>, length: number | undefined): void {
+    if (this.state === DONE) return
+    this.prepareHead(status, headers)
+    const shown = hasLength(status) ? length : undefined
+    if (this.final) this.afterParser(() => this.sendBodyless(shown))
+    else this.sendBodyless(shown)
+  }
+
+  /** Forgets what was not sent. */
+  protected discard(): void {
+    this.queue?.clear()
+    this.unsent = 0
+    this.tail = undefined
+    this.head = undefined
+  }
+
+  addHeaders(headers: ReadonlyArray<string>): void {
+    this.added = this.added === undefined ? headers : [...this.added, ...headers]
+  }
+
+  private prepareHead(status: number, given: ReadonlyArray<string>): void {
+    const headers = this.added === undefined ? given : [...this.added, ...given]
+    if (this.state !== OPEN) throw new Error(`A second response (${status}) was given to one ${this.method} exchange`)
+    statusLine(status)
+    const bytes = checkHead(headers)
+    if (bytes > MAX_RESPONSE_HEAD_BYTES) {
+      throw new RangeError(
+        `Response head of ${bytes} bytes exceeds the limit of ${MAX_RESPONSE_HEAD_BYTES}: send fewer or shorter headers`
+      )
+    }
+    this.status = status
+    this.head = headers
+    this.headBytes = bytes
+  }
+
+  protected closing(): boolean {
+    return this.draining || this.final
+  }
+
+  private writeHead(): void {
+    const { res } = this
+    const headers = this.head!
+    this.head = undefined
+    res.writeStatus(statusLine(this.status))
+    if (headers.length > 0) res.writeHeader(headers[0]!, headTail(headers))
+  }
+
+  /** For all but `end`, which alone can tell the native side: there the client has to close. */
+  private writeClosingHead(): void {
+    this.writeHead()
+    if (this.closing()) this.res.writeHeader("Connection", "close")
+  }
+
+  private sendBodyless(length: number | undefined): void {
+    this.unpause()
+    this.res.cork(() => {
+      this.writeClosingHead()
+      // The native way of reporting a length leaves the response open, and the next request would be cut.
+      if (length !== undefined) this.res.writeHeader("Content-Length", String(length))
+      this.shutBehind()
+      this.res.endWithoutBody()
+    })
+    this.over()
+  }
+
+  private schedule(): void {
+    this.scheduled = true
+    // Not queueMicrotask: Node wraps each of its calls in an async resource, which costs more than the flush.
+    void turn.then(this.flushTask ??= () => {
+      this.scheduled = false
+      this.flush()
+    })
+  }
+
+  private flush(): void {
+    if (this.state === DONE || this.blocked || this.leaving) return
+    const final = this.state === ENDING && this.final
+    if (final && !this.putOff) {
+      this.putOff = true
+      return this.leaveParser()
+    }
+    const { queue } = this
+    if (isBodyless(this.method, this.status)) {
+      queue?.clear()
+      if (this.state === ENDING) return this.sendBodyless(undefined)
+      return this.release()
+    }
+    while (queue !== undefined && queue.bytes > 0) {
+      const batch = queue.take(this.head === undefined ? CORK_BYTES : CORK_BYTES - this.headBytes)
+      // The end of a final response goes alone, when the socket has taken all before it.
+      const last = this.state === ENDING && queue.bytes === 0 && !final
+      const taken = this.send(batch, last)
+      if (last) return this.over()
+      if (!taken) return this.block(batch.byteLength)
+      if (queue.bytes > 0 && !this.outsideParser) return this.leaveParser()
+    }
+    if (this.state === ENDING) {
+      this.send(undefined, true)
+      return this.over()
+    }
+    this.release()
+  }
+
+  private release(): void {
+    if (!this.wantsDrain) return
+    this.wantsDrain = false
+    this.drained()
+  }
+
+  /** The native parser corks the socket around our callbacks, microtasks included: go on in a turn of our own. */
+  private leaveParser(): void {
+    this.leaving = true
+    setImmediate(() => {
+      this.outsideParser = true
+      this.leaving = false
+      this.flush()
+    })
+  }
+
+  /** Writes one batch in one cork; false when the socket is full. */
+  private send(batch: Uint8Array | undefined, last: boolean): boolean {
+    const { res } = this
+    let taken = true
+    if (last) this.unpause()
+    else this.listen()
+    res.cork(() => {
+      const whole = this.head !== undefined
+      if (last) {
+        if (whole) this.writeHead()
+        if (!whole) this.shutBehind()
+        // After a first chunk the native `end` would write its Connection header into the body.
+        res.end(batch, whole && this.closing())
+      } else {
+        if (whole) this.writeClosingHead()
+        taken = res.write(batch!)
+      }
+    })
+    return taken
+  }
+
+  /**
+   * Reads nothing more behind a final response whose native end cannot close the connection. The head asks the client to close; a client
+   * that does not is cut by the native timeout.
+   */
+  private shutBehind(): void {
+    if (this.final) this.res.pause()
+  }
+
+  private sendTail(): void {
+    const { res } = this
+    const tail = this.tail!
+    let done = false
+    this.listen()
+    this.unpause()
+    res.cork(() => {
+      if (this.head !== undefined) this.writeClosingHead()
+      const offset = res.getWriteOffset()
+      done = res.tryEnd(offset === 0 ? tail : tail.subarray(offset), tail.byteLength)[1]
+    })
+    if (done) return this.over()
+    this.block(tail.byteLength - res.getWriteOffset())
+  }
+
+  private listen(): void {
+    if (this.writable !== undefined) return
+    this.writable = () => {
+      this.onWritable()
+      return true
+    }
+    this.res.onWritable(this.writable)
+  }
+
+  private block(bytes: number): void {
+    this.blocked = true
+    this.unsent = bytes
+    this.unpause()
+    this.blocking()
+  }
+
+  private onWritable(): void {
+    if (this.state === DONE) return
+    this.blocked = false
+    this.outsideParser = true
+    this.leaving = false
+    this.unsent = 0
+    if (this.tail !== undefined) return this.sendTail()
+    // Some native versions empty their own buffer after this handler, others only when something is written.
+    this.res.cork(nothing)
+    this.flush()
+  }
+}
+
+/** Statuses that never have a length. */
+const hasLength = (status: number): boolean => status !== 204 && status !== 205 && status !== 304
+
+const nothing = (): void => {}
+
+const turn = Promise.resolve()

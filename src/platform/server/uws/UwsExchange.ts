@@ -1,0 +1,357 @@
+/** The `Exchange` over uWebSockets: the copied request head, the body on demand, and how the exchange ends. */
+import { type BodyDone, type BodyOwner, BodyReader } from "#src/platform/server/BodyReader.ts"
+import * as ContentCoding from "#src/platform/server/contentCoding.ts"
+import type { AbortReason, Exchange } from "#src/platform/server/Exchange.ts"
+import type { NativeRequest, NativeResponse } from "./native.ts"
+import { DONE, ENDING, OPEN, Outgoing, STARTED } from "#src/platform/server/Outgoing.ts"
+import { CHUNKED, findHeader, framing, shortAddress } from "#src/platform/server/requestHead.ts"
+import type { ClientAddress } from "#src/platform/server/ServerOptions.ts"
+import type { Watch, Watched } from "#src/platform/server/Watch.ts"
+import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
+import type { Roster } from "#src/platform/structures/Roster.ts"
+
+/** The native server cuts a socket that made no progress for 10 s (it checks every 4 s); re-arming prolongs that. */
+const REARM_MILLIS = 4_000
+const NATIVE_TIMEOUT_MILLIS = 9_500
+
+/** Most that is read and dropped of a body nobody wants, so that the client whose connection closes sees the answer. */
+const DROPPED_BYTES = 64 * 1024 * 1024
+const DROPPED_MILLIS = 2_000
+
+const closeToken = /(?:^|,)\s*close\s*(?:,|$)/i
+
+/** What all exchanges of one server share. */
+export interface ExchangeHost {
+  readonly maxPendingBytes: number
+  /** Counts the bytes of bodies. */
+  readonly heldBytes: HeldBytes
+  readonly slowReaderMillis: number
+  readonly bodyMillis: number
+  readonly watch: Watch
+  readonly live: Roster<UwsExchange>
+  draining: boolean
+  readonly clientAddress: ClientAddress
+  readonly onDefect: (error: unknown, exchange: Exchange) => void
+  /** Hears that something ended; only set while draining. */
+  onSettled: (() => void) | undefined
+}
+
+let sink: Array<string> = []
+const collectHeader = (name: string, value: string): void => {
+  sink.push(name, value)
+}
+
+const textDecoder = new TextDecoder()
+
+export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watched {
+  /** Place among the live exchanges of its server. */
+  rosterSlot = -1
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly headers: ReadonlyArray<string>
+  /** Bytes of body by the head; -1 for a chunked body. */
+  readonly declared: number
+  /** Why the head is invalid; no handler may see such a request. */
+  readonly fault: string | undefined
+
+  private readonly host: ExchangeHost
+  private reader: BodyReader | undefined
+  private peer: string | undefined
+  private client: string | undefined
+  private closeWanted: boolean | undefined
+  private isCut = false
+  private decompressed = false
+  private progressAt = 0
+  private rearmedAt = 0
+  private bodyStartedAt = 0
+  private bodySeen = 0
+  private abortReason: AbortReason | undefined
+  private abortListener: ((reason: AbortReason) => void) | undefined
+  private drainListener: (() => void) | undefined
+  private finishListener: (() => void) | undefined
+  private stopListener: (() => void) | undefined
+
+  /** To be made inside the native callback; the request is not valid any more when that returns. */
+  constructor(res: NativeResponse, req: NativeRequest, host: ExchangeHost) {
+    super(res)
+    this.host = host
+    this.method = req.getCaseSensitiveMethod().toUpperCase()
+    this.path = req.getUrl()
+    this.query = req.getQuery() ?? ""
+    sink = []
+    req.forEach(collectHeader)
+    this.headers = sink
+    const framed = framing(this.method, this.path, this.query, sink)
+    if (typeof framed === "number") {
+      this.declared = framed
+    } else {
+      this.fault = framed
+      this.declared = 0
+    }
+    // Its end is where the native decoder believes it to be, which takes line feeds without carriage returns and does not look at the
+    // two bytes behind a chunk: nothing behind such a body may be read as a request.
+    if (framed === CHUNKED || this.fault !== undefined) this.closeConnection = true
+    res.onAborted(() => this.nativeAborted())
+    host.live.add(this)
+  }
+
+  header(lowerCaseName: string): string | undefined {
+    return findHeader(this.headers, lowerCaseName)
+  }
+
+  get peerAddress(): string {
+    if (this.peer === undefined) {
+      if (this.state === DONE) return ""
+      this.peer = shortAddress(textDecoder.decode(this.res.getRemoteAddressAsText()))
+    }
+    return this.peer
+  }
+
+  get remoteAddress(): string {
+    if (this.client === undefined) {
+      const peer = this.peerAddress
+      if (peer === "") return ""
+      this.client = this.host.clientAddress(peer, (name) => this.header(name))
+    }
+    return this.client
+  }
+
+  /** True when the response did not reach the client entirely: the client went, or the exchange was cut. */
+  get aborted(): boolean {
+    return this.isCut || this.abortReason !== undefined
+  }
+
+  // ---- request body -------------------------------------------------------------------------------------------------
+
+  readBody(limit: number, done: BodyDone): void {
+    const guarded: BodyDone = (body, failure) => this.guard(() => done(body, failure))
+    const coded = this.header("content-encoding")
+    if (coded !== undefined && !this.decompressed) return this.readCoded(coded, limit, guarded)
+    this.collect(limit, guarded)
+  }
+
+  private collect(limit: number, done: BodyDone): void {
+    const reader = this.bodyReader()
+    if (reader !== undefined) return reader.collect(limit, done)
+    if (this.state < ENDING) done(new Uint8Array(0), null)
+    else done(null, "aborted")
+  }
+
+  private readCoded(header: string, limit: number, done: BodyDone): void {
+    const codings = ContentCoding.parse(header)
+    if (codings === null) return done(null, "coding")
+    this.collect(limit, (bytes, failure) => {
+      if (bytes === null || codings.length === 0) return done(bytes, failure)
+      ContentCoding.decompress(bytes, codings, limit, (body, problem) => {
+        if (this.state === DONE) done(null, "aborted")
+        else if (body === null) done(null, problem)
+        else if (this.reader?.replace(body) === false) done(null, "no-room")
+        else {
+          this.decompressed = true
+          done(body, null)
+        }
+      })
+    })
+  }
+
+  /** Hands over what arrived since the last pull; null, null at the end. Answers the way to stop waiting. */
+  pullBody(done: BodyDone): () => void {
+    const guarded: BodyDone = (body, failure) => this.guard(() => done(body, failure))
+    const reader = this.bodyReader()
+    if (reader === undefined) {
+      guarded(null, this.state < ENDING ? null : "aborted")
+      return () => {}
+    }
+    reader.pull(guarded)
+    return () => reader.unwait(guarded)
+  }
+
+  forgetBody(): void {
+    this.reader?.forget()
+  }
+
+  get heldBytes(): HeldBytes {
+    return this.host.heldBytes
+  }
+
+  /** To be called in the turn of the request: the native side drops a body that nobody listens to. */
+  keepBody(): void {
+    if (this.declared !== 0) this.bodyReader()
+  }
+
+  private bodyReader(): BodyReader | undefined {
+    if (this.reader === undefined && this.declared !== 0 && this.state < ENDING) {
+      this.reader = new BodyReader(this.res, this.declared, this)
+    }
+    return this.reader
+  }
+
+  /** More of the body is to come. The native timeout alone would cut a client that uploads slowly but steadily. */
+  bodyPartial(): void {
+    this.bodyStartedAt = this.rearmedAt = performance.now()
+    this.host.watch.add(this)
+  }
+
+  /** Pausing also stops writable events, so not while those are awaited. */
+  bodyAhead(reader: BodyReader): void {
+    if (!this.blocked) reader.pause()
+    else if (reader.held > this.host.maxPendingBytes) this.abort("slow-reader")
+  }
+
+  // ---- listeners ----------------------------------------------------------------------------------------------------
+
+  onAbort(listener: (reason: AbortReason) => void): void {
+    this.abortListener = listener
+    const reason = this.abortReason
+    if (reason !== undefined) this.guard(() => listener(reason))
+  }
+
+  onDrain(listener: () => void): void {
+    this.drainListener = listener
+  }
+
+  /** Registers the one listener that hears that the exchange is over, however it ended. */
+  onFinish(listener: () => void): void {
+    this.finishListener = listener
+    if (this.state === DONE) listener()
+  }
+
+  /** Registers the one listener that is asked to end the exchange at shutdown, before it is cut. */
+  onStop(listener: () => void): void {
+    this.stopListener = listener
+  }
+
+  // ---- ends ---------------------------------------------------------------------------------------------------------
+
+  close(): void {
+    if (this.state === DONE) return
+    this.isCut = true
+    this.over()
+    this.res.close()
+  }
+
+  /** Cuts the exchange from our side and tells the abort listener why. */
+  abort(reason: AbortReason): void {
+    if (this.state === DONE) return
+    this.abortReason = reason
+    this.over()
+    this.res.close()
+  }
+
+  /** Asks the exchange to end now: its owner may still answer; without an owner it is cut. */
+  stop(): void {
+    if (this.state === DONE) return
+    if (this.stopListener === undefined) this.abort("shutdown")
+    else this.stopListener()
+  }
+
+  /** Gives the native response away for a protocol upgrade; null when it is not free any more. */
+  upgrade(): NativeResponse | null {
+    if (this.state !== OPEN) return null
+    this.over()
+    return this.res
+  }
+
+  /** Reports a defect of a route and answers 500 if that is still possible. */
+  defect(error: unknown): void {
+    this.host.onDefect(error, this)
+    if (this.state === OPEN) this.respond(500, JSON_HEADERS, INTERNAL_ERROR)
+    else if (this.state === STARTED) this.close()
+  }
+
+  private nativeAborted(): void {
+    if (this.state === DONE) return
+    const stalled = this.blocked && performance.now() - this.progressAt >= NATIVE_TIMEOUT_MILLIS
+    this.abortReason = stalled ? "slow-reader" : "client-closed"
+    this.over()
+  }
+
+  protected override over(): void {
+    const { host } = this
+    this.state = DONE
+    this.discard()
+    host.live.remove(this)
+    if (this.reader !== undefined || this.blocked) host.watch.delete(this)
+    this.reader?.fail("aborted")
+    this.reader?.forget()
+    const reason = this.abortReason
+    const listener = this.abortListener
+    if (reason !== undefined && listener !== undefined) this.guard(() => listener(reason))
+    this.finishListener?.()
+    host.onSettled?.()
+  }
+
+  private guard(run: () => void): void {
+    try {
+      run()
+    } catch (error) {
+      this.defect(error)
+    }
+  }
+
+  // ---- the writing half asks ----------------------------------------------------------------------------------------
+
+  protected override get maxPendingBytes(): number {
+    return this.host.maxPendingBytes
+  }
+
+  protected override get draining(): boolean {
+    return this.host.draining
+  }
+
+  protected override get final(): boolean {
+    return this.closeConnection || (this.closeWanted ??= closeToken.test(this.header("connection") ?? ""))
+  }
+
+  protected override get closesOverBody(): boolean {
+    if (this.declared === 0 || this.reader?.ended === true) return false
+    return this.closing()
+  }
+
+  protected override dropBody(done: () => void): void {
+    const reader = this.bodyReader()
+    if (reader === undefined) done()
+    else reader.drop(DROPPED_BYTES, DROPPED_MILLIS, () => this.guard(done))
+  }
+
+  protected override unpause(): void {
+    if (this.reader !== undefined) this.reader.resume()
+  }
+
+  protected override blocking(): void {
+    this.progressAt = this.rearmedAt = performance.now()
+    this.host.watch.add(this)
+  }
+
+  protected override drained(): void {
+    const listener = this.drainListener
+    if (listener !== undefined) this.guard(listener)
+  }
+
+  protected override overrun(): void {
+    this.abort("slow-reader")
+  }
+
+  /** Called by the watch while the client is behind or its body is arriving. */
+  tick(now: number): void {
+    const { host, reader } = this
+    const arriving = reader !== undefined && !reader.complete && reader.failure === null
+    if (this.state === DONE || (!this.blocked && !arriving)) return host.watch.delete(this)
+    if (this.blocked && now - this.progressAt >= host.slowReaderMillis) return this.abort("slow-reader")
+    if (arriving && now - this.bodyStartedAt >= host.bodyMillis) return reader.fail("timeout")
+    if (now - this.rearmedAt < REARM_MILLIS) return
+    // A silent uploader is left to the native timeout; a slow but steady one and a blocked reader live on.
+    const progressed = arriving && !reader.paused && reader.received > this.bodySeen
+    if (!this.blocked && !progressed) return
+    this.bodySeen = reader?.received ?? 0
+    this.rearmedAt = now
+    this.res.pause()
+    this.res.resume()
+  }
+}
+
+const JSON_HEADERS = ["Content-Type", "application/json"]
+const INTERNAL_ERROR = JSON.stringify({
+  error: { message: "Internal server error", type: "server_error", code: "internal_error" }
+})

@@ -1,0 +1,198 @@
+/**
+ * The `Upstream` port over an HTTP/1.1 client of our own.
+ *
+ * A call is one object and plain callbacks. Per origin and proxy there is one pool of sockets; one coarse timer wheel serves every
+ * deadline; the guard sees every address before a socket is opened to it.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import { Upstream } from "#actors/ports/Upstream.ts"
+import type { UpstreamCall, UpstreamFailure, UpstreamHandler, UpstreamRequest } from "#actors/ports/Upstream.ts"
+import { UrlGuard } from "#actors/ports/UrlGuard.ts"
+import { Call } from "./Call.ts"
+import * as Dialer from "./Dialer.ts"
+import * as EgressProxy from "./EgressProxy.ts"
+import * as Resolver from "./Resolver.ts"
+import { SocketPool } from "./SocketPool.ts"
+import type { Settings } from "./SocketPool.ts"
+import { Roster } from "#src/platform/structures/Roster.ts"
+import { TimerWheel } from "./TimerWheel.ts"
+
+export interface Options {
+  /** How long an idle socket is kept, in ms (FETCH_KEEPALIVE_TIMEOUT_MS); below the 5 s after which Node servers close. */
+  readonly keepAliveMs?: number
+  /** Sockets per origin and proxy. */
+  readonly connections?: number
+  /** Calls that may wait for a socket, per origin and proxy. */
+  readonly maxQueued?: number
+  /** Age in ms after which a socket serves no further call. */
+  readonly maxSocketAgeMs?: number
+  /** Pools (origin and proxy) that are remembered; above it the longest idle one is closed. */
+  readonly maxPools?: number
+  /** Largest response head in bytes. */
+  readonly maxHeadBytes?: number
+  /** How long the guard's word on the address of an idle socket holds, in ms. */
+  readonly recheckMs?: number
+  /** Resolution of the deadlines in ms. */
+  readonly tickMs?: number
+  /** Resolver of names; the system's by default. */
+  readonly resolve?: Resolver.Resolve
+  /** How long a resolved name is used for new sockets, in ms. */
+  readonly dnsTtlMs?: number
+  /** Extra certificate authorities in PEM. */
+  readonly ca?: ReadonlyArray<string>
+  /** What this gateway calls itself in the header of hops; no header without. */
+  readonly hop?: string
+  /** Origins of this process itself (the built-in simulator), which no flag may close. Asked once per pool. */
+  readonly isTrusted?: (origin: string) => boolean
+}
+
+const defaultKeepAliveMs = 4_000
+const defaultConnections = 4_096
+const defaultMaxQueued = 16_384
+const defaultMaxSocketAgeMs = 300_000
+const defaultMaxPools = 512
+const defaultMaxHeadBytes = 64 * 1024
+const defaultRecheckMs = 1_000
+
+type Service = Upstream["Service"]
+
+/** The handle of a call that failed before it began. */
+class Refusal implements UpstreamCall {
+  #silent = false
+
+  constructor(handler: UpstreamHandler, failure: UpstreamFailure) {
+    queueMicrotask(() => {
+      if (this.#silent) return
+      try {
+        handler.onFailure(failure)
+      } catch {
+        // There is nothing left to tell.
+      }
+    })
+  }
+
+  pause(): void {}
+
+  resume(): void {}
+
+  useful(): void {}
+
+  abort(): void {
+    this.#silent = true
+  }
+}
+
+const parseOrigin = (origin: string): Dialer.Target & { readonly hostHeader: string } | null => {
+  const url = URL.parse(origin)
+  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:") || url.hostname === "" || url.username !== "") return null
+  const secure = url.protocol === "https:"
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port: url.port === "" ? secure ? 443 : 80 : Number(url.port),
+    secure,
+    hostHeader: url.host
+  }
+}
+
+/** The service, closed with the scope: live calls fail with `aborted`, every socket and the timer end. */
+export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGuard | Scope.Scope> =>
+  Effect.gen(function*() {
+    const guard = yield* UrlGuard
+    const wheel = new TimerWheel(options.tickMs === undefined ? {} : { tickMs: options.tickMs })
+    const dialer = Dialer.make({
+      resolve: Resolver.cached(options.resolve ?? Resolver.system, options.dnsTtlMs === undefined ? {} : { ttlMs: options.dnsTtlMs }),
+      checkAddress: guard.checkAddress,
+      ca: options.ca
+    })
+    const settings: Settings = {
+      connections: options.connections ?? defaultConnections,
+      maxQueued: options.maxQueued ?? defaultMaxQueued,
+      keepAliveMs: options.keepAliveMs ?? defaultKeepAliveMs,
+      maxSocketAgeMs: options.maxSocketAgeMs ?? defaultMaxSocketAgeMs,
+      maxHeadBytes: options.maxHeadBytes ?? defaultMaxHeadBytes,
+      recheckMs: options.recheckMs ?? defaultRecheckMs,
+      hop: options.hop ?? null
+    }
+    const maxPools = options.maxPools ?? defaultMaxPools
+    const pools = new Map<string, SocketPool>()
+    const live = new Roster<Call>()
+    let closed = false
+
+    const forgetOne = () => {
+      let oldest: SocketPool | null = null
+      for (const pool of pools.values()) {
+        if (pool.running === 0 && (oldest === null || pool.lastUsedAt < oldest.lastUsedAt)) oldest = pool
+      }
+      if (oldest === null) return
+      pools.delete(oldest.key)
+      oldest.close()
+    }
+
+    /** A string says why no pool can be made. */
+    const open = (key: string, request: UpstreamRequest): SocketPool | string => {
+      const target = parseOrigin(request.origin)
+      if (target === null) return "the origin of the upstream is not http(s)://host[:port]"
+      const proxy = request.proxy === null ? null : EgressProxy.parse(request.proxy)
+      if (typeof proxy === "string") return proxy
+      if (pools.size >= maxPools) forgetOne()
+      const pool = new SocketPool({
+        key,
+        origin: request.origin,
+        host: target.hostHeader,
+        target,
+        proxy,
+        trusted: proxy === null && options.isTrusted?.(request.origin) === true,
+        dialer,
+        settings,
+        wheel
+      })
+      pools.set(key, pool)
+      return pool
+    }
+
+    const refuse = (handler: UpstreamHandler, reason: UpstreamFailure["reason"], message: string): UpstreamCall =>
+      new Refusal(handler, { _tag: "UpstreamFailure", reason, phase: "queue", source: "gateway", retry: "never", message })
+
+    const onOver = (call: Call) => live.remove(call)
+
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        closed = true
+        for (const call of live) call.shutDown()
+        for (const pool of pools.values()) pool.close()
+        pools.clear()
+        wheel.close()
+      })
+    )
+
+    return Upstream.of({
+      dispatch: (request, handler) => {
+        if (closed) return refuse(handler, "aborted", "the gateway is shutting down")
+        const key = request.proxy === null ? request.origin : `${request.proxy} ${request.origin}`
+        const pool = pools.get(key) ?? open(key, request)
+        if (typeof pool === "string") return refuse(handler, request.proxy === null ? "protocol" : "proxy", pool)
+        const head = pool.heads.of(request.method, request.path, request.headers)
+        if (typeof head === "string") return refuse(handler, "protocol", `the request cannot be sent: ${head}`)
+        const call = new Call(request, head, handler, pool, wheel, onOver)
+        pool.lastUsedAt = call.startedAt
+        live.add(call)
+        call.start()
+        return call
+      },
+      stats: () => {
+        const byOrigin = new Map<string, { origin: string; running: number; pending: number }>()
+        for (const pool of pools.values()) {
+          const row = byOrigin.get(pool.origin) ?? { origin: pool.origin, running: 0, pending: 0 }
+          row.running += pool.running - pool.pending
+          row.pending += pool.pending
+          byOrigin.set(pool.origin, row)
+        }
+        return [...byOrigin.values()]
+      }
+    })
+  })
+
+/** The port, over the guard. */
+export const layer = (options: Options = {}): Layer.Layer<Upstream, never, UrlGuard> => Layer.effect(Upstream, make(options))
