@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 import * as Flags from "#schemas/flags.ts"
 import { PASSWORD_MAXIMUM, PASSWORD_MINIMUM } from "#schemas/passwordLength.ts"
 import * as Hosts from "#src/platform/gate/hosts.ts"
-import * as IpRange from "#src/stages/ipRange.ts"
+import * as IpRange from "#actors/keys/ipRange.ts"
 
 interface Variable<A> {
   readonly name: string

@@ -6,11 +6,11 @@
  * second one is there, or the panel is over: its start is in the journal, so that a crash meanwhile leaves a row all the same.
  */
 import * as Errors from "#schemas/errors.ts"
-import type { Companion } from "#actors/ports/Companion.ts"
-import type { Usage } from "#actors/ports/Face.ts"
-import type { Ledger } from "#actors/ports/Ledger.ts"
-import type { RequestSummary, Telemetry } from "#actors/ports/Telemetry.ts"
-import type { Services } from "#actors/Request.ts"
+import type { Companion } from "#actors/request/ports/Companion.ts"
+import type { Usage } from "#actors/request/ports/Face.ts"
+import type { Ledger } from "#actors/request/ports/Ledger.ts"
+import type { RequestSummary, Telemetry } from "#actors/request/ports/Telemetry.ts"
+import type { Services } from "#actors/request/Request.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 /** How a part's rows are told from the others. */

@@ -1,9 +1,9 @@
 /** One request actor as an effect: it ends when the actor has; interrupting it cuts the actor and waits for its row. */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import type { Inbound } from "#actors/Inbound.ts"
-import type { LiveRequest } from "#actors/LiveRequest.ts"
-import { RequestActor, type Services } from "#actors/Request.ts"
+import type { Inbound } from "#actors/request/Inbound.ts"
+import type { LiveRequest } from "#actors/request/LiveRequest.ts"
+import { RequestActor, type Services } from "#actors/request/Request.ts"
 
 /** Where the fibers and the live requests of calls are. */
 export interface Grounds {

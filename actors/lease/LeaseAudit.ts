@@ -5,7 +5,7 @@
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
-import { LeaseRecords } from "#actors/ports/LeaseRecords.ts"
+import { LeaseRecords } from "./LeaseRecords.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { AuditStore } from "#actors/ports/Stores.ts"
 import type { Change } from "#schemas/protocols/Lease.ts"

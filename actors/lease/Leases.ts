@@ -12,8 +12,8 @@ import * as LeaseAudit from "#actors/lease/LeaseAudit.ts"
 import * as Standing from "#actors/lease/standing.ts"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Keys } from "#actors/ports/Keys.ts"
-import { LeaseRecords } from "#actors/ports/LeaseRecords.ts"
-import { LeaseStore, LeaseStoreDown, type Outcome } from "#actors/ports/LeaseStore.ts"
+import { LeaseRecords } from "./LeaseRecords.ts"
+import { LeaseStore, LeaseStoreDown, type Outcome } from "./LeaseStore.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import type {
   Acquire, AcquireReply, Claim, ClaimReply, Draw, EndReason, Lease, MoveReply, ReleaseReason

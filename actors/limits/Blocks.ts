@@ -5,7 +5,7 @@
  * What a node has spent only grows, and the most that anybody said of it counts: the node itself, or the ledger for it. So nothing is
  * booked twice, whoever speaks first or again. An expired block stays and counts as spent until one of them has said all.
  */
-import type { Draw, Drawn, Unsettled } from "#actors/ports/LimitStore.ts"
+import type { Draw, Drawn, Unsettled } from "#actors/limits/ports/LimitStore.ts"
 
 export interface Part {
   /** All that this node is known to have spent. */

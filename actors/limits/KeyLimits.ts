@@ -7,8 +7,8 @@ import * as Semaphore from "effect/Semaphore"
 import * as Meter from "#actors/limits/Meter.ts"
 import type { AmountRule, RateRule, Rules } from "#actors/limits/rules.ts"
 import { unitsPerUsd } from "#actors/limits/rules.ts"
-import { Hasty, type LimitLedger, type Used } from "#actors/ports/LimitLedger.ts"
-import type { Draw, Drawn, LimitStore, LimitStoreDown, Unsettled } from "#actors/ports/LimitStore.ts"
+import { Hasty, type LimitLedger, type Used } from "#actors/limits/ports/LimitLedger.ts"
+import type { Draw, Drawn, LimitStore, LimitStoreDown, Unsettled } from "#actors/limits/ports/LimitStore.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 
 /** A block stops being used so long before its lease ends, ms: clocks and answers take time. */

@@ -7,7 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import type { Reason } from "#actors/ConnectionCooldown.ts"
+import type { Reason } from "#actors/resilience/ConnectionCooldown.ts"
 
 export interface Cooled {
   readonly connectionId: string

@@ -1,7 +1,7 @@
 /** Attempts to sign in with the password, counted per address over every node of a gateway. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
-import type { Verdict } from "#actors/LoginBrake.ts"
+import type { Verdict } from "#actors/access/LoginBrake.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 
 export class LoginAttempts extends Context.Service<LoginAttempts, {

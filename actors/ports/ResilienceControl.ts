@@ -1,6 +1,6 @@
 /** What an operator may see and end of the three mechanisms of `Resilience`; each list is a copy of this node's memory. */
 import * as Context from "effect/Context"
-import type { BreakerState } from "#actors/ports/Resilience.ts"
+import type { BreakerState } from "#actors/request/ports/Resilience.ts"
 import type { ResilienceSettings } from "#schemas/records/ResilienceSettings.ts"
 
 /** Times in ms since the epoch. */

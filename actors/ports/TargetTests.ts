@@ -1,7 +1,7 @@
 /** Sends one target a small test request through the request path: breakers, credentials, accounting. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
-import type { Target } from "#actors/ports/Target.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 
 export interface TargetOutcome {
   /** HTTP status that a client would have been given. */

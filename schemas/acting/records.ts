@@ -12,7 +12,7 @@ export const apiKey: RowsOf<PolicyInput & { name: string }> = {
   name: actsIn("src/http/Keys.ts"),
   ...actIn("src/routing/rights.ts", "modelAccessMode", "allowedModels", "blockedModels", "allowedCombos", "connectionAccessMode", "allowedConnections",
     "preferredConnections"),
-  ...actIn("src/stages/keyPolicy.ts", "allowedEndpoints", "isActive", "isBanned", "accessSchedule", "ipAllowlist", "expiresAt", "scopes"),
+  ...actIn("actors/keys/keyPolicy.ts", "allowedEndpoints", "isActive", "isBanned", "accessSchedule", "ipAllowlist", "expiresAt", "scopes"),
   allowedQuotas: lacks("connectionGroups", []),
   ...actIn("src/http/stages/cache.ts", "noLog", "cacheDefaultMode"),
   allowUsageCommand: actsIn("src/http/stages/usageCommand.ts"),
@@ -26,7 +26,7 @@ export const apiKey: RowsOf<PolicyInput & { name: string }> = {
   disableNonPublicModels: lacks("privateModels", false),
   disabledGuardrails: lacks("guardrails", []),
   allowGuardrailOptOut: lacks("guardrails", true),
-  disconnectPolicy: actsIn("actors/Request.ts")
+  disconnectPolicy: actsIn("actors/request/Request.ts")
 }
 
 const connectionFields: RowsOf<Omit<ConnectionChange, "providerSpecificData" | "rateLimitOverrides">> = {
@@ -110,17 +110,17 @@ export const customModel: RowsOf<ModelInput> = {
 export const webhook: RowsOf<NewWebhook> = {
   ...actIn("src/webhooks/wireForms.ts", "url", "kind", "secret", "metadata"),
   ...actIn("src/http/Webhooks.ts", "description", "active"),
-  ...actIn("actors/Webhooks.ts", "events", "enabled")
+  ...actIn("actors/webhook/Webhooks.ts", "events", "enabled")
 }
 
 export const budget: Rows = {
-  apiKeyId: actsIn("actors/Limits.ts"),
+  apiKeyId: actsIn("actors/limits/Limits.ts"),
   ...actIn("actors/limits/rules.ts", "dailyLimitUsd", "weeklyLimitUsd", "monthlyLimitUsd", "resetTime"),
   ...actIn("src/http/Budgets.ts", "warningThreshold", "resetInterval")
 }
 
 export const tokenLimit: Rows = {
-  apiKeyId: actsIn("actors/Limits.ts"),
+  apiKeyId: actsIn("actors/limits/Limits.ts"),
   ...actIn("actors/limits/rules.ts", "scopeType", "scopeValue", "tokenLimit", "resetInterval", "resetTime", "enabled"),
   id: actsIn("src/http/TokenLimits.ts")
 }

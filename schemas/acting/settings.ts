@@ -59,7 +59,7 @@ export const settings: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaul
 }
 
 export const modelLockout: Rows = actIn(
-  "actors/ModelLockout.ts", "enabled", "errorCodes", "baseCooldownMs", "maxCooldownMs", "maxBackoffSteps", "useExponentialBackoff"
+  "actors/resilience/ModelLockout.ts", "enabled", "errorCodes", "baseCooldownMs", "maxCooldownMs", "maxBackoffSteps", "useExponentialBackoff"
 )
 
 export const cacheConfig: Rows = {
@@ -81,7 +81,7 @@ export const resilience: Rows = {
   ),
   "connectionCooldown.*.useUpstream429BreakerHints": lacks("interfaceModes"),
   ...actIn(
-    "actors/ProviderBreaker.ts", "providerBreaker.*.degradationThreshold", "providerBreaker.*.failureThreshold", "providerBreaker.*.resetTimeoutMs"
+    "actors/resilience/ProviderBreaker.ts", "providerBreaker.*.degradationThreshold", "providerBreaker.*.failureThreshold", "providerBreaker.*.resetTimeoutMs"
   ),
   ...actIn(
     "src/resilience/WaitingRoom.ts", "waitForCooldown.enabled", "waitForCooldown.maxRetries", "waitForCooldown.maxRetryWaitSec",

@@ -1,6 +1,6 @@
 /** What is known in memory about the token of one connection. Pure but for its own fields. */
 import * as Redacted from "effect/Redacted"
-import type { CredentialFailure } from "#actors/ports/Credentials.ts"
+import type { CredentialFailure } from "#actors/request/ports/Credentials.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import { isExchanged, kindOf } from "#src/providers/credentialKind.ts"
 import type { Provider } from "#schemas/Provider.ts"

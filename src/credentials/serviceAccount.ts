@@ -3,7 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { importPKCS8, SignJWT } from "jose"
-import { CredentialFailure } from "#actors/ports/Credentials.ts"
+import { CredentialFailure } from "#actors/request/ports/Credentials.ts"
 import { readServiceAccount } from "#src/providers/credentialKind.ts"
 import type { Grant, TokenEndpoint } from "./tokenEndpoint.ts"
 

@@ -1,8 +1,8 @@
 /** Calls a token endpoint (RFC 6749): one form out, one small JSON document back, through the URL guard and the Upstream port. */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import { CredentialFailure } from "#actors/ports/Credentials.ts"
-import type { Upstream, UpstreamFailure } from "#actors/ports/Upstream.ts"
+import { CredentialFailure } from "#actors/request/ports/Credentials.ts"
+import type { Upstream, UpstreamFailure } from "#actors/request/ports/Upstream.ts"
 import type { UrlGuard } from "#actors/ports/UrlGuard.ts"
 
 /** Bytes of an answer that are read. */

@@ -1,5 +1,5 @@
 /** A connection's record after a sign-in, a renewal, or a refused one. Pure. */
-import type { CredentialFailure } from "#actors/ports/Credentials.ts"
+import type { CredentialFailure } from "#actors/request/ports/Credentials.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { Grant } from "./tokenEndpoint.ts"
 

@@ -7,10 +7,10 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
-import type { AttemptEnd } from "#actors/Attempt.ts"
+import type { AttemptEnd } from "#actors/request/Attempt.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { ConnectionStore } from "#actors/ports/Stores.ts"
-import type { Target } from "#actors/ports/Target.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 
 export class ConnectionMarks extends Context.Service<ConnectionMarks, {
   readonly report: (target: Target, end: AttemptEnd) => void

@@ -5,9 +5,9 @@
  * that came, only what must change (`model`, a stream's wish for usage) is spliced; towards another family it is decoded into
  * the neutral conversation once and encoded for each family that is tried.
  */
-import { RequestActor } from "#actors/Request.ts"
-import type { Inbound } from "#actors/Inbound.ts"
-import type { Face } from "#actors/ports/Face.ts"
+import { RequestActor } from "#actors/request/Request.ts"
+import type { Inbound } from "#actors/request/Inbound.ts"
+import type { Face } from "#actors/request/ports/Face.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Ensemble } from "#actors/ensemble/Ensemble.ts"
 import * as Ensembles from "#src/http/ensembles/Ensembles.ts"

@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import type { ChangeFeed } from "#actors/ports/ChangeFeed.ts"
 import type { Keys } from "#actors/ports/Keys.ts"
-import type { Limits } from "#actors/ports/Limits.ts"
+import type { Limits } from "#actors/limits/ports/Limits.ts"
 import type { Flags } from "#actors/ports/Flags.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import type { RequestTags } from "#src/http/GatewayHeaders.ts"
@@ -15,7 +15,7 @@ import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Pages } from "#src/platform/gate/pages.ts"
 import * as Issuers from "#src/http/keys/issuers.ts"
-import * as KeyPolicy from "#src/stages/keyPolicy.ts"
+import * as KeyPolicy from "#actors/keys/keyPolicy.ts"
 
 /** The head of a request, as far as admission reads it; the front end's Exchange has this shape. */
 export interface CallHead {

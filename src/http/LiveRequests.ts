@@ -1,7 +1,7 @@
 /** The requests that are being served, so that a shutdown can end each with an error in its own format. */
 import * as Effect from "effect/Effect"
 import type { LiveCall } from "#actors/ports/LiveCalls.ts"
-import type { LiveRequest } from "#actors/LiveRequest.ts"
+import type { LiveRequest } from "#actors/request/LiveRequest.ts"
 import { Roster } from "#src/platform/structures/Roster.ts"
 
 export class LiveRequests {

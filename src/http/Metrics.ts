@@ -1,5 +1,5 @@
 /** GET /metrics: Prometheus text, for scrapers on this machine unless GATEWAY_METRICS_ACCESS=all (deny by default). */
-import type { Telemetry } from "#actors/ports/Telemetry.ts"
+import type { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import * as Errors from "#schemas/errors.ts"
 import { version } from "#schemas/version.ts"
 import { isLocal } from "#src/platform/gate/loopback.ts"

@@ -3,8 +3,8 @@
  * terminal error. A single model that answered at the first try leaves nothing here: its ledger row has the facts.
  */
 import type { ComboMetrics } from "#actors/ports/ComboMetrics.ts"
-import type { AttemptNote, RouteView, SkipNote, Told } from "#actors/Inbound.ts"
-import type { Target } from "#actors/ports/Target.ts"
+import type { AttemptNote, RouteView, SkipNote, Told } from "#actors/request/Inbound.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import { type ErrorCode, PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"

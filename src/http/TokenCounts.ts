@@ -3,9 +3,9 @@
  * it would ask first. A provider that counts for itself is asked, within the limits of the key; otherwise, or when it rests or gives no
  * count, the tokenizer estimates. Costs nothing; each wire call leaves its row.
  */
-import type { Accounting } from "#actors/ports/Accounting.ts"
-import type { Target } from "#actors/ports/Target.ts"
-import type { RequestActor } from "#actors/Request.ts"
+import type { Accounting } from "#actors/request/ports/Accounting.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import type { RequestActor } from "#actors/request/Request.ts"
 import { PublicError } from "#schemas/errors.ts"
 import * as ConversationPaths from "#src/http/conversationPaths.ts"
 import * as CountCall from "#src/http/conversations/countCall.ts"

@@ -2,7 +2,7 @@
  * A conversation for which no target is free waits for its turn where the settings allow it, and is planned again; else it is
  * refused. If its client leaves meanwhile, no upstream is called.
  */
-import type { Turn, Turns } from "#actors/ports/Turns.ts"
+import type { Turn, Turns } from "#actors/request/ports/Turns.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { type Call, left, type Stage } from "#src/http/stages.ts"
 import { Blocked } from "#src/routing/unavailable.ts"

@@ -3,13 +3,13 @@ import * as Effect from "effect/Effect"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Option from "effect/Option"
 import { Keys } from "#actors/ports/Keys.ts"
-import { Limits } from "#actors/ports/Limits.ts"
+import { Limits } from "#actors/limits/ports/Limits.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { presentedKey } from "#src/http/InferenceCall.ts"
 import * as Issuers from "#src/http/keys/issuers.ts"
-import * as KeyPolicy from "#src/stages/keyPolicy.ts"
+import * as KeyPolicy from "#actors/keys/keyPolicy.ts"
 
 /** Longest key that is looked at, characters. */
 const longest = 512

@@ -3,8 +3,8 @@
  * cache hit), refuse, wait, put its own client in front of the real one, or send a companion along.
  */
 import * as Effect from "effect/Effect"
-import type { Client } from "#actors/Inbound.ts"
-import type { Companion } from "#actors/ports/Companion.ts"
+import type { Client } from "#actors/request/Inbound.ts"
+import type { Companion } from "#actors/request/ports/Companion.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { type Filed, IssueFailure, IssueTracker } from "#actors/ports/IssueTracker.ts"
-import { Upstream, type UpstreamRequest } from "#actors/ports/Upstream.ts"
+import { Upstream, type UpstreamRequest } from "#actors/request/ports/Upstream.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 
 /** Issues that this node files in any hour; the reports beyond them are kept here only. */

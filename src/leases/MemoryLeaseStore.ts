@@ -3,8 +3,8 @@ import * as Crypto from "node:crypto"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { LeaseStore, type Outcome } from "#actors/ports/LeaseStore.ts"
-import * as Lease from "#actors/Lease.ts"
+import { LeaseStore, type Outcome } from "#actors/lease/LeaseStore.ts"
+import * as Lease from "#actors/lease/Lease.ts"
 
 export const make = Effect.gen(function*() {
   const clock = yield* Clock.Clock

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Blocks from "#actors/limits/Blocks.ts"
 import * as Rolling from "#actors/limits/Rolling.ts"
-import { LimitStore } from "#actors/ports/LimitStore.ts"
+import { LimitStore } from "#actors/limits/ports/LimitStore.ts"
 
 /** Windows, rates and keys with sessions that are remembered; more than that and the ended ones are looked for. */
 const sweepAt = 10_000

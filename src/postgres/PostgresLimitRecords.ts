@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
-import { BudgetStore, type IssueStanding, type RegisteredFilter, RegisteredKeyStore, TokenLimitStore } from "#actors/ports/LimitRecords.ts"
+import { BudgetStore, type IssueStanding, type RegisteredFilter, RegisteredKeyStore, TokenLimitStore } from "#actors/limits/ports/LimitRecords.ts"
 import { Budget, IssueLimits, RegisteredKey, TokenLimit } from "#schemas/records/Limits.ts"
 import * as Operation from "#src/platform/postgres/operation.ts"
 import * as Table from "#src/platform/postgres/Table.ts"

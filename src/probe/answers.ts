@@ -1,6 +1,6 @@
 /** What an upstream's answer says about a credential. Pure. */
 import type { Diagnosis, UpstreamModel } from "#actors/ports/ProviderProbe.ts"
-import type { UpstreamFailure } from "#actors/ports/Upstream.ts"
+import type { UpstreamFailure } from "#actors/request/ports/Upstream.ts"
 
 /** Characters of an upstream's message that are kept. */
 const MESSAGE_MAX = 300

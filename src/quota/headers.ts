@@ -4,7 +4,7 @@
  * Counted limits come as limit, remaining and reset (OpenAI, Groq, Cerebras, Mistral, Anthropic, the IETF drafts); account plans
  * as a used share per window (Anthropic's unified windows, `x-codex-*`).
  */
-import { parseDelay } from "#actors/retryHint.ts"
+import { parseDelay } from "#actors/resilience/retryHint.ts"
 import type { QuotaReading } from "#src/routing/ports/Quotas.ts"
 
 /** Windows that are read of one answer. */

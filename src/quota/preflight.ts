@@ -1,6 +1,6 @@
 /** Which windows of a target are too low to use it, and until when. Pure. */
 import { aboveFrom, type QuotaLimits, type QuotaReading, remainingAt } from "#src/routing/ports/Quotas.ts"
-import type { Unavailable } from "#actors/ports/Resilience.ts"
+import type { Unavailable } from "#actors/request/ports/Resilience.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { ResilienceSettings } from "#schemas/records/ResilienceSettings.ts"
 

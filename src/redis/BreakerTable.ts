@@ -4,11 +4,11 @@
  * time may probe: a node that has traffic for the provider asks for the claim when the time is up, so that its next request finds it
  * there, and gives an unused one back when another node wants it. Memory only, and no waiting; the hands reach the other nodes.
  */
-import type { Blame } from "#actors/Blame.ts"
-import { type Pass, type Resilience, stricter, type Unavailable, type Verdict } from "#actors/ports/Resilience.ts"
+import type { Blame } from "#actors/request/Blame.ts"
+import { type Pass, type Resilience, stricter, type Unavailable, type Verdict } from "#actors/request/ports/Resilience.ts"
 import type { BreakerView, ResilienceControl } from "#actors/ports/ResilienceControl.ts"
-import type { Target } from "#actors/ports/Target.ts"
-import { counts } from "#actors/ProviderBreaker.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import { counts } from "#actors/resilience/ProviderBreaker.ts"
 
 /** A probe that is not heard of for so long is lost, and another node may have its place, ms: every block ends. */
 export const CLAIM_MS = 60_000

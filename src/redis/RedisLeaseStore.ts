@@ -2,7 +2,7 @@
 import * as Crypto from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { LeaseStore, LeaseStoreDown, type Outcome } from "#actors/ports/LeaseStore.ts"
+import { LeaseStore, LeaseStoreDown, type Outcome } from "#actors/lease/LeaseStore.ts"
 import type {
   Acquire, AcquireReply, Change, ChangeKind, Claim, ClaimReply, EndReason, Lease, MoveReply
 } from "#schemas/protocols/Lease.ts"

@@ -1,7 +1,7 @@
 /** The limits of all nodes in Redis: one hash per meter and window with the nodes' blocks, one per rate, one sorted set per key's sessions. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { type Draw, type Drawn, LimitStore, type LimitStoreDown, type Unsettled } from "#actors/ports/LimitStore.ts"
+import { type Draw, type Drawn, LimitStore, type LimitStoreDown, type Unsettled } from "#actors/limits/ports/LimitStore.ts"
 import { slotOf } from "#actors/limits/Rolling.ts"
 import { RedisStore, type Script, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
 

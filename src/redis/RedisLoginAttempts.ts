@@ -1,8 +1,8 @@
-/** Attempts to sign in over all nodes: one hash per address that ends with its window or its lock; the twin of `actors/LoginBrake.ts`. */
+/** Attempts to sign in over all nodes: one hash per address that ends with its window or its lock; the twin of `actors/access/LoginBrake.ts`. */
 import * as Crypto from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Brake from "#actors/LoginBrake.ts"
+import * as Brake from "#actors/access/LoginBrake.ts"
 import { LoginAttempts } from "#actors/ports/LoginAttempts.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { RedisStore, type Script, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"

@@ -1,5 +1,5 @@
 /**
- * The transitions of `actors/Lease.ts` as Lua scripts: each runs alone on the server and by its clock, so that neither a node's pause
+ * The transitions of `actors/lease/Lease.ts` as Lua scripts: each runs alone on the server and by its clock, so that neither a node's pause
  * nor its clock can make two holders of one connection. All keys share one hash tag: they live on one node of a Redis cluster.
  *
  *   {leases}:records      hash: owner -> record, eight lines: owner, keyId, keyPrint, connection, generation, acquiredAt, renewedAt, expiresAt

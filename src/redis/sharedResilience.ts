@@ -1,7 +1,7 @@
 /** A node's resilience as one of several: its breakers, cooldowns and lockouts are heard by all. */
 import * as Layer from "effect/Layer"
 import type { CooldownFeed } from "#actors/ports/CooldownFeed.ts"
-import type { Resilience } from "#actors/ports/Resilience.ts"
+import type { Resilience } from "#actors/request/ports/Resilience.ts"
 import type { ResilienceControl } from "#actors/ports/ResilienceControl.ts"
 import * as RedisCooldownFeed from "./RedisCooldownFeed.ts"
 import * as SharedBreakers from "./SharedBreakers.ts"

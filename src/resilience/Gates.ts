@@ -1,5 +1,5 @@
 /** Calls in flight per gate: a model of a combo with a cap of its own. */
-import type { ModelGate } from "#actors/ports/Target.ts"
+import type { ModelGate } from "#actors/request/ports/Target.ts"
 
 /** The line of those who wait before one. */
 export const lineOf = (id: string): string => `gate ${id}`

@@ -1,9 +1,9 @@
 /** One place in use: given back once, whatever happens. */
-import type { Blame } from "#actors/Blame.ts"
-import type * as Cooldown from "#actors/ConnectionCooldown.ts"
-import type { Pass, Verdict } from "#actors/ports/Resilience.ts"
-import type { Target } from "#actors/ports/Target.ts"
-import type * as Breaker from "#actors/ProviderBreaker.ts"
+import type { Blame } from "#actors/request/Blame.ts"
+import type * as Cooldown from "#actors/resilience/ConnectionCooldown.ts"
+import type { Pass, Verdict } from "#actors/request/ports/Resilience.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import type * as Breaker from "#actors/resilience/ProviderBreaker.ts"
 import type { ProfileName } from "#schemas/records/ResilienceSettings.ts"
 import type { ConnectionPlace, ModelPlace, ProviderPlace, Recovery } from "./places.ts"
 

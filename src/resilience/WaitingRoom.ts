@@ -2,10 +2,10 @@
  * The waiting room of one node: which requests may wait for what and for how long, and the shell around the lines of `Turns`,
  * which wakes a request when its turn comes. One timer serves all; none runs while no request waits.
  */
-import type { Leave, Turn, Wish } from "#actors/ports/Turns.ts"
-import type { Target } from "#actors/ports/Target.ts"
-import type { Unavailable } from "#actors/ports/Resilience.ts"
-import { type Block, type Entry, Turns } from "#actors/Turns.ts"
+import type { Leave, Turn, Wish } from "#actors/request/ports/Turns.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import type { Unavailable } from "#actors/request/ports/Resilience.ts"
+import { type Block, type Entry, Turns } from "#actors/resilience/Turns.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Lines } from "./lines.ts"

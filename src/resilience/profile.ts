@@ -1,5 +1,5 @@
 /** Which thresholds apply to a target: a server on this machine, a sign-in, or a key. Pure. */
-import type { Target } from "#actors/ports/Target.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import type { ProfileName } from "#schemas/records/ResilienceSettings.ts"
 import { builtin } from "#src/providers/Registry.ts"
 

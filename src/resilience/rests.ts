@@ -1,7 +1,7 @@
 /** What a call leaves in the cooldowns of its model and connection. */
-import type { Blame } from "#actors/Blame.ts"
-import * as Cooldown from "#actors/ConnectionCooldown.ts"
-import type { Unavailable, Verdict } from "#actors/ports/Resilience.ts"
+import type { Blame } from "#actors/request/Blame.ts"
+import * as Cooldown from "#actors/resilience/ConnectionCooldown.ts"
+import type { Unavailable, Verdict } from "#actors/request/ports/Resilience.ts"
 import type { HeldPass } from "./HeldPass.ts"
 import type { Saved } from "./saved.ts"
 import { statusText } from "./views.ts"

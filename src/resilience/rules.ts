@@ -3,7 +3,7 @@
  * `requestQueue` acts on connections with rateLimitProtection, a connection's own overrides and a provider's quota always. Each live
  * node has its part of a cap and of a pace: an upstream's limit holds for all nodes together.
  */
-import type * as Pace from "#actors/Pace.ts"
+import type * as Pace from "#actors/resilience/Pace.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { Effective } from "./settings.ts"
 import { leastCap, partOf } from "./settings.ts"

@@ -1,5 +1,5 @@
-import type * as Cooldown from "#actors/ConnectionCooldown.ts"
-import type * as Lockout from "#actors/ModelLockout.ts"
+import type * as Cooldown from "#actors/resilience/ConnectionCooldown.ts"
+import type * as Lockout from "#actors/resilience/ModelLockout.ts"
 import type { ConnectionPlace } from "./places.ts"
 
 /** Hears what the stores and the other nodes should know; must not throw. */

@@ -2,9 +2,9 @@
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
-import type * as Breaker from "#actors/ProviderBreaker.ts"
-import type * as Cooldown from "#actors/ConnectionCooldown.ts"
-import type * as Lockout from "#actors/ModelLockout.ts"
+import type * as Breaker from "#actors/resilience/ProviderBreaker.ts"
+import type * as Cooldown from "#actors/resilience/ConnectionCooldown.ts"
+import type * as Lockout from "#actors/resilience/ModelLockout.ts"
 import {
   ConcurrencyLimits, ModelLockoutChange, modelLockoutDefaults, type ProfileName, ResilienceChange, resilienceDefaults,
   type ResilienceSettings

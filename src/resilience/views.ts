@@ -1,6 +1,6 @@
 /** What an operator sees of the places of a node: copies, made when they are asked for. */
 import type { BreakerView, CooldownView, LockoutView, PlaceView } from "#actors/ports/ResilienceControl.ts"
-import * as Breaker from "#actors/ProviderBreaker.ts"
+import * as Breaker from "#actors/resilience/ProviderBreaker.ts"
 import type { ConnectionPlace, ProviderPlace } from "./places.ts"
 import type { Effective } from "./settings.ts"
 

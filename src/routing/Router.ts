@@ -4,9 +4,9 @@
  */
 import type { EvalScores } from "#src/routing/ports/EvalScores.ts"
 import type { Quotas } from "#src/routing/ports/Quotas.ts"
-import type { Resilience } from "#actors/ports/Resilience.ts"
-import type { Guard, Target } from "#actors/ports/Target.ts"
-import { once, type WalkPolicy } from "#actors/ports/WalkPolicy.ts"
+import type { Resilience } from "#actors/request/ports/Resilience.ts"
+import type { Guard, Target } from "#actors/request/ports/Target.ts"
+import { once, type WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Combo, ComboConfig } from "#schemas/records/Combo.ts"

@@ -1,5 +1,5 @@
 /** What strategies remember between requests, and which connection a session is pinned to: bounded, of this process. */
-import type { Target } from "#actors/ports/Target.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import type { Memory, Moment } from "#src/routing/models/candidate.ts"
 import { Generations } from "#src/routing/models/generations.ts"
 

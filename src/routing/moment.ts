@@ -1,7 +1,7 @@
 /** What is known when a request asks for its way. A class, because every request makes one and most of it is never asked for. */
 import type { Quotas } from "#src/routing/ports/Quotas.ts"
-import { type Resilience, stricter, type TargetHealth, type Unavailable } from "#actors/ports/Resilience.ts"
-import type { Target } from "#actors/ports/Target.ts"
+import { type Resilience, stricter, type TargetHealth, type Unavailable } from "#actors/request/ports/Resilience.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Hints, Moment, QuotaWindow } from "#src/routing/models/candidate.ts"
 

@@ -2,8 +2,8 @@
  * From a model id to the ordered targets of one request. Pure over one configuration snapshot, and remembered per model id:
  * a repeated plan costs one map look-up, because it stands on the hot path.
  */
-import type { Target } from "#actors/ports/Target.ts"
-import { headerOf } from "#actors/ports/Upstream.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import { headerOf } from "#actors/request/ports/Upstream.ts"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"

@@ -4,7 +4,7 @@
  * A blocked model is refused under each of its names, wherever a call of the key would go. A list of allowed models is asked for the
  * models themselves, too, unless an operator's combo named them: a combo that the key may ask for brings its models with it.
  */
-import type { Target } from "#actors/ports/Target.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"

@@ -2,7 +2,7 @@
  * Which connection of one provider serves a single model: available (quota preflight included), strategy, preferred
  * ones first, the session's own before all. Pure; on the hot path, so the usual case answers an order that was made with the plan.
  */
-import type { Target } from "#actors/ports/Target.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 import type { Candidate, Memory, Moment, Order } from "#src/routing/models/candidate.ts"
 import { strategies } from "#src/routing/strategies/index.ts"

@@ -4,8 +4,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Events } from "#actors/ports/Events.ts"
-import { Telemetry } from "#actors/ports/Telemetry.ts"
+import { Events } from "#actors/webhook/Events.ts"
+import { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import * as Payloads from "#actors/webhook/payloads.ts"
 
 /** Failed requests between their last row and their end; a request that never ends must not fill it. */

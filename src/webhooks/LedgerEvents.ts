@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
-import { Webhooks } from "#actors/ports/Webhooks.ts"
+import { Webhooks } from "#actors/webhook/WebhookQueue.ts"
 import * as Payloads from "#actors/webhook/payloads.ts"
 
 /** A `UsageStore` for the ledger, in front of the real one. */

@@ -2,7 +2,7 @@
  * One chat wire format as a codec: everything the gateway knows about it, as pure functions over the neutral conversation. A
  * format that clients may speak has a `ClientCodec`, one that upstreams may speak an `UpstreamCodec`; `src/wire/formats.ts` is the table.
  */
-import type { Identity, StreamTap, UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { Identity, StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Answer, Conversation, FamilyName, FormatName, TokenUsage } from "#schemas/wire/conversation.ts"
 import type { EncoderOptions, StreamDecoder, StreamEncoder, StreamSink } from "#src/wire/stream/StreamSink.ts"

@@ -1,5 +1,5 @@
 /** An answer as the rules of a combo read it: what the model said, and the document a client is given. */
-import type { AnswerReader, AnswerView } from "#actors/ports/AnswerCheck.ts"
+import type { AnswerReader, AnswerView } from "#actors/request/ports/AnswerCheck.ts"
 import type { Answer, Part } from "#schemas/wire/conversation.ts"
 import { AnswerBuilder } from "#src/wire/neutral/AnswerBuilder.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"

@@ -1,5 +1,5 @@
 /** The pair of a client's format and an upstream's: forwarded by bytes when they are the same, translated when they are not. */
-import type { AnswerFacts, Dialect, UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { AnswerFacts, Dialect, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Answer, Choice, Signature } from "#schemas/wire/conversation.ts"
 import * as AnswerView from "#src/wire/answerView.ts"
 import * as Json from "#src/wire/json/json.ts"

@@ -1,5 +1,5 @@
 /** The table of chat wire formats: what clients may speak, and what upstreams may. */
-import type { Dialect, Face } from "#actors/ports/Face.ts"
+import type { Dialect, Face } from "#actors/request/ports/Face.ts"
 import type { FamilyName, FormatName } from "#schemas/wire/conversation.ts"
 import * as ChatCompletions from "#src/wire/chatCompletions/index.ts"
 import * as Completions from "#src/wire/completions/index.ts"

@@ -1,5 +1,5 @@
 /** What a heartbeat says of the stream it stands in: read once, from the first events that the client was given. */
-import type { Identity } from "#actors/ports/Face.ts"
+import type { Identity } from "#actors/request/ports/Face.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"

@@ -2,7 +2,7 @@
  * What a thinking variant of a model id does to a request: it overrides the body. Once over the neutral conversation, once over a
  * body that is forwarded in its own format.
  */
-import type { ThinkingVariant } from "#actors/ports/Target.ts"
+import type { ThinkingVariant } from "#actors/request/ports/Target.ts"
 import type { Conversation, FamilyName, Reasoning } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { budgetOf } from "#src/wire/neutral/settings.ts"

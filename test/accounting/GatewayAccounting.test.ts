@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { Accounting } from "#actors/ports/Accounting.ts"
-import type { Target } from "#actors/ports/Target.ts"
+import { Accounting } from "#actors/request/ports/Accounting.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import * as GatewayAccounting from "#src/platform/accounting/GatewayAccounting.ts"
 import { byCharacters } from "#src/platform/accounting/tokens/TokenEstimate.ts"
 

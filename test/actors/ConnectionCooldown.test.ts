@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import * as Cooldown from "#actors/ConnectionCooldown.ts"
-import { maxHintMs } from "#actors/retryHint.ts"
+import * as Cooldown from "#actors/resilience/ConnectionCooldown.ts"
+import { maxHintMs } from "#actors/resilience/retryHint.ts"
 
 const oauth: Cooldown.Settings = { transientBaseMs: 5_000, rateLimitBaseMs: 60_000, maxBackoffLevel: 8, useHints: true }
 const apikey: Cooldown.Settings = { transientBaseMs: 3_000, rateLimitBaseMs: 0, maxBackoffLevel: 5, useHints: true }

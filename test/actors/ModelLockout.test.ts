@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import * as Lockout from "#actors/ModelLockout.ts"
+import * as Lockout from "#actors/resilience/ModelLockout.ts"
 import { modelLockoutDefaults } from "#schemas/records/ResilienceSettings.ts"
 
 const on: Lockout.Settings = { ...modelLockoutDefaults, enabled: true }

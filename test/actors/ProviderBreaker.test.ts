@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import * as Breaker from "#actors/ProviderBreaker.ts"
+import * as Breaker from "#actors/resilience/ProviderBreaker.ts"
 
 const settings: Breaker.Settings = { degradationThreshold: 2, failureThreshold: 4, resetTimeoutMs: 1_000 }
 

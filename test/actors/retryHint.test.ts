@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import * as Hint from "#actors/retryHint.ts"
+import * as Hint from "#actors/resilience/retryHint.ts"
 import { cpuMs } from "#test/support/late.ts"
 
 const now = Date.parse("2026-01-01T00:00:00Z")

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
-import { CredentialFailure } from "#actors/ports/Credentials.ts"
-import type { Target } from "#actors/ports/Target.ts"
-import * as TargetToken from "#actors/targetToken.ts"
+import { CredentialFailure } from "#actors/request/ports/Credentials.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import * as TargetToken from "#actors/request/steps/targetToken.ts"
 
 const failure = (reason: CredentialFailure["reason"], retry: CredentialFailure["retry"]) =>
   new CredentialFailure({ reason, source: "operator", retry, code: null, message: "canary words of the vendor" })

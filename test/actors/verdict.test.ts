@@ -2,9 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import type { AttemptEnd } from "#actors/Attempt.ts"
-import * as Breaker from "#actors/ProviderBreaker.ts"
-import { verdictOf } from "#actors/verdict.ts"
+import type { AttemptEnd } from "#actors/request/Attempt.ts"
+import * as Breaker from "#actors/resilience/ProviderBreaker.ts"
+import { verdictOf } from "#actors/request/verdict.ts"
 import * as Errors from "#schemas/errors.ts"
 import { Outcome } from "#schemas/records/LedgerRow.ts"
 

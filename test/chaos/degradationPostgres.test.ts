@@ -4,7 +4,7 @@
  */
 import * as Context from "effect/Context"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { Ledger } from "#actors/ports/Ledger.ts"
+import { Ledger } from "#actors/request/ports/Ledger.ts"
 import { codeOf, managedKey, Session } from "#test/leases/support.ts"
 import { type Cluster, converged, findServers, ground, type Ground, startCluster } from "#test/support/cluster.ts"
 import { contractOf, type Road, roadTo } from "#test/support/faults.ts"

@@ -1,6 +1,6 @@
 /** What is kept of a routing decision: facts, never the request behind it. */
 import { describe, expect, it } from "vitest"
-import { once } from "#actors/ports/WalkPolicy.ts"
+import { once } from "#actors/request/ports/WalkPolicy.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import * as ComboMetrics from "#src/http/combos/ComboMetrics.ts"
 import { Report, viewOf } from "#src/http/RouteReport.ts"

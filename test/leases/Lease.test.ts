@@ -1,6 +1,6 @@
 /** The transitions of leases: in every order of events, one holder per connection and one lease per owner. */
 import { assert, describe, it } from "@effect/vitest"
-import * as Lease from "#actors/Lease.ts"
+import * as Lease from "#actors/lease/Lease.ts"
 import type { AcquireReply, Change, Claim, Lease as Record } from "#schemas/protocols/Lease.ts"
 import { claimOf, type Act, histories, moveOf, recent, wishOf } from "#test/leases/histories.ts"
 

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Blocks from "#actors/limits/Blocks.ts"
 import * as Meter from "#actors/limits/Meter.ts"
-import type { Draw } from "#actors/ports/LimitStore.ts"
+import type { Draw } from "#actors/limits/ports/LimitStore.ts"
 
 const window = { interval: "daily", minutes: 0 } as const
 const terms = { leaseMs: 1_000, share: 4 }

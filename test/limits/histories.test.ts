@@ -8,7 +8,7 @@ import { type Counter, KeyLimits, releaseMs } from "#actors/limits/KeyLimits.ts"
 import type { Blocks } from "#actors/limits/Blocks.ts"
 import * as Meter from "#actors/limits/Meter.ts"
 import type { AmountRule } from "#actors/limits/rules.ts"
-import type { LimitStore, LimitStoreDown } from "#actors/ports/LimitStore.ts"
+import type { LimitStore, LimitStoreDown } from "#actors/limits/ports/LimitStore.ts"
 import * as MemoryLimitStore from "#src/limits/MemoryLimitStore.ts"
 import { chance } from "#test/support/chance.ts"
 

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import type { Pass } from "#actors/ports/Resilience.ts"
+import type { Pass } from "#actors/request/ports/Resilience.ts"
 import type { ResilienceControl } from "#actors/ports/ResilienceControl.ts"
 import { BreakerTable, CLAIM_MS } from "#src/redis/BreakerTable.ts"
 import { Tables } from "#src/resilience/Tables.ts"

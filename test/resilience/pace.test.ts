@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import * as Pace from "#actors/Pace.ts"
+import * as Pace from "#actors/resilience/Pace.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 const rules = Arbitrary.schema(Schema.Struct({ perMinute: between(0, 12), gapMs: between(0, 3_000) }))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import * as Redacted from "effect/Redacted"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
-import type { Target } from "#actors/ports/Target.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { FormatName } from "#schemas/wire/conversation.ts"

@@ -1,6 +1,6 @@
 /** What a key may ask for: its lists under each name of a model, its issuer's lists, and what combos bring with them. */
 import { describe, expect, it } from "vitest"
-import type { Target } from "#actors/ports/Target.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import { type ApiKey, type ApiKeyPolicy, defaultPolicy } from "#schemas/records/ApiKey.ts"
 import * as Rights from "#src/routing/rights.ts"
 

@@ -91,7 +91,7 @@ describe("the census of upstream calls", () => {
   it("nothing leaves the process but from the places that are named here", () => {
     /** Why a call from there needs no row. */
     const named: Readonly<Record<string, string>> = {
-      "actors/Attempt.ts": "the wire call of an attempt, which has its row",
+      "actors/request/Attempt.ts": "the wire call of an attempt, which has its row",
       "src/credentials/tokenEndpoint.ts": "tokens of connections, from a vendor's sign-in server",
       "src/probe/UpstreamProviderProbe.ts": "an operator's check of a connection: its list of models, or one token where there is none",
       "src/issues/RepositoryIssues.ts": "issues that clients reported, to the operator's own repository",

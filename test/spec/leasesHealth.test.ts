@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { LeaseRecords } from "#actors/ports/LeaseRecords.ts"
+import { LeaseRecords } from "#actors/lease/LeaseRecords.ts"
 import { codeOf, credentialsOf, hashOf, managedKey, seen, Session } from "#test/leases/support.ts"
 import * as Http from "#test/support/http.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto"
 import * as Context from "effect/Context"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { Events } from "#actors/ports/Events.ts"
+import { Events } from "#actors/webhook/Events.ts"
 import * as Http from "#test/support/http.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"

@@ -2,8 +2,8 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { defaultPolicy, type ApiKey, type ApiKeyPolicy } from "#schemas/records/ApiKey.ts"
-import * as IpRange from "#src/stages/ipRange.ts"
-import * as KeyPolicy from "#src/stages/keyPolicy.ts"
+import * as IpRange from "#actors/keys/ipRange.ts"
+import * as KeyPolicy from "#actors/keys/keyPolicy.ts"
 
 const keyWith = (policy: Partial<ApiKeyPolicy>, revokedAt: string | null = null): ApiKey => ({
   id: "k", name: "k", keyHash: "", keyPrefix: "", keySuffix: "", sealedKey: null, machineId: "", issuerId: null, createdAt: "", updatedAt: "",

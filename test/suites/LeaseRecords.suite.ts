@@ -1,7 +1,7 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import { LeaseRecords } from "#actors/ports/LeaseRecords.ts"
+import { LeaseRecords } from "#actors/lease/LeaseRecords.ts"
 import type { Change } from "#schemas/protocols/Lease.ts"
 
 const change = (owner: string, more: Partial<Change> = {}): Change => ({

@@ -2,7 +2,7 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import { LeaseStore } from "#actors/ports/LeaseStore.ts"
+import { LeaseStore } from "#actors/lease/LeaseStore.ts"
 import type { Acquire, AcquireReply, Claim, Lease } from "#schemas/protocols/Lease.ts"
 
 type Store = LeaseStore["Service"]

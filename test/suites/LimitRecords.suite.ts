@@ -1,7 +1,7 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import { BudgetStore, RegisteredKeyStore, TokenLimitStore } from "#actors/ports/LimitRecords.ts"
+import { BudgetStore, RegisteredKeyStore, TokenLimitStore } from "#actors/limits/ports/LimitRecords.ts"
 import type { Budget, RegisteredKey, TokenLimit } from "#schemas/records/Limits.ts"
 import { at } from "./records.ts"
 

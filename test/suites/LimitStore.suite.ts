@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import type { Draw, LimitStore } from "#actors/ports/LimitStore.ts"
+import type { Draw, LimitStore } from "#actors/limits/ports/LimitStore.ts"
 
 type Store = LimitStore["Service"]
 

@@ -2,7 +2,7 @@ import { assert, layer as withLayer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import { WebhookQueue, WebhookStore } from "#actors/ports/Webhooks.ts"
+import { WebhookQueue, WebhookStore } from "#actors/webhook/WebhookQueue.ts"
 import type { Webhook, WebhookDelivery } from "#schemas/records/Webhook.ts"
 import { at, time } from "./records.ts"
 

@@ -1,7 +1,7 @@
 /** Fast doubles of the limit records. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { BudgetStore, RegisteredKeyStore, TokenLimitStore } from "#actors/ports/LimitRecords.ts"
+import { BudgetStore, RegisteredKeyStore, TokenLimitStore } from "#actors/limits/ports/LimitRecords.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import type { Budget, IssueLimits, RegisteredKey, TokenLimit } from "#schemas/records/Limits.ts"
 

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import { LeaseRecords } from "#actors/ports/LeaseRecords.ts"
+import { LeaseRecords } from "#actors/lease/LeaseRecords.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import {
   AccessTokenStore, AuditStore, ComboMappingStore, ComboStore, ConnectionStore, CustomModelStore, DocumentStore, KeyStore, NodeStore, SessionStore

@@ -1,5 +1,5 @@
 /** A request summary by default, and an output that a test can block. */
-import type { RequestSummary } from "#actors/ports/Telemetry.ts"
+import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import type { Destination } from "#src/platform/telemetry/LogSink.ts"
 
 export const requestSummary = (over: Partial<RequestSummary> = {}): RequestSummary => ({

@@ -1,6 +1,6 @@
 import * as zlib from "node:zlib"
 import { describe, expect, it } from "vitest"
-import type { UpstreamFailure } from "#actors/ports/Upstream.ts"
+import type { UpstreamFailure } from "#actors/request/ports/Upstream.ts"
 import * as Failures from "#src/platform/upstream/failures.ts"
 import * as Client from "./support/client.ts"
 import * as Server from "./support/scriptedServer.ts"

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import type { Phase } from "#actors/ports/Upstream.ts"
+import type { Phase } from "#actors/request/ports/Upstream.ts"
 import * as Client from "./support/client.ts"
 import * as Server from "./support/scriptedServer.ts"
 

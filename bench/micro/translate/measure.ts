@@ -1,5 +1,5 @@
 /** CPU of the codecs alone: every pair's stream against the pass-through of the same family, every pair's request against JSON.parse. */
-import type { StreamTap } from "#actors/ports/Face.ts"
+import type { StreamTap } from "#actors/request/ports/Face.ts"
 import type { FamilyName, FormatName } from "#schemas/wire/conversation.ts"
 import { median } from "#bench/http/report/statistics.ts"
 import * as Formats from "#src/wire/formats.ts"

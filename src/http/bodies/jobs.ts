@@ -3,7 +3,7 @@
  * would hold the loop as long as the parser does. They run in `bodyWorker.ts`.
  */
 import * as Crypto from "node:crypto"
-import type { Target } from "#actors/ports/Target.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Combo } from "#schemas/records/Combo.ts"

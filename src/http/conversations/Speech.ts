@@ -1,7 +1,7 @@
 /** From a request to the bytes that each target is sent, and how its answer is read. */
 import * as Effect from "effect/Effect"
-import type { Dialect } from "#actors/ports/Face.ts"
-import type { Target } from "#actors/ports/Target.ts"
+import type { Dialect } from "#actors/request/ports/Face.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Conversation, Signature } from "#schemas/wire/conversation.ts"
 import type { Combo } from "#schemas/records/Combo.ts"

@@ -2,11 +2,11 @@
  * A token count that the provider makes, as a request of the gateway: one wire call with its place at the target, its start record and
  * its row like any other, without tokens and cost. Whoever cannot be asked, or gives no count, leaves the estimate to the caller.
  */
-import type { Client, Inbound, RouteView } from "#actors/Inbound.ts"
-import type { Verdict } from "#actors/ports/Resilience.ts"
-import type { Target } from "#actors/ports/Target.ts"
-import { once } from "#actors/ports/WalkPolicy.ts"
-import { RequestActor, type Services } from "#actors/Request.ts"
+import type { Client, Inbound, RouteView } from "#actors/request/Inbound.ts"
+import type { Verdict } from "#actors/request/ports/Resilience.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import { once } from "#actors/request/ports/WalkPolicy.ts"
+import { RequestActor, type Services } from "#actors/request/Request.ts"
 import { silent } from "#src/http/ensembles/part.ts"
 import type { Asking } from "#src/http/conversations/inbound.ts"
 import type { ConversationServices } from "#src/http/conversations/services.ts"

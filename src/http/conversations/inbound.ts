@@ -1,6 +1,6 @@
 /** A planned conversation as the request actor is given it. */
-import type { Inbound, RouteView } from "#actors/Inbound.ts"
-import type { Face } from "#actors/ports/Face.ts"
+import type { Inbound, RouteView } from "#actors/request/Inbound.ts"
+import type { Face } from "#actors/request/ports/Face.ts"
 import type { Prompt } from "#src/http/conversations/Prompt.ts"
 import { Speech } from "#src/http/conversations/Speech.ts"
 import type { ConversationServices } from "#src/http/conversations/services.ts"

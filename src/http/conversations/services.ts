@@ -1,9 +1,9 @@
 /** What serving a conversation needs from the rest of the gateway. */
 import type * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
-import type { LiveRequest } from "#actors/LiveRequest.ts"
+import type { LiveRequest } from "#actors/request/LiveRequest.ts"
 import type { ThoughtSignatures } from "#actors/ports/ThoughtSignatures.ts"
-import type { Recovery, Services } from "#actors/Request.ts"
+import type { Recovery, Services } from "#actors/request/Request.ts"
 import type { Handoffs } from "#src/http/ensembles/Handoffs.ts"
 import type { Shadows } from "#src/http/ensembles/Shadows.ts"
 import type * as Intake from "#src/http/Intake.ts"

@@ -1,9 +1,9 @@
 /** A planned request whose combo asks several models: its members, and the ensemble that serves it. */
 import { Ensemble } from "#actors/ensemble/Ensemble.ts"
 import * as Strategies from "#actors/ensemble/strategies.ts"
-import type { AttemptNote, Inbound, RouteView, SkipNote, Told } from "#actors/Inbound.ts"
-import type { Face } from "#actors/ports/Face.ts"
-import { changed } from "#actors/ports/WalkPolicy.ts"
+import type { AttemptNote, Inbound, RouteView, SkipNote, Told } from "#actors/request/Inbound.ts"
+import type { Face } from "#actors/request/ports/Face.ts"
+import { changed } from "#actors/request/ports/WalkPolicy.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { Conversation } from "#schemas/wire/conversation.ts"

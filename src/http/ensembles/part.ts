@@ -1,8 +1,8 @@
 /** One call of a request beside the client's own: another conversation to given targets, its answer kept in memory. */
 import type { Call } from "#actors/ensemble/Ensemble.ts"
-import type { Client, Inbound, Recovery, RouteView } from "#actors/Inbound.ts"
-import type { Target } from "#actors/ports/Target.ts"
-import { changed, once } from "#actors/ports/WalkPolicy.ts"
+import type { Client, Inbound, Recovery, RouteView } from "#actors/request/Inbound.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import { changed, once } from "#actors/request/ports/WalkPolicy.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Answer, Conversation } from "#schemas/wire/conversation.ts"
 import type { Prompt } from "#src/http/conversations/Prompt.ts"

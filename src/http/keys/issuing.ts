@@ -1,5 +1,5 @@
 /** Whether another key may be issued. Pure over the keys that were issued before. */
-import type { IssueStanding } from "#actors/ports/LimitRecords.ts"
+import type { IssueStanding } from "#actors/limits/ports/LimitRecords.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { IssueLimits, RegisteredKey } from "#schemas/records/Limits.ts"
 

@@ -4,7 +4,7 @@ import * as Refusal from "#schemas/api/Refusal.ts"
 import type { FieldIssue } from "#schemas/api/Refusal.ts"
 import { leaseScope } from "#schemas/protocols/Lease.ts"
 import type { ApiKeyPolicy } from "#schemas/records/ApiKey.ts"
-import * as IpRange from "#src/stages/ipRange.ts"
+import * as IpRange from "#actors/keys/ipRange.ts"
 
 /** Every key may read its own usage unless the operator takes that away. */
 export const DEFAULT_SCOPE = "self:usage"

@@ -1,5 +1,5 @@
 /** What a management client hears when a token cannot be had. Pure. */
-import type { CredentialFailure } from "#actors/ports/Credentials.ts"
+import type { CredentialFailure } from "#actors/request/ports/Credentials.ts"
 import type { Diagnosis, ProbeResult } from "#actors/ports/ProviderProbe.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 

@@ -6,7 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
-import type { Verdict } from "#actors/LoginBrake.ts"
+import type { Verdict } from "#actors/access/LoginBrake.ts"
 import { LoginAttempts } from "#actors/ports/LoginAttempts.ts"
 import * as MemoryLoginAttempts from "./MemoryLoginAttempts.ts"
 

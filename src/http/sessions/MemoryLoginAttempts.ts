@@ -2,7 +2,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Brake from "#actors/LoginBrake.ts"
+import * as Brake from "#actors/access/LoginBrake.ts"
 import { LoginAttempts } from "#actors/ports/LoginAttempts.ts"
 
 const ADDRESSES_MAX = 10_000

@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { LOCK_MS, type Verdict } from "#actors/LoginBrake.ts"
+import { LOCK_MS, type Verdict } from "#actors/access/LoginBrake.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { AccessTokenStore } from "#actors/ports/Stores.ts"

@@ -2,8 +2,8 @@
  * A call that others may be waiting for: it stands between the request and its client, hears how the request ended, and keeps it going
  * without its client for as long as its listener wants.
  */
-import type { Client } from "#actors/Inbound.ts"
-import type { Companion } from "#actors/ports/Companion.ts"
+import type { Client } from "#actors/request/Inbound.ts"
+import type { Companion } from "#actors/request/ports/Companion.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import type { TokenUsage } from "#schemas/wire/conversation.ts"
 import type { PublicError } from "#schemas/errors.ts"

@@ -8,8 +8,8 @@
  */
 import * as Effect from "effect/Effect"
 import type { CachedAnswer, ResponseCache } from "#actors/ports/ResponseCache.ts"
-import type { Telemetry } from "#actors/ports/Telemetry.ts"
-import { headerOf } from "#actors/ports/Upstream.ts"
+import type { Telemetry } from "#actors/request/ports/Telemetry.ts"
+import { headerOf } from "#actors/request/ports/Upstream.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { Answer } from "#schemas/wire/conversation.ts"
 import { formatCost } from "#src/platform/accounting/cost.ts"

@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import { claimOf, type Leases } from "#actors/lease/Leases.ts"
 import * as Standing from "#actors/lease/standing.ts"
-import type { LeaseStoreDown } from "#actors/ports/LeaseStore.ts"
+import type { LeaseStoreDown } from "#actors/lease/LeaseStore.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Lease } from "#schemas/protocols/Lease.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"

@@ -6,10 +6,10 @@
  */
 import * as Effect from "effect/Effect"
 import type { KeyLimits } from "#actors/limits/KeyLimits.ts"
-import type { Ask, Limits } from "#actors/ports/Limits.ts"
+import type { Ask, Limits } from "#actors/limits/ports/Limits.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
-import type { Client } from "#actors/Inbound.ts"
+import type { Client } from "#actors/request/Inbound.ts"
 import { type Call, type Fork, type Stage, wait } from "#src/http/stages.ts"
 import * as Json from "#src/wire/json/json.ts"
 

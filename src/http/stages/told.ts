@@ -1,5 +1,5 @@
 /** Requests that a stage answers by itself: counted and logged like any other, without a wire attempt. */
-import type { Telemetry } from "#actors/ports/Telemetry.ts"
+import type { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import type { Call } from "#src/http/stages.ts"
 
 export interface Own {

@@ -4,7 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import type { StoreError } from "#actors/ports/StoreError.ts"
-import type { Telemetry } from "#actors/ports/Telemetry.ts"
+import type { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import type { Answer } from "#schemas/wire/conversation.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as Errors from "#schemas/errors.ts"

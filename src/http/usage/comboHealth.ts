@@ -1,6 +1,6 @@
 /** Combos with their targets' statistics from the ledger (GET /api/usage/combo-health). Pure. */
 import type { Snapshot } from "#actors/ports/Configuration.ts"
-import type { Target } from "#actors/ports/Target.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import type { ComboTargetStatistics } from "#actors/ports/UsageStore.ts"
 import type { ComboHealth, TargetHealth } from "#schemas/api/Usage.ts"
 import type { Combo } from "#schemas/records/Combo.ts"

@@ -1,6 +1,6 @@
 /** The quota fields of a combo's health: the tightest window of each target, and its trend. Pure. */
 import { type QuotaReading, type Quotas, remainingAt } from "#src/routing/ports/Quotas.ts"
-import type { Target } from "#actors/ports/Target.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import type { ComboHealth, TargetHealth } from "#schemas/api/Usage.ts"
 import type { QuotaSnapshot } from "#schemas/records/QuotaSnapshot.ts"
 import { trendOf } from "#src/quota/snapshots.ts"

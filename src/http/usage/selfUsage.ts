@@ -1,6 +1,6 @@
 /** The usage that a key may read of itself: its USD limits, budgets, token limits and provider quotas, as JSON and as text. */
 import * as Effect from "effect/Effect"
-import type { AmountStatus, Limits } from "#actors/ports/Limits.ts"
+import type { AmountStatus, Limits } from "#actors/limits/ports/Limits.ts"
 import type { AmountRule } from "#actors/limits/rules.ts"
 import { unitsPerUsd } from "#actors/limits/rules.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"

@@ -1,7 +1,7 @@
 /** The Accounting port: the cost formula over the ledger's conventions, and the tokenizer. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Accounting } from "#actors/ports/Accounting.ts"
+import { Accounting } from "#actors/request/ports/Accounting.ts"
 import * as Cost from "./cost.ts"
 
 /** `estimate` counts the tokens of a text (`TokenEstimate`). */

@@ -1,6 +1,6 @@
 /** The synchronous half of the ledger: what the hot path touches, and what the journal calls back. */
 import * as Latch from "effect/Latch"
-import { LedgerUnavailable } from "#actors/ports/Ledger.ts"
+import { LedgerUnavailable } from "#actors/request/ports/Ledger.ts"
 import type { AttemptStart, LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as AttemptTable from "./AttemptTable.ts"
 import { Backlog } from "./Backlog.ts"

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { Telemetry } from "#actors/ports/Telemetry.ts"
+import { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import { Scraped, Tell } from "./messages.ts"
 import { WAIT_MS } from "./Scrapes.ts"
 import * as Worker from "./Worker.ts"

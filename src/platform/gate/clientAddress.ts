@@ -1,5 +1,5 @@
 /** The address of the client behind reverse proxies, read from the right: only what a trusted proxy wrote is believed. Pure. */
-import * as IpRange from "#src/stages/ipRange.ts"
+import * as IpRange from "#actors/keys/ipRange.ts"
 import { isForwarded, isLoopbackAddress } from "./loopback.ts"
 
 type Header = (lowerCaseName: string) => string | undefined

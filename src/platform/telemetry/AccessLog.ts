@@ -1,5 +1,5 @@
 /** One line per client request, sampled; a request that failed is always written. */
-import type { RequestSummary } from "#actors/ports/Telemetry.ts"
+import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import type { Format } from "./Log.ts"
 import * as Redact from "./redact.ts"
 

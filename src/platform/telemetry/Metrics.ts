@@ -5,7 +5,7 @@
  */
 import * as Context from "effect/Context"
 import * as Metric from "effect/Metric"
-import type { RequestSummary } from "#actors/ports/Telemetry.ts"
+import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import type { IsKnown } from "./knownModels.ts"
 import * as prometheusText from "./prometheusText.ts"

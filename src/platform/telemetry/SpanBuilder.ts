@@ -4,7 +4,7 @@
  */
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
-import type { RequestSummary } from "#actors/ports/Telemetry.ts"
+import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as GenAi from "./genAi.ts"
 

@@ -1,6 +1,6 @@
 /** What the gateway reads about itself when somebody looks at the metrics: the process, the ledger, the upstream pools, the log. */
 import { monitorEventLoopDelay } from "node:perf_hooks"
-import type { Reconciliation } from "#actors/ports/Ledger.ts"
+import type { Reconciliation } from "#actors/request/ports/Ledger.ts"
 import type { Reading } from "./Metrics.ts"
 
 /** Resolution of the event loop's delay histogram, ms. */

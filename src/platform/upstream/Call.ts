@@ -1,6 +1,6 @@
 /** One running call: the connection's exchange, the port's handle and the wheel's entry in one object. */
-import { headerOf } from "#actors/ports/Upstream.ts"
-import type { Phase, UpstreamCall, UpstreamFailure, UpstreamHandler, UpstreamRequest } from "#actors/ports/Upstream.ts"
+import { headerOf } from "#actors/request/ports/Upstream.ts"
+import type { Phase, UpstreamCall, UpstreamFailure, UpstreamHandler, UpstreamRequest } from "#actors/request/ports/Upstream.ts"
 import { Decoder, encodingOf, supports } from "./Decoder.ts"
 import * as Failures from "./failures.ts"
 import type { Exchange, Http1Connection } from "./Http1Connection.ts"

@@ -5,7 +5,7 @@
  * what it does not take, because it has paused, is copied. A stream thus costs neither a copy nor an allocation per read.
  */
 import type { OnReadOpts, Socket } from "node:net"
-import type { UpstreamRequest } from "#actors/ports/Upstream.ts"
+import type { UpstreamRequest } from "#actors/request/ports/Upstream.ts"
 import type { Dial, Dialed } from "./Dialer.ts"
 import { BadResponse, ClosedEarly, DialError } from "./failures.ts"
 import { write } from "./RequestHead.ts"

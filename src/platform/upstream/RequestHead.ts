@@ -1,6 +1,6 @@
 /** The request side of HTTP/1.1: a head is checked and formatted once, and leaves with a small body in one write. */
 import type { Socket } from "node:net"
-import type { UpstreamRequest } from "#actors/ports/Upstream.ts"
+import type { UpstreamRequest } from "#actors/request/ports/Upstream.ts"
 import { extend, hopsHeader } from "#schemas/hops.ts"
 
 /** Largest body in bytes that is copied behind its head; a larger one is handed over beside it. */

@@ -1,5 +1,5 @@
 /** What can go wrong on the wire, as values: error codes of node and breaches of HTTP become one `UpstreamFailure` with fault and retry safety. */
-import type { Phase, UpstreamFailure } from "#actors/ports/Upstream.ts"
+import type { Phase, UpstreamFailure } from "#actors/request/ports/Upstream.ts"
 
 export type Reason = UpstreamFailure["reason"]
 

@@ -3,7 +3,7 @@
  * settings.fallbackStrategy, the session's own before all. Between steps the combo's strategy decides; where it compares
  * connections by itself (load, price, quota ...), its word stands before the settings', but not before the session's.
  */
-import type { Target } from "#actors/ports/Target.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { Candidate, Memory, Moment, Order } from "#src/routing/models/candidate.ts"
 import type { OrderOf } from "#src/routing/combos/arrange.ts"

@@ -1,5 +1,5 @@
 /** A combo's responseValidation as a check of answers: rules in a fixed order, the first broken one is named. Pure. */
-import { type AnswerCheck, notEmpty } from "#actors/ports/AnswerCheck.ts"
+import { type AnswerCheck, notEmpty } from "#actors/request/ports/AnswerCheck.ts"
 import * as JsonPath from "#schemas/jsonPath.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 

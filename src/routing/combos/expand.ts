@@ -5,7 +5,7 @@
  * combo's own strategy orders (`arrange.ts`). A target comes once: its first place counts. Only in a pipeline, whose steps are
  * stages, may each step have it.
  */
-import type { Target } from "#actors/ports/Target.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Combo, ComboStep, ModelStep } from "#schemas/records/Combo.ts"

@@ -1,5 +1,5 @@
 /** How a combo's targets are walked, from its configuration: the whole list's policy, and each provider's own under it. */
-import type { WalkPolicy } from "#actors/ports/WalkPolicy.ts"
+import type { WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import * as AnswerRules from "#src/routing/combos/answerRules.ts"
 import { type CompleteConfig, hasOverrides, type makeConfigs } from "#src/routing/combos/config.ts"

@@ -1,7 +1,7 @@
 /** What strategies order: the targets of one combo (or of one provider's connections) and what is known at that moment. Pure. */
 import type { QuotaWindow } from "#src/routing/ports/Quotas.ts"
-import type { TargetHealth, Unavailable } from "#actors/ports/Resilience.ts"
-import type { Target } from "#actors/ports/Target.ts"
+import type { TargetHealth, Unavailable } from "#actors/request/ports/Resilience.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 
 /** One target of an expanded combo. */

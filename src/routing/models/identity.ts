@@ -1,6 +1,6 @@
 /** What a model id stands for under one configuration, whoever is free to serve it: a part of what answers are remembered by. Pure. */
 import type { Snapshot } from "#actors/ports/Configuration.ts"
-import type { Target } from "#actors/ports/Target.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 
 /** Changes with every combo: a step of one may be another. */

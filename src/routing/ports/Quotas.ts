@@ -3,8 +3,8 @@
  * read at once; a window whose reset has passed is forgotten, because nobody knows what stands in it now.
  */
 import * as Context from "effect/Context"
-import type { Unavailable } from "#actors/ports/Resilience.ts"
-import type { Target } from "#actors/ports/Target.ts"
+import type { Unavailable } from "#actors/request/ports/Resilience.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 
 /** A quota window of a connection's plan, as last seen. */
 export interface QuotaWindow {

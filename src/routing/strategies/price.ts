@@ -1,5 +1,5 @@
 /** The catalogue price of a target for a request of a given size, and the strategy that sorts by it. */
-import type { Target } from "#actors/ports/Target.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import { sortedBy, type Strategic, strategy } from "#src/routing/strategies/ranking.ts"
 
 /** USD per 1,000,000 tokens, by the tier that holds for so many input tokens; null when nobody knows the price. */

@@ -1,7 +1,7 @@
 /** What strategies are made of: a ranking of the available candidates, wrapped with the shared filter; and small pure helpers. */
 import { remainingAt } from "#src/routing/ports/Quotas.ts"
-import type { TargetHealth } from "#actors/ports/Resilience.ts"
-import type { Target } from "#actors/ports/Target.ts"
+import type { TargetHealth } from "#actors/request/ports/Resilience.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 import type { Candidate, Memory, Moment, Order, QuotaWindow, Relaxed, Skipped, StrategyLogic } from "#src/routing/models/candidate.ts"
 import { filter } from "#src/routing/strategies/filter.ts"

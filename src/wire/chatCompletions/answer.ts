@@ -1,5 +1,5 @@
 /** Whole answers, usage and errors of the chat-completions format. */
-import type { UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
+import type { UpstreamErrorBody, Usage } from "#actors/request/ports/Face.ts"
 import * as Json from "#src/wire/json/json.ts"
 import type { UpstreamCodec } from "#src/wire/WireFormat.ts"
 

@@ -1,5 +1,5 @@
 /** A whole chat-completions answer as a neutral one. */
-import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Answer, Choice, Part } from "#schemas/wire/conversation.ts"
 import { readAnnotations } from "#src/wire/chatCompletions/annotations.ts"
 import { errorOf, usageOf } from "#src/wire/chatCompletions/answer.ts"

@@ -1,5 +1,5 @@
 /** The chat-completions format as codecs. */
-import type { Identity } from "#actors/ports/Face.ts"
+import type { Identity } from "#actors/request/ports/Face.ts"
 import { errorOf, readAnswer } from "#src/wire/chatCompletions/answer.ts"
 import { decodeAnswer } from "#src/wire/chatCompletions/decodeAnswer.ts"
 import { decodeRequest } from "#src/wire/chatCompletions/request/decodeRequest.ts"

@@ -1,5 +1,5 @@
 /** The legacy text completion (`POST /v1/completions`): a client's format only. */
-import type { Identity } from "#actors/ports/Face.ts"
+import type { Identity } from "#actors/request/ports/Face.ts"
 import { errorBody, errorFrames } from "#src/wire/chatCompletions/errors.ts"
 import { encodeAnswer } from "#src/wire/completions/answer.ts"
 import { decodeRequest, head } from "#src/wire/completions/decodeRequest.ts"

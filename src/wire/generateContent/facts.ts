@@ -1,5 +1,5 @@
 /** Readers of single facts in answers and stream chunks: usage, errors, finish reasons, log probabilities. All total. */
-import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { FinishReason, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
 

@@ -1,5 +1,5 @@
 /** Whole answers, usage and errors of local model servers. */
-import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Answer, FinishReason, Part, TokenLogprob, TokenUsage, ToolCallPart } from "#schemas/wire/conversation.ts"
 import { ThinkSplitter, type ThinkSink } from "#src/wire/chatCompletions/stream/ThinkSplitter.ts"
 import { callId, objectText } from "#src/wire/localModelServer/request/arguments.ts"

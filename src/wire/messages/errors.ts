@@ -1,5 +1,5 @@
 /** Errors of the messages format: the vendor's vocabulary by status, with our code beside it. */
-import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import { merged, type Told, vendorOf } from "#src/wire/errorObject.ts"
 import * as Json from "#src/wire/json/json.ts"
 import type { UpstreamCodec } from "#src/wire/WireFormat.ts"

@@ -1,5 +1,5 @@
 /** Collects a neutral stream into a whole answer: for clients that did not stream, for caches and for tests. */
-import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type {
   Annotation, Answer, FinishReason, MediaPart, Part, ReasoningPart, RefusalPart, Signature, TextPart, TokenLogprob, TokenUsage, ToolCallPart
 } from "#schemas/wire/conversation.ts"

@@ -1,5 +1,5 @@
 /** Whole answers and usage of the responses format. */
-import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Annotation, Answer, FinishReason, Part, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { annotationOf } from "#src/wire/responses/annotations.ts"

@@ -1,5 +1,5 @@
 /** Errors of the responses format: the common body, `response.failed` in a stream, and the vendor's own in any of their shapes. */
-import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { common, commonInStream, type Told } from "#src/wire/errorObject.ts"
 import * as Json from "#src/wire/json/json.ts"

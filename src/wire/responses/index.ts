@@ -1,5 +1,5 @@
 /** The responses format: client and upstream codec. */
-import type { Identity } from "#actors/ports/Face.ts"
+import type { Identity } from "#actors/request/ports/Face.ts"
 import type { Answer } from "#schemas/wire/conversation.ts"
 import { blank, comment } from "#src/wire/heartbeat.ts"
 import { recordAt } from "#src/wire/json/json.ts"

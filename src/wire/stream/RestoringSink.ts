@@ -2,7 +2,7 @@
  * Gives the calls of a stream back the names that the client knows, and the calls of its free text tools their text: the target was
  * given a function in their place. Free text has no end of its own, so a call that begins inside another one waits until that is whole.
  */
-import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 import type { Restored } from "#src/wire/neutral/toolNames.ts"
 import { FreeText } from "#src/wire/stream/FreeText.ts"

@@ -7,7 +7,7 @@
  * once per choice; `tokens` (usage so far, cumulative) any number of times, the last one counts; `done` at most once and last. After
  * `failed` nothing follows.
  */
-import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Told } from "#src/wire/errorObject.ts"
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 

@@ -2,7 +2,7 @@
  * A stream in another format: decoder -> this -> encoder. It stands between the two as a sink, notes what the gateway must know
  * of every stream (usage, usefulness, the end) and passes the event on.
  */
-import type { StreamTap, UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"

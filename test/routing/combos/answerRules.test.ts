@@ -2,7 +2,7 @@
 import { assert, describe, expect, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import type { AnswerView } from "#actors/ports/AnswerCheck.ts"
+import type { AnswerView } from "#actors/request/ports/AnswerCheck.ts"
 import * as JsonPath from "#schemas/jsonPath.ts"
 import { checkOf } from "#src/routing/combos/answerRules.ts"
 

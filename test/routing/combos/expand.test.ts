@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import * as Arbitrary from "effect/Arbitrary"
-import type { Target } from "#actors/ports/Target.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { Combo, Step } from "#schemas/records/Combo.ts"
 import type { Order } from "#src/routing/models/candidate.ts"

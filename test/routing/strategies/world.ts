@@ -1,7 +1,7 @@
 /** A small world for strategies: candidates with what is known of them, a seeded generator, and moments over both. */
 import * as Schema from "effect/Schema"
-import type { BreakerState, TargetHealth } from "#actors/ports/Resilience.ts"
-import type { Target } from "#actors/ports/Target.ts"
+import type { BreakerState, TargetHealth } from "#actors/request/ports/Resilience.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { Candidate, Memory, Moment, Order, QuotaWindow } from "#src/routing/models/candidate.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"

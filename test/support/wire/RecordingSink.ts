@@ -1,5 +1,5 @@
 /** A sink that writes down what it hears; adjacent text of the same kind is joined, so that pieces do not matter. */
-import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 import { unescape } from "#src/wire/stream/literal.ts"
 import type { Literal, StreamHead, StreamSink } from "#src/wire/stream/StreamSink.ts"

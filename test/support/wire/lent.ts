@@ -1,5 +1,5 @@
 /** Bytes as an upstream lends them: in memory that is used for something else as soon as the call with them has returned. */
-import type { StreamTap } from "#actors/ports/Face.ts"
+import type { StreamTap } from "#actors/request/ports/Face.ts"
 
 const lend = <A>(bytes: Uint8Array, use: (lent: Buffer) => A): A => {
   const lent = Buffer.from(bytes)

@@ -1,5 +1,5 @@
 /** The chat-completions format: forwarded by bytes with a tap that reads usage, errors and the end. */
-import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
+import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import { errorOf, usageOf } from "#src/wire/chatCompletions/answer.ts"

@@ -1,5 +1,5 @@
 /** The pass-through tap: forwards the upstream's bytes and reads usage, errors and the end. */
-import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
+import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import { errorFrames } from "#src/wire/generateContent/errors.ts"

@@ -1,5 +1,5 @@
 /** The pass-through of lines: forwarded by bytes, read for usage, errors and the end. */
-import type { StreamTap, UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { FinishReason, TokenUsage } from "#schemas/wire/conversation.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"

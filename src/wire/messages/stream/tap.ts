@@ -1,5 +1,5 @@
 /** The messages format forwarded byte by byte: a tap that reads usage, usefulness, errors and the end. */
-import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/ports/Face.ts"
+import type { StreamTap, UpstreamErrorBody, Usage } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import * as Json from "#src/wire/json/json.ts"

@@ -2,7 +2,7 @@
  * A neutral stream as responses events: every item is added, filled and done, numbered in order; the last event
  * holds the whole response. One answer only: the format knows no choices.
  */
-import type { UpstreamErrorBody } from "#actors/ports/Face.ts"
+import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 import { commonInStream, type Told } from "#src/wire/errorObject.ts"
 import { failedEvent } from "#src/wire/responses/errors.ts"

@@ -1,0 +1,39 @@
+/**
+ * Where leases live: each operation is one atomic transition of `actors/lease/Lease.ts`, timed by the store's own clock. A lease that the
+ * store lost is gone for everybody, never two for one connection.
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type { Acquire, AcquireReply, Change, Claim, ClaimReply, EndReason, Lease, MoveReply, ReleaseReason } from "#schemas/protocols/Lease.ts"
+
+/** The store cannot be asked; nothing is known about what it did. Who needs a lease is refused (fail closed). */
+export class LeaseStoreDown {
+  readonly _tag = "LeaseStoreDown"
+  readonly message: string
+  constructor(message: string) {
+    this.message = message
+  }
+}
+
+/** A reply and what it changed, for the audit. */
+export interface Outcome<Reply> {
+  readonly reply: Reply
+  readonly changes: ReadonlyArray<Change>
+}
+
+type Op<Reply> = Effect.Effect<Outcome<Reply>, LeaseStoreDown>
+
+export class LeaseStore extends Context.Service<LeaseStore, {
+  readonly acquire: (command: Acquire) => Op<AcquireReply>
+  readonly renew: (claim: Claim, ttlMs: number) => Op<ClaimReply>
+  readonly release: (claim: Claim, reason: ReleaseReason) => Op<ClaimReply>
+  /** The ACTIVE lease that the claim fits, or null; at once where the store is this process. */
+  readonly find: (claim: Claim) => Lease | null | Effect.Effect<Lease | null, LeaseStoreDown>
+  /** Binds the lease to another connection if it is still at `from` and nobody holds `to`. */
+  readonly move: (claim: Claim, from: string, to: string) => Op<MoveReply>
+  /** Ends exactly this lease where it stands; false when it has ended, moved or was followed by another. */
+  readonly invalidate: (lease: Lease, reason: EndReason) => Op<boolean>
+  /** Takes away what expired; answers how many are ACTIVE. */
+  readonly sweep: Op<number>
+  readonly active: Effect.Effect<ReadonlyArray<Lease>, LeaseStoreDown>
+}>()("gateway/ports/LeaseStore") {}

@@ -1,0 +1,432 @@
+/**
+ * One attempt: one wire call to one target, from its start record to the moment it is decided.
+ *
+ * A plain callback machine, because a stream's chunks must cost nothing but a tap and a write. The request actor holds it in
+ * one `Effect.callback`; the machine calls `done` exactly once and never again touches the client after it.
+ */
+import type { AttemptEnd, AttemptOptions } from "#actors/request/steps/attemptValues.ts"
+import type { AnswerReader, AnswerView } from "#actors/request/ports/AnswerCheck.ts"
+import type { AnswerFacts, StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
+import type { Ledger } from "#actors/request/ports/Ledger.ts"
+import { headerOf, type Phase, type Upstream, type UpstreamCall, type UpstreamFailure, type UpstreamHandler } from "#actors/request/ports/Upstream.ts"
+import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
+import { joinBytes } from "#actors/request/steps/bytes.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { Outcome } from "#schemas/records/LedgerRow.ts"
+
+export type { AttemptClient, AttemptEnd, AttemptOptions } from "#actors/request/steps/attemptValues.ts"
+
+/** Bytes of an upstream error body. */
+const maxErrorBytes = 1024 * 1024
+/** Bytes of a stream held before its first content: its head may repeat the whole request. */
+const maxHeldBytes = 32 * 1024 * 1024
+/** Bytes held for stream recovery; a faster stream is released earlier than its time. */
+const maxRecoverableBytes = 32 * 1024
+/** Bytes of a stream that is held until its rules were asked. */
+const maxCheckedBytes = 4 * 1024 * 1024
+/** An upstream that has said its last word gets so long to end its body, so that its socket can be used again, ms. */
+const lingerMs = 1_000
+/** Largest whole (not streamed) answer. */
+const maxAnswerBytes = 64 * 1024 * 1024
+
+const noText = () => ""
+const noBytes = new Uint8Array(0)
+
+export class Attempt implements UpstreamHandler {
+  readonly options: AttemptOptions
+  private readonly done: (end: AttemptEnd) => void
+  private call: UpstreamCall | null = null
+  private ended = false
+  private opened = false
+  private status = 0
+  private headers: ReadonlyArray<string> = []
+  /** Set once the response is known to be a stream that is forwarded. */
+  private tap: StreamTap | null = null
+  /** Reads a stream that is held until its end, for the rules of its combo. */
+  private reader: AnswerReader | null = null
+  private held: Array<Uint8Array> = []
+  private heldBytes = 0
+  private bytesOut = 0
+  private committed = false
+  private repeatable = false
+  private rejected = false
+  private holdTimer: ReturnType<typeof setTimeout> | null = null
+  /** The format's last word was seen. */
+  private concluded = false
+  private linger: ReturnType<typeof setTimeout> | null = null
+  /** A stream was asked for, and made from a whole answer. */
+  private replayed = false
+  private paused = false
+  /** The client has left and the rest is read for its usage only (disconnect policy `drain-for-usage`). */
+  private detached = false
+  private firstContentAt: number | null = null
+
+  constructor(options: AttemptOptions, done: (end: AttemptEnd) => void) {
+    this.options = options
+    this.done = done
+    this.committed = options.continues
+  }
+
+  /** Journals the start, then dispatches: no upstream byte leaves before the start record is on disk. */
+  run(ledger: Ledger["Service"], upstream: Upstream["Service"]): void {
+    // From here on there is a start record: an attempt that is cut before its dispatch has a row, too.
+    this.opened = true
+    ledger.open(this.options.start, (unavailable) => {
+      if (this.ended) return
+      if (unavailable !== null) {
+        this.opened = false
+        this.finish("policy", AttemptFailure.ledgerUnavailable(unavailable.message), false, null)
+        return
+      }
+      const { target } = this.options
+      this.call = upstream.dispatch({
+        origin: target.origin,
+        path: (this.options.stream ? target.streamPath : target.path) + this.options.query,
+        method: "POST",
+        headers: this.options.requestHeaders,
+        body: this.options.body,
+        timeouts: this.options.timeouts,
+        proxy: target.proxy
+      }, this)
+      this.options.body = noBytes
+    })
+  }
+
+  /** Upstream response headers, flat; empty before the head. */
+  get responseHeaders(): ReadonlyArray<string> {
+    return this.headers
+  }
+
+  /** Content of the answer came, whether or not the client has it. */
+  get speaks(): boolean {
+    return this.tap !== null && this.tap.useful
+  }
+
+  /** Ends the wire call at once; the attempt is decided as `outcome`. */
+  cut(outcome: Outcome, error: PublicError | null): void {
+    if (this.ended) return
+    this.call?.abort()
+    this.finish(outcome, error, false, null)
+  }
+
+  /** The client has left: keep reading for usage, forward nothing. Answers false when there is nothing worth reading. */
+  detach(): boolean {
+    if (this.ended || !this.committed) return false
+    this.detached = true
+    if (this.paused) {
+      this.paused = false
+      this.call?.resume()
+    }
+    return true
+  }
+
+  onHead(status: number, headers: ReadonlyArray<string>): void {
+    this.status = status
+    this.headers = headers
+    if (this.options.stream && status >= 200 && status < 300 && !isPlainDocument(headers)) {
+      this.tap = this.options.makeTap()
+      if (this.options.check?.holds === true) this.reader = this.options.dialect.makeReader()
+    }
+  }
+
+  onData(chunk: Uint8Array): void {
+    if (this.ended) return
+    try {
+      this.take(chunk)
+    } catch (defect) {
+      this.call?.abort()
+      this.finish("policy", AttemptFailure.internal(), false, null)
+      throw defect
+    }
+  }
+
+  private take(chunk: Uint8Array): void {
+    const tap = this.tap
+    if (tap === null) {
+      this.hold(chunk, this.status >= 200 && this.status < 300 ? maxAnswerBytes : maxErrorBytes)
+      return
+    }
+    this.reader?.push(chunk)
+    this.pass(tap, tap.push(chunk))
+  }
+
+  /** What a tap made of some bytes: content before a bad frame is content as if it had come alone (split invariance). */
+  private pass(tap: StreamTap, out: Uint8Array | null): void {
+    if (out !== null) {
+      if (this.committed) this.forward(out)
+      else this.beforeCommit(tap, out)
+    }
+    if (this.ended) return
+    if (tap.malformed) this.failMalformed()
+    else if (tap.error !== null) this.failInStream(tap.error)
+    // A head frame: the upstream works on it, and its silence is over.
+    else if (!this.committed && tap.alive) this.call?.useful()
+    if (tap.terminal && !this.concluded && !this.ended) {
+      this.concluded = true
+      // The end of the body is nearly always in the same read; else nobody waits for it.
+      setImmediate(this.conclude)
+    }
+  }
+
+  /** The upstream has said all, and has not ended its body: the attempt is decided, and the socket gets a moment to become free. */
+  private readonly conclude = (): void => {
+    if (this.ended) return
+    this.onEnd()
+    if (this.paused) this.call?.resume()
+    this.linger = setTimeout(() => this.call?.abort(), lingerMs)
+    this.linger.unref()
+  }
+
+  private stopLingering(): void {
+    if (this.linger !== null) clearTimeout(this.linger)
+    this.linger = null
+  }
+
+  onEnd(): void {
+    this.stopLingering()
+    if (this.ended) return
+    const tap = this.tap
+    if (tap === null) {
+      this.endWhole()
+      return
+    }
+    this.pass(tap, tap.end())
+    if (this.ended) return
+    if (!this.committed && tap.useful && (tap.terminal || tap.finished)) this.releaseWhole()
+    if (!this.committed) {
+      this.repeatable = true
+      const { target } = this.options
+      this.finish("upstream-reset", tap.useful ? AttemptFailure.truncated(target) : AttemptFailure.earlyEof(target), true, null)
+    } else if (tap.terminal || tap.finished) this.finish("completed", null, false, null)
+    else this.finish("upstream-reset", AttemptFailure.truncated(this.options.target), false, null)
+  }
+
+  onFailure(failure: UpstreamFailure): void {
+    this.stopLingering()
+    if (this.ended) return
+    const tap = this.tap
+    // The client has none of it: the same connection may be asked once more.
+    this.repeatable = tap !== null && !this.committed && this.options.holdMs > 0 && (failure.reason === "reset" || failure.reason === "truncated")
+    // The vendor's last word was seen: what happens to the socket afterwards changes nothing.
+    if (tap !== null && this.committed && tap.terminal) {
+      this.finish("completed", null, false, null)
+      return
+    }
+    this.finish(
+      failure.reason === "timeout" ? "gateway-timeout" : failure.reason === "protocol" ? "parse-error" : "upstream-reset",
+      AttemptFailure.ofFailure(failure, this.options.target),
+      !this.committed,
+      failure.phase
+    )
+  }
+
+  private beforeCommit(tap: StreamTap, out: Uint8Array): void {
+    if (!tap.useful) {
+      this.hold(out, maxHeldBytes)
+      return
+    }
+    if (this.reader !== null) {
+      this.holdWhole(tap, out)
+      return
+    }
+    if (this.options.holdMs > 0 && !tap.terminal && this.heldBytes + out.length <= maxRecoverableBytes) {
+      this.hold(out, maxHeldBytes)
+      this.call?.useful()
+      this.holdTimer ??= setTimeout(() => this.release(), this.options.holdMs)
+      return
+    }
+    // The event that commits may be larger than all that is ever held: it goes out behind what was held, as it came.
+    this.release()
+    this.forward(out)
+  }
+
+  /** The commit point: what was held goes out, and nothing is taken back any more. */
+  private release(): void {
+    if (this.ended || this.committed) return
+    this.stopHolding()
+    this.commit()
+    const held = this.held
+    this.held = []
+    for (const chunk of held) this.forward(chunk)
+  }
+
+  /** Keeps content for the rules of the combo, which need the whole answer. */
+  private holdWhole(tap: StreamTap, out: Uint8Array): void {
+    this.firstContentAt ??= this.options.now()
+    this.call?.useful()
+    if (this.heldBytes + out.length > maxCheckedBytes) this.reject("maxCheckedBytes", null)
+    else {
+      this.hold(out, maxCheckedBytes)
+      if (tap.terminal) this.releaseWhole()
+    }
+  }
+
+  /** The stream is complete: it goes out, unless it breaks a rule. */
+  private releaseWhole(): void {
+    const rule = this.reader === null ? null : this.brokenRule(this.reader.end())
+    if (rule === null) this.release()
+    else this.reject(rule, null)
+  }
+
+  /** What cannot be read cannot be vouched for. */
+  private brokenRule(view: AnswerView | null): string | null {
+    const { check } = this.options
+    if (check === null) return null
+    return view !== null ? check.broken(view) : check.holds ? "readable" : null
+  }
+
+  /** The answer was complete and is refused: the model worked for it, and its upstream is well. */
+  private reject(rule: string, facts: AnswerFacts | null): void {
+    this.call?.abort()
+    this.rejected = true
+    const error = AttemptFailure.rejected(this.options.target, rule)
+    if (facts === null) this.finish("policy", error, true, null)
+    else this.settle({ outcome: "policy", error, retryable: true, phase: null, usage: facts.usage, outputText: facts.outputText, answer: null })
+  }
+
+  private stopHolding(): void {
+    if (this.holdTimer !== null) clearTimeout(this.holdTimer)
+    this.holdTimer = null
+  }
+
+  private commit(): void {
+    this.options.commit()
+    this.committed = true
+    this.firstContentAt ??= this.options.now()
+  }
+
+  private forward(chunk: Uint8Array): void {
+    this.call?.useful()
+    if (this.detached || this.ended) return
+    this.bytesOut += chunk.length
+    if (this.options.client.relay(chunk) || this.paused) return
+    this.paused = true
+    this.call?.pause()
+    this.options.client.onDrain(this.drained)
+  }
+
+  private readonly drained = (): void => {
+    if (!this.paused || this.ended) return
+    this.paused = false
+    this.call?.resume()
+  }
+
+  private hold(chunk: Uint8Array, limit: number): void {
+    this.heldBytes += chunk.length
+    if (this.heldBytes > limit) {
+      this.call?.abort()
+      this.finish("parse-error", AttemptFailure.tooLarge(this.options.target, limit), !this.committed, null)
+      return
+    }
+    this.held.push(Buffer.from(chunk))
+  }
+
+  /** A frame that is no frame: before the commit point another target may do better, after it the stream is broken. */
+  private failMalformed(): void {
+    this.call?.abort()
+    this.finish("parse-error", AttemptFailure.malformed(this.options.target), !this.committed, null)
+  }
+
+  /**
+   * The upstream's error object. As the first useful frame it is a failed call with a late status; later the client hears of it in
+   * a frame that we write: its words without the stored credential, which they may quote.
+   */
+  private failInStream(body: UpstreamErrorBody): void {
+    this.call?.abort()
+    const error = AttemptFailure.inStream({ ...this.reply, body })
+    this.finish("upstream-status", error, !this.committed && AttemptFailure.mayRetryStatus(error.status), null)
+  }
+
+  /** What a failed reply is judged by, but its body. */
+  private get reply(): Omit<AttemptFailure.FailedReply, "body"> {
+    const { now, requestHeaders, target } = this.options
+    return { status: this.status, headers: this.headers, target, sent: requestHeaders, now: now() }
+  }
+
+  private endWhole(): void {
+    const { dialect, stream, target } = this.options
+    const body = joinBytes(this.held, this.heldBytes)
+    this.held = []
+    if (this.status < 200 || this.status >= 300) {
+      const error = AttemptFailure.ofStatus({ ...this.reply, body: dialect.readError(body) })
+      this.finish("upstream-status", error, AttemptFailure.mayRetryStatus(this.status), null)
+      return
+    }
+    const facts = stream ? dialect.replayAnswer(body, { forwardUsage: this.options.forwardUsage }) : dialect.readAnswer(body)
+    // A whole answer cannot go on with a part of one.
+    if (facts === null || (stream && this.options.continues)) {
+      this.finish("parse-error", AttemptFailure.malformed(target), true, null)
+      return
+    }
+    if (facts.error !== null) {
+      const error = AttemptFailure.inStream({ ...this.reply, body: facts.error })
+      this.finish("upstream-status", error, AttemptFailure.mayRetryStatus(error.status), null)
+      return
+    }
+    const { check } = this.options
+    // A view costs another reading, so it is made for rules, and for an answer of which the tokenizer would see nothing.
+    if (check !== null && (check.holds || facts.outputText().trim() === "")) {
+      const rule = this.brokenRule(dialect.viewAnswer(body))
+      if (rule !== null) {
+        this.reject(rule, facts)
+        return
+      }
+    }
+    if (stream) {
+      this.commit()
+      this.forward(facts.body)
+      this.replayed = true
+    } else this.firstContentAt = this.options.now()
+    this.settle({
+      outcome: "completed", error: null, retryable: false, phase: null, usage: facts.usage, outputText: facts.outputText,
+      answer: stream ? null : facts.body
+    })
+  }
+
+  private finish(outcome: Outcome, error: PublicError | null, retryable: boolean, phase: Phase | null): void {
+    const tap = this.tap
+    this.settle({
+      outcome, error, retryable, phase,
+      usage: tap === null ? null : tap.usage,
+      outputText: tap === null ? noText : () => tap.outputText(),
+      answer: null
+    })
+  }
+
+  private settle(
+    end: Pick<AttemptEnd, "outcome" | "error" | "retryable" | "phase" | "usage" | "outputText" | "answer">
+  ): void {
+    if (this.ended) return
+    this.ended = true
+    this.held = []
+    this.stopHolding()
+    this.tap?.close()
+    this.reader?.close()
+    this.done({
+      outcome: end.outcome,
+      error: end.error,
+      retryable: end.retryable,
+      phase: end.phase,
+      usage: end.usage,
+      usageIsPartial: end.usage !== null && this.tap !== null && this.tap.usageIsPartial === true,
+      outputText: end.outputText,
+      answer: end.answer,
+      upstreamStatus: this.status,
+      committed: this.committed,
+      opened: this.opened,
+      repeatable: this.repeatable,
+      rejected: this.rejected,
+      terminated: this.replayed || (this.tap !== null && this.tap.terminal),
+      tap: this.tap,
+      bytesOut: this.bytesOut,
+      firstContentAt: this.firstContentAt,
+      headers: this.headers
+    })
+  }
+}
+
+/** JSON or HTML instead of an event stream or JSON lines: read whole, then judged. */
+const isPlainDocument = (headers: ReadonlyArray<string>): boolean => {
+  const type = headerOf(headers, "content-type")
+  return type !== undefined && ((type.includes("json") && !type.includes("ndjson") && !type.includes("jsonl")) || type.includes("html"))
+}

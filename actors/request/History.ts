@@ -1,0 +1,41 @@
+/** What one request leaves behind: a note of each attempt, the newest row, and how it all ended. */
+import type { AttemptEnd } from "./Attempt.ts"
+import type { AttemptNote, Inbound, SkipNote, Told } from "./Inbound.ts"
+import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
+import * as Facts from "./requestFacts.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+
+const noSkips: ReadonlyArray<SkipNote> = []
+
+export class History implements Told {
+  readonly notes: Array<AttemptNote> = []
+  /** Targets that were passed over, once the first one did not answer. */
+  skips: ReadonlyArray<SkipNote> = noSkips
+  /** The newest row that says something of the request. */
+  newest: LedgerRow | null = null
+  /** How the newest wire call failed. */
+  failure: PublicError | null = null
+  /** Why the newest target was passed over without a wire call. */
+  refusal: PublicError | null = null
+  private bytesOut = 0
+
+  note(index: number, end: AttemptEnd, row: LedgerRow): void {
+    this.notes.push({ index, status: end.upstreamStatus, code: row.errorCode, ms: row.latencyMs })
+  }
+
+  count(end: AttemptEnd, row: LedgerRow): void {
+    this.bytesOut += end.bytesOut + (end.answer === null ? 0 : end.answer.length)
+    this.newest = row
+    this.failure = end.error
+  }
+
+  get completed(): boolean {
+    return this.newest !== null && this.newest.outcome === "completed"
+  }
+
+  summary(inbound: Inbound, attempts: number, startedAt: number, now: number, headSent: boolean, goneCode: Facts.GoneCode | null): RequestSummary {
+    const summary = Facts.summaryOf(inbound, this.newest, { refusal: this.refusal, attempts, startedAt, now, bytesOut: this.bytesOut, headSent, goneCode })
+    return this.completed && this.notes.length < 2 && this.skips.length === 0 ? summary : { ...summary, route: inbound.route.line(this) }
+  }
+}

@@ -1,0 +1,149 @@
+/** One admitted request with its plan, as the request actor is given it. */
+import type * as Effect from "effect/Effect"
+import type { Companion } from "#actors/request/ports/Companion.ts"
+import type { Dialect, Face, Usage } from "#actors/request/ports/Face.ts"
+import type { Guard, Target } from "#actors/request/ports/Target.ts"
+import type { Unavailable } from "#actors/request/ports/Resilience.ts"
+import type { Timeouts } from "#actors/request/ports/Upstream.ts"
+import type { WalkPolicy } from "./Walk.ts"
+import type { Pulse } from "./Outlet.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
+
+/** The client as the actor needs it; `src/server`'s Exchange has this shape. */
+export interface Client {
+  readonly start: (status: number, headers: ReadonlyArray<string>) => void
+  readonly relay: (chunk: Uint8Array) => boolean
+  readonly onDrain: (listener: () => void) => void
+  readonly end: (chunk?: Uint8Array | string) => void
+  readonly respond: (status: number, headers: ReadonlyArray<string>, body: Uint8Array | string) => void
+  readonly close: () => void
+}
+
+/** The facts that the gateway's response headers state. */
+export interface ResponseFacts {
+  readonly target: Target
+  readonly latencyMs: number
+  readonly fallbackAttempts: number
+  /** A combo's strategy, or `single`. */
+  readonly strategy: string
+  /** Null for a stream, whose headers leave before its usage is known. */
+  readonly settled: { readonly usage: Usage; readonly costUsd: number } | null
+  readonly upstreamHeaders: ReadonlyArray<string>
+  /** Fields of the client's request that the target's format cannot say and that were left out. */
+  readonly omitted: ReadonlyArray<string>
+}
+
+/** What one attempt became, for explanations. */
+export interface AttemptNote {
+  /** Place among the targets. */
+  readonly index: number
+  /** HTTP status of the upstream; 0 when it never answered. */
+  readonly status: number
+  /** Public error code; null for an answer. */
+  readonly code: string | null
+  readonly ms: number
+}
+
+/** A target that was passed over without a wire call. */
+export interface SkipNote {
+  readonly index: number
+  readonly unavailable: Unavailable
+}
+
+/** What was found out on the way over the targets; it grows while the request lives. */
+export interface Told {
+  readonly notes: ReadonlyArray<AttemptNote>
+  readonly skips: ReadonlyArray<SkipNote>
+}
+
+/** How the targets are walked, and who wants to hear of it. */
+export interface RouteView {
+  readonly strategy: string
+  readonly combo: string | null
+  readonly policy: WalkPolicy
+  /** Nobody is free: soft blocks are passed over. */
+  readonly lastResort: boolean
+  /** Target `index` answered. */
+  readonly succeeded: (index: number) => void
+  /** The request is over; null when nobody asks. `ok` is null for a client that left. */
+  readonly finished: ((ok: boolean | null, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>, latencyMs: number) => void) | null
+  /** Adds what a terminal error of this route says beside its message. */
+  readonly terminal: (error: PublicError, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>) => PublicError
+  /** What became of the targets, in one short line for the log. */
+  readonly line: (told: Told) => string
+}
+
+/** One admitted request with its plan. */
+export interface Inbound {
+  readonly requestId: string
+  readonly client: Client
+  readonly face: Face
+  readonly endpoint: string
+  readonly requestedModel: string
+  readonly stream: boolean
+  readonly forwardUsage: boolean
+  /** The client asked for progress frames (X-Gateway-Progress). */
+  readonly progress: boolean
+  /** The response cache was asked and had nothing; default `off`. */
+  readonly cache?: "miss" | "off"
+  /** When its waiting for a turn began, ms since the epoch; absent = it did not wait. */
+  readonly since?: number
+  readonly recovery: Recovery
+  readonly key: ApiKey | null
+  readonly sessionTag: string | null
+  /** In the order of preference; never empty. */
+  readonly targets: ReadonlyArray<Target>
+  /** The key's word on each target, whoever chose it. */
+  readonly refusalOf: Guard
+  readonly route: RouteView
+  /** Who goes along: leases, limits, recorders; asked in this order. */
+  readonly companions: ReadonlyArray<Companion>
+  /**
+   * Makes a large body elsewhere, before it is asked for; `partialText` as for `continuationFor`, null for the body itself. Answers null,
+   * and is absent, when there is nothing to wait for.
+   */
+  readonly prepare?: (target: Target, partialText: string | null) => Effect.Effect<void> | null
+  /** The body in the target's format, or why that format cannot say it. */
+  readonly bodyFor: (target: Target) => Uint8Array | PublicError
+  /** What `bodyFor` left out; asked for after it. */
+  readonly omittedFor: (target: Target) => ReadonlyArray<string>
+  /** The body that asks the target to go on with an answer that broke off. */
+  readonly continuationFor: (target: Target, partialText: string) => Uint8Array | PublicError
+  /** How the target's answer is read for this client; asked for after its body. */
+  readonly dialectFor: (target: Target) => Dialect
+  readonly headersFor: (target: Target) => ReadonlyArray<string>
+  /** What of the client's query the target is asked with; absent or empty: nothing. */
+  readonly queryFor?: (target: Target) => string
+  /** True when the client's headers choose the account at the target. */
+  readonly namesAccount?: (target: Target) => boolean
+  /** The call uses no model, such as a provider's token count: its row has no tokens, and none are estimated. */
+  readonly tokenless?: boolean
+  /** Text of the prompt for the tokenizer, when the upstream gave no usage. */
+  readonly promptText: () => string
+  /** Called at the commit point: the body will not be sent again, so a long prompt need not live as long as its stream. */
+  readonly release: () => void
+  readonly responseHeaders: (facts: ResponseFacts, told: Told) => ReadonlyArray<string>
+  readonly errorHeaders: (error: PublicError, fallbackAttempts: number, told: Told) => ReadonlyArray<string>
+}
+
+/** The stream recovery flags as they stood when the request came. */
+export interface Recovery {
+  /** STREAM_RECOVERY_ENABLED: the first bytes are held shortly, so that a stream cut in them is repeated unseen. */
+  readonly holds: boolean
+  /** STREAM_RECOVERY_MIDSTREAM_ENABLED: an answer that broke off is gone on with by another call. */
+  readonly continues: boolean
+  /** STREAM_RECOVERY_TOOLCALL_ORDER_FIX: a continuation that said nothing is the last one. */
+  readonly stopsAtEmpty: boolean
+  /** STREAM_EARLY_EOF_SIBLING_FAILOVER_ENABLED: after the repetition one other connection of the same model is tried. */
+  readonly sibling: boolean
+}
+
+export interface Limits {
+  readonly pulse: Pulse
+  readonly timeouts: Timeouts
+  /** Wire calls one request may cost. */
+  readonly maxAttempts: number
+  /** How long a stream is read on for its usage after the client left, under the policy drain-for-usage. */
+  readonly drainForUsageMs: number
+}

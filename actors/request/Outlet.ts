@@ -1,0 +1,135 @@
+/**
+ * The client's side of a streamed answer: what is written, and what the gateway sends while the upstream is silent.
+ *
+ * Chunks cost nothing here: a write leaves a mark, and `beat`, called a few times a second for every live stream, turns marks into
+ * times. Heartbeats and progress frames stand between whole events, because taps forward whole events only.
+ */
+import type { Face, Identity } from "#actors/request/ports/Face.ts"
+
+/** The response as an outlet needs it. */
+export interface OutletClient {
+  readonly start: (status: number, headers: ReadonlyArray<string>) => void
+  readonly relay: (chunk: Uint8Array) => boolean
+  readonly onDrain: (listener: () => void) => void
+  readonly end: (chunk?: Uint8Array | string) => void
+}
+
+export interface Pulse {
+  /** A stream that was silent so long gets a heartbeat, ms; 0 = none. */
+  readonly heartbeatMs: number
+  /** An upstream that was silent so long gets the response's head sent ahead of it, ms; 0 = never. */
+  readonly earlyMs: number
+}
+
+/** Between two heartbeats before the first content, ms. */
+const earlyHeartbeatMs = 1_500
+/** Between two progress frames, ms. */
+const progressMs = 2_000
+/** Chunks that are searched for the stream's identity: it stands in the first events or nowhere. */
+const searchedChunks = 4
+
+export class Outlet {
+  /** The response's head was sent. */
+  started = false
+  private readonly client: OutletClient
+  private readonly face: Face
+  private readonly pulse: Pulse
+  private readonly progress: boolean
+  private readonly beganAt: number
+  private wrote = false
+  private hasContent = false
+  private behind = false
+  private quietSince: number
+  private reportedAt: number
+  private frames = 0
+  /** What heartbeats say of this stream, once its first events said it. */
+  private identity: Identity | null = null
+  private unsearched: number
+
+  constructor(client: OutletClient, face: Face, pulse: Pulse, progress: boolean, now: number) {
+    this.client = client
+    this.face = face
+    this.pulse = pulse
+    this.progress = progress && face.streamType === "text/event-stream"
+    this.beganAt = now
+    this.quietSince = now
+    this.reportedAt = now
+    this.unsearched = face.identityIn === null ? 0 : searchedChunks
+  }
+
+  /** Sends the head, unless it went ahead. */
+  start(headers: ReadonlyArray<string>): void {
+    if (this.started) return
+    this.client.start(200, headers)
+    this.started = true
+  }
+
+  relay(chunk: Uint8Array): boolean {
+    this.wrote = true
+    this.hasContent = true
+    if (this.unsearched > 0) this.identify(chunk)
+    if (this.progress) this.frames += framesIn(chunk)
+    const taken = this.client.relay(chunk)
+    this.behind = !taken
+    return taken
+  }
+
+  onDrain(listener: () => void): void {
+    this.client.onDrain(() => {
+      this.behind = false
+      listener()
+    })
+  }
+
+  end(chunk?: Uint8Array): void {
+    if (!this.progress) {
+      this.client.end(chunk)
+      return
+    }
+    if (chunk !== undefined) this.client.relay(chunk)
+    this.client.end(this.progressFrame(this.quietSince, true))
+  }
+
+  /** Called a few times a second; `head` answers the headers of a response that starts before its upstream did. */
+  beat(now: number, head: () => ReadonlyArray<string>): void {
+    if (this.wrote) {
+      this.wrote = false
+      this.quietSince = now
+    }
+    if (!this.started) {
+      if (this.pulse.earlyMs === 0 || now - this.beganAt < this.pulse.earlyMs) return
+      this.start(head())
+      this.say(this.face.heartbeat(new Date(now), null), now)
+      return
+    }
+    if (this.behind) return
+    if (this.progress && now - this.reportedAt >= progressMs) {
+      this.reportedAt = now
+      this.say(Buffer.from(this.progressFrame(now, false)), now)
+      return
+    }
+    const interval = this.hasContent || this.pulse.heartbeatMs === 0 ? this.pulse.heartbeatMs : Math.min(earlyHeartbeatMs, this.pulse.heartbeatMs)
+    if (interval > 0 && now - this.quietSince >= interval) this.say(this.face.heartbeat(new Date(now), this.identity), now)
+  }
+
+  private identify(chunk: Uint8Array): void {
+    this.identity = this.face.identityIn?.(chunk) ?? null
+    this.unsearched = this.identity === null ? this.unsearched - 1 : 0
+  }
+
+  private say(frame: Uint8Array, now: number): void {
+    this.quietSince = now
+    if (frame.length > 0) this.behind = !this.client.relay(frame)
+  }
+
+  private progressFrame(now: number, done: boolean): string {
+    const facts = `"tokens_generated":${this.frames},"elapsed_ms":${Math.max(0, now - this.beganAt)}`
+    return `event: progress\ndata: {${facts}${done ? ',"done":true' : ""}}\n\n`
+  }
+}
+
+/** Events in a chunk of whole events. */
+const framesIn = (chunk: Uint8Array): number => {
+  const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString("latin1")
+  return text.split(/\r?\n\r?\n/).filter((event) => event.includes("data:") && !event.includes("[DONE]")).length
+}

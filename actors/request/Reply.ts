@@ -1,0 +1,97 @@
+/** The client's side of one request: the head, the answer or the one error, and what is said while nothing comes. */
+import type { AttemptClient, AttemptEnd } from "./Attempt.ts"
+import type { Inbound, Limits, Told } from "./Inbound.ts"
+import { Outlet } from "./Outlet.ts"
+import type { StreamTap } from "#actors/request/ports/Face.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import type { Try } from "./Try.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+
+const nothing: ReadonlyArray<string> = []
+
+export class Reply {
+  /** The client was told something that cannot be taken back. */
+  answered = false
+  private readonly inbound: Inbound
+  /** Where a streamed answer goes; null for a whole one. */
+  private readonly outlet: Outlet | null
+  private readonly startedAt: number
+  private readonly now: () => number
+  private readonly told: Told
+
+  constructor(inbound: Inbound, pulse: Limits["pulse"], startedAt: number, now: () => number, told: Told) {
+    this.inbound = inbound
+    this.startedAt = startedAt
+    this.now = now
+    this.told = told
+    this.outlet = inbound.stream ? new Outlet(inbound.client, inbound.face, pulse, inbound.progress, startedAt) : null
+  }
+
+  /** The head of a stream is out: the client was given 200. */
+  get headSent(): boolean {
+    return this.outlet !== null && this.outlet.started
+  }
+
+  /** Where an attempt writes its stream. */
+  get stream(): AttemptClient {
+    return this.outlet ?? this.inbound.client
+  }
+
+  /** Says something on a stream that is silent; `target` and `attempts`: so far. */
+  beat(now: number, target: Target, attempts: number): void {
+    this.outlet?.beat(now, () => this.headers(target, attempts, nothing, nothing, null))
+  }
+
+  /** The head of a stream: the commit point. */
+  start(one: Try, attempts: number): void {
+    this.outlet?.start(this.headers(one.target, attempts, one.responseHeaders, one.omitted, null))
+    this.answered = true
+  }
+
+  /** The end of a stream whose head is out; `broken`: the tap of an answer that was being gone on with. */
+  end(end: AttemptEnd, broken: StreamTap | null): void {
+    const out = this.outlet ?? this.inbound.client
+    if (end.error === null || end.terminated) {
+      out.end()
+      return
+    }
+    const tap = end.tap ?? broken
+    out.end(tap === null ? this.inbound.face.errorFrames(end.error) : tap.fail(end.error))
+  }
+
+  /** A whole answer; `row`: what it cost. */
+  give(one: Try, end: AttemptEnd, row: LedgerRow | null, attempts: number): void {
+    this.inbound.client.respond(200, this.headers(one.target, attempts, end.headers, one.omitted, row), end.answer as Uint8Array)
+    this.answered = true
+  }
+
+  refuse(error: PublicError, attempts: number): void {
+    const { client, face } = this.inbound
+    // The response head was sent while the upstream was silent: the error goes out as a frame.
+    if (this.outlet !== null && this.outlet.started) this.outlet.end(face.errorFrames(error))
+    else client.respond(error.status, this.inbound.errorHeaders(error, Math.max(0, attempts - 1), this.told), face.errorBody(error))
+    this.answered = true
+  }
+
+  private headers(
+    target: Target,
+    attempts: number,
+    upstreamHeaders: ReadonlyArray<string>,
+    omitted: ReadonlyArray<string>,
+    row: LedgerRow | null
+  ): ReadonlyArray<string> {
+    return this.inbound.responseHeaders({
+      target,
+      latencyMs: this.now() - this.startedAt,
+      fallbackAttempts: Math.max(0, attempts - 1),
+      strategy: this.inbound.route.strategy,
+      settled: row === null ? null : {
+        usage: { input: row.tokensIn, output: row.tokensOut, cacheRead: row.tokensCacheRead, cacheCreation: row.tokensCacheCreation, reasoning: row.tokensReasoning },
+        costUsd: row.costUsd
+      },
+      upstreamHeaders,
+      omitted
+    }, this.told)
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * One try of one target: its place, its start record and its wire call, each given back or settled exactly once. A request has one at
+ * a time, two while it is hedged.
+ */
+import { Attempt, type AttemptEnd, type AttemptOptions } from "./Attempt.ts"
+import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
+import type { Blame } from "./Blame.ts"
+import type { Inbound } from "./Inbound.ts"
+import type { Pass, Verdict } from "#actors/request/ports/Resilience.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import type { Services } from "./services.ts"
+import * as Facts from "./requestFacts.ts"
+import { verdictOf } from "./verdict.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { AttemptStart, LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
+
+const nothing: ReadonlyArray<string> = []
+
+export class Try {
+  readonly target: Target
+  /** Place among the targets. */
+  readonly index: number
+  /** The same connection at once after its stream broke off. */
+  readonly repeated: boolean
+  /** The walk repeats what failed: a pause that is only our guess is passed over. */
+  readonly insists: boolean
+  /** The place at the target while it is taken. */
+  pass: Pass | null = null
+  /** The other target of a hedged request answered first. */
+  lost = false
+  /** Fields of the client's request that were left out for this target. */
+  omitted = nothing
+  /** Hears that it lost before its wire call. */
+  onLost: (() => void) | null = null
+  private attempt: Attempt | null = null
+  private start: AttemptStart | null = null
+  private namesAccount = false
+  /** Cuts a call that takes longer than its line allows. */
+  private limit: ReturnType<typeof setTimeout> | null = null
+
+  constructor(target: Target, index: number, repeated: boolean, insists: boolean) {
+    this.target = target
+    this.index = index
+    this.repeated = repeated
+    this.insists = insists
+  }
+
+  /** A wire call was made. */
+  get called(): boolean {
+    return this.attempt !== null
+  }
+
+  /** Content of its answer came, whether or not the client has it. */
+  get speaks(): boolean {
+    return this.attempt !== null && this.attempt.speaks
+  }
+
+  call(options: AttemptOptions, services: Services, done: (end: AttemptEnd) => void): void {
+    this.start = options.start
+    this.namesAccount = options.namesAccount
+    const attempt = this.attempt = new Attempt(options, done)
+    const executionMs = this.pass === null ? 0 : this.pass.executionMs ?? 0
+    if (executionMs > 0) {
+      this.limit = setTimeout(() => attempt.cut("gateway-timeout", AttemptFailure.executionTimeout(this.target, executionMs)), executionMs)
+    }
+    attempt.run(services.ledger, services.upstream)
+  }
+
+  /** Upstream response headers, flat; empty before the head. */
+  get responseHeaders(): ReadonlyArray<string> {
+    return this.attempt === null ? nothing : this.attempt.responseHeaders
+  }
+
+  cut(outcome: Outcome, error: PublicError | null): void {
+    this.attempt?.cut(outcome, error)
+  }
+
+  /** False when there is nothing worth reading on. */
+  detach(): boolean {
+    return this.attempt !== null && this.attempt.detach()
+  }
+
+  /** It is not needed any more. */
+  lose(error: PublicError, now: number): void {
+    this.lost = true
+    if (this.attempt !== null) this.attempt.cut("policy", error)
+    else {
+      this.letGo(now)
+      this.onLost?.()
+    }
+  }
+
+  /** Gives the place back when nothing was learned there. */
+  letGo(now: number): void {
+    this.pass?.release(null, now)
+    this.pass = null
+  }
+
+  /** Tells the target's health of the attempt before the next step is chosen, so that the choice knows of it. */
+  judge(end: AttemptEnd, clientGone: boolean, now: number, blame: Blame | null): Verdict | null {
+    const { pass, start } = this
+    this.pass = null
+    if (this.limit !== null) clearTimeout(this.limit)
+    const verdict = start === null || this.isOwnDoing(end) ? null : verdictOf(end, clientGone ? "client-abort" : end.outcome, start.startedAt, now)
+    pass?.release(verdict, now, blame)
+    return verdict
+  }
+
+  /**
+   * Makes the outcome, tokens and cost final: exactly once, whoever ended it; null when that was done before. `clientStatus`: the HTTP
+   * status that it gives the client, 0 = none.
+   */
+  settle(end: AttemptEnd, final: boolean, clientStatus: number, gone: Facts.GoneCode | null, inbound: Inbound, services: Services): LedgerRow | null {
+    const { start, target } = this
+    if (start === null) return null
+    this.start = null
+    const outcome: Outcome = gone !== null ? "client-abort" : end.outcome
+    const counted = Facts.usageOf(end, outcome, inbound, services.accounting)
+    const row = Facts.rowOf(start, end, {
+      final, outcome, counted, clientStatus, settledAt: services.now(), goneCode: gone, costUsd: services.accounting.cost(target, counted.usage)
+    })
+    if (!end.opened) return row
+    services.ledger.settle(row)
+    services.telemetry.attemptSettled(row)
+    for (const companion of inbound.companions) companion.attemptSettled(row)
+    // Only the upstream's own classes speak about its health; a client that leaves never does.
+    if (outcome !== "client-abort" && outcome !== "policy" && !this.isOwnDoing(end)) services.report(target, end)
+    return row
+  }
+
+  /** The account that the client chose was refused: the stored credential may be well, and other clients need it. */
+  private isOwnDoing(end: AttemptEnd): boolean {
+    return this.namesAccount && (end.upstreamStatus === 401 || end.upstreamStatus === 403)
+  }
+}

@@ -1,0 +1,30 @@
+/**
+ * What goes along with one request beside its actor: a lease that fences it, a reservation of limits, a recorder. Told of each wire
+ * call before it is made, of each settled attempt, and of the end.
+ */
+import type * as Effect from "effect/Effect"
+import type { Unavailable } from "./Resilience.ts"
+import type { Target } from "./Target.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+
+/** Why a target must not be called. */
+export interface Refusal {
+  readonly error: PublicError
+  /** True when no other target may be tried either. */
+  readonly final: boolean
+  /** What the decision says of the target; absent when it was nothing about it. */
+  readonly skip?: Unavailable
+}
+
+export interface Companion {
+  /**
+   * Asked immediately before every wire call: null lets it go. An effect is waited for; it must end by itself (a deadline of its
+   * own) and is interrupted when the client leaves.
+   */
+  readonly beforeAttempt: (target: Target) => Refusal | null | Effect.Effect<Refusal | null>
+  /** Once per wire call that was made, in the turn in which its ledger row became final. */
+  readonly attemptSettled: (row: LedgerRow) => void
+  /** Exactly once, last: nothing of this request follows. */
+  readonly closed: () => void
+}

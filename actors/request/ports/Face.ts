@@ -1,0 +1,98 @@
+/**
+ * Wire formats as the request actor needs them: the face is the client's format, a dialect is the pair of that face and the
+ * family an upstream speaks. Pure; `src/wire` makes both.
+ */
+import type { AnswerReader, AnswerView } from "./AnswerCheck.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { FormatName, TokenUsage } from "#schemas/wire/conversation.ts"
+
+/** Token counts of one attempt in the ledger's terms. */
+export type Usage = TokenUsage
+
+/** An error object that an upstream sent, in a body or inside a 200 stream. */
+export interface UpstreamErrorBody {
+  readonly message: string
+  readonly type: string | null
+  readonly code: string | null
+  /** Status the error object itself claims, when it has one. */
+  readonly status: number | null
+  /** The request field the upstream blames, in its own words. */
+  readonly param?: string
+  /** The vendor's error object, where the upstream sent one in its family's own shape. */
+  readonly own?: Readonly<Record<string, unknown>>
+  /** The request id that stood beside the error object. */
+  readonly requestId?: string
+}
+
+/** Reads a stream while it is forwarded or translated. One per attempt; upstream bytes in, client bytes out. */
+export interface StreamTap {
+  /** Feeds upstream bytes, which are lent; answers what to forward now (often the same bytes, and lent like them), or null for nothing yet. */
+  readonly push: (chunk: Uint8Array) => Uint8Array | null
+  /** The upstream ended: answers what was held back. */
+  readonly end: () => Uint8Array | null
+  /** Nothing more will be fed: gives back the memory of an event whose end did not come. */
+  readonly close: () => void
+  /** The frames that end a broken stream in the client's format: one error, then the format's terminator. */
+  readonly fail: (error: PublicError) => Uint8Array
+  /** The upstream began to answer (a head frame): it is not silent, though nothing useful came yet. */
+  readonly alive: boolean
+  /** A frame with model content was seen: the first one is the commit point. */
+  readonly useful: boolean
+  /** The format's own last frame was seen. */
+  readonly terminal: boolean
+  /** A finish reason was seen: the answer is whole even if the last frame is missing. */
+  readonly finished: boolean
+  /** The upstream's error object; neither its frame nor anything after it is forwarded. */
+  readonly error: UpstreamErrorBody | null
+  /** A frame could not be understood (not JSON, or over the size limit). */
+  readonly malformed: boolean
+  readonly usage: Usage | null
+  /** `usage` is what was known when the answer began: the output that came since is not in it. Absent: never. */
+  readonly usageIsPartial?: boolean
+  /** Text of an answer that broke off and may be gone on with; null or absent when it may not. */
+  readonly partialText?: string | null
+  /** Model text seen so far, for the tokenizer when the upstream gives no usage. */
+  readonly outputText: () => string
+}
+
+/** What a whole (not streamed) answer says about itself; null when the bytes are no answer of this format. */
+export interface AnswerFacts {
+  readonly usage: Usage | null
+  readonly error: UpstreamErrorBody | null
+  /** What the client is given: the same bytes, or their translation. */
+  readonly body: Uint8Array
+  readonly outputText: () => string
+}
+
+/** How an upstream of one family is read for a client of one face. */
+export interface Dialect {
+  readonly makeTap: (options: { readonly forwardUsage: boolean }) => StreamTap
+  /** A tap whose answer another call can continue; it has to rewrite every event. */
+  readonly makeRecoverableTap: (options: { readonly forwardUsage: boolean }) => StreamTap
+  /** The tap of the call that continues the answer of a recoverable tap. */
+  readonly continueTap: (broken: StreamTap) => StreamTap
+  readonly readAnswer: (body: Uint8Array) => AnswerFacts | null
+  /** A whole answer as the stream a client asked for, when the upstream did not stream; null when it is no answer. */
+  readonly replayAnswer: (body: Uint8Array, options: { readonly forwardUsage: boolean }) => AnswerFacts | null
+  /** A whole answer as rules read it; null when it is none. */
+  readonly viewAnswer: (body: Uint8Array) => AnswerView | null
+  readonly makeReader: () => AnswerReader
+  /** Error object of a non-2xx body; null when it is no error of a known shape. */
+  readonly readError: (body: Uint8Array) => UpstreamErrorBody | null
+}
+
+/** What all frames of one stream share, in the client's format: its id, model and the like. */
+export type Identity = Readonly<Record<string, unknown>>
+
+/** A client's format: how it is told what went wrong. */
+export interface Face {
+  readonly name: FormatName
+  readonly streamType: string
+  readonly errorBody: (error: PublicError) => string
+  /** The frames that end a stream in which nothing but comments was sent. */
+  readonly errorFrames: (error: PublicError) => Uint8Array
+  /** A frame that means nothing; `identity`: of the stream it stands in, null before its first event. */
+  readonly heartbeat: (now: Date, identity: Identity | null) => Uint8Array
+  /** What heartbeats repeat of the stream's first events, null when this chunk does not say it; null altogether when they repeat nothing. */
+  readonly identityIn: ((chunk: Uint8Array) => Identity | null) | null
+}

@@ -1,0 +1,42 @@
+/**
+ * Waiting for one's turn where no target of a request may be called at this moment: in the line of a busy connection, for the end of
+ * a cooldown, for a place at a model of a combo. Who waits holds nothing, and its turn is a plain call-back.
+ */
+import * as Context from "effect/Context"
+import type { Target } from "./Target.ts"
+import type { Unavailable } from "./Resilience.ts"
+import type { PublicError } from "#schemas/errors.ts"
+
+/** One who would like to wait, and what for. */
+export interface Wish {
+  /** The targets it would go to, in their order, and what holds it up at each. */
+  readonly blocked: ReadonlyArray<{ readonly target: Target; readonly unavailable: Unavailable }>
+  /** The targets are those of a combo, whose cooldowns are waited for by rules of their own (comboCooldownWait). */
+  readonly combo: boolean
+  /** When the request came, ms since the epoch: a bound of its waiting counts from then. */
+  readonly since: number
+  /** When the whole request must be over, ms since the epoch; Infinity = never. */
+  readonly deadline: number
+  /** Turns that it had already and that came to nothing. */
+  readonly rounds: number
+}
+
+/** `go`: a place is free, to be taken before the call-back returns. `late`: it has waited long enough. An error: nobody waits any more. */
+export type Turn = "go" | "late" | PublicError
+
+/** Leaves the line; nothing is heard afterwards. */
+export type Leave = () => void
+
+export class Turns extends Context.Service<Turns, {
+  /**
+   * Joins the lines in which this wish may wait, and hears of its turn exactly once, unless it leaves. Null when the settings let
+   * nobody wait for that; an error when the lines are full.
+   */
+  readonly join: (wish: Wish, turn: (turn: Turn) => void) => Leave | PublicError | null
+  /** Whether the settings would let this wish wait at this moment; takes no place. */
+  readonly mayJoin: (wish: Wish) => boolean
+  /** Waits a fixed time, ms (a key's `throttleDelayMs`); its turn is `go`, or an error. */
+  readonly pause: (ms: number, turn: (turn: Turn) => void) => Leave
+  /** Refuses all waiting requests and every later one. */
+  readonly close: () => void
+}>()("gateway/ports/Turns") {}

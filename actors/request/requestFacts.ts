@@ -1,0 +1,187 @@
+/** What one request leaves behind, as values: start records, ledger rows, the summary for telemetry. Pure. */
+import type { AttemptEnd } from "./Attempt.ts"
+import type { Inbound } from "./Inbound.ts"
+import type { Accounting } from "#actors/request/ports/Accounting.ts"
+import type { Usage } from "#actors/request/ports/Face.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
+import type { Timeouts } from "#actors/request/ports/Upstream.ts"
+import type { WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { AttemptStart, LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
+
+/** Error code of the rows of a client that has gone. */
+export type GoneCode = "client_closed_request" | "slow_reader_timeout"
+
+export const startOf = (
+  inbound: Inbound,
+  target: Target,
+  facts: Pick<AttemptStart, "attemptId" | "attempt" | "startedAt" | "nodeId">
+): AttemptStart => ({
+  // Spelled out, like the row below: a spread makes an object that grows field by field, which costs a kilobyte a request.
+  attemptId: facts.attemptId,
+  attempt: facts.attempt,
+  startedAt: facts.startedAt,
+  nodeId: facts.nodeId,
+  requestId: inbound.requestId,
+  endpoint: inbound.endpoint,
+  requestedModel: inbound.requestedModel,
+  provider: target.provider,
+  model: target.model,
+  connectionId: target.connection === null ? null : target.connection.id,
+  apiKeyId: inbound.key === null ? null : inbound.key.id,
+  apiKeyName: inbound.key === null ? null : inbound.key.name,
+  combo: inbound.route.combo,
+  sessionTag: inbound.sessionTag,
+  sourceFormat: inbound.face.name,
+  targetFormat: target.wireFormat,
+  stream: inbound.stream
+})
+
+/** The model did work for this attempt, so it has tokens even when the upstream counted none. */
+export const ranModel = (end: AttemptEnd): boolean => end.usage !== null || end.committed || end.answer !== null || end.rejected
+
+const noUsage: Usage = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, reasoning: 0 }
+
+/**
+ * Tokens are estimated: the model worked, and its upstream did not count, or only what went in. A client that left before the answer
+ * began had its request read: that is estimated, too, or a client that never waits would never pay.
+ */
+const isEstimated = (end: AttemptEnd, outcome: Outcome, counted: Usage | null): boolean =>
+  counted === null ? ranModel(end) || (outcome === "client-abort" && end.opened) : end.usageIsPartial || isUncounted(end, counted)
+
+/** A count without any token in: servers that do not count give zeros rather than nothing. */
+const countOf = ({ usage }: AttemptEnd): Usage | null =>
+  usage === null || (usage.input === 0 && usage.output === 0 && usage.cacheRead === 0 && usage.cacheCreation === 0) ? null : usage
+
+/** No token is longer, characters. */
+const longestToken = 64
+
+/** It counted no prompt, or no output though there is some; some servers give 1 where they did not count. */
+const isUncounted = (end: AttemptEnd, counted: Usage): boolean => {
+  if (!ranModel(end) || (counted.input > 0 && counted.output > 1)) return false
+  const { length } = end.outputText()
+  return length > 0 && (counted.input === 0 || counted.output === 0 || length > longestToken)
+}
+
+export interface Counted {
+  readonly usage: Usage
+  /** Some of it is an estimate of ours. */
+  readonly estimated: boolean
+}
+
+/** Tokens of an attempt: what its upstream counted, and an estimate of what it did not. */
+export const usageOf = (end: AttemptEnd, outcome: Outcome, inbound: Inbound, accounting: Accounting["Service"]): Counted => {
+  if (inbound.tokenless === true) return { usage: noUsage, estimated: false }
+  const counted = countOf(end)
+  if (!isEstimated(end, outcome, counted)) return { usage: counted ?? noUsage, estimated: false }
+  const usage = counted ?? noUsage
+  return {
+    usage: {
+      ...usage,
+      input: usage.input === 0 ? accounting.estimate(inbound.promptText()) : usage.input,
+      output: Math.max(usage.output, accounting.estimate(end.outputText()))
+    },
+    estimated: true
+  }
+}
+
+export const rowOf = (start: AttemptStart, end: AttemptEnd, settled: {
+  readonly final: boolean
+  readonly outcome: Outcome
+  readonly counted: Counted
+  readonly settledAt: number
+  /** Null unless the client has gone. */
+  readonly goneCode: GoneCode | null
+  /** 0 = none by this attempt. */
+  readonly clientStatus: number
+  readonly costUsd: number
+}): LedgerRow => {
+  const { counted: { estimated, usage }, outcome, settledAt } = settled
+  const gone = outcome === "client-abort"
+  return {
+    attemptId: start.attemptId,
+    attempt: start.attempt,
+    startedAt: start.startedAt,
+    nodeId: start.nodeId,
+    requestId: start.requestId,
+    endpoint: start.endpoint,
+    requestedModel: start.requestedModel,
+    provider: start.provider,
+    model: start.model,
+    connectionId: start.connectionId,
+    apiKeyId: start.apiKeyId,
+    apiKeyName: start.apiKeyName,
+    combo: start.combo,
+    sessionTag: start.sessionTag,
+    sourceFormat: start.sourceFormat,
+    targetFormat: start.targetFormat,
+    stream: start.stream,
+    final: settled.final,
+    settledAt,
+    outcome,
+    upstreamStatus: end.upstreamStatus,
+    status: gone ? 499 : end.error !== null ? end.error.status : 200,
+    clientStatus: settled.clientStatus,
+    errorCode: gone ? settled.goneCode : end.error === null ? null : end.error.code,
+    phase: end.phase,
+    tokensIn: usage.input,
+    tokensOut: usage.output,
+    tokensCacheRead: usage.cacheRead,
+    tokensCacheCreation: usage.cacheCreation,
+    tokensReasoning: usage.reasoning,
+    estimated,
+    costUsd: settled.costUsd,
+    latencyMs: settledAt - start.startedAt,
+    ttftMs: end.firstContentAt === null ? null : end.firstContentAt - start.startedAt
+  }
+}
+
+/** `row`: of the newest attempt; null when none was made. `goneCode`: null while the client is there. */
+export const summaryOf = (inbound: Inbound, row: LedgerRow | null, facts: {
+  readonly refusal: PublicError | null
+  readonly attempts: number
+  readonly startedAt: number
+  readonly now: number
+  readonly bytesOut: number
+  /** The head of a stream was sent. */
+  readonly headSent: boolean
+  readonly goneCode: GoneCode | null
+}): RequestSummary => {
+  const { goneCode, refusal, startedAt } = facts
+  const answered = row !== null && row.outcome === "completed"
+  // The client left: during its call, or (then its last call says something else) between two calls.
+  const left = goneCode !== null && !answered
+  return {
+    requestId: inbound.requestId,
+    method: "POST",
+    endpoint: inbound.endpoint,
+    requestedModel: inbound.requestedModel,
+    provider: row === null ? null : row.provider,
+    model: row === null ? null : row.model,
+    apiKeyId: inbound.key === null ? null : inbound.key.id,
+    status: left ? 499 : row !== null ? row.status : refusal !== null ? refusal.status : 500,
+    clientStatus: facts.headSent ? 200 : left ? 0 : row !== null && row.clientStatus !== 0 ? row.clientStatus : refusal !== null ? refusal.status : 500,
+    outcome: left ? "client-abort" : row === null ? "policy" : row.outcome,
+    errorCode: left ? goneCode : row !== null ? row.errorCode : refusal !== null ? refusal.code : "internal_server_error",
+    stream: inbound.stream,
+    attempts: facts.attempts,
+    cache: inbound.cache ?? "off",
+    startedAt,
+    latencyMs: facts.now - startedAt,
+    ttftMs: row === null || row.ttftMs === null ? null : row.startedAt + row.ttftMs - startedAt,
+    bytesOut: facts.bytesOut
+  }
+}
+
+/** The deadline of the whole request is one for all its attempts; a combo's target has its own for the beginning of its answer. */
+export const timeoutsOf = (timeouts: Timeouts, { targetTimeoutMs }: WalkPolicy, attempts: number, startedAt: number, now: () => number): Timeouts => {
+  if (targetTimeoutMs === null && (attempts === 1 || timeouts.total === 0)) return timeouts
+  const least = (limit: number) => targetTimeoutMs === null ? limit : limit === 0 ? targetTimeoutMs : Math.min(limit, targetTimeoutMs)
+  return {
+    ...timeouts,
+    headers: least(timeouts.headers),
+    firstEvent: least(timeouts.firstEvent),
+    total: timeouts.total === 0 ? 0 : Math.max(1, timeouts.total - (now() - startedAt))
+  }
+}

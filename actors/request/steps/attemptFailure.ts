@@ -1,0 +1,194 @@
+/** The client error that a failed attempt becomes: pure, one function per way to fail. */
+import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
+import type { Unavailable } from "#actors/request/ports/Resilience.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import type { Phase, UpstreamFailure } from "#actors/request/ports/Upstream.ts"
+import * as Masking from "./masking.ts"
+import * as RetryHint from "#actors/resilience/retryHint.ts"
+import * as Errors from "#schemas/errors.ts"
+import type { ErrorCode, PublicError } from "#schemas/errors.ts"
+import type { FamilyName } from "#schemas/wire/conversation.ts"
+
+/** 400, 413 and 422 are the request's own fault: every other target would refuse it, too. */
+export const mayRetryStatus = (status: number): boolean => status !== 400 && status !== 413 && status !== 422
+
+const timeoutCodes: Readonly<Record<Phase, ErrorCode>> = {
+  "queue": "upstream_connect_timeout",
+  "connect": "upstream_connect_timeout",
+  "headers": "upstream_headers_timeout",
+  "first-event": "STREAM_READINESS_TIMEOUT",
+  "idle": "upstream_idle_timeout",
+  "total": "upstream_total_timeout"
+}
+
+export const ofFailure = (failure: UpstreamFailure, target: Target): PublicError => {
+  const where = `Provider ${target.providerAlias}`
+  switch (failure.reason) {
+    case "timeout":
+      return Errors.make(timeoutCodes[failure.phase], `${where} did not answer in time (${failure.phase}): ${failure.message}`)
+    case "connect-refused":
+    case "dns":
+    case "tls":
+    case "proxy":
+      return Errors.make("upstream_connect_error", `${where} cannot be reached (${failure.reason}): ${failure.message}`)
+    case "blocked-url":
+      return Errors.make("bad_gateway", `${where} has an address that the outgoing-URL guard refuses: ${failure.message}`)
+    case "protocol":
+      return Errors.make("upstream_invalid_response", `${where} sent an invalid response: ${failure.message}`)
+    case "reset":
+    case "truncated":
+    case "aborted":
+      return Errors.make("upstream_reset", `${where} closed the connection before the answer was complete.`)
+  }
+}
+
+/** A reply that was no answer. */
+export interface FailedReply {
+  readonly status: number
+  /** Null when the body holds no error of a known shape. */
+  readonly body: UpstreamErrorBody | null
+  /** Response headers, flat. */
+  readonly headers: ReadonlyArray<string>
+  readonly target: Target
+  /** Request headers of the call; they hold the credential. */
+  readonly sent: ReadonlyArray<string>
+  /** ms since the epoch. */
+  readonly now: number
+}
+
+/** A non-2xx answer: the upstream's own words, without the stored credential. */
+export const ofStatus = (reply: FailedReply): PublicError => {
+  const { body, headers, now, status, target } = reply
+  if (status < 400) return Errors.make("bad_gateway", `Provider ${target.providerAlias} answered with an unexpected status ${status}.`)
+  const kind = Errors.ofStatus(status)
+  const hint = RetryHint.parse(status, headers, body === null ? "" : body.message, now, body?.own)
+  // Whole seconds, rounded up, at least 1.
+  const retryAfter = hint === null ? null : Math.max(1, Math.ceil(hint.delayMs / 1000))
+  const refused = status === 401 || (status === 403 && body === null)
+    ? `Provider ${target.providerAlias} refused the credential stored in the gateway (HTTP ${status}). ` +
+      "Check the connection with POST /api/providers/{id}/test."
+    : null
+  if (body === null) {
+    return new Errors.PublicError(
+      refused === null ? kind.code : refusedCode, status, kind.type, refused ?? `Provider ${target.providerAlias} answered with HTTP ${status}.`,
+      retryAfter, null, replyOf(reply, null, null, false)
+    )
+  }
+  // The client's own key is fine: what stands beside the vendor's words says whose was refused.
+  return fromUpstream(reply, body, refused === null ? kind : { ...kind, code: refusedCode }, retryAfter, refused === null ? null : {
+    gateway: { code: refusedCode, message: refused }
+  })
+}
+
+const refusedCode = "upstream_auth_error"
+
+/** An error object inside a 200 answer; its own status when it names one, else by its words, else 502. */
+export const inStream = (reply: Omit<FailedReply, "status"> & { readonly body: UpstreamErrorBody }): PublicError => {
+  const { body } = reply
+  const status = body.status !== null && body.status >= 400 && body.status <= 599 ? body.status : statusOfType(body)
+  return fromUpstream({ ...reply, status }, body, Errors.ofStatus(status), null, null)
+}
+
+/** The upstream's own words, without what they must not say. */
+const fromUpstream = (
+  reply: FailedReply,
+  body: UpstreamErrorBody,
+  kind: { readonly type: string; readonly code: string },
+  retryAfter: number | null,
+  added: Errors.ErrorExtra | null
+): PublicError => {
+  const { status, target } = reply
+  const mask = Masking.of(target, reply.sent)
+  const param = body.param === undefined ? null : { param: mask.text(body.param) }
+  return new Errors.PublicError(
+    kind.code === refusedCode ? kind.code : codeOf(reply, body, kind.code, mask),
+    status,
+    // A vendor's own error object has its type; the looser forms of compatible servers are written anew, with theirs.
+    body.type !== null && body.own === undefined && speaksCommonForm(target.wireFormat) ? mask.text(body.type) : kind.type,
+    mask.text(body.message),
+    retryAfter,
+    param === null && added === null ? null : { ...param, ...added },
+    replyOf(reply, body.own === undefined ? null : mask.document(body.own), body.requestId === undefined ? null : mask.text(body.requestId), true)
+  )
+}
+
+const replyOf = ({ headers, target }: FailedReply, error: Errors.UpstreamReply["error"], requestId: string | null, spoke: boolean): Errors.UpstreamReply =>
+  ({ family: target.wireFormat, error, requestId, spoke, headers })
+
+const speaksCommonForm = (family: FamilyName): boolean => family === "chat-completions" || family === "responses"
+
+/** What the context was too small for, in the words of the vendors. */
+const overflow = /prompt is too long|maximum context length|exceeds? the (?:model'?s )?(?:maximum )?context|context window|input token count .* exceeds/i
+
+/** A code of the common form: the vendor's own where it speaks that form or means one of ours, else what the status says. */
+const codeOf = ({ status, target }: FailedReply, body: UpstreamErrorBody, ofStatus: string, mask: Masking.Masking): string => {
+  const { message, type } = body
+  // A subscription that is used up says so by its type alone.
+  const code = body.code ?? (type === "usage_limit_reached" ? type : null)
+  if (code !== null && (speaksCommonForm(target.wireFormat) || Errors.isCode(code))) return mask.text(code)
+  return (status === 400 || status === 413) && overflow.test(message) ? "context_length_exceeded" : ofStatus
+}
+
+const statusOfType = (body: UpstreamErrorBody): number => {
+  const word = `${body.type ?? ""} ${body.code ?? ""}`
+  if (/rate_limit|overloaded|usage_limit|insufficient_quota/.test(word)) return 429
+  if (word.includes("invalid_request") || word.includes("context_length")) return 400
+  return 502
+}
+
+/** A target that became unavailable between the plan and its turn. */
+export const unavailable = (target: Target, reason: Unavailable["reason"], retryAfterSeconds: number): PublicError => {
+  const provider = target.providerAlias
+  const model = target.publicModel
+  switch (reason) {
+    case "breaker-open":
+    case "breaker-probing":
+      return Errors.make("provider_circuit_open", `Provider ${provider} failed too often and rests; it is tried again in ${retryAfterSeconds} s.`, {
+        retryAfterSeconds, extra: { provider, retry_after: retryAfterSeconds }
+      })
+    case "connection-busy":
+    case "model-busy":
+      return Errors.make("rate_limit_exceeded", `Every connection that serves '${model}' is at its limit of concurrent calls.`, { retryAfterSeconds })
+    default:
+      return Errors.make("model_cooldown", `Every connection that serves '${model}' is cooling down; the first is back in ${retryAfterSeconds} s.`, {
+        retryAfterSeconds, extra: { model, reset_seconds: retryAfterSeconds, retry_after: retryAfterSeconds }
+      })
+  }
+}
+
+/** The same error with an earlier time to come back, as another target named it. */
+export const withRetryAfter = (error: PublicError, seconds: number): PublicError =>
+  new Errors.PublicError(error.code, error.status, error.type, error.message, seconds, error.extra, error.upstream)
+
+export const earlyEof = (target: Target): PublicError =>
+  Errors.make("STREAM_EARLY_EOF", `Provider ${target.providerAlias} ended the stream before any content.`)
+
+export const truncated = (target: Target): PublicError =>
+  Errors.make("upstream_reset", `Provider ${target.providerAlias} ended the stream before it was complete.`)
+
+export const malformed = (target: Target): PublicError =>
+  Errors.make("upstream_invalid_response", `Provider ${target.providerAlias} sent an answer that is no chat completion.`)
+
+export const tooLarge = (target: Target, limit: number): PublicError =>
+  Errors.make("upstream_invalid_response", `Provider ${target.providerAlias} sent more than ${limit} bytes where less is allowed.`)
+
+/** A complete answer that its combo's rules refuse; `rule` names the rule, because the answer is not for everybody's eyes. */
+export const rejected = (target: Target, rule: string): PublicError =>
+  Errors.make("response_validation_failed", `The answer of '${target.publicModel}' breaks the combo's rule ${rule}.`)
+
+/** For the ledger: the other target of a hedged request answered first. */
+export const hedgeLost = (target: Target): PublicError =>
+  Errors.make("hedge_lost", `Another target answered before '${target.publicModel}'.`)
+
+/** `ms`: what the connection's line allows (requestQueue.executionMaxWaitMs). */
+export const executionTimeout = (target: Target, ms: number): PublicError =>
+  Errors.make("RATE_LIMIT_EXECUTION_TIMEOUT", `The call to '${target.publicModel}' took longer than ${ms} ms (requestQueue.executionMaxWaitMs).`)
+
+export const ledgerUnavailable = (detail: string): PublicError =>
+  Errors.make("ledger_unavailable", `The usage journal cannot be written, so no request is sent unaccounted: ${detail}`, { retryAfterSeconds: 1 })
+
+export const internal = (): PublicError =>
+  Errors.make("internal_server_error", "The gateway failed while it handled this request; the log has the request id.")
+
+export const shuttingDown = (): PublicError =>
+  Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 })

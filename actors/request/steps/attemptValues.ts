@@ -1,0 +1,75 @@
+/** What an attempt is given, and what it leaves: the values on both sides of one wire call. */
+import type { AnswerCheck } from "#actors/request/ports/AnswerCheck.ts"
+import type { Dialect, StreamTap, Usage } from "#actors/request/ports/Face.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import type { Phase, Timeouts } from "#actors/request/ports/Upstream.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { AttemptStart, Outcome } from "#schemas/records/LedgerRow.ts"
+
+/** The client's side of a stream, as far as an attempt may touch it. */
+export interface AttemptClient {
+  /** Sends bytes that may be reused once it returns; false when the client is behind. */
+  readonly relay: (chunk: Uint8Array) => boolean
+  readonly onDrain: (listener: () => void) => void
+}
+
+export interface AttemptOptions {
+  readonly start: AttemptStart
+  readonly target: Target
+  /** Forgotten when it was handed to the upstream. */
+  body: Uint8Array
+  readonly requestHeaders: ReadonlyArray<string>
+  /** What is added to the target's path, with its `?` or `&`; mostly empty. */
+  readonly query: string
+  /** The client chose the account of the credential that is asked: a refusal of it is the request's own. */
+  readonly namesAccount: boolean
+  readonly dialect: Dialect
+  readonly stream: boolean
+  /** Whether usage frames are forwarded to the client: only when it asked for them. */
+  readonly forwardUsage: boolean
+  readonly timeouts: Timeouts
+  /** First bytes of a stream are held so long before they are released (stream recovery), ms; 0 = not at all. */
+  readonly holdMs: number
+  /** Makes the tap of a streamed answer. */
+  readonly makeTap: () => StreamTap
+  /** Whether a whole answer may be given to the client; null = every answer. */
+  readonly check: AnswerCheck | null
+  /** The client already has a part of the answer, which this attempt goes on with. */
+  readonly continues: boolean
+  readonly client: AttemptClient
+  /** Sends status 200 and the headers of a stream: the commit point. */
+  readonly commit: () => void
+  readonly now: () => number
+}
+
+/** How an attempt ended; `error` is what the client would be told if nothing else is tried. */
+export interface AttemptEnd {
+  readonly outcome: Outcome
+  readonly error: PublicError | null
+  /** True when another target may be tried: nothing reached the client and the failure is not the request's own. */
+  readonly retryable: boolean
+  readonly phase: Phase | null
+  readonly upstreamStatus: number
+  readonly usage: Usage | null
+  /** The upstream counted the input only: the answer ended before it counted its output. */
+  readonly usageIsPartial: boolean
+  readonly outputText: () => string
+  readonly committed: boolean
+  /** False when the attempt was refused before it started: it has no row in the ledger. */
+  readonly opened: boolean
+  /** True when a stream ended before the client got any of it: the same connection may be asked once more. */
+  readonly repeatable: boolean
+  /** True when the answer was complete and the combo's rules refused it: the next target may do better. */
+  readonly rejected: boolean
+  /** True when the format's last frame was forwarded. */
+  readonly terminated: boolean
+  /** The stream's tap; null before a stream began. */
+  readonly tap: StreamTap | null
+  /** Body bytes given to the client. */
+  readonly bytesOut: number
+  /** A whole answer, when the attempt succeeded without streaming. */
+  readonly answer: Uint8Array | null
+  readonly firstContentAt: number | null
+  /** Upstream response headers, flat; empty before the head. */
+  readonly headers: ReadonlyArray<string>
+}

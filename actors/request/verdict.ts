@@ -1,0 +1,32 @@
+/** What an attempt says about its upstream's health; nothing when it was ours or the client's doing. Pure. */
+import type { AttemptEnd } from "./Attempt.ts"
+import type { Verdict } from "#actors/request/ports/Resilience.ts"
+import * as RetryHint from "#actors/resilience/retryHint.ts"
+import type { Outcome } from "#schemas/records/LedgerRow.ts"
+
+/** Status of an answer that was none: the upstream spoke, and nobody could understand it. */
+const gibberish = 502
+
+/**
+ * Null for client aborts, our own refusals and attempts that never opened. An answer that broke a rule of its combo is one all the same:
+ * its upstream is well. `startedAt` and `now` in ms.
+ */
+export const verdictOf = (end: AttemptEnd, outcome: Outcome, startedAt: number, now: number): Verdict | null => {
+  if (!end.opened || outcome === "client-abort" || (outcome === "policy" && !end.rejected)) return null
+  if (end.rejected) return { ok: true, status: end.upstreamStatus, network: false, message: "", retryAfterMs: null, accountWide: false, ttftMs: ttftOf(end, startedAt), latencyMs: now - startedAt }
+  const ok = end.error === null
+  const inStream = end.upstreamStatus >= 200 && end.upstreamStatus < 300
+  const status = ok || !inStream ? end.upstreamStatus : outcome === "parse-error" ? gibberish : end.error.status
+  return {
+    ok,
+    status,
+    network: outcome === "gateway-timeout" || outcome === "upstream-reset",
+    message: end.error === null ? "" : end.error.message,
+    retryAfterMs: end.error === null ? null : RetryHint.parse(status, end.headers, end.error.message, now, end.error.upstream?.error)?.delayMs ?? null,
+    accountWide: end.error !== null && RetryHint.isAccountWide(status, end.headers, end.error),
+    ttftMs: ttftOf(end, startedAt),
+    latencyMs: now - startedAt
+  }
+}
+
+const ttftOf = ({ firstContentAt }: AttemptEnd, startedAt: number): number | null => firstContentAt === null ? null : firstContentAt - startedAt

@@ -1,0 +1,160 @@
+/**
+ * The life of one delivery, without IO: the receiver's answer decides whether it is done, is tried again, or failed. Beside it
+ * the lane of one webhook, which runs deliveries from the queue.
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import type { StoreError } from "#actors/ports/StoreError.ts"
+import type { Answered, WebhookJob, WebhookQueue, WebhookSender, WebhookStore } from "./WebhookQueue.ts"
+import { DISABLE_AFTER, SNAPSHOT_CHARS, type Webhook, type WebhookDelivery, type WebhookKind } from "#schemas/records/Webhook.ts"
+
+/** Pauses before the second, third and fourth attempt, ms. */
+export const BACKOFF_MS: ReadonlyArray<number> = [1_000, 2_000, 4_000]
+/** Deliveries of one webhook that a node makes at once. */
+export const LANE_WIDTH = 8
+/** A claim outlasts four attempts of 10 s, their pauses and a slow store, ms. */
+export const HOLD_MS = 120_000
+/** Between two tries to write down what happened, ms. */
+const STORE_PAUSE_MS = 1_000
+/** How often that is tried before the job is left to its claim's end. */
+const STORE_TRIES = 20
+
+export type Step =
+  | { readonly _tag: "Delivered" }
+  | { readonly _tag: "Again"; readonly afterMs: number }
+  | { readonly _tag: "Failed" }
+
+const delivered: Step = { _tag: "Delivered" }
+const failed: Step = { _tag: "Failed" }
+
+/** What follows the `attempt`-th attempt (from 1): only silence and 5xx are worth another one, and chat tools get none. */
+export const after = (kind: WebhookKind, attempt: number, { blocked, error, status }: Answered): Step => {
+  if (error === null) return delivered
+  const afterMs = BACKOFF_MS[attempt - 1]
+  return kind === "custom" && afterMs !== undefined && !blocked && (status === 0 || status >= 500) ? { _tag: "Again", afterMs } : failed
+}
+
+/** The record of one attempt; chat tools leave no snapshot. */
+export const deliveryOf = (
+  webhook: Webhook,
+  event: { readonly type: string; readonly body: string },
+  answered: Answered,
+  times: { readonly startedAt: number; readonly latencyMs: number },
+  id: string
+): WebhookDelivery => ({
+  id,
+  webhookId: webhook.id,
+  eventType: event.type,
+  status: answered.error === null ? "success" : "failed",
+  httpStatus: answered.status === 0 ? null : answered.status,
+  latencyMs: times.latencyMs,
+  error: answered.error,
+  payloadSnapshot: webhook.kind === "custom" ? event.body.slice(0, SNAPSHOT_CHARS) : null,
+  createdAt: new Date(times.startedAt).toISOString()
+})
+
+export interface LaneOptions {
+  readonly store: WebhookStore["Service"]
+  readonly queue: WebhookQueue["Service"]
+  readonly sender: WebhookSender["Service"]
+  /** Who claims. */
+  readonly owner: string
+  readonly makeId: () => string
+  /** Runs deliveries; they outlive a lane that is closed, so that what was sent is also written down. */
+  readonly fork: (delivery: Effect.Effect<void>) => void
+  /** The webhook was switched off. */
+  readonly onDisabled: (webhook: Webhook) => Effect.Effect<void>
+}
+
+/** Keeps an attempt while the store is away; gives up in the end, and the job comes back when its claim ends. */
+const patiently = <A>(op: Effect.Effect<A, StoreError>): Effect.Effect<A, StoreError> => {
+  const from = (tries: number): Effect.Effect<A, StoreError> =>
+    Effect.catchTag(op, "StoreError", (error) =>
+      error.reason !== "unavailable" || tries <= 1 ? Effect.fail(error) : Effect.andThen(Effect.sleep(STORE_PAUSE_MS), from(tries - 1)))
+  return from(STORE_TRIES)
+}
+
+/** One attempt, written down. */
+export const attempt = Effect.fnUntraced(function*(options: Pick<LaneOptions, "store" | "sender" | "makeId">, webhook: Webhook, event: { readonly type: string; readonly body: string }, number: number) {
+  const startedAt = yield* Clock.currentTimeMillis
+  const answered = yield* options.sender.send(webhook, event)
+  const latencyMs = Math.max(0, (yield* Clock.currentTimeMillis) - startedAt)
+  const step = after(webhook.kind, number, answered)
+  const counts = step._tag === "Again" ? "attempt" : step._tag === "Delivered" ? "delivered" : "failed"
+  const marks = yield* patiently(options.store.note(deliveryOf(webhook, event, answered, { startedAt, latencyMs }, options.makeId()), counts))
+  return { answered, step, marks }
+})
+
+/** Deliveries of one webhook on this node, several at a time; lanes of other nodes take from the same queue. */
+export class Lane {
+  webhook: Webhook
+  readonly wake = Latch.makeUnsafe(true)
+  readonly #room = Latch.makeUnsafe(true)
+  readonly #options: LaneOptions
+  #running = 0
+
+  constructor(webhook: Webhook, options: LaneOptions) {
+    this.webhook = webhook
+    this.#options = options
+  }
+
+  /** Takes jobs whenever woken, as many as there is room for; never ends by itself. */
+  get run(): Effect.Effect<never> {
+    return Effect.gen({ self: this }, function*() {
+      yield* this.wake.await
+      // Closed before the look: what is queued during it opens it again.
+      this.wake.closeUnsafe()
+      while (yield* this.#take) yield* this.#room.await
+    }).pipe(
+      Effect.catch((error) => Effect.logWarning(`webhook ${this.webhook.id}: its queue cannot be read now: ${error.message}`).pipe(
+        Effect.andThen(Effect.sleep(STORE_PAUSE_MS)),
+        Effect.andThen(this.wake.open)
+      )),
+      Effect.forever
+    )
+  }
+
+  get #take(): Effect.Effect<boolean, StoreError> {
+    const { fork, owner, queue } = this.#options
+    return Effect.uninterruptible(Effect.flatMap(
+      queue.claim(this.webhook.id, owner, LANE_WIDTH - this.#running, HOLD_MS),
+      (jobs) => Effect.sync(() => {
+        for (const job of jobs) {
+          if (++this.#running >= LANE_WIDTH) this.#room.closeUnsafe()
+          fork(this.#deliver(job))
+        }
+        return jobs.length > 0
+      })
+    ))
+  }
+
+  #deliver(job: WebhookJob): Effect.Effect<void> {
+    const { onDisabled, queue, store } = this.#options
+    return Effect.gen({ self: this }, function*() {
+      for (let number = 1;; number++) {
+        const { webhook } = this
+        const { marks, step } = yield* attempt(this.#options, webhook, job, number)
+        if (step._tag === "Again") {
+          yield* Effect.sleep(step.afterMs)
+          continue
+        }
+        yield* patiently(queue.done(webhook.id, job.id))
+        if (step._tag === "Failed" && marks !== null && marks.enabled && marks.failureCount >= DISABLE_AFTER) {
+          const at = new Date(yield* Clock.currentTimeMillis).toISOString()
+          if (yield* store.disableFailed(webhook.id, at)) yield* onDisabled(webhook)
+        }
+        return
+      }
+    }).pipe(
+      Effect.catchCause((cause) => Cause.hasInterruptsOnly(cause)
+        ? Effect.interrupt
+        : Effect.logWarning(`webhook ${this.webhook.id}: event ${job.id} is delivered again later`, cause)),
+      Effect.ensuring(Effect.sync(() => {
+        this.#running--
+        this.#room.openUnsafe()
+      }))
+    )
+  }
+}
