@@ -18,12 +18,12 @@ import { isAlive, type Node, Nodes } from "#actors/ports/Nodes.ts"
 import * as CooldownFeed from "#actors/ports/CooldownFeed.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { NodeGroup } from "#actors/ports/NodeGroup.ts"
-import * as SessionPlaces from "#actors/ports/SessionPlaces.ts"
+import * as SessionPlaces from "#src/inference/ports/SessionPlaces.ts"
 import * as KeyLimits from "#actors/limits/Limits.ts"
 import * as Webhooks from "#actors/webhook/Webhooks.ts"
 import { version } from "#schemas/version.ts"
 import * as Leases from "#actors/lease/Leases.ts"
-import { Passwords } from "#actors/ports/Passwords.ts"
+import { Passwords } from "#src/management/authentication/Passwords.ts"
 import type { Placement } from "#actors/ports/Placement.ts"
 import type { Limits } from "#actors/request/Request.ts"
 import * as Sweeps from "#actors/Sweeps.ts"
@@ -52,18 +52,18 @@ import * as ConnectionCredentials from "#src/credentials/ConnectionCredentials.t
 import * as RefreshSweep from "#src/credentials/RefreshSweep.ts"
 import * as MemorySignInStore from "#src/credentials/MemorySignInStore.ts"
 import * as OAuthSignIns from "#src/credentials/OAuthSignIns.ts"
-import * as ConnectionMarks from "#src/http/ConnectionMarks.ts"
+import * as ConnectionMarks from "#src/inference/lane/ConnectionMarks.ts"
 import * as ComboMetrics from "#src/http/combos/ComboMetrics.ts"
 import * as Inference from "#src/http/Inference.ts"
 import * as MemoryLeaseStore from "#src/leases/MemoryLeaseStore.ts"
 import * as MemoryLimitStore from "#src/limits/MemoryLimitStore.ts"
 import * as StoredLimitLedger from "#src/limits/StoredLimitLedger.ts"
 import * as KeyDevices from "#src/http/keys/KeyDevices.ts"
-import * as Models from "#src/http/Models.ts"
-import { inferenceRoutes } from "#src/http/inferenceRoutes.ts"
+import * as Models from "#src/inference/models/Models.ts"
+import { inferenceRoutes } from "#src/inference/inferenceRoutes.ts"
 import * as ManagementHttp from "#src/http/ManagementHttp.ts"
-import { ManagementOptions } from "#src/http/ManagementOptions.ts"
-import * as MemoryLoginAttempts from "#src/http/sessions/MemoryLoginAttempts.ts"
+import { ManagementOptions } from "#src/management/ManagementOptions.ts"
+import * as MemoryLoginAttempts from "#src/management/authentication/MemoryLoginAttempts.ts"
 import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
 import * as PostgresStores from "#src/postgres/PostgresStores.ts"
 import * as RepositoryIssues from "#src/issues/RepositoryIssues.ts"
@@ -342,7 +342,7 @@ const keyLimits = (settings: Values) => {
 
 /** Attempts to sign in: counted here alone, or with the other nodes. */
 const loginAttempts = (settings: Values) =>
-  orShared(settings, MemoryLoginAttempts.layer, async () => (await import("#src/redis/RedisLoginAttempts.ts")).layer)
+  orShared(settings, MemoryLoginAttempts.layer, async () => (await import("#src/management/authentication/RedisLoginAttempts.ts")).layer)
 
 /** Leases of connections: kept here alone, or with the other nodes in Redis. */
 const leases = (settings: Values) => {

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
-import { Passwords } from "#actors/ports/Passwords.ts"
+import { Passwords } from "#src/management/authentication/Passwords.ts"
 import type { Provider } from "#schemas/Provider.ts"
 import * as Connections from "#src/http/providers/connection.ts"
 

@@ -7,12 +7,12 @@ import { DocumentStore, SessionStore } from "#actors/ports/Stores.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
 import { Call } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import { answer } from "#src/http/answer.ts"
-import { Audit } from "#src/http/Audit.ts"
-import * as Cookie from "#src/http/sessions/cookie.ts"
-import { PasswordGate } from "#src/http/sessions/PasswordGate.ts"
-import { Password } from "#src/http/sessions/Password.ts"
-import { type Opened, Sessions } from "#src/http/sessions/Sessions.ts"
+import { answer } from "#src/management/answer.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
+import * as Cookie from "#src/management/authentication/cookie.ts"
+import { PasswordGate } from "#src/management/authentication/PasswordGate.ts"
+import { Password } from "#src/management/authentication/Password.ts"
+import { type Opened, Sessions } from "#src/management/authentication/Sessions.ts"
 
 export const layer = HttpApiBuilder.group(ManagementApi, "auth", Effect.fn(function*(handlers) {
   const audit = yield* Audit

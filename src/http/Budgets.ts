@@ -11,8 +11,8 @@ import { ManagementApi } from "#schemas/api/Api.ts"
 import type { BudgetInput, BudgetStatus } from "#schemas/api/Budgets.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Budget } from "#schemas/records/Limits.ts"
-import { answer } from "#src/http/answer.ts"
-import { Audit } from "#src/http/Audit.ts"
+import { answer } from "#src/management/answer.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
 
 /** Keys of one answer without `apiKeyId`. */
 const maxKeys = 1_000

@@ -8,8 +8,8 @@ import { ManagementApi } from "#schemas/api/Api.ts"
 import type { MappingChange, NewMapping } from "#schemas/api/Combos.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { ComboMapping } from "#schemas/records/Combo.ts"
-import { answer } from "#src/http/answer.ts"
-import { Audit } from "#src/http/Audit.ts"
+import { answer } from "#src/management/answer.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
 
 const missing = Effect.fail(Refusal.notFound("Mapping not found"))
 

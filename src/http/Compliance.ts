@@ -3,8 +3,8 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { AuditStore } from "#actors/ports/Stores.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
-import { answer } from "#src/http/answer.ts"
-import { redact } from "#src/http/redact.ts"
+import { answer } from "#src/management/answer.ts"
+import { redact } from "#src/management/redact.ts"
 
 const PAGE = 50
 

@@ -8,9 +8,9 @@ import { ManagementApi } from "#schemas/api/Api.ts"
 import type { FlagView } from "#schemas/api/FeatureFlags.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import * as Catalogue from "#schemas/flags.ts"
-import { refuseInertFlag } from "#src/http/acting.ts"
-import { answer } from "#src/http/answer.ts"
-import { Audit } from "#src/http/Audit.ts"
+import { refuseInertFlag } from "#src/management/acting.ts"
+import { answer } from "#src/management/answer.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
 
 const KIND = "flag"
 

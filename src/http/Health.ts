@@ -13,10 +13,10 @@ import { ManagementApi } from "#schemas/api/Api.ts"
 import { combined, faults } from "#schemas/degradation.ts"
 import type { Readiness } from "#schemas/api/Health.ts"
 import { Call } from "#schemas/api/Management.ts"
-import { answer } from "#src/http/answer.ts"
-import { Audit } from "#src/http/Audit.ts"
+import { answer } from "#src/management/answer.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
 import { breakerRows } from "#src/http/breakerRows.ts"
-import { Password } from "#src/http/sessions/Password.ts"
+import { Password } from "#src/management/authentication/Password.ts"
 import { builtin } from "#src/providers/Registry.ts"
 
 /** The record store must answer within this time to count as healthy. */

@@ -6,7 +6,7 @@ import { type SignedIn, type SignInFailure, SignIns } from "#actors/ports/SignIn
 import { ManagementApi } from "#schemas/api/Api.ts"
 import type { Import } from "#schemas/api/OAuth.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import { answer } from "#src/http/answer.ts"
+import { answer } from "#src/management/answer.ts"
 import { SignedInConnections } from "#src/http/oauth/SignedInConnections.ts"
 import { builtin } from "#src/providers/Registry.ts"
 

@@ -1,12 +1,12 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import { RoutingViews } from "#actors/ports/RoutingViews.ts"
+import { RoutingViews } from "#src/inference/ports/RoutingViews.ts"
 import { Keys } from "#actors/ports/Keys.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { PublicError } from "#schemas/errors.ts"
-import { answer } from "#src/http/answer.ts"
+import { answer } from "#src/management/answer.ts"
 
 const page = 100
 

@@ -10,8 +10,8 @@ import { ManagementApi } from "#schemas/api/Api.ts"
 import type { TokenLimitInput, TokenLimitStatus } from "#schemas/api/Budgets.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { TokenLimit } from "#schemas/records/Limits.ts"
-import { answer } from "#src/http/answer.ts"
-import { Audit } from "#src/http/Audit.ts"
+import { answer } from "#src/management/answer.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
 import { builtin } from "#src/providers/Registry.ts"
 
 const missing = Effect.fail(Refusal.notFound("Token limit not found"))

@@ -9,10 +9,10 @@ import type { TokenScope } from "#schemas/api/Access.ts"
 import { ManagementApi } from "#schemas/api/Api.ts"
 import { Call } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import { answer } from "#src/http/answer.ts"
-import { Audit } from "#src/http/Audit.ts"
-import { TOKEN_PREFIX } from "#src/http/sessions/Callers.ts"
-import { PasswordGate } from "#src/http/sessions/PasswordGate.ts"
+import { answer } from "#src/management/answer.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
+import { TOKEN_PREFIX } from "#src/management/authentication/Callers.ts"
+import { PasswordGate } from "#src/management/authentication/PasswordGate.ts"
 
 const DAY_MS = 86_400_000
 /** Characters of a token that lists show. */

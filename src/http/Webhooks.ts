@@ -9,9 +9,9 @@ import { ManagementApi } from "#schemas/api/Api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { NewWebhook, WebhookChange, WebhookView } from "#schemas/api/Webhooks.ts"
 import type { Webhook, WebhookKind } from "#schemas/records/Webhook.ts"
-import { answer } from "#src/http/answer.ts"
-import { Audit } from "#src/http/Audit.ts"
-import { keepRedacted, redact } from "#src/http/redact.ts"
+import { answer } from "#src/management/answer.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
+import { keepRedacted, redact } from "#src/management/redact.ts"
 
 /** Characters of a secret that lists show, and its part that they show at most. */
 const SHOWN = { characters: 10, part: 1 / 3 } as const

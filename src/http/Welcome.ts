@@ -8,7 +8,7 @@ import { Flags } from "#actors/ports/Flags.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { anyone } from "#schemas/api/Access.ts"
 import type { Route } from "#schemas/api/RouteTable.ts"
-import { ManagementOptions } from "#src/http/ManagementOptions.ts"
+import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 
 export const routes: ReadonlyArray<Route> = [{ method: "GET", path: "/", group: "docs", endpoint: "welcome", access: anyone }]
 

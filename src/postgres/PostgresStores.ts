@@ -14,7 +14,7 @@ import type { WebhookQueue, WebhookStore } from "#actors/webhook/WebhookQueue.ts
 import * as Migrations from "#src/platform/postgres/Migrations.ts"
 import type { StoreOptions } from "#src/platform/postgres/operation.ts"
 import * as PostgresAccessTokenStore from "./PostgresAccessTokenStore.ts"
-import * as PostgresAuditStore from "./PostgresAuditStore.ts"
+import * as PostgresAuditStore from "#src/management/audit/PostgresAuditStore.ts"
 import * as PostgresClusterStore from "#src/platform/postgres/PostgresClusterStore.ts"
 import * as PostgresComboMappingStore from "./PostgresComboMappingStore.ts"
 import * as PostgresComboStore from "./PostgresComboStore.ts"

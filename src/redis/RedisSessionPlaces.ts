@@ -6,7 +6,7 @@ import * as Crypto from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { type Place, SessionPlaces } from "#actors/ports/SessionPlaces.ts"
+import { type Place, SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
 import { RedisStore } from "#src/platform/redis/RedisStore.ts"
 
 /** What is told together: the next request of a session comes later than this, ms. */

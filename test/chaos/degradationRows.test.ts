@@ -1,7 +1,7 @@
 /** The rows of the degradation table about what happens beside a request: breakers, webhooks, the audit log. */
 import * as Redacted from "effect/Redacted"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { LOCAL_TOKEN_HEADER, localToken } from "#src/http/sessions/localToken.ts"
+import { LOCAL_TOKEN_HEADER, localToken } from "#src/management/authentication/localToken.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
 import { converged, findServers, ground, type Ground, SECRET } from "#test/support/cluster.ts"
 import { contractOf, type Road, roadTo } from "#test/support/faults.ts"

@@ -8,7 +8,7 @@ import * as Fiber from "effect/Fiber"
 import { ChangeFeed } from "#actors/ports/ChangeFeed.ts"
 import { ClusterStore, type Node } from "#actors/ports/Nodes.ts"
 import * as PolledFeed from "#src/platform/cluster/PolledFeed.ts"
-import * as InferenceCall from "#src/http/InferenceCall.ts"
+import * as InferenceCall from "#src/inference/lane/InferenceCall.ts"
 import { HOLD_MS, StandStill, STOOD_MS, TICK_MS } from "#src/platform/cluster/StandStill.ts"
 
 const world = () => {

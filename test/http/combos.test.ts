@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { ComboMetrics } from "#actors/ports/ComboMetrics.ts"
+import { ComboMetrics } from "#src/inference/ports/ComboMetrics.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { AuditStore } from "#actors/ports/Stores.ts"
 import { catalogView } from "#src/routing/models/catalogView.ts"

@@ -161,7 +161,7 @@ describe("API keys", () => {
   it.effect("devices are what this process has seen, addresses masked", () => Effect.gen(function*() {
     const { ask, context, cookie, create } = yield* signedIn()
     const id = String(at((yield* create({})).json, "id"))
-    const { KeyDevices } = yield* Effect.promise(() => import("#actors/ports/KeyDevices.ts"))
+    const { KeyDevices } = yield* Effect.promise(() => import("#src/inference/ports/KeyDevices.ts"))
     const devices = Context.get(context, KeyDevices)
     devices.note(id, "203.0.113.77", "curl/8", 0)
     devices.note(id, "203.0.113.77", "curl/8", 1000)

@@ -171,7 +171,7 @@ describe("the local command line", () => {
 
   it.effect("is accepted from loopback with its token, and from nowhere else", () => Effect.gen(function*() {
     const { ask, context } = yield* Management.make()
-    const { localToken, LOCAL_TOKEN_HEADER } = yield* Effect.promise(() => import("#src/http/sessions/localToken.ts"))
+    const { localToken, LOCAL_TOKEN_HEADER } = yield* Effect.promise(() => import("#src/management/authentication/localToken.ts"))
     const { Secrets } = yield* Effect.promise(() => import("#actors/ports/Secrets.ts"))
     const { get } = yield* Effect.promise(() => import("effect/Context"))
     const headers = { host: "127.0.0.1:20128", [LOCAL_TOKEN_HEADER]: localToken(get(context, Secrets), Management.MACHINE) }

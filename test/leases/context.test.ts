@@ -1,7 +1,7 @@
 /** How an owner and a generation are read, and that an owner is never shown. */
 import { assert, describe, it } from "@effect/vitest"
 import { PublicError } from "#schemas/errors.ts"
-import * as LeaseContext from "#src/http/leaseContext.ts"
+import * as LeaseContext from "#src/inference/lane/leaseContext.ts"
 import { connectionView } from "#src/http/leases/connectionView.ts"
 import * as Redact from "#src/platform/telemetry/redact.ts"
 import { hashOf, newOwner } from "#test/leases/support.ts"

@@ -1,6 +1,6 @@
 /** GET /v1/auto-combo/{channel}/candidates: the pool of automatic routing as one key sees it, over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import type { CandidatesView } from "#src/http/autoCandidates.ts"
+import type { CandidatesView } from "#src/inference/models/autoCandidates.ts"
 import { type Combos, combosOf, type Place } from "#test/support/combos.ts"
 import * as Http from "#test/support/http.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"

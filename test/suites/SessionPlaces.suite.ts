@@ -2,7 +2,7 @@ import { assert, describe, it } from "vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
-import type { Place, SessionPlaces } from "#actors/ports/SessionPlaces.ts"
+import type { Place, SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
 import { eventually } from "#test/support/operator.ts"
 
 export type Node = SessionPlaces["Service"]

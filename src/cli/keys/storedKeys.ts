@@ -12,11 +12,11 @@ import * as AloneFeed from "#src/platform/cluster/AloneFeed.ts"
 import * as CachedKeys from "#src/configuration/CachedKeys.ts"
 import * as EffectiveFlags from "#src/platform/configuration/EffectiveFlags.ts"
 import * as StoredConfiguration from "#src/platform/configuration/StoredConfiguration.ts"
-import * as Audit from "#src/http/Audit.ts"
+import * as Audit from "#src/management/audit/Audit.ts"
 import * as KeyDevices from "#src/http/keys/KeyDevices.ts"
 import * as ManagedKeys from "#src/http/keys/ManagedKeys.ts"
 import { view } from "#src/http/Keys.ts"
-import { ManagementOptions } from "#src/http/ManagementOptions.ts"
+import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import type { KeyDesk } from "./KeyDesk.ts"
 
 const services = (settings: Loaded) =>

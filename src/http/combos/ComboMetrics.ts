@@ -1,6 +1,6 @@
 /** The ComboMetrics port in memory. */
 import * as Layer from "effect/Layer"
-import { type ComboRequest, ComboMetrics, type Metrics, type TargetMetrics } from "#actors/ports/ComboMetrics.ts"
+import { type ComboRequest, ComboMetrics, type Metrics, type TargetMetrics } from "#src/inference/ports/ComboMetrics.ts"
 
 /** Combos remembered; the one used longest ago goes first. */
 const combosMax = 2_000

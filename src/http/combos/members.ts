@@ -2,7 +2,7 @@
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import type { FieldIssue } from "#schemas/api/Refusal.ts"
 import type { Combo, ModelStep } from "#schemas/records/Combo.ts"
-import { knownProvider, unknownProvider } from "#src/http/knownProvider.ts"
+import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import { modelIdOf } from "#src/routing/combos/expand.ts"
 import { resolverView } from "#src/routing/plan.ts"

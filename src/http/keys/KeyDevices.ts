@@ -1,5 +1,5 @@
 import * as Layer from "effect/Layer"
-import { type Device, KeyDevices } from "#actors/ports/KeyDevices.ts"
+import { type Device, KeyDevices } from "#src/inference/ports/KeyDevices.ts"
 
 /** Keys remembered; the one seen longest ago goes first. */
 const KEYS_MAX = 10_000

@@ -1,9 +1,9 @@
 /** What the body of a call to the lease endpoint asks for. */
 import { PublicError } from "#schemas/errors.ts"
 import { type ReleaseReason, releaseReasons } from "#schemas/protocols/Lease.ts"
-import type { CallHead } from "#src/http/InferenceCall.ts"
-import * as LeaseContext from "#src/http/leaseContext.ts"
-import * as LeaseErrors from "#src/http/leaseErrors.ts"
+import type { CallHead } from "#src/inference/lane/InferenceCall.ts"
+import * as LeaseContext from "#src/inference/lane/leaseContext.ts"
+import * as LeaseErrors from "#src/inference/lane/leaseErrors.ts"
 import * as Json from "#src/wire/json/json.ts"
 
 export type Asked =

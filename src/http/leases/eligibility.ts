@@ -2,7 +2,7 @@
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
-import * as LeaseErrors from "#src/http/leaseErrors.ts"
+import * as LeaseErrors from "#src/inference/lane/leaseErrors.ts"
 import type { Candidate, Skipped } from "#src/routing/models/candidate.ts"
 import { type Router, unknownRequest } from "#src/routing/Router.ts"
 import { Blocked } from "#src/routing/unavailable.ts"

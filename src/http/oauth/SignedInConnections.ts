@@ -11,7 +11,7 @@ import { ConnectionStore } from "#actors/ports/Stores.ts"
 import type { Call } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
-import { Audit } from "#src/http/Audit.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
 import * as Made from "#src/http/providers/connection.ts"
 import { Connections } from "#src/http/providers/Connections.ts"
 

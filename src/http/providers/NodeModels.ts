@@ -12,7 +12,7 @@ import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
-import { ManagementOptions } from "#src/http/ManagementOptions.ts"
+import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import * as Rounds from "#src/platform/structures/Rounds.ts"
 import { Upstreams } from "./Upstreams.ts"
 

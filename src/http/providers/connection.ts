@@ -4,7 +4,7 @@ import type * as Schema from "effect/Schema"
 import type { ConnectionChange, ConnectionView } from "#schemas/api/Providers.ts"
 import type { Connection, TestStatus } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
-import { withoutSecrets } from "#src/http/redact.ts"
+import { withoutSecrets } from "#src/management/redact.ts"
 
 type Data = Readonly<Record<string, Schema.Json>>
 

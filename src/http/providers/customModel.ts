@@ -2,7 +2,7 @@
 import type * as Schema from "effect/Schema"
 import type { ModelInput, ModelView } from "#schemas/api/ProviderModels.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
-import { keepRedacted, redactHeaders } from "#src/http/redact.ts"
+import { keepRedacted, redactHeaders } from "#src/management/redact.ts"
 
 const extras = ["normalizeToolCallId", "preserveOpenAIDeveloperRole", "compatByProtocol", "generationConfig"] as const
 

@@ -3,7 +3,7 @@ import type { NewNode, NodeChange } from "#schemas/api/ProviderNodes.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { FieldIssue } from "#schemas/api/Refusal.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
-import { keepRedacted, redactHeaders } from "#src/http/redact.ts"
+import { keepRedacted, redactHeaders } from "#src/management/redact.ts"
 
 const HEADERS_MAX = 16
 const HEADER_NAME_MAX = 128

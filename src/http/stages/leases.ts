@@ -11,9 +11,9 @@ import { PublicError } from "#schemas/errors.ts"
 import type { Lease } from "#schemas/protocols/Lease.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import { LeaseFence } from "#src/http/stages/LeaseFence.ts"
-import * as LeaseContext from "#src/http/leaseContext.ts"
-import * as LeaseErrors from "#src/http/leaseErrors.ts"
-import { type Fork, type Stage, wait } from "#src/http/stages.ts"
+import * as LeaseContext from "#src/inference/lane/leaseContext.ts"
+import * as LeaseErrors from "#src/inference/lane/leaseErrors.ts"
+import { type Fork, type Stage, wait } from "#src/inference/lane/stages/Stage.ts"
 
 export interface Options {
   readonly leases: Leases["Service"]

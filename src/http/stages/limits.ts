@@ -10,7 +10,7 @@ import type { Ask, Limits } from "#actors/limits/ports/Limits.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Client } from "#actors/request/Inbound.ts"
-import { type Call, type Fork, type Stage, wait } from "#src/http/stages.ts"
+import { type Call, type Fork, type Stage, wait } from "#src/inference/lane/stages/Stage.ts"
 import * as Json from "#src/wire/json/json.ts"
 
 export interface Options {

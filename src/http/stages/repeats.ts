@@ -8,10 +8,10 @@ import { ResponseCache } from "#actors/ports/ResponseCache.ts"
 import type { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { settingDefaults } from "#schemas/api/Settings.ts"
-import * as Identity from "#src/cache/identity.ts"
+import * as Identity from "#src/inference/lane/identity.ts"
 import { ResponseCaching } from "#src/http/stages/cache.ts"
 import { Idempotency } from "#src/http/stages/idempotency.ts"
-import type { Call, Fork, Stage } from "#src/http/stages.ts"
+import type { Call, Fork, Stage } from "#src/inference/lane/stages/Stage.ts"
 import type { Router } from "#src/routing/Router.ts"
 
 export interface Options {

@@ -1,5 +1,5 @@
 /** Client sessions: those that name themselves by X-Session-Id as this process sees them, tagged ones as the ledger saw them. Pure. */
-import type { LiveSession } from "#actors/ports/LiveCalls.ts"
+import type { LiveSession } from "#src/inference/ports/LiveCalls.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 const iso = (ms: number): string => new Date(ms).toISOString()

@@ -1,0 +1,310 @@
+/** From a request to the bytes that each target is sent, and how its answer is read. */
+import * as Effect from "effect/Effect"
+import type { Dialect } from "#actors/request/ports/Face.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import { PublicError } from "#schemas/errors.ts"
+import type { Conversation, Signature } from "#schemas/wire/conversation.ts"
+import type { Combo } from "#schemas/records/Combo.ts"
+import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
+import type { Spoken } from "#src/inference/lane/bodies/jobs.ts"
+import type { Prompt } from "./Prompt.ts"
+import type { ConversationServices } from "./services.ts"
+import * as BodyRules from "#src/providers/bodyRules.ts"
+import { type AutoEffort, autoEffort, effortEdits, shapeOf, unshown } from "#src/routing/auto/effort.ts"
+import * as ReasoningBuffer from "#src/routing/combos/reasoningBuffer.ts"
+import * as SystemMessage from "#src/routing/combos/systemMessage.ts"
+import * as ToolFilter from "#src/routing/combos/toolFilter.ts"
+import * as Continuation from "#src/wire/neutral/continuation.ts"
+import { nameOf } from "#src/wire/neutral/settings.ts"
+import { withRecalled } from "#src/wire/neutral/recalled.ts"
+import { type Restored, restoredOf } from "#src/wire/neutral/toolNames.ts"
+import * as Formats from "#src/wire/formats.ts"
+import * as PromptCache from "#src/wire/promptCache.ts"
+import * as Json from "#src/wire/json/json.ts"
+import * as Splice from "#src/wire/json/splice.ts"
+import * as Thinking from "#src/wire/thinking.ts"
+import type { ClientCodec, RequestHead, TargetTraits, UpstreamCodec } from "#src/wire/WireFormat.ts"
+import { writeRequest } from "#src/wire/writeRequest.ts"
+
+const nothing: ReadonlyArray<string> = []
+
+/** What a combo says about its requests' bodies. */
+export interface SpokenRoute {
+  readonly combo: Pick<Combo, "system_message" | "tool_filter_regex"> | null
+  readonly config: { readonly reasoningTokenBufferEnabled: boolean } | null
+}
+
+/** Settings that shape bodies. */
+export type SpeechServices = Pick<ConversationServices, "promptCache" | "previousResponseId"> & {
+  readonly signatures: Pick<ConversationServices["signatures"], "recall">
+}
+
+/** One request in the words of each family that is tried. */
+export class Speech {
+  private readonly services: SpeechServices
+  private readonly codec: ClientCodec
+  private readonly head: RequestHead
+  private readonly prompt: Prompt
+  private readonly route: SpokenRoute
+  private altered: Conversation | null
+  private conversation: Conversation | PublicError | null = null
+  private omitted: ReadonlyArray<string> = nothing
+  /** What the newest translated body says in the place of the client's tools. */
+  tools: Restored | null = null
+  private readonly effortHeader: string | undefined
+  /** Undefined until a model that reasons is asked. */
+  private effort: AutoEffort | null | undefined
+  /** A large body by its target, made by a thread of its own. */
+  private prepared: Map<Target, Spoken | PublicError> | null = null
+
+  /**
+   * `altered`: said instead of what the client wrote, in every format. `effortHeader`: X-Gateway-Effort as the client sent it; `effort`:
+   * what was chosen by it for the whole of which this is a part.
+   */
+  constructor(
+    services: SpeechServices, codec: ClientCodec, head: RequestHead, prompt: Prompt, route: SpokenRoute,
+    altered: Conversation | null = null, effortHeader?: string, effort?: AutoEffort | null
+  ) {
+    this.effortHeader = effortHeader
+    this.effort = effort
+    this.altered = altered
+    this.conversation = altered
+    this.route = route
+    this.services = services
+    this.codec = codec
+    this.head = head
+    this.prompt = prompt
+  }
+
+  /** From here on this is said instead. */
+  alter(conversation: Conversation): void {
+    this.altered = conversation
+    this.conversation = conversation
+    this.prepared = null
+  }
+
+  /** Forgets what was made of the request; only what is said again makes it anew. */
+  release(): void {
+    this.conversation = null
+    this.altered = null
+    this.prepared = null
+  }
+
+  /** What was chosen by X-Gateway-Effort; undefined when nothing was. */
+  get chosenEffort(): AutoEffort | null | undefined {
+    return this.effort
+  }
+
+  /**
+   * Makes the body of a large request for a target, in a thread of its own; null when `bodyFor` and `continuationFor` make it themselves.
+   * `continues`: the text that is to be gone on with.
+   */
+  prepare(workers: BodyWorkers, target: Target, continues: string | null): Effect.Effect<void> | null {
+    const { codec, effort, effortHeader, head, prompt: { body, large }, route: { combo, config }, services } = this
+    if (large === null || this.altered !== null) return null
+    const ask = (signatures: ReadonlyMap<string, Signature>, done: (said: Spoken | PublicError) => void): void => {
+      workers.ask<"speak">({
+        kind: "speak", id: large.id, bytes: body, grown: large.grown, format: codec.name, head, effortHeader, effort, continues,
+        // Only what shapes a body, and no credential.
+        target: { ...target, connection: null, headers: nothing, proxy: null, tokenFrom: null },
+        combo: combo === null ? null : { system_message: combo.system_message, tool_filter_regex: combo.tool_filter_regex },
+        reasoningTokenBufferEnabled: config?.reasoningTokenBufferEnabled === true,
+        promptCache: services.promptCache(), previousResponseId: services.previousResponseId(), signatures
+      }, done)
+    }
+    return Effect.callback<void>((resume) => {
+      const keep = (said: Spoken | PublicError): void => {
+        this.prepared ??= new Map()
+        this.prepared.set(target, said)
+        resume(Effect.void)
+      }
+      ask(new Map(), (said) => {
+        // The thread read which calls came back unsigned; the signatures are remembered here.
+        const signatures = said instanceof PublicError ? [] : said.unsigned.flatMap((id) => {
+          const signature = this.recall(id)
+          return signature === null ? [] : [[id, signature] as const]
+        })
+        if (signatures.length === 0) keep(said)
+        else ask(new Map(signatures), keep)
+      })
+    })
+  }
+
+  /** What `prepare` made for this target, once. */
+  private takePrepared(target: Target): Uint8Array | PublicError | null {
+    const said = this.prepared?.get(target)
+    if (said === undefined) return null
+    this.prepared?.delete(target)
+    if (said instanceof PublicError) return said
+    this.omitted = said.omitted
+    this.effort = said.effort
+    this.tools = said.tools
+    return said.body ?? this.prompt.body
+  }
+
+  /** With what the target's provider needs beyond its format. */
+  bodyFor(target: Target): Uint8Array | PublicError {
+    return this.takePrepared(target) ?? ruled(target, this.ownBodyFor(target))
+  }
+
+  private ownBodyFor(target: Target): Uint8Array | PublicError {
+    this.omitted = nothing
+    const effort = this.effortFor(target)
+    if (effort === null) return this.plainBodyFor(target)
+    const body = this.thoughtfulBodyFor({ ...target, thinking: effort }, effort)
+    if (body !== null) return body
+    // What cannot be said with an effort is said without one.
+    this.effort = null
+    this.omitted = nothing
+    return this.plainBodyFor(target)
+  }
+
+  /** The effort that X-Gateway-Effort gives a target: null unless its model reasons and neither its id nor the client said how much. */
+  effortFor(target: Target): AutoEffort | null {
+    return target.reasoning === true && target.thinking === null ? this.autoEffort() : null
+  }
+
+  /** The effort that the shape of this request asks for; null when the client does not leave it to us. */
+  autoEffort(): AutoEffort | null {
+    if (this.effortHeader === undefined) return null
+    if (this.effort !== undefined) return this.effort
+    const conversation = this.decoded()
+    return this.effort = conversation instanceof PublicError
+      ? null
+      : autoEffort(this.effortHeader, conversation.settings.reasoning !== null, () => shapeOf(conversation))
+  }
+
+  /** With the effort in the family's own words: by bytes where it is one member, else written anew. Null where it cannot be said. */
+  private thoughtfulBodyFor(target: Target, effort: AutoEffort): Uint8Array | null {
+    const family = Formats.family(target.wireFormat)
+    const traits = this.traitsOf(target)
+    if (this.altered === null && !this.rewrites && !this.widens(target) && !this.unmarks && Formats.isSame(this.codec.name, family.name)) {
+      const edits = effortEdits(family.name, effort)
+      if (edits !== null) return splice(this.prompt, [...family.passThroughEdits(this.prompt.parsed, traits), ...edits])
+    }
+    const conversation = this.decoded()
+    if (conversation instanceof PublicError) return null
+    const body = this.encode(unshown(conversation, family.name), target, family, traits)
+    return body instanceof PublicError || this.omitted.includes(nameOf(conversation, "reasoning")) ? null : body
+  }
+
+  private plainBodyFor(target: Target): Uint8Array | PublicError {
+    const family = Formats.family(target.wireFormat)
+    const traits = this.traitsOf(target)
+    if (this.altered === null && Formats.isSame(this.codec.name, family.name)) {
+      if (target.thinking !== null || this.rewrites || this.unmarks || this.widens(target)) return this.varied(target, family, traits)
+      const edits = family.passThroughEdits(this.prompt.parsed, traits)
+      return edits.length === 0 ? this.prompt.body : splice(this.prompt, edits)
+    }
+    const conversation = this.decoded()
+    return conversation instanceof PublicError ? conversation : this.encode(conversation, target, family, traits)
+  }
+
+  /** Asks to go on with an answer that broke off: what was said, and the wish for the rest. */
+  continuationFor(target: Target, text: string): Uint8Array | PublicError {
+    const prepared = this.takePrepared(target)
+    if (prepared !== null) return prepared
+    const conversation = this.decoded()
+    return conversation instanceof PublicError
+      ? conversation
+      : ruled(target, this.encode(Continuation.of(conversation, text), target, Formats.family(target.wireFormat), this.traitsOf(target)))
+  }
+
+  /** The combo changes what every target is sent. */
+  private get rewrites(): boolean {
+    const { combo } = this.route
+    return combo !== null && (combo.system_message !== null || combo.tool_filter_regex !== null)
+  }
+
+  /** The target thinks inside the client's cap, and the combo gives it room beside it. */
+  private widens(target: Target): boolean {
+    return target.reasoning === true && this.route.config?.reasoningTokenBufferEnabled === true
+  }
+
+  /** The client marked what a vendor should cache, and that is not for it to say. */
+  private get unmarks(): boolean {
+    return this.services.promptCache().preserve === "never" && this.prompt.body.includes('"cache_control"')
+  }
+
+  /** The request in the neutral form, with what the combo changes in it. */
+  decoded(): Conversation | PublicError {
+    if (this.conversation !== null) return this.conversation
+    const tree = this.prompt.tree()
+    return this.conversation = tree instanceof PublicError ? tree : this.rewritten(this.codec.decodeRequest(tree))
+  }
+
+  private rewritten(conversation: Conversation | PublicError): Conversation | PublicError {
+    const { combo } = this.route
+    if (combo === null || conversation instanceof PublicError) return conversation
+    const filtered = combo.tool_filter_regex === null ? conversation : ToolFilter.ofConversation(conversation, ToolFilter.keepsOf(combo.tool_filter_regex))
+    return combo.system_message === null ? filtered : SystemMessage.ofConversation(filtered, combo.system_message)
+  }
+
+  private encode(conversation: Conversation, target: Target, family: UpstreamCodec, traits: TargetTraits): Uint8Array | PublicError {
+    const { thinking } = target
+    const roomy = this.widens(target) ? ReasoningBuffer.ofConversation(conversation, target.maxOutputTokens) : conversation
+    const kept = PromptCache.cachesByMarks(family.name, traits.model)
+      ? PromptCache.arranged(roomy, this.services.promptCache(), !Formats.isSame(this.codec.name, family.name))
+      : roomy
+    const signed = this.losesSignatures(target) ? withRecalled(kept, family.name, this.recall) : kept
+    const written = writeRequest(thinking === null ? signed : Thinking.ofConversation(signed, thinking), this.prompt, family, traits)
+    if (written instanceof PublicError) return written
+    this.omitted = written.omitted
+    this.tools = restoredOf(kept)
+    return written.body
+  }
+
+  /** A body in its own format whose thinking the model id decides, or that a combo changes: rare, so it is written anew. */
+  private varied(target: Target, family: UpstreamCodec, traits: TargetTraits): Uint8Array {
+    const sent = Json.parseRecord(this.prompt.body.toString("utf8")) ?? {}
+    const own = this.unmarks ? PromptCache.bodyWithoutMarks(sent) : sent
+    const thought = target.thinking === null ? own : Thinking.ofBody(own, target.wireFormat, target.thinking)
+    const { combo } = this.route
+    const filtered = combo === null || combo.tool_filter_regex === null ? thought : ToolFilter.ofBody(this.codec.name, thought, ToolFilter.keepsOf(combo.tool_filter_regex))
+    const said = combo === null || combo.system_message === null ? filtered : SystemMessage.ofBody(this.codec.name, filtered, combo.system_message)
+    const body = this.widens(target) ? ReasoningBuffer.ofBody(this.codec.name, said, target.maxOutputTokens) : said
+    const edits = family.passThroughEdits({ ...body, model: this.prompt.parsed["model"] }, traits)
+    return Buffer.from(JSON.stringify({ ...body, ...Object.fromEntries(edits.map((e) => [e.key, JSON.parse(e.value) as unknown])) }))
+  }
+
+  omittedFor(_target: Target): ReadonlyArray<string> {
+    return this.omitted
+  }
+
+  dialectFor(target: Target, { makeResponseId, request: { now }, signatures }: Pick<ConversationServices, "makeResponseId" | "request" | "signatures">): Dialect {
+    return Formats.dialectOf(this.codec, Formats.family(target.wireFormat), {
+      model: target.publicModel,
+      tools: this.tools,
+      remember: this.losesSignatures(target) ? (callId, signature) => signatures.remember(this.prompt.tenant, callId, signature) : undefined,
+      request: Formats.repeatedOf(this.codec.name, this.prompt.parsed),
+      makeId: makeResponseId,
+      now: () => Math.floor(now() / 1000)
+    })
+  }
+
+  /** The family signs tool calls, which the formats of other clients have no field for. */
+  private losesSignatures(target: Target): boolean {
+    return target.wireFormat === "generateContent" && !Formats.isSame(this.codec.name, target.wireFormat)
+  }
+
+  private readonly recall = (callId: string): Signature | null => this.services.signatures.recall(this.prompt.tenant, callId)
+
+  private traitsOf(target: Target): TargetTraits {
+    return {
+      model: target.model,
+      stream: this.head.stream,
+      maxOutputTokens: target.maxOutputTokens,
+      reasoning: target.reasoning,
+      streamOptions: target.streamOptions,
+      previousResponseId: this.services.previousResponseId()
+    }
+  }
+}
+
+/** What the target's provider needs beyond its format; nearly every target needs nothing. */
+const ruled = (target: Target, body: Uint8Array | PublicError): Uint8Array | PublicError =>
+  target.bodyRules === null || target.bodyRules === undefined || body instanceof PublicError ? body : BodyRules.apply(target.bodyRules, body)
+
+const splice = ({ body, parsed }: Prompt, edits: ReadonlyArray<Splice.Edit>): Uint8Array =>
+  Splice.edit(body, parsed, edits) ??
+    Buffer.from(JSON.stringify({ ...parsed, ...Object.fromEntries(edits.map((e) => [e.key, JSON.parse(e.value) as unknown])) }))

@@ -1,0 +1,46 @@
+/** Which path takes conversations in which format; `inferenceRoutes.ts` says who may call them. */
+import * as ConversationPaths from "./conversationPaths.ts"
+import type { Entry } from "./Conversations.ts"
+import * as ChatCompletions from "#src/wire/chatCompletions/index.ts"
+import * as Completions from "#src/wire/completions/index.ts"
+import * as GenerateContent from "#src/wire/generateContent/index.ts"
+import * as LocalModelServer from "#src/wire/localModelServer/index.ts"
+import * as Messages from "#src/wire/messages/index.ts"
+import * as Responses from "#src/wire/responses/index.ts"
+
+export interface ConversationRoute {
+  /** With `:name` parameters, or a last `*`. */
+  readonly path: string
+  readonly entry: Entry
+}
+
+const plain = (path: string, codec: Entry["codec"]): ConversationRoute => ({ path, entry: { endpoint: path, codec } })
+
+/** A path that holds the key, for clients that cannot send a header; otherwise as `like`. */
+const tokenized = (path: string, like: string, codec: Entry["codec"]): ConversationRoute => ({
+  path,
+  entry: { endpoint: like, codec, token: (at) => ConversationPaths.segment(at, 4) }
+})
+
+/** Model and method stand in what the pattern leaves open. */
+export const generatePaths: ReadonlyArray<string> = ["/v1beta/models/*", "/v1/models/*"]
+
+export const all: ReadonlyArray<ConversationRoute> = [
+  plain("/v1/chat/completions", ChatCompletions.client),
+  plain("/v1/messages", Messages.client),
+  plain("/v1/responses", Responses.client),
+  plain("/v1/completions", Completions.client),
+  plain("/v1/api/chat", LocalModelServer.client),
+  ...generatePaths.map((path): ConversationRoute => ({
+    path,
+    entry: { endpoint: "/v1beta/models", codec: GenerateContent.client, fromPath: (at) => ConversationPaths.ofGenerate(at), modelInPath: true }
+  })),
+  {
+    path: "/v1/providers/:provider/chat/completions",
+    entry: { endpoint: "/v1/providers/chat/completions", codec: ChatCompletions.client, fromPath: ConversationPaths.ofProvider }
+  },
+  tokenized("/api/v1/editor/:token/chat/completions", "/v1/chat/completions", ChatCompletions.client),
+  tokenized("/api/v1/editor/:token/v1/chat/completions", "/v1/chat/completions", ChatCompletions.client),
+  tokenized("/api/v1/editor/:token/responses", "/v1/responses", Responses.client),
+  tokenized("/api/v1/editor/:token/api/chat", "/v1/api/chat", LocalModelServer.client)
+]

@@ -1,0 +1,165 @@
+/**
+ * Context hand-off: when another account or model continues a session, it gets a summary of what came before. Combos of strategy
+ * `context-relay` do so; UNIVERSAL_CONTEXT_HANDOFF_ENABLED adds the other combos, where a change of account alone needs no summary.
+ *
+ * A summary is due when the prompt fills `handoffThreshold` of the smaller of the two context windows. It is made once for the
+ * change, by `handoffModel` or by the target that goes on, and stands in front of the client's words; in the place of the older
+ * messages when all of them would not fit. Without it (it failed, took too long) the request goes on as it is.
+ */
+import * as Effect from "effect/Effect"
+import { Ensemble } from "#actors/ensemble/Ensemble.ts"
+import * as Speeches from "#actors/ensemble/speeches.ts"
+import type { Inbound } from "#actors/request/Inbound.ts"
+import type { Companion } from "#actors/request/ports/Companion.ts"
+import { alone, type Place, type SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import { PublicError } from "#schemas/errors.ts"
+import type { Combo } from "#schemas/records/Combo.ts"
+import type { Prompt } from "#src/inference/conversations/Prompt.ts"
+import type { Speech } from "#src/inference/conversations/Speech.ts"
+import type { ConversationServices } from "#src/inference/conversations/services.ts"
+import * as Models from "./models.ts"
+import { partOf, quietView } from "./part.ts"
+import type { HandoffNote } from "#src/inference/lane/RouteReport.ts"
+import type { Call } from "#src/inference/lane/stages/Stage.ts"
+import type { CompleteConfig } from "#src/routing/combos/config.ts"
+import { Generations } from "#src/routing/models/generations.ts"
+import type { Route } from "#src/routing/Router.ts"
+
+/** Sessions whose place is surely known. */
+const keptSessions = 10_000
+/** How long a summary may take, ms. */
+const summaryMs = 30_000
+
+const windowOf = (route: Route, provider: string, model: string): number | null =>
+  route.order.order.find(({ target }) => target.provider === provider && target.model === model)?.contextWindow ?? route.combo?.context_length ?? null
+
+const smaller = (a: number | null, b: number | null): number | null => a === null ? b : b === null ? a : Math.min(a, b)
+
+/** The prompt's tokens, estimated from its bytes. */
+const tokensOf = (prompt: Prompt): number => Math.ceil(prompt.body.length / 4)
+
+/** A planned request of a session. */
+export interface Session {
+  readonly combo: Combo
+  readonly config: CompleteConfig
+  readonly route: Route
+  readonly key: string
+  /** Null for a new session. */
+  readonly last: Place | null
+}
+
+export class Handoffs {
+  private readonly places = new Generations<Place>(keptSessions)
+  private readonly universal: () => boolean
+  private readonly nodes: SessionPlaces["Service"]
+
+  /** `universal`: the flag; `nodes`: who hears where a session is. */
+  constructor(universal: () => boolean, nodes: SessionPlaces["Service"] = alone) {
+    this.universal = universal
+    this.nodes = nodes
+  }
+
+  /** Another node has answered the session. */
+  readonly heard = (key: string, place: Place): void => this.places.set(key, place)
+
+  /** Null when nobody would be handed over to: no combo, no session, or a combo without hand-offs. */
+  sessionOf(route: Route, call: Call, session: string | null): Session | null {
+    const { combo, config } = route
+    if (combo === null || config === null || session === null || !(combo.strategy === "context-relay" || this.universal())) return null
+    const key = this.nodes.keyOf(`${combo.id}\n${call.key === null ? "" : call.key.id}\n${session}`)
+    return { combo, config, route, key, last: this.places.get(key) ?? null }
+  }
+
+  /** Notes who answered. */
+  recorder({ key, last, route }: Session): Companion {
+    return {
+      beforeAttempt: () => null,
+      attemptSettled: ({ connectionId, model, outcome, provider }) => {
+        if (outcome !== "completed" || (last !== null && !differs(last, { provider, model, connectionId }, true))) return
+        const alias = route.order.order.find(({ target }) => target.provider === provider)?.target.providerAlias ?? provider
+        const place = { provider, alias, model, connectionId, window: windowOf(route, provider, model) }
+        this.places.set(key, place)
+        this.nodes.tell(key, place)
+      },
+      closed: () => undefined
+    }
+  }
+}
+
+const differs = (last: Pick<Place, "provider" | "model" | "connectionId">, to: typeof last, byAccount: boolean): boolean =>
+  last.provider !== to.provider || last.model !== to.model || (byAccount && last.connectionId !== to.connectionId)
+
+const placeOf = ({ connection, model, provider }: Target) => ({ provider, model, connectionId: connection === null ? null : connection.id })
+
+/** Whether a hand-off to this target is due. */
+const isDue = ({ combo, config, last, route }: Session, target: Target, prompt: Prompt): boolean => {
+  if (last === null || !differs(last, placeOf(target), combo.strategy === "context-relay")) return false
+  const window = smaller(last.window, windowOf(route, target.provider, target.model))
+  return window !== null && tokensOf(prompt) >= config.handoffThreshold * window
+}
+
+/** Some target of the route would need a hand-off. */
+export const mayBeDue = (session: Session, prompt: Prompt): boolean =>
+  session.last !== null && session.route.targets.some((target) => isDue(session, target, prompt))
+
+/** Serves a request on whose way a hand-off may be due: its target is known only when its turn comes. */
+export const serve = (services: ConversationServices, call: Call, session: Session, speech: Speech, prompt: Prompt, inbound: Inbound): Ensemble => {
+  const { config, last, route } = session
+  const { codec, head, key } = call
+  const quiet = quietView(inbound.route, true)
+
+  const summarisers = (target: Target): ReadonlyArray<Target> => {
+    if (config.handoffModel === "") return [target]
+    const named = Models.routeOf(services.router(), config.handoffModel, key, codec.name, services.request.now())
+    return named instanceof PublicError ? [target] : named.targets
+  }
+
+  let handedOver: HandoffNote | null = null
+
+  const handOver = (ensemble: Ensemble, target: Target): Effect.Effect<null> => {
+    const conversation = speech.decoded()
+    const older = conversation instanceof PublicError ? null : Speeches.summarised(conversation, config.maxMessagesForSummary)
+    const from = { provider: last?.alias ?? "", model: last?.model ?? "", connectionId: last?.connectionId ?? null }
+    const places = { from, to: { provider: target.providerAlias, model: target.model, connectionId: target.connection?.id ?? null } }
+    if (conversation instanceof PublicError || older === null) {
+      handedOver = { ...places, summary: "none", by: null, ms: 0 }
+      return Effect.succeed(null)
+    }
+    const summary = partOf({ services, codec, head, prompt, route, inbound }, { conversation: older, targets: summarisers(target), view: quiet })
+    const since = services.request.now()
+    return Effect.map(ensemble.ask(summary, "aside", summaryMs), ({ answer, target: by }) => {
+      const text = answer === null ? "" : Speeches.textOf(answer)
+      const window = windowOf(route, target.provider, target.model)
+      if (text !== "") speech.alter(Speeches.resumed(conversation, text, window !== null && tokensOf(prompt) > window))
+      handedOver = { ...places, summary: text === "" ? "failed" : "given", by: by.publicModel, ms: services.request.now() - since }
+      return null
+    })
+  }
+
+  const work = (ensemble: Ensemble): Effect.Effect<void> => {
+    let done = false
+    const guide: Companion = {
+      beforeAttempt: (target) => {
+        if (done || !isDue(session, target, prompt)) return null
+        done = true
+        return handOver(ensemble, target)
+      },
+      attemptSettled: () => undefined,
+      closed: () => undefined
+    }
+    const { finished } = inbound.route
+    return ensemble.finish({
+      ...inbound,
+      route: {
+        ...inbound.route,
+        finished: (ok, attempts, skipped, latencyMs) => {
+          finished?.(ok, attempts, skipped, latencyMs)
+          if (handedOver !== null) services.report.noteHandoff(inbound.requestId, handedOver)
+        }
+      }
+    }, [guide])
+  }
+  // The last call tells the route's own view of its end.
+  return new Ensemble({ services: services.request, fork: services.fork, live: services.live }, inbound, work, () => undefined)
+}

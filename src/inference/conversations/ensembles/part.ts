@@ -1,0 +1,114 @@
+/** One call of a request beside the client's own: another conversation to given targets, its answer kept in memory. */
+import type { Call } from "#actors/ensemble/Ensemble.ts"
+import type { Client, Inbound, Recovery, RouteView } from "#actors/request/Inbound.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import { changed, once } from "#actors/request/ports/WalkPolicy.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { Answer, Conversation } from "#schemas/wire/conversation.ts"
+import type { Prompt } from "#src/inference/conversations/Prompt.ts"
+import { Speech } from "#src/inference/conversations/Speech.ts"
+import type { ConversationServices } from "#src/inference/conversations/services.ts"
+import type { Route } from "#src/routing/Router.ts"
+import * as Formats from "#src/wire/formats.ts"
+import * as Json from "#src/wire/json/json.ts"
+import { promptText } from "#src/wire/neutral/promptText.ts"
+import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
+
+/** The request that a call belongs to. */
+export interface Whole {
+  readonly services: ConversationServices
+  readonly codec: ClientCodec
+  readonly head: RequestHead
+  readonly prompt: Prompt
+  readonly route: Pick<Route, "combo" | "config">
+  /** As it would be served alone. */
+  readonly inbound: Inbound
+  /** The client's own words, whose effort every call has (X-Gateway-Effort); absent: none has one. */
+  readonly words?: Speech
+}
+
+export interface Asked {
+  readonly conversation: Conversation
+  readonly targets: ReadonlyArray<Target>
+  readonly view: RouteView
+}
+
+const noRecovery: Recovery = { holds: false, continues: false, stopsAtEmpty: false, sibling: false }
+const noHeaders: ReadonlyArray<string> = []
+
+/** Nobody waits for the bytes; a whole answer is all it is given. */
+export const silent: Omit<Client, "respond"> = {
+  start: () => undefined, relay: () => true, onDrain: () => undefined, end: () => undefined, close: () => undefined
+}
+
+/** Walks its targets once, and nobody hears of it. */
+export const quietView = (view: RouteView, lastResort: boolean): RouteView => ({
+  ...view,
+  policy: changed(view.policy, ({ targetTimeoutMs }) => ({ ...once, targetTimeoutMs })),
+  lastResort,
+  succeeded: () => undefined,
+  finished: null,
+  terminal: (error) => error,
+  line: () => ""
+})
+
+/** Other words in the place of the client's; however different they are, they are thought about as hard. */
+export const saidInstead = ({ codec, head, prompt, route, services, words }: Omit<Whole, "inbound">, conversation: Conversation | null): Speech =>
+  words === undefined
+    ? new Speech(services, codec, head, prompt, route, conversation)
+    : new Speech(services, codec, head, prompt, route, conversation, "auto", words.autoEffort())
+
+export const partOf = (whole: Whole, { conversation, targets, view }: Asked): Call => {
+  const { head, inbound, services } = whole
+  const speech = saidInstead({ ...whole, head: { ...head, stream: false, wantsUsage: false } }, conversation)
+  let answer: Answer | null = null
+  let body: Uint8Array | string = ""
+  let error: PublicError | null = null
+  return {
+    inbound: {
+      ...inbound,
+      client: {
+        ...silent,
+        respond: (status, _headers, bytes) => {
+          if (status === 200) body = bytes
+          else answer = null
+        }
+      },
+      face: {
+        ...inbound.face,
+        errorBody: (failure) => {
+          error = failure
+          return ""
+        }
+      },
+      stream: false,
+      forwardUsage: false,
+      progress: false,
+      recovery: noRecovery,
+      targets,
+      route: view,
+      prepare: (target, text) => speech.prepare(services.bodies, target, text),
+      bodyFor: (target) => speech.bodyFor(target),
+      omittedFor: (target) => speech.omittedFor(target),
+      dialectFor: (target) => {
+        const family = Formats.family(target.wireFormat)
+        const dialect = speech.dialectFor(target, services)
+        return {
+          ...dialect,
+          readAnswer: (bytes) => {
+            const parsed = Json.parseRecord(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"))
+            const read = parsed === null ? null : family.decodeAnswer(parsed)
+            answer = read !== null && "choices" in read ? read : null
+            return dialect.readAnswer(bytes)
+          }
+        }
+      },
+      promptText: () => promptText(conversation),
+      // The client's words are needed until the last call.
+      release: () => undefined,
+      responseHeaders: () => noHeaders,
+      errorHeaders: () => noHeaders
+    },
+    given: () => ({ answer: error === null && body !== "" ? answer : null, body, error })
+  }
+}

@@ -1,0 +1,62 @@
+/** The port TargetTests over the request path: a short conversation of the gateway's own as a request of its own. */
+import * as Effect from "effect/Effect"
+import { runCall } from "#actors/ensemble/runCall.ts"
+import { textOf } from "#actors/ensemble/speeches.ts"
+import type { TargetTests } from "#src/inference/ports/TargetTests.ts"
+import { once } from "#actors/request/ports/WalkPolicy.ts"
+import { PublicError } from "#schemas/errors.ts"
+import { inboundOf } from "#src/inference/conversations/inbound.ts"
+import { Prompt } from "#src/inference/conversations/Prompt.ts"
+import { Speech } from "#src/inference/conversations/Speech.ts"
+import type { ConversationServices } from "#src/inference/conversations/services.ts"
+import { partOf, quietView, silent } from "./part.ts"
+import type { Call } from "#src/inference/lane/stages/Stage.ts"
+import type { Route } from "#src/routing/Router.ts"
+import { client as codec } from "#src/wire/chatCompletions/index.ts"
+import * as Formats from "#src/wire/formats.ts"
+
+/** Tokens that an answer may have: a thinking model needs some before its first word. */
+const maxTokens = 64
+/** Characters of an answer that are shown. */
+const shown = 500
+
+const nothing = (): void => undefined
+
+export const make = (services: ConversationServices): TargetTests["Service"] => ({
+  test: (target, endpoint, timeoutMs) => Effect.suspend(() => {
+    const parsed = { model: target.publicModel, max_tokens: maxTokens, messages: [{ role: "user", content: "Reply with the single word: OK" }] }
+    const body = Buffer.from(JSON.stringify(parsed))
+    const prompt = new Prompt(body, parsed)
+    const head = { model: target.publicModel, stream: false, wantsUsage: false }
+    const request = { query: "", header: () => undefined, remoteAddress: "" }
+    const route: Route = {
+      strategy: "single", combo: null, targets: [target], policy: once, lastResort: true, tracked: false, succeeded: nothing, config: null,
+      order: { order: [], skipped: [], memory: null }, refused: () => [], forbidden: () => []
+    }
+    const call: Call = {
+      tags: { requestId: services.admission.makeRequestId(), sessionTag: null, session: null },
+      key: null, endpoint, codec, body, parsed, head, request, client: { ...silent, respond: nothing }, companions: [], refuse: nothing, onGone: nothing
+    }
+    const speech = new Speech(services, codec, head, prompt, route)
+    const conversation = speech.decoded()
+    if (conversation instanceof PublicError) return Effect.succeed({ statusCode: conversation.status, error: conversation.message, text: null, latencyMs: 0 })
+    const inbound = inboundOf(services, Formats.faceOf(codec, true), { header: () => undefined, headers: [], query: "" }, call, route, prompt, speech)
+    const part = partOf({ services, codec, head, prompt, route, inbound }, { conversation, targets: [target], view: quietView(inbound.route, true) })
+    const { limits, now } = services.request
+    const { total } = limits.timeouts
+    const startedAt = now()
+    const own = {
+      ...services.request,
+      limits: { ...limits, maxAttempts: 1, timeouts: { ...limits.timeouts, total: total === 0 ? timeoutMs : Math.min(total, timeoutMs) } }
+    }
+    return Effect.map(runCall(services, own, part.inbound), () => {
+      const { answer, error } = part.given()
+      return {
+        statusCode: error === null ? 200 : error.status,
+        error: error === null ? null : error.message,
+        text: answer === null ? null : textOf(answer).slice(0, shown),
+        latencyMs: Math.round(now() - startedAt)
+      }
+    })
+  })
+})

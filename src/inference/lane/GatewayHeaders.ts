@@ -1,0 +1,104 @@
+/** The gateway's own response headers, as flat name, value lists. */
+import type { ResponseFacts } from "#actors/request/Request.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
+import { version } from "#schemas/version.ts"
+import * as TerminalErrors from "./terminalErrors.ts"
+import { formatCost } from "#src/platform/accounting/cost.ts"
+
+export { version }
+
+/** What a request says about itself that its responses repeat. */
+export interface RequestTags {
+  readonly requestId: string
+  /** X-Gateway-Session-Id as the client sent it, for the ledger; never synthesized. */
+  readonly sessionTag: string | null
+  /** X-Session-Id as the client sent it: what a session is pinned and counted by. */
+  readonly session: string | null
+}
+
+/** What every inference response says. */
+export const common = (tags: RequestTags): Array<string> => {
+  const headers = ["X-Gateway-Request-Id", tags.requestId, "X-Gateway-Version", version]
+  const session = tags.sessionTag ?? tags.session
+  if (session !== null) headers.push("X-Gateway-Session-Id", session)
+  return headers
+}
+
+const routed = (headers: Array<string>, facts: ResponseFacts): void => {
+  headers.push(
+    "X-Gateway-Decision", `strategy=${facts.strategy}; provider=${facts.target.providerAlias}; latency_ms=${Math.round(facts.latencyMs)}`,
+    "X-Gateway-Model", facts.target.publicModel,
+    "X-Gateway-Provider", facts.target.providerAlias,
+    "X-Gateway-Compression", "off; source=off"
+  )
+  if (facts.fallbackAttempts > 0) headers.push("X-Gateway-Fallback-Attempts", String(facts.fallbackAttempts))
+  if (facts.omitted.length > 0) headers.push("X-Gateway-Omitted", omittedText(facts.omitted))
+  forwardUpstream(headers, facts.upstreamHeaders)
+}
+
+/** The decision with the reasoning effort that was chosen for the request (X-Gateway-Effort: auto). */
+export const withEffort = (headers: ReadonlyArray<string>, effort: string): ReadonlyArray<string> =>
+  headers.map((value, i) => i % 2 === 1 && headers[i - 1] === "X-Gateway-Decision" ? `${value}; effort=${effort}` : value)
+
+/** Characters of the list of omitted fields. */
+const maxOmitted = 1_024
+
+/** Field names of the client's request, which may hold anything: only what a header may carry is kept. */
+const omittedText = (fields: ReadonlyArray<string>): string => {
+  const text = fields.map((field) => field.replace(/[^\x20-\x7e]/g, "?")).join(", ")
+  return text.length <= maxOmitted ? text : `${text.slice(0, maxOmitted - 5)}, ...`
+}
+
+/** Characters of upstream headers that are passed on: a response head is bounded, and an upstream must not fill it. */
+const maxForwarded = 4_096
+
+/** Forwards allow-listed upstream headers; the gateway sets the content type itself. */
+const forwardUpstream = (headers: Array<string>, upstream: ReadonlyArray<string>): void => {
+  const allowed = ForwardHeaders.toClient(upstream)
+  let room = maxForwarded
+  for (let i = 0; i < allowed.length; i += 2) {
+    const name = allowed[i] as string
+    const value = allowed[i + 1] as string
+    if (name === "content-type" || name.length + value.length > room) continue
+    room -= name.length + value.length
+    headers.push(name, value)
+  }
+}
+
+/** Headers of a stream: they leave before the usage is known, so they carry no cost. */
+export const ofStream = (tags: RequestTags, facts: ResponseFacts, contentType: string, progress: boolean): ReadonlyArray<string> => {
+  const headers = common(tags)
+  headers.push("Content-Type", contentType, "Cache-Control", "no-cache, no-transform", "X-Accel-Buffering", "no")
+  if (progress) headers.push("X-Gateway-Progress", "enabled")
+  routed(headers, facts)
+  return headers
+}
+
+/** Headers of a whole answer with its cost telemetry. */
+export const ofAnswer = (tags: RequestTags, facts: ResponseFacts): ReadonlyArray<string> => {
+  const headers = common(tags)
+  headers.push("Content-Type", "application/json")
+  routed(headers, facts)
+  headers.push("X-Gateway-Cache", "MISS", "X-Gateway-Cache-Hit", "false", "X-Gateway-Latency-Ms", String(Math.round(facts.latencyMs)))
+  if (facts.settled !== null) {
+    headers.push(
+      "X-Gateway-Response-Cost", formatCost(facts.settled.costUsd),
+      "X-Gateway-Tokens-In", String(facts.settled.usage.input),
+      "X-Gateway-Tokens-Out", String(facts.settled.usage.output)
+    )
+  }
+  return headers
+}
+
+export const ofError = (tags: RequestTags, error: PublicError, fallbackAttempts: number): ReadonlyArray<string> => {
+  const headers = common(tags)
+  headers.push("Content-Type", "application/json")
+  if (error.retryAfterSeconds !== null) headers.push("Retry-After", String(error.retryAfterSeconds))
+  if (fallbackAttempts > 0) headers.push("X-Gateway-Fallback-Attempts", String(fallbackAttempts))
+  if (error.code === "provider_circuit_open") headers.push("X-Gateway-Provider-Breaker", "open")
+  headers.push(...TerminalErrors.headersOf(error))
+  // Our own Retry-After knows of other targets too, so the upstream's stays behind.
+  if (error.upstream !== null) forwardUpstream(headers, error.upstream.headers.filter((_, i, all) => !/^retry-after/i.test(all[i - i % 2] as string)))
+  return headers
+}

@@ -1,0 +1,178 @@
+/**
+ * How every inference endpoint with a JSON body begins: draining, key and policy, body, JSON. Synchronous where it can be: large bodies are
+ * read by threads of their own, and only an outline of them comes back.
+ */
+import * as Standing from "#actors/lease/standing.ts"
+import * as Errors from "#schemas/errors.ts"
+import { PublicError } from "#schemas/errors.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { FormatName } from "#schemas/wire/conversation.ts"
+import { type BodyWorkers, LARGE_BYTES, LARGE_CONTAINERS } from "#src/inference/lane/bodies/BodyWorkers.ts"
+import * as Jobs from "#src/inference/lane/bodies/jobs.ts"
+import { type Large, Prompt } from "#src/inference/conversations/Prompt.ts"
+import * as Pages from "#src/platform/gate/pages.ts"
+import * as GatewayHeaders from "./GatewayHeaders.ts"
+import type { RequestTags } from "./GatewayHeaders.ts"
+import * as InferenceCall from "./InferenceCall.ts"
+import * as LeaseErrors from "./leaseErrors.ts"
+import * as RouteReport from "./RouteReport.ts"
+import { Blocked } from "#src/routing/unavailable.ts"
+import * as ContentCoding from "#src/platform/server/contentCoding.ts"
+import type { BodyFailure, Exchange } from "#src/platform/server/Exchange.ts"
+import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
+
+export interface IntakeServices {
+  readonly admission: InferenceCall.AdmissionServices
+  /** Largest body in bytes. */
+  readonly maxBodyBytes: () => number
+  /** Where large bodies are read. */
+  readonly bodies: BodyWorkers
+  /** True once a shutdown began: new work is refused. */
+  readonly draining: () => boolean
+  readonly refused: (endpoint: string, tags: RequestTags, error: PublicError) => void
+}
+
+/** Where a request came in, as far as its beginning depends on it. */
+export interface Gate {
+  /** Path for the ledger and metrics. */
+  readonly endpoint: string
+  /** What a key's `allowedEndpoints` calls it. */
+  readonly category: string
+  readonly errorBody: (error: PublicError) => string
+  /** The key that stands in the path. */
+  readonly token?: ((path: string) => string | null) | undefined
+  /** The format of a conversation, whose head is checked; absent where `parsed` is wanted whole, and a body of too many parts refused. */
+  readonly format?: FormatName | undefined
+  /** Model and stream flag stand in the path. */
+  readonly modelInPath?: boolean | undefined
+  /** True where the lease of a managed key is confirmed before each upstream call; elsewhere such a key is refused. */
+  readonly fenced?: boolean | undefined
+}
+
+/** An admitted request. */
+export interface Taken {
+  readonly tags: RequestTags
+  readonly key: ApiKey | null
+  readonly body: Buffer
+  /** What the body says; of a large one the outline. */
+  readonly parsed: Record<string, unknown>
+  readonly large: Large | null
+  /** Ends the exchange with an error in the client's words, and counts it. */
+  readonly refuse: (error: PublicError) => void
+}
+
+/** Calls `done` once, with a request that may be served; what may not is answered here. Register `onAbort` first. */
+export const take = (exchange: Exchange, services: IntakeServices, gate: Gate, done: (taken: Taken) => void): void => {
+  const tags = InferenceCall.tagsOf(exchange, services.admission)
+  const refuse = (error: PublicError): void => {
+    services.refused(gate.endpoint, tags, error)
+    if (exchange.closed) return
+    const headers = GatewayHeaders.ofError(tags, error, 0)
+    const explains = error instanceof Blocked && exchange.header("x-gateway-explain") === "true"
+    exchange.respond(error.status, explains ? [...headers, "X-Gateway-Trace", RouteReport.headerOfBlocked(error)] : headers, gate.errorBody(error))
+  }
+  if (services.draining()) {
+    refuse(Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 }))
+    return
+  }
+  const head = gate.token === undefined ? exchange : withToken(exchange, gate.token(exchange.path))
+  InferenceCall.admit(head, gate.category, services.admission, (key) => {
+    if (key instanceof PublicError) {
+      refuse(key)
+      return
+    }
+    if (gate.fenced !== true && key !== null && Standing.isManaged(key)) {
+      refuse(LeaseErrors.unsupportedRoute)
+      return
+    }
+    const wrongType = key === null ? Pages.bodyRefusal(exchange.header("content-type")) : null
+    if (wrongType !== null) {
+      refuse(wrongType)
+      return
+    }
+    exchange.readBody(services.maxBodyBytes(), (bytes, failure) => {
+      if (bytes === null) {
+        if (failure !== null && failure !== "aborted") refuse(bodyError(failure, services.maxBodyBytes(), exchange))
+        return
+      }
+      const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      if (body.length < JsonBounds.HARMLESS_BYTES) {
+        const parsed = Jobs.parseBody(body)
+        if (parsed instanceof PublicError) refuse(parsed)
+        else done({ tags, key, body, parsed, large: null, refuse })
+        return
+      }
+      readMore(body, services.bodies, gate, (read) => {
+        if (read instanceof PublicError) refuse(read)
+        else if (!exchange.closed) done({ tags, key, refuse, ...read })
+      })
+    })
+  })
+}
+
+/** Bodies that may hold more than they look: those that do not cost the loop a moment are read by others. */
+const readMore = (body: Buffer, workers: BodyWorkers, { format, modelInPath }: Gate, done: (read: Pick<Taken, "body" | "parsed" | "large"> | PublicError) => void): void => {
+  const size = body.length > LARGE_BYTES ? null : JsonBounds.measure(body)
+  if (size !== null && "what" in size) return done(Jobs.refusalOf(size))
+  if (size !== null && size.containers <= LARGE_CONTAINERS) {
+    const parsed = Jobs.parseBody(body)
+    return done(parsed instanceof PublicError ? parsed : { body, parsed, large: null })
+  }
+  const id = workers.nextId()
+  const bytes = shared(body)
+  workers.ask<"open">({ kind: "open", id, bytes, format: format ?? null, fromPath: modelInPath === true }, (said) => {
+    if (said instanceof PublicError) return done(said)
+    const large: Large = { id, containers: said.containers, digest: said.digest, identity: said.identity, grown: nothing }
+    if (format !== undefined) return done({ body: bytes, parsed: said.outline, large })
+    const parsed = new Prompt(bytes, said.outline, large).tree()
+    done(parsed instanceof PublicError ? parsed : { body: bytes, parsed, large: null })
+  })
+}
+
+const nothing = {}
+
+/** In memory that threads share, so that a body is copied once and not for every job about it. */
+const shared = (body: Buffer): Buffer => {
+  const bytes = Buffer.from(new SharedArrayBuffer(body.length))
+  bytes.set(body)
+  return bytes
+}
+
+/** Why a body may not be parsed at all; null for all but hostile ones. */
+export const excessive = (body: Buffer): PublicError | null => {
+  const excess = JsonBounds.excessOf(body)
+  return excess === null ? null : Jobs.refusalOf(excess)
+}
+
+/** The same head with the path's token as its key; a broken token is a wrong key. */
+export const withToken = (head: InferenceCall.CallHead, token: string | null): InferenceCall.CallHead => ({
+  query: "",
+  remoteAddress: head.remoteAddress,
+  header: (name) => name === "authorization" ? `Bearer ${token ?? ""}` : head.header(name)
+})
+
+/** The bodies that are held already leave no room for another one. */
+export const noRoom = (): PublicError => Errors.make(
+  "service_unavailable", "The gateway holds as many bytes of request bodies as it may (GATEWAY_MAX_HELD_BODY_BYTES); repeat the request in a moment.", { retryAfterSeconds: 1 }
+)
+
+/** Why a body was not read, for the client that waits. */
+export const bodyError = (failure: Exclude<BodyFailure, "aborted">, limit: number, head: Pick<Exchange, "header">): PublicError => {
+  const coded = head.header("content-encoding")
+  const coding = (coded ?? "").slice(0, 40)
+  switch (failure) {
+    case "too-large":
+      return Errors.make(
+        "payload_too_large",
+        `The request body is larger than ${limit} bytes${coded === undefined ? "" : " when it is decompressed"} (setting maxBodySizeMb, MAX_BODY_SIZE_BYTES).`
+      )
+    case "no-room":
+      return noRoom()
+    case "timeout":
+      return Errors.make("request_timeout", "The request body did not arrive in time.")
+    case "coding":
+      return Errors.make("unsupported_media_type", `Content-Encoding '${coding}' is not accepted: send ${ContentCoding.accepted}.`)
+    case "undecodable":
+      return Errors.make("bad_request", `The request body is not complete '${coding}' data, as its Content-Encoding says.`, { extra: { param: "Content-Encoding" } })
+  }
+}

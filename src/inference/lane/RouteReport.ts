@@ -1,0 +1,267 @@
+/**
+ * What is kept of routing decisions: a bounded log by request id that explains each one, combo metrics, and the text of a
+ * terminal error. A single model that answered at the first try leaves nothing here: its ledger row has the facts.
+ */
+import type { ComboMetrics } from "#src/inference/ports/ComboMetrics.ts"
+import type { AttemptNote, RouteView, SkipNote, Told } from "#actors/request/Inbound.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import { type ErrorCode, PublicError } from "#schemas/errors.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { FormatName } from "#schemas/wire/conversation.ts"
+import * as TerminalErrors from "./terminalErrors.ts"
+import type { Candidate, Order, Skipped } from "#src/routing/models/candidate.ts"
+import type { DecisionView, RoutingViews } from "#src/inference/ports/RoutingViews.ts"
+import { type Route, type Router, unknownRequest } from "#src/routing/Router.ts"
+import * as Trace from "#src/routing/trace.ts"
+import { Blocked, withoutTarget } from "#src/routing/unavailable.ts"
+import { Ring } from "#src/platform/structures/Ring.ts"
+
+/** Decisions that are kept. */
+const keptDecisions = 2_000
+/** Error code of the call that was cut because the other one answered. */
+const hedgeLost: ErrorCode = "hedge_lost"
+/** Characters of the trace in a header. */
+const maxHeader = 2_048
+
+interface HandoffPlace {
+  /** Public alias. */
+  readonly provider: string
+  readonly model: string
+  readonly connectionId: string | null
+}
+
+/** A session that moves to another connection or model, and the outcome of the summary that was due. */
+export interface HandoffNote {
+  readonly from: HandoffPlace
+  readonly to: HandoffPlace
+  /** `none`: there was nothing to summarise. */
+  readonly summary: "given" | "failed" | "none"
+  /** Public id of the model that was asked for it; null when none was. */
+  readonly by: string | null
+  /** How long that took. */
+  readonly ms: number
+}
+
+/** One remembered decision. */
+export interface Decision {
+  readonly requestId: string
+  readonly requestedModel: string
+  /** ms since the epoch. */
+  readonly at: number
+  readonly combo: string | null
+  readonly ok: boolean | null
+  readonly latencyMs: number
+  readonly handoff: HandoffNote | null
+  readonly trace: Trace.Trace
+}
+
+/** A decision before anybody asks for it: what happened to which candidates, told in full only on demand. */
+interface Kept extends Omit<Decision, "trace" | "handoff"> {
+  handoff?: HandoffNote
+  readonly strategy: string
+  /** Candidates live as long as their configuration; nothing here may lead to a request. */
+  readonly order: Omit<Order, "memory">
+  readonly attempts: ReadonlyArray<AttemptNote>
+  readonly skipped: ReadonlyArray<SkipNote>
+}
+
+/** The targets that automatic routing would ask now, without remembering that it was asked; null when there are none. */
+export type Automatic = (key: ApiKey | null, face: FormatName) => ReadonlyArray<Target> | null
+
+export class Report {
+  private readonly decisions = new Ring<Kept>(keptDecisions)
+  readonly metrics: ComboMetrics["Service"]
+  readonly now: () => number
+  readonly rules: () => TerminalErrors.TerminalRules
+  private readonly automatic: Automatic
+
+  constructor(metrics: ComboMetrics["Service"], now: () => number, rules = () => TerminalErrors.noRules, automatic: Automatic = () => null) {
+    this.metrics = metrics
+    this.now = now
+    this.rules = rules
+    this.automatic = automatic
+  }
+
+  /** Automatic routing has a target that is none of these. */
+  leadsElsewhere(key: ApiKey | null, face: FormatName, inVain: ReadonlyArray<Candidate>): boolean {
+    const others = this.automatic(key, face) ?? []
+    return others.some((other) => !inVain.some(({ target }) => target.connection?.id === other.connection?.id && target.model === other.model))
+  }
+
+  keep(decision: Kept): void {
+    this.decisions.push(decision)
+  }
+
+  /** Adds to a decision that is kept already. */
+  noteHandoff(requestId: string, handoff: HandoffNote): void {
+    const kept = this.find(requestId)
+    if (kept !== undefined) kept.handoff = handoff
+  }
+
+  of(requestId: string): Decision | null {
+    const kept = this.find(requestId)
+    return kept === undefined ? null : decisionOf(kept)
+  }
+
+  /** Newest first. */
+  recent(limit: number): ReadonlyArray<Decision> {
+    return this.decisions.newest(limit).map(decisionOf)
+  }
+
+  private find(requestId: string): Kept | undefined {
+    return this.decisions.find((kept) => kept.requestId === requestId)
+  }
+}
+
+const decisionOf = ({ attempts, handoff, order, skipped, strategy, ...decision }: Kept): Decision =>
+  ({ ...decision, handoff: handoff ?? null, trace: traceOf({ strategy, order }, attempts, skipped) })
+
+/** The order with what was found out on the way. */
+const orderWith = (order: Omit<Order, "memory">, skipped: ReadonlyArray<SkipNote>): Omit<Order, "memory"> => skipped.length === 0 ? order : {
+  ...order,
+  skipped: [...order.skipped, ...skipped.flatMap(({ index, unavailable }): ReadonlyArray<Skipped> => {
+    const candidate = order.order[index]
+    return candidate === undefined ? [] : [{ candidate, unavailable }]
+  })]
+}
+
+const traceOf = (route: Pick<Kept, "strategy" | "order">, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>): Trace.Trace =>
+  Trace.explain(route.strategy, orderWith(route.order, skipped), attempts.map(({ code, index, ms, status }) => ({
+    candidate: route.order.order[index] as Candidate, status, code, ms
+  })))
+
+/** Targets that a header or a line names of each kind. */
+const maxNamed = 16
+
+const publicName = ({ target }: Candidate): string => `${target.providerAlias}/${target.model}`
+
+/** Who failed how; an answer is no failure. */
+const failuresOf = (route: Pick<Route, "order">, notes: ReadonlyArray<AttemptNote>) => notes.flatMap(({ code, index, status }) => {
+  const candidate = route.order.order[index]
+  return code === null || candidate === undefined ? [] : [{ target: publicName(candidate), status, code }]
+}).slice(0, maxNamed)
+
+const skippedIn = (skipped: ReadonlyArray<Skipped>) => skipped.slice(0, maxNamed).map(({ candidate, unavailable }) => ({
+  target: publicName(candidate), reason: unavailable.reason, until: Trace.isoOf(unavailable.until)
+}))
+
+const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, "?")
+
+/** What the client may see of its request so far: who is asked in which order, who failed, and who is left out until when. */
+export const headerOf = (route: Route, { notes, skips }: Told): string => {
+  const failed = failuresOf(route, notes)
+  const text = printable(JSON.stringify({
+    strategy: route.strategy,
+    ...(route.combo === null ? {} : { combo: route.combo.name }),
+    order: route.order.order.slice(0, maxNamed).map(publicName),
+    ...(failed.length === 0 ? {} : { failed }),
+    skipped: skippedIn(orderWith(route.order, skips).skipped)
+  }))
+  return text.length <= maxHeader ? text : `{"strategy":${printable(JSON.stringify(route.strategy))},"truncated":true}`
+}
+
+/** The same of a request that nobody could be asked for. */
+export const headerOfBlocked = ({ skipped }: Blocked): string => {
+  const text = printable(JSON.stringify({ order: [], skipped: skippedIn(skipped) }))
+  return text.length <= maxHeader ? text : `{"order":[],"truncated":true}`
+}
+
+const skipText = ({ reason, target, until }: ReturnType<typeof skippedIn>[number]): string => `${target} skipped ${reason}${until === null ? "" : ` until ${until}`}`
+
+/** Failures and skips in one line for the log: `a/m failed 500 bad_gateway; b/m skipped connection-cooldown until 2026-...`. */
+export const lineOf = (route: Pick<Route, "order">, { notes, skips }: Told): string => [
+  ...failuresOf(route, notes).map(({ code, status, target }) => `${target} failed ${status} ${code}`),
+  ...skippedIn(orderWith(route.order, skips).skipped).map(skipText)
+].join("; ")
+
+export const lineOfBlocked = ({ skipped }: Blocked): string => skippedIn(skipped).map(skipText).join("; ")
+
+/** Automatic routing over a router; nobody is its own way out. */
+export const automaticOver = (router: () => Router, now: () => number): Automatic => (key, face) => {
+  const route = router().route({ model: "auto", key, face, session: null, headers: {}, about: () => unknownRequest, now: now(), dry: true })
+  return route instanceof PublicError || route.lastResort ? null : route.targets
+}
+
+/** The views of the management surface over this log and a router. */
+export const views = (report: Report, router: () => Router, now: () => number): RoutingViews["Service"] => ({
+  explain: (model, key, face) => {
+    const route = router().route({ model, key, face, session: null, headers: {}, about: () => unknownRequest, now: now(), dry: true })
+    const named = ({ executionKey, target }: Candidate) => ({
+      target: executionKey, provider: target.providerAlias, model: target.publicModel, connectionId: target.connection?.id ?? null, format: target.wireFormat
+    })
+    const leftOut = (skipped: ReadonlyArray<Skipped>) => skipped.map(({ candidate, unavailable: { detail, reason, until } }) => ({
+      ...named(candidate), position: null, skipped: { reason, until: until === null ? null : new Date(until).toISOString(), detail }
+    }))
+    if (route instanceof PublicError) {
+      // A request that is wrong has no way; one that nobody can serve now has one, and its end.
+      if (route.status < 500 && !(route instanceof Blocked)) return route
+      const pool = route instanceof Blocked ? route.pool : null
+      const { code, message, retryAfterSeconds, status } = TerminalErrors.ofPlan(route, report.rules(), () => report.leadsElsewhere(key, face, []))
+      return {
+        strategy: pool?.combo?.strategy ?? "single", combo: pool?.combo?.name ?? null, lastResort: false, relaxed: [],
+        targets: pool === null ? [] : leftOut([...pool.skipped, ...(pool.forbidden ?? [])]), error: { status, code, message, retryAfterSeconds }
+      }
+    }
+    return {
+      strategy: route.strategy,
+      combo: route.combo === null ? null : route.combo.name,
+      lastResort: route.lastResort,
+      relaxed: route.order.relaxed ?? [],
+      targets: [
+        ...route.order.order.map((candidate, i) => ({ ...named(candidate), position: i + 1, skipped: null })),
+        ...leftOut([...route.order.skipped, ...route.forbidden()])
+      ],
+      error: null
+    }
+  },
+  decision: (requestId) => {
+    const decision = report.of(requestId)
+    return decision === null ? null : jsonOf(decision)
+  },
+  decisions: (limit) => report.recent(limit).map(jsonOf)
+})
+
+/** Plain JSON, as it leaves the gateway. */
+const jsonOf = (decision: Decision): DecisionView => JSON.parse(JSON.stringify({ ...decision, at: new Date(decision.at).toISOString() })) as DecisionView
+
+/** `key` and `face`: who asked, in which format. */
+export const viewOf = (report: Report, route: Route, requestId: string, requestedModel: string, key: ApiKey | null, face: FormatName): RouteView => ({
+  strategy: route.strategy,
+  combo: route.combo === null ? null : route.combo.name,
+  policy: route.policy,
+  lastResort: route.lastResort,
+  succeeded: route.succeeded,
+  finished: (ok, attempts, skipped, latencyMs) => {
+    const { combo } = route
+    if (combo === null && attempts.length <= 1 && skipped.length === 0 && route.order.skipped.length === 0 && ok !== false) return
+    const at = report.now()
+    const { strategy, order: { order, relaxed, skipped: leftOut } } = route
+    // Not the route itself: it would keep its request with it.
+    report.keep({
+      requestId, requestedModel, at, combo: combo === null ? null : combo.name, ok, latencyMs, strategy, attempts, skipped,
+      order: { order, skipped: leftOut, ...(relaxed === undefined ? {} : { relaxed }) }
+    })
+    if (combo === null || ok === null || !route.tracked) return
+    report.metrics.record({
+      combo: combo.name, strategy: combo.strategy, ok, latencyMs, at,
+      attempts: attempts.flatMap(({ code, index, ms }) => {
+        const candidate = route.order.order[index]
+        // Who lost a race did not fail.
+        return candidate === undefined || code === hedgeLost ? [] : [{
+          executionKey: candidate.executionKey, provider: candidate.target.providerAlias, model: candidate.target.publicModel,
+          connectionId: candidate.target.connection?.id ?? null, ok: code === null, latencyMs: ms
+        }]
+      })
+    })
+  },
+  terminal: (error, attempts, skipped) =>
+    route.combo === null ? error : TerminalErrors.ofCombo(error, poolOf(route, attempts, skipped), report.rules(), () => report.leadsElsewhere(key, face, route.order.order)),
+  line: (told) => lineOf(route, told)
+})
+
+const poolOf = (route: Route, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>, refused = route.refused()): TerminalErrors.Pool => ({
+  poolSize: route.order.order.length + route.order.skipped.length + refused.length,
+  attempted: attempts.length,
+  excluded: [...Trace.excludedOf(traceOf(route, attempts, skipped)), ...withoutTarget(refused)].slice(0, Trace.maxTraceEntries),
+  attemptOrder: attempts.map(({ code, index, status }) => ({ model: route.targets[index]?.publicModel ?? "", status, code }))
+})

@@ -1,0 +1,115 @@
+/**
+ * The threads that read large bodies, so that the loop never stands still for one. They are started by the first large body; each does
+ * one job at a time, the others wait in one line. A thread that dies (its memory is bounded) fails its job alone.
+ */
+import { Worker } from "node:worker_threads"
+import * as Errors from "#schemas/errors.ts"
+import { PublicError } from "#schemas/errors.ts"
+import type { Job, Replies } from "./jobs.ts"
+
+/** What a thread answers. */
+export type Reply =
+  | { readonly ok: true; readonly said: Replies[Job["kind"]] }
+  | { readonly ok: false; readonly error: Pick<PublicError, "code" | "status" | "type" | "message" | "retryAfterSeconds" | "extra"> }
+  | { readonly ok: false; readonly defect: string }
+
+/** Bodies above this many bytes are read here. */
+export const LARGE_BYTES = 256 * 1024
+/** And those with more objects and lists than this, however short. */
+export const LARGE_CONTAINERS = 5_000
+
+export interface Options {
+  /** Threads at once. */
+  readonly threads: number
+  /** Heap of a thread, MB. */
+  readonly heapMb: number
+  /** Hears of a defect, and of a thread that died. */
+  readonly onDefect: (text: string) => void
+}
+
+interface Waiting {
+  readonly job: Job
+  readonly done: (said: Replies[Job["kind"]] | PublicError) => void
+}
+
+interface Thread {
+  readonly worker: Worker
+  doing: Waiting | null
+}
+
+export class BodyWorkers {
+  readonly #options: Options
+  readonly #threads: Array<Thread> = []
+  readonly #line: Array<Waiting> = []
+  #ids = 0
+  #closed = false
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  /** A number that no other body of this process has. */
+  nextId(): number {
+    return ++this.#ids
+  }
+
+  /** Calls `done` once, in a later turn. */
+  ask<K extends Job["kind"]>(job: Extract<Job, { readonly kind: K }>, done: (said: Replies[K] | PublicError) => void): void {
+    this.#line.push({ job, done: done as Waiting["done"] })
+    this.#next()
+  }
+
+  /** Stops the threads; what they were doing fails. */
+  close(): void {
+    this.#closed = true
+    for (const { worker } of this.#threads) void worker.terminate()
+  }
+
+  #next(): void {
+    if (this.#line.length === 0) return
+    const thread = this.#threads.find(({ doing }) => doing === null) ?? this.#begin()
+    if (thread === null) return
+    thread.doing = this.#line.shift() as Waiting
+    thread.worker.postMessage(thread.doing.job)
+  }
+
+  #begin(): Thread | null {
+    const { heapMb, threads } = this.#options
+    if (this.#threads.length >= threads || this.#closed) return null
+    const worker = new Worker(new URL("./bodyWorker.ts", import.meta.url), { name: "bodies", resourceLimits: { maxOldGenerationSizeMb: heapMb } })
+    const thread: Thread = { worker, doing: null }
+    worker.unref()
+    worker.on("message", (reply: Reply) => this.#told(thread, reply))
+    worker.on("error", (cause: Error) => this.#lost(thread, cause.message))
+    worker.on("exit", () => this.#lost(thread, "it ended"))
+    this.#threads.push(thread)
+    return thread
+  }
+
+  #told(thread: Thread, reply: Reply): void {
+    const { doing } = thread
+    thread.doing = null
+    this.#next()
+    if (doing === null) return
+    if (reply.ok) doing.done(reply.said)
+    else if ("error" in reply) {
+      const { code, extra, message, retryAfterSeconds, status, type } = reply.error
+      doing.done(new PublicError(code, status, type, message, retryAfterSeconds, extra))
+    } else {
+      this.#options.onDefect(reply.defect)
+      doing.done(Errors.make("internal_server_error", "The request body could not be read: an internal error; the log holds it."))
+    }
+  }
+
+  #lost(thread: Thread, why: string): void {
+    const at = this.#threads.indexOf(thread)
+    if (at < 0) return
+    this.#threads.splice(at, 1)
+    const { doing } = thread
+    if (!this.#closed) this.#options.onDefect(`A thread that reads request bodies was lost: ${why}`)
+    doing?.done(this.#closed
+      ? Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 })
+      : Errors.make("payload_too_large", "The request body takes more memory than the gateway has for one: send less of it."))
+    this.#next()
+  }
+}

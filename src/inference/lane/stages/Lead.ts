@@ -1,0 +1,154 @@
+/**
+ * A call that others may be waiting for: it stands between the request and its client, hears how the request ended, and keeps it going
+ * without its client for as long as its listener wants.
+ */
+import type { Client } from "#actors/request/Inbound.ts"
+import type { Companion } from "#actors/request/ports/Companion.ts"
+import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import type { TokenUsage } from "#schemas/wire/conversation.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { Call } from "./Stage.ts"
+
+/** What the wire calls of the request came to. */
+export interface Spent {
+  /** Of the wire call that answered. */
+  readonly usage: TokenUsage
+  /** USD of all of them. */
+  readonly costUsd: number
+  /** The client was answered in full. */
+  readonly completed: boolean
+}
+
+/** Hears exactly one of `answered`, `streamed` and `failed`. */
+export interface LeadListener {
+  /** A whole response went out, whatever its status. */
+  readonly answered: (status: number, headers: ReadonlyArray<string>, body: Uint8Array | string, spent: Spent) => void
+  /** A stream was completed; its bytes went through `chunk`. */
+  readonly streamed: (headers: ReadonlyArray<string>, spent: Spent) => void
+  /** Body bytes of a stream, before `streamed`; lent: valid until it returns. */
+  readonly chunk: (bytes: Uint8Array) => void
+  /** It was refused, cut, or ended without an answer. */
+  readonly failed: () => void
+  /** The client has gone: whether the request goes on without it. `end` ends it later. */
+  readonly keeps: (end: () => void) => boolean
+}
+
+const nothingSpent: Spent = { usage: { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, reasoning: 0 }, costUsd: 0, completed: false }
+
+export class Lead implements Client, Companion {
+  /** Not the whole call: this lives as long as a stream, and its body need not. */
+  private readonly call: Pick<Call, "client" | "refuse" | "onLeft">
+  private readonly listener: LeadListener
+  private spent = nothingSpent
+  private heads: ReadonlyArray<string> = []
+  private over = false
+  private gone = false
+  private drained: (() => void) | null = null
+
+  private constructor({ client, onLeft, refuse }: Call, listener: LeadListener) {
+    this.call = { client, onLeft, refuse }
+    this.listener = listener
+  }
+
+  /** The call to go on with. */
+  static of(call: Call, listener: LeadListener): Call {
+    return new Lead(call, listener).passed(call)
+  }
+
+  private passed(call: Call): Call {
+    return {
+      ...call,
+      client: this,
+      companions: [...call.companions, this],
+      refuse: (error) => this.refuse(error),
+      // The request has not begun: nobody else will tell of its end.
+      onGone: (listener) => call.onGone(() => this.left(() => {
+        listener()
+        this.closed()
+      })),
+      onLeft: (leave) => this.left(leave)
+    }
+  }
+
+  // ---- the client ------------------------------------------------------------------------------------------------------------------
+
+  readonly start = (status: number, headers: ReadonlyArray<string>): void => {
+    this.heads = headers
+    if (!this.gone) this.call.client.start(status, headers)
+  }
+
+  readonly relay = (chunk: Uint8Array): boolean => {
+    this.listener.chunk(chunk)
+    return this.gone || this.call.client.relay(chunk)
+  }
+
+  readonly onDrain = (listener: () => void): void => {
+    if (this.gone) listener()
+    else {
+      this.drained = listener
+      this.call.client.onDrain(listener)
+    }
+  }
+
+  readonly end = (chunk?: Uint8Array | string): void => {
+    if (chunk !== undefined) this.listener.chunk(typeof chunk === "string" ? Buffer.from(chunk) : chunk)
+    if (!this.gone) this.call.client.end(chunk)
+    if (this.spent.completed) this.settle(() => this.listener.streamed(this.heads, this.spent))
+    else this.closed()
+  }
+
+  readonly respond = (status: number, headers: ReadonlyArray<string>, body: Uint8Array | string): void => {
+    if (!this.gone) this.call.client.respond(status, headers, body)
+    this.settle(() => this.listener.answered(status, headers, body, this.spent))
+  }
+
+  readonly close = (): void => {
+    if (!this.gone) this.call.client.close()
+    this.closed()
+  }
+
+  // ---- the companion ---------------------------------------------------------------------------------------------------------------
+
+  readonly beforeAttempt = (): null => null
+
+  readonly attemptSettled = (row: LedgerRow): void => {
+    const { completed, costUsd, usage } = this.spent
+    const answers = row.final && row.outcome === "completed"
+    this.spent = {
+      usage: answers
+        ? { input: row.tokensIn, output: row.tokensOut, cacheRead: row.tokensCacheRead, cacheCreation: row.tokensCacheCreation, reasoning: row.tokensReasoning }
+        : usage,
+      costUsd: costUsd + row.costUsd,
+      completed: completed || answers
+    }
+  }
+
+  /** The request is over; without an answer so far there will be none. */
+  readonly closed = (): void => this.settle(this.listener.failed)
+
+  // ----------------------------------------------------------------------------------------------------------------------------------
+
+  private refuse(error: PublicError): void {
+    this.call.refuse(error)
+    this.closed()
+  }
+
+  /** The client has gone. `leave` is what would have ended the request. */
+  private left(leave: () => void): void {
+    this.gone = true
+    const end = (): void => {
+      const { onLeft } = this.call
+      if (onLeft === undefined) leave()
+      else onLeft(leave)
+    }
+    if (this.over || !this.listener.keeps(end)) end()
+    // Nobody will drain the client any more, and the upstream must not wait for it.
+    else this.drained?.()
+  }
+
+  private settle(tell: () => void): void {
+    if (this.over) return
+    this.over = true
+    tell()
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * The stages that an admitted conversation passes before it is planned, in the order of the array. A stage may answer by itself (a
+ * cache hit), refuse, wait, put its own client in front of the real one, or send a companion along.
+ */
+import * as Effect from "effect/Effect"
+import type { Client } from "#actors/request/Inbound.ts"
+import type { Companion } from "#actors/request/ports/Companion.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import * as Errors from "#schemas/errors.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { CallHead } from "#src/inference/lane/InferenceCall.ts"
+import type { RequestTags } from "#src/inference/lane/GatewayHeaders.ts"
+import type { Large } from "#src/inference/conversations/Prompt.ts"
+import type { Route } from "#src/routing/Router.ts"
+import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
+
+/** One admitted conversation on its way to the planner. */
+export interface Call {
+  readonly tags: RequestTags
+  readonly key: ApiKey | null
+  /** Path for the ledger and metrics. */
+  readonly endpoint: string
+  readonly codec: ClientCodec
+  readonly body: Buffer
+  /** What the body says; of a large one the outline. */
+  readonly parsed: Record<string, unknown>
+  /** Set for a large body. */
+  readonly large?: Large | undefined
+  readonly head: RequestHead
+  /** Headers and address of the request. */
+  readonly request: CallHead
+  /** Where the answer goes; a stage that wants to see it puts another in front. */
+  readonly client: Client
+  readonly companions: ReadonlyArray<Companion>
+  /** Ends the exchange with an error in the client's words, and counts it. */
+  readonly refuse: (error: PublicError) => void
+  /** While a stage waits: hears that the client has gone (or the gateway stops); the request must then not go on. */
+  readonly onGone: (listener: () => void) => void
+  /**
+   * Decides what becomes of the running request when its client leaves: it calls `leave` at once, later, or never when others wait for
+   * the answer. A stage that puts its own in front asks the one before it in the end. Absent: the request ends.
+   */
+  readonly onLeft?: ((leave: () => void) => void) | undefined
+  /** The lease that the call is made under, where its key needs one. */
+  readonly lease?: Fence | undefined
+  /** The response cache was asked and had nothing, for the log. */
+  readonly cache?: "miss" | undefined
+}
+
+/** Has a say in where a request goes, each time it was planned, and again before every wire call. */
+export interface Fence extends Companion {
+  readonly arrange: (route: Route) => Route | PublicError
+}
+
+export interface Stage {
+  readonly name: string
+  /** Asked for every request, so it must be cheap: false passes the stage by. */
+  readonly applies: (call: Call) => boolean
+  /** Calls `next` at most once, at once or later, or answers through `call.client` or `call.refuse`. */
+  readonly run: (call: Call, next: (call: Call) => void) => void
+}
+
+/** Walks the stages that apply, then `done`. */
+export const pass = (stages: ReadonlyArray<Stage>, call: Call, done: (call: Call) => void, from = 0): void => {
+  for (let i = from; i < stages.length; i++) {
+    const stage = stages[i] as Stage
+    if (!stage.applies(call)) continue
+    stage.run(call, (next) => pass(stages, next, done, i + 1))
+    return
+  }
+  done(call)
+}
+
+/** Runs an effect; answers the way to interrupt it. */
+export type Fork = (effect: Effect.Effect<void>) => () => void
+
+/** For the log only, because nobody is there to read it. */
+export const left = (doing: string): PublicError => Errors.make("client_closed_request", `The client closed the connection while ${doing}.`)
+
+/** Goes on with what the effect answers; a client that leaves meanwhile ends it. `doing`: for the log, what the client did not wait for. */
+export const wait = <A>(call: Call, fork: Fork, effect: Effect.Effect<A>, doing: string, then: (value: A) => void): void => {
+  let over = false
+  const stop = fork(Effect.map(effect, (value) => {
+    if (over) return
+    over = true
+    then(value)
+  }))
+  // What follows may wait, too, and then it is its own listener that counts.
+  if (over) return
+  call.onGone(() => {
+    if (over) return
+    over = true
+    stop()
+    call.refuse(left(doing))
+  })
+}

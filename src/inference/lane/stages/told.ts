@@ -1,0 +1,24 @@
+/** Requests that a stage answers by itself: counted and logged like any other, without a wire attempt. */
+import type { Telemetry } from "#actors/request/ports/Telemetry.ts"
+import type { Call } from "./Stage.ts"
+
+export interface Own {
+  readonly cache: "hit" | "off"
+  /** Who had answered; null when that is not known any more. */
+  readonly provider: string | null
+  readonly model: string | null
+  readonly startedAt: number
+  readonly now: number
+  readonly bytesOut: number
+}
+
+/** A success. The request is counted in the same breath: a stage that answers does so at once. */
+export const answered = (telemetry: Telemetry["Service"], call: Call, own: Own): void => {
+  const { head } = call
+  telemetry.requestStarted(call.endpoint, head.stream)
+  telemetry.requestSettled({
+    requestId: call.tags.requestId, method: "POST", endpoint: call.endpoint, requestedModel: head.model, provider: own.provider, model: own.model,
+    apiKeyId: call.key === null ? null : call.key.id, status: 200, clientStatus: 200, outcome: "completed", errorCode: null, stream: head.stream, attempts: 0,
+    cache: own.cache, startedAt: own.startedAt, latencyMs: own.now - own.startedAt, ttftMs: own.now - own.startedAt, bytesOut: own.bytesOut
+  })
+}

@@ -1,0 +1,49 @@
+/** What no route takes: 404 unknown_route, or 405 with Allow where the path exists for another method. */
+import * as Cause from "effect/Cause"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as Effect from "effect/Effect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerError from "effect/http/HttpServerError"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import * as RouteTable from "#schemas/api/RouteTable.ts"
+import * as Errors from "#schemas/errors.ts"
+import { errorBodyAt } from "#src/wire/errorBodyAt.ts"
+import * as Render from "./render.ts"
+import { givenRequestId } from "#src/platform/gate/origin.ts"
+
+const isRouteNotFound = (cause: Cause.Cause<unknown>): boolean => cause.reasons.some((reason) =>
+  Cause.isFailReason(reason) && HttpServerError.isHttpServerError(reason.error) && reason.error.reason._tag === "RouteNotFound")
+
+/** Wraps the whole router; `routes` are those whose methods may be named in an Allow header. */
+export const layer = (routes: ReadonlyArray<RouteTable.Route>) => {
+  const table = RouteTable.make(routes)
+  return HttpRouter.middleware(Effect.gen(function*() {
+    const lifecycle = yield* Lifecycle
+    const random = yield* SecureRandom.SecureRandom
+
+    const refuse = Effect.gen(function*() {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const path = RouteTable.rawPath(request.url)
+      const known = table.match(path)
+      const refusal = known.length === 0
+        ? Refusal.unknownRoute(request.method, path)
+        : Refusal.methodNotAllowed(request.method, RouteTable.allowed(known))
+      const requestId = givenRequestId(request.headers) ?? (yield* random.uuidV4())
+      const headers = { "x-request-id": requestId, "x-gateway-version": lifecycle.version, "cache-control": "no-store" }
+      if (known[0]?.group === "inference") {
+        const error = Errors.make("method_not_allowed", refusal.error.message)
+        return HttpServerResponse.text(errorBodyAt(path)(error), {
+          status: error.status,
+          contentType: "application/json",
+          headers: { ...headers, ...refusal.headers, "x-gateway-request-id": requestId }
+        })
+      }
+      return HttpServerResponse.setHeaders(Render.body(refusal, requestId), headers)
+    })
+
+    return (httpEffect) => Effect.catchCause(httpEffect, (cause) => isRouteNotFound(cause) ? refuse : Effect.failCause(cause))
+  }), { global: true })
+}

@@ -1,0 +1,62 @@
+/** Which fields of combos act, of their `config`, and of the layers under it (settings comboDefaults and providerOverrides). */
+import type { ComboChange } from "#schemas/api/Combos.ts"
+import { actIn, actsIn, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
+
+export const comboConfig: Rows = {
+  ...actIn("src/routing/combos/walkPolicy.ts", "maxRetries", "retryDelayMs", "fallbackDelayMs", "targetTimeoutMs", "failoverBeforeRetry",
+    "maxSetRetries", "setRetryDelayMs", "hedging", "hedgeDelayMs"),
+  ...actIn("src/routing/combos/targets.ts", "concurrencyPerModel", "queueTimeoutMs", "queueDepth"),
+  stickyRoundRobinLimit: actsIn("src/routing/strategies/rotation.ts"),
+  disableSessionStickiness: actsIn("src/routing/Router.ts"),
+  stickyWeightedLimit: actsIn("src/routing/strategies/chance.ts"),
+  ...actIn("src/routing/combos/expand.ts", "maxComboDepth", "nestedComboMode"),
+  trackMetrics: actsIn("src/routing/Router.ts"),
+  ...actIn("src/inference/conversations/ensembles/Handoffs.ts", "handoffThreshold", "handoffModel", "maxMessagesForSummary"),
+  zeroLatencyOptimizationsEnabled: actsIn("src/routing/combos/config.ts"),
+  predictiveTtftMs: actsIn("src/routing/strategies/filter.ts"),
+  fallbackCompressionMode: lacks("compression", "lite"),
+  fallbackCompressionThreshold: lacks("compression", 1_000),
+  compressionMode: lacks("compression"),
+  reasoningTokenBufferEnabled: actsIn("src/routing/combos/reasoningBuffer.ts"),
+  ...actIn("src/routing/auto/auto.ts", "candidatePool", "explorationRate", "routerStrategy"),
+  "weights.*": actsIn("src/routing/auto/packs.ts"),
+  modePack: actsIn("src/routing/auto/packs.ts"),
+  ...actIn("src/routing/auto/budget.ts", "budgetCap", "budgetFallback"),
+  ...actIn("src/routing/auto/routers.ts", "slaTargetP95Ms", "slaMaxErrorRate", "slaMaxCostPer1MTokens", "slaHardConstraints"),
+  ...actIn("src/routing/strategies/preference.ts", "compositeTiers.defaultTier", "compositeTiers.tiers.*.stepId",
+    "compositeTiers.tiers.*.fallbackTier", "contextRequirements.preferLargeContext"),
+  ...actIn("src/routing/strategies/quota.ts", "resetAwareSessionWeight", "resetAwareWeeklyWeight", "resetAwareTieBandPercent",
+    "resetAwareExhaustionGuardPercent"),
+  ...actIn("src/inference/conversations/ensembles/Shadows.ts", "shadowRouting.enabled", "shadowRouting.targets", "shadowRouting.sampleRate",
+    "shadowRouting.maxTargets", "shadowRouting.timeoutMs"),
+  "evalRouting.enabled": actsIn("src/routing/Router.ts"),
+  ...actIn("src/routing/evals.ts", "evalRouting.maxAgeHours", "evalRouting.minCases", "evalRouting.qualityWeight", "evalRouting.latencyWeight"),
+  "evalRouting.cacheTtlMs": actsIn("src/http/evals/Scoreboard.ts"),
+  ...actIn("src/routing/combos/answerRules.ts", "responseValidation.forbiddenSubstrings", "responseValidation.requiredSubstrings",
+    "responseValidation.minContentLength", "responseValidation.jsonPathPredicates"),
+  ...actIn("src/routing/strategies/filter.ts", "contextRequirements.minContextWindow", "contextRequirements.contextFilterMode"),
+  judgeModel: actsIn("src/inference/conversations/ensembles/Ensembles.ts"),
+  ...actIn("actors/ensemble/gather.ts", "fusionTuning.minPanel", "fusionTuning.stragglerGraceMs", "fusionTuning.panelHardTimeoutMs"),
+  ...actIn("actors/ensemble/strategies.ts", "debateTuning.debateRounds", "debateTuning.consensusThreshold")
+}
+
+const fields: Readonly<Record<Exclude<keyof ComboChange, "config">, Row>> = {
+  name: actsIn("src/routing/combos/resolve.ts"),
+  description: actsIn("src/http/combos/combo.ts"),
+  ...actIn("src/routing/combos/expand.ts", "models", "allowedProviders"),
+  strategy: actsIn("src/routing/Router.ts"),
+  system_message: actsIn("src/routing/combos/systemMessage.ts"),
+  tool_filter_regex: actsIn("src/routing/combos/toolFilter.ts"),
+  context_cache_protection: lacks("promptCachePlanning", false),
+  context_length: actsIn("src/routing/models/catalogView.ts"),
+  dimensions: lacks("modelQuirks"),
+  isActive: actsIn("src/routing/combos/resolve.ts"),
+  isHidden: actsIn("src/routing/models/catalogView.ts"),
+  sortOrder: actsIn("src/http/combos/StoredCombos.ts"),
+  compressionOverride: lacks("compression")
+}
+
+const below = (path: string, rows: Rows): Rows => Object.fromEntries(Object.entries(rows).map(([name, row]) => [`${path}.${name}`, row]))
+
+export const combo: Rows = { ...fields, ...below("config", comboConfig) }
+export const comboLayers: Rows = { ...below("comboDefaults", comboConfig), ...below("providerOverrides.*", comboConfig) }

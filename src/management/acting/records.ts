@@ -1,0 +1,131 @@
+/** Which fields of stored records act; of each record that a client writes over the management API. */
+import type { PolicyInput } from "#schemas/api/Keys.ts"
+import type { ModelInput } from "#schemas/api/ProviderModels.ts"
+import type { NewNode } from "#schemas/api/ProviderNodes.ts"
+import type { ConnectionChange, InterceptionRules, ParamFilters } from "#schemas/api/Providers.ts"
+import type { NewWebhook } from "#schemas/api/Webhooks.ts"
+import { actIn, actsIn, lack, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
+
+type RowsOf<A> = Readonly<Record<keyof A, Row>>
+
+export const apiKey: RowsOf<PolicyInput & { name: string }> = {
+  name: actsIn("src/http/Keys.ts"),
+  ...actIn("src/routing/rights.ts", "modelAccessMode", "allowedModels", "blockedModels", "allowedCombos", "connectionAccessMode", "allowedConnections",
+    "preferredConnections"),
+  ...actIn("actors/keys/keyPolicy.ts", "allowedEndpoints", "isActive", "isBanned", "accessSchedule", "ipAllowlist", "expiresAt", "scopes"),
+  allowedQuotas: lacks("connectionGroups", []),
+  ...actIn("src/http/stages/cache.ts", "noLog", "cacheDefaultMode"),
+  allowUsageCommand: actsIn("src/http/stages/usageCommand.ts"),
+  ...actIn("actors/limits/rules.ts", "usageLimitEnabled", "dailyUsageLimitUsd", "weeklyUsageLimitUsd", "maxSessions", "rateLimits",
+    "maxRequestsPerMinute", "maxRequestsPerDay"),
+  chaosModeEnabled: actsIn("src/routing/Router.ts"),
+  autoResolve: lacks("privateModels", false),
+  throttleDelayMs: actsIn("src/inference/lane/Waits.ts"),
+  streamDefaultMode: lacks("vendorClients", "legacy"),
+  compressionEnabled: lacks("compression", true),
+  disableNonPublicModels: lacks("privateModels", false),
+  disabledGuardrails: lacks("guardrails", []),
+  allowGuardrailOptOut: lacks("guardrails", true),
+  disconnectPolicy: actsIn("actors/request/Request.ts")
+}
+
+const connectionFields: RowsOf<Omit<ConnectionChange, "providerSpecificData" | "rateLimitOverrides">> = {
+  name: actsIn("src/http/leases/connectionView.ts"),
+  priority: actsIn("src/routing/selection.ts"),
+  globalPriority: lacks("connectionGroups"),
+  defaultModel: actsIn("src/routing/auto/combo.ts"),
+  projectId: actsIn("src/providers/credentialKind.ts"),
+  testStatus: actsIn("src/credentials/RefreshSweep.ts"),
+  ...actIn("src/inference/lane/ConnectionMarks.ts", "lastError", "lastErrorAt", "lastErrorType", "lastErrorSource", "errorCode"),
+  rateLimitedUntil: actsIn("src/resilience/places.ts"),
+  lastTested: actsIn("src/http/providers/ConnectionSweep.ts"),
+  isActive: actsIn("src/credentials/RefreshSweep.ts"),
+  ...lack("proxies", true, "proxyEnabled", "perKeyProxyEnabled"),
+  quotaVisible: actsIn("src/http/Quotas.ts"),
+  rateLimitProtection: actsIn("src/resilience/rules.ts"),
+  apiKey: actsIn("src/providers/endpoint.ts"),
+  healthCheckInterval: actsIn("src/credentials/RefreshSweep.ts"),
+  group: lacks("connectionGroups"),
+  maxConcurrent: actsIn("src/resilience/rules.ts"),
+  quotaWindowThresholds: actsIn("src/quota/preflight.ts")
+}
+
+/** Keys of providerSpecificData that are the gateway's; a provider's row may name more (`{name}` in its URLs). */
+export const providerData: Rows = {
+  ...actIn("src/providers/endpoint.ts", "baseUrl", "region", "customUserAgent"),
+  ...actIn("src/http/providers/connection.ts", "prefix", "apiType", "nodeName", "chatPath", "modelsPath"),
+  project: actsIn("src/providers/credentialKind.ts"),
+  validationModelId: actsIn("src/http/providers/ConnectionTests.ts"),
+  disableCooling: actsIn("src/resilience/Tables.ts"),
+  ...actIn("src/routing/plan.ts", "disableStreamOptions", "mainFormatOnly"),
+  ...actIn("src/quota/preflight.ts", "use5h", "useWeekly"),
+  weight: actsIn("src/routing/selection.ts"),
+  accountId: actsIn("src/credentials/RefreshSweep.ts"),
+  ...actIn("src/routing/auto/factors.ts", "plan", "tier"),
+  reasoningControl: lacks("modelQuirks"),
+  cx: lacks("search")
+}
+
+export const connection: Rows = {
+  ...connectionFields,
+  ...actIn("src/resilience/rules.ts", "rateLimitOverrides.rpm", "rateLimitOverrides.minTime", "rateLimitOverrides.maxConcurrent", "rateLimitOverrides.maxWaitMs"),
+  ...lack("quotaRules", 0, "rateLimitOverrides.rpd", "rateLimitOverrides.tpm", "rateLimitOverrides.tpd"),
+  ...Object.fromEntries(Object.entries(providerData).map(([key, row]) => [`providerSpecificData.${key}`, row]))
+}
+
+export const paramFilters: RowsOf<typeof ParamFilters.Type> = {
+  ...lack("interception", [], "block", "allow"),
+  models: lacks("interception", {}),
+  autoLearn: lacks("interception", false)
+}
+
+export const interceptionRules: RowsOf<typeof InterceptionRules.Type> = {
+  ...lack("interception", false, "interceptSearch", "interceptFetch"),
+  ...lack("interception", null, "fetchBackend", "fetchProxyUrl"),
+  models: lacks("interception", {})
+}
+
+export const node: RowsOf<NewNode> = {
+  ...actIn("src/routing/plan.ts", "type", "prefix", "apiType", "chatPath"),
+  name: actsIn("src/routing/models/modelCatalog.ts"),
+  ...actIn("src/providers/endpoint.ts", "baseUrl", "customHeaders"),
+  modelsPath: actsIn("src/probe/wireCalls.ts"),
+  apiKey: actsIn("src/http/providers/Nodes.ts"),
+  iconUrl: lacks("dashboard"),
+  ...lack("nodeQuota", null, "dailyQuotaResetTimezone", "dailyQuotaResetHour")
+}
+
+export const customModel: RowsOf<ModelInput> = {
+  ...actIn("src/routing/models/resolveModel.ts", "provider", "modelId"),
+  ...actIn("src/routing/models/modelCatalog.ts", "modelName", "apiFormat", "supportedEndpoints", "modelType", "max_input_tokens", "max_output_tokens",
+    "contextWindowOverride", "dimensions", "supportsVision", "isHidden", "supportedInputTypes"),
+  source: actsIn("src/http/providers/Upstreams.ts"),
+  ...lack("modelQuirks", null, "targetFormat", "preserveOpenAIDeveloperRole"),
+  isFree: lacks("dashboard"),
+  normalizeToolCallId: lacks("modelQuirks", false),
+  upstreamHeaders: actsIn("src/routing/plan.ts"),
+  ...lack("modelQuirks", {}, "compatByProtocol", "generationConfig")
+}
+
+export const webhook: RowsOf<NewWebhook> = {
+  ...actIn("src/webhooks/wireForms.ts", "url", "kind", "secret", "metadata"),
+  ...actIn("src/http/Webhooks.ts", "description", "active"),
+  ...actIn("actors/webhook/Webhooks.ts", "events", "enabled")
+}
+
+export const budget: Rows = {
+  apiKeyId: actsIn("actors/limits/Limits.ts"),
+  ...actIn("actors/limits/rules.ts", "dailyLimitUsd", "weeklyLimitUsd", "monthlyLimitUsd", "resetTime"),
+  ...actIn("src/http/Budgets.ts", "warningThreshold", "resetInterval")
+}
+
+export const tokenLimit: Rows = {
+  apiKeyId: actsIn("actors/limits/Limits.ts"),
+  ...actIn("actors/limits/rules.ts", "scopeType", "scopeValue", "tokenLimit", "resetInterval", "resetTime", "enabled"),
+  id: actsIn("src/http/TokenLimits.ts")
+}
+
+export const mapping: Rows = {
+  ...actIn("src/routing/combos/resolve.ts", "pattern", "comboId", "priority", "enabled"),
+  description: actsIn("src/http/ComboMappings.ts")
+}

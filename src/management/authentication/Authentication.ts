@@ -1,0 +1,198 @@
+/**
+ * The gate of the management API: every endpoint passes through it, and it denies by default.
+ *
+ * Per call, in this order: the raw path must be the documented one byte for byte; the caller is identified; the route's
+ * access rule decides; a browser's ambient authority must come from our own origin; the body is bounded; the handler
+ * runs; whatever it ended with becomes a reply with x-request-id. A defect shows a client nothing but its request id.
+ */
+import * as ByteSize from "effect/ByteSize"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as Effect from "effect/Effect"
+import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpIncomingMessage from "effect/http/HttpIncomingMessage"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import { Access, type AccessRule } from "#schemas/api/Access.ts"
+import { managementRoutes } from "#schemas/api/Api.ts"
+import { Call, type CallFacts, type Caller, Management } from "#schemas/api/Management.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import * as RouteTable from "#schemas/api/RouteTable.ts"
+import { answer } from "#src/management/answer.ts"
+import { type Input, inputOf } from "#src/management/input.ts"
+import { ManagementOptions } from "#src/management/ManagementOptions.ts"
+import * as Render from "#src/management/render.ts"
+import { Callers, type Identified, type Presented } from "./Callers.ts"
+import * as Cookie from "./cookie.ts"
+import * as ContentCoding from "#src/platform/server/contentCoding.ts"
+import * as Origin from "#src/platform/gate/origin.ts"
+import { Password } from "./Password.ts"
+import { admit } from "./rights.ts"
+import * as LookUps from "#src/platform/structures/LookUps.ts"
+
+type Request = HttpServerRequest.HttpServerRequest
+
+export const presentedBy = (request: Request): Presented => ({
+  method: request.method,
+  headers: request.headers,
+  cookies: request.cookies,
+  peerAddress: Option.getOrNull(request.peerAddress),
+  remoteAddress: Option.getOrNull(request.remoteAddress)
+})
+
+/** What is known of an endpoint before the first request. */
+interface Gate {
+  readonly rule: AccessRule | null
+  readonly fits: (path: string) => boolean
+  readonly parametric: boolean
+  readonly takesBody: boolean
+  readonly input: Input
+}
+
+const gateOf = (endpoint: HttpApiEndpoint.Top): Gate => {
+  const pattern = RouteTable.compilePath(endpoint.path)
+  return {
+    rule: Context.getOrUndefined(endpoint.annotations, Access) ?? null,
+    fits: (path) => pattern.test(path),
+    parametric: endpoint.path.includes(":"),
+    takesBody: endpoint.payload.size > 0 && Origin.isMutation(endpoint.method),
+    input: inputOf(endpoint)
+  }
+}
+
+const isJson = (contentType: string | undefined): boolean =>
+  contentType === undefined || (contentType.split(";")[0] as string).trim().toLowerCase() === "application/json"
+
+/** A caller that a browser can be made to act for without knowing a secret. */
+const isAmbient = (caller: Caller): boolean => caller.kind === "session" || caller.kind === "open" || caller.kind === "anonymous"
+
+/**
+ * Must the page that sends this call be our own? For every change, and for what a page embeds or fetches while management is open:
+ * there no cookie keeps other pages out. A link that is followed is neither.
+ */
+const actsFor = ({ headers, method }: Presented, caller: Caller): boolean =>
+  Origin.isMutation(method) || (caller.kind === "open" && headers["sec-fetch-mode"] !== "navigate")
+
+export const make = Effect.gen(function*() {
+  const callers = yield* Callers
+  const password = yield* Password
+  const configuration = yield* Configuration
+  const lifecycle = yield* Lifecycle
+  const random = yield* SecureRandom.SecureRandom
+  const options = yield* ManagementOptions
+  const table = RouteTable.make(managementRoutes())
+  const lookUps = yield* LookUps.make<Identified>({ name: "Callers", withinMs: options.lookUpMs })
+  let asked = 0
+
+  /** PUBLIC routes answer without a store; an unreadable credential is then simply nobody. */
+  const identify = (gate: Gate, presented: Presented): Effect.Effect<Identified, Refusal.Refusal> => Effect.suspend(() => {
+    // Every call is looked up for itself: a sign-out ends a session at once.
+    const identified = lookUps.ask(`${++asked}`, callers.identify(presented))
+    return gate.rule?.tier === "PUBLIC"
+      ? Effect.catchTag(identified, "StoreError", () => Effect.succeed<Identified>({ caller: { kind: "anonymous" }, refusedBearer: false, renewedCookie: null }))
+      : answer(identified)
+  })
+
+  const authorize = Effect.fnUntraced(function*(gate: Gate, presented: Presented, identified: Identified, loopback: boolean) {
+    const asksFirstRun = gate.rule?.firstRun === true && loopback && identified.caller.kind === "anonymous"
+    const admitted = admit(gate.rule, {
+      caller: identified.caller,
+      refusedBearer: identified.refusedBearer,
+      loopback,
+      requireLogin: configuration.current().settings.get("requireLogin") !== false,
+      hasPassword: asksFirstRun ? yield* answer(password.exists) : true
+    })
+    if (admitted instanceof Refusal.Refusal) return yield* Effect.fail(admitted)
+    // A call with a Bearer borrows none of a browser's rights; the handler finds out what its key may do.
+    const asksAsKey = gate.rule?.tier === "CLIENT_API" && identified.refusedBearer
+    if (isAmbient(admitted) && !asksAsKey && actsFor(presented, admitted) && !Origin.isSameOrigin((name) => presented.headers[name])) {
+      return yield* Effect.fail(Refusal.forbidden("The request comes from another origin", { code: "AUTH_CSRF" }))
+    }
+    return admitted
+  })
+
+  /** The request with its body read once, bounded in bytes and depth. */
+  const bounded = Effect.fnUntraced(function*(request: Request, input: Input) {
+    if (Number(request.headers["content-length"] ?? "0") > Render.BODY_MAX) return yield* Effect.fail(Refusal.payloadTooLarge(Render.BODY_MAX))
+    if (!isJson(request.headers["content-type"])) return yield* Effect.fail(Refusal.unsupportedMediaType())
+    const coded = request.headers["content-encoding"]
+    if (coded !== undefined && ContentCoding.parse(coded) === null) {
+      return yield* Effect.fail(Refusal.unsupportedMediaType(`Content-Encoding '${coded.slice(0, 40)}' is not accepted: send ${ContentCoding.accepted}`))
+    }
+    const text = yield* request.text
+    if (Render.isTooDeep(text)) {
+      return yield* Effect.fail(Refusal.invalidField("body", `Nested deeper than ${Render.DEPTH_MAX} levels`))
+    }
+    return Object.create(request, { text: { value: Effect.succeed(input.body(text)) } }) as Request
+  }, Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(Render.BODY_MAX)))
+
+  const unrouted = (method: string, path: string): Refusal.Refusal => {
+    const routes = table.match(path)
+    return routes.length === 0 ? Refusal.unknownRoute(method, path) : Refusal.methodNotAllowed(method, RouteTable.allowed(routes))
+  }
+
+  const finish = (response: HttpServerResponse.HttpServerResponse, call: CallFacts, renewedCookie: string | null) => {
+    const marked = HttpServerResponse.setHeaders(response, {
+      "x-request-id": call.requestId,
+      "x-gateway-version": lifecycle.version,
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff"
+    })
+    return renewedCookie === null || marked.cookies.cookies[Cookie.NAME] !== undefined
+      ? marked
+      : Cookie.give(marked, renewedCookie, call.secure)
+  }
+
+  return Management.of((handler, { endpoint }) => {
+    const gate = gateOf(endpoint)
+    return Effect.gen(function*() {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const presented = presentedBy(request)
+      const path = RouteTable.rawPath(request.url)
+      let call: CallFacts = {
+        requestId: Origin.givenRequestId(presented.headers) ?? (yield* random.uuidV4()),
+        caller: { kind: "anonymous" },
+        ip: presented.remoteAddress,
+        loopback: Origin.isLoopback(presented),
+        secure: options.cookieSecure || Origin.isSecure(request.protocol, presented.headers),
+        userAgent: presented.headers["user-agent"] ?? null
+      }
+      let renewedCookie: string | null = null
+
+      const served = Effect.gen(function*() {
+        // A parametric route must not shadow a documented path of another method, such as GET /api/providers/validate.
+        if (!gate.fits(path) || (gate.parametric && table.match(path).every((route) => route.path !== endpoint.path))) {
+          return yield* Effect.fail(unrouted(request.method, path))
+        }
+        const identified = yield* identify(gate, presented)
+        renewedCookie = identified.renewedCookie
+        call = { ...call, caller: yield* authorize(gate, presented, identified, call.loopback) }
+        const query = gate.input.query(yield* HttpServerRequest.ParsedSearchParams)
+        if (query instanceof Refusal.Refusal) return yield* Effect.fail(query)
+        const ready = gate.takesBody ? yield* bounded(request, gate.input) : request
+        return yield* handler.pipe(
+          Effect.provideService(Call, call),
+          Effect.provideService(HttpServerRequest.ParsedSearchParams, query),
+          Effect.provideService(HttpServerRequest.HttpServerRequest, ready)
+        )
+      })
+
+      const response = yield* Effect.catchCause(served, (cause) => {
+        if (Cause.hasInterrupts(cause)) return Effect.interrupt
+        const { defect, refusal } = Render.ofCause(cause)
+        const reply = Render.body(refusal, call.requestId)
+        return defect
+          ? Effect.as(Effect.annotateLogs(Effect.logError(`${request.method} ${path} failed`, cause), "requestId", call.requestId), reply)
+          : Effect.succeed(reply)
+      })
+      return finish(response, call, renewedCookie)
+    }).pipe(Effect.annotateLogs("endpoint", endpoint.identifier))
+  })
+})
+
+export const layer = Layer.effect(Management, make)

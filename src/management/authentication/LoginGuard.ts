@@ -1,0 +1,47 @@
+/**
+ * Who may try the password now: attempts are counted over all nodes, and where those cannot be asked, by this one alone. A success
+ * forgets the address.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Semaphore from "effect/Semaphore"
+import type { Verdict } from "#actors/access/LoginBrake.ts"
+import { LoginAttempts } from "./LoginAttempts.ts"
+import * as MemoryLoginAttempts from "./MemoryLoginAttempts.ts"
+
+/** Password hashes computed at once: scrypt takes 16 MiB and a core each. */
+const PARALLEL_HASHES = 2
+
+/** IPv6 clients own whole /64 networks: they share one count. */
+export const bucketOf = (ip: string | null): string => {
+  if (ip === null || !ip.includes(":") || ip.includes(".")) return ip ?? "unknown"
+  const groupsOf = (part: string) => part.split(":").filter((group) => group !== "")
+  const [head = "", tail] = ip.split("::")
+  const before = groupsOf(head)
+  const after = tail === undefined ? [] : groupsOf(tail)
+  const between = tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => "0")
+  return [...before, ...between, ...after].slice(0, 4).join(":")
+}
+
+export class LoginGuard extends Context.Service<LoginGuard, {
+  /** Counts an attempt and says whether it may go ahead. */
+  readonly begin: (ip: string | null) => Effect.Effect<Verdict>
+  readonly succeeded: (ip: string | null) => Effect.Effect<void>
+  /** Bounds the hashes computed at once. */
+  readonly hashing: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+}>()("gateway/http/LoginGuard") {}
+
+export const make = Effect.gen(function*() {
+  const shared = yield* LoginAttempts
+  const own = yield* MemoryLoginAttempts.make
+  const slots = yield* Semaphore.make(PARALLEL_HASHES)
+  return LoginGuard.of({
+    // Counted here, too: the node need not begin at nothing when the others go away.
+    begin: (ip) => Effect.flatMap(own.begin(bucketOf(ip)), (alone) => shared.begin(bucketOf(ip)).pipe(Effect.catch(() => Effect.succeed(alone)))),
+    succeeded: (ip) => Effect.andThen(own.succeeded(bucketOf(ip)), Effect.ignore(shared.succeeded(bucketOf(ip)))),
+    hashing: (effect) => slots.withPermits(1)(effect)
+  })
+})
+
+export const layer: Layer.Layer<LoginGuard, never, LoginAttempts> = Layer.effect(LoginGuard, make)

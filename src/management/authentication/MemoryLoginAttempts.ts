@@ -1,0 +1,26 @@
+/** Attempts to sign in that this process has seen: bounded, the address that was heard of longest ago goes first. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Brake from "#actors/access/LoginBrake.ts"
+import { LoginAttempts } from "./LoginAttempts.ts"
+
+const ADDRESSES_MAX = 10_000
+
+export const make = Effect.map(Clock.Clock, (clock) => {
+  const known = new Map<string, Brake.State>()
+  return {
+    begin: (address: string): Effect.Effect<Brake.Verdict> => Effect.sync(() => {
+      const result = Brake.attempt(known.get(address), clock.currentTimeMillisUnsafe())
+      known.delete(address)
+      if (known.size >= ADDRESSES_MAX) known.delete(known.keys().next().value as string)
+      known.set(address, result.state)
+      return result
+    }),
+    succeeded: (address: string): Effect.Effect<void> => Effect.sync(() => {
+      known.delete(address)
+    })
+  }
+})
+
+export const layer: Layer.Layer<LoginAttempts> = Layer.effect(LoginAttempts, make)
