@@ -3,7 +3,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { featureNames, features } from "#schemas/acting/features.ts"
 import { flags } from "#schemas/acting/flags.ts"
 import { tables } from "#src/management/acting/table.ts"
-import { ManagementApi } from "#schemas/api/Api.ts"
+import { ManagementApi } from "#src/ManagementApi.ts"
 import type { Capabilities } from "#schemas/api/Capabilities.ts"
 import { version } from "#schemas/version.ts"
 

@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { AuditStore } from "#actors/ports/Stores.ts"
-import { ManagementApi } from "#schemas/api/Api.ts"
+import { ManagementApi } from "#src/ManagementApi.ts"
 import { answer } from "#src/management/answer.ts"
 import { redact } from "#src/management/redact.ts"
 

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { isAlive, Nodes } from "#actors/ports/Nodes.ts"
-import { ManagementApi } from "#schemas/api/Api.ts"
+import { ManagementApi } from "#src/ManagementApi.ts"
 import { answer } from "#src/management/answer.ts"
 
 const iso = (ms: number): string => new Date(ms).toISOString()

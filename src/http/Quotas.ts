@@ -5,7 +5,7 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import { Credentials } from "#actors/request/ports/Credentials.ts"
 import { Quotas } from "#src/routing/ports/Quotas.ts"
 import { TokenHealth } from "#actors/ports/TokenHealth.ts"
-import { ManagementApi } from "#schemas/api/Api.ts"
+import { ManagementApi } from "#src/ManagementApi.ts"
 import * as View from "#src/http/usage/quotaView.ts"
 import { builtin } from "#src/providers/Registry.ts"
 

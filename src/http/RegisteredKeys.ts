@@ -9,7 +9,7 @@ import { type IssueStanding, RegisteredKeyStore } from "#actors/limits/ports/Lim
 import { Limits } from "#actors/limits/ports/Limits.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
-import { ManagementApi } from "#schemas/api/Api.ts"
+import { ManagementApi } from "#src/ManagementApi.ts"
 import type { PolicyInput } from "#schemas/api/Keys.ts"
 import { Call } from "#schemas/api/Management.ts"
 import type { IssueLimitsInput, IssueReport, NewRegisteredKey, RegisteredKeyView } from "#schemas/api/RegisteredKeys.ts"

@@ -1,6 +1,6 @@
 /** The whole description of the HTTP surface: management generated from its API, inference from the wire schemas. */
 import * as OpenApi from "effect/http-api/OpenApi"
-import { managementRoutes, ManagementApi } from "#schemas/api/Api.ts"
+import { managementRoutes, ManagementApi } from "#src/ManagementApi.ts"
 import type { AccessRule } from "#schemas/api/Access.ts"
 import type { Route } from "#schemas/api/RouteTable.ts"
 import { inferenceRoutes } from "#src/inference/inferenceRoutes.ts"

@@ -28,7 +28,7 @@ import { ResilienceChange, resilienceDefaults } from "#schemas/records/Resilienc
 import { Webhook } from "#schemas/records/Webhook.ts"
 import { emptyModel } from "#src/http/providers/customModel.ts"
 import { inferenceRoutes } from "#src/inference/inferenceRoutes.ts"
-import * as ManagementHttp from "#src/http/ManagementHttp.ts"
+import * as ManagementHttp from "#src/Management.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
 import * as Management from "#test/support/management.ts"
 import { at } from "#test/support/management.ts"

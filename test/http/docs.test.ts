@@ -8,7 +8,7 @@ describe("the API description", () => {
     const { ask } = yield* Management.make()
     const spec = (yield* ask("/openapi.json")).json
     assert.strictEqual(at(spec, "openapi"), "3.1.0")
-    const ManagementHttp = yield* Effect.promise(() => import("#src/http/ManagementHttp.ts"))
+    const ManagementHttp = yield* Effect.promise(() => import("#src/Management.ts"))
     for (const route of ManagementHttp.routes()) {
       if (route.group === "docs") continue
       const operation = at(spec, "paths", route.path.replaceAll(/:(\w+)/g, "{$1}"), route.method.toLowerCase())

@@ -5,7 +5,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { Route } from "#schemas/api/RouteTable.ts"
-import * as ManagementHttp from "#src/http/ManagementHttp.ts"
+import * as ManagementHttp from "#src/Management.ts"
 import * as Management from "#test/support/management.ts"
 import { at } from "#test/support/management.ts"
 

@@ -2,9 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as HttpApi from "effect/http-api/HttpApi"
-import { ManagementApi } from "#schemas/api/Api.ts"
+import { ManagementApi } from "#src/ManagementApi.ts"
 import type { Route } from "#schemas/api/RouteTable.ts"
-import * as ManagementHttp from "#src/http/ManagementHttp.ts"
+import * as ManagementHttp from "#src/Management.ts"
 import * as Management from "#test/support/management.ts"
 import { at } from "#test/support/management.ts"
 

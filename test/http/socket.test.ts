@@ -7,7 +7,7 @@ import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as net from "node:net"
 import { createServer } from "node:http"
-import * as ManagementHttp from "#src/http/ManagementHttp.ts"
+import * as ManagementHttp from "#src/Management.ts"
 import * as Management from "#test/support/management.ts"
 
 /** Writes raw bytes and answers the status line's code. */

@@ -1,6 +1,6 @@
 /** Every record store's suite on one layer. */
 import type * as Layer from "effect/Layer"
-import type { Stores } from "#src/postgres/PostgresStores.ts"
+import type { Stores } from "#src/Stores.ts"
 import * as AccessTokenStore from "./AccessTokenStore.suite.ts"
 import * as AuditStore from "./AuditStore.suite.ts"
 import * as ClusterStore from "./ClusterStore.suite.ts"

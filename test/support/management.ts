@@ -53,7 +53,7 @@ import * as MemoryLoginAttempts from "#src/management/authentication/MemoryLogin
 import * as KeyDevices from "#src/http/keys/KeyDevices.ts"
 import * as LocalQuotas from "#src/quota/LocalQuotas.ts"
 import * as LocalResilience from "#src/resilience/LocalResilience.ts"
-import * as ManagementHttp from "#src/http/ManagementHttp.ts"
+import * as ManagementHttp from "#src/Management.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import { builtin, type Registry } from "#src/providers/Registry.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"

@@ -22,7 +22,7 @@ import { describe, it } from "vitest"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import * as Migrations from "#src/platform/postgres/Migrations.ts"
 import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
-import * as PostgresStores from "#src/postgres/PostgresStores.ts"
+import * as PostgresStores from "#src/Stores.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
 
 /** A server that this process started, on a free loopback port. */

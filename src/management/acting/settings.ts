@@ -26,11 +26,11 @@ export const settings: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaul
   localOnlyManageScopeBypassPrefixes: lacks("mcp", ["/api/mcp/"]),
   a2aEnabled: lacks("a2a", false),
   wsAuth: lacks("webSockets", false),
-  maxBodySizeMb: actsIn("src/http/Inference.ts"),
+  maxBodySizeMb: actsIn("src/Inference.ts"),
   comboAutoPromoteEnabled: lacks("interfaceModes", false),
   sessionAffinityTtlMs: actsIn("src/routing/Router.ts"),
-  responsesPreviousResponseIdMode: actsIn("src/http/Inference.ts"),
-  alwaysPreserveClientCache: actsIn("src/http/Inference.ts"),
+  responsesPreviousResponseIdMode: actsIn("src/Inference.ts"),
+  alwaysPreserveClientCache: actsIn("src/Inference.ts"),
   idempotencyWindowMs: actsIn("src/http/stages/repeats.ts"),
   autoRefreshProviderQuota: lacks("quotaRefresh", false),
   autoRefreshProviderQuotaInterval: lacks("quotaRefresh", 180),
@@ -64,7 +64,7 @@ export const modelLockout: Rows = actIn(
 
 export const cacheConfig: Rows = {
   ...actIn("src/cache/TieredCache.ts", "semanticCacheEnabled", "semanticCacheMaxSize", "semanticCacheTTL"),
-  ...actIn("src/http/Inference.ts", "promptCacheEnabled", "promptCacheStrategy", "alwaysPreserveClientCache"),
+  ...actIn("src/Inference.ts", "promptCacheEnabled", "promptCacheStrategy", "alwaysPreserveClientCache"),
   idempotencyWindowMs: actsIn("src/http/stages/repeats.ts")
 }
 
