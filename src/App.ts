@@ -15,7 +15,7 @@ import * as Redacted from "effect/Redacted"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { isAlive, type Node, Nodes } from "#actors/ports/Nodes.ts"
-import * as CooldownFeed from "#actors/ports/CooldownFeed.ts"
+import * as CooldownFeed from "#src/features/resilience/ports/CooldownFeed.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { NodeGroup } from "#actors/ports/NodeGroup.ts"
 import * as SessionPlaces from "#src/inference/ports/SessionPlaces.ts"
@@ -43,22 +43,22 @@ import * as PolledFeed from "#src/platform/cluster/PolledFeed.ts"
 import * as RedisBell from "#src/platform/cluster/RedisBell.ts"
 import * as StoredNodeGroup from "#src/platform/cluster/StoredNodeGroup.ts"
 import * as Worker from "#src/platform/cluster/Worker.ts"
-import * as TieredCache from "#src/cache/TieredCache.ts"
-import * as MemoryThoughtSignatures from "#src/cache/MemoryThoughtSignatures.ts"
-import * as CachedKeys from "#src/configuration/CachedKeys.ts"
+import * as TieredCache from "#src/features/cache/TieredCache.ts"
+import * as MemoryThoughtSignatures from "#src/features/signatures/MemoryThoughtSignatures.ts"
+import * as CachedKeys from "#src/features/keys/CachedKeys.ts"
 import * as EffectiveFlags from "#src/platform/configuration/EffectiveFlags.ts"
 import * as StoredConfiguration from "#src/platform/configuration/StoredConfiguration.ts"
-import * as ConnectionCredentials from "#src/credentials/ConnectionCredentials.ts"
-import * as RefreshSweep from "#src/credentials/RefreshSweep.ts"
-import * as MemorySignInStore from "#src/credentials/MemorySignInStore.ts"
-import * as OAuthSignIns from "#src/credentials/OAuthSignIns.ts"
+import * as ConnectionCredentials from "#src/features/oauth/tokens/ConnectionCredentials.ts"
+import * as RefreshSweep from "#src/features/oauth/tokens/RefreshSweep.ts"
+import * as MemorySignInStore from "#src/features/oauth/MemorySignInStore.ts"
+import * as OAuthSignIns from "#src/features/oauth/OAuthSignIns.ts"
 import * as ConnectionMarks from "#src/inference/lane/ConnectionMarks.ts"
-import * as ComboMetrics from "#src/http/combos/ComboMetrics.ts"
+import * as ComboMetrics from "#src/features/combos/ComboMetrics.ts"
 import * as Inference from "./Inference.ts"
-import * as MemoryLeaseStore from "#src/leases/MemoryLeaseStore.ts"
-import * as MemoryLimitStore from "#src/limits/MemoryLimitStore.ts"
-import * as StoredLimitLedger from "#src/limits/StoredLimitLedger.ts"
-import * as KeyDevices from "#src/http/keys/KeyDevices.ts"
+import * as MemoryLeaseStore from "#src/features/leases/MemoryLeaseStore.ts"
+import * as MemoryLimitStore from "#src/features/limits/MemoryLimitStore.ts"
+import * as StoredLimitLedger from "#src/features/limits/StoredLimitLedger.ts"
+import * as KeyDevices from "#src/features/keys/KeyDevices.ts"
 import * as Models from "#src/inference/models/Models.ts"
 import { inferenceRoutes } from "#src/inference/inferenceRoutes.ts"
 import * as ManagementHttp from "./Management.ts"
@@ -66,12 +66,12 @@ import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import * as MemoryLoginAttempts from "#src/management/authentication/MemoryLoginAttempts.ts"
 import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
 import * as PostgresStores from "./Stores.ts"
-import * as RepositoryIssues from "#src/issues/RepositoryIssues.ts"
+import * as RepositoryIssues from "#src/features/keys/issued/RepositoryIssues.ts"
 import * as Registry from "#src/providers/Registry.ts"
 import * as Redis from "#src/platform/redis/RedisStore.ts"
 import type { RedisStore } from "#src/platform/redis/RedisStore.ts"
-import * as LocalQuotas from "#src/quota/LocalQuotas.ts"
-import * as LocalResilience from "#src/resilience/LocalResilience.ts"
+import * as LocalQuotas from "#src/features/quotas/LocalQuotas.ts"
+import * as LocalResilience from "#src/features/resilience/LocalResilience.ts"
 import * as Fingerprint from "#src/platform/secrets/Fingerprint.ts"
 import * as Password from "#src/platform/secrets/Password.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
@@ -82,12 +82,12 @@ import * as Simulator from "#src/simulator/Simulator.ts"
 import * as GatewayTelemetry from "#src/platform/telemetry/GatewayTelemetry.ts"
 import * as Log from "#src/platform/telemetry/Log.ts"
 import * as Otlp from "#src/platform/telemetry/Otlp.ts"
-import * as UpstreamProviderProbe from "#src/probe/UpstreamProviderProbe.ts"
+import * as UpstreamProviderProbe from "#src/features/providers/probe/UpstreamProviderProbe.ts"
 import * as HttpUpstream from "#src/platform/upstream/HttpUpstream.ts"
-import * as EventTelemetry from "#src/webhooks/EventTelemetry.ts"
-import * as FiledEvents from "#src/webhooks/FiledEvents.ts"
-import * as HttpSender from "#src/webhooks/HttpSender.ts"
-import * as LedgerEvents from "#src/webhooks/LedgerEvents.ts"
+import * as EventTelemetry from "#src/features/webhooks/EventTelemetry.ts"
+import * as FiledEvents from "#src/features/webhooks/FiledEvents.ts"
+import * as HttpSender from "#src/features/webhooks/HttpSender.ts"
+import * as LedgerEvents from "#src/features/webhooks/LedgerEvents.ts"
 import * as UrlGuard from "#src/platform/upstream/UrlGuard.ts"
 
 type Values = Settings["Service"]
@@ -219,7 +219,7 @@ const orShared = <A>(settings: Values, alone: Layer.Layer<A>, load: () => Promis
 
 /** Sign-ins to providers; their redirect comes back to the address that browsers know, and to any node behind it. */
 const signIns = (settings: Values) => {
-  const store = orShared(settings, MemorySignInStore.layer, async () => (await import("#src/redis/RedisSignInStore.ts")).layer)
+  const store = orShared(settings, MemorySignInStore.layer, async () => (await import("#src/features/oauth/RedisSignInStore.ts")).layer)
   return Layer.unwrap(Effect.map(FrontEnd, (front) => OAuthSignIns.layer({
     environment: settings.environment,
     publicUrl: settings.publicUrl?.replace(/\/+$/, "") ?? `${settings.tlsCert === null ? "http" : "https"}://localhost:${front.port}`
@@ -232,7 +232,7 @@ const resilience = (settings: Values) => {
   if (settings.redisUrl === null) return Layer.provide(LocalResilience.layerWith(queue), CooldownFeed.layerAlone)
   return Layer.unwrap(Effect.gen(function*() {
     const { list } = yield* Nodes
-    const sharedResilience = yield* Effect.promise(() => import("#src/redis/sharedResilience.ts"))
+    const sharedResilience = yield* Effect.promise(() => import("#src/features/resilience/redis/sharedResilience.ts"))
     const countNodes = Effect.map(list, (nodes) => nodes.filter(isAlive).length)
     return sharedResilience.layer(processIdOf(settings), LocalResilience.layerWith({ ...queue, countNodes }))
   }))
@@ -326,14 +326,14 @@ const managementOptions = (settings: Values) => Layer.effect(ManagementOptions, 
 const responses = (settings: Values) => {
   const tiers = TieredCache.layer({ maxEntries: settings.cacheMaxSize, maxBytes: settings.cacheMaxBytes, ttlMs: settings.cacheTtlMs })
   return settings.redisUrl === null ? tiers : Layer.provideMerge(tiers, Layer.unwrap(Effect.map(
-    Effect.promise(() => import("#src/redis/sharedRepeats.ts")),
+    Effect.promise(() => import("#src/features/cache/sharedRepeats.ts")),
     (SharedRepeats) => SharedRepeats.layer
   )))
 }
 
 /** Limits of keys: counted here alone, or with the other nodes in Redis. */
 const keyLimits = (settings: Values) => {
-  const store = orShared(settings, MemoryLimitStore.layer(processIdOf(settings)), async () => (await import("#src/redis/RedisLimitStore.ts")).layer(processIdOf(settings)))
+  const store = orShared(settings, MemoryLimitStore.layer(processIdOf(settings)), async () => (await import("#src/features/limits/RedisLimitStore.ts")).layer(processIdOf(settings)))
   return KeyLimits.layer({
     defaultPerDay: settings.defaultRatePerDay,
     providerOf: (name) => Registry.builtin.byPrefix.get(name)?.id ?? null
@@ -346,7 +346,7 @@ const loginAttempts = (settings: Values) =>
 
 /** Leases of connections: kept here alone, or with the other nodes in Redis. */
 const leases = (settings: Values) => {
-  const store = orShared(settings, MemoryLeaseStore.layer, async () => (await import("#src/redis/RedisLeaseStore.ts")).layer)
+  const store = orShared(settings, MemoryLeaseStore.layer, async () => (await import("#src/features/leases/RedisLeaseStore.ts")).layer)
   return Leases.layer({ ttlMs: settings.leaseTtlMs }).pipe(Layer.provide(store))
 }
 
@@ -368,8 +368,8 @@ const http = (settings: Values) =>
       ownHops: settings.ownHops,
       emergencyModel: settings.emergencyModel
     })),
-    Layer.provide(orShared(settings, SessionPlaces.layerAlone, async () => (await import("#src/redis/RedisSessionPlaces.ts")).layer(processIdOf(settings)))),
-    Layer.provide(orShared(settings, MemoryThoughtSignatures.layer, async () => (await import("#src/redis/RedisThoughtSignatures.ts")).layer(processIdOf(settings)))),
+    Layer.provide(orShared(settings, SessionPlaces.layerAlone, async () => (await import("#src/features/sessions/RedisSessionPlaces.ts")).layer(processIdOf(settings)))),
+    Layer.provide(orShared(settings, MemoryThoughtSignatures.layer, async () => (await import("#src/features/signatures/RedisThoughtSignatures.ts")).layer(processIdOf(settings)))),
     Layer.provideMerge(Layer.mergeAll(responses(settings), keyLimits(settings), leases(settings))),
     Layer.provideMerge(Layer.mergeAll(KeyDevices.layer, ComboMetrics.layer))
   )

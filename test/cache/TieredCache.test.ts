@@ -5,9 +5,9 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
-import { type CachedAnswer, ResponseCache, ResponseCacheStore } from "#actors/ports/ResponseCache.ts"
+import { type CachedAnswer, ResponseCache, ResponseCacheStore } from "#src/features/cache/ports/ResponseCache.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
-import * as TieredCache from "#src/cache/TieredCache.ts"
+import * as TieredCache from "#src/features/cache/TieredCache.ts"
 
 const answer = (signature: string): CachedAnswer => ({
   signature, apiKeyId: null, model: "m", provider: "p", strategy: "single", format: "chat-completions", body: Buffer.from("{}"),

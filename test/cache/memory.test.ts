@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import type { CachedAnswer } from "#actors/ports/ResponseCache.ts"
-import { MemoryCache } from "#src/cache/MemoryCache.ts"
-import { RecentReplies } from "#src/cache/RecentReplies.ts"
+import type { CachedAnswer } from "#src/features/cache/ports/ResponseCache.ts"
+import { MemoryCache } from "#src/features/cache/MemoryCache.ts"
+import { RecentReplies } from "#src/features/cache/idempotency/RecentReplies.ts"
 
 const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 

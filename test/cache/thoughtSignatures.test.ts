@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import { expect, it } from "vitest"
-import { defaultBounds, SignatureMemory } from "#src/structures/SignatureMemory.ts"
-import * as MemoryThoughtSignatures from "#src/cache/MemoryThoughtSignatures.ts"
+import { defaultBounds, SignatureMemory } from "#src/features/signatures/SignatureMemory.ts"
+import * as MemoryThoughtSignatures from "#src/features/signatures/MemoryThoughtSignatures.ts"
 import { signature, suite } from "#test/suites/ThoughtSignatures.suite.ts"
 
 suite("memory", () => Effect.runPromise(MemoryThoughtSignatures.make))

@@ -1,6 +1,6 @@
 /** What the chaos suites share: a world of a simulator and a spawned gateway, seeded chance, and measured moments. */
 import { monitorEventLoopDelay } from "node:perf_hooks"
-import type { CallLog } from "#schemas/api/Usage.ts"
+import type { CallLog } from "#src/features/usage/api.ts"
 import type * as Simulator from "#src/simulator/Simulator.ts"
 import { type Options, type Spawned, spawned } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"

@@ -7,7 +7,7 @@ import { StoreError } from "#actors/ports/StoreError.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import { type ApiKey, defaultPolicy } from "#schemas/records/ApiKey.ts"
 import * as AloneFeed from "#src/platform/cluster/AloneFeed.ts"
-import * as CachedKeys from "#src/configuration/CachedKeys.ts"
+import * as CachedKeys from "#src/features/keys/CachedKeys.ts"
 
 const key: ApiKey = {
   id: "k", name: "k", keyHash: "h", keyPrefix: "", keySuffix: "", sealedKey: null, machineId: "", issuerId: null, policy: defaultPolicy,

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { AuditStore, ConnectionStore, NodeStore } from "#actors/ports/Stores.ts"
-import type { ProbeResult } from "#actors/ports/ProviderProbe.ts"
+import type { ProbeResult } from "#src/features/providers/ports/ProviderProbe.ts"
 import * as Management from "#test/support/management.ts"
 import { at } from "#test/support/management.ts"
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest"
 import { once } from "#actors/request/ports/WalkPolicy.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
-import * as ComboMetrics from "#src/http/combos/ComboMetrics.ts"
+import * as ComboMetrics from "#src/features/combos/ComboMetrics.ts"
 import { Report, viewOf } from "#src/inference/lane/RouteReport.ts"
 import type { Route } from "#src/routing/Router.ts"
 

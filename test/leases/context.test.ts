@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { PublicError } from "#schemas/errors.ts"
 import * as LeaseContext from "#src/inference/lane/leaseContext.ts"
-import { connectionView } from "#src/http/leases/connectionView.ts"
+import { connectionView } from "#src/features/leases/connectionView.ts"
 import * as Redact from "#src/platform/telemetry/redact.ts"
 import { hashOf, newOwner } from "#test/leases/support.ts"
 import { connection } from "#test/suites/records.ts"

@@ -7,7 +7,7 @@ import * as Transitions from "#actors/lease/Lease.ts"
 import { LeaseStore, type Outcome } from "#actors/lease/LeaseStore.ts"
 import type { AcquireReply, Change, Lease } from "#schemas/protocols/Lease.ts"
 import * as IoRedisStore from "#src/platform/redis/IoRedisStore.ts"
-import * as RedisLeaseStore from "#src/redis/RedisLeaseStore.ts"
+import * as RedisLeaseStore from "#src/features/leases/RedisLeaseStore.ts"
 import { claimOf, histories, moveOf, recent, wishOf } from "#test/leases/histories.ts"
 import { canStartRedis, type OwnRedis, ownRedis } from "#test/support/redis.ts"
 

@@ -9,7 +9,7 @@ import type { Blocks } from "#actors/limits/Blocks.ts"
 import * as Meter from "#actors/limits/Meter.ts"
 import type { AmountRule } from "#actors/limits/rules.ts"
 import type { LimitStore, LimitStoreDown } from "#actors/limits/ports/LimitStore.ts"
-import * as MemoryLimitStore from "#src/limits/MemoryLimitStore.ts"
+import * as MemoryLimitStore from "#src/features/limits/MemoryLimitStore.ts"
 import { chance } from "#test/support/chance.ts"
 
 const nodes = ["a", "b", "c"]

@@ -3,11 +3,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { Configuration } from "#actors/ports/Configuration.ts"
-import { type Candidate, ProviderProbe } from "#actors/ports/ProviderProbe.ts"
+import { type Candidate, ProviderProbe } from "#src/features/providers/ports/ProviderProbe.ts"
 import { Upstream, type UpstreamFailure, type UpstreamRequest } from "#actors/request/ports/Upstream.ts"
 import { UrlBlocked, UrlGuard } from "#actors/ports/UrlGuard.ts"
-import * as UpstreamProviderProbe from "#src/probe/UpstreamProviderProbe.ts"
-import * as Answers from "#src/probe/answers.ts"
+import * as UpstreamProviderProbe from "#src/features/providers/probe/UpstreamProviderProbe.ts"
+import * as Answers from "#src/features/providers/probe/answers.ts"
 
 type Scripted = { readonly status: number; readonly body: string } | UpstreamFailure
 

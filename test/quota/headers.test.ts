@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { mayHold, read } from "#src/quota/headers.ts"
+import { mayHold, read } from "#src/features/quotas/headers.ts"
 
 const now = Date.parse("2026-06-01T12:00:00.000Z")
 const seconds = now / 1_000

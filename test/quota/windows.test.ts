@@ -4,9 +4,9 @@ import * as Schema from "effect/Schema"
 import { aboveFrom, type QuotaReading, remainingAt } from "#src/routing/ports/Quotas.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import { resilienceDefaults } from "#schemas/records/ResilienceSettings.ts"
-import { blockOf } from "#src/quota/preflight.ts"
-import { QuotaTable } from "#src/quota/QuotaTable.ts"
-import { readingOf, rowOf, trendOf, worthStoring } from "#src/quota/snapshots.ts"
+import { blockOf } from "#src/features/quotas/preflight.ts"
+import { QuotaTable } from "#src/features/quotas/QuotaTable.ts"
+import { readingOf, rowOf, trendOf, worthStoring } from "#src/features/quotas/ports/snapshots.ts"
 
 const now = 1_800_000_000_000
 const hour = 3_600_000

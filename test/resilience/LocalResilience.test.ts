@@ -7,7 +7,7 @@ import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { Blame } from "#actors/request/Blame.ts"
 import { ConnectionStore } from "#actors/ports/Stores.ts"
-import { marksOf } from "#src/resilience/marks.ts"
+import { marksOf } from "#src/features/resilience/ports/marks.ts"
 import { isPass, make, makeStores, start, target, verdict } from "#test/resilience/support.ts"
 import { connection } from "#test/suites/records.ts"
 

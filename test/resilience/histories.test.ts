@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import type { Pass } from "#actors/request/ports/Resilience.ts"
-import { Tables } from "#src/resilience/Tables.ts"
+import { Tables } from "#src/features/resilience/local/Tables.ts"
 import { isPass, target, verdict } from "#test/resilience/support.ts"
 import { connection } from "#test/suites/records.ts"
 

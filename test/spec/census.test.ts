@@ -92,10 +92,10 @@ describe("the census of upstream calls", () => {
     /** Why a call from there needs no row. */
     const named: Readonly<Record<string, string>> = {
       "actors/request/Attempt.ts": "the wire call of an attempt, which has its row",
-      "src/credentials/tokenEndpoint.ts": "tokens of connections, from a vendor's sign-in server",
-      "src/probe/UpstreamProviderProbe.ts": "an operator's check of a connection: its list of models, or one token where there is none",
-      "src/issues/RepositoryIssues.ts": "issues that clients reported, to the operator's own repository",
-      "src/webhooks/HttpSender.ts": "webhooks",
+      "src/features/oauth/tokens/tokenEndpoint.ts": "tokens of connections, from a vendor's sign-in server",
+      "src/features/providers/probe/UpstreamProviderProbe.ts": "an operator's check of a connection: its list of models, or one token where there is none",
+      "src/features/keys/issued/RepositoryIssues.ts": "issues that clients reported, to the operator's own repository",
+      "src/features/webhooks/HttpSender.ts": "webhooks",
       "src/platform/telemetry/Otlp.ts": "spans and metrics to the operator's collector",
       "src/platform/upstream/Dialer.ts": "the sockets of the port Upstream itself",
       "src/platform/postgres/tcp.ts": "the database",

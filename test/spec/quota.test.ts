@@ -1,7 +1,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { QuotaStore } from "#actors/ports/QuotaStore.ts"
+import { QuotaStore } from "#src/features/quotas/ports/QuotaStore.ts"
 import { eventually } from "#test/support/operator.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
 import * as Http from "#test/support/http.ts"

@@ -2,7 +2,7 @@ import { assert, describe, it } from "vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
-import type { Cleared, Cooled, CooldownFeed, Locked } from "#actors/ports/CooldownFeed.ts"
+import type { Cleared, Cooled, CooldownFeed, Locked } from "#src/features/resilience/ports/CooldownFeed.ts"
 import { eventually } from "#test/support/operator.ts"
 
 export type Feed = CooldownFeed["Service"]

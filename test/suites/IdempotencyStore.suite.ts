@@ -1,7 +1,7 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import { IdempotencyStore, type KeptReply } from "#actors/ports/Idempotency.ts"
+import { IdempotencyStore, type KeptReply } from "#src/features/cache/ports/Idempotency.ts"
 import { eventually } from "#test/support/operator.ts"
 
 const reply: KeptReply = { status: 200, headers: ["Content-Type", "application/json"], body: Buffer.from('{"a":"häß 😀"}') }

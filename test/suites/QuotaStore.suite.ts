@@ -1,7 +1,7 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import { QuotaStore } from "#actors/ports/QuotaStore.ts"
+import { QuotaStore } from "#src/features/quotas/ports/QuotaStore.ts"
 import { QuotaSnapshot } from "#schemas/records/QuotaSnapshot.ts"
 import { asText, kept } from "./records.ts"
 

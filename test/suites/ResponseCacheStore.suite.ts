@@ -1,7 +1,7 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import { type CachedAnswer, type EntryQuery, ResponseCacheStore } from "#actors/ports/ResponseCache.ts"
+import { type CachedAnswer, type EntryQuery, ResponseCacheStore } from "#src/features/cache/ports/ResponseCache.ts"
 
 const answer = (signature: string, fields: Partial<CachedAnswer> = {}): CachedAnswer => ({
   signature, apiKeyId: "k1", model: "lab/echo", provider: "lab", strategy: "single", format: "chat-completions",

@@ -1,7 +1,7 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import { SignInStore } from "#actors/ports/SignInStore.ts"
+import { SignInStore } from "#src/features/oauth/ports/SignInStore.ts"
 import { eventually } from "#test/support/operator.ts"
 
 let sequence = 0

@@ -1,6 +1,6 @@
 /** Nodes of one process that tell each other of cooldowns and lockouts: the double of the Redis feed. */
 import * as Effect from "effect/Effect"
-import type { Cleared, CooldownFeed, Listener, Locked } from "#actors/ports/CooldownFeed.ts"
+import type { Cleared, CooldownFeed, Listener, Locked } from "#src/features/resilience/ports/CooldownFeed.ts"
 
 export class Bus {
   readonly #now: () => number

@@ -1,7 +1,7 @@
 /** The durable tier of the response cache in memory: a fast double that passes the suite of the real one. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { type CachedAnswer, type CacheEntry, type EntryQuery, type Forgotten, ResponseCacheStore } from "#actors/ports/ResponseCache.ts"
+import { type CachedAnswer, type CacheEntry, type EntryQuery, type Forgotten, ResponseCacheStore } from "#src/features/cache/ports/ResponseCache.ts"
 
 const goes = (what: Forgotten, answer: CachedAnswer): boolean => {
   switch (what._tag) {

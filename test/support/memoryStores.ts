@@ -7,7 +7,7 @@ import { StoreError } from "#actors/ports/StoreError.ts"
 import {
   AccessTokenStore, AuditStore, ComboMappingStore, ComboStore, ConnectionStore, CustomModelStore, DocumentStore, KeyStore, NodeStore, SessionStore
 } from "#actors/ports/Stores.ts"
-import { QuotaStore } from "#actors/ports/QuotaStore.ts"
+import { QuotaStore } from "#src/features/quotas/ports/QuotaStore.ts"
 import { type KeyUse, type UsageFilter, type UsageGroup, UsageStore, type UsageTotals } from "#actors/ports/UsageStore.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { AuditEntry } from "#schemas/records/AuditEntry.ts"

@@ -1,6 +1,6 @@
 /** The operator's side of a gateway under test: the management API over HTTP, as a script of an operator would use it. */
 import { setTimeout as delay } from "node:timers/promises"
-import type { CallLog } from "#schemas/api/Usage.ts"
+import type { CallLog } from "#src/features/usage/api.ts"
 import type { Reconciliation } from "#actors/request/ports/Ledger.ts"
 import * as Http from "./http.ts"
 

@@ -9,8 +9,8 @@ import { Events } from "#actors/webhook/Events.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { type QueuedEvent, Webhooks } from "#actors/webhook/WebhookQueue.ts"
 import type { RequestFailed } from "#schemas/events.ts"
-import { EventFile, MAX_BYTES, readUnsafe } from "#src/webhooks/EventFile.ts"
-import * as FiledEvents from "#src/webhooks/FiledEvents.ts"
+import { EventFile, MAX_BYTES, readUnsafe } from "#src/features/webhooks/EventFile.ts"
+import * as FiledEvents from "#src/features/webhooks/FiledEvents.ts"
 
 const directory = Effect.acquireRelease(
   Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "gateway-events-"))),

@@ -6,7 +6,7 @@ import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import type { QuotaExceeded } from "#schemas/events.ts"
 import { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import { WebhookKind } from "#schemas/records/Webhook.ts"
-import { signature, textOf } from "#src/webhooks/wireForms.ts"
+import { signature, textOf } from "#src/features/webhooks/wireForms.ts"
 import { ledgerRow } from "#test/suites/records.ts"
 
 const status = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 599 }))

@@ -1,7 +1,7 @@
 /** What `gateway keys` needs of a gateway: the stores themselves, or a running gateway over HTTP. */
 import type * as Effect from "effect/Effect"
 import type { StoreError } from "#actors/ports/StoreError.ts"
-import type { PolicyInput } from "#schemas/api/Keys.ts"
+import type { PolicyInput } from "#src/features/keys/api.ts"
 import type { Refusal } from "#schemas/api/Refusal.ts"
 import type { Failure } from "#src/cli/Failure.ts"
 

@@ -2,7 +2,7 @@
 import * as Clock from "effect/Clock"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
-import type { PolicyInput } from "#schemas/api/Keys.ts"
+import type { PolicyInput } from "#src/features/keys/api.ts"
 import { load, type Loaded, type Overrides } from "#src/cli/environment.ts"
 import { failure } from "#src/cli/Failure.ts"
 import * as Records from "#src/cli/commands/records.ts"

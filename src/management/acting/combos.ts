@@ -1,5 +1,5 @@
 /** Which fields of combos act, of their `config`, and of the layers under it (settings comboDefaults and providerOverrides). */
-import type { ComboChange } from "#schemas/api/Combos.ts"
+import type { ComboChange } from "#src/features/combos/api.ts"
 import { actIn, actsIn, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
 
 export const comboConfig: Rows = {
@@ -31,7 +31,7 @@ export const comboConfig: Rows = {
     "shadowRouting.maxTargets", "shadowRouting.timeoutMs"),
   "evalRouting.enabled": actsIn("src/routing/Router.ts"),
   ...actIn("src/routing/evals.ts", "evalRouting.maxAgeHours", "evalRouting.minCases", "evalRouting.qualityWeight", "evalRouting.latencyWeight"),
-  "evalRouting.cacheTtlMs": actsIn("src/http/evals/Scoreboard.ts"),
+  "evalRouting.cacheTtlMs": actsIn("src/features/evals/Scoreboard.ts"),
   ...actIn("src/routing/combos/answerRules.ts", "responseValidation.forbiddenSubstrings", "responseValidation.requiredSubstrings",
     "responseValidation.minContentLength", "responseValidation.jsonPathPredicates"),
   ...actIn("src/routing/strategies/filter.ts", "contextRequirements.minContextWindow", "contextRequirements.contextFilterMode"),
@@ -42,7 +42,7 @@ export const comboConfig: Rows = {
 
 const fields: Readonly<Record<Exclude<keyof ComboChange, "config">, Row>> = {
   name: actsIn("src/routing/combos/resolve.ts"),
-  description: actsIn("src/http/combos/combo.ts"),
+  description: actsIn("src/features/combos/combo.ts"),
   ...actIn("src/routing/combos/expand.ts", "models", "allowedProviders"),
   strategy: actsIn("src/routing/Router.ts"),
   system_message: actsIn("src/routing/combos/systemMessage.ts"),
@@ -52,7 +52,7 @@ const fields: Readonly<Record<Exclude<keyof ComboChange, "config">, Row>> = {
   dimensions: lacks("modelQuirks"),
   isActive: actsIn("src/routing/combos/resolve.ts"),
   isHidden: actsIn("src/routing/models/catalogView.ts"),
-  sortOrder: actsIn("src/http/combos/StoredCombos.ts"),
+  sortOrder: actsIn("src/features/combos/StoredCombos.ts"),
   compressionOverride: lacks("compression")
 }
 

@@ -1,21 +1,21 @@
 /** Which fields of stored records act; of each record that a client writes over the management API. */
-import type { PolicyInput } from "#schemas/api/Keys.ts"
-import type { ModelInput } from "#schemas/api/ProviderModels.ts"
-import type { NewNode } from "#schemas/api/ProviderNodes.ts"
-import type { ConnectionChange, InterceptionRules, ParamFilters } from "#schemas/api/Providers.ts"
-import type { NewWebhook } from "#schemas/api/Webhooks.ts"
+import type { PolicyInput } from "#src/features/keys/api.ts"
+import type { ModelInput } from "#src/features/providers/models/api.ts"
+import type { NewNode } from "#src/features/providers/nodes/api.ts"
+import type { ConnectionChange, InterceptionRules, ParamFilters } from "#src/features/providers/api.ts"
+import type { NewWebhook } from "#src/features/webhooks/api.ts"
 import { actIn, actsIn, lack, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
 
 type RowsOf<A> = Readonly<Record<keyof A, Row>>
 
 export const apiKey: RowsOf<PolicyInput & { name: string }> = {
-  name: actsIn("src/http/Keys.ts"),
+  name: actsIn("src/features/keys/http.ts"),
   ...actIn("src/routing/rights.ts", "modelAccessMode", "allowedModels", "blockedModels", "allowedCombos", "connectionAccessMode", "allowedConnections",
     "preferredConnections"),
   ...actIn("actors/keys/keyPolicy.ts", "allowedEndpoints", "isActive", "isBanned", "accessSchedule", "ipAllowlist", "expiresAt", "scopes"),
   allowedQuotas: lacks("connectionGroups", []),
-  ...actIn("src/http/stages/cache.ts", "noLog", "cacheDefaultMode"),
-  allowUsageCommand: actsIn("src/http/stages/usageCommand.ts"),
+  ...actIn("src/features/cache/stage.ts", "noLog", "cacheDefaultMode"),
+  allowUsageCommand: actsIn("src/features/usage/own/stage.ts"),
   ...actIn("actors/limits/rules.ts", "usageLimitEnabled", "dailyUsageLimitUsd", "weeklyUsageLimitUsd", "maxSessions", "rateLimits",
     "maxRequestsPerMinute", "maxRequestsPerDay"),
   chaosModeEnabled: actsIn("src/routing/Router.ts"),
@@ -30,37 +30,37 @@ export const apiKey: RowsOf<PolicyInput & { name: string }> = {
 }
 
 const connectionFields: RowsOf<Omit<ConnectionChange, "providerSpecificData" | "rateLimitOverrides">> = {
-  name: actsIn("src/http/leases/connectionView.ts"),
+  name: actsIn("src/features/leases/connectionView.ts"),
   priority: actsIn("src/routing/selection.ts"),
   globalPriority: lacks("connectionGroups"),
   defaultModel: actsIn("src/routing/auto/combo.ts"),
   projectId: actsIn("src/providers/credentialKind.ts"),
-  testStatus: actsIn("src/credentials/RefreshSweep.ts"),
+  testStatus: actsIn("src/features/oauth/tokens/RefreshSweep.ts"),
   ...actIn("src/inference/lane/ConnectionMarks.ts", "lastError", "lastErrorAt", "lastErrorType", "lastErrorSource", "errorCode"),
-  rateLimitedUntil: actsIn("src/resilience/places.ts"),
-  lastTested: actsIn("src/http/providers/ConnectionSweep.ts"),
-  isActive: actsIn("src/credentials/RefreshSweep.ts"),
+  rateLimitedUntil: actsIn("src/features/resilience/local/places.ts"),
+  lastTested: actsIn("src/features/providers/ConnectionSweep.ts"),
+  isActive: actsIn("src/features/oauth/tokens/RefreshSweep.ts"),
   ...lack("proxies", true, "proxyEnabled", "perKeyProxyEnabled"),
-  quotaVisible: actsIn("src/http/Quotas.ts"),
-  rateLimitProtection: actsIn("src/resilience/rules.ts"),
+  quotaVisible: actsIn("src/features/quotas/http.ts"),
+  rateLimitProtection: actsIn("src/features/resilience/local/rules.ts"),
   apiKey: actsIn("src/providers/endpoint.ts"),
-  healthCheckInterval: actsIn("src/credentials/RefreshSweep.ts"),
+  healthCheckInterval: actsIn("src/features/oauth/tokens/RefreshSweep.ts"),
   group: lacks("connectionGroups"),
-  maxConcurrent: actsIn("src/resilience/rules.ts"),
-  quotaWindowThresholds: actsIn("src/quota/preflight.ts")
+  maxConcurrent: actsIn("src/features/resilience/local/rules.ts"),
+  quotaWindowThresholds: actsIn("src/features/quotas/preflight.ts")
 }
 
 /** Keys of providerSpecificData that are the gateway's; a provider's row may name more (`{name}` in its URLs). */
 export const providerData: Rows = {
   ...actIn("src/providers/endpoint.ts", "baseUrl", "region", "customUserAgent"),
-  ...actIn("src/http/providers/connection.ts", "prefix", "apiType", "nodeName", "chatPath", "modelsPath"),
+  ...actIn("src/features/providers/ports/connection.ts", "prefix", "apiType", "nodeName", "chatPath", "modelsPath"),
   project: actsIn("src/providers/credentialKind.ts"),
-  validationModelId: actsIn("src/http/providers/ConnectionTests.ts"),
-  disableCooling: actsIn("src/resilience/Tables.ts"),
+  validationModelId: actsIn("src/features/providers/ConnectionTests.ts"),
+  disableCooling: actsIn("src/features/resilience/local/Tables.ts"),
   ...actIn("src/routing/plan.ts", "disableStreamOptions", "mainFormatOnly"),
-  ...actIn("src/quota/preflight.ts", "use5h", "useWeekly"),
+  ...actIn("src/features/quotas/preflight.ts", "use5h", "useWeekly"),
   weight: actsIn("src/routing/selection.ts"),
-  accountId: actsIn("src/credentials/RefreshSweep.ts"),
+  accountId: actsIn("src/features/oauth/tokens/RefreshSweep.ts"),
   ...actIn("src/routing/auto/factors.ts", "plan", "tier"),
   reasoningControl: lacks("modelQuirks"),
   cx: lacks("search")
@@ -68,7 +68,7 @@ export const providerData: Rows = {
 
 export const connection: Rows = {
   ...connectionFields,
-  ...actIn("src/resilience/rules.ts", "rateLimitOverrides.rpm", "rateLimitOverrides.minTime", "rateLimitOverrides.maxConcurrent", "rateLimitOverrides.maxWaitMs"),
+  ...actIn("src/features/resilience/local/rules.ts", "rateLimitOverrides.rpm", "rateLimitOverrides.minTime", "rateLimitOverrides.maxConcurrent", "rateLimitOverrides.maxWaitMs"),
   ...lack("quotaRules", 0, "rateLimitOverrides.rpd", "rateLimitOverrides.tpm", "rateLimitOverrides.tpd"),
   ...Object.fromEntries(Object.entries(providerData).map(([key, row]) => [`providerSpecificData.${key}`, row]))
 }
@@ -89,8 +89,8 @@ export const node: RowsOf<NewNode> = {
   ...actIn("src/routing/plan.ts", "type", "prefix", "apiType", "chatPath"),
   name: actsIn("src/routing/models/modelCatalog.ts"),
   ...actIn("src/providers/endpoint.ts", "baseUrl", "customHeaders"),
-  modelsPath: actsIn("src/probe/wireCalls.ts"),
-  apiKey: actsIn("src/http/providers/Nodes.ts"),
+  modelsPath: actsIn("src/features/providers/probe/wireCalls.ts"),
+  apiKey: actsIn("src/features/providers/nodes/Nodes.ts"),
   iconUrl: lacks("dashboard"),
   ...lack("nodeQuota", null, "dailyQuotaResetTimezone", "dailyQuotaResetHour")
 }
@@ -99,7 +99,7 @@ export const customModel: RowsOf<ModelInput> = {
   ...actIn("src/routing/models/resolveModel.ts", "provider", "modelId"),
   ...actIn("src/routing/models/modelCatalog.ts", "modelName", "apiFormat", "supportedEndpoints", "modelType", "max_input_tokens", "max_output_tokens",
     "contextWindowOverride", "dimensions", "supportsVision", "isHidden", "supportedInputTypes"),
-  source: actsIn("src/http/providers/Upstreams.ts"),
+  source: actsIn("src/features/providers/Upstreams.ts"),
   ...lack("modelQuirks", null, "targetFormat", "preserveOpenAIDeveloperRole"),
   isFree: lacks("dashboard"),
   normalizeToolCallId: lacks("modelQuirks", false),
@@ -108,24 +108,24 @@ export const customModel: RowsOf<ModelInput> = {
 }
 
 export const webhook: RowsOf<NewWebhook> = {
-  ...actIn("src/webhooks/wireForms.ts", "url", "kind", "secret", "metadata"),
-  ...actIn("src/http/Webhooks.ts", "description", "active"),
+  ...actIn("src/features/webhooks/wireForms.ts", "url", "kind", "secret", "metadata"),
+  ...actIn("src/features/webhooks/http.ts", "description", "active"),
   ...actIn("actors/webhook/Webhooks.ts", "events", "enabled")
 }
 
 export const budget: Rows = {
   apiKeyId: actsIn("actors/limits/Limits.ts"),
   ...actIn("actors/limits/rules.ts", "dailyLimitUsd", "weeklyLimitUsd", "monthlyLimitUsd", "resetTime"),
-  ...actIn("src/http/Budgets.ts", "warningThreshold", "resetInterval")
+  ...actIn("src/features/limits/budgetsHttp.ts", "warningThreshold", "resetInterval")
 }
 
 export const tokenLimit: Rows = {
   apiKeyId: actsIn("actors/limits/Limits.ts"),
   ...actIn("actors/limits/rules.ts", "scopeType", "scopeValue", "tokenLimit", "resetInterval", "resetTime", "enabled"),
-  id: actsIn("src/http/TokenLimits.ts")
+  id: actsIn("src/features/limits/tokenLimitsHttp.ts")
 }
 
 export const mapping: Rows = {
   ...actIn("src/routing/combos/resolve.ts", "pattern", "comboId", "priority", "enabled"),
-  description: actsIn("src/http/ComboMappings.ts")
+  description: actsIn("src/features/combos/mappingsHttp.ts")
 }

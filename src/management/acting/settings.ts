@@ -1,10 +1,10 @@
 /** Which settings act: of /api/settings, of /api/settings/cache-config and of /api/resilience. */
-import type { SettingsInput } from "#schemas/api/Settings.ts"
+import type { SettingsInput } from "#src/features/settings/api.ts"
 import { actIn, actsIn, lack, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
 
 export const settings: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "providerOverrides" | "modelLockout">, Row>> = {
   requireLogin: actsIn("src/management/authentication/Authentication.ts"),
-  setupComplete: actsIn("src/http/Auth.ts"),
+  setupComplete: actsIn("src/features/auth/http.ts"),
   ...lack("dashboard", null, "theme", "language", "instanceName", "customLogoUrl", "customFaviconUrl"),
   ...lack("dashboard", [], "hiddenSidebarItems"),
   ...lack("dashboard", false, "hideHealthCheckLogs"),
@@ -31,7 +31,7 @@ export const settings: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaul
   sessionAffinityTtlMs: actsIn("src/routing/Router.ts"),
   responsesPreviousResponseIdMode: actsIn("src/Inference.ts"),
   alwaysPreserveClientCache: actsIn("src/Inference.ts"),
-  idempotencyWindowMs: actsIn("src/http/stages/repeats.ts"),
+  idempotencyWindowMs: actsIn("src/features/cache/repeats.ts"),
   autoRefreshProviderQuota: lacks("quotaRefresh", false),
   autoRefreshProviderQuotaInterval: lacks("quotaRefresh", 180),
   intentDetectionEnabled: lacks("intents", false),
@@ -63,20 +63,20 @@ export const modelLockout: Rows = actIn(
 )
 
 export const cacheConfig: Rows = {
-  ...actIn("src/cache/TieredCache.ts", "semanticCacheEnabled", "semanticCacheMaxSize", "semanticCacheTTL"),
+  ...actIn("src/features/cache/TieredCache.ts", "semanticCacheEnabled", "semanticCacheMaxSize", "semanticCacheTTL"),
   ...actIn("src/Inference.ts", "promptCacheEnabled", "promptCacheStrategy", "alwaysPreserveClientCache"),
-  idempotencyWindowMs: actsIn("src/http/stages/repeats.ts")
+  idempotencyWindowMs: actsIn("src/features/cache/repeats.ts")
 }
 
 export const resilience: Rows = {
   ...actIn(
-    "src/resilience/rules.ts", "requestQueue.autoEnableApiKeyProviders", "requestQueue.requestsPerMinute",
+    "src/features/resilience/local/rules.ts", "requestQueue.autoEnableApiKeyProviders", "requestQueue.requestsPerMinute",
     "requestQueue.minTimeBetweenRequestsMs", "requestQueue.concurrentRequests", "requestQueue.maxWaitMs", "requestQueue.executionMaxWaitMs",
     "requestQueue.maxQueueDepth", "providerQuotaOverrides.*.rpm", "providerQuotaOverrides.*.concurrency"
   ),
-  "providerQuotaOverrides.*.providerConcurrency": actsIn("src/resilience/Tables.ts"),
+  "providerQuotaOverrides.*.providerConcurrency": actsIn("src/features/resilience/local/Tables.ts"),
   ...actIn(
-    "src/resilience/settings.ts", "connectionCooldown.*.baseCooldownMs", "connectionCooldown.*.rateLimitCooldownMs",
+    "src/features/resilience/ports/settings.ts", "connectionCooldown.*.baseCooldownMs", "connectionCooldown.*.rateLimitCooldownMs",
     "connectionCooldown.*.useUpstreamRetryHints", "connectionCooldown.*.maxBackoffSteps"
   ),
   "connectionCooldown.*.useUpstream429BreakerHints": lacks("interfaceModes"),
@@ -84,15 +84,15 @@ export const resilience: Rows = {
     "actors/resilience/ProviderBreaker.ts", "providerBreaker.*.degradationThreshold", "providerBreaker.*.failureThreshold", "providerBreaker.*.resetTimeoutMs"
   ),
   ...actIn(
-    "src/resilience/WaitingRoom.ts", "waitForCooldown.enabled", "waitForCooldown.maxRetries", "waitForCooldown.maxRetryWaitSec",
+    "src/features/resilience/local/WaitingRoom.ts", "waitForCooldown.enabled", "waitForCooldown.maxRetries", "waitForCooldown.maxRetryWaitSec",
     "comboCooldownWait.enabled", "comboCooldownWait.maxWaitMs", "comboCooldownWait.maxAttempts", "comboCooldownWait.budgetMs"
   ),
   quotaShareConcurrencyLimit: lacks("connectionGroups", 0),
   "providerCooldown.enabled": lacks("interfaceModes", false),
   "providerCooldown.minMs": lacks("interfaceModes", 5_000),
   "providerCooldown.maxMs": lacks("interfaceModes", 300_000),
-  ...actIn("src/quota/preflight.ts", "quotaPreflight.cutoffPercent", "quotaPreflight.warningPercent", "quotaPreflight.providerWindowDefaults.*.*"),
-  "credentialHealthCheck.intervalMinutes": actsIn("src/http/providers/ConnectionSweep.ts"),
-  ...actIn("src/credentials/RefreshBreaker.ts", "tokenRefreshBreaker.failureThreshold", "tokenRefreshBreaker.cooldownMs"),
-  "tokenRefreshBreaker.scope": actsIn("src/credentials/RefreshBreaker.ts")
+  ...actIn("src/features/quotas/preflight.ts", "quotaPreflight.cutoffPercent", "quotaPreflight.warningPercent", "quotaPreflight.providerWindowDefaults.*.*"),
+  "credentialHealthCheck.intervalMinutes": actsIn("src/features/providers/ConnectionSweep.ts"),
+  ...actIn("src/features/oauth/tokens/RefreshBreaker.ts", "tokenRefreshBreaker.failureThreshold", "tokenRefreshBreaker.cooldownMs"),
+  "tokenRefreshBreaker.scope": actsIn("src/features/oauth/tokens/RefreshBreaker.ts")
 }

@@ -14,9 +14,9 @@ import { LeaseRecords } from "#actors/lease/LeaseRecords.ts"
 import { LeaseStore } from "#actors/lease/LeaseStore.ts"
 import type { Acquire, AcquireReply, Claim, Lease } from "#schemas/protocols/Lease.ts"
 import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
-import * as PostgresLeaseRecords from "#src/postgres/PostgresLeaseRecords.ts"
+import * as PostgresLeaseRecords from "#src/features/leases/PostgresLeaseRecords.ts"
 import * as IoRedisStore from "#src/platform/redis/IoRedisStore.ts"
-import * as RedisLeaseStore from "#src/redis/RedisLeaseStore.ts"
+import * as RedisLeaseStore from "#src/features/leases/RedisLeaseStore.ts"
 import { type Line, type Said, ttlMs } from "./history.ts"
 
 const [redisUrl = "", postgresUrl = "", file = "", seed = ""] = process.argv.slice(2)

@@ -1,0 +1,32 @@
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import { featureNames, features } from "#schemas/acting/features.ts"
+import { flags } from "#schemas/acting/flags.ts"
+import { tables } from "#src/management/acting/table.ts"
+import { ManagementApi } from "#src/ManagementApi.ts"
+import type { Capabilities } from "./api.ts"
+import { version } from "#schemas/version.ts"
+
+const counted = (rows: ReadonlyArray<{ readonly acts: boolean }>) => {
+  const acting = rows.filter((row) => row.acts).length
+  return { acting, inert: rows.length - acting }
+}
+
+/** The same on every node and as long as the process runs. */
+const capabilities = (): Capabilities => {
+  const fields = tables.flatMap(({ record, rows }) => Object.entries(rows).map(([field, row]) =>
+    row.acts ? { record, field, acts: true, lacks: null } : { record, field, acts: false, lacks: row.lacks, neutral: row.neutral }))
+  const ofFlags = Object.entries(flags).map(([key, row]) => ({ key, acts: row.acts, lacks: row.acts ? null : row.lacks }))
+  return {
+    version,
+    summary: { fields: counted(fields), flags: counted(ofFlags) },
+    missingFeatures: featureNames.map((name) => ({ name, ...features[name] })),
+    fields,
+    flags: ofFlags
+  }
+}
+
+export const layer = HttpApiBuilder.group(ManagementApi, "capabilities", Effect.fn(function*(handlers) {
+  const reply = capabilities()
+  return handlers.handleAll({ read: () => Effect.succeed(reply) })
+}))

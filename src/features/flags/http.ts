@@ -1,0 +1,89 @@
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Flags } from "#actors/ports/Flags.ts"
+import { DocumentStore } from "#actors/ports/Stores.ts"
+import { flags as actingFlags } from "#schemas/acting/flags.ts"
+import { ManagementApi } from "#src/ManagementApi.ts"
+import type { FlagView } from "./api.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import * as Catalogue from "#schemas/flags.ts"
+import { refuseInertFlag } from "#src/management/acting.ts"
+import { answer } from "#src/management/answer.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
+
+const KIND = "flag"
+
+/** A boolean that is on, or an enum whose value is neither `off` nor `disabled`. */
+const isActive = (flag: FlagView): boolean =>
+  flag.type === "boolean" ? Catalogue.isTruthy(flag.effectiveValue) : flag.effectiveValue !== "off" && flag.effectiveValue !== "disabled"
+
+export const layer = HttpApiBuilder.group(ManagementApi, "featureFlags", Effect.fn(function*(handlers) {
+  const audit = yield* Audit
+  const configuration = yield* Configuration
+  const documents = yield* DocumentStore
+  const flags = yield* Flags
+
+  const view = (definition: (typeof Catalogue.catalogue)[number]): FlagView => ({
+    ...definition,
+    effectiveValue: flags.value(definition.key),
+    source: flags.source(definition.key),
+    acts: actingFlags[definition.key].acts
+  })
+
+  const list = Effect.sync(() => {
+    const views = Catalogue.catalogue.map(view)
+    const active = views.filter(isActive).length
+    return {
+      flags: views,
+      summary: {
+        total: views.length,
+        active,
+        inactive: views.length - active,
+        overriddenByDb: views.filter((flag) => flag.source === "db").length,
+        overriddenByEnv: views.filter((flag) => flag.source === "env").length
+      }
+    }
+  })
+
+  const set = Effect.fn("FeatureFlags.set")(function*(key: string, text: string | undefined) {
+    const definition = Catalogue.byKey.get(key)
+    if (definition === undefined) return yield* Effect.fail(Refusal.invalidField("key", "No such feature flag"))
+    const value = text === undefined ? undefined : Catalogue.read(definition, text)
+    if (value === null) return yield* Effect.fail(Refusal.invalidField("value", `${definition.key} takes ${Catalogue.expects(definition)}`))
+    const withheld = Catalogue.withheld.get(key)
+    if (withheld !== undefined && value !== undefined && Catalogue.isTruthy(value)) {
+      return yield* Effect.fail(Refusal.invalidField("value", `${key} ${withheld}`))
+    }
+    if (value !== undefined && withheld === undefined) yield* refuseInertFlag(definition.key)
+    const previousValue = flags.value(definition.key)
+    const previousSource = flags.source(definition.key)
+    yield* configuration.commit(value === undefined ? documents.remove(KIND, key) : documents.put(KIND, key, value))
+    yield* audit.note({
+      action: value === undefined ? "flag.cleared" : "flag.set",
+      target: key,
+      resourceType: "feature-flag",
+      details: { previousValue, value: value ?? null }
+    })
+    return {
+      key,
+      effectiveValue: flags.value(definition.key),
+      source: flags.source(definition.key),
+      previousValue,
+      previousSource,
+      requiresRestart: definition.requiresRestart
+    }
+  })
+
+  const clear = Effect.gen(function*() {
+    const cleared = yield* configuration.commit(documents.clear(KIND))
+    yield* audit.note({ action: "flag.cleared", resourceType: "feature-flag", details: { cleared } })
+    return { cleared, message: cleared === 1 ? "1 override removed" : `${cleared} overrides removed` }
+  })
+
+  return handlers.handleAll({
+    list: () => list,
+    set: ({ payload }) => answer(set(payload.key, payload.value)),
+    clear: () => answer(clear)
+  })
+}))

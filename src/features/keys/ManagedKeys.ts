@@ -1,0 +1,162 @@
+/** Creating, changing and ending API keys: raw values exist only in the reply that shows them. */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as Effect from "effect/Effect"
+import * as Base64Url from "effect/encoding/Base64Url"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { Flags } from "#actors/ports/Flags.ts"
+import { KeyDevices } from "#src/inference/ports/KeyDevices.ts"
+import { Keys } from "#actors/ports/Keys.ts"
+import { BudgetStore, RegisteredKeyStore, TokenLimitStore } from "#actors/limits/ports/LimitRecords.ts"
+import { Limits } from "#actors/limits/ports/Limits.ts"
+import type { StoreError } from "#actors/ports/StoreError.ts"
+import { KeyStore } from "#actors/ports/Stores.ts"
+import type { PolicyInput } from "./api.ts"
+import { Call } from "#schemas/api/Management.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import { type ApiKey, defaultPolicy } from "#schemas/records/ApiKey.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
+import { ManagementOptions } from "#src/management/ManagementOptions.ts"
+import { callerRank, scopeRank } from "#src/management/authentication/rights.ts"
+import * as Policy from "./policy.ts"
+
+type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, Call>
+
+/** A key with its raw value, on its only way out. */
+export interface Minted {
+  readonly key: ApiKey
+  readonly raw: string
+}
+
+export class ManagedKeys extends Context.Service<ManagedKeys, {
+  readonly get: (id: string) => Done<ApiKey>
+  /** `issuerId`: the key that issues it, whose rights bound it. */
+  readonly create: (name: string, input: PolicyInput, issuerId?: string | null) => Done<Minted>
+  /** Answers the key as it stands now. */
+  readonly change: (id: string, name: string | undefined, input: PolicyInput) => Done<ApiKey>
+  readonly regenerate: (id: string) => Done<Minted>
+  readonly reveal: (id: string) => Done<string>
+  /** With its budget and token limits, and its place among issued keys. */
+  readonly remove: (id: string) => Done<void>
+}>()("gateway/http/ManagedKeys") {}
+
+/** Random bytes of a raw key: 32 base64url characters. */
+const SECRET_BYTES = 24
+
+const missing = Effect.fail(Refusal.notFound("Key not found"))
+
+export const make = Effect.gen(function*() {
+  const audit = yield* Audit
+  const devices = yield* KeyDevices
+  const flags = yield* Flags
+  const keys = yield* Keys
+  const random = yield* SecureRandom.SecureRandom
+  const store = yield* KeyStore
+  const budgets = yield* BudgetStore
+  const registered = yield* RegisteredKeyStore
+  const tokenLimits = yield* TokenLimitStore
+  // A command line beside a running gateway counts nothing itself.
+  const limits = Option.getOrNull(yield* Effect.serviceOption(Limits))
+  const { machineId } = yield* ManagementOptions
+
+  const get = (id: string): Done<ApiKey> => Effect.flatMap(store.get(id), (key) => key === null ? missing : Effect.succeed(key))
+
+  /** Nobody mints, opens or changes a key that carries more authority than the caller. */
+  const mayTouch = Effect.fnUntraced(function*(scopes: ReadonlyArray<string>) {
+    const { caller } = yield* Call
+    if (callerRank(caller) < scopeRank(scopes)) {
+      return yield* Effect.fail(Refusal.forbidden("The key carries more authority (scope manage or admin) than this credential"))
+    }
+  })
+
+  const mintSecret = Effect.map(random.randomBytes(SECRET_BYTES), (bytes) => {
+    const raw = `sk-${Base64Url.encode(bytes)}`
+    return {
+      raw,
+      stored: {
+        keyHash: keys.hash(raw),
+        keyPrefix: raw.slice(0, 8),
+        keySuffix: raw.slice(-4),
+        sealedKey: flags.isOn("ALLOW_API_KEY_REVEAL") ? Redacted.make(raw) : null
+      }
+    }
+  })
+
+  const now = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
+  const note = (action: string, key: ApiKey, details: Readonly<Record<string, string | ReadonlyArray<string>>> = {}) =>
+    audit.note({ action, target: key.id, resourceType: "apikey", details: { name: key.name, ...details } })
+
+  const replace = (key: ApiKey) => Effect.gen(function*() {
+    if (!(yield* store.replace(key))) return yield* missing
+    keys.forget(key.id)
+  })
+
+  return ManagedKeys.of({
+    get,
+    create: Effect.fn("ManagedKeys.create")(function*(name, input, issuerId = null) {
+      const scopes = Array.from(new Set([...(input.scopes ?? []), Policy.DEFAULT_SCOPE]))
+      const policy = Policy.apply(defaultPolicy, { ...input, scopes })
+      if (policy instanceof Refusal.Refusal) return yield* Effect.fail(policy)
+      yield* mayTouch(policy.scopes)
+      const { raw, stored } = yield* mintSecret
+      const at = yield* now
+      const key: ApiKey = {
+        id: yield* random.uuidV4(), name, ...stored, machineId, issuerId, policy, createdAt: at, updatedAt: at, lastUsedAt: null, revokedAt: null
+      }
+      yield* store.insert(key)
+      yield* note("apikey.created", key, { scopes: policy.scopes })
+      return { key, raw }
+    }),
+    change: Effect.fn("ManagedKeys.change")(function*(id, name, input) {
+      const changed = Object.keys(input).concat(name === undefined ? [] : ["name"])
+      if (changed.length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
+      const current = yield* get(id)
+      const policy = Policy.apply(current.policy, input)
+      if (policy instanceof Refusal.Refusal) return yield* Effect.fail(policy)
+      yield* mayTouch([...current.policy.scopes, ...policy.scopes])
+      const key: ApiKey = { ...current, name: name ?? current.name, policy, updatedAt: yield* now }
+      yield* replace(key)
+      yield* note("apikey.updated", key, { changed })
+      return key
+    }),
+    regenerate: Effect.fn("ManagedKeys.regenerate")(function*(id) {
+      const current = yield* get(id)
+      yield* mayTouch(current.policy.scopes)
+      const { raw, stored } = yield* mintSecret
+      const key: ApiKey = { ...current, ...stored, updatedAt: yield* now }
+      yield* replace(key)
+      yield* note("apikey.regenerated", key)
+      return { key, raw }
+    }),
+    reveal: Effect.fn("ManagedKeys.reveal")(function*(id) {
+      if (!flags.isOn("ALLOW_API_KEY_REVEAL")) {
+        return yield* Effect.fail(Refusal.forbidden("Revealing keys is off: flag ALLOW_API_KEY_REVEAL", { code: "reveal_disabled" }))
+      }
+      const key = yield* get(id)
+      yield* mayTouch(key.policy.scopes)
+      if (key.sealedKey === null) {
+        return yield* Effect.fail(Refusal.gone("This key was made while revealing was off; only its hash exists", { extra: { redacted: true } }))
+      }
+      yield* note("apikey.revealed", key)
+      return Redacted.value(key.sealedKey)
+    }),
+    remove: Effect.fn("ManagedKeys.remove")(function*(id) {
+      const key = yield* get(id)
+      yield* mayTouch(key.policy.scopes)
+      if (!(yield* store.remove(id))) return yield* missing
+      keys.forget(id)
+      // After the key, so that it is never without its limits.
+      yield* registered.revoke(id, yield* now)
+      yield* budgets.remove(id)
+      for (const limit of yield* tokenLimits.list) if (limit.apiKeyId === id) yield* tokenLimits.remove(limit.id)
+      if (limits !== null) yield* limits.reload
+      devices.forget(id)
+      yield* note("apikey.deleted", key)
+    })
+  })
+})
+
+export const layer = Layer.effect(ManagedKeys, make)

@@ -1,0 +1,64 @@
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import type * as Schema from "effect/Schema"
+import { Flags } from "#actors/ports/Flags.ts"
+import { KeyDevices } from "#src/inference/ports/KeyDevices.ts"
+import { KeyStore } from "#actors/ports/Stores.ts"
+import * as Acting from "#src/management/acting/table.ts"
+import { ManagementApi } from "#src/ManagementApi.ts"
+import type { KeyView } from "./api.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import { refuseInert } from "#src/management/acting.ts"
+import { answer } from "#src/management/answer.ts"
+import { ManagedKeys } from "./ManagedKeys.ts"
+
+const PAGE = 100
+
+const identity = (key: ApiKey) => ({
+  id: key.id, name: key.name, machineId: key.machineId, issuerId: key.issuerId, keyPrefix: key.keyPrefix,
+  createdAt: key.createdAt, updatedAt: key.updatedAt, lastUsedAt: key.lastUsedAt, revokedAt: key.revokedAt,
+  ...key.policy
+})
+
+/** First eight characters, `****`, last four. */
+export const view = (key: ApiKey): KeyView => ({ ...identity(key), key: `${key.keyPrefix}****${key.keySuffix}` })
+
+const limitsOf = ({ policy }: ApiKey) => ({
+  usageLimitEnabled: policy.usageLimitEnabled,
+  dailyUsageLimitUsd: policy.dailyUsageLimitUsd,
+  weeklyUsageLimitUsd: policy.weeklyUsageLimitUsd
+})
+
+const changedFields = (key: ApiKey, names: ReadonlyArray<string>): Record<string, Schema.Json> => {
+  const shown = view(key) as unknown as Record<string, Schema.Json>
+  return Object.fromEntries(names.map((name) => [name, shown[name] ?? null]))
+}
+
+export const layer = HttpApiBuilder.group(ManagementApi, "keys", Effect.fn(function*(handlers) {
+  const devices = yield* KeyDevices
+  const flags = yield* Flags
+  const managed = yield* ManagedKeys
+  const store = yield* KeyStore
+  return handlers.handleAll({
+    list: ({ query }) => answer(Effect.map(store.list(query.limit ?? PAGE, query.offset ?? 0), ({ keys, total }) => ({
+      keys: keys.map(view), total, allowKeyReveal: flags.isOn("ALLOW_API_KEY_REVEAL")
+    }))),
+    create: ({ payload: { name, ...input } }) =>
+      answer(Effect.andThen(refuseInert(Acting.apiKey, input), Effect.map(managed.create(name, input), ({ key, raw }) => ({ ...identity(key), key: raw })))),
+    get: ({ params }) => answer(Effect.map(managed.get(params.id), view)),
+    update: ({ params, payload: { name, ...input } }) => answer(Effect.gen(function*() {
+      yield* refuseInert(Acting.apiKey, input)
+      const key = yield* managed.change(params.id, name, input)
+      return { message: "Key updated", ...changedFields(key, Object.keys(input).concat(name === undefined ? [] : ["name"])) }
+    })),
+    remove: ({ params }) => answer(Effect.as(managed.remove(params.id), { message: "Key deleted" })),
+    reveal: ({ params }) => answer(Effect.map(managed.reveal(params.id), (key) => ({ key }))),
+    regenerate: ({ params }) => answer(Effect.map(managed.regenerate(params.id), ({ key, raw }) => ({ id: key.id, key: raw }))),
+    devices: ({ params }) => answer(Effect.map(managed.get(params.id), (key) => {
+      const seen = devices.list(key.id)
+      return { keyId: key.id, name: key.name, count: seen.length, devices: seen }
+    })),
+    usageLimits: ({ params }) => answer(Effect.map(managed.get(params.id), limitsOf)),
+    setUsageLimits: ({ params, payload }) => answer(Effect.map(managed.change(params.id, undefined, payload), limitsOf))
+  })
+}))

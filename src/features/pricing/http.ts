@@ -1,0 +1,89 @@
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Schema from "effect/Schema"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { DocumentStore } from "#actors/ports/Stores.ts"
+import { ManagementApi } from "#src/ManagementApi.ts"
+import { PriceInput, type PriceView } from "./api.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import { answer } from "#src/management/answer.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
+import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
+import * as Pricing from "#src/providers/pricing.ts"
+import { builtin } from "#src/providers/Registry.ts"
+
+const KIND = "pricing"
+
+const readPrice = Schema.decodeUnknownOption(PriceInput)
+
+export const layer = HttpApiBuilder.group(ManagementApi, "pricing", Effect.fn(function*(handlers) {
+  const audit = yield* Audit
+  const configuration = yield* Configuration
+  const documents = yield* DocumentStore
+
+  const view = (): Pricing.PricingView => ({ registry: builtin, user: configuration.current().pricing, synced: new Map() })
+
+  const providerOf = (name: string): string | null => knownProvider(configuration.current(), name)
+
+  const effective = (withSources: boolean) => {
+    const map = Pricing.pricingMap(view())
+    if (!withSources) return map
+    const sources = Pricing.pricingSources(view())
+    return Object.fromEntries(Object.entries(map).map(([provider, models]) => [
+      provider,
+      Object.fromEntries(Object.entries(models).map(([model, price]): readonly [string, PriceView] => {
+        const source = sources[provider]?.[model]
+        return [model, { ...price, source: source === "user" ? "user" : "default" }]
+      }))
+    ]))
+  }
+
+  const update = Effect.fn("Pricing.update")(function*(change: Readonly<Record<string, Readonly<Record<string, PriceInput>>>>) {
+    const unknown = Object.keys(change).filter((name) => providerOf(name) === null)
+    if (unknown.length > 0) return yield* Effect.fail(Refusal.invalidFields(unknown.map((name) => ({ field: name, message: unknownProvider(name) }))))
+    // Two names of one provider are one.
+    const prices = new Map<string, PriceInput>()
+    for (const [name, models] of Object.entries(change)) {
+      for (const [model, price] of Object.entries(models)) {
+        const key = `${providerOf(name)}/${model}`
+        prices.set(key, { ...prices.get(key), ...price })
+      }
+    }
+    if (prices.size === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
+    const stored = configuration.current().pricing
+    yield* configuration.commit(Effect.forEach(prices, ([key, price]) => {
+      const known = readPrice(stored.get(key))
+      return documents.put(KIND, key, { ...(known._tag === "Some" ? known.value : {}), ...price })
+    }, { discard: true }))
+    yield* audit.note({ action: "pricing.updated", resourceType: "pricing", details: { models: [...prices.keys()] } })
+    return effective(false)
+  })
+
+  const reset = Effect.fn("Pricing.reset")(function*(query: { readonly provider?: string; readonly model?: string }) {
+    if (query.model !== undefined && query.provider === undefined) {
+      return yield* Effect.fail(Refusal.invalidField("provider", "Required together with model"))
+    }
+    // What was stored under a name that means nothing can be taken away by that name.
+    const prefixes = query.provider === undefined ? [""] : [query.provider, providerOf(query.provider) ?? query.provider].map((provider) => `${provider}/${query.model ?? ""}`)
+    const keys = Array.from(configuration.current().pricing.keys())
+      .filter((key) => prefixes.some((prefix) => query.model === undefined ? key.startsWith(prefix) : key === prefix))
+    yield* configuration.commit(Effect.forEach(keys, (key) => documents.remove(KIND, key), { discard: true }))
+    yield* audit.note({ action: "pricing.reset", resourceType: "pricing", details: { models: keys } })
+    return effective(false)
+  })
+
+  return handlers.handleAll({
+    get: ({ query }) => Effect.sync(() => effective(query.includeSources === "1" || query.includeSources === "true")),
+    update: ({ payload }) => answer(update(payload)),
+    reset: ({ query }) => answer(reset(query)),
+    defaults: () => Effect.sync(() => Pricing.defaults(builtin)),
+    models: () => Effect.sync(() => {
+      const price = Pricing.makePricer(view())
+      return {
+        models: builtin.all.flatMap((row) => row.models.map((model) => ({
+          provider: row.id, model: model.id, name: model.name, priced: price(row.id, model.id) !== null
+        })))
+      }
+    })
+  })
+}))

@@ -1,0 +1,169 @@
+/** Asks upstreams: reads and stores a provider's model list, and probes offered credentials. */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Credentials } from "#actors/request/ports/Credentials.ts"
+import { ProviderProbe, type UpstreamModel } from "#src/features/providers/ports/ProviderProbe.ts"
+import type { StoreError } from "#actors/ports/StoreError.ts"
+import { CustomModelStore, DocumentStore } from "#actors/ports/Stores.ts"
+import type { Call } from "#schemas/api/Management.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import type { Connection } from "#schemas/records/Connection.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
+import * as Kind from "#src/providers/credentialKind.ts"
+import { builtin } from "#src/providers/Registry.ts"
+import * as Credential from "./credential.ts"
+import { ConnectionTests } from "./ConnectionTests.ts"
+import { emptyModel } from "#src/features/providers/models/customModel.ts"
+import * as TokenRefusal from "./tokenRefusal.ts"
+
+type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, Call>
+
+export interface ModelList {
+  readonly provider: string
+  readonly connectionId: string
+  readonly models: ReadonlyArray<UpstreamModel>
+  readonly source: string
+}
+
+export interface Offered {
+  readonly provider: string
+  readonly apiKey?: string
+  readonly validationModelId?: string
+  readonly customUserAgent?: string
+  readonly baseUrl?: string
+  readonly region?: string
+  readonly accessKeyId?: string
+  readonly sessionToken?: string
+  readonly cx?: string
+}
+
+export interface Verdict {
+  readonly valid: boolean
+  readonly error: string | null
+  readonly warning: string | null
+  readonly method: string | null
+}
+
+export class Upstreams extends Context.Service<Upstreams, {
+  readonly models: (connection: Connection) => Done<ModelList>
+  readonly sync: (connection: Connection) => Done<ModelList>
+  /** As `sync`, on the gateway's own account; a list that did not change is not stored again. */
+  readonly refresh: (connection: Connection) => Effect.Effect<void, Refusal.Refusal | StoreError>
+  readonly validate: (offered: Offered) => Done<Verdict>
+}>()("gateway/http/Upstreams") {}
+
+const KIND = "synced-models"
+/** Models kept of one upstream. */
+const MODELS_MAX = 2000
+
+const Synced = Schema.Struct({ models: Schema.Array(Schema.Struct({ id: Schema.String, name: Schema.NullOr(Schema.String) })) })
+const readSynced = Schema.decodeUnknownOption(Synced)
+
+const badGateway = (message: string): Refusal.Refusal => new Refusal.Refusal(502, "server_error", "upstream_error", message)
+
+export const make = Effect.gen(function*() {
+  const audit = yield* Audit
+  const configuration = yield* Configuration
+  const credentials = yield* Credentials
+  const customModels = yield* CustomModelStore
+  const documents = yield* DocumentStore
+  const probe = yield* ProviderProbe
+  const tests = yield* ConnectionTests
+
+  const read = Effect.fnUntraced(function*(connection: Connection) {
+    const result = yield* tests.probe(connection)
+    if (!result.valid || result.models === null) {
+      return yield* Effect.fail(badGateway(result.diagnosis?.message ?? "The upstream offers no model list"))
+    }
+    return result.models.slice(0, MODELS_MAX)
+  })
+
+  /** Models of a node are not in the registry: the synced ones are kept as custom models, those that are gone are removed. */
+  const keepForNode = Effect.fnUntraced(function*(provider: string, models: ReadonlyArray<UpstreamModel>, now: string) {
+    const known = configuration.current().customModels.filter((model) => model.provider === provider)
+    const offered = new Set(models.map((model) => model.id))
+    for (const model of known) {
+      if (model.source === "synced" && !offered.has(model.modelId)) yield* customModels.remove(provider, model.modelId)
+    }
+    const kept = new Set(known.map((model) => model.modelId))
+    for (const model of models) {
+      if (!kept.has(model.id)) yield* customModels.upsert({ ...emptyModel(provider, model.id, now), modelName: model.name, source: "synced" })
+    }
+  })
+
+  const keep = Effect.fnUntraced(function*(connection: Connection, models: ReadonlyArray<UpstreamModel>) {
+    const now = new Date(yield* Clock.currentTimeMillis).toISOString()
+    yield* configuration.commit(Effect.andThen(
+      documents.put(KIND, connection.id, { models, syncedAt: now }),
+      configuration.current().nodeById.has(connection.provider) ? keepForNode(connection.provider, models, now) : Effect.void
+    ))
+  })
+
+  return Upstreams.of({
+    models: Effect.fn("Upstreams.models")(function*(connection) {
+      const named = { provider: connection.provider, connectionId: connection.id }
+      const synced = readSynced(yield* documents.get(KIND, connection.id))
+      if (synced._tag === "Some") return { ...named, models: synced.value.models, source: "synced" }
+      const row = builtin.byId.get(connection.provider)
+      if (row !== undefined) {
+        return { ...named, models: row.models.map(({ id, name }) => ({ id, name })), source: "registry" }
+      }
+      return { ...named, models: yield* read(connection), source: "upstream" }
+    }),
+    sync: Effect.fn("Upstreams.sync")(function*(connection) {
+      const models = yield* read(connection)
+      yield* keep(connection, models)
+      return { provider: connection.provider, connectionId: connection.id, models, source: "upstream" }
+    }),
+    refresh: Effect.fn("Upstreams.refresh")(function*(connection) {
+      const models = yield* read(connection)
+      const stored = readSynced(yield* documents.get(KIND, connection.id))
+      const idsOf = (list: ReadonlyArray<{ readonly id: string }>): string => JSON.stringify(list.map(({ id }) => id).sort())
+      if (stored._tag === "Some" && idsOf(stored.value.models) === idsOf(models)) return
+      // The operator may have deleted it while its upstream was asked.
+      if (configuration.current().connectionById.has(connection.id)) yield* keep(connection, models)
+    }),
+    validate: Effect.fn("Upstreams.validate")(function*(offered) {
+      const { apiKey, baseUrl, provider, validationModelId, ...data } = offered
+      const id = configuration.current().nodeById.has(provider) ? provider : builtin.byPrefix.get(provider)?.id
+      if (id === undefined) return yield* Effect.fail(Refusal.invalidField("provider", "No such provider or provider node"))
+      const credential = Credential.clean(apiKey, "apiKey")
+      if (credential instanceof Refusal.Refusal) return yield* Effect.fail(credential)
+      const rest = { provider: id, baseUrl: baseUrl ?? null, model: validationModelId ?? null }
+      const result = yield* (credential !== null && Kind.isDocument(credential)
+        ? Effect.matchEffect(credentials.exchange(id, Redacted.make(credential)), {
+          onFailure: (failure) => Effect.succeed(TokenRefusal.probeResult(failure)),
+          onSuccess: ({ value }) => {
+            const project = Kind.readServiceAccount(credential)?.project ?? null
+            return probe.probe({
+              ...rest, authType: "oauth", credential: value, providerSpecificData: project === null ? data : { project, ...data }
+            })
+          }
+        })
+        : probe.probe({
+          ...rest, authType: credential === null ? "none" : "apikey",
+          credential: credential === null ? null : Redacted.make(credential), providerSpecificData: data
+        }))
+      const message = result.diagnosis?.message ?? null
+      if (result.blocked) {
+        yield* audit.note({ action: "provider.validation.ssrf_blocked", target: id, resourceType: "provider", status: "blocked" })
+        return yield* Effect.fail(Refusal.badRequest(message ?? "The URL is blocked", { code: "url_blocked" }))
+      }
+      if (result.diagnosis?.type === "unsupported") return yield* Effect.fail(Refusal.badRequest(result.diagnosis.message, { code: "unsupported" }))
+      const limited = result.diagnosis?.type === "upstream_rate_limited"
+      return {
+        valid: result.valid || limited,
+        error: result.valid || limited ? null : message,
+        warning: limited ? message : null,
+        method: result.method
+      }
+    })
+  })
+})
+
+export const layer = Layer.effect(Upstreams, make)

@@ -1,0 +1,134 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Schema from "effect/Schema"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Credentials } from "#actors/request/ports/Credentials.ts"
+import { ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
+import { DocumentStore } from "#actors/ports/Stores.ts"
+import * as Acting from "#src/management/acting/table.ts"
+import { ManagementApi } from "#src/ManagementApi.ts"
+import { type ConnectionView, InterceptionRules, ParamFilters } from "./api.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import type { Connection } from "#schemas/records/Connection.ts"
+import { refuseInert } from "#src/management/acting.ts"
+import { answer } from "#src/management/answer.ts"
+import { Additions } from "./Additions.ts"
+import { view } from "#src/features/providers/ports/connection.ts"
+import { Connections } from "#src/features/providers/ports/Connections.ts"
+import { ConnectionTests, selected } from "./ConnectionTests.ts"
+import * as Overview from "./overview.ts"
+import * as TokenRefusal from "./tokenRefusal.ts"
+import { Upstreams } from "./Upstreams.ts"
+import { marksOf } from "#src/features/resilience/ports/marks.ts"
+import { builtin } from "#src/providers/Registry.ts"
+
+const noFilters: typeof ParamFilters.Type = { block: [], allow: [], models: {}, autoLearn: false }
+const noRules: typeof InterceptionRules.Type = {
+  interceptSearch: false, interceptFetch: false, fetchBackend: null, fetchProxyUrl: null, models: {}
+}
+
+export const layer = HttpApiBuilder.group(ManagementApi, "providers", Effect.fn(function*(handlers) {
+  const additions = yield* Additions
+  const credentials = yield* Credentials
+  const configuration = yield* Configuration
+  const connections = yield* Connections
+  const documents = yield* DocumentStore
+  const tests = yield* ConnectionTests
+  const upstreams = yield* Upstreams
+  const control = yield* ResilienceControl
+
+  /** With the cooldown of this moment: the record follows a little later. */
+  const shown = Effect.map(Clock.currentTimeMillis, (now) => {
+    const cooling = new Map(control.cooldowns(now).map((cooldown) => [cooldown.connectionId, cooldown]))
+    return (connection: Connection): ConnectionView => {
+      const cooldown = cooling.get(connection.id)
+      return view(cooldown === undefined ? connection : { ...connection, ...marksOf(connection, cooldown, { until: 0 }, now) })
+    }
+  })
+
+  /** A document of one connection. */
+  const kept = <A extends object>(kind: string, table: Acting.Table, schema: Schema.Codec<A, A>, fallback: A) => {
+    const read = Schema.decodeUnknownOption(schema)
+    const get = Effect.fnUntraced(function*(id: string) {
+      yield* connections.get(id)
+      const stored = read(yield* documents.get(kind, id))
+      return stored._tag === "Some" ? stored.value : fallback
+    })
+    const put = Effect.fnUntraced(function*(id: string, change: Partial<A>) {
+      yield* connections.get(id)
+      yield* refuseInert(table, change)
+      const next: A = { ...fallback, ...change }
+      yield* configuration.commit(documents.put(kind, id, next))
+      return next
+    })
+    return { get, put }
+  }
+  const filters = kept("param-filters", Acting.paramFilters, ParamFilters, noFilters)
+  const rules = kept("interception-rules", Acting.interceptionRules, InterceptionRules, noRules)
+
+  const testBatch = Effect.fn("Providers.testBatch")(function*(body: {
+    readonly mode: Parameters<typeof selected>[1]
+    readonly providerId?: string
+    readonly connectionIds?: ReadonlyArray<string>
+  }) {
+    if (body.mode === "provider" && body.providerId === undefined) {
+      return yield* Effect.fail(Refusal.invalidField("providerId", "Required for mode provider"))
+    }
+    if (body.mode === "selected" && (body.connectionIds?.length ?? 0) === 0) {
+      return yield* Effect.fail(Refusal.invalidField("connectionIds", "Required for mode selected"))
+    }
+    const results = yield* tests.testAll(selected(configuration.current(), body.mode, body.providerId, body.connectionIds))
+    const passed = results.filter((result) => result.valid).length
+    return {
+      mode: body.mode,
+      providerId: body.providerId ?? null,
+      results,
+      testedAt: new Date(yield* Clock.currentTimeMillis).toISOString(),
+      summary: { total: results.length, passed, failed: results.length - passed }
+    }
+  })
+
+  return handlers.handleAll({
+    list: () => Effect.map(shown, (of) => ({ connections: configuration.current().connections.map(of) })),
+    create: ({ payload }) => answer(Effect.gen(function*() {
+      const connection = yield* connections.prepare(payload)
+      yield* connections.store(connection)
+      return { connection: view(connection) }
+    })),
+    activate: ({ payload }) => answer(Effect.map(connections.activate(payload.ids, payload.isActive), (updated) => ({ updated }))),
+    client: () => Effect.sync(() => ({ providers: Overview.catalogue(builtin, configuration.current()) })),
+    expiration: () => Effect.map(Clock.currentTimeMillis, (now) => ({ connections: Overview.expiring(configuration.current(), now) })),
+    validate: ({ payload }) => answer(upstreams.validate(payload)),
+    testBatch: ({ payload }) => answer(testBatch(payload)),
+    bulk: ({ payload: { entries, provider, validateKeys, ...shared } }) => additions.add(
+      entries.map(({ accountId, ...entry }) => ({
+        ...shared,
+        ...entry,
+        provider,
+        providerSpecificData: { ...shared.providerSpecificData, ...(accountId === undefined ? {} : { accountId }) }
+      })),
+      validateKeys === true
+    ),
+    import: ({ payload }) => additions.add(
+      payload.entries.map(({ baseUrl, ...entry }) => ({ ...entry, ...(baseUrl === undefined ? {} : { providerSpecificData: { baseUrl } }) })),
+      payload.validateKeys === true
+    ),
+    get: ({ params }) => answer(Effect.zipWith(connections.get(params.id), shown, (connection, of) => ({ connection: of(connection) }))),
+    update: ({ params, payload }) =>
+      answer(Effect.map(connections.change(params.id, payload), (connection) => ({ connection: view(connection) }))),
+    remove: ({ params }) => answer(Effect.as(connections.remove(params.id), { message: "Connection deleted" })),
+    test: ({ params }) => answer(Effect.flatMap(connections.get(params.id), tests.test)),
+    refresh: ({ params }) => answer(Effect.gen(function*() {
+      const { id } = yield* connections.get(params.id)
+      const { expiresAt } = yield* Effect.mapError(credentials.renew(id), TokenRefusal.of)
+      return { success: true as const, expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString() }
+    })),
+    models: ({ params }) => answer(Effect.flatMap(connections.get(params.id), upstreams.models)),
+    syncModels: ({ params }) => answer(Effect.flatMap(connections.get(params.id), upstreams.sync)),
+    paramFilters: ({ params }) => answer(filters.get(params.id)),
+    setParamFilters: ({ params, payload }) => answer(filters.put(params.id, payload)),
+    interceptionRules: ({ params }) => answer(rules.get(params.id)),
+    setInterceptionRules: ({ params, payload }) => answer(rules.put(params.id, payload))
+  })
+}))

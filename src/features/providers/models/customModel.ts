@@ -1,0 +1,59 @@
+/** A custom model between its record and its JSON form. Pure. */
+import type * as Schema from "effect/Schema"
+import type { ModelInput, ModelView } from "./api.ts"
+import type { CustomModel } from "#schemas/records/CustomModel.ts"
+import { keepRedacted, redactHeaders } from "#src/management/redact.ts"
+
+const extras = ["normalizeToolCallId", "preserveOpenAIDeveloperRole", "compatByProtocol", "generationConfig"] as const
+
+export const emptyModel = (provider: string, modelId: string, now: string): CustomModel => ({
+  provider,
+  modelId,
+  modelName: null,
+  source: "manual",
+  apiFormat: "chat-completions",
+  supportedEndpoints: ["chat"],
+  targetFormat: null,
+  modelType: null,
+  maxInputTokens: null,
+  maxOutputTokens: null,
+  contextWindowOverride: null,
+  dimensions: null,
+  supportsVision: null,
+  isFree: null,
+  isHidden: false,
+  supportedInputTypes: [],
+  upstreamHeaders: {},
+  extra: {},
+  createdAt: now,
+  updatedAt: now
+})
+
+export const view = (model: CustomModel): ModelView => {
+  const { extra, maxInputTokens, maxOutputTokens, upstreamHeaders, ...rest } = model
+  return {
+    ...rest,
+    max_input_tokens: maxInputTokens,
+    max_output_tokens: maxOutputTokens,
+    upstreamHeaders: redactHeaders(upstreamHeaders),
+    ...Object.fromEntries(extras.filter((name) => extra[name] !== undefined).map((name) => [name, extra[name] as Schema.Json]))
+  }
+}
+
+const compact = <A extends object>(value: A): Partial<A> =>
+  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Partial<A>
+
+export const apply = (current: CustomModel, input: ModelInput, now: string): CustomModel => {
+  const {
+    compatByProtocol, generationConfig, max_input_tokens, max_output_tokens, normalizeToolCallId, preserveOpenAIDeveloperRole,
+    upstreamHeaders, ...rest
+  } = input
+  return {
+    ...current,
+    ...compact(rest),
+    ...compact({ maxInputTokens: max_input_tokens, maxOutputTokens: max_output_tokens }),
+    upstreamHeaders: upstreamHeaders === undefined ? current.upstreamHeaders : keepRedacted(upstreamHeaders, current.upstreamHeaders),
+    extra: { ...current.extra, ...compact({ compatByProtocol, generationConfig, normalizeToolCallId, preserveOpenAIDeveloperRole }) },
+    updatedAt: now
+  }
+}

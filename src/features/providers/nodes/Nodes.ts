@@ -1,0 +1,118 @@
+/** Stores provider nodes and applies a change to their connections and custom models. */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import type { StoreError } from "#actors/ports/StoreError.ts"
+import { ConnectionStore, CustomModelStore, NodeStore } from "#actors/ports/Stores.ts"
+import * as Acting from "#src/management/acting/table.ts"
+import type { Call } from "#schemas/api/Management.ts"
+import type { NewNode, NodeChange } from "./api.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import type { Connection } from "#schemas/records/Connection.ts"
+import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
+import { refuseInert } from "#src/management/acting.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
+import { builtin } from "#src/providers/Registry.ts"
+import { mergeData, nodeData } from "#src/features/providers/ports/connection.ts"
+import { Connections } from "#src/features/providers/ports/Connections.ts"
+import * as Made from "./node.ts"
+
+type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, Call>
+
+export class Nodes extends Context.Service<Nodes, {
+  readonly get: (id: string) => Done<ProviderNode>
+  /** With `apiKey` its first connection is stored in the same commit. */
+  readonly create: (input: NewNode) => Done<{ readonly node: ProviderNode; readonly connection: Connection | null }>
+  readonly change: (id: string, change: NodeChange) => Done<ProviderNode>
+  readonly remove: (id: string) => Done<void>
+}>()("gateway/http/Nodes") {}
+
+/** Prefixes that already mean something else in a model id. */
+const reserved = new Set(["combo", "auto", "no-think", "claude-3-gateway-no-thinking", "sim", "qtsd"])
+
+const missing = Effect.fail(Refusal.notFound("Provider node not found"))
+
+export const make = Effect.gen(function*() {
+  const audit = yield* Audit
+  const configuration = yield* Configuration
+  const connections = yield* Connections
+  const connectionStore = yield* ConnectionStore
+  const customModels = yield* CustomModelStore
+  const random = yield* SecureRandom.SecureRandom
+  const store = yield* NodeStore
+
+  const now = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
+  const get = (id: string): Done<ProviderNode> => Effect.suspend(() => {
+    const node = configuration.current().nodeById.get(id)
+    return node === undefined ? missing : Effect.succeed(node)
+  })
+
+  const checkPrefix = (node: ProviderNode): Done<void> => Effect.suspend(() => {
+    const prefix = node.prefix.toLowerCase()
+    if (builtin.byPrefix.has(prefix) || builtin.byPrefix.has(node.prefix) || reserved.has(prefix)) {
+      return Effect.fail(Refusal.invalidField("prefix", "A built-in provider or routing name has this prefix"))
+    }
+    const other = configuration.current().nodeByPrefix.get(node.prefix)
+    return other !== undefined && other.id !== node.id
+      ? Effect.fail(Refusal.conflict("Another provider node has this prefix", { details: [{ field: "prefix", message: "Taken" }] }))
+      : Effect.void
+  })
+
+  const checked = Effect.fnUntraced(function*(node: ProviderNode | Refusal.Refusal) {
+    if (node instanceof Refusal.Refusal) return yield* Effect.fail(node)
+    yield* checkPrefix(node)
+    yield* connections.checkUrl(node.baseUrl, "baseUrl")
+    return node
+  })
+
+  const note = (action: string, node: ProviderNode) => audit.note({
+    action, target: node.id, resourceType: "provider-node", details: { name: node.name, prefix: node.prefix }
+  })
+
+  return Nodes.of({
+    get,
+    create: Effect.fn("Nodes.create")(function*({ apiKey, ...input }) {
+      yield* refuseInert(Acting.node, input)
+      const node = yield* checked(Made.make(input, yield* random.uuidV4(), yield* now))
+      const connection = apiKey === undefined ? null : yield* connections.prepareFirst(node, apiKey)
+      yield* configuration.commit(Effect.andThen(store.insert(node), connection === null ? Effect.void : connectionStore.insert(connection)))
+      yield* note("provider.node.created", node)
+      if (connection !== null) yield* connections.noteCreated(connection)
+      return { node, connection }
+    }),
+    change: Effect.fn("Nodes.change")(function*(id, change) {
+      const current = yield* get(id)
+      yield* refuseInert(Acting.node, change)
+      const node = yield* checked(Made.apply(current, change, yield* now))
+      const own = configuration.current().connections.filter((connection) => connection.provider === id)
+      const written = yield* configuration.commit(Effect.gen(function*() {
+        if (!(yield* store.replace(node))) return false
+        for (const connection of own) {
+          yield* connectionStore.patch(connection.id, {
+            providerSpecificData: mergeData(connection.providerSpecificData, nodeData(node)), updatedAt: node.updatedAt
+          })
+        }
+        return true
+      }))
+      if (!written) return yield* missing
+      yield* note("provider.node.updated", node)
+      return node
+    }),
+    remove: Effect.fn("Nodes.remove")(function*(id) {
+      const node = yield* get(id)
+      const removed = yield* configuration.commit(Effect.gen(function*() {
+        yield* connectionStore.removeByProvider(id)
+        yield* customModels.removeAll(id)
+        yield* customModels.removeAll(node.prefix)
+        return yield* store.remove(id)
+      }))
+      if (!removed) return yield* missing
+      yield* note("provider.node.deleted", node)
+    })
+  })
+})
+
+export const layer = Layer.effect(Nodes, make)

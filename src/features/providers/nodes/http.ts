@@ -1,0 +1,61 @@
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Redacted from "effect/Redacted"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { ProviderProbe } from "#src/features/providers/ports/ProviderProbe.ts"
+import { ManagementApi } from "#src/ManagementApi.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
+import { answer } from "#src/management/answer.ts"
+import * as Connection from "#src/features/providers/ports/connection.ts"
+import * as Credential from "#src/features/providers/credential.ts"
+import { normalizedBase, view } from "./node.ts"
+import { Connections } from "#src/features/providers/ports/Connections.ts"
+import { Nodes } from "./Nodes.ts"
+
+export const layer = HttpApiBuilder.group(ManagementApi, "providerNodes", Effect.fn(function*(handlers) {
+  const configuration = yield* Configuration
+  const connections = yield* Connections
+  const nodes = yield* Nodes
+  const probe = yield* ProviderProbe
+
+  const shown = (node: ProviderNode) => ({ node: view(node) })
+
+  const validate = Effect.fn("ProviderNodes.validate")(function*(body: {
+    readonly baseUrl: string
+    readonly apiKey?: string
+    readonly type?: ProviderNode["type"]
+    readonly apiType?: NonNullable<ProviderNode["apiType"]>
+    readonly chatPath?: string | null
+    readonly modelsPath?: string | null
+    readonly modelId?: string
+  }) {
+    const type = body.type ?? "openai-compatible"
+    const baseUrl = normalizedBase(type, body.baseUrl)
+    yield* connections.checkUrl(baseUrl, "baseUrl")
+    const credential = Credential.clean(body.apiKey, "apiKey")
+    if (credential instanceof Refusal.Refusal) return yield* Effect.fail(credential)
+    const result = yield* probe.probe({
+      provider: type,
+      authType: credential === null ? "none" : "apikey",
+      credential: credential === null ? null : Redacted.make(credential),
+      model: body.modelId ?? null,
+      providerSpecificData: {},
+      node: {
+        type, baseUrl, apiType: body.apiType ?? "chat", chatPath: body.chatPath ?? null, modelsPath: body.modelsPath ?? null, customHeaders: {}
+      }
+    })
+    return { valid: result.valid, error: result.diagnosis?.message ?? null }
+  })
+
+  return handlers.handleAll({
+    list: () => Effect.sync(() => ({ nodes: configuration.current().nodes.map(view) })),
+    create: ({ payload }) => answer(Effect.map(nodes.create(payload), ({ connection, node }) => ({
+      ...shown(node), ...(connection === null ? {} : { connection: Connection.view(connection) })
+    }))),
+    validate: ({ payload }) => answer(validate(payload)),
+    get: ({ params }) => answer(Effect.map(nodes.get(params.id), shown)),
+    update: ({ params, payload }) => answer(Effect.map(nodes.change(params.id, payload), shown)),
+    remove: ({ params }) => answer(Effect.as(nodes.remove(params.id), { success: true as const }))
+  })
+}))

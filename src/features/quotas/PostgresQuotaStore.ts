@@ -1,0 +1,58 @@
+/** Quota snapshots in Postgres: appended, read by time, removed by age. */
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as SqlClient from "effect/sql/SqlClient"
+import { QuotaStore } from "#src/features/quotas/ports/QuotaStore.ts"
+import { QuotaSnapshot } from "#schemas/records/QuotaSnapshot.ts"
+import * as Operation from "#src/platform/postgres/operation.ts"
+import * as Table from "#src/platform/postgres/Table.ts"
+
+const table = Table.make("QuotaStore", QuotaSnapshot, { json: ["rawData"], nameOf: (row) => String(Reflect.get(row, "connectionId")) })
+
+/** Rows of one answer, and of one statement of an insert or a removal. */
+const maxRows = 10_000
+const insertRows = 500
+const removeSlice = 5_000
+
+const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
+  const sql = yield* SqlClient.SqlClient
+  const run = Operation.make("QuotaStore", options)
+  const columns = sql.literal(table.columns)
+  return QuotaStore.of({
+    insert: (rows) => run("insert", Effect.forEach(
+      Arr.chunksOf(rows, insertRows),
+      (slice) => sql`INSERT INTO quota_snapshots ${sql.insert(Arr.map(slice, table.toRow))}`,
+      { discard: true }
+    )),
+    latest: (now, since) => run("latest", Effect.flatMap(
+      sql`SELECT ${columns} FROM (
+          SELECT DISTINCT ON (connection_id, model, window_key) * FROM quota_snapshots WHERE created_at >= ${Math.ceil(since)}
+          ORDER BY connection_id, model, window_key, created_at DESC, seq DESC
+        ) AS newest WHERE next_reset_at > ${Math.floor(now)} LIMIT ${maxRows}`,
+      (rows) => Effect.forEach(rows, table.fromRow)
+    )),
+    history: ({ connectionId, limit = maxRows, since }) => run("history", Effect.flatMap(
+      sql`SELECT ${columns} FROM quota_snapshots
+        WHERE ${sql.and([sql`created_at >= ${Math.ceil(since)}`, ...(connectionId === undefined ? [] : [sql`connection_id = ${connectionId}`])])}
+        ORDER BY created_at DESC, seq DESC LIMIT ${Math.min(limit, maxRows)}`,
+      (rows) => Effect.forEach(rows, table.fromRow)
+    )),
+    // Each slice has its own deadline: a long sweep is many short operations.
+    removeBefore: (time) => Effect.gen(function*() {
+      let removed = 0
+      while (true) {
+        const rows = yield* run("removeBefore", sql`
+          DELETE FROM quota_snapshots WHERE seq IN
+            (SELECT seq FROM quota_snapshots WHERE created_at < ${Math.ceil(time)} LIMIT ${removeSlice})
+          RETURNING 1`)
+        removed += rows.length
+        if (rows.length < removeSlice) return removed
+      }
+    })
+  })
+})
+
+/** `QuotaStore` on the client's database, which must be migrated. */
+export const layer = (options: Operation.StoreOptions = {}): Layer.Layer<QuotaStore, never, SqlClient.SqlClient> =>
+  Layer.effect(QuotaStore, make(options))

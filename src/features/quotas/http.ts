@@ -1,0 +1,44 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Credentials } from "#actors/request/ports/Credentials.ts"
+import { Quotas } from "#src/routing/ports/Quotas.ts"
+import { TokenHealth } from "#src/features/oauth/ports/TokenHealth.ts"
+import { ManagementApi } from "#src/ManagementApi.ts"
+import * as View from "#src/features/quotas/ports/quotaView.ts"
+import { builtin } from "#src/providers/Registry.ts"
+
+export const layer = HttpApiBuilder.group(ManagementApi, "quotas", Effect.fn(function*(handlers) {
+  const configuration = yield* Configuration
+  const credentials = yield* Credentials
+  const quotas = yield* Quotas
+  const tokens = yield* TokenHealth
+
+  const list = ({ connectionId, provider }: { readonly connectionId?: string; readonly provider?: string }) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const snapshot = configuration.current()
+      // By its id, its alias or the prefix of a node.
+      const providerId = provider === undefined ? undefined : builtin.byPrefix.get(provider)?.id ?? snapshot.nodeByPrefix.get(provider)?.id ?? provider
+      const held = Map.groupBy(quotas.held(connectionId ?? null, now), (one) => one.connectionId)
+      const providers = snapshot.connections
+        .filter((connection) => connection.quotaVisible && (providerId === undefined || connection.provider === providerId) &&
+          (connectionId === undefined || connection.id === connectionId))
+        .map((connection) => View.rowOf(connection, held.get(connection.id) ?? [], quotas.limitsOf, credentials.renewing(connection.id), now))
+      return {
+        providers,
+        meta: {
+          generatedAt: new Date(now).toISOString(),
+          filters: { provider: provider ?? null, connectionId: connectionId ?? null },
+          totalProviders: providers.length
+        }
+      }
+    })
+
+  return handlers.handleAll({
+    list: ({ query }) => list(query),
+    tokenHealth: () => Effect.map(Clock.currentTimeMillis, (now) => View.tokenHealth(configuration.current(), builtin, {
+      renewing: credentials.renewing, lastCheckAt: tokens.lastCheckAt(), running: tokens.running()
+    }, now))
+  })
+}))

@@ -1,0 +1,225 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Flags } from "#actors/ports/Flags.ts"
+import { LiveCalls } from "#src/inference/ports/LiveCalls.ts"
+import { ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
+import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
+import { UsageStore } from "#actors/ports/UsageStore.ts"
+import * as Acting from "#src/management/acting/table.ts"
+import { ManagementApi } from "#src/ManagementApi.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import type { ConcurrencyChange, LockoutRow, ResilienceView } from "./api.ts"
+import { settingDefaults } from "#src/features/settings/api.ts"
+import type { ConcurrencyLimits, ResilienceChange } from "#schemas/records/ResilienceSettings.ts"
+import { refuseInert } from "#src/management/acting.ts"
+import { answer } from "#src/management/answer.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
+import { breakerRows } from "#src/features/resilience/ports/breakerRows.ts"
+import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
+import { sessionsOf } from "#src/features/usage/ports/sessions.ts"
+import * as Stored from "#src/features/resilience/ports/settings.ts"
+
+const KIND = "setting"
+const HOUR_MS = 3_600_000
+/** Newest ledger rows that sessions are read from. */
+const ROWS_MAX = 10_000
+
+const iso = (ms: number): string => new Date(ms).toISOString()
+const capOrNull = (max: number | undefined): number | null => max === undefined || max === 0 ? null : max
+
+/** Rules over several fields, checked on the effective values after the change. */
+const issuesOf = (change: ResilienceChange): ReadonlyArray<Refusal.FieldIssue> => {
+  const { providerBreaker, providerCooldown } = Stored.effective(change)
+  const issues: Array<Refusal.FieldIssue> = []
+  for (const profile of ["oauth", "apikey", "local"] as const) {
+    const { degradationThreshold, failureThreshold } = providerBreaker[profile]
+    if (failureThreshold > 1 && degradationThreshold >= failureThreshold) {
+      issues.push({ field: `providerBreaker.${profile}.degradationThreshold`, message: `Expected less than failureThreshold (${failureThreshold})` })
+    }
+  }
+  if (providerCooldown.minMs > providerCooldown.maxMs) issues.push({ field: "providerCooldown.minMs", message: "Expected at most maxMs" })
+  return issues
+}
+
+export const layer = HttpApiBuilder.group(ManagementApi, "resilience", Effect.fn(function*(handlers) {
+  const audit = yield* Audit
+  const configuration = yield* Configuration
+  const connections = yield* ConnectionStore
+  const control = yield* ResilienceControl
+  const documents = yield* DocumentStore
+  const flags = yield* Flags
+  const live = yield* LiveCalls
+  const usage = yield* UsageStore
+
+  const providerOf = (text: string): string => knownProvider(configuration.current(), text) ?? text
+  const setting = (name: string) => configuration.current().settings.get(name) ?? settingDefaults[name] ?? null
+
+  const view = Effect.map(Clock.currentTimeMillis, (now): ResilienceView => ({
+    ...control.settings(),
+    streamRecovery: {
+      enabled: flags.isOn("STREAM_RECOVERY_ENABLED"),
+      midStream: flags.isOn("STREAM_RECOVERY_MIDSTREAM_ENABLED"),
+      toolCallSafe: flags.isOn("STREAM_RECOVERY_TOOLCALL_ORDER_FIX"),
+      earlyEofSibling: flags.isOn("STREAM_EARLY_EOF_SIBLING_FAILOVER_ENABLED")
+    },
+    legacy: { requestRetry: setting("requestRetry") as number, maxRetryIntervalSec: setting("maxRetryIntervalSec") as number },
+    breakers: breakerRows(control, now)
+  }))
+
+  const patch = Effect.fn("Resilience.patch")(function*(change: ResilienceChange) {
+    const names = Object.keys(change)
+    if (names.length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
+    yield* refuseInert(Acting.resilience, change)
+    yield* configuration.commit(Effect.gen(function*() {
+      // Read again under the writer's lock: two changes at once must both stand.
+      const merged = Stored.merge(Stored.storedChange(configuration.current()) as Readonly<Record<string, unknown>>, change as Readonly<Record<string, unknown>>)
+      const issues = issuesOf(merged as ResilienceChange)
+      if (issues.length > 0) return yield* Effect.fail(Refusal.invalidFields(issues))
+      yield* documents.put(KIND, Stored.settingKey, merged)
+    }))
+    yield* audit.note({ action: "resilience.updated", resourceType: "resilience", details: { changed: names } })
+    return { ok: true as const, ...yield* view }
+  })
+
+  const reset = Effect.fn("Resilience.reset")(function*(provider: string | undefined) {
+    const now = yield* Clock.currentTimeMillis
+    const resetCount = control.resetBreakers(provider === undefined ? null : providerOf(provider), now)
+    yield* audit.note({ action: "resilience.reset", target: provider ?? null, resourceType: "resilience", details: { resetCount } })
+    return { ok: true as const, resetCount, message: resetCount === 1 ? "1 breaker closed" : `${resetCount} breakers closed` }
+  })
+
+  const lockouts = Effect.map(Clock.currentTimeMillis, (now): ReadonlyArray<LockoutRow> =>
+    control.lockouts(now).map((row) => ({ ...row, until: iso(row.until), remainingMs: row.until - now })))
+
+  const clearLockouts = Effect.fn("Resilience.clearLockouts")(function*(
+    which: { readonly all: true } | { readonly provider: string; readonly model: string; readonly connection?: string }
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    const cleared = "all" in which
+      ? control.clearLockouts(null, null, null, now)
+      : control.clearLockouts(providerOf(which.provider), which.model, which.connection ?? null, now)
+    yield* audit.note({
+      action: "resilience.lockouts.cleared", target: "all" in which ? null : `${which.provider}/${which.model}`, resourceType: "resilience",
+      details: { cleared }
+    })
+    return { ok: true as const, cleared }
+  })
+
+  const rateLimits = Effect.gen(function*() {
+    const now = yield* Clock.currentTimeMillis
+    const snapshot = configuration.current()
+    const cooling = new Map(control.cooldowns(now).map((view) => [view.connectionId, view]))
+    const rows = control.places().flatMap((place) => {
+      const record = snapshot.connectionById.get(place.connectionId)
+      const rest = cooling.get(place.connectionId)
+      return record === undefined ? [] : [{
+        connectionId: record.id, provider: record.provider, name: record.name, rateLimitProtection: record.rateLimitProtection,
+        queued: place.waiting, running: place.running, executing: place.running, maxConcurrent: capOrNull(place.max),
+        rateLimitedUntil: rest === undefined ? null : iso(rest.until), backoffLevel: rest?.level ?? record.backoffLevel, reason: rest?.reason ?? null
+      }]
+    })
+    const locked = yield* lockouts
+    const sum = (read: (row: (typeof rows)[number]) => number) => rows.reduce((total, row) => total + read(row), 0)
+    return {
+      connections: rows,
+      overview: {
+        total: rows.length, protected: rows.filter((row) => row.rateLimitProtection).length, coolingDown: cooling.size,
+        running: sum((row) => row.running), queued: sum((row) => row.queued)
+      },
+      lockouts: locked,
+      cacheStats: { lockouts: locked.length, breakers: control.breakers(now).length }
+    }
+  })
+
+  const protect = Effect.fn("Resilience.protect")(function*(connectionId: string, enabled: boolean) {
+    const found = yield* configuration.commit(connections.patch(connectionId, { rateLimitProtection: enabled }))
+    if (!found) return yield* Effect.fail(Refusal.notFound("Connection not found"))
+    yield* audit.note({ action: "connection.rate_limit_protection", target: connectionId, resourceType: "provider", details: { enabled } })
+    return { ok: true as const, connectionId, enabled }
+  })
+
+  const limits = (): { readonly global: number | null; readonly perProvider: Readonly<Record<string, number>> } => {
+    const stored = Stored.limitsOf(configuration.current())
+    return { global: capOrNull(stored.global), perProvider: stored.perProvider ?? {} }
+  }
+
+  const concurrency = Effect.map(Clock.currentTimeMillis, (now) => ({
+    timestamp: iso(now),
+    ...limits(),
+    rateLimits: { requestQueue: control.settings().requestQueue },
+    semaphores: Object.fromEntries([
+      ...control.places().map(({ connectionId, max, running, waiting }) => [connectionId, { running, queued: waiting, max: capOrNull(max) }] as const),
+      ...control.models().map(({ id, max, running, waiting }) => [id, { running, queued: waiting, max }] as const)
+    ]),
+    inFlight: control.inFlight()
+  }))
+
+  /** Caps of one body in one form: the list says the same as the members. */
+  const capsOf = (change: ConcurrencyChange) => {
+    const perProvider: Record<string, number> = {}
+    const perConnection = new Map<string, number>()
+    const issues: Array<Refusal.FieldIssue> = []
+    let global = change.global
+    const { perProvider: stored = {} } = Stored.limitsOf(configuration.current())
+    const cap = (name: string, max: number, field: string): void => {
+      // The cap of a provider that is gone can be taken away.
+      const provider = knownProvider(configuration.current(), name) ?? (Object.hasOwn(stored, name) && max === 0 ? name : null)
+      if (provider === null) issues.push({ field, message: unknownProvider(name) })
+      else perProvider[provider] = max
+    }
+    for (const [provider, max] of Object.entries(change.perProvider ?? {})) cap(provider, max, `perProvider.${provider}`)
+    for (const [index, { id, max, scope }] of (change.limits ?? []).entries()) {
+      if (scope === "global") global = max
+      else if (id === undefined) issues.push({ field: `limits.${index}.id`, message: "Expected the id of what is limited" })
+      else if (scope === "provider") cap(id, max, `limits.${index}.id`)
+      else if (configuration.current().connectionById.has(id)) perConnection.set(id, max)
+      else issues.push({ field: `limits.${index}.id`, message: "No such connection" })
+    }
+    return { global, perProvider, perConnection, issues }
+  }
+
+  const setConcurrency = Effect.fn("Resilience.setConcurrency")(function*(action: string | undefined, change: ConcurrencyChange | null) {
+    if (action !== undefined) {
+      if (action !== "reset-semaphores") return yield* Effect.fail(Refusal.invalidField("action", "Expected reset-semaphores"))
+      control.resetPlaces()
+      yield* audit.note({ action: "concurrency.reset", resourceType: "resilience" })
+      return { ok: true as const, action }
+    }
+    if (change === null || Object.keys(change).length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
+    const { global, issues, perConnection, perProvider } = capsOf(change)
+    if (issues.length > 0) return yield* Effect.fail(Refusal.invalidFields(issues))
+    yield* configuration.commit(Effect.gen(function*() {
+      const stored = Stored.limitsOf(configuration.current())
+      const caps = Object.entries({ ...stored.perProvider, ...perProvider }).filter(([, max]) => max > 0)
+      const next: ConcurrencyLimits = { global: global ?? stored.global ?? 0, perProvider: Object.fromEntries(caps) }
+      yield* documents.put(KIND, Stored.limitsKey, next)
+      yield* Effect.forEach(perConnection, ([id, max]) => connections.patch(id, { maxConcurrent: max === 0 ? null : max }), { discard: true })
+    }))
+    yield* audit.note({
+      action: "concurrency.updated", resourceType: "resilience",
+      details: { global: global ?? null, perProvider, connections: Object.fromEntries(perConnection) }
+    })
+    return { ok: true as const, ...limits() }
+  })
+
+  const sessions = Effect.gen(function*() {
+    const now = yield* Clock.currentTimeMillis
+    return sessionsOf(yield* usage.rows({ since: now - HOUR_MS, limit: ROWS_MAX }), live.sessions(now), now)
+  })
+
+  return handlers.handleAll({
+    get: () => view,
+    patch: ({ payload }) => answer(patch(payload)),
+    reset: ({ payload }) => reset(payload?.provider),
+    lockouts: () => Effect.map(lockouts, (items) => ({ count: items.length, items })),
+    clearLockouts: ({ payload }) => clearLockouts(payload),
+    rateLimits: () => rateLimits,
+    protect: ({ payload }) => answer(protect(payload.connectionId, payload.enabled)),
+    rateLimit: () => Effect.sync(() => ({ requestQueue: control.settings().requestQueue, ...limits() })),
+    concurrency: () => concurrency,
+    setConcurrency: ({ payload, query }) => answer(setConcurrency(query.action, payload)),
+    sessions: () => answer(sessions)
+  })
+}))

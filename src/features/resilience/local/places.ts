@@ -1,0 +1,162 @@
+/** What is remembered of providers, connections and models: plain mutable records, one per noun, bounded by configuration. */
+import type { Unavailable } from "#actors/request/ports/Resilience.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import * as Cooldown from "#actors/resilience/ConnectionCooldown.ts"
+import type * as Lockout from "#actors/resilience/ModelLockout.ts"
+import * as Pace from "#actors/resilience/Pace.ts"
+import * as Breaker from "#actors/resilience/ProviderBreaker.ts"
+import type { Connection } from "#schemas/records/Connection.ts"
+import type { ProfileName } from "#schemas/records/ResilienceSettings.ts"
+import { Figures } from "#src/features/resilience/Figures.ts"
+import type { Lines } from "./lines.ts"
+import { type Rules, unbounded } from "./rules.ts"
+
+/** Models remembered per connection: their names may come from clients. */
+const rememberedModels = 512
+
+export class ModelPlace {
+  /** The line of those who wait for it. */
+  readonly line: string
+  cooldown: Cooldown.State = Cooldown.idle
+  lockout: Lockout.State | null = null
+  /** Null unless somebody waits for the end of its cooldown. */
+  recovery: Recovery | null = null
+  readonly figures = new Figures()
+
+  constructor(line: string) {
+    this.line = line
+  }
+
+  /** It rests or is locked. */
+  isHeldBack(now: number): boolean {
+    return now < this.cooldown.until || (this.lockout !== null && now < this.lockout.until)
+  }
+
+  /** Others wait for the end of its cooldown, or one of them tries whether it is over. `letting`: one of them asks. */
+  behind(lines: Pick<Lines, "sizeOf">, letting: boolean, now: number): Unavailable | null {
+    const { recovery } = this
+    if (recovery === null) return null
+    const waiting = lines.sizeOf(this.line)
+    if (waiting === 0) {
+      this.recovery = null
+      return null
+    }
+    if (!letting) return { reason: "model-cooldown", until: now, detail: `The model comes back from a cooldown, and ${waiting} calls wait for it.` }
+    return recovery.undecided < recovery.allowed ? null : { reason: "model-cooldown", until: null, detail: "The model's first calls after a cooldown are not answered yet." }
+  }
+}
+
+export class ProviderPlace {
+  readonly id: string
+  breaker: Breaker.State = Breaker.fresh
+  profile: ProfileName = "apikey"
+  inFlight = 0
+  /** Calls at once; 0 = no cap. */
+  max = 0
+
+  constructor(id: string) {
+    this.id = id
+  }
+}
+
+/**
+ * A connection, or a model on it, that comes back from a cooldown while calls wait for it: one is let go, and every answer allows one more at once, so
+ * that those who waited do not all arrive together.
+ */
+export interface Recovery {
+  /** Calls that may be undecided at once. */
+  allowed: number
+  undecided: number
+}
+
+export class ConnectionPlace {
+  /** Null for the calls of a provider without credentials. */
+  readonly id: string | null
+  readonly provider: string
+  /** The line of those who wait for it. */
+  readonly line: string
+  cooldown: Cooldown.State = Cooldown.idle
+  /** What the record says, as far as this node knows. */
+  written: { readonly until: number; readonly level: number } = { until: 0, level: 0 }
+  /** What another node will write there, and has told already; null = nothing. */
+  heard: { readonly until: number; readonly level: number } | null = null
+  inFlight = 0
+  pace: Pace.State = Pace.idle
+  /** Null unless somebody waits for the end of a cooldown. */
+  recovery: Recovery | null = null
+  readonly models = new Map<string, ModelPlace>()
+  private origin = ""
+  private profile: ProfileName = "apikey"
+  private ruledFor: Connection | null = null
+  private ruledAt = -1
+  private rules = unbounded
+
+  constructor(id: string | null, provider: string) {
+    this.id = id
+    this.provider = provider
+    this.line = id === null ? `provider ${provider}` : `connection ${id}`
+  }
+
+  /** `profileOf` once per origin: it reads a URL. */
+  profileFor(target: Target, read: (target: Target) => ProfileName): ProfileName {
+    if (this.origin !== target.origin) {
+      this.origin = target.origin
+      this.profile = read(target)
+    }
+    return this.profile
+  }
+
+  /** The rules once per record and settings version. */
+  rulesFor(connection: Connection, version: number, read: (connection: Connection) => Rules): Rules {
+    if (this.ruledFor !== connection || this.ruledAt !== version) {
+      this.ruledFor = connection
+      this.ruledAt = version
+      this.rules = read(connection)
+    }
+    return this.rules
+  }
+
+  model(name: string, now: number): ModelPlace {
+    const known = this.models.get(name)
+    if (known !== undefined) return known
+    if (this.models.size >= rememberedModels) this.forgetOne(now)
+    const place = new ModelPlace(`${this.line} ${name}`)
+    this.models.set(name, place)
+    return place
+  }
+
+  /** How many wait for it or for one of its models. */
+  waiting(lines: Pick<Lines, "sizeOf">): number {
+    let count = lines.sizeOf(this.line)
+    for (const { line } of this.models.values()) count += lines.sizeOf(line)
+    return count
+  }
+
+  /** Forgets rests and lockouts of one model, or of all (null); answers how many ran. */
+  clear(model: string | null, now: number): number {
+    let count = 0
+    for (const [name, place] of this.models) {
+      if (model !== null && name !== model) continue
+      if (place.isHeldBack(now)) count++
+      place.cooldown = Cooldown.idle
+      place.lockout = null
+    }
+    return count
+  }
+
+  /** The oldest that is not held back; when all are, the oldest. */
+  private forgetOne(now: number): void {
+    for (const [name, place] of this.models) {
+      if (place.isHeldBack(now)) continue
+      this.models.delete(name)
+      return
+    }
+    this.models.delete(this.models.keys().next().value as string)
+  }
+}
+
+/** What a record says about its cooldown; unreadable times read as none. */
+export const storedCooldown = (connection: Connection): { readonly until: number; readonly level: number } => {
+  const at = connection.rateLimitedUntil === null ? 0 : Date.parse(connection.rateLimitedUntil)
+  return { until: Number.isNaN(at) ? 0 : at, level: Math.max(0, connection.backoffLevel) }
+}

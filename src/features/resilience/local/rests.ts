@@ -1,0 +1,63 @@
+/** What a call leaves in the cooldowns of its model and connection. */
+import type { Blame } from "#actors/request/Blame.ts"
+import * as Cooldown from "#actors/resilience/ConnectionCooldown.ts"
+import type { Unavailable, Verdict } from "#actors/request/ports/Resilience.ts"
+import type { HeldPass } from "./HeldPass.ts"
+import type { Saved } from "./saved.ts"
+import { statusText } from "#src/features/resilience/views.ts"
+
+type Hears = Pick<Saved, "connection" | "rest">
+
+export const succeeded = (pass: HeldPass, settings: Cooldown.Settings, saved: Hears, now: number): void => {
+  const { connection, model } = pass
+  if (model.cooldown !== Cooldown.idle) ofModel(pass, { _tag: "Succeeded", letIn: model.cooldown === pass.modelRest }, settings, saved, now)
+  if (connection.cooldown !== Cooldown.idle) {
+    ofConnection(pass, { _tag: "Succeeded", letIn: connection.cooldown === pass.connectionRest }, settings, saved, now)
+  }
+}
+
+/** A failure rests its model; the connection as a whole when it says so, or when another request failed with another of its models. */
+export const failed = (pass: HeldPass, verdict: Verdict, settings: Cooldown.Settings, saved: Hears, now: number, blame: Blame | null): void => {
+  const rule = Cooldown.ruleOf(verdict)
+  if (rule === null) return
+  const event: Cooldown.Event = { _tag: "Failed", rule, hintMs: verdict.retryAfterMs, status: verdict.status }
+  if (!Cooldown.isWide(rule, verdict)) {
+    const begun = ofModel(pass, event, settings, saved, now)
+    if (!begun || !anotherRests(pass, now, blame)) return
+  }
+  if (ofConnection(pass, event, settings, saved, now)) blame?.began(pass.connection.cooldown)
+}
+
+/** Another model of the connection rests, and not because this request failed with it. */
+const anotherRests = ({ connection, model, target }: HeldPass, now: number, blame: Blame | null): boolean => {
+  for (const [name, other] of connection.models) {
+    if (other !== model && now < other.cooldown.until && blame?.has(target, name) !== true) return true
+  }
+  return false
+}
+
+/** Answers whether the event began a rest, or made it longer. */
+const ofModel = ({ connection, model, target }: HeldPass, event: Cooldown.Event, settings: Cooldown.Settings, saved: Hears, now: number): boolean => {
+  const [pauseMs, state, intents] = Cooldown.step(model.cooldown, event, settings, now)
+  model.cooldown = state
+  // It was not well yet: afterwards one goes first again.
+  if (pauseMs > 0 && model.recovery !== null) model.recovery.allowed = 1
+  if (intents.length > 0) saved.rest(connection, target.model, state, now)
+  return pauseMs > 0
+}
+
+const ofConnection = ({ connection }: HeldPass, event: Cooldown.Event, settings: Cooldown.Settings, saved: Hears, now: number): boolean => {
+  const [pauseMs, state, intents] = Cooldown.step(connection.cooldown, event, settings, now)
+  connection.cooldown = state
+  if (pauseMs > 0 && connection.recovery !== null) connection.recovery.allowed = 1
+  if (intents.length > 0 && connection.id !== null) saved.connection(connection.id, state, now)
+  return pauseMs > 0
+}
+
+/** After the word of another node; `forMs` 0 = it is well again. */
+export const heard = (
+  state: Cooldown.State, forMs: number, told: Pick<Cooldown.State, "level" | "reason" | "status" | "guessed">, settings: Cooldown.Settings, now: number
+): Cooldown.State => Cooldown.step(state, forMs === 0 ? { _tag: "HeardWell" } : { _tag: "Heard", until: now + forMs, ...told }, settings, now)[1]
+
+export const blockOf = (reason: "connection-cooldown" | "model-cooldown", { guessed: soft, reason: why, status, until }: Cooldown.State): Unavailable =>
+  ({ reason, until, detail: `${why} (${statusText(status)})`, soft })

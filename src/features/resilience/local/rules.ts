@@ -1,0 +1,46 @@
+/**
+ * What bounds the calls of one connection, from its record and the settings. Nothing does until an operator sets it: the section
+ * `requestQueue` acts on connections with rateLimitProtection, a connection's own overrides and a provider's quota always. Each live
+ * node has its part of a cap and of a pace: an upstream's limit holds for all nodes together.
+ */
+import type * as Pace from "#actors/resilience/Pace.ts"
+import type { Connection } from "#schemas/records/Connection.ts"
+import type { Effective } from "#src/features/resilience/ports/settings.ts"
+import { leastCap, partOf } from "#src/features/resilience/ports/settings.ts"
+
+export interface Rules {
+  /** Calls at once; 0 = no cap. */
+  readonly max: number
+  /** Null when starts are not counted. */
+  readonly pace: Pace.Rules | null
+  /** How its calls wait in line; null = they do not. */
+  readonly queue: { readonly maxWaitMs: number; readonly depth: number } | null
+  /** Longest call in ms; 0 = no limit of this kind. */
+  readonly executionMs: number
+}
+
+export const unbounded: Rules = { max: 0, pace: null, queue: null, executionMs: 0 }
+
+/** The queue is on: by the connection's own switch, or for every key with flag RATE_LIMIT_AUTO_ENABLE. */
+const isProtected = (record: Connection, { autoQueue, settings }: Effective): boolean =>
+  record.rateLimitProtection || (autoQueue && settings.requestQueue.autoEnableApiKeyProviders && record.authType === "apikey")
+
+export const rulesOf = (record: Connection, effective: Effective): Rules => {
+  const { nodes, settings } = effective
+  const { requestQueue } = settings
+  const queued = isProtected(record, effective)
+  const quota = settings.providerQuotaOverrides[record.provider]
+  const own = (name: string): number => {
+    const value = record.rateLimitOverrides?.[name]
+    return typeof value === "number" ? value : 0
+  }
+  const perMinute = leastCap(own("rpm"), quota?.rpm, queued ? requestQueue.requestsPerMinute : 0)
+  const gapMs = Math.max(own("minTime"), queued ? requestQueue.minTimeBetweenRequestsMs : 0)
+  const maxWaitMs = own("maxWaitMs") > 0 ? own("maxWaitMs") : requestQueue.maxWaitMs
+  return {
+    max: partOf(leastCap(record.maxConcurrent, own("maxConcurrent"), quota?.concurrency, queued ? requestQueue.concurrentRequests : 0), nodes),
+    pace: perMinute > 0 || gapMs > 0 ? { perMinute: partOf(perMinute, nodes), gapMs: gapMs * nodes } : null,
+    queue: queued && maxWaitMs > 0 ? { maxWaitMs, depth: requestQueue.maxQueueDepth } : null,
+    executionMs: queued ? requestQueue.executionMaxWaitMs : 0
+  }
+}

@@ -1,0 +1,8 @@
+import type { ResilienceControl } from "./ResilienceControl.ts"
+import type { BreakerRow } from "#src/features/resilience/api.ts"
+
+/** This node's breakers in the form of management replies. */
+export const breakerRows = (control: ResilienceControl["Service"], now: number): ReadonlyArray<BreakerRow> =>
+  control.breakers(now).map(({ lastFailureAt, ...breaker }) => ({
+    ...breaker, lastFailure: lastFailureAt === null ? null : new Date(lastFailureAt).toISOString()
+  }))

@@ -1,0 +1,88 @@
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Redacted from "effect/Redacted"
+import type * as Schema from "effect/Schema"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Secrets } from "#actors/ports/Secrets.ts"
+import { DocumentStore } from "#actors/ports/Stores.ts"
+import * as Acting from "#src/management/acting/table.ts"
+import { ManagementApi } from "#src/ManagementApi.ts"
+import { Call } from "#schemas/api/Management.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import { secretSettings, settingDefaults, type SettingsChange } from "./api.ts"
+import { refuseInert } from "#src/management/acting.ts"
+import { answer } from "#src/management/answer.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
+import { ManagementOptions } from "#src/management/ManagementOptions.ts"
+import { Password } from "#src/management/authentication/Password.ts"
+import { PasswordGate } from "#src/management/authentication/PasswordGate.ts"
+import { callerRank, scopeRank } from "#src/management/authentication/rights.ts"
+
+const KIND = "setting"
+/** Settings that decide who gets in: a weaker credential must not widen its own way. */
+const securitySettings: ReadonlySet<string> = new Set([
+  "requireLogin", "setupComplete", "bruteForceProtection", "wsAuth", "localOnlyManageScopeBypassEnabled", "localOnlyManageScopeBypassPrefixes",
+  "oidcEnabled", "oidcIssuer", "oidcClientId", "oidcClientSecret", "oidcAllowedSubjects", "corsOrigins"
+])
+/** Sealed settings live under their own kind, so that no list of settings can show them. */
+const SECRET_KIND = "secret"
+const sealContext = (name: string): string => `setting:${name}`
+
+export const layer = HttpApiBuilder.group(ManagementApi, "settings", Effect.fn(function*(handlers) {
+  const audit = yield* Audit
+  const configuration = yield* Configuration
+  const documents = yield* DocumentStore
+  const gate = yield* PasswordGate
+  const options = yield* ManagementOptions
+  const password = yield* Password
+  const secrets = yield* Secrets
+
+  const view = Effect.gen(function*() {
+    const stored = Object.fromEntries(configuration.current().settings) as Record<string, Schema.Json>
+    const hidden = yield* documents.list(SECRET_KIND)
+    const secretsSet = Object.fromEntries(Array.from(secretSettings, (name) => [`${name}Set`, hidden.has(name)]))
+    return {
+      ...settingDefaults,
+      ...Object.fromEntries(Object.entries(stored).filter(([name]) => !secretSettings.has(name))),
+      ...secretsSet,
+      hasPassword: yield* password.exists,
+      runtimePorts: { api: options.port, dashboard: options.port },
+      apiPort: options.port,
+      dashboardPort: options.port,
+      cloudConfigured: typeof stored["cloudUrl"] === "string" && stored["cloudUrl"] !== "",
+      cloudUrl: stored["cloudUrl"] ?? null,
+      machineId: options.machineId
+    }
+  })
+
+  const store = (name: string, value: Schema.Json) => {
+    if (!secretSettings.has(name)) return value === null ? documents.remove(KIND, name) : documents.put(KIND, name, value)
+    return typeof value === "string" && value !== ""
+      ? documents.put(SECRET_KIND, name, secrets.seal(Redacted.make(value), sealContext(name)))
+      : documents.remove(SECRET_KIND, name)
+  }
+
+  const change = Effect.fn("Settings.change")(function*(input: SettingsChange) {
+    const { currentPassword, keepTokens = false, newPassword, ...settings } = input
+    const entries = Object.entries(settings as Readonly<Record<string, Schema.Json>>)
+    if (entries.length === 0 && newPassword === undefined) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
+    const { caller } = yield* Call
+    const guarded = newPassword === undefined ? entries.find(([name]) => securitySettings.has(name))?.[0] : "newPassword"
+    if (guarded !== undefined && callerRank(caller) < scopeRank(["admin"])) {
+      return yield* Effect.fail(Refusal.forbidden(`Changing ${guarded} needs a dashboard session or scope admin`))
+    }
+    yield* refuseInert(Acting.settings, settings)
+    const passwordChange = newPassword === undefined ? null : yield* gate.replace({ next: newPassword, current: currentPassword, keepTokens })
+    if (entries.length > 0) {
+      yield* configuration.commit(Effect.forEach(entries, ([name, value]) => store(name, value), { discard: true }))
+      yield* audit.note({ action: "settings.updated", resourceType: "settings", details: { changed: entries.map(([name]) => name) } })
+    }
+    return { ...yield* view, ...(passwordChange === null ? {} : { passwordChange }) }
+  })
+
+  return handlers.handleAll({
+    get: () => answer(view),
+    put: ({ payload }) => answer(change(payload)),
+    patch: ({ payload }) => answer(change(payload))
+  })
+}))

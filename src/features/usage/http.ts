@@ -1,0 +1,124 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Flags } from "#actors/ports/Flags.ts"
+import { Ledger } from "#actors/request/ports/Ledger.ts"
+import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import { Quotas } from "#src/routing/ports/Quotas.ts"
+import { QuotaStore } from "#src/features/quotas/ports/QuotaStore.ts"
+import { UsageStore } from "#actors/ports/UsageStore.ts"
+import { ManagementApi } from "#src/ManagementApi.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import { answer } from "#src/management/answer.ts"
+import { expansionsOf } from "#src/features/combos/expansions.ts"
+import * as CallLog from "./callLog.ts"
+import { comboHealth } from "./comboHealth.ts"
+import { quotaOf } from "./comboQuota.ts"
+import * as QuotaView from "#src/features/quotas/ports/quotaView.ts"
+import * as Statistics from "./statistics.ts"
+import { UsageReads } from "./UsageReads.ts"
+
+/** Lines of /api/usage/logs. */
+const LINES = 200
+/** Rows a filtered read looks through. */
+const SCANNED = 10_000
+const PAGE = 100
+const HOUR_MS = 3_600_000
+const rangesMs = { "1h": HOUR_MS, "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS }
+
+export const layer = HttpApiBuilder.group(ManagementApi, "usage", Effect.fn(function*(handlers) {
+  const configuration = yield* Configuration
+  const flags = yield* Flags
+  const ledger = yield* Ledger
+  const lifecycle = yield* Lifecycle
+  const quotas = yield* Quotas
+  const quotaStore = yield* QuotaStore
+  const reads = yield* UsageReads
+  const store = yield* UsageStore
+
+  const logs = Effect.map(store.rows({ limit: LINES }), (rows) => rows.map((row) => CallLog.line(row, reads.accountOf)))
+
+  const callLogs = Effect.fnUntraced(function*(query: CallLog.Filter & { readonly limit?: number }) {
+    const { limit, ...filter } = query
+    const wanted = limit ?? PAGE
+    const plain = Object.keys(filter).length === 0
+    const rows = yield* store.rows({ limit: plain ? wanted : SCANNED })
+    return rows.map((row) => CallLog.ofRow(row, reads.accountOf)).filter(CallLog.matches(filter)).slice(0, wanted)
+  })
+
+  const callLog = Effect.fnUntraced(function*(id: string) {
+    // The attempt id starts with, or belongs to, its request: a request id finds all of its attempts.
+    const byRequest = yield* store.rows({ requestId: id, limit: LINES })
+    const found = byRequest.find((row) => row.final) ?? byRequest[0] ??
+      (yield* store.rows({ limit: SCANNED })).find((row) => row.attemptId === id)
+    if (found === undefined) return yield* Effect.fail(Refusal.notFound("Call log not found"))
+    const attempts = byRequest.length > 0 ? byRequest : yield* store.rows({ requestId: found.requestId, limit: LINES })
+    return {
+      ...CallLog.ofRow(found, reads.accountOf),
+      requestBody: null,
+      responseBody: null,
+      pipelineDetails: null,
+      attempts: attempts.map((row) => CallLog.ofRow(row, reads.accountOf)).sort((a, b) => a.attempt - b.attempt)
+    }
+  })
+
+  const latency = Effect.fnUntraced(function*(query: {
+    readonly windowHours?: number
+    readonly minSamples?: number
+    readonly maxRows?: number
+    readonly provider?: string
+    readonly model?: string
+  }) {
+    const { maxRows = SCANNED, minSamples = 1, windowHours = 24, ...target } = query
+    const now = yield* Clock.currentTimeMillis
+    const rows = yield* store.latencies("model", { ...target, since: now - windowHours * HOUR_MS, minSamples, maxRows })
+    const entries = rows.map((row) => Statistics.latencyEntry(row, windowHours))
+    return { windowHours, minSamples, maxRows, count: entries.length, entries }
+  })
+
+  const health = Effect.fnUntraced(function*({ comboId, range = "24h" }: { readonly comboId?: string; readonly range?: keyof typeof rangesMs }) {
+    const snapshot = configuration.current()
+    const combos = comboId === undefined ? snapshot.combos : snapshot.combos.filter(({ id }) => id === comboId)
+    if (comboId !== undefined && combos.length === 0) return yield* Effect.fail(Refusal.notFound("Combo not found"))
+    const now = yield* Clock.currentTimeMillis
+    const since = now - rangesMs[range]
+    const name = comboId === undefined ? undefined : combos[0]?.name
+    const statistics = yield* store.comboTargets(name === undefined ? { since } : { since, combo: name })
+    const history = quotas.known() ? yield* quotaStore.history({ since }) : []
+    return { timeRange: range, combos: combos.map(comboHealth(snapshot, expansionsOf(snapshot, flags), statistics, quotaOf(quotas, history, now))) }
+  })
+
+  const reconciliation = Effect.gen(function*() {
+    const rows = yield* store.count(lifecycle.nodeId).pipe(
+      Effect.map((counts): Record<string, number> | null => Object.fromEntries(counts)),
+      Effect.catchTag("StoreError", () => Effect.succeed(null))
+    )
+    return { ...ledger.reconciliation(), nodeId: lifecycle.nodeId, rows }
+  })
+
+  const connectionQuota = Effect.fnUntraced(function*(id: string) {
+    const connection = configuration.current().connectionById.get(id)
+    if (connection === undefined) return yield* Effect.fail(Refusal.notFound("Connection not found"))
+    const now = yield* Clock.currentTimeMillis
+    const held = quotas.held(id, now)
+    return {
+      plan: QuotaView.planOf(connection),
+      quotas: QuotaView.windowsOf(held, quotas.limitsOf, now),
+      ...(held.length === 0 ? { message: "No quota data for this connection" } : {})
+    }
+  })
+
+  return handlers.handleAll({
+    history: () => answer(reads.history),
+    logs: () => answer(logs),
+    requestLogs: () => answer(logs),
+    callLogs: ({ query }) => answer(callLogs(query)),
+    callLog: ({ params }) => answer(callLog(params.id)),
+    analytics: ({ query }) => answer(reads.analytics(query.range ?? "7d")),
+    latency: ({ query }) => answer(latency(query)),
+    comboHealth: ({ query }) => answer(health(query)),
+    reconciliation: () => reconciliation,
+    connection: ({ params }) => connectionQuota(params.connectionId)
+  })
+}))

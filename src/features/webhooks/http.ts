@@ -1,0 +1,147 @@
+import * as Clock from "effect/Clock"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Redacted from "effect/Redacted"
+import { UrlGuard } from "#actors/ports/UrlGuard.ts"
+import { Webhooks, WebhookStore } from "#actors/webhook/WebhookQueue.ts"
+import { ManagementApi } from "#src/ManagementApi.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import type { NewWebhook, WebhookChange, WebhookView } from "./api.ts"
+import type { Webhook, WebhookKind } from "#schemas/records/Webhook.ts"
+import { answer } from "#src/management/answer.ts"
+import { Audit } from "#src/management/audit/Audit.ts"
+import { keepRedacted, redact } from "#src/management/redact.ts"
+
+/** Characters of a secret that lists show, and its part that they show at most. */
+const SHOWN = { characters: 10, part: 1 / 3 } as const
+const SECRET_BYTES = 24
+const DELIVERIES = 50
+
+const masked = (secret: string): string => `${secret.slice(0, Math.min(SHOWN.characters, Math.floor(secret.length * SHOWN.part)))}...`
+
+const missing = Effect.fail(Refusal.notFound("Webhook not found"))
+
+type Metadata = Readonly<Record<string, string>>
+
+const metadataOf = (webhook: Webhook): Metadata | null => webhook.metadata === null ? null : JSON.parse(Redacted.value(webhook.metadata)) as Metadata
+
+const viewOf = (webhook: Webhook, inList: boolean): WebhookView => {
+  const secret = Redacted.value(webhook.secret)
+  const metadata = metadataOf(webhook)
+  return {
+    id: webhook.id, url: Redacted.value(webhook.url), events: webhook.events, secret: inList ? masked(secret) : secret,
+    enabled: webhook.enabled, description: webhook.description, kind: webhook.kind, metadata: metadata === null ? null : redact(metadata),
+    failure_count: webhook.failureCount, last_triggered_at: webhook.lastTriggeredAt, last_status: webhook.lastStatus, created_at: webhook.createdAt
+  }
+}
+
+const chatId = /^(-?\d{1,20}|@[A-Za-z0-9_]{1,64})$/
+const botToken = /^[A-Za-z0-9:_-]{1,200}$/
+
+interface Address {
+  readonly kind: WebhookKind
+  readonly url: string
+  readonly metadata: Metadata | null
+}
+
+export const layer = HttpApiBuilder.group(ManagementApi, "webhooks", Effect.fn(function*(handlers) {
+  const audit = yield* Audit
+  const guard = yield* UrlGuard
+  const random = yield* SecureRandom.SecureRandom
+  const store = yield* WebhookStore
+  const webhooks = yield* Webhooks
+
+  const now = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
+  const find = (id: string) => Effect.flatMap(store.get(id), (webhook) => webhook === null ? missing : Effect.succeed(webhook))
+
+  const checkUrl = (field: string, url: string) => Effect.mapError(guard.check(url, "webhook"), ({ message }) => Refusal.invalidField(field, message))
+
+  /** The address of its kind, before anything is stored. */
+  const check = Effect.fnUntraced(function*({ kind, metadata, url }: Address) {
+    if (kind !== "telegram") return void (yield* checkUrl("url", url))
+    if (!chatId.test(url)) return yield* Effect.fail(Refusal.invalidField("url", "Expected the chat id: a number, or @name"))
+    if (!botToken.test(metadata?.["botToken"] ?? "")) return yield* Effect.fail(Refusal.invalidField("metadata.botToken", "Expected the token of the bot"))
+    const apiUrl = metadata?.["apiUrl"]
+    if (apiUrl !== undefined) yield* checkUrl("metadata.apiUrl", apiUrl)
+  })
+
+  const sealed = (metadata: Metadata | null) => metadata === null ? null : Redacted.make(JSON.stringify(metadata))
+
+  const note = (action: string, webhook: Webhook) =>
+    audit.note({ action, target: webhook.id, resourceType: "webhook", details: { kind: webhook.kind, events: [...webhook.events], enabled: webhook.enabled } })
+
+  const create = Effect.fn("Webhooks.create")(function*(input: NewWebhook) {
+    const at = yield* now
+    const metadata = input.metadata ?? null
+    const kind = input.kind ?? "custom"
+    yield* check({ kind, metadata, url: input.url })
+    const bytes = yield* random.randomBytes(SECRET_BYTES)
+    const webhook: Webhook = {
+      id: yield* random.uuidV4(), url: Redacted.make(input.url), events: input.events ?? ["*"],
+      secret: Redacted.make(input.secret ?? `whsec_${Buffer.from(bytes).toString("hex")}`),
+      enabled: Boolean(input.active ?? input.enabled ?? true), description: input.description ?? null, kind, metadata: sealed(metadata),
+      failureCount: 0, lastTriggeredAt: null, lastStatus: null, createdAt: at, updatedAt: at, enabledAt: at
+    }
+    yield* store.insert(webhook)
+    yield* webhooks.refresh
+    yield* note("webhook.created", webhook)
+    return { webhook: viewOf(webhook, false) }
+  })
+
+  const update = Effect.fn("Webhooks.update")(function*(id: string, input: WebhookChange) {
+    const before = yield* find(id)
+    const stored = metadataOf(before) ?? {}
+    const metadata = input.metadata === undefined ? metadataOf(before) : input.metadata === null ? null : keepRedacted(input.metadata, stored)
+    const kind = input.kind ?? before.kind
+    if (input.url !== undefined || input.metadata !== undefined || input.kind !== undefined) {
+      yield* check({ kind, metadata, url: input.url ?? Redacted.value(before.url) })
+    }
+    const asked = input.enabled ?? input.active
+    const enabled = asked === undefined ? undefined : Boolean(asked)
+    const webhook = yield* store.change(id, {
+      ...(input.url === undefined ? {} : { url: Redacted.make(input.url) }),
+      ...(input.events === undefined ? {} : { events: input.events }),
+      ...(input.secret === undefined ? {} : { secret: Redacted.make(input.secret) }),
+      ...(input.description === undefined ? {} : { description: input.description }),
+      ...(input.kind === undefined ? {} : { kind }),
+      ...(input.metadata === undefined ? {} : { metadata: sealed(metadata) }),
+      ...(enabled === undefined ? {} : { enabled }),
+      // Switched on again after its receiver was mended: the next failure is the first.
+      ...(enabled === true ? { failureCount: 0 } : {})
+    }, yield* now)
+    if (webhook === null) return yield* missing
+    yield* webhooks.refresh
+    yield* note("webhook.updated", webhook)
+    return { webhook: viewOf(webhook, false) }
+  })
+
+  const remove = Effect.fn("Webhooks.remove")(function*(id: string) {
+    const webhook = yield* find(id)
+    if (!(yield* store.remove(id))) return yield* missing
+    yield* webhooks.refresh
+    yield* note("webhook.deleted", webhook)
+    return { success: true as const }
+  })
+
+  const test = Effect.fn("Webhooks.test")(function*(id: string) {
+    const webhook = yield* find(id)
+    const { error, status } = yield* webhooks.test(webhook)
+    yield* note("webhook.tested", webhook)
+    return { delivered: error === null, status, error }
+  })
+
+  return handlers.handleAll({
+    list: () => answer(Effect.map(store.list, (all) => ({ webhooks: all.map((webhook) => viewOf(webhook, true)) }))),
+    create: ({ payload }) => answer(create(payload)),
+    validateUrl: ({ payload }) => Effect.match(guard.check(payload.url, "webhook"), {
+      onFailure: ({ message }) => ({ valid: false, reason: message }),
+      onSuccess: () => ({ valid: true })
+    }),
+    get: ({ params }) => answer(Effect.map(find(params.id), (webhook) => ({ webhook: viewOf(webhook, false) }))),
+    update: ({ params, payload }) => answer(update(params.id, payload)),
+    remove: ({ params }) => answer(remove(params.id)),
+    test: ({ params }) => answer(test(params.id)),
+    deliveries: ({ params }) => answer(Effect.andThen(find(params.id), Effect.map(store.deliveries(params.id, DELIVERIES), (deliveries) => ({ deliveries }))))
+  })
+}))

@@ -1,8 +1,0 @@
-import type { ResilienceControl } from "#actors/ports/ResilienceControl.ts"
-import type { BreakerRow } from "#schemas/api/Resilience.ts"
-
-/** This node's breakers in the form of management replies. */
-export const breakerRows = (control: ResilienceControl["Service"], now: number): ReadonlyArray<BreakerRow> =>
-  control.breakers(now).map(({ lastFailureAt, ...breaker }) => ({
-    ...breaker, lastFailure: lastFailureAt === null ? null : new Date(lastFailureAt).toISOString()
-  }))
