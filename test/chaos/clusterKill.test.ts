@@ -3,7 +3,7 @@
  * that reached the upstream has exactly one row, and what a paused node held passes nothing twice.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { codeOf, managedKey, Session } from "#test/leases/support.ts"
+import { codeOf, managedKey, Session } from "#test/features/leases/support.ts"
 import { findServers, ground, type Ground } from "#test/support/cluster.ts"
 import { type Spawned, spawned } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"

@@ -3,7 +3,7 @@
  * everything is served again by itself, and each call has its row.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { codeOf, managedKey, Session } from "#test/leases/support.ts"
+import { codeOf, managedKey, Session } from "#test/features/leases/support.ts"
 import { converged, findServers, ground, type Ground } from "#test/support/cluster.ts"
 import { contractOf, type Mood, type Road, roadTo } from "#test/support/faults.ts"
 import { type Spawned, spawned } from "#test/support/gateway.ts"

@@ -5,7 +5,7 @@
 import * as Context from "effect/Context"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Ledger } from "#actors/request/ports/Ledger.ts"
-import { codeOf, managedKey, Session } from "#test/leases/support.ts"
+import { codeOf, managedKey, Session } from "#test/features/leases/support.ts"
 import { type Cluster, converged, findServers, ground, type Ground, startCluster } from "#test/support/cluster.ts"
 import { contractOf, type Road, roadTo } from "#test/support/faults.ts"
 import type { InProcess } from "#test/support/gateway.ts"

@@ -3,7 +3,7 @@
  * admitted, what is refused with which code, the latency that a fault may add, and that everything is right again once it is over.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { codeOf, managedKey, Session } from "#test/leases/support.ts"
+import { codeOf, managedKey, Session } from "#test/features/leases/support.ts"
 import { type Cluster, converged, findServers, ground, type Ground, startCluster } from "#test/support/cluster.ts"
 import { contractOf, type Road, roadTo } from "#test/support/faults.ts"
 import { inProcess, type InProcess } from "#test/support/gateway.ts"

@@ -10,7 +10,7 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as StoredConfiguration from "#src/platform/configuration/StoredConfiguration.ts"
-import { makeStores } from "#test/resilience/support.ts"
+import { makeStores } from "#test/features/resilience/support.ts"
 
 /** A configuration over memory stores, and a feed whose version and news the test makes. */
 const world = Effect.gen(function*() {

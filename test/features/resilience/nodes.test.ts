@@ -5,7 +5,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 import { ConnectionStore } from "#actors/ports/Stores.ts"
-import { makeStores, type Options, start, target } from "#test/resilience/support.ts"
+import { makeStores, type Options, start, target } from "./support.ts"
 import { Bus } from "#test/support/memoryCooldownFeed.ts"
 import { connection } from "#test/suites/records.ts"
 

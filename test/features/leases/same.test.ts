@@ -8,7 +8,7 @@ import { LeaseStore, type Outcome } from "#actors/lease/LeaseStore.ts"
 import type { AcquireReply, Change, Lease } from "#schemas/protocols/Lease.ts"
 import * as IoRedisStore from "#src/platform/redis/IoRedisStore.ts"
 import * as RedisLeaseStore from "#src/features/leases/RedisLeaseStore.ts"
-import { claimOf, histories, moveOf, recent, wishOf } from "#test/leases/histories.ts"
+import { claimOf, histories, moveOf, recent, wishOf } from "./histories.ts"
 import { canStartRedis, type OwnRedis, ownRedis } from "#test/support/redis.ts"
 
 /** Long enough that nothing expires while the test runs. */

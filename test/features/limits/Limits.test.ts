@@ -21,7 +21,7 @@ import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as AloneFeed from "#src/platform/cluster/AloneFeed.ts"
 import * as StoredConfiguration from "#src/platform/configuration/StoredConfiguration.ts"
 import * as MemoryLimitStore from "#src/features/limits/MemoryLimitStore.ts"
-import { target as targetOf } from "#test/resilience/support.ts"
+import { target as targetOf } from "#test/features/resilience/support.ts"
 import { connection, ledgerRow } from "#test/suites/records.ts"
 import * as MemoryStores from "#test/support/memoryStores.ts"
 

@@ -4,7 +4,7 @@ import { PublicError } from "#schemas/errors.ts"
 import * as LeaseContext from "#src/inference/lane/leaseContext.ts"
 import { connectionView } from "#src/features/leases/connectionView.ts"
 import * as Redact from "#src/platform/telemetry/redact.ts"
-import { hashOf, newOwner } from "#test/leases/support.ts"
+import { hashOf, newOwner } from "./support.ts"
 import { connection } from "#test/suites/records.ts"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 

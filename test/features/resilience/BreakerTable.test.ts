@@ -6,7 +6,7 @@ import type { Pass } from "#actors/request/ports/Resilience.ts"
 import type { ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
 import { BreakerTable, CLAIM_MS } from "#src/features/resilience/redis/BreakerTable.ts"
 import { Tables } from "#src/features/resilience/local/Tables.ts"
-import { isPass, target, verdict } from "#test/resilience/support.ts"
+import { isPass, target, verdict } from "./support.ts"
 import { connection } from "#test/suites/records.ts"
 
 const NODES = 3

@@ -4,7 +4,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import type { Pass } from "#actors/request/ports/Resilience.ts"
 import { Tables } from "#src/features/resilience/local/Tables.ts"
-import { isPass, target, verdict } from "#test/resilience/support.ts"
+import { isPass, target, verdict } from "./support.ts"
 import { connection } from "#test/suites/records.ts"
 
 const records = [connection({ id: "c-1", maxConcurrent: 3 }), connection({ id: "c-2" }), connection({ id: "c-3", provider: "groq" })]

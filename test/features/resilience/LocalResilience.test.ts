@@ -8,7 +8,7 @@ import * as TestClock from "effect/testing/TestClock"
 import { Blame } from "#actors/request/Blame.ts"
 import { ConnectionStore } from "#actors/ports/Stores.ts"
 import { marksOf } from "#src/features/resilience/ports/marks.ts"
-import { isPass, make, makeStores, start, target, verdict } from "#test/resilience/support.ts"
+import { isPass, make, makeStores, start, target, verdict } from "./support.ts"
 import { connection } from "#test/suites/records.ts"
 
 const record = connection({ id: "c-1" })

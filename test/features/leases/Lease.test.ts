@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Lease from "#actors/lease/Lease.ts"
 import type { AcquireReply, Change, Claim, Lease as Record } from "#schemas/protocols/Lease.ts"
-import { claimOf, type Act, histories, moveOf, recent, wishOf } from "#test/leases/histories.ts"
+import { claimOf, type Act, histories, moveOf, recent, wishOf } from "./histories.ts"
 
 /** What an observer outside wrote down of one granted lease. */
 interface Witness {

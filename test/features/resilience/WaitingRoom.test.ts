@@ -9,7 +9,7 @@ import type { Leave, Turn } from "#actors/request/ports/Turns.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { rulesOf } from "#src/features/resilience/local/rules.ts"
 import * as Effective from "#src/features/resilience/ports/settings.ts"
-import { isPass, make, type Options, target, verdict } from "#test/resilience/support.ts"
+import { isPass, make, type Options, target, verdict } from "./support.ts"
 import { connection } from "#test/suites/records.ts"
 
 const record = connection({ id: "c-1", rateLimitProtection: true })
