@@ -7,14 +7,14 @@ import { IdempotencyView } from "#src/features/cache/ports/Idempotency.ts"
 import { type Forgotten, ResponseCache } from "#src/features/cache/ports/ResponseCache.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import { type PromptCacheUse, UsageStore } from "#actors/ports/UsageStore.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import type { CacheConfigChange, CacheConfigView, PromptCacheFigures } from "./api.ts"
+import { type CacheConfigChange, type CacheConfigView, type PromptCacheFigures, CacheGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { settingDefaults } from "#src/features/settings/api.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import * as Registry from "#src/providers/Registry.ts"
 import { makePricer } from "#src/providers/pricing.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const HOUR_MS = 3_600_000
 const TREND_HOURS = 24
@@ -39,7 +39,7 @@ const named = (query: { readonly model?: string | undefined; readonly signature?
 
 const scopes = { Signature: "signature", Model: "model", Stale: "stale" } as const
 
-export const layer = HttpApiBuilder.group(ManagementApi, "cache", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(CacheGroup), "cache", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const cache = yield* ResponseCache
   const configuration = yield* Configuration

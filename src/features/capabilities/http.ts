@@ -3,9 +3,9 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { featureNames, features } from "#schemas/acting/features.ts"
 import { flags } from "#schemas/acting/flags.ts"
 import { tables } from "#src/management/acting/table.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import type { Capabilities } from "./api.ts"
+import { type Capabilities, CapabilitiesGroup } from "./api.ts"
 import { version } from "#schemas/version.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const counted = (rows: ReadonlyArray<{ readonly acts: boolean }>) => {
   const acting = rows.filter((row) => row.acts).length
@@ -26,7 +26,7 @@ const capabilities = (): Capabilities => {
   }
 }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "capabilities", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(CapabilitiesGroup), "capabilities", Effect.fn(function*(handlers) {
   const reply = capabilities()
   return handlers.handleAll({ read: () => Effect.succeed(reply) })
 }))

@@ -4,8 +4,7 @@ import { ComboMetrics } from "#src/inference/ports/ComboMetrics.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as Acting from "#src/management/acting/table.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import type { Defaults } from "./api.ts"
+import { type Defaults, CombosGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { settingDefaults } from "#src/features/settings/api.ts"
 import { Strategy } from "#schemas/records/Combo.ts"
@@ -18,10 +17,11 @@ import { channelIds, channelOf } from "#src/routing/auto/channel.ts"
 import { catalogView } from "#src/routing/models/catalogView.ts"
 import { readLayer } from "#src/routing/combos/config.ts"
 import { managementCatalog } from "#src/routing/models/modelCatalog.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const success = { success: true as const }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "combos", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(CombosGroup), "combos", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const combos = yield* StoredCombos
   const configuration = yield* Configuration

@@ -9,15 +9,15 @@ import { Ledger } from "#actors/request/ports/Ledger.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import { combined, faults } from "#schemas/degradation.ts"
-import type { Readiness } from "./api.ts"
+import { type Readiness, HealthGroup } from "./api.ts"
 import { Call } from "#schemas/api/Management.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { breakerRows } from "#src/features/resilience/ports/breakerRows.ts"
 import { Password } from "#src/management/authentication/Password.ts"
 import { builtin } from "#src/providers/Registry.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 /** The record store must answer within this time to count as healthy. */
 const STORE_CHECK = "1 second"
@@ -50,7 +50,7 @@ const credentialHealth = (snapshot: Snapshot, cooling: ReadonlySet<string>) => {
   return Array.from(providers, ([provider, entry]) => ({ provider, ...entry }))
 }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "health", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(HealthGroup), "health", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const clock = yield* Clock.Clock
   const configuration = yield* Configuration

@@ -5,12 +5,12 @@ import { Flags } from "#actors/ports/Flags.ts"
 import { KeyDevices } from "#src/inference/ports/KeyDevices.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import * as Acting from "#src/management/acting/table.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import type { KeyView } from "./api.ts"
+import { type KeyView, KeysGroup } from "./api.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
 import { ManagedKeys } from "./ManagedKeys.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const PAGE = 100
 
@@ -34,7 +34,7 @@ const changedFields = (key: ApiKey, names: ReadonlyArray<string>): Record<string
   return Object.fromEntries(names.map((name) => [name, shown[name] ?? null]))
 }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "keys", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(KeysGroup), "keys", Effect.fn(function*(handlers) {
   const devices = yield* KeyDevices
   const flags = yield* Flags
   const managed = yield* ManagedKeys

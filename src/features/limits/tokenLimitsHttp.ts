@@ -6,13 +6,13 @@ import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { TokenLimitStore } from "#actors/limits/ports/LimitRecords.ts"
 import { Limits } from "#actors/limits/ports/Limits.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import type { TokenLimitInput, TokenLimitStatus } from "./api.ts"
+import { type TokenLimitInput, type TokenLimitStatus, TokenLimitsGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { TokenLimit } from "#schemas/records/Limits.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { builtin } from "#src/providers/Registry.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const missing = Effect.fail(Refusal.notFound("Token limit not found"))
 const iso = (ms: number): string => new Date(ms).toISOString()
@@ -33,7 +33,7 @@ const warningOf = ({ scopeType, scopeValue }: TokenLimit, snapshot: Snapshot): s
     : `No known model has the id '${scopeValue}': the limit counts calls of a model that its provider calls so. Combos and aliases are no models.`
 }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "tokenLimits", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(TokenLimitsGroup), "tokenLimits", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
   const keys = yield* KeyStore

@@ -3,20 +3,20 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Schema from "effect/Schema"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import { PriceInput, type PriceView } from "./api.ts"
+import { PriceInput, type PriceView, PricingGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
 import * as Pricing from "#src/providers/pricing.ts"
 import { builtin } from "#src/providers/Registry.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const KIND = "pricing"
 
 const readPrice = Schema.decodeUnknownOption(PriceInput)
 
-export const layer = HttpApiBuilder.group(ManagementApi, "pricing", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(PricingGroup), "pricing", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
   const documents = yield* DocumentStore

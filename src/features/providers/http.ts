@@ -7,8 +7,7 @@ import { Credentials } from "#actors/request/ports/Credentials.ts"
 import { ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as Acting from "#src/management/acting/table.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import { type ConnectionView, InterceptionRules, ParamFilters } from "./api.ts"
+import { type ConnectionView, InterceptionRules, ParamFilters, ProvidersGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import { refuseInert } from "#src/management/acting.ts"
@@ -22,13 +21,14 @@ import * as TokenRefusal from "./tokenRefusal.ts"
 import { Upstreams } from "./Upstreams.ts"
 import { marksOf } from "#src/features/resilience/ports/marks.ts"
 import { builtin } from "#src/providers/Registry.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const noFilters: typeof ParamFilters.Type = { block: [], allow: [], models: {}, autoLearn: false }
 const noRules: typeof InterceptionRules.Type = {
   interceptSearch: false, interceptFetch: false, fetchBackend: null, fetchProxyUrl: null, models: {}
 }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "providers", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(ProvidersGroup), "providers", Effect.fn(function*(handlers) {
   const additions = yield* Additions
   const credentials = yield* Credentials
   const configuration = yield* Configuration

@@ -5,11 +5,12 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import { Credentials } from "#actors/request/ports/Credentials.ts"
 import { Quotas } from "#src/routing/ports/Quotas.ts"
 import { TokenHealth } from "#src/features/oauth/ports/TokenHealth.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import * as View from "#src/features/quotas/ports/quotaView.ts"
 import { builtin } from "#src/providers/Registry.ts"
+import { QuotasGroup } from "./api.ts"
+import * as Surface from "#src/management/Surface.ts"
 
-export const layer = HttpApiBuilder.group(ManagementApi, "quotas", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(QuotasGroup), "quotas", Effect.fn(function*(handlers) {
   const configuration = yield* Configuration
   const credentials = yield* Credentials
   const quotas = yield* Quotas

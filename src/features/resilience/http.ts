@@ -8,9 +8,8 @@ import { ResilienceControl } from "#src/features/resilience/ports/ResilienceCont
 import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import * as Acting from "#src/management/acting/table.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import type { ConcurrencyChange, LockoutRow, ResilienceView } from "./api.ts"
+import { type ConcurrencyChange, type LockoutRow, type ResilienceView, ResilienceGroup } from "./api.ts"
 import { settingDefaults } from "#src/features/settings/api.ts"
 import type { ConcurrencyLimits, ResilienceChange } from "#schemas/records/ResilienceSettings.ts"
 import { refuseInert } from "#src/management/acting.ts"
@@ -20,6 +19,7 @@ import { breakerRows } from "#src/features/resilience/ports/breakerRows.ts"
 import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
 import { sessionsOf } from "#src/features/usage/ports/sessions.ts"
 import * as Stored from "#src/features/resilience/ports/settings.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const KIND = "setting"
 const HOUR_MS = 3_600_000
@@ -43,7 +43,7 @@ const issuesOf = (change: ResilienceChange): ReadonlyArray<Refusal.FieldIssue> =
   return issues
 }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "resilience", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(ResilienceGroup), "resilience", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
   const connections = yield* ConnectionStore

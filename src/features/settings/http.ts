@@ -6,10 +6,9 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as Acting from "#src/management/acting/table.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import { Call } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import { secretSettings, settingDefaults, type SettingsChange } from "./api.ts"
+import { secretSettings, settingDefaults, type SettingsChange, SettingsGroup } from "./api.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
@@ -17,6 +16,7 @@ import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import { Password } from "#src/management/authentication/Password.ts"
 import { PasswordGate } from "#src/management/authentication/PasswordGate.ts"
 import { callerRank, scopeRank } from "#src/management/authentication/rights.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const KIND = "setting"
 /** Settings that decide who gets in: a weaker credential must not widen its own way. */
@@ -28,7 +28,7 @@ const securitySettings: ReadonlySet<string> = new Set([
 const SECRET_KIND = "secret"
 const sealContext = (name: string): string => `setting:${name}`
 
-export const layer = HttpApiBuilder.group(ManagementApi, "settings", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
   const documents = yield* DocumentStore

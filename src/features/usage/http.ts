@@ -8,7 +8,6 @@ import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { Quotas } from "#src/routing/ports/Quotas.ts"
 import { QuotaStore } from "#src/features/quotas/ports/QuotaStore.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
 import { expansionsOf } from "#src/features/combos/expansions.ts"
@@ -18,6 +17,8 @@ import { quotaOf } from "./comboQuota.ts"
 import * as QuotaView from "#src/features/quotas/ports/quotaView.ts"
 import * as Statistics from "./statistics.ts"
 import { UsageReads } from "./UsageReads.ts"
+import { UsageGroup } from "./api.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 /** Lines of /api/usage/logs. */
 const LINES = 200
@@ -27,7 +28,7 @@ const PAGE = 100
 const HOUR_MS = 3_600_000
 const rangesMs = { "1h": HOUR_MS, "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "usage", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(UsageGroup), "usage", Effect.fn(function*(handlers) {
   const configuration = yield* Configuration
   const flags = yield* Flags
   const ledger = yield* Ledger

@@ -5,13 +5,14 @@ import * as Schema from "effect/Schema"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { catalogView } from "#src/routing/models/catalogView.ts"
 import { managementCatalog } from "#src/routing/models/modelCatalog.ts"
 import { resolveModel } from "#src/routing/models/resolveModel.ts"
+import { ModelsGroup } from "./api.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const KIND = "alias"
 
@@ -20,7 +21,7 @@ const readWildcards = Schema.decodeUnknownOption(Wildcards)
 const From = Schema.Struct({ from: Schema.String })
 const readFrom = Schema.decodeUnknownOption(Schema.fromJsonString(From))
 
-export const layer = HttpApiBuilder.group(ManagementApi, "models", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(ModelsGroup), "models", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
   const documents = yield* DocumentStore

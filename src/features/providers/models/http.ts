@@ -4,8 +4,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { CustomModelStore } from "#actors/ports/Stores.ts"
 import * as Acting from "#src/management/acting/table.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import type { ModelInput } from "./api.ts"
+import { type ModelInput, ProviderModelsGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import { refuseInert } from "#src/management/acting.ts"
@@ -15,8 +14,9 @@ import { ConnectionTests } from "#src/features/providers/ConnectionTests.ts"
 import * as Made from "./customModel.ts"
 import { headerIssues } from "#src/features/providers/nodes/node.ts"
 import { builtin, modelsOf } from "#src/providers/Registry.ts"
+import * as Surface from "#src/management/Surface.ts"
 
-export const layer = HttpApiBuilder.group(ManagementApi, "providerModels", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(ProviderModelsGroup), "providerModels", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
   const store = yield* CustomModelStore

@@ -3,16 +3,17 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import { answer } from "#src/management/answer.ts"
 import { autoRouting } from "./autoRouting.ts"
 import { diversityOf } from "./distribution.ts"
 import { successShare } from "#src/features/usage/statistics.ts"
+import { AnalyticsGroup } from "./api.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-export const layer = HttpApiBuilder.group(ManagementApi, "analytics", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(AnalyticsGroup), "analytics", Effect.fn(function*(handlers) {
   const configuration = yield* Configuration
   const store = yield* UsageStore
 
