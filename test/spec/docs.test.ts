@@ -3,7 +3,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { describe, expect, it } from "vitest"
 import * as Flags from "#schemas/flags.ts"
-import * as Settings from "#src/Settings.ts"
+import * as Settings from "#src/platform/configuration/Settings.ts"
 
 const root = path.join(import.meta.dirname, "..", "..")
 const read = (...parts: ReadonlyArray<string>): string => fs.readFileSync(path.join(root, ...parts), "utf8")

@@ -4,7 +4,7 @@ import { featureNames, features } from "#schemas/acting/features.ts"
 import { flags as actingFlags } from "#schemas/acting/flags.ts"
 import { tables } from "#src/management/acting/table.ts"
 import * as Catalogue from "#schemas/flags.ts"
-import * as Settings from "#src/Settings.ts"
+import * as Settings from "#src/platform/configuration/Settings.ts"
 import { root, writeOrCheck } from "./generated.ts"
 
 const cell = (text: string): string => text.replaceAll("|", "\\|")
@@ -18,7 +18,7 @@ const flags = (): string => [
 
 export const settingsPage = (): string => `# Settings
 
-Made by \`gateway docs settings\` from \`src/Settings.ts\` and \`schemas/flags.ts\`; do not edit.
+Made by \`gateway docs settings\` from \`src/platform/configuration/Settings.ts\` and \`schemas/flags.ts\`; do not edit.
 
 Variables come from, first to last: options of the command line (\`--port\`, \`--host\`, \`--data-dir\`), the process's environment, a
 \`.env\` file in the working directory. An empty variable counts as unset. Values that cannot be used stop the start, and every
