@@ -7,7 +7,7 @@ import { IdempotencyStore, type IdempotencyView } from "#src/features/cache/port
 import { ResponseCache } from "#src/features/cache/ports/ResponseCache.ts"
 import type { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import { PublicError } from "#schemas/errors.ts"
-import { settingDefaults } from "#src/features/settings/api.ts"
+import { settingDefaults } from "#schemas/settingDefaults.ts"
 import * as Identity from "#src/inference/lane/identity.ts"
 import { ResponseCaching } from "./stage.ts"
 import { Idempotency } from "#src/features/cache/idempotency/stage.ts"
