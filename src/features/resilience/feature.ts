@@ -1,0 +1,10 @@
+/** Breakers, cooldowns, lockouts and queues. */
+import * as Feature from "#src/management/Feature.ts"
+import { ResilienceGroup } from "./api.ts"
+import * as Http from "./http.ts"
+
+export const resilience = Feature.make({
+  name: "resilience",
+  groups: [ResilienceGroup],
+  handlers: Http.layer
+})
