@@ -29,7 +29,10 @@ const kit = PasswordGate.layer.pipe(
   Layer.provideMerge(SecureRandom.layerWebCrypto)
 )
 
-const assembled = Layer.sync(Assembled, () => ({ routes: managementRoutes() }))
+/** Which fields of which records act. */
+export const acting = Feature.parts(features, "acting").flat()
+
+const assembled = Layer.sync(Assembled, () => ({ routes: managementRoutes(), acting }))
 
 /** `otherRoutes`: routes of other surfaces on the same router, so that their paths answer 405 for a wrong method. */
 export const layer = (otherRoutes: ReadonlyArray<Route> = []) => Layer.mergeAll(

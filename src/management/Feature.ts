@@ -7,6 +7,7 @@ import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as Layer from "effect/Layer"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import type { Table } from "#src/management/acting/Table.ts"
 import type { StoreOptions } from "#src/platform/postgres/operation.ts"
 
 /** One version of the database's schema. */
@@ -23,6 +24,8 @@ export interface Feature {
   readonly handlers?: AnyLayer
   /** Its tables behind its store ports. */
   readonly stores?: (options: StoreOptions) => AnyLayer
+  /** Which fields of its records act. */
+  readonly acting?: ReadonlyArray<Table>
   /** `<number>_<name>`: numbers are given once over all features, and a released version never changes. */
   readonly migrations?: Readonly<Record<`${number}_${string}`, Migration>>
 }

@@ -2,7 +2,7 @@
 import * as path from "node:path"
 import { featureNames, features } from "#schemas/acting/features.ts"
 import { flags as actingFlags } from "#schemas/acting/flags.ts"
-import { tables } from "#src/management/acting/table.ts"
+import { acting as tables } from "#src/Management.ts"
 import * as Catalogue from "#schemas/flags.ts"
 import * as Settings from "#src/platform/configuration/Settings.ts"
 import { root, writeOrCheck } from "./generated.ts"

@@ -2,7 +2,8 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { featureNames, features } from "#schemas/acting/features.ts"
 import { flags } from "#schemas/acting/flags.ts"
-import { tables } from "#src/management/acting/table.ts"
+import type { Table } from "#src/management/acting/Table.ts"
+import { Assembled } from "#src/management/Assembled.ts"
 import { type Capabilities, CapabilitiesGroup } from "./api.ts"
 import { version } from "#schemas/version.ts"
 import * as Surface from "#src/management/Surface.ts"
@@ -13,7 +14,7 @@ const counted = (rows: ReadonlyArray<{ readonly acts: boolean }>) => {
 }
 
 /** The same on every node and as long as the process runs. */
-const capabilities = (): Capabilities => {
+const capabilities = (tables: ReadonlyArray<Table>): Capabilities => {
   const fields = tables.flatMap(({ record, rows }) => Object.entries(rows).map(([field, row]) =>
     row.acts ? { record, field, acts: true, lacks: null } : { record, field, acts: false, lacks: row.lacks, neutral: row.neutral }))
   const ofFlags = Object.entries(flags).map(([key, row]) => ({ key, acts: row.acts, lacks: row.acts ? null : row.lacks }))
@@ -27,6 +28,6 @@ const capabilities = (): Capabilities => {
 }
 
 export const layer = HttpApiBuilder.group(Surface.make(CapabilitiesGroup), "capabilities", Effect.fn(function*(handlers) {
-  const reply = capabilities()
+  const reply = capabilities((yield* Assembled).acting)
   return handlers.handleAll({ read: () => Effect.succeed(reply) })
 }))

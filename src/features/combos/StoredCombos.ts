@@ -8,7 +8,7 @@ import { ComboMetrics } from "#src/inference/ports/ComboMetrics.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { ComboMappingStore, ComboStore } from "#actors/ports/Stores.ts"
-import * as Acting from "#src/management/acting/table.ts"
+import * as Acting from "./acting.ts"
 import type { ComboChange, ComboView, NewCombo } from "./api.ts"
 import type { Call } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -90,7 +90,7 @@ export const make = Effect.gen(function*() {
   return StoredCombos.of({
     get,
     create: Effect.fn("StoredCombos.create")(function*(input) {
-      yield* refuseInert(Acting.combos, input)
+      yield* refuseInert(Acting.combo, input)
       const making = yield* makingOf(input.models?.length ?? 0)
       // Checked inside the commit: one writer at a time, so that two changes cannot close a circle together.
       const combo = yield* takenIsRefused(configuration.commit(Effect.gen(function*() {
@@ -103,7 +103,7 @@ export const make = Effect.gen(function*() {
       return shown(combo)
     }),
     change: Effect.fn("StoredCombos.change")(function*(id, change) {
-      yield* refuseInert(Acting.combos, change)
+      yield* refuseInert(Acting.combo, change)
       const making = yield* makingOf(change.models?.length ?? 0)
       const { combo, previous } = yield* takenIsRefused(configuration.commit(Effect.gen(function*() {
         const previous = yield* get(id)

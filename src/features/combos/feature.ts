@@ -1,6 +1,7 @@
 /** Combos: named lists of models with a strategy, and the patterns of model ids that lead to them. */
 import * as Layer from "effect/Layer"
 import * as Feature from "#src/management/Feature.ts"
+import * as Acting from "./acting.ts"
 import { CombosGroup, ComboMappingsGroup } from "./api.ts"
 import * as ComboTests from "./ComboTests.ts"
 import * as Http from "./http.ts"
@@ -15,5 +16,6 @@ export const combos = Feature.make({
   groups: [CombosGroup, ComboMappingsGroup],
   handlers: Layer.provide(Layer.mergeAll(Http.layer, MappingsHttp.layer), Layer.mergeAll(ComboTests.layer, StoredCombos.layer)),
   stores: (options) => Layer.mergeAll(PostgresComboStore.layer(options), PostgresComboMappingStore.layer(options)),
-  migrations: { "4_combos": version4 }
+  migrations: { "4_combos": version4 },
+  acting: [Acting.combo, Acting.mapping]
 })

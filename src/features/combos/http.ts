@@ -3,7 +3,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { ComboMetrics } from "#src/inference/ports/ComboMetrics.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
-import * as Acting from "#src/management/acting/table.ts"
+import * as Acting from "./acting.ts"
 import { type Defaults, CombosGroup } from "./api.ts"
 import { settingDefaults } from "#schemas/settingDefaults.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -72,7 +72,7 @@ export const layer = HttpApiBuilder.group(Surface.make(CombosGroup), "combos", E
   const changeDefaults = Effect.fn("Combos.changeDefaults")(function*(input: Defaults) {
     const entries = Object.entries(input)
     if (entries.length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
-    yield* refuseInert(Acting.settings, input)
+    yield* refuseInert(Acting.layers, input)
     yield* configuration.commit(Effect.forEach(
       entries,
       ([name, value]) => value === null ? documents.remove("setting", name) : documents.put("setting", name, value),

@@ -1,6 +1,7 @@
 /** API keys of clients, and the keys that keys issue. */
 import * as Layer from "effect/Layer"
 import * as Feature from "#src/management/Feature.ts"
+import * as Acting from "./acting.ts"
 import { KeysGroup } from "./api.ts"
 import * as Http from "./http.ts"
 import { RegisteredKeysGroup } from "./issued/api.ts"
@@ -14,5 +15,6 @@ export const keys = Feature.make({
   groups: [KeysGroup, RegisteredKeysGroup],
   handlers: Layer.provide(Layer.mergeAll(Http.layer, IssuedHttp.layer), ManagedKeys.layer),
   stores: PostgresKeyStore.layer,
-  migrations: { "11_issuers": version11 }
+  migrations: { "11_issuers": version11 },
+  acting: [Acting.apiKey]
 })

@@ -1,6 +1,7 @@
 /** Budgets, token limits and rates of keys. */
 import * as Layer from "effect/Layer"
 import * as Feature from "#src/management/Feature.ts"
+import * as Acting from "./acting.ts"
 import { BudgetsGroup, TokenLimitsGroup } from "./api.ts"
 import * as BudgetsHttp from "./budgetsHttp.ts"
 import version7 from "./migrations/0007_limits.ts"
@@ -12,5 +13,6 @@ export const limits = Feature.make({
   groups: [BudgetsGroup, TokenLimitsGroup],
   handlers: Layer.mergeAll(BudgetsHttp.layer, TokenLimitsHttp.layer),
   stores: PostgresLimitRecords.layer,
-  migrations: { "7_limits": version7 }
+  migrations: { "7_limits": version7 },
+  acting: [Acting.budget, Acting.tokenLimit]
 })

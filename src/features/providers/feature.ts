@@ -2,6 +2,7 @@
 import * as Layer from "effect/Layer"
 import * as Feature from "#src/management/Feature.ts"
 import * as Additions from "./Additions.ts"
+import * as Acting from "./acting.ts"
 import { ProvidersGroup } from "./api.ts"
 import { ModelsGroup } from "./catalog/api.ts"
 import * as CatalogHttp from "./catalog/http.ts"
@@ -29,5 +30,6 @@ export const providers = Feature.make({
   name: "providers",
   groups: [ProvidersGroup, ProviderNodesGroup, ProviderModelsGroup, ModelsGroup],
   handlers: Layer.provide(Layer.mergeAll(Http.layer, NodesHttp.layer, ModelsHttp.layer, CatalogHttp.layer), services),
-  stores: (options) => Layer.mergeAll(PostgresConnectionStore.layer(options), PostgresNodeStore.layer(options), PostgresCustomModelStore.layer(options))
+  stores: (options) => Layer.mergeAll(PostgresConnectionStore.layer(options), PostgresNodeStore.layer(options), PostgresCustomModelStore.layer(options)),
+  acting: [Acting.connection, Acting.paramFilters, Acting.interceptionRules, Acting.node, Acting.customModel]
 })

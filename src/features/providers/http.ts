@@ -6,7 +6,7 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import { Credentials } from "#actors/request/ports/Credentials.ts"
 import { ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
-import * as Acting from "#src/management/acting/table.ts"
+import * as Acting from "./acting.ts"
 import { type ConnectionView, InterceptionRules, ParamFilters, ProvidersGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
@@ -22,6 +22,7 @@ import { Upstreams } from "./Upstreams.ts"
 import { marksOf } from "#src/features/resilience/ports/marks.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Surface from "#src/management/Surface.ts"
+import type { Table } from "#src/management/acting/Table.ts"
 
 const noFilters: typeof ParamFilters.Type = { block: [], allow: [], models: {}, autoLearn: false }
 const noRules: typeof InterceptionRules.Type = {
@@ -48,7 +49,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ProvidersGroup), "provide
   })
 
   /** A document of one connection. */
-  const kept = <A extends object>(kind: string, table: Acting.Table, schema: Schema.Codec<A, A>, fallback: A) => {
+  const kept = <A extends object>(kind: string, table: Table, schema: Schema.Codec<A, A>, fallback: A) => {
     const read = Schema.decodeUnknownOption(schema)
     const get = Effect.fnUntraced(function*(id: string) {
       yield* connections.get(id)

@@ -1,10 +1,12 @@
 /** Breakers, cooldowns, lockouts and queues. */
 import * as Feature from "#src/management/Feature.ts"
+import * as Acting from "./acting.ts"
 import { ResilienceGroup } from "./api.ts"
 import * as Http from "./http.ts"
 
 export const resilience = Feature.make({
   name: "resilience",
   groups: [ResilienceGroup],
-  handlers: Http.layer
+  handlers: Http.layer,
+  acting: [Acting.resilience]
 })

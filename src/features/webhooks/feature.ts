@@ -1,5 +1,6 @@
 /** Webhooks: events told to other systems. */
 import * as Feature from "#src/management/Feature.ts"
+import * as Acting from "./acting.ts"
 import { WebhooksGroup } from "./api.ts"
 import * as Http from "./http.ts"
 import version5 from "./migrations/0005_webhooks.ts"
@@ -11,5 +12,6 @@ export const webhooks = Feature.make({
   groups: [WebhooksGroup],
   handlers: Http.layer,
   stores: PostgresWebhookStore.layer,
-  migrations: { "5_webhooks": version5, "14_webhookSince": version14 }
+  migrations: { "5_webhooks": version5, "14_webhookSince": version14 },
+  acting: [Acting.webhook]
 })

@@ -1,6 +1,6 @@
-/** Which fields of combos act, of their `config`, and of the layers under it (settings comboDefaults and providerOverrides). */
-import type { ComboChange } from "#src/features/combos/api.ts"
-import { actIn, actsIn, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
+/** Which fields of a combo's `config` act, and of the layers under it. */
+import { actIn, actsIn, lacks, type Rows } from "#schemas/acting/row.ts"
+import * as Table from "#src/management/acting/Table.ts"
 
 export const comboConfig: Rows = {
   ...actIn("src/routing/combos/walkPolicy.ts", "maxRetries", "retryDelayMs", "fallbackDelayMs", "targetTimeoutMs", "failoverBeforeRetry",
@@ -40,23 +40,5 @@ export const comboConfig: Rows = {
   ...actIn("actors/ensemble/strategies.ts", "debateTuning.debateRounds", "debateTuning.consensusThreshold")
 }
 
-const fields: Readonly<Record<Exclude<keyof ComboChange, "config">, Row>> = {
-  name: actsIn("src/routing/combos/resolve.ts"),
-  description: actsIn("src/features/combos/combo.ts"),
-  ...actIn("src/routing/combos/expand.ts", "models", "allowedProviders"),
-  strategy: actsIn("src/routing/Router.ts"),
-  system_message: actsIn("src/routing/combos/systemMessage.ts"),
-  tool_filter_regex: actsIn("src/routing/combos/toolFilter.ts"),
-  context_cache_protection: lacks("promptCachePlanning", false),
-  context_length: actsIn("src/routing/models/catalogView.ts"),
-  dimensions: lacks("modelQuirks"),
-  isActive: actsIn("src/routing/combos/resolve.ts"),
-  isHidden: actsIn("src/routing/models/catalogView.ts"),
-  sortOrder: actsIn("src/features/combos/StoredCombos.ts"),
-  compressionOverride: lacks("compression")
-}
-
-const below = (path: string, rows: Rows): Rows => Object.fromEntries(Object.entries(rows).map(([name, row]) => [`${path}.${name}`, row]))
-
-export const combo: Rows = { ...fields, ...below("config", comboConfig) }
-export const comboLayers: Rows = { ...below("comboDefaults", comboConfig), ...below("providerOverrides.*", comboConfig) }
+/** The layers under every combo: settings `comboDefaults` and `providerOverrides`. */
+export const comboLayers: Rows = { ...Table.below("comboDefaults", comboConfig), ...Table.below("providerOverrides.*", comboConfig) }

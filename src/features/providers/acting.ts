@@ -1,33 +1,11 @@
-/** Which fields of stored records act; of each record that a client writes over the management API. */
-import type { PolicyInput } from "#src/features/keys/api.ts"
-import type { ModelInput } from "#src/features/providers/models/api.ts"
-import type { NewNode } from "#src/features/providers/nodes/api.ts"
-import type { ConnectionChange, InterceptionRules, ParamFilters } from "#src/features/providers/api.ts"
-import type { NewWebhook } from "#src/features/webhooks/api.ts"
+/** Which fields of connections, provider nodes and custom models act. */
 import { actIn, actsIn, lack, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
+import * as Table from "#src/management/acting/Table.ts"
+import type { ConnectionChange, InterceptionRules, ParamFilters } from "./api.ts"
+import type { ModelInput } from "./models/api.ts"
+import type { NewNode } from "./nodes/api.ts"
 
 type RowsOf<A> = Readonly<Record<keyof A, Row>>
-
-export const apiKey: RowsOf<PolicyInput & { name: string }> = {
-  name: actsIn("src/features/keys/http.ts"),
-  ...actIn("src/routing/rights.ts", "modelAccessMode", "allowedModels", "blockedModels", "allowedCombos", "connectionAccessMode", "allowedConnections",
-    "preferredConnections"),
-  ...actIn("actors/keys/keyPolicy.ts", "allowedEndpoints", "isActive", "isBanned", "accessSchedule", "ipAllowlist", "expiresAt", "scopes"),
-  allowedQuotas: lacks("connectionGroups", []),
-  ...actIn("src/features/cache/stage.ts", "noLog", "cacheDefaultMode"),
-  allowUsageCommand: actsIn("src/features/usage/own/stage.ts"),
-  ...actIn("actors/limits/rules.ts", "usageLimitEnabled", "dailyUsageLimitUsd", "weeklyUsageLimitUsd", "maxSessions", "rateLimits",
-    "maxRequestsPerMinute", "maxRequestsPerDay"),
-  chaosModeEnabled: actsIn("src/routing/Router.ts"),
-  autoResolve: lacks("privateModels", false),
-  throttleDelayMs: actsIn("src/inference/lane/Waits.ts"),
-  streamDefaultMode: lacks("vendorClients", "legacy"),
-  compressionEnabled: lacks("compression", true),
-  disableNonPublicModels: lacks("privateModels", false),
-  disabledGuardrails: lacks("guardrails", []),
-  allowGuardrailOptOut: lacks("guardrails", true),
-  disconnectPolicy: actsIn("actors/request/Request.ts")
-}
 
 const connectionFields: RowsOf<Omit<ConnectionChange, "providerSpecificData" | "rateLimitOverrides">> = {
   name: actsIn("src/features/leases/connectionView.ts"),
@@ -66,26 +44,26 @@ export const providerData: Rows = {
   cx: lacks("search")
 }
 
-export const connection: Rows = {
+const connectionRows: Rows = {
   ...connectionFields,
   ...actIn("src/features/resilience/local/rules.ts", "rateLimitOverrides.rpm", "rateLimitOverrides.minTime", "rateLimitOverrides.maxConcurrent", "rateLimitOverrides.maxWaitMs"),
   ...lack("quotaRules", 0, "rateLimitOverrides.rpd", "rateLimitOverrides.tpm", "rateLimitOverrides.tpd"),
   ...Object.fromEntries(Object.entries(providerData).map(([key, row]) => [`providerSpecificData.${key}`, row]))
 }
 
-export const paramFilters: RowsOf<typeof ParamFilters.Type> = {
+const paramFilterRows: RowsOf<typeof ParamFilters.Type> = {
   ...lack("interception", [], "block", "allow"),
   models: lacks("interception", {}),
   autoLearn: lacks("interception", false)
 }
 
-export const interceptionRules: RowsOf<typeof InterceptionRules.Type> = {
+const interceptionRuleRows: RowsOf<typeof InterceptionRules.Type> = {
   ...lack("interception", false, "interceptSearch", "interceptFetch"),
   ...lack("interception", null, "fetchBackend", "fetchProxyUrl"),
   models: lacks("interception", {})
 }
 
-export const node: RowsOf<NewNode> = {
+const nodeRows: RowsOf<NewNode> = {
   ...actIn("src/routing/plan.ts", "type", "prefix", "apiType", "chatPath"),
   name: actsIn("src/routing/models/modelCatalog.ts"),
   ...actIn("src/providers/endpoint.ts", "baseUrl", "customHeaders"),
@@ -95,7 +73,7 @@ export const node: RowsOf<NewNode> = {
   ...lack("nodeQuota", null, "dailyQuotaResetTimezone", "dailyQuotaResetHour")
 }
 
-export const customModel: RowsOf<ModelInput> = {
+const customModelRows: RowsOf<ModelInput> = {
   ...actIn("src/routing/models/resolveModel.ts", "provider", "modelId"),
   ...actIn("src/routing/models/modelCatalog.ts", "modelName", "apiFormat", "supportedEndpoints", "modelType", "max_input_tokens", "max_output_tokens",
     "contextWindowOverride", "dimensions", "supportsVision", "isHidden", "supportedInputTypes"),
@@ -107,25 +85,12 @@ export const customModel: RowsOf<ModelInput> = {
   ...lack("modelQuirks", {}, "compatByProtocol", "generationConfig")
 }
 
-export const webhook: RowsOf<NewWebhook> = {
-  ...actIn("src/features/webhooks/wireForms.ts", "url", "kind", "secret", "metadata"),
-  ...actIn("src/features/webhooks/http.ts", "description", "active"),
-  ...actIn("actors/webhook/Webhooks.ts", "events", "enabled")
-}
-
-export const budget: Rows = {
-  apiKeyId: actsIn("actors/limits/Limits.ts"),
-  ...actIn("actors/limits/rules.ts", "dailyLimitUsd", "weeklyLimitUsd", "monthlyLimitUsd", "resetTime"),
-  ...actIn("src/features/limits/budgetsHttp.ts", "warningThreshold", "resetInterval")
-}
-
-export const tokenLimit: Rows = {
-  apiKeyId: actsIn("actors/limits/Limits.ts"),
-  ...actIn("actors/limits/rules.ts", "scopeType", "scopeValue", "tokenLimit", "resetInterval", "resetTime", "enabled"),
-  id: actsIn("src/features/limits/tokenLimitsHttp.ts")
-}
-
-export const mapping: Rows = {
-  ...actIn("src/routing/combos/resolve.ts", "pattern", "comboId", "priority", "enabled"),
-  description: actsIn("src/features/combos/mappingsHttp.ts")
-}
+export const connection = Table.make(
+  "Connection", connectionRows, "POST /api/providers", "POST /api/providers/bulk", "POST /api/providers/import", "PUT /api/providers/:id"
+)
+export const paramFilters = Table.make("Parameter filter", paramFilterRows, "PUT /api/providers/:id/param-filters")
+export const interceptionRules = Table.make("Interception rule", interceptionRuleRows, "PUT /api/providers/:id/interception-rules")
+export const node = Table.make("Provider node", nodeRows, "POST /api/provider-nodes", "PUT /api/provider-nodes/:id")
+export const customModel = Table.make(
+  "Custom model", customModelRows, "POST /api/provider-models", "PUT /api/provider-models", "POST /api/provider-models/validate-and-add"
+)

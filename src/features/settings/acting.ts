@@ -1,8 +1,10 @@
-/** Which settings act: of /api/settings, of /api/settings/cache-config and of /api/resilience. */
-import type { SettingsInput } from "#src/features/settings/api.ts"
+/** Which general settings act. */
 import { actIn, actsIn, lack, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
+import * as Table from "#src/management/acting/Table.ts"
+import { comboLayers } from "#src/features/combos/ports/actingConfig.ts"
+import type { SettingsInput } from "./api.ts"
 
-export const settings: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "providerOverrides" | "modelLockout">, Row>> = {
+const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "providerOverrides" | "modelLockout">, Row>> = {
   requireLogin: actsIn("src/management/authentication/Authentication.ts"),
   setupComplete: actsIn("src/features/auth/http.ts"),
   ...lack("dashboard", null, "theme", "language", "instanceName", "customLogoUrl", "customFaviconUrl"),
@@ -58,41 +60,11 @@ export const settings: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaul
   modelsDevSyncInterval: lacks("discovery")
 }
 
-export const modelLockout: Rows = actIn(
+const modelLockout: Rows = actIn(
   "actors/resilience/ModelLockout.ts", "enabled", "errorCodes", "baseCooldownMs", "maxCooldownMs", "maxBackoffSteps", "useExponentialBackoff"
 )
 
-export const cacheConfig: Rows = {
-  ...actIn("src/features/cache/TieredCache.ts", "semanticCacheEnabled", "semanticCacheMaxSize", "semanticCacheTTL"),
-  ...actIn("src/Inference.ts", "promptCacheEnabled", "promptCacheStrategy", "alwaysPreserveClientCache"),
-  idempotencyWindowMs: actsIn("src/features/cache/repeats.ts")
-}
-
-export const resilience: Rows = {
-  ...actIn(
-    "src/features/resilience/local/rules.ts", "requestQueue.autoEnableApiKeyProviders", "requestQueue.requestsPerMinute",
-    "requestQueue.minTimeBetweenRequestsMs", "requestQueue.concurrentRequests", "requestQueue.maxWaitMs", "requestQueue.executionMaxWaitMs",
-    "requestQueue.maxQueueDepth", "providerQuotaOverrides.*.rpm", "providerQuotaOverrides.*.concurrency"
-  ),
-  "providerQuotaOverrides.*.providerConcurrency": actsIn("src/features/resilience/local/Tables.ts"),
-  ...actIn(
-    "src/features/resilience/ports/settings.ts", "connectionCooldown.*.baseCooldownMs", "connectionCooldown.*.rateLimitCooldownMs",
-    "connectionCooldown.*.useUpstreamRetryHints", "connectionCooldown.*.maxBackoffSteps"
-  ),
-  "connectionCooldown.*.useUpstream429BreakerHints": lacks("interfaceModes"),
-  ...actIn(
-    "actors/resilience/ProviderBreaker.ts", "providerBreaker.*.degradationThreshold", "providerBreaker.*.failureThreshold", "providerBreaker.*.resetTimeoutMs"
-  ),
-  ...actIn(
-    "src/features/resilience/local/WaitingRoom.ts", "waitForCooldown.enabled", "waitForCooldown.maxRetries", "waitForCooldown.maxRetryWaitSec",
-    "comboCooldownWait.enabled", "comboCooldownWait.maxWaitMs", "comboCooldownWait.maxAttempts", "comboCooldownWait.budgetMs"
-  ),
-  quotaShareConcurrencyLimit: lacks("connectionGroups", 0),
-  "providerCooldown.enabled": lacks("interfaceModes", false),
-  "providerCooldown.minMs": lacks("interfaceModes", 5_000),
-  "providerCooldown.maxMs": lacks("interfaceModes", 300_000),
-  ...actIn("src/features/quotas/preflight.ts", "quotaPreflight.cutoffPercent", "quotaPreflight.warningPercent", "quotaPreflight.providerWindowDefaults.*.*"),
-  "credentialHealthCheck.intervalMinutes": actsIn("src/features/providers/ConnectionSweep.ts"),
-  ...actIn("src/features/oauth/tokens/RefreshBreaker.ts", "tokenRefreshBreaker.failureThreshold", "tokenRefreshBreaker.cooldownMs"),
-  "tokenRefreshBreaker.scope": actsIn("src/features/oauth/tokens/RefreshBreaker.ts")
-}
+export const settings = Table.make(
+  "Setting", { ...rows, ...Table.below("modelLockout", modelLockout), ...comboLayers },
+  "PATCH /api/settings", "PUT /api/settings", "PATCH /api/settings/combo-defaults"
+)
