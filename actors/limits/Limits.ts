@@ -20,7 +20,7 @@ import * as Steady from "./steady.ts"
 import { spanAt } from "./window.ts"
 import { Accounting } from "#actors/request/ports/Accounting.ts"
 import { ChangeFeed } from "#actors/ports/ChangeFeed.ts"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { Events } from "#actors/webhook/Events.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { Hasty, LimitLedger, type Used } from "#actors/limits/ports/LimitLedger.ts"
@@ -76,11 +76,13 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const keys = new Map<string, KeyLimits>()
   /** Open while there are such keys: no timer runs for a feature that nobody uses. */
   const inUse = Latch.makeUnsafe(false)
-  let sources: Rules.Sources = { budgets, tokenLimits: new Map(), defaultPerDay: options.defaultPerDay, providerOf: () => null }
+  let sources: Rules.Sources = { budgets, tokenLimits: new Map(), defaultPerDay: options.defaultPerDay, providerOf: () => null, nameOf: (provider) => provider }
   let sequence = 0
 
   const providerOf = (name: string): string | null =>
     options.providerOf(name) ?? configuration.current().nodeByPrefix.get(name)?.id ?? (configuration.current().nodeById.has(name) ? name : null)
+
+  const nameOf = (provider: string): string => shownProvider(configuration.current(), provider)
 
   const reload = Effect.map(Effect.all([budgetStore.list, tokenLimitStore.list]), ([budgetRows, limitRows]) => {
     budgets = new Map(budgetRows.map((budget) => [budget.apiKeyId, budget]))
@@ -91,13 +93,13 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       if (known === undefined) byKey.set(limit.apiKeyId, [limit])
       else known.push(limit)
     }
-    sources = { budgets, tokenLimits: byKey, defaultPerDay: options.defaultPerDay, providerOf }
+    sources = { budgets, tokenLimits: byKey, defaultPerDay: options.defaultPerDay, providerOf, nameOf }
     compiled = new WeakMap()
   })
   yield* reload
   yield* feed.hear(({ changes }) =>
     changes === null || changes.some(({ kind }) => kind === "budget" || kind === "token-limit") ? reload : Effect.void)
-  // A scope may name a provider that came or went.
+  // A scope may name a provider that came, went or has another prefix now.
   yield* Effect.acquireRelease(Effect.sync(() => configuration.onChange(() => {
     compiled = new WeakMap()
   })), (stop) => Effect.sync(stop))
@@ -291,7 +293,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     reload: Effect.tap(reload, () => Effect.sync(feed.announce)),
     companion: (limits, ask) => new LimitCompanion(limits, ask, { accounting, now, steady, failed }),
     rulesOf: (key) => Rules.of(key, sources)?.amounts ?? [],
-    ruleOf: (limit) => Rules.ofTokenLimit(limit, providerOf),
+    ruleOf: (limit) => Rules.ofTokenLimit(limit, { providerOf, nameOf }),
     budgets: () => budgets,
     tokenLimits: () => tokenLimits
   })

@@ -2,7 +2,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import type * as Schema from "effect/Schema"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { IdempotencyView } from "#src/features/cache/ports/Idempotency.ts"
 import { type Forgotten, ResponseCache } from "#src/features/cache/ports/ResponseCache.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
@@ -69,8 +69,9 @@ export const layer = HttpApiBuilder.group(Surface.make(CacheGroup), "cache", Eff
     let saved = 0
     const total = { requests: 0, cachedRequests: 0, inputTokens: 0, cachedTokens: 0, cacheCreationTokens: 0 }
     for (const use of uses) {
-      const known = byProvider[use.provider] ?? { requests: 0, inputTokens: 0, cachedTokens: 0, cacheCreationTokens: 0 }
-      byProvider[use.provider] = {
+      const provider = shownProvider(configuration.current(), use.provider)
+      const known = byProvider[provider] ?? { requests: 0, inputTokens: 0, cachedTokens: 0, cacheCreationTokens: 0 }
+      byProvider[provider] = {
         requests: known.requests + use.requests,
         inputTokens: known.inputTokens + use.inputTokens,
         cachedTokens: known.cachedTokens + use.cachedTokens,

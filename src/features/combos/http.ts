@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { ComboMetrics } from "#src/inference/ports/ComboMetrics.ts"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownKeys } from "#actors/ports/Configuration.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as Acting from "./acting.ts"
 import { type Defaults, CombosGroup } from "./api.ts"
@@ -64,7 +64,7 @@ export const layer = HttpApiBuilder.group(Surface.make(CombosGroup), "combos", E
     return {
       comboDefaults: readLayer(setting("comboDefaults")),
       providerOverrides: typeof overrides === "object" && overrides !== null && !Array.isArray(overrides)
-        ? Object.fromEntries(Object.entries(overrides).map(([provider, layer]) => [provider, readLayer(layer)]))
+        ? shownKeys(configuration.current(), Object.fromEntries(Object.entries(overrides).map(([provider, layer]) => [provider, readLayer(layer)])))
         : {}
     }
   }
@@ -95,7 +95,7 @@ export const layer = HttpApiBuilder.group(Surface.make(CombosGroup), "combos", E
   })
 
   return handlers.handleAll({
-    list: () => Effect.sync(() => ({ combos: configuration.current().combos })),
+    list: () => Effect.map(combos.list, (all) => ({ combos: all })),
     create: ({ payload }) => answer(combos.create(payload)),
     reorder: ({ payload }) => answer(Effect.map(combos.reorder(payload.comboIds), (ordered) => ({ combos: ordered }))),
     builderOptions: () => Effect.sync(builderOptions),

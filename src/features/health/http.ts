@@ -4,7 +4,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Degradation from "./contract.ts"
 import { ChangeFeed } from "#actors/ports/ChangeFeed.ts"
-import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Ledger } from "#actors/request/ports/Ledger.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
@@ -47,7 +47,7 @@ const credentialHealth = (snapshot: Snapshot, cooling: ReadonlySet<string>) => {
     entry.byStatus[connection.testStatus] = (entry.byStatus[connection.testStatus] ?? 0) + 1
     if (cooling.has(connection.id)) entry.coolingDown++
   }
-  return Array.from(providers, ([provider, entry]) => ({ provider, ...entry }))
+  return Array.from(providers, ([provider, entry]) => ({ provider: shownProvider(snapshot, provider), ...entry }))
 }
 
 export const layer = HttpApiBuilder.group(Surface.make(HealthGroup), "health", Effect.fn(function*(handlers) {
@@ -116,7 +116,7 @@ export const layer = HttpApiBuilder.group(Surface.make(HealthGroup), "health", E
     if (!detailed) return base
     const now = yield* Clock.currentTimeMillis
     const cooling = new Set(control.cooldowns(now).map(({ connectionId }) => connectionId))
-    return { ...base, credentialHealth: credentialHealth(snapshot, cooling), breakers: breakerRows(control, now) }
+    return { ...base, credentialHealth: credentialHealth(snapshot, cooling), breakers: breakerRows(control, snapshot, now) }
   })
 
   return handlers.handleAll({

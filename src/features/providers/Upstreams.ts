@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { Credentials } from "#actors/request/ports/Credentials.ts"
 import { ProviderProbe, type UpstreamModel } from "#src/features/providers/ports/ProviderProbe.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
@@ -14,6 +14,7 @@ import type { Call } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
+import { knownProvider } from "#src/management/knownProvider.ts"
 import * as Kind from "#src/providers/credentialKind.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Credential from "./credential.ts"
@@ -75,6 +76,8 @@ export const make = Effect.gen(function*() {
   const probe = yield* ProviderProbe
   const tests = yield* ConnectionTests
 
+  const nameOf = ({ provider }: Connection): string => shownProvider(configuration.current(), provider)
+
   const read = Effect.fnUntraced(function*(connection: Connection) {
     const result = yield* tests.probe(connection)
     if (!result.valid || result.models === null) {
@@ -106,7 +109,7 @@ export const make = Effect.gen(function*() {
 
   return Upstreams.of({
     models: Effect.fn("Upstreams.models")(function*(connection) {
-      const named = { provider: connection.provider, connectionId: connection.id }
+      const named = { provider: nameOf(connection), connectionId: connection.id }
       const synced = readSynced(yield* documents.get(KIND, connection.id))
       if (synced._tag === "Some") return { ...named, models: synced.value.models, source: "synced" }
       const row = builtin.byId.get(connection.provider)
@@ -118,7 +121,7 @@ export const make = Effect.gen(function*() {
     sync: Effect.fn("Upstreams.sync")(function*(connection) {
       const models = yield* read(connection)
       yield* keep(connection, models)
-      return { provider: connection.provider, connectionId: connection.id, models, source: "upstream" }
+      return { provider: nameOf(connection), connectionId: connection.id, models, source: "upstream" }
     }),
     refresh: Effect.fn("Upstreams.refresh")(function*(connection) {
       const models = yield* read(connection)
@@ -130,8 +133,8 @@ export const make = Effect.gen(function*() {
     }),
     validate: Effect.fn("Upstreams.validate")(function*(offered) {
       const { apiKey, baseUrl, provider, validationModelId, ...data } = offered
-      const id = configuration.current().nodeById.has(provider) ? provider : builtin.byPrefix.get(provider)?.id
-      if (id === undefined) return yield* Effect.fail(Refusal.invalidField("provider", "No such provider or provider node"))
+      const id = knownProvider(configuration.current(), provider)
+      if (id === null) return yield* Effect.fail(Refusal.invalidField("provider", "No such provider or provider node"))
       const credential = Credential.clean(apiKey, "apiKey")
       if (credential instanceof Refusal.Refusal) return yield* Effect.fail(credential)
       const rest = { provider: id, baseUrl: baseUrl ?? null, model: validationModelId ?? null }
@@ -151,7 +154,7 @@ export const make = Effect.gen(function*() {
         }))
       const message = result.diagnosis?.message ?? null
       if (result.blocked) {
-        yield* audit.note({ action: "provider.validation.ssrf_blocked", target: id, resourceType: "provider", status: "blocked" })
+        yield* audit.note({ action: "provider.validation.ssrf_blocked", target: shownProvider(configuration.current(), id), resourceType: "provider", status: "blocked" })
         return yield* Effect.fail(Refusal.badRequest(message ?? "The URL is blocked", { code: "url_blocked" }))
       }
       if (result.diagnosis?.type === "unsupported") return yield* Effect.fail(Refusal.badRequest(result.diagnosis.message, { code: "unsupported" }))

@@ -2,7 +2,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Schema from "effect/Schema"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { Credentials } from "#actors/request/ports/Credentials.ts"
 import { ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
@@ -83,7 +83,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ProvidersGroup), "provide
     const passed = results.filter((result) => result.valid).length
     return {
       mode: body.mode,
-      providerId: body.providerId ?? null,
+      providerId: body.providerId === undefined ? null : shownProvider(configuration.current(), body.providerId),
       results,
       testedAt: new Date(yield* Clock.currentTimeMillis).toISOString(),
       summary: { total: results.length, passed, failed: results.length - passed }

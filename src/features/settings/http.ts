@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownKeys, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as Acting from "./acting.ts"
@@ -18,6 +18,7 @@ import { Password } from "#src/management/authentication/Password.ts"
 import { PasswordGate } from "#src/management/authentication/PasswordGate.ts"
 import { callerRank, scopeRank } from "#src/management/authentication/rights.ts"
 import * as Surface from "#src/management/Surface.ts"
+import * as Resilience from "#src/features/resilience/ports/settings.ts"
 
 const KIND = "setting"
 /** Settings that decide who gets in: a weaker credential must not widen its own way. */
@@ -29,6 +30,23 @@ const securitySettings: ReadonlySet<string> = new Set([
 const SECRET_KIND = "secret"
 const sealContext = (name: string): string => `setting:${name}`
 
+const isRecord = (value: Schema.Json | undefined): value is Record<string, Schema.Json> => typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Where settings have providers as keys. */
+const byProvider = [["providerOverrides"], [Resilience.settingKey, "providerQuotaOverrides"], [Resilience.settingKey, "quotaPreflight", "providerWindowDefaults"], [Resilience.limitsKey, "perProvider"]] as const
+
+/** What is stored, with the names of providers in place of their ids. */
+const named = (snapshot: Snapshot): Record<string, Schema.Json> => {
+  const at = (value: Schema.Json | undefined, path: ReadonlyArray<string>): Schema.Json | undefined => {
+    const [name, ...rest] = path
+    if (!isRecord(value)) return value
+    if (name === undefined) return shownKeys(snapshot, value)
+    const member = at(value[name], rest)
+    return member === undefined ? value : { ...value, [name]: member }
+  }
+  return byProvider.reduce((stored, path) => at(stored, path) as Record<string, Schema.Json>, Object.fromEntries(snapshot.settings) as Record<string, Schema.Json>)
+}
+
 export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
@@ -39,7 +57,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
   const secrets = yield* Secrets
 
   const view = Effect.gen(function*() {
-    const stored = Object.fromEntries(configuration.current().settings) as Record<string, Schema.Json>
+    const stored = named(configuration.current())
     const hidden = yield* documents.list(SECRET_KIND)
     const secretsSet = Object.fromEntries(Array.from(secretSettings, (name) => [`${name}Set`, hidden.has(name)]))
     return {

@@ -11,6 +11,7 @@ import { UsageStore } from "#actors/ports/UsageStore.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
 import { expansionsOf } from "#src/routing/combos/expansions.ts"
+import { knownProvider } from "#src/management/knownProvider.ts"
 import * as CallLog from "./callLog.ts"
 import { comboHealth } from "./comboHealth.ts"
 import { quotaOf } from "./comboQuota.ts"
@@ -38,14 +39,14 @@ export const layer = HttpApiBuilder.group(Surface.make(UsageGroup), "usage", Eff
   const reads = yield* UsageReads
   const store = yield* UsageStore
 
-  const logs = Effect.map(store.rows({ limit: LINES }), (rows) => rows.map((row) => CallLog.line(row, reads.accountOf)))
+  const logs = Effect.map(store.rows({ limit: LINES }), (rows) => rows.map((row) => CallLog.line(row, reads)))
 
   const callLogs = Effect.fnUntraced(function*(query: CallLog.Filter & { readonly limit?: number }) {
     const { limit, ...filter } = query
     const wanted = limit ?? PAGE
     const plain = Object.keys(filter).length === 0
     const rows = yield* store.rows({ limit: plain ? wanted : SCANNED })
-    return rows.map((row) => CallLog.ofRow(row, reads.accountOf)).filter(CallLog.matches(filter)).slice(0, wanted)
+    return rows.map((row) => CallLog.ofRow(row, reads)).filter(CallLog.matches(filter, reads)).slice(0, wanted)
   })
 
   const callLog = Effect.fnUntraced(function*(id: string) {
@@ -56,11 +57,11 @@ export const layer = HttpApiBuilder.group(Surface.make(UsageGroup), "usage", Eff
     if (found === undefined) return yield* Effect.fail(Refusal.notFound("Call log not found"))
     const attempts = byRequest.length > 0 ? byRequest : yield* store.rows({ requestId: found.requestId, limit: LINES })
     return {
-      ...CallLog.ofRow(found, reads.accountOf),
+      ...CallLog.ofRow(found, reads),
       requestBody: null,
       responseBody: null,
       pipelineDetails: null,
-      attempts: attempts.map((row) => CallLog.ofRow(row, reads.accountOf)).sort((a, b) => a.attempt - b.attempt)
+      attempts: attempts.map((row) => CallLog.ofRow(row, reads)).sort((a, b) => a.attempt - b.attempt)
     }
   })
 
@@ -71,10 +72,11 @@ export const layer = HttpApiBuilder.group(Surface.make(UsageGroup), "usage", Eff
     readonly provider?: string
     readonly model?: string
   }) {
-    const { maxRows = SCANNED, minSamples = 1, windowHours = 24, ...target } = query
+    const { maxRows = SCANNED, minSamples = 1, provider, windowHours = 24, ...rest } = query
+    const target = provider === undefined ? rest : { ...rest, provider: knownProvider(configuration.current(), provider) ?? provider }
     const now = yield* Clock.currentTimeMillis
     const rows = yield* store.latencies("model", { ...target, since: now - windowHours * HOUR_MS, minSamples, maxRows })
-    const entries = rows.map((row) => Statistics.latencyEntry(row, windowHours))
+    const entries = rows.map((row) => Statistics.latencyEntry(row, reads.providerOf(row.provider), windowHours))
     return { windowHours, minSamples, maxRows, count: entries.length, entries }
   })
 

@@ -49,7 +49,8 @@ export interface Options {
 
 /** What the telemetry pushes into. */
 export class Otlp extends Context.Service<Otlp, {
-  readonly attemptSettled: (row: LedgerRow) => void
+  /** `name`: what the provider of the row is called; absent: its id. */
+  readonly attemptSettled: (row: LedgerRow, name?: string) => void
   readonly requestSettled: (summary: RequestSummary) => void
   /** Spans that were never built, because too many waited. */
   readonly dropped: () => number
@@ -118,6 +119,7 @@ const make = (options: Options): Effect.Effect<
       return made
     })
     let rows: Array<LedgerRow> = []
+    let names: Array<string> = []
     let summaries: Array<RequestSummary> = []
     let dropped = 0
     const tokenUsage = new Map<string, Metric.Histogram<number>>()
@@ -134,8 +136,10 @@ const make = (options: Options): Effect.Effect<
       }
     }
     const build = Effect.sync(() => {
-      const [settledRows, settledSummaries] = [rows, summaries]
+      const settledSummaries = summaries
+      const settledRows = rows.map((row, i) => ({ ...row, provider: names[i] ?? row.provider }))
       rows = []
+      names = []
       summaries = []
       if (options.metrics) settledRows.forEach(measure)
       if (tracer !== null) builder.add(settledRows, settledSummaries)
@@ -143,9 +147,11 @@ const make = (options: Options): Effect.Effect<
     yield* Effect.addFinalizer(() => Effect.andThen(build, Effect.sync(() => builder.flush())))
     yield* Effect.sleep(Duration.millis(BUILD_MS)).pipe(Effect.andThen(build), Effect.forever, Effect.forkScoped)
     return {
-      attemptSettled: (row) => {
-        if (rows.length < QUEUE_MAX) rows.push(row)
-        else dropped++
+      attemptSettled: (row, name = row.provider) => {
+        if (rows.length < QUEUE_MAX) {
+          rows.push(row)
+          names.push(name)
+        } else dropped++
       },
       requestSettled: (summary) => {
         if (summaries.length < QUEUE_MAX) summaries.push(summary)

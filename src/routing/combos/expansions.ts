@@ -1,5 +1,5 @@
 /** Combos as the management surface sees them: every target of the snapshot, for no key in particular. */
-import type { Snapshot } from "#actors/ports/Configuration.ts"
+import { shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import type { Flags } from "#actors/ports/Flags.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import { builtin } from "#src/providers/Registry.ts"
@@ -29,4 +29,4 @@ export const expansionsOf = (snapshot: Snapshot, flags: Flags["Service"], priceO
 }
 
 /** Public prefix of a provider as a step names it. */
-export const prefixIn = (snapshot: Snapshot) => (provider: string): string => snapshot.nodeById.get(provider)?.prefix ?? provider
+export const prefixIn = (snapshot: Snapshot) => (provider: string): string => shownProvider(snapshot, provider)

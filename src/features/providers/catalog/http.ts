@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as Schema from "effect/Schema"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -49,7 +49,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ModelsGroup), "models", E
     return {
       alias,
       resolved: {
-        provider: found.provider,
+        provider: shownProvider(snapshot, found.provider),
         providerAlias: found.row?.alias ?? found.node?.prefix ?? found.provider,
         model: found.model,
         qualifiedId: found.id,

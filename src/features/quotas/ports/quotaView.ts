@@ -1,5 +1,5 @@
 /** Quota windows and tokens of connections as the management views show them. Pure. */
-import type { Snapshot } from "#actors/ports/Configuration.ts"
+import { shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import { type HeldReading, type QuotaLimits, remainingAt } from "#src/routing/ports/Quotas.ts"
 import type { QuotaRow, QuotaStatus, QuotaWindowView, TokenHealthView, TokenStatus } from "#src/features/quotas/api.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
@@ -58,12 +58,12 @@ export const tokenStatusOf = (connection: Connection, renewing: boolean, now: nu
 export const planOf = ({ providerSpecificData: { plan } }: Connection): string | null => typeof plan === "string" ? plan : null
 
 /** `held`: of this connection, tightest first. */
-export const rowOf = (connection: Connection, held: ReadonlyArray<HeldReading>, limitsOf: LimitsOf, renewing: boolean, now: number): QuotaRow => {
+export const rowOf = (snapshot: Snapshot, connection: Connection, held: ReadonlyArray<HeldReading>, limitsOf: LimitsOf, renewing: boolean, now: number): QuotaRow => {
   const [tightest] = held
   const view = tightest === undefined ? null : windowView(tightest, limitsOf(connection.id, tightest.reading.name), now)
   return {
     name: connection.name,
-    provider: connection.provider,
+    provider: shownProvider(snapshot, connection.provider),
     connectionId: connection.id,
     window: tightest?.reading.name ?? null,
     quotaUsed: view?.used ?? null,
