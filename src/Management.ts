@@ -32,7 +32,7 @@ const kit = PasswordGate.layer.pipe(
 /** Which fields of which records act. */
 export const acting = Feature.parts(features, "acting").flat()
 
-const assembled = Layer.sync(Assembled, () => ({ routes: managementRoutes(), acting }))
+const assembled = Layer.sync(Assembled, () => ({ routes: managementRoutes(), acting, degradation: Feature.parts(features, "degradation").flat() }))
 
 /** `otherRoutes`: routes of other surfaces on the same router, so that their paths answer 405 for a wrong method. */
 export const layer = (otherRoutes: ReadonlyArray<Route> = []) => Layer.mergeAll(

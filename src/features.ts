@@ -17,6 +17,7 @@ import { providers } from "#src/features/providers/feature.ts"
 import { quotas } from "#src/features/quotas/feature.ts"
 import { resilience } from "#src/features/resilience/feature.ts"
 import { routing } from "#src/features/routing/feature.ts"
+import { sessions } from "#src/features/sessions/feature.ts"
 import { settings } from "#src/features/settings/feature.ts"
 import { tokens } from "#src/features/tokens/feature.ts"
 import { usage } from "#src/features/usage/feature.ts"
@@ -24,5 +25,5 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
   auth, tokens, keys, providers, oauth, combos, pricing, settings, flags, limits, usage,
-  quotas, health, capabilities, nodes, resilience, routing, evals, cache, webhooks, compliance, leases
+  quotas, health, capabilities, nodes, resilience, routing, evals, cache, webhooks, compliance, leases, sessions
 ] as const

@@ -7,6 +7,7 @@ import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as Layer from "effect/Layer"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import type { DegradationRow } from "#schemas/degradation.ts"
 import type { Table } from "#src/management/acting/Table.ts"
 import type { StoreOptions } from "#src/platform/postgres/operation.ts"
 
@@ -26,6 +27,8 @@ export interface Feature {
   readonly stores?: (options: StoreOptions) => AnyLayer
   /** Which fields of its records act. */
   readonly acting?: ReadonlyArray<Table>
+  /** What it does while a server, a disk or a node that it depends on fails. */
+  readonly degradation?: ReadonlyArray<DegradationRow>
   /** `<number>_<name>`: numbers are given once over all features, and a released version never changes. */
   readonly migrations?: Readonly<Record<`${number}_${string}`, Migration>>
 }

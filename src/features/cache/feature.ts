@@ -5,6 +5,7 @@ import { CacheGroup } from "./api.ts"
 import * as Http from "./http.ts"
 import version8 from "./migrations/0008_cache.ts"
 import * as PostgresResponseCacheStore from "./PostgresResponseCacheStore.ts"
+import { degradation } from "./degradation.ts"
 
 export const cache = Feature.make({
   name: "cache",
@@ -12,5 +13,6 @@ export const cache = Feature.make({
   handlers: Http.layer,
   stores: PostgresResponseCacheStore.layer,
   migrations: { "8_cache": version8 },
-  acting: [Acting.cacheConfig]
+  acting: [Acting.cacheConfig],
+  degradation
 })

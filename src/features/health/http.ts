@@ -2,7 +2,8 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import * as Degradation from "./contract.ts"
+import { platformRows } from "./contract.ts"
+import { Assembled } from "#src/management/Assembled.ts"
 import { ChangeFeed } from "#actors/ports/ChangeFeed.ts"
 import { Configuration, shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Ledger } from "#actors/request/ports/Ledger.ts"
@@ -51,6 +52,7 @@ const credentialHealth = (snapshot: Snapshot, cooling: ReadonlySet<string>) => {
 }
 
 export const layer = HttpApiBuilder.group(Surface.make(HealthGroup), "health", Effect.fn(function*(handlers) {
+  const assembled = yield* Assembled
   const audit = yield* Audit
   const clock = yield* Clock.Clock
   const configuration = yield* Configuration
@@ -125,7 +127,7 @@ export const layer = HttpApiBuilder.group(Surface.make(HealthGroup), "health", E
       return HttpServerResponse.jsonUnsafe({ status, version: lifecycle.version, ...because() }, { status: status === "ok" ? 200 : 503 })
     }),
     readiness: () => readiness,
-    degradation: () => Effect.succeed({ faults, combined, features: Degradation.rows }),
+    degradation: () => Effect.succeed({ faults, combined, features: [...platformRows, ...assembled.degradation] }),
     monitoring: () => monitoring,
     init: () => answer(Effect.map(password.exists, (exists) => ({
       initialized: exists || configuration.current().settings.get("setupComplete") === true

@@ -9,6 +9,7 @@ import * as IssuedHttp from "./issued/http.ts"
 import * as ManagedKeys from "./ManagedKeys.ts"
 import version11 from "./migrations/0011_issuers.ts"
 import * as PostgresKeyStore from "./PostgresKeyStore.ts"
+import { degradation } from "./degradation.ts"
 
 export const keys = Feature.make({
   name: "keys",
@@ -16,5 +17,6 @@ export const keys = Feature.make({
   handlers: Layer.provide(Layer.mergeAll(Http.layer, IssuedHttp.layer), ManagedKeys.layer),
   stores: PostgresKeyStore.layer,
   migrations: { "11_issuers": version11 },
-  acting: [Acting.apiKey]
+  acting: [Acting.apiKey],
+  degradation
 })

@@ -7,6 +7,7 @@ import * as BudgetsHttp from "./budgetsHttp.ts"
 import version7 from "./migrations/0007_limits.ts"
 import * as PostgresLimitRecords from "./PostgresLimitRecords.ts"
 import * as TokenLimitsHttp from "./tokenLimitsHttp.ts"
+import { degradation } from "./degradation.ts"
 
 export const limits = Feature.make({
   name: "limits",
@@ -14,5 +15,6 @@ export const limits = Feature.make({
   handlers: Layer.mergeAll(BudgetsHttp.layer, TokenLimitsHttp.layer),
   stores: PostgresLimitRecords.layer,
   migrations: { "7_limits": version7 },
-  acting: [Acting.budget, Acting.tokenLimit]
+  acting: [Acting.budget, Acting.tokenLimit],
+  degradation
 })

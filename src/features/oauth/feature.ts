@@ -5,9 +5,11 @@ import * as Connections from "#src/features/providers/ports/Connections.ts"
 import { OAuthGroup } from "./api.ts"
 import * as Http from "./http.ts"
 import * as SignedInConnections from "./SignedInConnections.ts"
+import { degradation } from "./degradation.ts"
 
 export const oauth = Feature.make({
   name: "oauth",
   groups: [OAuthGroup],
-  handlers: Layer.provide(Http.layer, Layer.provide(SignedInConnections.layer, Connections.layer))
+  handlers: Layer.provide(Http.layer, Layer.provide(SignedInConnections.layer, Connections.layer)),
+  degradation
 })

@@ -6,6 +6,7 @@ import * as Http from "./http.ts"
 import version5 from "./migrations/0005_webhooks.ts"
 import version14 from "./migrations/0014_webhookSince.ts"
 import * as PostgresWebhookStore from "./PostgresWebhookStore.ts"
+import { degradation } from "./degradation.ts"
 
 export const webhooks = Feature.make({
   name: "webhooks",
@@ -13,5 +14,6 @@ export const webhooks = Feature.make({
   handlers: Http.layer,
   stores: PostgresWebhookStore.layer,
   migrations: { "5_webhooks": version5, "14_webhookSince": version14 },
-  acting: [Acting.webhook]
+  acting: [Acting.webhook],
+  degradation
 })

@@ -13,6 +13,9 @@ import { PASSWORD_MAXIMUM, PASSWORD_MINIMUM } from "#schemas/passwordLength.ts"
 import * as Hosts from "#src/platform/gate/hosts.ts"
 import * as IpRange from "#actors/keys/ipRange.ts"
 
+/** Defaults that other pages state, too, ms. */
+export const defaults = { lookUpMs: 1_000, redisTimeoutMs: 50 } as const
+
 interface Variable<A> {
   readonly name: string
   readonly doc: string
@@ -146,7 +149,7 @@ const variables = {
   dataDir: text("GATEWAY_DATA_DIR", "./data", "Directory of the embedded database, the usage journal and the generated secret."),
   databaseUrl: secret("DATABASE_URL", "Postgres server (postgres://...). Unset: an embedded Postgres in the data directory.", postgresRule),
   databasePool: whole("GATEWAY_DATABASE_POOL", 8, 1, 200, "connections", "Connections to the Postgres server."),
-  lookUpMs: whole("GATEWAY_LOOKUP_TIMEOUT_MS", 1_000, 50, hour, "ms", "Longest wait of a request for a record that is not in memory (an unknown key, the first use of a limit, who calls the management API); then 503, while the look-up goes on."),
+  lookUpMs: whole("GATEWAY_LOOKUP_TIMEOUT_MS", defaults.lookUpMs, 50, hour, "ms", "Longest wait of a request for a record that is not in memory (an unknown key, the first use of a limit, who calls the management API); then 503, while the look-up goes on."),
   secret: secret("GATEWAY_SECRET", "Master key of secrets at rest, at least 16 characters. Unset: generated into a 0600 file in the data directory."),
   previousSecrets: secret("GATEWAY_SECRET_PREVIOUS", "Comma-separated former master keys, so that `gateway rekey` can read what they sealed."),
   initialPassword: secret("INITIAL_PASSWORD", `First management password, ${PASSWORD_MINIMUM} to ${PASSWORD_MAXIMUM} characters. Unset on a first start: generated and shown once.`, passwordRule),
@@ -213,7 +216,7 @@ const variables = {
     "Address of the repository's REST API."
   ),
   redisUrl: secret("REDIS_URL", "Redis server (redis://, rediss://) for shared state of several processes or nodes.", redisRule),
-  redisTimeoutMs: whole("GATEWAY_REDIS_TIMEOUT_MS", 50, 5, 60_000, "ms", "How long a call to Redis may take before the gateway goes on without it, as GET /api/health/degradation says per feature."),
+  redisTimeoutMs: whole("GATEWAY_REDIS_TIMEOUT_MS", defaults.redisTimeoutMs, 5, 60_000, "ms", "How long a call to Redis may take before the gateway goes on without it, as GET /api/health/degradation says per feature."),
   redisPrefix: text("GATEWAY_REDIS_PREFIX", "gateway:", "Before every key and channel in Redis, so that several deployments may share one server.")
 } as const
 
