@@ -33,7 +33,7 @@ export const flags: Readonly<Record<FlagKey, Row>> = {
   FREE_TIER_PARK_AND_RESUME: inert("vendorClients"),
   TOOL_POLICY_MODE: inert("guardrails"),
   RATE_LIMIT_AUTO_ENABLE: actsIn("src/features/resilience/LocalResilience.ts"),
-  DISABLE_CONTEXT_WINDOW_CHECKS: inert("capabilityChecks"),
+  DISABLE_CONTEXT_WINDOW_CHECKS: actsIn("src/inference/conversations/contextWindow.ts"),
   CAPABILITY_FILTER_ENABLED: inert("capabilityChecks"),
   RADAR_ENABLED: inert("discovery"),
   UNIVERSAL_CONTEXT_HANDOFF_ENABLED: actsIn("src/inference/conversations/ensembles/Handoffs.ts"),

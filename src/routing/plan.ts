@@ -68,7 +68,8 @@ export const resolverView = ({ noThinkingAliases, registry, snapshot, thinkingLe
     modelId: custom.modelId,
     listed: custom.source === "synced",
     upstreamId: typeof custom.extra["upstreamId"] === "string" ? custom.extra["upstreamId"] : null,
-    upstreamHeaders: custom.upstreamHeaders
+    upstreamHeaders: custom.upstreamHeaders,
+    maxOutputTokens: custom.maxOutputTokens
   })),
   activeProviders: activeProviders(snapshot, registry),
   simulatorCallable: snapshot.simulatorUrl !== null,
@@ -191,7 +192,7 @@ const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: 
     price: options.priceOf(resolved.provider, resolved.model),
     streamOptions: connection?.providerSpecificData["disableStreamOptions"] !== true,
     proxy: null,
-    maxOutputTokens: resolved.facts?.maxOutputTokens ?? null,
+    maxOutputTokens: resolved.custom?.maxOutputTokens ?? resolved.facts?.maxOutputTokens ?? null,
     reasoning: capabilities === undefined ? null : capabilities.includes("reasoning"),
     thinking: resolved.noThinking ? "off" : resolved.level,
     tokenFrom: endpoint.tokenFrom,

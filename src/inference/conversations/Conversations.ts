@@ -12,6 +12,7 @@ import { PublicError } from "#schemas/errors.ts"
 import type { Ensemble } from "#actors/ensemble/Ensemble.ts"
 import * as Ensembles from "#src/inference/conversations/ensembles/Ensembles.ts"
 import * as Handoffs from "#src/inference/conversations/ensembles/Handoffs.ts"
+import * as ContextWindow from "#src/inference/conversations/contextWindow.ts"
 import { type Asking, inboundOf } from "./inbound.ts"
 import { Prompt } from "./Prompt.ts"
 import { Speech } from "./Speech.ts"
@@ -181,6 +182,8 @@ export const plan = (services: ConversationServices, exchange: Pick<Exchange, "h
     },
     // Over the prompt, which is released at the commit point: a route lives as long as its stream.
     about: () => aboutOf(prompt.body, prompt.parsed),
+    tokensBeyond: ContextWindow.tokensBeyond(services.admission.flags, exchange, codec.name, prompt, body.length),
+    mayBeShortened: (combo, target) => services.handoffs.mayShorten(combo, target, key, sessionOf(exchange)),
     now: services.request.now()
   })
   if (route instanceof PublicError) {

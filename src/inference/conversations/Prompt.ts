@@ -20,6 +20,8 @@ export interface Large {
   readonly digest: string
   /** SHA-256 of what makes it the same for the response cache; null when its answer is not kept there. */
   readonly identity: string | null
+  /** Tokens that the prompt has at least. */
+  readonly leastTokens: number
   /** Members that the path said. */
   readonly grown: Readonly<Record<string, unknown>>
 }

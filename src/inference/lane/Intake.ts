@@ -122,7 +122,7 @@ const readMore = (body: Buffer, workers: BodyWorkers, { format, modelInPath }: G
   const bytes = shared(body)
   workers.ask<"open">({ kind: "open", id, bytes, format: format ?? null, fromPath: modelInPath === true }, (said) => {
     if (said instanceof PublicError) return done(said)
-    const large: Large = { id, containers: said.containers, digest: said.digest, identity: said.identity, grown: nothing }
+    const large: Large = { id, containers: said.containers, digest: said.digest, identity: said.identity, leastTokens: said.leastTokens, grown: nothing }
     if (format !== undefined) return done({ body: bytes, parsed: said.outline, large })
     const parsed = new Prompt(bytes, said.outline, large).tree()
     done(parsed instanceof PublicError ? parsed : { body: bytes, parsed, large: null })

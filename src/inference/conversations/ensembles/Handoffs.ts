@@ -14,6 +14,7 @@ import type { Companion } from "#actors/request/ports/Companion.ts"
 import { alone, type Place, type SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import { PublicError } from "#schemas/errors.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { Prompt } from "#src/inference/conversations/Prompt.ts"
 import type { Speech } from "#src/inference/conversations/Speech.ts"
@@ -66,9 +67,24 @@ export class Handoffs {
   /** Null when nobody would be handed over to: no combo, no session, or a combo without hand-offs. */
   sessionOf(route: Route, call: Call, session: string | null): Session | null {
     const { combo, config } = route
-    if (combo === null || config === null || session === null || !(combo.strategy === "context-relay" || this.universal())) return null
-    const key = this.nodes.keyOf(`${combo.id}\n${call.key === null ? "" : call.key.id}\n${session}`)
+    if (combo === null || config === null || session === null || !this.handsOver(combo)) return null
+    const key = this.keyOf(combo, call.key, session)
     return { combo, config, route, key, last: this.places.get(key) ?? null }
+  }
+
+  /** A summary may stand for the older messages of the session when this target goes on with it. */
+  mayShorten(combo: Combo, target: Target, key: ApiKey | null, session: string | null): boolean {
+    if (session === null || !this.handsOver(combo)) return false
+    const last = this.places.get(this.keyOf(combo, key, session))
+    return last !== undefined && differs(last, placeOf(target), combo.strategy === "context-relay")
+  }
+
+  private handsOver({ strategy }: Combo): boolean {
+    return strategy === "context-relay" || this.universal()
+  }
+
+  private keyOf(combo: Combo, key: ApiKey | null, session: string): string {
+    return this.nodes.keyOf(`${combo.id}\n${key === null ? "" : key.id}\n${session}`)
   }
 
   /** Notes who answered. */

@@ -14,6 +14,7 @@ import { Prompt } from "#src/inference/conversations/Prompt.ts"
 import { Speech } from "#src/inference/conversations/Speech.ts"
 import type { AutoEffort } from "#src/routing/auto/effort.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
+import { leastPromptTokens } from "#src/wire/contextWindow/promptTokens.ts"
 import * as Formats from "#src/wire/formats.ts"
 import * as Json from "#src/wire/json/json.ts"
 import type { Restored } from "#src/wire/neutral/toolNames.ts"
@@ -44,6 +45,8 @@ export interface Opened {
   readonly digest: string
   /** SHA-256 of what makes the body the same for the response cache; null when its answer is not kept there. */
   readonly identity: string | null
+  /** Tokens that the prompt has at least; 0 where it is no conversation. */
+  readonly leastTokens: number
 }
 
 /** A request in the words of a target's family. */
@@ -122,7 +125,8 @@ const open = (job: Open, parse: Parse): Opened | PublicError => {
   }
   return {
     outline: outlineOf(body), containers: size.containers, digest: Crypto.hash("sha256", bytes, "hex"),
-    identity: job.format === null ? null : Identity.digestOf(job.format, body)
+    identity: job.format === null ? null : Identity.digestOf(job.format, body),
+    leastTokens: job.format === null ? 0 : leastPromptTokens(job.format, body)
   }
 }
 
