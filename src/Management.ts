@@ -37,7 +37,7 @@ const assembled = Layer.sync(Assembled, () => ({ routes: managementRoutes(), act
 /** `otherRoutes`: routes of other surfaces on the same router, so that their paths answer 405 for a wrong method. */
 export const layer = (otherRoutes: ReadonlyArray<Route> = []) => Layer.mergeAll(
   HttpApiBuilder.layer(ManagementApi),
-  Docs.layer(ManagementApi),
+  Docs.layer(ManagementApi, async () => (await import("#src/openapi/document.ts")).document()),
   Welcome.layer,
   Hello.layer,
   Unrouted.layer([...routes(), ...otherRoutes])

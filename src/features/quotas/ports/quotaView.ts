@@ -1,7 +1,8 @@
 /** Quota windows and tokens of connections as the management views show them. Pure. */
 import { shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import { type HeldReading, type QuotaLimits, remainingAt } from "#src/routing/ports/Quotas.ts"
-import type { QuotaRow, QuotaStatus, QuotaWindowView, TokenHealthView, TokenStatus } from "#src/features/quotas/api.ts"
+import type { QuotaRow, TokenHealthView, TokenStatus } from "#src/features/quotas/api.ts"
+import type { QuotaStatus, QuotaWindowView } from "./windowView.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import { isExchanged, kindOf } from "#src/providers/credentialKind.ts"
 import type { Registry } from "#src/providers/Registry.ts"

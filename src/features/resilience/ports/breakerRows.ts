@@ -1,6 +1,17 @@
 import { shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import type { ResilienceControl } from "./ResilienceControl.ts"
-import type { BreakerRow } from "#src/features/resilience/api.ts"
+import * as Schema from "effect/Schema"
+
+export const Breaker = Schema.Struct({
+  provider: Schema.String,
+  state: Schema.Literals(["closed", "degraded", "open", "half-open"]),
+  /** The one model that an open breaker refuses; null = all of them, or it refuses none. */
+  model: Schema.NullOr(Schema.String),
+  failures: Schema.Int,
+  lastFailure: Schema.NullOr(Schema.String),
+  retryAfterMs: Schema.Number
+})
+export interface BreakerRow extends Schema.Schema.Type<typeof Breaker> {}
 
 /** This node's breakers in the form of management replies. */
 export const breakerRows = (control: ResilienceControl["Service"], snapshot: Snapshot, now: number): ReadonlyArray<BreakerRow> =>
