@@ -42,7 +42,7 @@ import * as LocalPlacement from "#src/platform/cluster/LocalPlacement.ts"
 import * as PolledFeed from "#src/platform/cluster/PolledFeed.ts"
 import * as RedisBell from "#src/platform/cluster/RedisBell.ts"
 import * as StoredNodeGroup from "#src/platform/cluster/StoredNodeGroup.ts"
-import * as Worker from "#src/platform/cluster/Worker.ts"
+import * as Worker from "#src/platform/cluster/workers/Worker.ts"
 import * as TieredCache from "#src/features/cache/TieredCache.ts"
 import * as MemoryThoughtSignatures from "#src/features/signatures/MemoryThoughtSignatures.ts"
 import * as CachedKeys from "#src/features/keys/CachedKeys.ts"
@@ -60,7 +60,7 @@ import * as MemoryLimitStore from "#src/features/limits/MemoryLimitStore.ts"
 import * as StoredLimitLedger from "#src/features/limits/StoredLimitLedger.ts"
 import * as KeyDevices from "#src/features/keys/KeyDevices.ts"
 import * as Models from "#src/inference/models/Models.ts"
-import { inferenceRoutes } from "#src/inference/inferenceRoutes.ts"
+import { inferenceRoutes } from "./inferenceRoutes.ts"
 import * as ManagementHttp from "./Management.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import * as MemoryLoginAttempts from "#src/management/authentication/MemoryLoginAttempts.ts"
@@ -294,7 +294,7 @@ const telemetry = (settings: Values, startedAt: number) => {
   const own = EventTelemetry.layer.pipe(Layer.provide(Layer.unwrap(Effect.map(FrontEnd, ({ heldBodies }) =>
     GatewayTelemetry.layer({ accessLogEvery: accessLogEvery[settings.accessLog], startedAt, registry: Registry.builtin, heldBodies })))))
   return settings.worker === 0 ? own : Layer.provide(Layer.unwrap(Effect.map(
-    Effect.promise(() => import("#src/platform/cluster/WorkerTelemetry.ts")),
+    Effect.promise(() => import("#src/platform/cluster/workers/WorkerTelemetry.ts")),
     (WorkerTelemetry) => WorkerTelemetry.layer
   )), own)
 }

@@ -17,7 +17,7 @@ import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { breakerRows } from "#src/features/resilience/ports/breakerRows.ts"
 import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
-import { sessionsOf } from "#src/features/usage/ports/sessions.ts"
+import { sessionsOf } from "#src/features/sessions/ports/clientSessions.ts"
 import * as Stored from "#src/features/resilience/ports/settings.ts"
 import * as Surface from "#src/management/Surface.ts"
 

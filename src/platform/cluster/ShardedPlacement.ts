@@ -14,7 +14,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { Placement } from "#actors/ports/Placement.ts"
 import * as PlacementOutage from "./PlacementOutage.ts"
-import { supervised } from "./supervised.ts"
+import { supervised } from "#src/platform/cluster/workers/supervised.ts"
 
 /** Shards of all placed work: enough to spread it over some nodes, few enough to cost one short statement. */
 const SHARDS = 16
