@@ -19,11 +19,12 @@ import { resilience } from "#src/features/resilience/feature.ts"
 import { routing } from "#src/features/routing/feature.ts"
 import { sessions } from "#src/features/sessions/feature.ts"
 import { settings } from "#src/features/settings/feature.ts"
+import { signatures } from "#src/features/signatures/feature.ts"
 import { tokens } from "#src/features/tokens/feature.ts"
 import { usage } from "#src/features/usage/feature.ts"
 import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
   auth, tokens, keys, providers, oauth, combos, pricing, settings, flags, limits, usage,
-  quotas, health, capabilities, nodes, resilience, routing, evals, cache, webhooks, compliance, leases, sessions
+  quotas, health, capabilities, nodes, resilience, routing, evals, cache, webhooks, compliance, leases, sessions, signatures
 ] as const

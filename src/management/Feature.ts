@@ -9,6 +9,7 @@ import type * as SqlClient from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { DegradationRow } from "#schemas/degradation.ts"
 import type { Table } from "#src/management/acting/Table.ts"
+import type { Values } from "#src/platform/configuration/Settings.ts"
 import type { StoreOptions } from "#src/platform/postgres/operation.ts"
 
 /** One version of the database's schema. */
@@ -23,6 +24,8 @@ export interface Feature {
   readonly groups?: readonly [HttpApiGroup.Constraint, ...ReadonlyArray<HttpApiGroup.Constraint>]
   /** The handlers of the groups, with the services and the background work that belong to them. */
   readonly handlers?: AnyLayer
+  /** What requests and other features ask of it; built before the endpoints. */
+  readonly services?: (settings: Values) => AnyLayer
   /** Its tables behind its store ports. */
   readonly stores?: (options: StoreOptions) => AnyLayer
   /** Which fields of its records act. */

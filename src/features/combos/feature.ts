@@ -10,6 +10,7 @@ import version4 from "./migrations/0004_combos.ts"
 import * as PostgresComboMappingStore from "./PostgresComboMappingStore.ts"
 import * as PostgresComboStore from "./PostgresComboStore.ts"
 import * as StoredCombos from "./StoredCombos.ts"
+import * as ComboMetrics from "./ComboMetrics.ts"
 
 export const combos = Feature.make({
   name: "combos",
@@ -17,5 +18,6 @@ export const combos = Feature.make({
   handlers: Layer.provide(Layer.mergeAll(Http.layer, MappingsHttp.layer), Layer.mergeAll(ComboTests.layer, StoredCombos.layer)),
   stores: (options) => Layer.mergeAll(PostgresComboStore.layer(options), PostgresComboMappingStore.layer(options)),
   migrations: { "4_combos": version4 },
-  acting: [Acting.combo, Acting.mapping]
+  acting: [Acting.combo, Acting.mapping],
+  services: () => ComboMetrics.layer
 })

@@ -10,6 +10,7 @@ import * as ManagedKeys from "./ManagedKeys.ts"
 import version11 from "./migrations/0011_issuers.ts"
 import * as PostgresKeyStore from "./PostgresKeyStore.ts"
 import { degradation } from "./degradation.ts"
+import * as KeyDevices from "./KeyDevices.ts"
 
 export const keys = Feature.make({
   name: "keys",
@@ -18,5 +19,6 @@ export const keys = Feature.make({
   stores: PostgresKeyStore.layer,
   migrations: { "11_issuers": version11 },
   acting: [Acting.apiKey],
-  degradation
+  degradation,
+  services: () => KeyDevices.layer
 })

@@ -8,6 +8,12 @@ import version7 from "./migrations/0007_limits.ts"
 import * as PostgresLimitRecords from "./PostgresLimitRecords.ts"
 import * as TokenLimitsHttp from "./tokenLimitsHttp.ts"
 import { degradation } from "./degradation.ts"
+import * as KeyLimits from "#actors/limits/Limits.ts"
+import { processIdOf } from "#src/platform/cluster/nodeId.ts"
+import { orShared } from "#src/platform/redis/orShared.ts"
+import * as Registry from "#src/providers/Registry.ts"
+import * as MemoryLimitStore from "./MemoryLimitStore.ts"
+import * as StoredLimitLedger from "./StoredLimitLedger.ts"
 
 export const limits = Feature.make({
   name: "limits",
@@ -16,5 +22,13 @@ export const limits = Feature.make({
   stores: PostgresLimitRecords.layer,
   migrations: { "7_limits": version7 },
   acting: [Acting.budget, Acting.tokenLimit],
-  degradation
+  degradation,
+  services: (settings) => {
+    const id = processIdOf(settings)
+    const store = orShared(settings, MemoryLimitStore.layer(id), async () => (await import("./RedisLimitStore.ts")).layer(id))
+    return KeyLimits.layer({
+      defaultPerDay: settings.defaultRatePerDay,
+      providerOf: (name) => Registry.builtin.byPrefix.get(name)?.id ?? null
+    }).pipe(Layer.provide(Layer.mergeAll(store, StoredLimitLedger.layer({ lookUpMs: settings.lookUpMs }))))
+  }
 })
