@@ -22,8 +22,8 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/routing": { may: pure, why: "routing is pure: schemas, ports, formats and the registry only." },
   "src/wire": { may: pure, why: "formats are pure: schemas, ports, routing and the registry only." },
   "src/platform/server": {
-    may: [...effect, ...folder("src/platform/server"), ...folder("src/platform/structures"), "uWebSockets.js", ...node],
-    why: "the front end knows no gateway: effect, uWebSockets.js and node only."
+    may: [...effect, ...folder("src/platform/server"), ...folder("src/platform/structures"), "#actors/Supervisor.ts", "#actors/Ticker.ts", "uWebSockets.js", ...node],
+    why: "the front end knows no gateway: effect, uWebSockets.js, node and the supervisor of loops only."
   }
 }
 

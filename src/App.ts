@@ -13,6 +13,7 @@ import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import type { SqlClient } from "effect/sql/SqlClient"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { isAlive, type Node, Nodes } from "#actors/ports/Nodes.ts"
 import * as CooldownFeed from "#src/features/resilience/ports/CooldownFeed.ts"
@@ -258,8 +259,9 @@ const shared = (settings: Values) => {
 
 const tokenizer = Layer.unwrap(Effect.gen(function*() {
   const clock = yield* Clock.Clock
+  const onLost = yield* Supervisor.reporter("tokenizer")
   const tokens = yield* Effect.acquireRelease(
-    Effect.sync(() => new TokenEstimate({ now: () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6 })),
+    Effect.sync(() => new TokenEstimate({ onLost, now: () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6 })),
     (estimate) => Effect.sync(() => estimate.close())
   )
   return GatewayAccounting.layer((text) => tokens.estimate(text))

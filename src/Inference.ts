@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { Accounting } from "#actors/request/ports/Accounting.ts"
 import { ChangeFeed } from "#actors/ports/ChangeFeed.ts"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
@@ -130,11 +131,13 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const lookups = yield* FiberSet.makeRuntime<never, void, never>()
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const devices = yield* KeyDevices
+  const onLost = yield* Supervisor.reporter("body threads")
   const bodies = yield* Effect.acquireRelease(
-    Effect.sync(() => new BodyWorkers({ ...threadsOf(), onDefect: (text) => void run(Effect.logError(text)) })),
+    Effect.sync(() => new BodyWorkers({ ...threadsOf(), onDefect: (text) => void run(Effect.logError(text)), onLost })),
     (workers) => Effect.sync(() => workers.close())
   )
-  const live = new LiveRequests()
+  const live = new LiveRequests(yield* Supervisor.reporter("stream heartbeats"))
+  const requestFailed = yield* Supervisor.reporter("request")
   const sessions = new LiveSessions()
   yield* Effect.addFinalizer(() => live.close)
   const seenCalls = new Map<string, number>()
@@ -262,9 +265,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
         quotas.note(target, end.headers, end.firstContentAt ?? now())
         marks.report(target, end)
       },
-      defect: (requestId, cause) => {
-        run(Effect.annotateLogs(Effect.logError("A request failed unexpectedly", cause), { requestId }))
-      },
+      defect: (requestId, cause) => requestFailed(cause, { requestId }),
       closed: live.remove
     },
     router: routerNow,
@@ -312,7 +313,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     }
   }
   if (options.limits.pulse.heartbeatMs > 0 || options.limits.pulse.earlyMs > 0) {
-    lookups(Effect.forever(Effect.delay(Effect.sync(() => live.beat(now())), beatMs)))
+    yield* Supervisor.loop("stream heartbeats", Effect.delay(Effect.sync(() => live.beat(now())), beatMs))
   }
   frontEnd.direct("GET", "/metrics", Metrics.route(telemetry, options.metricsAccess))
   const counts = { ...services, accounting }

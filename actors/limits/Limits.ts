@@ -9,8 +9,8 @@ import * as FiberSet from "effect/FiberSet"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Schedule from "effect/Schedule"
 import * as Semaphore from "effect/Semaphore"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { amountOf, type Counter, type Failure, heldPermit, KeyLimits, type Permit, type Rate } from "./KeyLimits.ts"
 import { LimitCompanion } from "./LimitCompanion.ts"
 import * as Meter from "./Meter.ts"
@@ -277,13 +277,15 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     return start + 40 * 86_400_000 < now() ? documents.remove(toldKind, name) : Effect.void
   }, { discard: true })))
   const reconciled = Effect.andThen(each((limits) => limits.reconcile), forgotten)
-  const whileInUse = (round: Effect.Effect<void>, everyMs: number) => Effect.forkScoped(Effect.forever(Effect.andThen(inUse.await, Effect.delay(round, everyMs))))
-  yield* whileInUse(reconciled, reconcileMs)
-  yield* Effect.forkScoped(Effect.forever(Effect.delay(forgetTold, Duration.hours(24))))
+  const whileInUse = (loop: "limit reconciliation" | "limit renewal", round: Effect.Effect<void>, everyMs: number) =>
+    Supervisor.loop(loop, Effect.andThen(inUse.await, Effect.delay(round, everyMs)))
+  yield* whileInUse("limit reconciliation", reconciled, reconcileMs)
+  yield* Supervisor.loop("limit notices", Effect.delay(forgetTold, Duration.hours(24)))
   if (store.shared) {
-    yield* whileInUse(each((limits) => limits.renew), upkeepMs)
+    yield* whileInUse("limit renewal", each((limits) => limits.renew), upkeepMs)
     // Other nodes wait for the word that this one's earlier lives are in the ledger, whether their keys are used here or not.
-    yield* Effect.forkScoped(Effect.repeat(Effect.ignore(begun), { until: () => hasBegun, schedule: Schedule.spaced(upkeepMs) }))
+    const begin: Effect.Effect<void> = Effect.andThen(Effect.ignore(begun), Effect.suspend(() => hasBegun ? Effect.void : Effect.delay(begin, upkeepMs)))
+    yield* Supervisor.loop("limit handover", begin)
     // What this node holds goes back when it stops.
     yield* Effect.addFinalizer(() => each((limits) => limits.leave))
   }

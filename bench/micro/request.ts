@@ -130,7 +130,7 @@ const program = Effect.gen(function*() {
   })
   let id = 0
   const held = new HeldBytes(Number.POSITIVE_INFINITY)
-  const bodies = new BodyWorkers({ threads: 1, heapMb: 512, onDefect: (text) => { throw new Error(text) } })
+  const bodies = new BodyWorkers({ threads: 1, heapMb: 512, onDefect: (text) => { throw new Error(text) }, onLost: (error) => { throw error } })
   const off = process.argv.includes("--no-ledger")
   const services: Conversations.ConversationServices = {
     sessions: new LiveSessions(),

@@ -6,6 +6,12 @@ import { Roster } from "#src/platform/structures/Roster.ts"
 
 export class LiveRequests {
   private readonly requests = new Roster<LiveRequest>()
+  private readonly failed: (error: unknown) => void
+
+  /** `failed` hears of what one request threw, which costs the others nothing. */
+  constructor(failed: (error: unknown) => void) {
+    this.failed = failed
+  }
 
   get size(): number {
     return this.requests.size
@@ -21,12 +27,24 @@ export class LiveRequests {
 
   /** Says something on every stream that is silent. */
   readonly beat = (now: number): void => {
-    for (const request of this.requests) request.beat(now)
+    for (const request of this.requests) {
+      try {
+        request.beat(now)
+      } catch (error) {
+        this.failed(error)
+      }
+    }
   }
 
   /** Ends every live request; each settles its own ledger row. */
   readonly shutDown = (): void => {
-    for (const request of this.requests) request.shutDown()
+    for (const request of this.requests) {
+      try {
+        request.shutDown()
+      } catch (error) {
+        this.failed(error)
+      }
+    }
   }
 
   /** Ends what still runs when the scope that owns the requests closes: nothing outlives it. */

@@ -20,6 +20,7 @@ import * as OtlpSerialization from "effect/observability/OtlpSerialization"
 import * as OtlpTracer from "effect/observability/OtlpTracer"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
+import * as Supervisor from "#actors/Supervisor.ts"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as GenAi from "./genAi.ts"
@@ -145,7 +146,7 @@ const make = (options: Options): Effect.Effect<
       if (tracer !== null) builder.add(settledRows, settledSummaries)
     })
     yield* Effect.addFinalizer(() => Effect.andThen(build, Effect.sync(() => builder.flush())))
-    yield* Effect.sleep(Duration.millis(BUILD_MS)).pipe(Effect.andThen(build), Effect.forever, Effect.forkScoped)
+    yield* Supervisor.loop("span export", Effect.delay(build, Duration.millis(BUILD_MS)))
     return {
       attemptSettled: (row, name = row.provider) => {
         if (rows.length < QUEUE_MAX) {

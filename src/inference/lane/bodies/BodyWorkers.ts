@@ -23,8 +23,10 @@ export interface Options {
   readonly threads: number
   /** Heap of a thread, MB. */
   readonly heapMb: number
-  /** Hears of a defect, and of a thread that died. */
+  /** Hears of a job's defect. */
   readonly onDefect: (text: string) => void
+  /** Hears of a thread that died. */
+  readonly onLost: (error: Error) => void
 }
 
 interface Waiting {
@@ -106,7 +108,7 @@ export class BodyWorkers {
     if (at < 0) return
     this.#threads.splice(at, 1)
     const { doing } = thread
-    if (!this.#closed) this.#options.onDefect(`A thread that reads request bodies was lost: ${why}`)
+    if (!this.#closed) this.#options.onLost(new Error(`A thread that reads request bodies was lost: ${why}`))
     doing?.done(this.#closed
       ? Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 })
       : Errors.make("payload_too_large", "The request body takes more memory than the gateway has for one: send less of it."))

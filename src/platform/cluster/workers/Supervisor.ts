@@ -8,14 +8,9 @@ import * as Console from "effect/Console"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { type Drain, FromWorker, type Scraped, type Tell } from "./messages.ts"
 import { Scrapes } from "./Scrapes.ts"
-
-/** Wait before a dead worker is started again: doubled each time, ms. */
-const BACKOFF_MS = 100
-const BACKOFF_MAX_MS = 10_000
-/** A worker that lived so long counts as well again, ms. */
-const WELL_AFTER_MS = 60_000
 
 /** How one life of a worker ended. */
 export interface Ended {
@@ -44,7 +39,7 @@ export class NotStarted {
 const fromWorker = Schema.is(FromWorker)
 
 /** Wait before the next start after `lives` short lives in a row, ms. */
-export const backoffMs = (lives: number): number => Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** Math.max(0, lives - 1))
+export const backoffMs = (lives: number): number => Supervisor.backoffMs(Supervisor.loops.worker.backoff, lives)
 
 const drain: Drain = { gateway: "drain" }
 
@@ -110,18 +105,18 @@ export const run = <E, R>(options: Options, started: Effect.Effect<void, E, R>):
       }
     }
 
-    const worker = (index: number) => Effect.gen(function*() {
+    const worker = (index: number) => Effect.suspend(() => {
       let lives = 0
-      for (;;) {
+      return Supervisor.supervised("worker", Effect.gen(function*() {
         const began = performance.now()
         const ended = yield* live(options, index, hear(index))
         scrapes.gone(index)
         if (index === 1 && !(yield* Deferred.isDone(ready[0] as Deferred.Deferred<string>))) return yield* Effect.fail(new NotStarted(ended))
-        lives = performance.now() - began > WELL_AFTER_MS ? 1 : lives + 1
+        lives = performance.now() - began > Supervisor.WELL_AFTER_MS ? 1 : lives + 1
         const waitMs = backoffMs(lives)
         yield* Effect.logWarning(`worker ${index} ended (${ended.signal ?? `exit code ${ended.code}`}) and is started again in ${waitMs} ms`)
         yield* Effect.sleep(waitMs)
-      }
+      }), { fields: { worker: String(index) } })
     })
 
     const first = ready[0] as Deferred.Deferred<string>
