@@ -134,6 +134,8 @@ const isAlways = (): boolean => true
 export interface Turns {
   /** Asked before each round; false ends the loop. */
   readonly while?: () => boolean
+  /** The first round of a `loop` runs up to its first wait before the caller goes on. */
+  readonly atOnce?: boolean
   /** Which of several loops of the name it is, for the log. */
   readonly fields?: Fields
 }
@@ -160,6 +162,8 @@ export const supervised = <E, R>(name: OfKind<"fiber">, round: Effect.Effect<unk
         if (Exit.isSuccess(exit)) {
           if (restart !== "always") return
           defects = 0
+          // A round that had nothing to wait for leaves the others their turn.
+          yield* Effect.yieldNow
           continue
         }
         if (Cause.hasFails(exit.cause)) return yield* Effect.failCause(exit.cause)
@@ -176,7 +180,7 @@ export const supervised = <E, R>(name: OfKind<"fiber">, round: Effect.Effect<unk
 
 /** A loop of the scope that this is run in. */
 export const loop = <R>(name: OfKind<"fiber">, round: Effect.Effect<unknown, never, R>, turns?: Turns): Effect.Effect<void, never, R | Scope.Scope> =>
-  Effect.asVoid(Effect.forkScoped(supervised(name, round, turns), { startImmediately: true }))
+  Effect.asVoid(Effect.forkScoped(supervised(name, round, turns), { startImmediately: turns?.atOnce === true }))
 
 /** Where an actor, a thread or a part of a round tells of its defect: what goes on does so by itself. */
 export const reporter = (name: Loop): Effect.Effect<(error: unknown, fields?: Fields) => void> => Effect.map(Effect.context<never>(), (context) => {

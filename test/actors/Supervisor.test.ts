@@ -45,6 +45,7 @@ describe("a supervised loop", () => {
   it.effect("tells of each defect, counts it, waits twice as long each time up to its bound, and starts small again after a good round", () => told(({ counted, lines }) => Effect.gen(function*() {
     const { round, world } = rounds((at) => at <= 9 || at === 11)
     yield* Supervisor.loop(STEADY, round)
+    yield* TestClock.adjust(0)
     const waits = [1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => seconds * 1_000)
     for (const [at, wait] of waits.entries()) {
       assert.deepStrictEqual([world.begun, lines.length, counted(STEADY)], [at + 1, at + 1, at + 1])
@@ -100,6 +101,7 @@ describe("a supervised loop", () => {
 
   it.effect("is counted as 0 before it met anything", () => told(({ counted }) => Effect.gen(function*() {
     yield* Supervisor.loop(STEADY, Effect.never)
+    yield* TestClock.adjust(0)
     assert.strictEqual(counted(STEADY), 0)
   })))
 })

@@ -26,6 +26,8 @@ export const BATCH_MS = 250
 export const TICK_MS = 1000
 /** How often the files of dead siblings are looked for, and our lock is touched, ms. */
 export const SWEEP_MS = 30_000
+/** A flush that follows the start at once finds the replay running. */
+const atOnce = { atOnce: true } as const
 /** Time for the store to take what is left when the scope closes, ms. */
 export const DRAIN_MS = 2000
 
@@ -183,9 +185,9 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
         journal.close(rowsLeft)
       })
     )
-    yield* Supervisor.loop("journal delivery", batch)
-    yield* Supervisor.loop("journal retention", tick)
-    yield* Supervisor.loop("journal replay", sweep.pipe(Effect.andThen(Effect.sleep(Duration.millis(SWEEP_MS)))))
+    yield* Supervisor.loop("journal delivery", batch, atOnce)
+    yield* Supervisor.loop("journal retention", tick, atOnce)
+    yield* Supervisor.loop("journal replay", sweep.pipe(Effect.andThen(Effect.sleep(Duration.millis(SWEEP_MS)))), atOnce)
     const fsyncMs = options.fsyncIntervalMs ?? 0
     if (fsyncMs > 0) {
       const sync = Effect.callback<void>((resume) =>
@@ -194,7 +196,7 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
           resume(Effect.void)
         })
       )
-      yield* Supervisor.loop("journal fsync", Effect.sleep(Duration.millis(fsyncMs)).pipe(Effect.andThen(sync)))
+      yield* Supervisor.loop("journal fsync", Effect.sleep(Duration.millis(fsyncMs)).pipe(Effect.andThen(sync)), atOnce)
     }
     // Registered last, so it runs first: the fibers still work while the store takes what is left.
     yield* Effect.addFinalizer(() =>
