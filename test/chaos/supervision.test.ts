@@ -22,7 +22,7 @@ import { UsageStore } from "#actors/ports/UsageStore.ts"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { Inference } from "#src/Inference.ts"
 import * as JournaledLedger from "#src/platform/accounting/JournaledLedger.ts"
-import * as Workers from "#src/platform/cluster/Supervisor.ts"
+import * as Workers from "#src/platform/cluster/workers/Supervisor.ts"
 import { RedisStore } from "#src/platform/redis/RedisStore.ts"
 import { managedKey, Session } from "#test/features/leases/support.ts"
 import { findServers, type Ground, ground } from "#test/support/cluster.ts"
@@ -215,10 +215,13 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
   "cooldown records": {
     world: "alone",
     act: async () => {
-      await alone.gateway.operator.call("PATCH", "/api/resilience", { waitForCooldown: { enabled: false } })
-      await alone.pool("cools", ["credential-that-cools"])
-      await alone.sim.rule({ match: { model: "hot" }, script: { status: 429, headers: { "retry-after": "30" } } })
-      await alone.chat({ model: "cools/hot" })
+      const breaker = { degradationThreshold: 1, failureThreshold: 2 }
+      await alone.gateway.operator.call("PATCH", "/api/resilience", {
+        waitForCooldown: { enabled: false }, providerBreaker: { oauth: breaker, apikey: breaker, local: breaker }
+      })
+      await alone.pool("breaks", ["credential-that-breaks"])
+      await alone.sim.rule({ match: { model: "broken" }, script: { status: 500 } })
+      for (let at = 0; at < 2; at++) await alone.chat({ model: "breaks/broken" })
     }
   },
   "node count": shared,
