@@ -1,7 +1,7 @@
 /** A planned conversation as the request actor is given it. */
 import type { Inbound, RouteView } from "#actors/request/Inbound.ts"
 import type { Face } from "#actors/request/ports/Face.ts"
-import type { Prompt } from "./Prompt.ts"
+import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import { Speech } from "./Speech.ts"
 import type { ConversationServices } from "./services.ts"
 import * as GatewayHeaders from "#src/inference/lane/GatewayHeaders.ts"

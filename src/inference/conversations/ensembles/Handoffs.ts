@@ -15,7 +15,7 @@ import { alone, type Place, type SessionPlaces } from "#src/inference/ports/Sess
 import type { Target } from "#actors/request/ports/Target.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
-import type { Prompt } from "#src/inference/conversations/Prompt.ts"
+import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { Speech } from "#src/inference/conversations/Speech.ts"
 import type { ConversationServices } from "#src/inference/conversations/services.ts"
 import * as Models from "./models.ts"

@@ -10,7 +10,7 @@ import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { CallHead } from "#src/inference/lane/InferenceCall.ts"
 import type { RequestTags } from "#src/inference/lane/GatewayHeaders.ts"
-import type { Large } from "#src/inference/conversations/Prompt.ts"
+import type { Large } from "#src/inference/lane/bodies/Prompt.ts"
 import type { Route } from "#src/routing/Router.ts"
 import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
 

@@ -4,7 +4,7 @@
  */
 import type { Turn, Turns } from "#actors/request/ports/Turns.ts"
 import { PublicError } from "#schemas/errors.ts"
-import { type Call, left, type Stage } from "#src/inference/lane/stages/Stage.ts"
+import { type Call, left, type Stage } from "./Stage.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
 
 /** What a request has behind it when it is planned again. */
