@@ -7,9 +7,9 @@ import * as Conversations from "./Conversations.ts"
 import type { ConversationServices } from "./services.ts"
 import * as Ensembles from "#src/inference/conversations/ensembles/Ensembles.ts"
 import { silent } from "#src/inference/conversations/ensembles/part.ts"
+import * as Lane from "#src/inference/lane/Lane.ts"
 import * as Stages from "#src/inference/lane/stages/Stage.ts"
 import { client as codec } from "#src/wire/chatCompletions/index.ts"
-import * as Formats from "#src/wire/formats.ts"
 import * as Json from "#src/wire/json/json.ts"
 
 /** What the calls are called in the ledger. */
@@ -41,7 +41,7 @@ const valueOf = (headers: ReadonlyArray<string>, name: string): string | null =>
 
 export const make = (services: ConversationServices): EvalCalls["Service"] => {
   const stages = services.stages.filter(({ name }) => passed.has(name))
-  const face = Formats.faceOf(codec, services.sseComments)
+  const operation = Conversations.operation(services, { endpoint, codec })
   const { now } = services.request
 
   const call = ({ key, maxTokens, messages, model }: EvalQuestion) => Effect.callback<EvalAnswer>((resume) => {
@@ -81,10 +81,10 @@ export const make = (services: ConversationServices): EvalCalls["Service"] => {
     }
     Stages.pass(stages, opened, (admitted) => {
       if (left) return
-      const planned = Conversations.plan(services, asking, admitted)
+      const planned = Lane.plan(services, operation, asking, admitted)
       if (planned instanceof PublicError) return refuse(planned)
       several = Ensembles.isFor(planned.route)
-      const served = Conversations.serve(services, face, asking, admitted, planned, undefined)
+      const served = Lane.serve(services, operation, asking, admitted, planned, undefined)
       if (served instanceof PublicError) return refuse(served)
       services.live.add(served)
       const fiber = services.fork(served.run)

@@ -1,32 +1,12 @@
-/** What serving a conversation needs from the rest of the gateway. */
-import type * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
-import type { LiveRequest } from "#actors/request/LiveRequest.ts"
-import type { ThoughtSignatures } from "#src/inference/ports/ThoughtSignatures.ts"
-import type { Recovery, Services } from "#actors/request/Request.ts"
+/** What serving a conversation needs beside the lane. */
 import type { Handoffs } from "#src/inference/conversations/ensembles/Handoffs.ts"
 import type { Shadows } from "#src/inference/conversations/ensembles/Shadows.ts"
-import type * as Intake from "#src/inference/lane/Intake.ts"
-import type { LiveSessions } from "#src/inference/lane/live/LiveSessions.ts"
-import type * as RouteReport from "#src/inference/lane/RouteReport.ts"
-import type * as Stages from "#src/inference/lane/stages/Stage.ts"
-import type { WaitServices } from "#src/inference/lane/stages/Waits.ts"
-import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
-import type { Router } from "#src/routing/Router.ts"
+import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
+import type { ThoughtSignatures } from "#src/inference/ports/ThoughtSignatures.ts"
 import type { PromptCacheRules } from "#src/wire/promptCache.ts"
 import type { TargetTraits } from "#src/wire/WireFormat.ts"
 
-export interface ConversationServices extends Intake.IntakeServices {
-  readonly request: Services
-  /** The bytes of bodies that this process holds. */
-  readonly held: HeldBytes
-  readonly router: () => Router
-  /** What an admitted request passes before it is planned. */
-  readonly stages: ReadonlyArray<Stages.Stage>
-  /** Where a conversation waits for which no target is free. */
-  readonly waits: WaitServices
-  readonly report: RouteReport.Report
-  readonly sessions: LiveSessions
+export interface ConversationServices extends LaneServices {
   readonly shadows: Shadows
   readonly handoffs: Handoffs
   readonly signatures: ThoughtSignatures["Service"]
@@ -34,12 +14,4 @@ export interface ConversationServices extends Intake.IntakeServices {
   readonly previousResponseId: () => TargetTraits["previousResponseId"]
   /** What is marked for the caches of vendors (settings.promptCacheStrategy and its neighbours). */
   readonly promptCache: () => PromptCacheRules
-  /** Comment lines are allowed as heartbeats (GATEWAY_SSE_COMMENTS). */
-  readonly sseComments: boolean
-  readonly recovery: () => Recovery
-  /** Makes the unique part of response ids. */
-  readonly makeResponseId: () => string
-  /** Forks a request's fiber under the front end's scope. */
-  readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
-  readonly live: { readonly add: (request: LiveRequest) => void; readonly remove: (request: LiveRequest) => void }
 }

@@ -120,7 +120,7 @@ const readMore = (body: Buffer, workers: BodyWorkers, { format, modelInPath }: G
   }
   const id = workers.nextId()
   const bytes = shared(body)
-  workers.ask<"open">({ kind: "open", id, bytes, format: format ?? null, fromPath: modelInPath === true }, (said) => {
+  workers.ask(Jobs.opening, { id, bytes, format: format ?? null, fromPath: modelInPath === true }, (said) => {
     if (said instanceof PublicError) return done(said)
     const large: Large = { id, containers: said.containers, digest: said.digest, identity: said.identity, grown: nothing }
     if (format !== undefined) return done({ body: bytes, parsed: said.outline, large })

@@ -7,7 +7,8 @@ import { changed } from "#actors/request/ports/WalkPolicy.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { Conversation } from "#schemas/wire/conversation.ts"
-import { type Asking, inboundOf } from "#src/inference/conversations/inbound.ts"
+import { inboundOf } from "#src/inference/lane/inbound.ts"
+import type { Asking } from "#src/inference/lane/Operation.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import { Speech } from "#src/inference/conversations/Speech.ts"
 import type { ConversationServices } from "#src/inference/conversations/services.ts"
@@ -84,7 +85,7 @@ export const begin = (
     responseHeaders: (facts, own) => inbound.responseHeaders(facts, allOf(own)),
     errorHeaders: (error, fallbackAttempts, own) => inbound.errorHeaders(error, fallbackAttempts, allOf(own))
   })
-  const alone = inboundOf(services, face, asking, call, report, prompt, words)
+  const alone = inboundOf(services, face, asking, call, { route: report, prompt }, words)
   const whole: Whole = { services, codec, head, prompt, route, inbound: alone, words }
 
   const plan: Strategies.Plan = {
@@ -105,7 +106,7 @@ export const begin = (
         }
       })
     })),
-    last: (said) => lastCall(telling(inboundOf(services, face, asking, call, report, prompt, saidInstead(whole, said))), last, {
+    last: (said) => lastCall(telling(inboundOf(services, face, asking, call, { route: report, prompt }, saidInstead(whole, said))), last, {
       ...view,
       line: (own) => view.line(allOf(own)),
       lastResort: last.lastResort,

@@ -5,7 +5,7 @@ import { textOf } from "#actors/ensemble/speeches.ts"
 import type { TargetTests } from "#src/inference/ports/TargetTests.ts"
 import { once } from "#actors/request/ports/WalkPolicy.ts"
 import { PublicError } from "#schemas/errors.ts"
-import { inboundOf } from "#src/inference/conversations/inbound.ts"
+import { inboundOf } from "#src/inference/lane/inbound.ts"
 import { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import { Speech } from "#src/inference/conversations/Speech.ts"
 import type { ConversationServices } from "#src/inference/conversations/services.ts"
@@ -40,7 +40,7 @@ export const make = (services: ConversationServices): TargetTests["Service"] => 
     const speech = new Speech(services, codec, head, prompt, route)
     const conversation = speech.decoded()
     if (conversation instanceof PublicError) return Effect.succeed({ statusCode: conversation.status, error: conversation.message, text: null, latencyMs: 0 })
-    const inbound = inboundOf(services, Formats.faceOf(codec, true), { header: () => undefined, headers: [], query: "" }, call, route, prompt, speech)
+    const inbound = inboundOf(services, Formats.faceOf(codec, true), { header: () => undefined, headers: [], query: "" }, call, { route, prompt }, speech)
     const part = partOf({ services, codec, head, prompt, route, inbound }, { conversation, targets: [target], view: quietView(inbound.route, true) })
     const { limits, now } = services.request
     const { total } = limits.timeouts

@@ -60,12 +60,12 @@ export interface Stage {
   readonly run: (call: Call, next: (call: Call) => void) => void
 }
 
-/** Walks the stages that apply, then `done`. */
-export const pass = (stages: ReadonlyArray<Stage>, call: Call, done: (call: Call) => void, from = 0): void => {
+/** Walks the stages that apply, then `done`. A stage goes on with the call that it was given, so its kind stays what it was. */
+export const pass = <C extends Call>(stages: ReadonlyArray<Stage>, call: C, done: (call: C) => void, from = 0): void => {
   for (let i = from; i < stages.length; i++) {
     const stage = stages[i] as Stage
     if (!stage.applies(call)) continue
-    stage.run(call, (next) => pass(stages, next, done, i + 1))
+    stage.run(call, (next) => pass(stages, next as C, done, i + 1))
     return
   }
   done(call)

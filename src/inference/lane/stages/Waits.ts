@@ -1,5 +1,5 @@
 /**
- * A conversation for which no target is free waits for its turn where the settings allow it, and is planned again; else it is
+ * A request for which no target is free waits for its turn where the settings allow it, and is planned again; else it is
  * refused. If its client leaves meanwhile, no upstream is called.
  */
 import type { Turn, Turns } from "#actors/request/ports/Turns.ts"
@@ -26,8 +26,8 @@ export interface WaitServices {
 }
 
 /** Lets the call wait and plans it `again` when its turn has come, or refuses it with the planner's words. */
-export const waitOrRefuse = (
-  services: WaitServices, refusal: PublicError, call: Call, waited: Waited | undefined, again: (call: Call, waited: Waited) => void
+export const waitOrRefuse = <C extends Call>(
+  services: WaitServices, refusal: PublicError, call: C, waited: Waited | undefined, again: (call: C, waited: Waited) => void
 ): void => {
   if (!(refusal instanceof Blocked) || (waited !== undefined && waited.last)) {
     call.refuse(refusal)
