@@ -359,14 +359,16 @@ const http = (settings: Values) =>
   }).pipe(
     Layer.provide(Layer.mergeAll(UpstreamProviderProbe.layer, managementOptions(settings), loginAttempts(settings), issueTracker(settings), HttpServer.layerServices)),
     Layer.provideMerge(Inference.layer({
-      limits: limitsOf(settings),
-      maxBodyBytes: settings.maxBodyBytes,
-      graceMs: settings.shutdownTimeoutMs,
       metricsAccess: settings.metricsAccess,
-      sseComments: settings.sseComments === "on",
-      environmentKeys: environmentKeys(settings),
-      ownHops: settings.ownHops,
-      emergencyModel: settings.emergencyModel
+      lane: {
+        limits: limitsOf(settings),
+        maxBodyBytes: settings.maxBodyBytes,
+        graceMs: settings.shutdownTimeoutMs,
+        sseComments: settings.sseComments === "on",
+        environmentKeys: environmentKeys(settings),
+        ownHops: settings.ownHops,
+        emergencyModel: settings.emergencyModel
+      }
     })),
     Layer.provide(orShared(settings, SessionPlaces.layerAlone, async () => (await import("#src/features/sessions/RedisSessionPlaces.ts")).layer(processIdOf(settings)))),
     Layer.provide(orShared(settings, MemoryThoughtSignatures.layer, async () => (await import("#src/features/signatures/RedisThoughtSignatures.ts")).layer(processIdOf(settings)))),

@@ -1,10 +1,11 @@
 /** The port EvalCalls over the request path: a chat request of the gateway's own, from the key's rules to the ledger, answered in memory. */
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type { EvalAnswer, EvalCalls, EvalQuestion } from "#src/inference/ports/EvalCalls.ts"
+import { type EvalAnswer, EvalCalls, type EvalQuestion } from "#src/inference/ports/EvalCalls.ts"
 import { PublicError } from "#schemas/errors.ts"
 import * as Conversations from "./Conversations.ts"
-import type { ConversationServices } from "./services.ts"
+import { type ConversationServices, Conversing } from "./services.ts"
 import * as Ensembles from "#src/inference/conversations/ensembles/Ensembles.ts"
 import { silent } from "#src/inference/conversations/ensembles/part.ts"
 import * as Lane from "#src/inference/lane/Lane.ts"
@@ -104,3 +105,5 @@ export const make = (services: ConversationServices): EvalCalls["Service"] => {
     })))
   }
 }
+
+export const layer = Layer.effect(EvalCalls, Effect.map(Conversing, make))

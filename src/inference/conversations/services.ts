@@ -1,8 +1,15 @@
 /** What serving a conversation needs beside the lane. */
-import type { Handoffs } from "#src/inference/conversations/ensembles/Handoffs.ts"
-import type { Shadows } from "#src/inference/conversations/ensembles/Shadows.ts"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
+import { Flags } from "#actors/ports/Flags.ts"
+import { Handoffs } from "#src/inference/conversations/ensembles/Handoffs.ts"
+import { Shadows } from "#src/inference/conversations/ensembles/Shadows.ts"
+import { Inference } from "#src/inference/lane/services/Inference.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
-import type { ThoughtSignatures } from "#src/inference/ports/ThoughtSignatures.ts"
+import { SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
+import { ThoughtSignatures } from "#src/inference/ports/ThoughtSignatures.ts"
 import type { PromptCacheRules } from "#src/wire/promptCache.ts"
 import type { TargetTraits } from "#src/wire/WireFormat.ts"
 
@@ -15,3 +22,40 @@ export interface ConversationServices extends LaneServices {
   /** What is marked for the caches of vendors (settings.promptCacheStrategy and its neighbours). */
   readonly promptCache: () => PromptCacheRules
 }
+
+export class Conversing extends Context.Service<Conversing, ConversationServices>()("gateway/conversations/Conversing") {}
+
+const promptCacheRules = (settings: Snapshot["settings"]): PromptCacheRules => {
+  const [strategy, preserve] = [settings.get("promptCacheStrategy"), settings.get("alwaysPreserveClientCache")]
+  return {
+    strategy: settings.get("promptCacheEnabled") === false ? "manual" : strategy === "system-only" || strategy === "manual" ? strategy : "auto",
+    preserve: preserve === "always" || preserve === "never" ? preserve : "auto"
+  }
+}
+
+export const layer = Layer.effect(Conversing, Effect.gen(function*() {
+  const configuration = yield* Configuration
+  const flags = yield* Flags
+  const inference = yield* Inference
+  const places = yield* SessionPlaces
+  const handoffs = new Handoffs(() => flags.isOn("UNIVERSAL_CONTEXT_HANDOFF_ENABLED"), places)
+  yield* places.hear(handoffs.heard)
+  let promptCache: PromptCacheRules | null = null
+  yield* Effect.acquireRelease(
+    Effect.sync(() => configuration.onChange(() => {
+      promptCache = null
+    })),
+    (quiet) => Effect.sync(quiet)
+  )
+  return {
+    ...inference,
+    shadows: new Shadows(Math.random),
+    handoffs,
+    signatures: yield* ThoughtSignatures,
+    previousResponseId: () => {
+      const mode = configuration.current().settings.get("responsesPreviousResponseIdMode")
+      return mode === "keep" || mode === "strip" ? mode : "auto"
+    },
+    promptCache: () => promptCache ??= promptCacheRules(configuration.current().settings)
+  }
+}))

@@ -4,15 +4,22 @@
  */
 import * as Effect from "effect/Effect"
 import type { StoreError } from "#actors/ports/StoreError.ts"
-import type { Telemetry } from "#actors/request/ports/Telemetry.ts"
+import { Limits } from "#actors/limits/ports/Limits.ts"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import type { Answer } from "#schemas/wire/conversation.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as Errors from "#schemas/errors.ts"
 import * as GatewayHeaders from "#src/inference/lane/GatewayHeaders.ts"
+import { Forks } from "#src/inference/lane/services/Forks.ts"
+import { Ids } from "#src/inference/lane/services/Ids.ts"
 import * as Told from "#src/inference/lane/stages/told.ts"
 import { type Call, type Fork, type Stage, wait } from "#src/inference/lane/stages/Stage.ts"
+import * as Registry from "#src/providers/Registry.ts"
+import { Quotas } from "#src/routing/ports/Quotas.ts"
 import { streamOf } from "#src/wire/dialect.ts"
 import * as Json from "#src/wire/json/json.ts"
+import * as SelfUsage from "./report.ts"
 
 export const command = "/usage"
 /** The model that such an answer names. */
@@ -72,6 +79,20 @@ export const make = (options: Options): Stage => ({
       else tell(options, call, text, startedAt)
     })
   }
+})
+
+/** The stage over the limits and quotas of this gateway. */
+export const stage = Effect.gen(function*() {
+  const configuration = yield* Configuration
+  const { fork, now } = yield* Forks
+  const { makeResponseId } = yield* Ids
+  const limits = yield* Limits
+  const quotas = yield* Quotas
+  const sources: SelfUsage.Sources = { limits, quotas: () => ({ quotas, registry: Registry.builtin, snapshot: configuration.current() }) }
+  return make({
+    text: (key) => Effect.map(SelfUsage.read(sources, key, now()), SelfUsage.text),
+    telemetry: yield* Telemetry, now, makeId: makeResponseId, fork
+  })
 })
 
 const tell = (options: Options, call: Call, text: string, startedAt: number): void => {

@@ -1,14 +1,15 @@
 /** The port TargetTests over the request path: a short conversation of the gateway's own as a request of its own. */
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { runCall } from "#actors/ensemble/runCall.ts"
 import { textOf } from "#actors/ensemble/speeches.ts"
-import type { TargetTests } from "#src/inference/ports/TargetTests.ts"
+import { TargetTests } from "#src/inference/ports/TargetTests.ts"
 import { once } from "#actors/request/ports/WalkPolicy.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { inboundOf } from "#src/inference/lane/inbound.ts"
 import { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import { Speech } from "#src/inference/conversations/Speech.ts"
-import type { ConversationServices } from "#src/inference/conversations/services.ts"
+import { type ConversationServices, Conversing } from "#src/inference/conversations/services.ts"
 import { partOf, quietView, silent } from "./part.ts"
 import type { Call } from "#src/inference/lane/stages/Stage.ts"
 import type { Route } from "#src/routing/Router.ts"
@@ -60,3 +61,5 @@ export const make = (services: ConversationServices): TargetTests["Service"] => 
     })
   })
 })
+
+export const layer = Layer.effect(TargetTests, Effect.map(Conversing, make))

@@ -2,7 +2,8 @@
  * A request for which no target is free waits for its turn where the settings allow it, and is planned again; else it is
  * refused. If its client leaves meanwhile, no upstream is called.
  */
-import type { Turn, Turns } from "#actors/request/ports/Turns.ts"
+import * as Effect from "effect/Effect"
+import { type Turn, Turns } from "#actors/request/ports/Turns.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { type Call, left, type Stage } from "./Stage.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
@@ -71,3 +72,5 @@ export const throttle = (turns: Turns["Service"]): Stage => ({
     })
   }
 })
+
+export const stage = Effect.map(Turns, throttle)
