@@ -20,7 +20,7 @@ export const apiKey: RowsOf<PolicyInput & { name: string }> = {
     "maxRequestsPerMinute", "maxRequestsPerDay"),
   chaosModeEnabled: actsIn("src/routing/Router.ts"),
   autoResolve: lacks("privateModels", false),
-  throttleDelayMs: actsIn("src/inference/lane/Waits.ts"),
+  throttleDelayMs: actsIn("src/inference/lane/stages/Waits.ts"),
   streamDefaultMode: lacks("vendorClients", "legacy"),
   compressionEnabled: lacks("compression", true),
   disableNonPublicModels: lacks("privateModels", false),

@@ -26,11 +26,11 @@ export const settings: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaul
   localOnlyManageScopeBypassPrefixes: lacks("mcp", ["/api/mcp/"]),
   a2aEnabled: lacks("a2a", false),
   wsAuth: lacks("webSockets", false),
-  maxBodySizeMb: actsIn("src/Inference.ts"),
+  maxBodySizeMb: actsIn("src/inference/lane/services/Inference.ts"),
   comboAutoPromoteEnabled: lacks("interfaceModes", false),
   sessionAffinityTtlMs: actsIn("src/routing/Router.ts"),
-  responsesPreviousResponseIdMode: actsIn("src/Inference.ts"),
-  alwaysPreserveClientCache: actsIn("src/Inference.ts"),
+  responsesPreviousResponseIdMode: actsIn("src/inference/conversations/services.ts"),
+  alwaysPreserveClientCache: actsIn("src/inference/conversations/services.ts"),
   idempotencyWindowMs: actsIn("src/features/cache/repeats.ts"),
   autoRefreshProviderQuota: lacks("quotaRefresh", false),
   autoRefreshProviderQuotaInterval: lacks("quotaRefresh", 180),
@@ -64,7 +64,7 @@ export const modelLockout: Rows = actIn(
 
 export const cacheConfig: Rows = {
   ...actIn("src/features/cache/TieredCache.ts", "semanticCacheEnabled", "semanticCacheMaxSize", "semanticCacheTTL"),
-  ...actIn("src/Inference.ts", "promptCacheEnabled", "promptCacheStrategy", "alwaysPreserveClientCache"),
+  ...actIn("src/inference/conversations/services.ts", "promptCacheEnabled", "promptCacheStrategy", "alwaysPreserveClientCache"),
   idempotencyWindowMs: actsIn("src/features/cache/repeats.ts")
 }
 
