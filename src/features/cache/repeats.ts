@@ -18,7 +18,7 @@ import { CurrentRouter } from "#src/inference/lane/services/CurrentRouter.ts"
 import { Forks } from "#src/inference/lane/services/Forks.ts"
 import { Ids } from "#src/inference/lane/services/Ids.ts"
 import { LaneOptions } from "#src/inference/lane/services/LaneOptions.ts"
-import type { Call, Stage } from "#src/inference/lane/stages/Stage.ts"
+import type { ConversationCall, Stage } from "#src/inference/lane/stages/Stage.ts"
 
 export class Repeats extends Context.Service<Repeats, {
   readonly idempotency: Stage
@@ -50,7 +50,7 @@ const make = Effect.gen(function*() {
   const unsubscribe = configuration.onChange(read)
   yield* Effect.addFinalizer(() => Effect.sync(unsubscribe))
 
-  const identify = ({ codec, head, key, large, parsed, request }: Call): string | null => {
+  const identify = ({ codec, head, key, large, parsed, request }: ConversationCall): string | null => {
     if (large !== undefined && large.identity === null) return null
     const resolved = router.now().identify({ model: head.model, key, face: codec.name })
     // What cannot be served is refused where requests are planned.

@@ -41,10 +41,11 @@ const capOf = (parsed: Readonly<Record<string, unknown>>): number | null => {
   return null
 }
 
-const askOf = ({ body, parsed, tags }: Call): Ask => ({
+const askOf = ({ body, codec, parsed, tags }: Call): Ask => ({
   session: tags.session,
   promptTokens: Math.ceil(Math.min(body.length, textBytes) / bytesPerToken),
-  maxOutputTokens: capOf(parsed),
+  // What is no conversation has no tokens out.
+  maxOutputTokens: codec === null ? 0 : capOf(parsed),
   free: false
 })
 
@@ -80,8 +81,8 @@ export const stage = Effect.gen(function*() {
   return make({
     limits: yield* Limits,
     fork,
-    refusalOf: ({ codec, head, key }) => {
-      const known = router.now().identify({ model: head.model, key, face: codec.name })
+    refusalOf: ({ format, head, key }) => {
+      const known = router.now().identify({ model: head.model, key, face: format })
       return known instanceof PublicError ? known : null
     },
     freeModel: (key) => {
@@ -113,7 +114,8 @@ const go = (run: Run, ask: Ask, refusal: PublicError | null): void => {
     next({ ...call, companions: [...call.companions, limits.companion(own, ask)] })
     return
   }
-  const free = refusal.code !== "budget_exceeded" || ask.free || call.key === null ? null : run.freeModel(call.key)
+  // Vectors of another model are of no use beside those that the client has.
+  const free = refusal.code !== "budget_exceeded" || ask.free || call.key === null || call.codec === null ? null : run.freeModel(call.key)
   if (free === null) call.refuse(refusal)
   else decide({ ...run, call: { ...call, head: { ...call.head, model: free }, client: marked(call.client) } }, { ...ask, free: true })
 }

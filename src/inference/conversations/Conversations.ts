@@ -31,7 +31,7 @@ export interface Entry extends Pick<Operation<RequestHead>, "endpoint" | "fromPa
 /** What a key's `allowedEndpoints` calls every conversation endpoint, whatever its format. */
 const category = "chat"
 
-export const operation = (services: ConversationServices, { codec, endpoint, fromPath, modelInPath, token }: Entry): Operation<RequestHead> => {
+export const operation = (services: ConversationServices, { codec, endpoint, fromPath, modelInPath, token }: Entry): Operation<RequestHead, Stages.ConversationCall> => {
   const face = Formats.faceOf(codec, services.sseComments)
   return {
     endpoint, category, codec, face, errorBody: codec.errorBody, format: codec.name, modelInPath, token, fromPath, fenced: true,
@@ -54,7 +54,7 @@ export const route = (services: ConversationServices, entry: Entry): DirectRoute
 
 /** A combo's request with what else goes with it: copies for its shadows, a hand-off of its session. */
 const ofCombo = (
-  services: ConversationServices, call: Stages.Call, { prompt, route: to }: Planned, speech: Speech, planned: Inbound, sessionId: string | null
+  services: ConversationServices, call: Stages.ConversationCall, { prompt, route: to }: Planned, speech: Speech, planned: Inbound, sessionId: string | null
 ): Served => {
   const shadow = services.shadows.companionOf(services, call, to, planned)
   const session = services.handoffs.sessionOf(to, call, sessionId)

@@ -261,7 +261,7 @@ export class Speech implements Encoding {
   private varied(target: Target, family: UpstreamCodec, traits: TargetTraits): Uint8Array {
     const sent = Json.parseRecord(this.prompt.body.toString("utf8")) ?? {}
     const own = this.unmarks ? PromptCache.bodyWithoutMarks(sent) : sent
-    const thought = target.thinking === null ? own : Thinking.ofBody(own, target.wireFormat, target.thinking)
+    const thought = target.thinking === null ? own : Thinking.ofBody(own, family.name, target.thinking)
     const { combo } = this.route
     const filtered = combo === null || combo.tool_filter_regex === null ? thought : ToolFilter.ofBody(this.codec.name, thought, ToolFilter.keepsOf(combo.tool_filter_regex))
     const said = combo === null || combo.system_message === null ? filtered : SystemMessage.ofBody(this.codec.name, filtered, combo.system_message)

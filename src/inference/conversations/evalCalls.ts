@@ -59,9 +59,9 @@ export const make = (services: ConversationServices): EvalCalls["Service"] => {
     }
     const parsed = { model, messages, max_tokens: maxTokens }
     const body = Buffer.from(JSON.stringify(parsed))
-    const opened: Stages.Call = {
+    const opened: Stages.ConversationCall = {
       tags: { requestId: services.admission.makeRequestId(), sessionTag: null, session: null },
-      key, endpoint, codec, body, parsed,
+      key, endpoint, format: codec.name, codec, body, parsed,
       head: { model, stream: false, wantsUsage: false },
       request: asking,
       client: {

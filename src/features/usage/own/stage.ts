@@ -19,6 +19,7 @@ import * as Registry from "#src/providers/Registry.ts"
 import { Quotas } from "#src/routing/ports/Quotas.ts"
 import { streamOf } from "#src/wire/dialect.ts"
 import * as Json from "#src/wire/json/json.ts"
+import type { ClientCodec } from "#src/wire/WireFormat.ts"
 import * as SelfUsage from "./report.ts"
 
 export const command = "/usage"
@@ -62,13 +63,13 @@ const answerOf = (text: string, now: number): Answer => ({
 
 export const make = (options: Options): Stage => ({
   name: "usage-command",
-  applies: ({ key, parsed }) => key !== null && asks(parsed),
+  applies: ({ codec, key, parsed }) => key !== null && codec !== null && asks(parsed),
   run: (call) => {
-    const { key } = call
-    if (key === null) return
+    const { codec, key } = call
+    if (key === null || codec === null) return
     const startedAt = options.now()
     if (!key.policy.allowUsageCommand) {
-      tell(options, call, "The usage command is disabled for this API key.", startedAt)
+      tell(options, call, codec, "The usage command is disabled for this API key.", startedAt)
       return
     }
     wait(call, options.fork, Effect.match(options.text(key), {
@@ -76,7 +77,7 @@ export const make = (options: Options): Stage => ({
       onSuccess: (text) => text
     }), "its usage was read", (text) => {
       if (text === null) call.refuse(Errors.make("service_unavailable", "The usage of this API key cannot be read at the moment.", { retryAfterSeconds: 1 }))
-      else tell(options, call, text, startedAt)
+      else tell(options, call, codec, text, startedAt)
     })
   }
 })
@@ -95,8 +96,8 @@ export const stage = Effect.gen(function*() {
   })
 })
 
-const tell = (options: Options, call: Call, text: string, startedAt: number): void => {
-  const { client, codec, head, parsed, tags } = call
+const tell = (options: Options, call: Call, codec: ClientCodec, text: string, startedAt: number): void => {
+  const { client, head, parsed, tags } = call
   const now = options.now()
   const answer = answerOf(text, now)
   const encoding = { model, includeUsage: head.wantsUsage, request: parsed, makeId: options.makeId, now: () => Math.floor(now / 1_000) }

@@ -16,7 +16,7 @@ import { panelOf, type Seat, seatsOf } from "./members.ts"
 import * as Models from "./models.ts"
 import { partOf, quietView, saidInstead, type Whole } from "./part.ts"
 import * as RouteReport from "#src/inference/lane/RouteReport.ts"
-import type { Call } from "#src/inference/lane/stages/Stage.ts"
+import type { ConversationCall } from "#src/inference/lane/stages/Stage.ts"
 import type { Candidate } from "#src/routing/models/candidate.ts"
 import type { CompleteConfig } from "#src/routing/combos/config.ts"
 import type { Route } from "#src/routing/Router.ts"
@@ -42,7 +42,7 @@ interface Last {
 
 /** `since`: when its waiting for a turn began; null = it did not wait. */
 export const begin = (
-  services: ConversationServices, face: Face, asking: Asking, call: Call, route: EnsembleRoute, prompt: Prompt, since: number | null
+  services: ConversationServices, face: Face, asking: Asking, call: ConversationCall, route: EnsembleRoute, prompt: Prompt, since: number | null
 ): Ensemble | PublicError => {
   const { combo, config } = route
   const { codec, head } = call
@@ -150,7 +150,7 @@ const lastOf = (seats: ReadonlyArray<Seat>): Last => ({
  * config.judgeModel, else the first of the panel; then the others of the panel, for when it fails. A name that leads nowhere is told
  * before anything is spent; a judge that rests is passed over.
  */
-const judgeOf = (services: ConversationServices, { codec, key }: Call, { judgeModel }: CompleteConfig, seats: ReadonlyArray<Seat>, now: number): Last | PublicError => {
+const judgeOf = (services: ConversationServices, { codec, key }: ConversationCall, { judgeModel }: CompleteConfig, seats: ReadonlyArray<Seat>, now: number): Last | PublicError => {
   const panel = lastOf(seats)
   if (judgeModel === undefined || judgeModel === "") return panel
   const judge = Models.routeOf(services.router(), judgeModel, key, codec.name, now)

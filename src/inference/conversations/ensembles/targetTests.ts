@@ -11,7 +11,7 @@ import { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import { Speech } from "#src/inference/conversations/Speech.ts"
 import { type ConversationServices, Conversing } from "#src/inference/conversations/services.ts"
 import { partOf, quietView, silent } from "./part.ts"
-import type { Call } from "#src/inference/lane/stages/Stage.ts"
+import type { ConversationCall } from "#src/inference/lane/stages/Stage.ts"
 import type { Route } from "#src/routing/Router.ts"
 import { client as codec } from "#src/wire/chatCompletions/index.ts"
 import * as Formats from "#src/wire/formats.ts"
@@ -34,9 +34,9 @@ export const make = (services: ConversationServices): TargetTests["Service"] => 
       strategy: "single", combo: null, targets: [target], policy: once, lastResort: true, tracked: false, succeeded: nothing, config: null,
       order: { order: [], skipped: [], memory: null }, refused: () => [], forbidden: () => []
     }
-    const call: Call = {
+    const call: ConversationCall = {
       tags: { requestId: services.admission.makeRequestId(), sessionTag: null, session: null },
-      key: null, endpoint, codec, body, parsed, head, request, client: { ...silent, respond: nothing }, companions: [], refuse: nothing, onGone: nothing
+      key: null, endpoint, format: codec.name, codec, body, parsed, head, request, client: { ...silent, respond: nothing }, companions: [], refuse: nothing, onGone: nothing
     }
     const speech = new Speech(services, codec, head, prompt, route)
     const conversation = speech.decoded()

@@ -4,7 +4,7 @@
  */
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
-import type { FormatName } from "#schemas/wire/conversation.ts"
+import type { CallFormat } from "#schemas/wire/formats.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
 import * as Json from "#src/wire/json/json.ts"
 
@@ -32,7 +32,7 @@ export interface Kind<J extends Subject, R extends object> {
 
 export interface Open extends Subject {
   /** The format whose head is checked; null = no format is checked. */
-  readonly format: FormatName | null
+  readonly format: CallFormat | null
   /** Members that the path will say; they are not missed. */
   readonly fromPath: boolean
 }

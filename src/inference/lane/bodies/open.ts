@@ -14,11 +14,11 @@ export const run: Jobs.Run<Jobs.Open, Jobs.Opened> = (job, parse) => {
   const body = parse(job)
   if (body instanceof PublicError) return body
   if (job.format !== null) {
-    const head = Formats.client(job.format).head(job.fromPath ? { ...body, model: "model" } : body)
+    const head = Formats.headOf(job.format)(job.fromPath ? { ...body, model: "model" } : body)
     if (head instanceof PublicError) return head
   }
   return {
     outline: outlineOf(body), containers: size.containers, digest: Crypto.hash("sha256", bytes, "hex"),
-    identity: job.format === null ? null : Identity.digestOf(job.format, body)
+    identity: job.format === null || job.format === "embeddings" ? null : Identity.digestOf(job.format, body)
   }
 }

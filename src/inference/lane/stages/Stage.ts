@@ -1,5 +1,5 @@
 /**
- * The stages that an admitted conversation passes before it is planned, in the order of the array. A stage may answer by itself (a
+ * The stages that an admitted request passes before it is planned, in the order of the array. A stage may answer by itself (a
  * cache hit), refuse, wait, put its own client in front of the real one, or send a companion along.
  */
 import * as Effect from "effect/Effect"
@@ -8,19 +8,23 @@ import type { Companion } from "#actors/request/ports/Companion.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
+import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { CallHead } from "#src/inference/lane/InferenceCall.ts"
 import type { RequestTags } from "#src/inference/lane/GatewayHeaders.ts"
 import type { Large } from "#src/inference/lane/bodies/Prompt.ts"
 import type { Route } from "#src/routing/Router.ts"
 import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
 
-/** One admitted conversation on its way to the planner. */
+/** One admitted request on its way to the planner. */
 export interface Call {
   readonly tags: RequestTags
   readonly key: ApiKey | null
   /** Path for the ledger and metrics. */
   readonly endpoint: string
-  readonly codec: ClientCodec
+  /** The format that the client speaks. */
+  readonly format: CallFormat
+  /** The same of a conversation; null for other kinds of requests. */
+  readonly codec: ClientCodec | null
   readonly body: Buffer
   /** What the body says; of a large one the outline. */
   readonly parsed: Record<string, unknown>
@@ -45,6 +49,11 @@ export interface Call {
   readonly lease?: Fence | undefined
   /** The response cache was asked and had nothing, for the log. */
   readonly cache?: "miss" | undefined
+}
+
+/** A call that is a conversation. */
+export interface ConversationCall extends Call {
+  readonly codec: ClientCodec
 }
 
 /** Has a say in where a request goes, each time it was planned, and again before every wire call. */
