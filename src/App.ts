@@ -326,14 +326,16 @@ const http = (settings: Values) =>
   }).pipe(
     Layer.provide(Layer.mergeAll(UpstreamProviderProbe.layer, managementOptions(settings), loginAttempts(settings), issueTracker(settings), HttpServer.layerServices)),
     Layer.provideMerge(Inference.layer({
-      limits: limitsOf(settings),
-      maxBodyBytes: settings.maxBodyBytes,
-      graceMs: settings.shutdownTimeoutMs,
       metricsAccess: settings.metricsAccess,
-      sseComments: settings.sseComments === "on",
-      environmentKeys: environmentKeys(settings),
-      ownHops: settings.ownHops,
-      emergencyModel: settings.emergencyModel
+      lane: {
+        limits: limitsOf(settings),
+        maxBodyBytes: settings.maxBodyBytes,
+        graceMs: settings.shutdownTimeoutMs,
+        sseComments: settings.sseComments === "on",
+        environmentKeys: environmentKeys(settings),
+        ownHops: settings.ownHops,
+        emergencyModel: settings.emergencyModel
+      }
     })),
     Layer.provideMerge(Feature.merged(Feature.parts(features, "services").map((services) => services(settings))))
   )

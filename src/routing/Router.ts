@@ -10,7 +10,7 @@ import { once, type WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Combo, ComboConfig } from "#schemas/records/Combo.ts"
-import type { FormatName } from "#schemas/wire/conversation.ts"
+import type { CallFormat } from "#schemas/wire/formats.ts"
 import { automaticCombo, isAutomatic } from "#src/routing/auto/combo.ts"
 import { type AutoHeaders, withHeaders } from "#src/routing/auto/headers.ts"
 import { channelOf } from "#src/routing/auto/channel.ts"
@@ -41,7 +41,7 @@ import * as Refused from "#src/routing/unavailable.ts"
 export interface Question {
   readonly model: string
   readonly key: ApiKey | null
-  readonly face: FormatName
+  readonly face: CallFormat
   readonly session: string | null
   readonly headers: AutoHeaders
   readonly about: () => About
@@ -252,7 +252,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     }
   }
 
-  const expansionOf = (combo: Combo, key: ApiKey | null, face: FormatName, granted: boolean): Expansion => {
+  const expansionOf = (combo: Combo, key: ApiKey | null, face: CallFormat, granted: boolean): Expansion => {
     const name = `${face}\n${combo.id}\n${granted}\n${printOf(key)}`
     const known = expansions.get(name)
     // A combo of automatic routing is made anew when its pool changes, which is with the snapshot.
@@ -269,7 +269,7 @@ export const makeRouter = (options: RouterOptions): Router => {
   }
 
   /** Why the combo is none for the key: nothing is left of it that the key may use. */
-  const emptied = (combo: Combo, key: ApiKey | null, face: FormatName): PublicError | null => {
+  const emptied = (combo: Combo, key: ApiKey | null, face: CallFormat): PublicError | null => {
     if (rightsOf(key) === null) return null
     const expansion = expansionOf(combo, key, face, false)
     return candidatesOf(expansion).length > 0 ? null : Refused.forbiddenCombo({ combo, skipped: [], refused: refusedOf(expansion), forbidden: forbiddenOf(expansion) })

@@ -1,7 +1,7 @@
 /** Prompts that are longer than the context window of every target that could be asked: refused before anything is spent. Pure. */
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
-import type { FormatName } from "#schemas/wire/conversation.ts"
+import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { Candidate, Moment, Skipped } from "#src/routing/models/candidate.ts"
 import * as Selection from "#src/routing/selection.ts"
 import { overflowOf } from "#src/routing/strategies/filter.ts"
@@ -15,7 +15,7 @@ export const refusals = (factsOf: (target: Target) => Pick<Candidate, "contextWi
     if (window === undefined) windows.set(target, window = factsOf(target).contextWindow)
     return overflowOf(target, window, moment)
   }
-  return (targets: ReadonlyArray<Target>, moment: Moment, face: FormatName): Refused.Blocked | null => {
+  return (targets: ReadonlyArray<Target>, moment: Moment, face: CallFormat): Refused.Blocked | null => {
     if (moment.tokensBeyond === undefined) return null
     for (let i = 0; i < targets.length; i++) if (overflowAt(targets[i] as Target, moment) === null) return null
     return Refused.tooLong(face, {

@@ -2,7 +2,7 @@
 import * as Errors from "#schemas/errors.ts"
 import { type ErrorCode, PublicError } from "#schemas/errors.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
-import type { FormatName } from "#schemas/wire/conversation.ts"
+import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { Skipped } from "#src/routing/models/candidate.ts"
 import { isAutomatic } from "#src/routing/auto/combo.ts"
 import type { Refused } from "#src/routing/combos/expand.ts"
@@ -59,7 +59,7 @@ const isBusy = (skipped: ReadonlyArray<Skipped>): boolean =>
 const isOverflow = ({ unavailable }: Skipped): boolean => "overflow" in unavailable && unavailable.overflow !== undefined
 
 /** The largest window, when the prompt fits none of those that could be asked; null while some other target is left. */
-export const tooLong = (face: FormatName, pool: Pool): Blocked | null => {
+export const tooLong = (face: CallFormat, pool: Pool): Blocked | null => {
   const left = pool.skipped.filter(({ unavailable: { reason } }) => reason !== "not-allowed")
   if (left.length === 0 || !left.every(isOverflow)) return null
   let [tokens, window] = [0, 0]

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import { expect, it } from "vitest"
 import type { LiveRequest } from "#actors/request/LiveRequest.ts"
-import { LiveRequests } from "#src/inference/lane/LiveRequests.ts"
+import { LiveRequests } from "#src/inference/lane/live/LiveRequests.ts"
 
 it("a request whose heartbeat or end throws is told of, and all others have theirs", () => {
   const heard: Array<string> = []

@@ -4,7 +4,7 @@ import * as Table from "#src/management/acting/Table.ts"
 
 const rows: Rows = {
   ...actIn("src/features/cache/TieredCache.ts", "semanticCacheEnabled", "semanticCacheMaxSize", "semanticCacheTTL"),
-  ...actIn("src/Inference.ts", "promptCacheEnabled", "promptCacheStrategy", "alwaysPreserveClientCache"),
+  ...actIn("src/inference/conversations/services.ts", "promptCacheEnabled", "promptCacheStrategy", "alwaysPreserveClientCache"),
   idempotencyWindowMs: actsIn("src/features/cache/repeats.ts")
 }
 

@@ -15,7 +15,7 @@ const rows: Readonly<Record<keyof PolicyInput | "name", Row>> = {
     "maxRequestsPerMinute", "maxRequestsPerDay"),
   chaosModeEnabled: actsIn("src/routing/Router.ts"),
   autoResolve: lacks("privateModels", false),
-  throttleDelayMs: actsIn("src/inference/lane/Waits.ts"),
+  throttleDelayMs: actsIn("src/inference/lane/stages/Waits.ts"),
   streamDefaultMode: lacks("vendorClients", "legacy"),
   compressionEnabled: lacks("compression", true),
   disableNonPublicModels: lacks("privateModels", false),

@@ -3,7 +3,7 @@ import type { CallLog } from "./api.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 const endpointNames: Readonly<Record<string, string>> = {
-  "/v1/chat/completions": "chat", chat: "chat", "/v1/embeddings": "embedding", embeddings: "embedding"
+  "/v1/chat/completions": "chat", chat: "chat", "/v1/embeddings": "embedding", "/v1/providers/embeddings": "embedding", embeddings: "embedding"
 }
 
 /** Names of what rows have by id; an account that is gone has none. */

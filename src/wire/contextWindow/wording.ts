@@ -1,9 +1,9 @@
 /** How the vendor of each format says that a prompt is too long: agents shorten their history when they read these words. */
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import type { FormatName } from "#schemas/wire/conversation.ts"
+import type { CallFormat } from "#schemas/wire/formats.ts"
 
-const messageOf = (face: FormatName, tokens: number, window: number): string => {
+const messageOf = (face: CallFormat, tokens: number, window: number): string => {
   switch (face) {
     case "messages":
       return `prompt is too long: ${tokens} tokens > ${window} maximum`
@@ -17,10 +17,10 @@ const messageOf = (face: FormatName, tokens: number, window: number): string => 
 }
 
 /** The field that the common error form names. */
-const params: Partial<Record<FormatName, string>> = { "chat-completions": "messages", "responses": "input", "completions": "prompt" }
+const params: Partial<Record<CallFormat, string>> = { "chat-completions": "messages", "responses": "input", "completions": "prompt" }
 
 /** `tokens`: those that the prompt has at least. */
-export const refusal = (face: FormatName, tokens: number, window: number, extra: Errors.ErrorExtra = {}): PublicError => {
+export const refusal = (face: CallFormat, tokens: number, window: number, extra: Errors.ErrorExtra = {}): PublicError => {
   const param = params[face]
   return Errors.make("context_length_exceeded", messageOf(face, tokens, window), { extra: { ...(param === undefined ? {} : { param }), ...extra } })
 }

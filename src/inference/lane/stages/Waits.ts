@@ -1,10 +1,11 @@
 /**
- * A conversation for which no target is free waits for its turn where the settings allow it, and is planned again; else it is
+ * A request for which no target is free waits for its turn where the settings allow it, and is planned again; else it is
  * refused. If its client leaves meanwhile, no upstream is called.
  */
-import type { Turn, Turns } from "#actors/request/ports/Turns.ts"
+import * as Effect from "effect/Effect"
+import { type Turn, Turns } from "#actors/request/ports/Turns.ts"
 import { PublicError } from "#schemas/errors.ts"
-import { type Call, left, type Stage } from "#src/inference/lane/stages/Stage.ts"
+import { type Call, left, type Stage } from "./Stage.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
 
 /** What a request has behind it when it is planned again. */
@@ -26,8 +27,8 @@ export interface WaitServices {
 }
 
 /** Lets the call wait and plans it `again` when its turn has come, or refuses it with the planner's words. */
-export const waitOrRefuse = (
-  services: WaitServices, refusal: PublicError, call: Call, waited: Waited | undefined, again: (call: Call, waited: Waited) => void
+export const waitOrRefuse = <C extends Call>(
+  services: WaitServices, refusal: PublicError, call: C, waited: Waited | undefined, again: (call: C, waited: Waited) => void
 ): void => {
   if (!(refusal instanceof Blocked) || (waited !== undefined && waited.last)) {
     call.refuse(refusal)
@@ -71,3 +72,5 @@ export const throttle = (turns: Turns["Service"]): Stage => ({
     })
   }
 })
+
+export const stage = Effect.map(Turns, throttle)

@@ -88,7 +88,8 @@ const promptFields = ["system", "instructions", "systemInstruction", "system_ins
 
 const textOf = (value: unknown): string => {
   if (typeof value === "string") return value.startsWith("data:") ? "" : `${value}\n`
-  if (Array.isArray(value)) return value.map(textOf).join("")
+  // Tokens of an embeddings request: about a word each.
+  if (Array.isArray(value)) return typeof value[0] === "number" ? " word".repeat(value.length) : value.map(textOf).join("")
   if (!Json.isRecord(value)) return ""
   const isMedium = mediaTypes.some((name) => typeof value[name] === "string")
   return Object.entries(value).map(([name, part]) => isBytes(name, isMedium) ? "" : textOf(part)).join("")
