@@ -1,31 +1,114 @@
 /**
- * Lint rules, and who may import whom: one row per folder, everything that a row does not name is refused.
+ * Lint rules, and which folder may import which: one row per folder, everything that a row does not name is refused.
+ * `test/rooms.test.ts` fails for a folder without a row, and for folders that import each other in a circle.
  */
 import { defineConfig, type OxlintOverride } from "oxlint"
 
-const effect = ["effect", "effect/*", "effect/**"]
 const folder = (path: string) => [`#${path}/*`, `#${path}/**`]
+const effect = ["effect", "effect/*", "effect/**"]
+const node = ["node:*", "node:*/*"]
+/** Loops and timers of every folder are rows of one table. */
+const supervision = ["#actors/Supervisor.ts", "#actors/Ticker.ts"]
 const schemas = folder("schemas")
 const actors = folder("actors")
-const node = ["node:*", "node:*/*"]
-const pure = [...effect, ...schemas, ...actors, ...folder("src/routing"), ...folder("src/wire"), ...folder("src/stages"), ...folder("src/providers")]
+/** Formats, routing and the registry: pure, and free to use each other. */
+const core = [...folder("src/wire"), ...folder("src/routing"), ...folder("src/providers")]
+const platform = folder("src/platform")
+const lane = [...folder("src/inference/lane"), ...folder("src/inference/ports")]
+const kit = folder("src/management")
 
-interface Room {
+export interface Room {
   readonly may: ReadonlyArray<string>
   readonly why: string
 }
 
-/** Import rules by folder. */
+const pure = (why: string): Room => ({ may: [...effect, ...schemas, ...actors, ...core], why })
+
+/** `drivers`: packages that only this folder may import. */
+const platformRoom = (...drivers: ReadonlyArray<string>): Room => ({
+  may: [...effect, ...node, ...schemas, ...actors, ...core, ...platform, ...drivers],
+  why: "the platform knows no feature and no endpoint: schemas, actors' ports, its own driver and other platform folders only."
+})
+
+const modality = (name: string): Room => ({
+  may: [...effect, ...node, ...schemas, ...actors, ...core, ...platform, ...lane, ...folder(`src/inference/${name}`)],
+  why: "a kind of inference request builds on the lane, never on another kind or on a feature."
+})
+
+/** `portsOf`: features whose ports this one may import. */
+const feature = (name: string, portsOf: ReadonlyArray<string> = [], drivers: ReadonlyArray<string> = []): Room => ({
+  may: [
+    ...effect, ...node, ...schemas, ...actors, ...core, ...platform, ...lane, ...kit, ...folder(`src/features/${name}`),
+    ...portsOf.flatMap((other) => folder(`src/features/${other}/ports`)), ...drivers
+  ],
+  why: "a feature imports the management kit, the lane, the platform and actors; of another feature only ports, and only if this table says so."
+})
+
+/** Import rules by folder; a row holds for every folder below it. */
 export const rooms: Readonly<Record<string, Room>> = {
-  schemas: { may: [...effect, ...schemas], why: "schemas import effect and schemas only: WHAT, never HOW." },
-  actors: { may: [...effect, ...schemas, ...actors], why: "actors import schemas, actors and effect only: never src, a driver or an HTTP server." },
-  "src/routing": { may: pure, why: "routing is pure: schemas, ports, formats and the registry only." },
-  "src/wire": { may: pure, why: "formats are pure: schemas, ports, routing and the registry only." },
+  schemas: { may: [...effect, ...schemas], why: "schemas import effect and schemas only: what things are, never how they are done." },
+  actors: { may: [...effect, ...schemas, ...actors], why: "actors import effect, schemas and actors only: never src, a driver or an HTTP server." },
+  "src/wire": pure("formats are pure: schemas, ports, routing and the registry only."),
+  "src/routing": pure("routing is pure: schemas, ports, formats and the registry only."),
+  "src/providers": pure("the registry is data and pure rules."),
   "src/platform/server": {
-    may: [...effect, ...folder("src/platform/server"), ...folder("src/platform/structures"), "uWebSockets.js", ...node],
-    why: "the front end knows no gateway: effect, uWebSockets.js and node only."
+    may: [...effect, ...node, ...supervision, ...folder("src/platform/server"), ...folder("src/platform/structures"), "uWebSockets.js"],
+    why: "the front end knows no gateway: effect, uWebSockets.js, node and the table of loops only."
+  },
+  "src/platform/structures": platformRoom(),
+  "src/platform/gate": platformRoom(),
+  "src/platform/configuration": platformRoom(),
+  "src/platform/accounting": platformRoom("gpt-tokenizer", "gpt-tokenizer/**", "msgpackr"),
+  "src/platform/cluster": platformRoom("@effect/platform-node", "@effect/platform-node/**"),
+  "src/platform/postgres": platformRoom("postgres", "@electric-sql/*", "@electric-sql/**"),
+  "src/platform/redis": platformRoom("ioredis", "msgpackr"),
+  "src/platform/secrets": platformRoom(),
+  "src/platform/telemetry": platformRoom(),
+  "src/platform/upstream": platformRoom(),
+  "src/inference/ports": { may: [...effect, ...schemas, ...actors, ...core, ...folder("src/inference/ports")], why: "ports are contracts over schemas and actors." },
+  "src/inference/lane": modality("lane"),
+  "src/inference/conversations": modality("conversations"),
+  "src/inference/embeddings": modality("embeddings"),
+  "src/inference/models": modality("models"),
+  "src/management": {
+    may: [...effect, ...node, ...schemas, ...actors, ...core, ...platform, ...lane, ...kit, "jose"],
+    why: "the kit serves features and knows none of them."
+  },
+  "src/features/auth": feature("auth"),
+  "src/features/cache": feature("cache", [], ["msgpackr"]),
+  "src/features/capabilities": feature("capabilities"),
+  "src/features/combos": feature("combos"),
+  "src/features/compliance": feature("compliance"),
+  "src/features/docs": feature("docs"),
+  "src/features/evals": feature("evals"),
+  "src/features/flags": feature("flags"),
+  "src/features/health": feature("health", ["resilience"]),
+  "src/features/keys": feature("keys"),
+  "src/features/leases": feature("leases"),
+  "src/features/limits": feature("limits"),
+  "src/features/metrics": feature("metrics"),
+  "src/features/nodes": feature("nodes"),
+  "src/features/oauth": feature("oauth", ["providers", "resilience"], ["jose"]),
+  "src/features/pricing": feature("pricing"),
+  "src/features/providers": feature("providers", ["resilience"]),
+  "src/features/quotas": feature("quotas", ["oauth", "resilience"]),
+  "src/features/resilience": feature("resilience", ["sessions"]),
+  "src/features/routing": feature("routing"),
+  "src/features/sessions": feature("sessions"),
+  "src/features/settings": feature("settings", ["combos", "resilience"]),
+  "src/features/signatures": feature("signatures"),
+  "src/features/tokens": feature("tokens"),
+  "src/features/usage": feature("usage", ["quotas", "sessions"]),
+  "src/features/webhooks": feature("webhooks"),
+  "src/features/welcome": feature("welcome"),
+  "src/simulator": {
+    may: [...effect, ...node, ...supervision, ...schemas, ...folder("src/simulator"), ...folder("src/wire"), ...platform],
+    why: "the simulator is an upstream: it knows formats and the front end, never the gateway."
   }
 }
+
+/** Folders that wire or describe the whole: they may import everything, and no row above names them. */
+export const assemblies: ReadonlyArray<string> = ["src/bootstrap", "src/cli", "src/openapi"]
 
 const overrideOf = ([path, { may, why }]: readonly [string, Room]): OxlintOverride => ({
   files: [`${path}/**/*.ts`],

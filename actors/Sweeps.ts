@@ -2,6 +2,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { ClusterStore } from "#actors/ports/Nodes.ts"
 import { Placement } from "#actors/ports/Placement.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
@@ -9,6 +10,8 @@ import { SessionStore } from "#actors/ports/Stores.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 
 export interface Sweep {
+  readonly loop: "sweep/nodes and changes" | "sweep/sessions" | "sweep/usage" | "sweep/webhooks"
+  /** In the log. */
   readonly name: string
   /** ms between the end of one run and the next. */
   readonly everyMs: number
@@ -33,13 +36,22 @@ export interface Options {
 
 /** One sweep as placed work: a failed run is logged and tried again at its next turn. */
 export const loop = (sweep: Sweep, firstAfterMs: number): Effect.Effect<void> =>
-  Effect.sleep(firstAfterMs).pipe(
-    Effect.andThen(Effect.forever(sweep.run.pipe(
+  Effect.suspend(() => {
+    let waitMs = firstAfterMs
+    const run = sweep.run.pipe(
       Effect.tap((rows) => rows === 0 ? Effect.void : Effect.logInfo(`sweep ${sweep.name} removed ${rows} rows`)),
       Effect.catch((error) => Effect.logWarning(`sweep ${sweep.name} failed: ${error.message}`)),
-      Effect.andThen(Effect.sleep(sweep.everyMs))
-    )))
-  )
+      Effect.andThen(Effect.sync(() => {
+        waitMs = sweep.everyMs
+      }))
+    )
+    return Supervisor.supervised(sweep.loop, Effect.suspend(() => {
+      const afterMs = waitMs
+      // A run that dies does not wait for its pace as well.
+      waitMs = 0
+      return Effect.delay(run, afterMs)
+    }))
+  })
 
 export const layer = (options: Options) => Layer.effectDiscard(Effect.gen(function*() {
   const placement = yield* Placement
@@ -47,12 +59,12 @@ export const layer = (options: Options) => Layer.effectDiscard(Effect.gen(functi
   const sessions = yield* SessionStore
   const usage = yield* UsageStore
   const sweeps: ReadonlyArray<Sweep> = [
-    { name: "nodes and changes", everyMs: 60_000, run: cluster.prune(CHANGES_KEPT, NODE_FORGOTTEN_MS) },
-    { name: "sessions", everyMs: 3_600_000, run: Effect.flatMap(Clock.currentTimeMillis, sessions.removeExpired) },
+    { loop: "sweep/nodes and changes", name: "nodes and changes", everyMs: 60_000, run: cluster.prune(CHANGES_KEPT, NODE_FORGOTTEN_MS) },
+    { loop: "sweep/sessions", name: "sessions", everyMs: 3_600_000, run: Effect.flatMap(Clock.currentTimeMillis, sessions.removeExpired) },
     ...(options.usageDays === 0 ? [] : [{
-      name: "usage", everyMs: 3_600_000,
+      loop: "sweep/usage" as const, name: "usage", everyMs: 3_600_000,
       run: Effect.flatMap(Clock.currentTimeMillis, (now) => usage.removeBefore(now - options.usageDays * dayMs))
     }])
   ]
-  for (const sweep of sweeps) yield* placement.place(`sweep/${sweep.name}`, loop(sweep, options.firstAfterMs ?? FIRST_AFTER_MS))
+  for (const sweep of sweeps) yield* placement.place(sweep.loop, loop(sweep, options.firstAfterMs ?? FIRST_AFTER_MS))
 }))

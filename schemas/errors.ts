@@ -4,7 +4,7 @@
  * One class, one table of codes. The renderer of the client's wire format (`errors.ts` of `src/wire/<format>`) turns it into bytes;
  * services never build bodies and never know a status number.
  */
-import type { FamilyName } from "#schemas/wire/conversation.ts"
+import type { TargetFamily } from "#schemas/wire/formats.ts"
 
 const kinds = {
   bad_request: [400, "invalid_request_error"],
@@ -66,7 +66,7 @@ export type ErrorExtra = Readonly<Record<string, unknown>>
 /** What an upstream sent with the error that a client is told of. */
 export interface UpstreamReply {
   /** The family whose words `error` holds. */
-  readonly family: FamilyName
+  readonly family: TargetFamily
   /** Members of the vendor's error object, without credentials; null when the upstream sent none in its family's own shape. */
   readonly error: Readonly<Record<string, unknown>> | null
   /** The request id that stood beside the error object. */

@@ -13,16 +13,14 @@ import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import type { SqlClient } from "effect/sql/SqlClient"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { isAlive, type Node, Nodes } from "#actors/ports/Nodes.ts"
 import * as CooldownFeed from "#src/features/resilience/ports/CooldownFeed.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { NodeGroup } from "#actors/ports/NodeGroup.ts"
-import * as SessionPlaces from "#src/inference/ports/SessionPlaces.ts"
-import * as KeyLimits from "#actors/limits/Limits.ts"
 import * as Webhooks from "#actors/webhook/Webhooks.ts"
 import { version } from "#schemas/version.ts"
-import * as Leases from "#actors/lease/Leases.ts"
 import { Passwords } from "#src/management/authentication/Passwords.ts"
 import type { Placement } from "#actors/ports/Placement.ts"
 import type { Limits } from "#actors/request/Request.ts"
@@ -34,7 +32,7 @@ import * as JournaledLedger from "#src/platform/accounting/JournaledLedger.ts"
 import { banner } from "#src/bootstrap/banner.ts"
 import { describe as describeUnknown, unknownVariables } from "#src/bootstrap/unknownVariables.ts"
 import * as FirstRun from "#src/bootstrap/FirstRun.ts"
-import { nodeIdOf, processIdOf } from "#src/bootstrap/nodeId.ts"
+import { nodeIdOf, processIdOf } from "#src/platform/cluster/nodeId.ts"
 import * as NodeLifecycle from "#src/bootstrap/NodeLifecycle.ts"
 import { LifecycleControl } from "#src/bootstrap/NodeLifecycle.ts"
 import * as AloneFeed from "#src/platform/cluster/AloneFeed.ts"
@@ -42,9 +40,7 @@ import * as LocalPlacement from "#src/platform/cluster/LocalPlacement.ts"
 import * as PolledFeed from "#src/platform/cluster/PolledFeed.ts"
 import * as RedisBell from "#src/platform/cluster/RedisBell.ts"
 import * as StoredNodeGroup from "#src/platform/cluster/StoredNodeGroup.ts"
-import * as Worker from "#src/platform/cluster/Worker.ts"
-import * as TieredCache from "#src/features/cache/TieredCache.ts"
-import * as MemoryThoughtSignatures from "#src/features/signatures/MemoryThoughtSignatures.ts"
+import * as Worker from "#src/platform/cluster/workers/Worker.ts"
 import * as CachedKeys from "#src/features/keys/CachedKeys.ts"
 import * as EffectiveFlags from "#src/platform/configuration/EffectiveFlags.ts"
 import * as StoredConfiguration from "#src/platform/configuration/StoredConfiguration.ts"
@@ -53,20 +49,18 @@ import * as RefreshSweep from "#src/features/oauth/tokens/RefreshSweep.ts"
 import * as MemorySignInStore from "#src/features/oauth/MemorySignInStore.ts"
 import * as OAuthSignIns from "#src/features/oauth/OAuthSignIns.ts"
 import * as ConnectionMarks from "#src/inference/lane/ConnectionMarks.ts"
-import * as ComboMetrics from "#src/features/combos/ComboMetrics.ts"
+import { features } from "./features.ts"
 import * as Inference from "./Inference.ts"
-import * as MemoryLeaseStore from "#src/features/leases/MemoryLeaseStore.ts"
-import * as MemoryLimitStore from "#src/features/limits/MemoryLimitStore.ts"
-import * as StoredLimitLedger from "#src/features/limits/StoredLimitLedger.ts"
-import * as KeyDevices from "#src/features/keys/KeyDevices.ts"
 import * as Models from "#src/inference/models/Models.ts"
-import { inferenceRoutes } from "#src/inference/inferenceRoutes.ts"
+import { inferenceRoutes } from "./inferenceRoutes.ts"
 import * as ManagementHttp from "./Management.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import * as MemoryLoginAttempts from "#src/management/authentication/MemoryLoginAttempts.ts"
 import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
 import * as PostgresStores from "./Stores.ts"
 import * as RepositoryIssues from "#src/features/keys/issued/RepositoryIssues.ts"
+import * as Feature from "#src/management/Feature.ts"
+import { orShared } from "#src/platform/redis/orShared.ts"
 import * as Registry from "#src/providers/Registry.ts"
 import * as Redis from "#src/platform/redis/RedisStore.ts"
 import type { RedisStore } from "#src/platform/redis/RedisStore.ts"
@@ -77,7 +71,7 @@ import * as Password from "#src/platform/secrets/Password.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
 import * as FrontDoor from "#src/FrontDoor.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
-import type { Settings } from "#src/Settings.ts"
+import type { Settings } from "#src/platform/configuration/Settings.ts"
 import * as Simulator from "#src/simulator/Simulator.ts"
 import * as GatewayTelemetry from "#src/platform/telemetry/GatewayTelemetry.ts"
 import * as Log from "#src/platform/telemetry/Log.ts"
@@ -213,10 +207,6 @@ const passwords = Layer.succeed(Passwords, { hash: Password.hash, verify: Passwo
 /** The simulator of newcomers: a real upstream on loopback, never a shortcut inside the pipeline. */
 const simulator = Simulator.layer({ defaults: { paceMs: 30 } })
 
-/** A store of this process alone, or with a Redis the one that nodes share, loaded only then. */
-const orShared = <A>(settings: Values, alone: Layer.Layer<A>, load: () => Promise<Layer.Layer<A, never, RedisStore>>): Layer.Layer<A, never, RedisStore> =>
-  settings.redisUrl === null ? alone : Layer.unwrap(Effect.promise(load))
-
 /** Sign-ins to providers; their redirect comes back to the address that browsers know, and to any node behind it. */
 const signIns = (settings: Values) => {
   const store = orShared(settings, MemorySignInStore.layer, async () => (await import("#src/features/oauth/RedisSignInStore.ts")).layer)
@@ -269,8 +259,9 @@ const shared = (settings: Values) => {
 
 const tokenizer = Layer.unwrap(Effect.gen(function*() {
   const clock = yield* Clock.Clock
+  const onLost = yield* Supervisor.reporter("tokenizer")
   const tokens = yield* Effect.acquireRelease(
-    Effect.sync(() => new TokenEstimate({ now: () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6 })),
+    Effect.sync(() => new TokenEstimate({ onLost, now: () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6 })),
     (estimate) => Effect.sync(() => estimate.close())
   )
   return GatewayAccounting.layer((text) => tokens.estimate(text))
@@ -294,7 +285,7 @@ const telemetry = (settings: Values, startedAt: number) => {
   const own = EventTelemetry.layer.pipe(Layer.provide(Layer.unwrap(Effect.map(FrontEnd, ({ heldBodies }) =>
     GatewayTelemetry.layer({ accessLogEvery: accessLogEvery[settings.accessLog], startedAt, registry: Registry.builtin, heldBodies })))))
   return settings.worker === 0 ? own : Layer.provide(Layer.unwrap(Effect.map(
-    Effect.promise(() => import("#src/platform/cluster/WorkerTelemetry.ts")),
+    Effect.promise(() => import("#src/platform/cluster/workers/WorkerTelemetry.ts")),
     (WorkerTelemetry) => WorkerTelemetry.layer
   )), own)
 }
@@ -322,33 +313,9 @@ const managementOptions = (settings: Values) => Layer.effect(ManagementOptions, 
   modelListsEveryMs: settings.modelListsEveryMs
 })))
 
-/** Answers that may be given again; what nodes share of them is loaded only where there is a Redis. */
-const responses = (settings: Values) => {
-  const tiers = TieredCache.layer({ maxEntries: settings.cacheMaxSize, maxBytes: settings.cacheMaxBytes, ttlMs: settings.cacheTtlMs })
-  return settings.redisUrl === null ? tiers : Layer.provideMerge(tiers, Layer.unwrap(Effect.map(
-    Effect.promise(() => import("#src/features/cache/sharedRepeats.ts")),
-    (SharedRepeats) => SharedRepeats.layer
-  )))
-}
-
-/** Limits of keys: counted here alone, or with the other nodes in Redis. */
-const keyLimits = (settings: Values) => {
-  const store = orShared(settings, MemoryLimitStore.layer(processIdOf(settings)), async () => (await import("#src/features/limits/RedisLimitStore.ts")).layer(processIdOf(settings)))
-  return KeyLimits.layer({
-    defaultPerDay: settings.defaultRatePerDay,
-    providerOf: (name) => Registry.builtin.byPrefix.get(name)?.id ?? null
-  }).pipe(Layer.provide(Layer.mergeAll(store, StoredLimitLedger.layer({ lookUpMs: settings.lookUpMs }))))
-}
-
 /** Attempts to sign in: counted here alone, or with the other nodes. */
 const loginAttempts = (settings: Values) =>
   orShared(settings, MemoryLoginAttempts.layer, async () => (await import("#src/management/authentication/RedisLoginAttempts.ts")).layer)
-
-/** Leases of connections: kept here alone, or with the other nodes in Redis. */
-const leases = (settings: Values) => {
-  const store = orShared(settings, MemoryLeaseStore.layer, async () => (await import("#src/features/leases/RedisLeaseStore.ts")).layer)
-  return Leases.layer({ ttlMs: settings.leaseTtlMs }).pipe(Layer.provide(store))
-}
 
 /** Tier 5: the endpoints. */
 const http = (settings: Values) =>
@@ -359,19 +326,18 @@ const http = (settings: Values) =>
   }).pipe(
     Layer.provide(Layer.mergeAll(UpstreamProviderProbe.layer, managementOptions(settings), loginAttempts(settings), issueTracker(settings), HttpServer.layerServices)),
     Layer.provideMerge(Inference.layer({
-      limits: limitsOf(settings),
-      maxBodyBytes: settings.maxBodyBytes,
-      graceMs: settings.shutdownTimeoutMs,
       metricsAccess: settings.metricsAccess,
-      sseComments: settings.sseComments === "on",
-      environmentKeys: environmentKeys(settings),
-      ownHops: settings.ownHops,
-      emergencyModel: settings.emergencyModel
+      lane: {
+        limits: limitsOf(settings),
+        maxBodyBytes: settings.maxBodyBytes,
+        graceMs: settings.shutdownTimeoutMs,
+        sseComments: settings.sseComments === "on",
+        environmentKeys: environmentKeys(settings),
+        ownHops: settings.ownHops,
+        emergencyModel: settings.emergencyModel
+      }
     })),
-    Layer.provide(orShared(settings, SessionPlaces.layerAlone, async () => (await import("#src/features/sessions/RedisSessionPlaces.ts")).layer(processIdOf(settings)))),
-    Layer.provide(orShared(settings, MemoryThoughtSignatures.layer, async () => (await import("#src/features/signatures/RedisThoughtSignatures.ts")).layer(processIdOf(settings)))),
-    Layer.provideMerge(Layer.mergeAll(responses(settings), keyLimits(settings), leases(settings))),
-    Layer.provideMerge(Layer.mergeAll(KeyDevices.layer, ComboMetrics.layer))
+    Layer.provideMerge(Feature.merged(Feature.parts(features, "services").map((services) => services(settings))))
   )
 
 /** What happens once, between the last tier and the banner. */

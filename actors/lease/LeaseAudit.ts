@@ -5,6 +5,7 @@
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { LeaseRecords } from "./LeaseRecords.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { AuditStore } from "#actors/ports/Stores.ts"
@@ -97,7 +98,7 @@ export const make = Effect.gen(function*() {
       pending.push(...changes.slice(0, room).map((change) => ({ change, entry: entryOf(change) })))
       if (writing || pending.length === 0) return
       writing = true
-      fork(write(firstPauseMs))
+      fork(Supervisor.supervised("lease records", Effect.suspend(() => write(firstPauseMs))))
     }
   }
   return audit

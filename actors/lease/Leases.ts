@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
+import * as Supervisor from "#actors/Supervisor.ts"
 import * as LeaseAudit from "#actors/lease/LeaseAudit.ts"
 import * as Standing from "#actors/lease/standing.ts"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
@@ -166,7 +167,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     if (used) yield* lookOver
   })
   let failing = false
-  yield* Effect.forkScoped(Effect.forever(Effect.delay(
+  yield* Supervisor.loop("lease sweep", Effect.delay(
     Effect.matchEffect(sweep, {
       onSuccess: () => Effect.sync(() => {
         failing = false
@@ -178,7 +179,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       }
     }),
     sweepMs
-  )))
+  ))
 
   return Leases.of({
     acquire: (owner, key, fits, available) => Effect.suspend(() => {

@@ -9,8 +9,8 @@ import * as FiberSet from "effect/FiberSet"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Schedule from "effect/Schedule"
 import * as Semaphore from "effect/Semaphore"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { amountOf, type Counter, type Failure, heldPermit, KeyLimits, type Permit, type Rate } from "./KeyLimits.ts"
 import { LimitCompanion } from "./LimitCompanion.ts"
 import * as Meter from "./Meter.ts"
@@ -20,7 +20,7 @@ import * as Steady from "./steady.ts"
 import { spanAt } from "./window.ts"
 import { Accounting } from "#actors/request/ports/Accounting.ts"
 import { ChangeFeed } from "#actors/ports/ChangeFeed.ts"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { Events } from "#actors/webhook/Events.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { Hasty, LimitLedger, type Used } from "#actors/limits/ports/LimitLedger.ts"
@@ -76,11 +76,13 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const keys = new Map<string, KeyLimits>()
   /** Open while there are such keys: no timer runs for a feature that nobody uses. */
   const inUse = Latch.makeUnsafe(false)
-  let sources: Rules.Sources = { budgets, tokenLimits: new Map(), defaultPerDay: options.defaultPerDay, providerOf: () => null }
+  let sources: Rules.Sources = { budgets, tokenLimits: new Map(), defaultPerDay: options.defaultPerDay, providerOf: () => null, nameOf: (provider) => provider }
   let sequence = 0
 
   const providerOf = (name: string): string | null =>
     options.providerOf(name) ?? configuration.current().nodeByPrefix.get(name)?.id ?? (configuration.current().nodeById.has(name) ? name : null)
+
+  const nameOf = (provider: string): string => shownProvider(configuration.current(), provider)
 
   const reload = Effect.map(Effect.all([budgetStore.list, tokenLimitStore.list]), ([budgetRows, limitRows]) => {
     budgets = new Map(budgetRows.map((budget) => [budget.apiKeyId, budget]))
@@ -91,13 +93,13 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       if (known === undefined) byKey.set(limit.apiKeyId, [limit])
       else known.push(limit)
     }
-    sources = { budgets, tokenLimits: byKey, defaultPerDay: options.defaultPerDay, providerOf }
+    sources = { budgets, tokenLimits: byKey, defaultPerDay: options.defaultPerDay, providerOf, nameOf }
     compiled = new WeakMap()
   })
   yield* reload
   yield* feed.hear(({ changes }) =>
     changes === null || changes.some(({ kind }) => kind === "budget" || kind === "token-limit") ? reload : Effect.void)
-  // A scope may name a provider that came or went.
+  // A scope may name a provider that came, went or has another prefix now.
   yield* Effect.acquireRelease(Effect.sync(() => configuration.onChange(() => {
     compiled = new WeakMap()
   })), (stop) => Effect.sync(stop))
@@ -275,13 +277,15 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     return start + 40 * 86_400_000 < now() ? documents.remove(toldKind, name) : Effect.void
   }, { discard: true })))
   const reconciled = Effect.andThen(each((limits) => limits.reconcile), forgotten)
-  const whileInUse = (round: Effect.Effect<void>, everyMs: number) => Effect.forkScoped(Effect.forever(Effect.andThen(inUse.await, Effect.delay(round, everyMs))))
-  yield* whileInUse(reconciled, reconcileMs)
-  yield* Effect.forkScoped(Effect.forever(Effect.delay(forgetTold, Duration.hours(24))))
+  const whileInUse = (loop: "limit reconciliation" | "limit renewal", round: Effect.Effect<void>, everyMs: number) =>
+    Supervisor.loop(loop, Effect.andThen(inUse.await, Effect.delay(round, everyMs)))
+  yield* whileInUse("limit reconciliation", reconciled, reconcileMs)
+  yield* Supervisor.loop("limit notices", Effect.delay(forgetTold, Duration.hours(24)))
   if (store.shared) {
-    yield* whileInUse(each((limits) => limits.renew), upkeepMs)
+    yield* whileInUse("limit renewal", each((limits) => limits.renew), upkeepMs)
     // Other nodes wait for the word that this one's earlier lives are in the ledger, whether their keys are used here or not.
-    yield* Effect.forkScoped(Effect.repeat(Effect.ignore(begun), { until: () => hasBegun, schedule: Schedule.spaced(upkeepMs) }))
+    const begin: Effect.Effect<void> = Effect.andThen(Effect.ignore(begun), Effect.suspend(() => hasBegun ? Effect.void : Effect.delay(begin, upkeepMs)))
+    yield* Supervisor.loop("limit handover", begin)
     // What this node holds goes back when it stops.
     yield* Effect.addFinalizer(() => each((limits) => limits.leave))
   }
@@ -291,7 +295,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     reload: Effect.tap(reload, () => Effect.sync(feed.announce)),
     companion: (limits, ask) => new LimitCompanion(limits, ask, { accounting, now, steady, failed }),
     rulesOf: (key) => Rules.of(key, sources)?.amounts ?? [],
-    ruleOf: (limit) => Rules.ofTokenLimit(limit, providerOf),
+    ruleOf: (limit) => Rules.ofTokenLimit(limit, { providerOf, nameOf }),
     budgets: () => budgets,
     tokenLimits: () => tokenLimits
   })

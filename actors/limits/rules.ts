@@ -49,6 +49,8 @@ export interface Sources {
   readonly defaultPerDay: number
   /** The canonical id of a provider's id, alias or prefix; null when there is none. */
   readonly providerOf: (name: string) => string | null
+  /** The name by which people know a provider's id. */
+  readonly nameOf: (provider: string) => string
 }
 
 /** USD windows of a key begin at 03:00 UTC, its week on Monday. */
@@ -74,18 +76,25 @@ export const of = (key: ApiKey, sources: Sources): Rules | null => {
     usd("budget", "weekly", "weekly", minutes, budget.weeklyLimitUsd)
     usd("budget", "monthly", "monthly", minutes, budget.monthlyLimitUsd)
   }
-  for (const limit of sources.tokenLimits.get(key.id) ?? []) if (limit.enabled) amounts.push(ofTokenLimit(limit, sources.providerOf))
+  for (const limit of sources.tokenLimits.get(key.id) ?? []) if (limit.enabled) amounts.push(ofTokenLimit(limit, sources))
   const rates = ratesOf(key, key.isPermanent === true ? 0 : sources.defaultPerDay)
   return amounts.length === 0 && rates.length === 0 && policy.maxSessions <= 0 ? null : { amounts, rates, maxSessions: policy.maxSessions }
 }
 
-export const ofTokenLimit = (limit: TokenLimit, providerOf: Sources["providerOf"]): AmountRule => {
+export const ofTokenLimit = (limit: TokenLimit, { nameOf, providerOf }: Pick<Sources, "nameOf" | "providerOf">): AmountRule => {
   const window: FixedWindow = { interval: limit.resetInterval, minutes: minutesOf(limit.resetTime) }
   const scope = limit.scopeType === "global" ? "global" : `${limit.scopeType}:${limit.scopeValue}`
   return {
     id: `token_limit:${limit.id}:${window.interval}:${window.minutes}:${scope}`,
-    kind: "tokens", quota: "token_limit", scope, within: withinOf(limit, providerOf), window, limit: limit.tokenLimit
+    kind: "tokens", quota: "token_limit", scope: scopeOf(limit, nameOf), within: withinOf(limit, providerOf), window, limit: limit.tokenLimit
   }
+}
+
+/** Unlike the rule's id, which is a key of stores, it changes with a node's prefix. */
+const scopeOf = ({ scopeType, scopeValue }: TokenLimit, nameOf: Sources["nameOf"]): string => {
+  if (scopeType === "global") return "global"
+  const slash = scopeType === "model" ? scopeValue.indexOf("/") : scopeValue.length
+  return `${scopeType}:${slash > 0 ? nameOf(scopeValue.slice(0, slash)) + scopeValue.slice(slash) : scopeValue}`
 }
 
 /** A model is named by its bare id, or by `<provider>/<id>` with any name of the provider. */

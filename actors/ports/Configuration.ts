@@ -37,6 +37,22 @@ export interface Snapshot {
   readonly simulatorListed: boolean
 }
 
+/**
+ * The name by which people know a provider: a node's prefix in place of its generated id, any other id as it is. Stores, ledger rows
+ * and the keys of breakers have the id; what leaves the gateway has this.
+ */
+export const shownProvider = ({ nodeById }: Pick<Snapshot, "nodeById">, id: string): string => nodeById.get(id)?.prefix ?? id
+
+/** The same of the first part of `<provider>/<model>`. */
+export const shownModel = (snapshot: Pick<Snapshot, "nodeById">, id: string): string => {
+  const slash = id.indexOf("/")
+  return slash <= 0 ? id : shownProvider(snapshot, id.slice(0, slash)) + id.slice(slash)
+}
+
+/** The same of the keys of a record. */
+export const shownKeys = <A>(snapshot: Pick<Snapshot, "nodeById">, record: Readonly<Record<string, A>>): Record<string, A> =>
+  Object.fromEntries(Object.entries(record).map(([id, value]) => [shownProvider(snapshot, id), value]))
+
 export class Configuration extends Context.Service<Configuration, {
   readonly current: () => Snapshot
   /** Runs a write against the stores, then reloads the snapshot; the reply is given after every reader sees the change. */

@@ -5,8 +5,8 @@ import type * as Scope from "effect/Scope"
 
 export class Placement extends Context.Service<Placement, {
   /**
-   * Runs `work` again and again, on one node at a time, for the scope. When its node dies another takes over within seconds; for an
-   * instant both may run, so that each step of the work has to bear being done twice. What fails is logged and done again later.
+   * Runs `work`, a supervised loop, on one node at a time, for the scope. When its node dies another takes over within seconds; for an
+   * instant both may run, so that each step of the work has to bear being done twice.
    */
   readonly place: (name: string, work: Effect.Effect<void>) => Effect.Effect<void, never, Scope.Scope>
 }>()("gateway/ports/Placement") {}

@@ -6,6 +6,7 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
+import * as Supervisor from "#actors/Supervisor.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import type { Answered, WebhookJob, WebhookQueue, WebhookSender, WebhookStore } from "./WebhookQueue.ts"
 import { DISABLE_AFTER, SNAPSHOT_CHARS, type Webhook, type WebhookDelivery, type WebhookKind } from "#schemas/records/Webhook.ts"
@@ -101,7 +102,11 @@ export class Lane {
   }
 
   /** Takes jobs whenever woken, as many as there is room for; never ends by itself. */
-  get run(): Effect.Effect<never> {
+  get run(): Effect.Effect<void> {
+    return Supervisor.supervised("webhook lane", this.#turn, { fields: { webhook: this.webhook.id } })
+  }
+
+  get #turn(): Effect.Effect<void> {
     return Effect.gen({ self: this }, function*() {
       yield* this.wake.await
       // Closed before the look: what is queued during it opens it again.
@@ -112,7 +117,8 @@ export class Lane {
         Effect.andThen(Effect.sleep(STORE_PAUSE_MS)),
         Effect.andThen(this.wake.open)
       )),
-      Effect.forever
+      // What it was woken for is still there.
+      Effect.tapDefect(() => this.wake.open)
     )
   }
 

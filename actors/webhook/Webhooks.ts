@@ -9,6 +9,7 @@ import * as Fiber from "effect/Fiber"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { Placement } from "#actors/ports/Placement.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { WebhookQueue, Webhooks, WebhookSender, WebhookStore } from "./WebhookQueue.ts"
@@ -35,7 +36,7 @@ export interface Options {
 
 interface Member {
   readonly lane: Lane
-  readonly fiber: Fiber.Fiber<never>
+  readonly fiber: Fiber.Fiber<void>
 }
 
 export const make = Effect.fnUntraced(function*(options: Options) {
@@ -54,7 +55,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(Effect.interruptible(queue.release(options.owner)), RELEASE_MS)))
   // Of this scope, whoever's call starts them.
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
-  const forkLoop = yield* FiberSet.makeRuntime<never, never, never>()
+  const forkLane = yield* FiberSet.makeRuntime<never, void, never>()
 
   const laneOptions: LaneOptions = {
     store, queue, sender, makeId, fork,
@@ -80,7 +81,12 @@ export const make = Effect.fnUntraced(function*(options: Options) {
         continue
       }
       const lane = new Lane(webhook, laneOptions)
-      members.set(webhook.id, { lane, fiber: forkLoop(lane.run) })
+      const fiber = forkLane(lane.run)
+      members.set(webhook.id, { lane, fiber })
+      // A lane that is over is no member: the next look at the queue opens another one.
+      fiber.addObserver(() => {
+        if (members.get(webhook.id)?.fiber === fiber) members.delete(webhook.id)
+      })
     }
   })
 
@@ -100,28 +106,27 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   ), { discard: true }))
 
   /** Failures in a row are told once. */
-  const every = (name: string, ms: number, turn: Effect.Effect<void, StoreError>) => {
+  const every = (loop: "webhook queue" | "webhook backlog", name: string, ms: number, turn: Effect.Effect<void, StoreError>) => {
     let failing = false
-    return turn.pipe(
+    return Supervisor.loop(loop, turn.pipe(
       Effect.andThen(Effect.sync(() => {
         failing = false
       })),
-      Effect.catchCause((cause) => {
+      Effect.catch((error) => {
         const first = !failing
         failing = true
-        return first ? Effect.logWarning(`webhooks: ${name} failed and is tried again until it succeeds`, cause) : Effect.void
+        return first ? Effect.logWarning(`webhooks: ${name} failed and is tried again until it succeeds`, error) : Effect.void
       }),
-      Effect.andThen(Effect.sleep(ms)),
-      Effect.forever,
-      Effect.forkScoped
-    )
+      Effect.andThen(Effect.sleep(ms))
+    ))
   }
 
   // What the process before this one held is not lost until its claims end.
   yield* Effect.ignore(Effect.andThen(queue.release(options.owner), refresh))
-  yield* every("the look at the queue", options.pollMs, look)
-  yield* every("the bound of the backlog", TRIM_MS, trim)
+  yield* every("webhook queue", "the look at the queue", options.pollMs, look)
+  yield* every("webhook backlog", "the bound of the backlog", TRIM_MS, trim)
   yield* placement.place("sweep/webhooks", Sweeps.loop({
+    loop: "sweep/webhooks",
     name: "webhook deliveries",
     everyMs: 3_600_000,
     run: Effect.flatMap(Clock.currentTimeMillis, (now) =>

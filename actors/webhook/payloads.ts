@@ -64,25 +64,28 @@ const failedEvent = (failure: Failure): RequestFailed => ({
 /** A client that leaves is no failure; a process that dies under a request is one. */
 const fails = (outcome: Outcome): boolean => outcome !== "completed" && outcome !== "client-abort"
 
-/** What a ledger row says of its request; null when its attempt was not the last one. */
-export const ofRow = (row: LedgerRow): QueuedEvent | null => {
+type NameOf = (provider: string) => string
+
+/** What a ledger row says of its request; null when its attempt was not the last one. `nameOf`: the name of a provider's id. */
+export const ofRow = (row: LedgerRow, nameOf: NameOf): QueuedEvent | null => {
   if (!row.final && row.outcome !== "crashed") return null
-  if (fails(row.outcome)) return queued(failedEvent({ ...row, attempts: row.attempt, at: row.settledAt }), requestEventId(row.requestId))
+  if (fails(row.outcome)) return queued(failedEvent({ ...row, provider: nameOf(row.provider), attempts: row.attempt, at: row.settledAt }), requestEventId(row.requestId))
   if (row.outcome !== "completed") return null
   return queued({
     type: "request.completed",
     at: row.settledAt,
     data: {
-      trace_id: row.requestId, api_key_id: row.apiKeyId ?? "", provider: row.provider, model: row.model, status: row.status,
+      trace_id: row.requestId, api_key_id: row.apiKeyId ?? "", provider: nameOf(row.provider), model: row.model, status: row.status,
       tokens_in: row.tokensIn, tokens_out: row.tokensOut, cost_usd: row.costUsd
     }
   }, requestEventId(row.requestId))
 }
 
 /** A request that failed on its way to or through its targets; null for the others, and for what was refused before routing. */
-export const ofSummary = (summary: RequestSummary): RequestFailed | null => {
+export const ofSummary = (summary: RequestSummary, nameOf: NameOf): RequestFailed | null => {
   if (!fails(summary.outcome) || (summary.attempts === 0 && summary.status < 500)) return null
   return failedEvent({
-    ...summary, model: summary.model ?? summary.requestedModel, upstreamStatus: 0, phase: null, at: summary.startedAt + summary.latencyMs
+    ...summary, provider: summary.provider === null ? null : nameOf(summary.provider), model: summary.model ?? summary.requestedModel, upstreamStatus: 0, phase: null,
+    at: summary.startedAt + summary.latencyMs
   })
 }

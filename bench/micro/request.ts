@@ -1,6 +1,6 @@
 /**
  * CPU of the request path alone: admission, plan, actor, attempt, answer, with a front end and an upstream that cost nothing.
- * Run: node bench/micro/request.ts [--no-ledger] [--combo]: through a combo of four targets. Prints the best and the median round in microseconds per request.
+ * Run: node bench/micro/request.ts [--no-ledger] [--combo] [--embeddings]: through a combo of four targets; a text to embed instead of a chat. Prints the best and the median round in microseconds per request.
  */
 import * as Effect from "effect/Effect"
 import * as Fs from "node:fs"
@@ -21,12 +21,14 @@ import { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
 import * as Pages from "#src/platform/gate/pages.ts"
 import * as Conversations from "#src/inference/conversations/Conversations.ts"
+import * as Embeddings from "#src/inference/embeddings/Embeddings.ts"
+import * as Lane from "#src/inference/lane/Lane.ts"
 import { client as chat } from "#src/wire/chatCompletions/index.ts"
 import * as Registry from "#src/providers/Registry.ts"
 import * as ComboMetrics from "#src/features/combos/ComboMetrics.ts"
 import { Handoffs } from "#src/inference/conversations/ensembles/Handoffs.ts"
 import { Shadows } from "#src/inference/conversations/ensembles/Shadows.ts"
-import { LiveSessions } from "#src/inference/lane/LiveSessions.ts"
+import { LiveSessions } from "#src/inference/lane/live/LiveSessions.ts"
 import { Report } from "#src/inference/lane/RouteReport.ts"
 import { unknown } from "#src/routing/ports/Quotas.ts"
 import { makeRouter, RouterMemory } from "#src/routing/Router.ts"
@@ -38,6 +40,7 @@ const rounds = 15
 const perRound = 20_000
 const concurrency = 32
 const throughCombo = process.argv.includes("--combo")
+const embeds = process.argv.includes("--embeddings")
 
 const key: ApiKey = {
   id: "k1", name: "bench", keyHash: "h", keyPrefix: "", keySuffix: "", sealedKey: null, machineId: "", issuerId: null, policy: defaultPolicy,
@@ -58,12 +61,20 @@ const snapshot = {
   }] : []
 } as unknown as Snapshot
 
-const requestBody = Buffer.from(JSON.stringify({ model: throughCombo ? "combo/four" : "openai/gpt-4o-mini", messages: [{ role: "user", content: "Say something short, please." }], temperature: 0.2 }))
-const answerBody = Buffer.from(JSON.stringify({
+const chatBody = Buffer.from(JSON.stringify({ model: throughCombo ? "combo/four" : "openai/gpt-4o-mini", messages: [{ role: "user", content: "Say something short, please." }], temperature: 0.2 }))
+const chatAnswer = Buffer.from(JSON.stringify({
   id: "chatcmpl-1", object: "chat.completion", created: 1, model: "gpt-4o-mini",
   choices: [{ index: 0, message: { role: "assistant", content: "Something short." }, finish_reason: "stop" }],
   usage: { prompt_tokens: 12, completion_tokens: 4, total_tokens: 16 }
 }))
+/** What the vendor's own client sends, and a vector of 256 dimensions. */
+const embeddingBody = Buffer.from(JSON.stringify({ input: "Say something short, please.", model: "openai/text-embedding-3-small", encoding_format: "base64" }))
+const vector = Buffer.from(Float32Array.from({ length: 256 }, (_, i) => Math.sin(i)).buffer).toString("base64")
+const embeddingAnswer = Buffer.from(JSON.stringify({
+  object: "list", data: [{ object: "embedding", index: 0, embedding: vector }], model: "text-embedding-3-small", usage: { prompt_tokens: 6, total_tokens: 6 }
+}))
+const requestBody = embeds ? embeddingBody : chatBody
+const answerBody = embeds ? embeddingAnswer : chatAnswer
 const upstreamHead = ["content-type", "application/json", "x-request-id", "req_1", "content-length", String(answerBody.length)]
 const clientHead = ["host", "localhost", "authorization", "Bearer sk-0123456789abcdef0123456789abcdef", "content-type", "application/json", "content-length", String(requestBody.length)]
 
@@ -81,7 +92,7 @@ const answerAll = () => {
 
 class FakeExchange implements Exchange {
   readonly method = "POST"
-  readonly path = "/v1/chat/completions"
+  readonly path = embeds ? "/v1/embeddings" : "/v1/chat/completions"
   readonly query = ""
   readonly headers = clientHead
   readonly peerAddress = "127.0.0.1"
@@ -130,7 +141,7 @@ const program = Effect.gen(function*() {
   })
   let id = 0
   const held = new HeldBytes(Number.POSITIVE_INFINITY)
-  const bodies = new BodyWorkers({ threads: 1, heapMb: 512, onDefect: (text) => { throw new Error(text) } })
+  const bodies = new BodyWorkers({ threads: 1, heapMb: 512, onDefect: (text) => { throw new Error(text) }, onLost: (error) => { throw error } })
   const off = process.argv.includes("--no-ledger")
   const services: Conversations.ConversationServices = {
     sessions: new LiveSessions(),
@@ -161,7 +172,7 @@ const program = Effect.gen(function*() {
     router: () => router, shadows: new Shadows(Math.random), handoffs: new Handoffs(() => true), signatures: { remember: () => {}, recall: () => null }, report: new Report(ComboMetrics.make(), Date.now), maxBodyBytes: () => 1e7, held, bodies, previousResponseId: () => "auto", promptCache: () => ({ strategy: "auto", preserve: "auto" }), sseComments: true, recovery: () => ({ holds: false, sibling: false, continues: false, stopsAtEmpty: false }), makeResponseId: () => "r", fork: (effect) => fork(effect), live: { add: () => {}, remove: () => {} }, draining: () => false, refused: (_e, _t, error) => { throw new Error(error.message) },
     stages: [], waits: { turns: { join: () => null, mayJoin: () => false, pause: () => () => {}, close: () => {} }, totalMs: 0, now: Date.now }
   }
-  const route = Conversations.route(services, { endpoint: "/v1/chat/completions", codec: chat })
+  const route = embeds ? Lane.route(services, Embeddings.operation) : Conversations.route(services, { endpoint: "/v1/chat/completions", codec: chat })
   const round = () => new Promise<number>((resolve) => {
     const begun = process.cpuUsage()
     let started = 0

@@ -1,7 +1,7 @@
 /** Variables that look meant for the gateway and are read by nothing: a typing slip in one would otherwise act in silence. Pure. */
 import * as Flags from "#schemas/flags.ts"
 import type { Provider } from "#schemas/Provider.ts"
-import * as Settings from "#src/Settings.ts"
+import * as Settings from "#src/platform/configuration/Settings.ts"
 
 export interface UnknownVariable {
   readonly name: string

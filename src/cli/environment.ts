@@ -3,7 +3,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { parseEnv } from "node:util"
 import * as Effect from "effect/Effect"
-import * as Settings from "#src/Settings.ts"
+import * as Settings from "#src/platform/configuration/Settings.ts"
 import { failure } from "./Failure.ts"
 
 export type Environment = Readonly<Record<string, string | undefined>>

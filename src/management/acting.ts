@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import { features } from "#schemas/acting/features.ts"
 import { flags } from "#schemas/acting/flags.ts"
-import { inertIn, type Table } from "#src/management/acting/table.ts"
+import { inertIn, type Table } from "#src/management/acting/Table.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { FlagKey } from "#schemas/flags.ts"
 

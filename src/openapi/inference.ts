@@ -2,6 +2,7 @@
 import * as Schema from "effect/Schema"
 import * as ChatCompletions from "#schemas/wire/chatCompletions.ts"
 import * as Completions from "#schemas/wire/completions.ts"
+import * as Embeddings from "#schemas/wire/embeddings.ts"
 import * as GenerateContent from "#schemas/wire/generateContent.ts"
 import * as LocalModelServer from "#schemas/wire/localModelServer.ts"
 import * as Messages from "#schemas/wire/messages.ts"
@@ -100,6 +101,7 @@ const requestSchemas: Readonly<Record<string, Schema.Top>> = {
   CountTokensRequest: Messages.CountRequest,
   ResponsesRequest: Responses.Request,
   CompletionRequest: Completions.Request,
+  EmbeddingRequest: Embeddings.Request,
   GenerateContentRequest: GenerateContent.Request,
   LocalModelServerRequest: LocalModelServer.Request
 }
@@ -170,6 +172,33 @@ const conversation = (id: string, summary: string, format: Format, description: 
   }
 })
 
+const embeddings = (id: string, summary: string, description: string, parameters?: ReadonlyArray<JsonObject>): Operation => ({
+  id,
+  summary,
+  description: `${description} One vector for each item at the top of \`input\`, in its order; \`model\` of the answer is the canonical id.`,
+  ...(parameters === undefined ? {} : { parameters }),
+  body: {
+    required: true,
+    content: { "application/json": { schema: ref("EmbeddingRequest"), example: { model: "openai/text-embedding-3-small", input: ["first text", "second text"] } } }
+  },
+  responses: {
+    200: {
+      description: "The vectors.",
+      headers: { "X-Gateway-Request-Id": requestIdHeader },
+      content: {
+        "application/json": {
+          schema: { type: "object" },
+          example: {
+            object: "list", data: [{ object: "embedding", index: 0, embedding: [0.1, -0.2] }, { object: "embedding", index: 1, embedding: [0.3, 0.4] }],
+            model: "openai/text-embedding-3-small", usage: { prompt_tokens: 4, total_tokens: 4 }
+          }
+        }
+      }
+    },
+    ...errors([400, 401, 403, 404, 413, 429, 502, 503, 504], "ChatError")
+  }
+})
+
 const reading = (id: string, summary: string, description: string, example: Json, error: Format["error"] = "ChatError", missing = false, parameters?: ReadonlyArray<JsonObject>): Operation => ({
   id,
   summary,
@@ -227,6 +256,9 @@ const operations: Readonly<Record<string, Operation>> = {
   "POST /v1/api/chat": conversation("localModelServer.chat", "Chat in the local model server's format", localModelServer, "Streams lines of JSON unless `stream` is false."),
   "POST /v1/providers/:provider/chat/completions": conversation(
     "chat.providerCompletions", "Chat completion at one provider", chat, "The model may stand without its provider prefix; one of another provider is refused with 400.", [provider]),
+  "POST /v1/embeddings": embeddings("embeddings.create", "Embeddings", "Turns text or tokens into vectors; fields that are not named here are forwarded."),
+  "POST /v1/providers/:provider/embeddings": embeddings(
+    "embeddings.atProvider", "Embeddings of one provider", "The model may stand without its provider prefix; one of another provider is refused with 400.", [provider]),
   "POST /v1beta/models/:path": conversation("generateContent.v1beta", "Generate content", generateContent, generated, generatePath),
   "POST /v1/models/:path": conversation("generateContent.v1", "Generate content, under /v1", generateContent, generated, generatePath),
   "POST /api/v1/editor/:token/chat/completions": conversation("editor.chat", "Chat completion with the key in the path", chat, keyInPath, [token]),

@@ -10,7 +10,7 @@ import { once, type WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Combo, ComboConfig } from "#schemas/records/Combo.ts"
-import type { FormatName } from "#schemas/wire/conversation.ts"
+import type { CallFormat } from "#schemas/wire/formats.ts"
 import { automaticCombo, isAutomatic } from "#src/routing/auto/combo.ts"
 import { type AutoHeaders, withHeaders } from "#src/routing/auto/headers.ts"
 import { channelOf } from "#src/routing/auto/channel.ts"
@@ -24,6 +24,7 @@ import { byName } from "#src/routing/combos/nesting.ts"
 import { makeComboStep, type ResolvedCombo } from "#src/routing/combos/resolve.ts"
 import { factsFrom, gatedBy, preferredFirst, targetsFrom } from "#src/routing/combos/targets.ts"
 import { makePolicies } from "#src/routing/combos/walkPolicy.ts"
+import * as ContextWindow from "#src/routing/contextWindow.ts"
 import * as Evals from "#src/routing/evals.ts"
 import { Generations } from "#src/routing/models/generations.ts"
 import { Memories, SessionPins } from "#src/routing/memories.ts"
@@ -40,12 +41,15 @@ import * as Refused from "#src/routing/unavailable.ts"
 export interface Question {
   readonly model: string
   readonly key: ApiKey | null
-  readonly face: FormatName
+  readonly face: CallFormat
   readonly session: string | null
   readonly headers: AutoHeaders
   readonly about: () => About
   /** ms since the epoch. */
   readonly now: number
+  /** Absent = no context window is checked. */
+  readonly tokensBeyond?: Moment["tokensBeyond"]
+  readonly mayBeShortened?: ContextWindow.Shortens
   /** Nothing is to be remembered of this question. */
   readonly dry?: boolean
   /** A combo names the model, and the key may ask for that combo: the model need not be on the key's lists, but must not be blocked. */
@@ -126,6 +130,7 @@ export const makeRouter = (options: RouterOptions): Router => {
   const defaultVariant = snapshot.settings.get("autoRoutingDefaultVariant")
   const expansions = new Generations<Expansion>(rememberedExpansions)
   const factsOf = factsFrom(registry, snapshot.customModels)
+  const tooLong = ContextWindow.refusals(factsOf)
   const gated = gatedBy(configOf)
   const prefixes = new Map(snapshot.nodes.map((node) => [node.id, node.prefix]))
 
@@ -166,7 +171,8 @@ export const makeRouter = (options: RouterOptions): Router => {
       : { targets: preferredFirst(targets, preferredConnections), forbidden }
   }
 
-  const momentOf = ({ about, key, now, session }: Question): Moment => new RequestMoment(options, now, session, key, about)
+  const momentOf = ({ about, key, now }: Question, session: string | null, tokensBeyond: Moment["tokensBeyond"]): Moment =>
+    new RequestMoment(options, now, session, key, about, tokensBeyond)
 
   const single = (question: Question): Route | PublicError => {
     const { face, key, model } = question
@@ -174,7 +180,9 @@ export const makeRouter = (options: RouterOptions): Router => {
     if (found instanceof PublicError) return found
     const { forbidden, targets } = found
     const first = targets[0] as Target
-    const moment = momentOf(question)
+    const moment = momentOf(question, question.session, question.tokensBeyond)
+    const refusal = tooLong(targets, moment, face)
+    if (refusal !== null) return refusal
     const remembers = memoryKey(selection.strategy, first.provider, moment)
     const before = memory.memories.get(remembers)
     const order = Selection.select(targets, selection, before, moment, {
@@ -202,7 +210,8 @@ export const makeRouter = (options: RouterOptions): Router => {
     if (refusal !== null) return refusal
     const expansion = expansionOf(combo, key, face, granted)
     const own = configOf(combo)
-    const moment = momentOf(own.disableSessionStickiness ? { ...question, session: null } : question)
+    const session = own.disableSessionStickiness ? null : question.session
+    const moment = momentOf(question, session, ContextWindow.checkOf(combo, question.tokensBeyond, question.mayBeShortened))
     const chaos = key !== null && key.policy.chaosModeEnabled
     const config = (one: Combo): ComboConfig => withHeaders(configOf(one), headers, chaos)
     const rank = (one: Combo, candidates: ReadonlyArray<Candidate>): Order => {
@@ -224,8 +233,9 @@ export const makeRouter = (options: RouterOptions): Router => {
     const forbidden = () => forbiddenOf(expansion)
     if (arranged.order.length === 0) {
       if (emptiedByBudget(order)) return Refused.overBudget(combo.name)
-      return lastResort(order, { strategy: combo.strategy, combo, policy, tracked, config: own, refused, forbidden }) ??
-        Refused.errorOfCombo({ combo, skipped: order.skipped, refused: refused(), forbidden: forbidden() }, now)
+      const pool = { combo, skipped: order.skipped, refused: refused(), forbidden: forbidden() }
+      return Refused.tooLong(face, pool) ?? lastResort(order, { strategy: combo.strategy, combo, policy, tracked, config: own, refused, forbidden }) ??
+        Refused.errorOfCombo(pool, now)
     }
     const succeeded = (index: number): void => {
       const { candidate: { target }, chain } = arranged.order[index] as Placement
@@ -242,7 +252,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     }
   }
 
-  const expansionOf = (combo: Combo, key: ApiKey | null, face: FormatName, granted: boolean): Expansion => {
+  const expansionOf = (combo: Combo, key: ApiKey | null, face: CallFormat, granted: boolean): Expansion => {
     const name = `${face}\n${combo.id}\n${granted}\n${printOf(key)}`
     const known = expansions.get(name)
     // A combo of automatic routing is made anew when its pool changes, which is with the snapshot.
@@ -259,7 +269,7 @@ export const makeRouter = (options: RouterOptions): Router => {
   }
 
   /** Why the combo is none for the key: nothing is left of it that the key may use. */
-  const emptied = (combo: Combo, key: ApiKey | null, face: FormatName): PublicError | null => {
+  const emptied = (combo: Combo, key: ApiKey | null, face: CallFormat): PublicError | null => {
     if (rightsOf(key) === null) return null
     const expansion = expansionOf(combo, key, face, false)
     return candidatesOf(expansion).length > 0 ? null : Refused.forbiddenCombo({ combo, skipped: [], refused: refusedOf(expansion), forbidden: forbiddenOf(expansion) })

@@ -24,6 +24,7 @@ export class RequestMoment implements Moment {
   readonly session: string | null
   readonly keyId: string | null
   readonly random: () => number
+  readonly tokensBeyond: Moment["tokensBeyond"]
   private readonly sources: MomentSources
   private readonly ask: () => About
   /** Some quota window is known. */
@@ -32,13 +33,14 @@ export class RequestMoment implements Moment {
   private readonly guarded: boolean
   private about: About | null = null
 
-  constructor(sources: MomentSources, now: number, session: string | null, key: ApiKey | null, ask: () => About) {
+  constructor(sources: MomentSources, now: number, session: string | null, key: ApiKey | null, ask: () => About, tokensBeyond?: Moment["tokensBeyond"]) {
     this.now = now
     this.session = session
     this.keyId = key === null ? null : key.id
     this.random = sources.random
     this.sources = sources
     this.ask = ask
+    this.tokensBeyond = tokensBeyond
     this.known = sources.quotas.known()
     this.guarded = this.known && (key === null || !key.policy.scopes.includes(bypassScope))
   }
@@ -87,5 +89,6 @@ export const withHints = (moment: Moment, hints: Hints): Moment => ({
   promptTokens: moment.promptTokens,
   promptPrefix: moment.promptPrefix,
   needs: moment.needs,
+  tokensBeyond: moment.tokensBeyond,
   hints: { ...moment.hints, ...hints }
 })

@@ -10,9 +10,11 @@ import { PublicError } from "#schemas/errors.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { Price, Provider } from "#schemas/Provider.ts"
-import type { FamilyName, FormatName } from "#schemas/wire/conversation.ts"
+import type { FamilyName } from "#schemas/wire/conversation.ts"
+import type { CallFormat, TargetFamily } from "#schemas/wire/formats.ts"
 import * as Endpoint from "#src/providers/endpoint.ts"
 import type { Registry } from "#src/providers/Registry.ts"
+import * as Embeddings from "#src/routing/embeddings.ts"
 import { makeResolver, type Resolution, type ResolvedModel, type ResolverView } from "#src/routing/models/resolveModel.ts"
 
 /** An ordered, non-empty list of targets, or why there is none. */
@@ -20,7 +22,7 @@ export type Plan = ReadonlyArray<Target> | PublicError
 
 export interface Planner {
   /** For every key. `face`: the client's format, because a provider that speaks it too is called in it. */
-  readonly plan: (model: string, face: FormatName) => Plan
+  readonly plan: (model: string, face: CallFormat) => Plan
   /** Canonical id of a provider by its id, its alias or a node's prefix; null when there is none. */
   readonly aliasOf: (prefix: string) => string | null
 }
@@ -68,7 +70,8 @@ export const resolverView = ({ noThinkingAliases, registry, snapshot, thinkingLe
     modelId: custom.modelId,
     listed: custom.source === "synced",
     upstreamId: typeof custom.extra["upstreamId"] === "string" ? custom.extra["upstreamId"] : null,
-    upstreamHeaders: custom.upstreamHeaders
+    upstreamHeaders: custom.upstreamHeaders,
+    maxOutputTokens: custom.maxOutputTokens
   })),
   activeProviders: activeProviders(snapshot, registry),
   simulatorCallable: snapshot.simulatorUrl !== null,
@@ -80,9 +83,9 @@ export const resolverView = ({ noThinkingAliases, registry, snapshot, thinkingLe
 export const makePlanner = (options: PlannerOptions): Planner => {
   const { registry, snapshot } = options
   const resolve = makeResolver(resolverView(options))
-  const rememberedOf = new Map<FormatName, Map<string, Plan>>()
+  const rememberedOf = new Map<CallFormat, Map<string, Plan>>()
 
-  const plan = (model: string, face: FormatName): Plan => {
+  const plan = (model: string, face: CallFormat): Plan => {
     let remembered = rememberedOf.get(face)
     if (remembered === undefined) {
       remembered = new Map()
@@ -104,14 +107,20 @@ export const makePlanner = (options: PlannerOptions): Planner => {
   }
 }
 
-const planOf = (options: PlannerOptions, resolution: Resolution, face: FormatName): Plan => {
+const planOf = (options: PlannerOptions, resolution: Resolution, face: CallFormat): Plan => {
   if (resolution._tag === "Unresolved") {
+    if (face === "embeddings" && resolution.prefix !== null) return Embeddings.unknownProvider(resolution.prefix)
     return new PublicError(resolution.code, resolution.status, "invalid_request_error", resolution.message, null,
       resolution.candidates.length > 0 ? { candidates: resolution.candidates } : null)
   }
+  if (face === "embeddings") {
+    // What a provider cannot do is said before a credential is asked for.
+    const place = Embeddings.placeOf(resolution, resolution.node === null ? null : options.snapshot.nodeById.get(resolution.node.id) ?? null)
+    if (place instanceof PublicError) return place
+  }
   const connections = options.snapshot.activeByProvider.get(resolution.provider) ?? []
   const needsCredential = resolution.row !== null && !resolution.row.authKinds.includes("none")
-  if (connections.length === 0 && (needsCredential || resolution.node !== null)) return noConnection(options, resolution)
+  if (connections.length === 0 && (needsCredential || resolution.node !== null)) return noConnection(options, resolution, face)
   const targets: Array<Target> = []
   let refusal: PublicError | null = null
   for (const connection of connections.length === 0 ? [null] : connections) {
@@ -120,32 +129,32 @@ const planOf = (options: PlannerOptions, resolution: Resolution, face: FormatNam
     else targets.push(target)
   }
   if (targets.length > 0) return targets
-  return refusal ?? noConnection(options, resolution)
+  return refusal ?? noConnection(options, resolution, face)
 }
 
 /** Inactive connections are named as such; a provider without any answers 400 `No credentials for provider`. */
-const noConnection = (options: PlannerOptions, resolved: ResolvedModel): PublicError => {
+const noConnection = (options: PlannerOptions, resolved: ResolvedModel, face: CallFormat): PublicError => {
   const label = resolved.row?.id ?? resolved.node?.prefix ?? resolved.provider
   const known = options.snapshot.connections.some((connection) => connection.provider === resolved.provider)
   return known
     ? Errors.make("ALL_ACCOUNTS_INACTIVE", `Every connection of provider ${label} is inactive or unusable: activate or test one.`)
-    : Errors.make("bad_request", `No credentials for provider: ${label}`)
+    : face === "embeddings" ? Embeddings.noCredentials(label) : Errors.make("bad_request", `No credentials for provider: ${label}`)
 }
 
-/** Where a provider takes conversations, and in which format. */
+/** Where a provider takes requests, and in which format. */
 interface Place {
-  readonly family: FamilyName
+  readonly family: TargetFamily
   readonly path: string
   readonly streamPath: string
 }
 
-const isFamily = (format: FormatName): format is FamilyName => format !== "completions"
+const isFamily = (format: CallFormat): format is FamilyName => format !== "completions" && format !== "embeddings"
 
 /**
  * The client's own format where the provider speaks it (nothing is translated), else the provider's main one. A connection with
  * providerSpecificData.mainFormatOnly is always called in the main one (a server whose compatible endpoints lack something).
  */
-const placeOf = (resolved: ResolvedModel, face: FormatName, node: ProviderNode | null, connection: Connection | null): Place | null => {
+const placeOf = (resolved: ResolvedModel, face: CallFormat, node: ProviderNode | null, connection: Connection | null): Place | null => {
   if (node !== null) {
     if (node.type === "anthropic-compatible") return onePath("messages", node.chatPath ?? "/messages")
     if (node.apiType === null || node.apiType === "chat") return onePath("chat-completions", node.chatPath ?? "/chat/completions")
@@ -161,13 +170,18 @@ const placeOf = (resolved: ResolvedModel, face: FormatName, node: ProviderNode |
   return { family: row.wireFormat, path: row.chatPath, streamPath: row.streamPath ?? row.chatPath }
 }
 
-const onePath = (family: FamilyName, path: string): Place => ({ family, path, streamPath: path })
+const embeddingPlaceOf = (resolved: ResolvedModel, node: ProviderNode | null): Place | PublicError => {
+  const place = Embeddings.placeOf(resolved, node)
+  return place instanceof PublicError ? place : onePath(place.family, place.path)
+}
 
-const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: Connection | null, face: FormatName): Target | PublicError => {
+const onePath = (family: TargetFamily, path: string): Place => ({ family, path, streamPath: path })
+
+const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: Connection | null, face: CallFormat): Target | PublicError => {
   const { snapshot } = options
   const node = resolved.node === null ? null : snapshot.nodeById.get(resolved.node.id) ?? null
-  const place = placeOf(resolved, face, node, connection)
-  if (place === null) return cannotChat(resolved)
+  const place = face === "embeddings" ? embeddingPlaceOf(resolved, node) : placeOf(resolved, face, node, connection) ?? cannotChat(resolved)
+  if (place instanceof PublicError) return place
   const endpointAt = (path: string): Endpoint.Endpoint | Endpoint.EndpointMissing =>
     node !== null
       ? Endpoint.ofNode(node, connection, path)
@@ -191,7 +205,7 @@ const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: 
     price: options.priceOf(resolved.provider, resolved.model),
     streamOptions: connection?.providerSpecificData["disableStreamOptions"] !== true,
     proxy: null,
-    maxOutputTokens: resolved.facts?.maxOutputTokens ?? null,
+    maxOutputTokens: resolved.custom?.maxOutputTokens ?? resolved.facts?.maxOutputTokens ?? null,
     reasoning: capabilities === undefined ? null : capabilities.includes("reasoning"),
     thinking: resolved.noThinking ? "off" : resolved.level,
     tokenFrom: endpoint.tokenFrom,

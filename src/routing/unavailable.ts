@@ -2,9 +2,11 @@
 import * as Errors from "#schemas/errors.ts"
 import { type ErrorCode, PublicError } from "#schemas/errors.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
+import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { Skipped } from "#src/routing/models/candidate.ts"
 import { isAutomatic } from "#src/routing/auto/combo.ts"
 import type { Refused } from "#src/routing/combos/expand.ts"
+import * as Wording from "#src/wire/contextWindow/wording.ts"
 
 /** What a plan without a free target was made of. */
 export interface Pool {
@@ -52,6 +54,22 @@ const secondsUntil = (skipped: ReadonlyArray<Skipped>, now: number): number | nu
 const isBusy = (skipped: ReadonlyArray<Skipped>): boolean =>
   all(skipped, "connection-busy", "model-busy", "connection-cooldown", "model-cooldown", "model-lockout", "breaker-open", "breaker-probing", "quota-exhausted") &&
   skipped.some(({ unavailable: { reason } }) => reason === "connection-busy" || reason === "model-busy")
+
+/** Targets that are too small for the prompt whenever they are free. */
+const isOverflow = ({ unavailable }: Skipped): boolean => "overflow" in unavailable && unavailable.overflow !== undefined
+
+/** The largest window, when the prompt fits none of those that could be asked; null while some other target is left. */
+export const tooLong = (face: CallFormat, pool: Pool): Blocked | null => {
+  const left = pool.skipped.filter(({ unavailable: { reason } }) => reason !== "not-allowed")
+  if (left.length === 0 || !left.every(isOverflow)) return null
+  let [tokens, window] = [0, 0]
+  for (const { unavailable } of left) {
+    if (!("overflow" in unavailable) || unavailable.overflow === undefined || unavailable.overflow.window < window) continue
+    tokens = unavailable.overflow.tokens
+    window = unavailable.overflow.window
+  }
+  return new Blocked(Wording.refusal(face, tokens, window, pool.combo === null ? {} : { diagnostics: diagnosticsOf(pool) }), pool)
+}
 
 const all = (skipped: ReadonlyArray<Skipped>, ...reasons: ReadonlyArray<string>): boolean =>
   skipped.length > 0 && skipped.every(({ unavailable }) => reasons.includes(unavailable.reason))
@@ -137,11 +155,12 @@ export const forbiddenCombo = (pool: ComboPool): Blocked | null =>
 
 const comboError = ({ combo, refused, skipped }: Pool & { readonly combo: Combo }, now: number): PublicError => {
   const { name } = combo
-  if (isBusy(skipped)) {
+  const able = skipped.some(isOverflow) ? skipped.filter((one) => !isOverflow(one)) : skipped
+  if (isBusy(able)) {
     return Errors.make("rate_limit_exceeded", `Every target of combo '${name}' is at its limit of concurrent calls.`, { retryAfterSeconds: secondsUntil(skipped, now) ?? unknownWait })
   }
   // The quota of every target is used up: that is a rate limit, whose end is known.
-  if (all(skipped, "quota-exhausted")) return cooling(name, skipped, secondsUntil(skipped, now) ?? unknownWait)
+  if (all(able, "quota-exhausted")) return cooling(name, able, secondsUntil(skipped, now) ?? unknownWait)
   return inactive(inactiveText(combo, skipped, refused), { skipped, refused }, secondsUntil(skipped, now))
 }
 

@@ -4,6 +4,7 @@
  * An entry keeps its own fractional deadline, so a stream's pace does not drift: the owner adds its interval to the last
  * deadline, never to "now". Cancelled entries are dropped when their slot comes round.
  */
+import type { Ticker } from "#actors/Ticker.ts"
 
 /** Wheel size in slots of one millisecond; longer waits simply stay for further rounds. */
 const SLOTS = 1024
@@ -17,14 +18,6 @@ export interface Entry {
   scheduled: boolean
 }
 
-/** Starts a repeated call every `ms` and returns how to stop it. */
-export type Ticker = (tick: () => void, ms: number) => () => void
-
-export const intervalTicker: Ticker = (tick, ms) => {
-  const handle = setInterval(tick, ms)
-  return () => clearInterval(handle)
-}
-
 export class Pacer {
   readonly now: () => number
   readonly #ticker: Ticker
@@ -35,7 +28,7 @@ export class Pacer {
   #stop: (() => void) | null = null
 
   /** `now` is a monotonic clock in milliseconds. */
-  constructor(now: () => number, ticker: Ticker = intervalTicker) {
+  constructor(now: () => number, ticker: Ticker) {
     this.now = now
     this.#ticker = ticker
   }
@@ -56,7 +49,7 @@ export class Pacer {
     entry.scheduled = true
     if (this.#stop === null) {
       this.#last = Math.floor(this.now())
-      this.#stop = this.#ticker(() => this.tick(), 1)
+      this.#stop = this.#ticker.every(1, () => this.tick())
     }
     this.#place(entry)
     this.#size++
@@ -102,7 +95,11 @@ export class Pacer {
       } else if (Math.ceil(entry.deadline) <= until) {
         entry.scheduled = false
         this.#size--
-        entry.fire(now)
+        try {
+          entry.fire(now)
+        } catch (error) {
+          this.#ticker.failed(error)
+        }
       } else {
         this.#place(entry)
       }

@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { whenEnded } from "./control.ts"
 import { makeHandler } from "./handler.ts"
 import { Pacer } from "./Pacer.ts"
@@ -90,7 +91,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}): Effect.f
   const clock = yield* Clock.Clock
   const monotonic = (): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
   const offset = clock.currentTimeMillisUnsafe() - monotonic()
-  const pacer = new Pacer(monotonic)
+  const pacer = new Pacer(monotonic, yield* Supervisor.ticker("simulator pace"))
   const rules = new Rules()
   const log = new TruthLog(
     { size: settings.logSize, bodyBudget: settings.logBodyBytes, recordSecrets: settings.recordSecrets },

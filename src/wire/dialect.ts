@@ -115,7 +115,7 @@ const isError = (answer: Answer | UpstreamErrorBody): answer is UpstreamErrorBod
 const parse = (body: Uint8Array): Record<string, unknown> | null =>
   Json.parseRecord(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))
 
-const readError = (family: UpstreamCodec, body: Uint8Array): UpstreamErrorBody | null => {
+export const readError = (family: Pick<UpstreamCodec, "readError">, body: Uint8Array): UpstreamErrorBody | null => {
   const parsed = Json.parseFirst(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))
   return parsed === null ? null : family.readError(parsed) ?? saidIn(parsed)
 }

@@ -3,7 +3,7 @@
  * knows stands beside them, never in their place. Any other error is written in the client's format from the start.
  */
 import type { PublicError } from "#schemas/errors.ts"
-import type { FamilyName } from "#schemas/wire/conversation.ts"
+import type { TargetFamily } from "#schemas/wire/formats.ts"
 
 export type Members = Readonly<Record<string, unknown>>
 
@@ -11,7 +11,7 @@ export type Members = Readonly<Record<string, unknown>>
 export type Told = Pick<PublicError, "status" | "code" | "type" | "message" | "retryAfterSeconds" | "extra" | "upstream">
 
 /** The vendor's error object for a client that speaks one of `families`; null when the error is another family's, or ours. */
-export const vendorOf = ({ upstream }: Told, families: ReadonlyArray<FamilyName>): Members | null =>
+export const vendorOf = ({ upstream }: Told, families: ReadonlyArray<TargetFamily>): Members | null =>
   upstream !== null && families.includes(upstream.family) ? upstream.error : null
 
 /** `ours` for what the vendor's object does not say, the vendor's own members, and what else the gateway knows. */
@@ -19,7 +19,7 @@ export const merged = (ours: Members, vendor: Members | null, extra: PublicError
   vendor === null ? { ...ours, ...extra } : { ...ours, ...extra, ...vendor }
 
 /** The families whose vendors share one error object: message, type, param and code. */
-const commonFamilies: ReadonlyArray<FamilyName> = ["chat-completions", "responses"]
+const commonFamilies: ReadonlyArray<TargetFamily> = ["chat-completions", "responses", "embeddings"]
 
 /** The error object of the common form, which chat-completions, completions and responses share. */
 export const common = (error: Told): Members =>

@@ -1,15 +1,18 @@
 /** The table of chat wire formats: what clients may speak, and what upstreams may. */
 import type { Dialect, Face } from "#actors/request/ports/Face.ts"
+import type { PublicError } from "#schemas/errors.ts"
 import type { FamilyName, FormatName } from "#schemas/wire/conversation.ts"
+import type { CallFormat, TargetFamily } from "#schemas/wire/formats.ts"
 import * as ChatCompletions from "#src/wire/chatCompletions/index.ts"
 import * as Completions from "#src/wire/completions/index.ts"
+import * as Embeddings from "#src/wire/embeddings/request.ts"
 import * as Dialects from "#src/wire/dialect.ts"
 import * as GenerateContent from "#src/wire/generateContent/index.ts"
 import * as Heartbeat from "#src/wire/heartbeat.ts"
 import * as LocalModelServer from "#src/wire/localModelServer/index.ts"
 import * as Messages from "#src/wire/messages/index.ts"
 import * as Responses from "#src/wire/responses/index.ts"
-import type { ClientCodec, Json, UpstreamCodec } from "#src/wire/WireFormat.ts"
+import type { ClientCodec, Json, RequestHead, UpstreamCodec } from "#src/wire/WireFormat.ts"
 
 const families: Readonly<Record<FamilyName, UpstreamCodec>> = {
   "chat-completions": ChatCompletions.upstream,
@@ -36,8 +39,16 @@ export const repeatedOf = (name: FormatName, request: Json): Json => {
   return repeated
 }
 
-/** The codec of an upstream family. */
-export const family = (name: FamilyName): UpstreamCodec => families[name]
+const isFamily = (name: TargetFamily): name is FamilyName => Object.hasOwn(families, name)
+
+/** The codec of an upstream family. No conversation is planned for a target of another kind. */
+export const family = (name: TargetFamily): UpstreamCodec => {
+  if (!isFamily(name)) throw new Error(`${name} is no format of conversations`)
+  return families[name]
+}
+
+/** Reads the head of a client's body. */
+export const headOf = (name: CallFormat): ((body: Json) => RequestHead | PublicError) => name === "embeddings" ? Embeddings.head : client(name).head
 
 /** A client codec as the request actor needs it. */
 export const faceOf = (codec: ClientCodec, comments: boolean): Face => ({
@@ -54,4 +65,4 @@ export const faceOf = (codec: ClientCodec, comments: boolean): Face => ({
 export const dialectOf = (codec: ClientCodec, upstream: UpstreamCodec, options: Dialects.Options): Dialect =>
   isSame(codec.name, upstream.name) ? Dialects.passThrough(codec, upstream, options) : Dialects.translating(codec, upstream, options)
 
-export const isSame = (face: FormatName, upstream: FamilyName): boolean => face === upstream
+export const isSame = (face: FormatName, upstream: TargetFamily): boolean => face === upstream

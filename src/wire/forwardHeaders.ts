@@ -4,7 +4,7 @@
  * Names are lower case and lists are flat (name, value, name, value). No value can carry a line break to the other side.
  */
 import { hopsHeader } from "#schemas/hops.ts"
-import type { FormatName } from "#schemas/wire/conversation.ts"
+import type { CallFormat, TargetFamily } from "#schemas/wire/formats.ts"
 
 /** Request headers of a client that an upstream may see. Credentials, cookies, addresses and our own headers never may. */
 export const requestAllowed: ReadonlyMap<string, string> = new Map([
@@ -96,13 +96,13 @@ export const toUpstream = (headers: ReadonlyArray<string>): Array<string> =>
  * Whose servers understand a header, by how its name begins. All of them cross only where the client's format is the upstream's: they
  * speak of the body that the client wrote.
  */
-const ofFormat: ReadonlyArray<readonly [prefix: string, formats: ReadonlyArray<FormatName> | "any"]> = [
+const ofFormat: ReadonlyArray<readonly [prefix: string, formats: ReadonlyArray<TargetFamily> | "any"]> = [
   ["user-agent", "any"],
   ["x-stainless-", "any"],
   ["anthropic-", ["messages"]],
   ["x-claude-code-", ["messages"]],
   ["x-app", ["messages"]],
-  ["openai-", ["chat-completions", "responses"]],
+  ["openai-", ["chat-completions", "responses", "embeddings"]],
   ["x-codex-", ["responses"]],
   ["session", ["responses"]],
   ["conversation_id", ["responses"]],
@@ -116,14 +116,14 @@ const operators: ReadonlySet<string> = new Set(["user-agent", "openai-organizati
 const accountHeaders = ["openai-organization", "openai-project"]
 
 /** True when the client chose the account that is asked: what the upstream refuses then says nothing of the stored credential. */
-export const namesAccount = (own: ReadonlyArray<string>, forwarded: ReadonlyArray<string>, face: FormatName, family: FormatName): boolean =>
+export const namesAccount = (own: ReadonlyArray<string>, forwarded: ReadonlyArray<string>, face: CallFormat, family: TargetFamily): boolean =>
   face === family && accountHeaders.some((name) => indexOfName(forwarded, name) !== -1 && indexOfName(own, name) === -1)
 
 /** A merge that is remembered: lists that come again are sent from the head that was formatted for them. */
 interface Merge {
   readonly own: ReadonlyArray<string>
   readonly forwarded: ReadonlyArray<string>
-  readonly face: FormatName
+  readonly face: CallFormat
   readonly merged: ReadonlyArray<string>
 }
 
@@ -140,7 +140,7 @@ const unique = ["idempotency-key", "x-codex-"]
  * header that both have is the client's. Answers the target's own list when nothing is added, and the same list for the same
  * headers, so that it can be cached by identity.
  */
-export const merge = (own: ReadonlyArray<string>, forwarded: ReadonlyArray<string>, face: FormatName, family: FormatName): ReadonlyArray<string> => {
+export const merge = (own: ReadonlyArray<string>, forwarded: ReadonlyArray<string>, face: CallFormat, family: TargetFamily): ReadonlyArray<string> => {
   // Nothing that a usual client sends crosses to another family.
   if (face === family) for (const known of merges) if (known.own === own && known.face === face && isSame(known.forwarded, forwarded)) return known.merged
   const merged = mergedAnew(own, forwarded, face, family)
@@ -157,7 +157,7 @@ const isSame = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): boolean => 
   return true
 }
 
-const mergedAnew = (own: ReadonlyArray<string>, forwarded: ReadonlyArray<string>, face: FormatName, family: FormatName): ReadonlyArray<string> => {
+const mergedAnew = (own: ReadonlyArray<string>, forwarded: ReadonlyArray<string>, face: CallFormat, family: TargetFamily): ReadonlyArray<string> => {
   let merged: Array<string> | null = null
   for (let i = 0; i < forwarded.length; i += 2) {
     const name = forwarded[i] as string
@@ -175,7 +175,7 @@ const mergedAnew = (own: ReadonlyArray<string>, forwarded: ReadonlyArray<string>
 }
 
 /** What of a client's query goes to an upstream of its own format: the switch of the messages vendor's SDKs. With `?` or `&`, or empty. */
-export const queryToUpstream = (query: string, path: string, face: FormatName, family: FormatName): string =>
+export const queryToUpstream = (query: string, path: string, face: CallFormat, family: TargetFamily): string =>
   face === "messages" && family === "messages" && /(?:^|&)beta=true(?:&|$)/.test(query) && !/[?&]beta=/.test(path)
     ? path.includes("?") ? "&beta=true" : "?beta=true"
     : ""

@@ -9,7 +9,7 @@ describe("a sweep", () => {
   it.effect("waits for its first turn, runs at its pace, and goes on after a failure", () => Effect.gen(function*() {
     let runs = 0
     yield* Effect.forkScoped(Sweeps.loop({
-      name: "dust", everyMs: 1_000,
+      loop: "sweep/usage", name: "dust", everyMs: 1_000,
       run: Effect.suspend(() => ++runs === 2
         ? Effect.fail(new StoreError({ store: "Dust", operation: "sweep", reason: "unavailable", message: "Dust.sweep: nobody is there" }))
         : Effect.succeed(runs))

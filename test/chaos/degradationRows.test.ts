@@ -80,7 +80,7 @@ describe.skipIf(missing !== null)("what happens beside requests while a store is
     for (const name of ["bad", "worse"]) await sim.rule({ match: { model: `${name}-${mood}` }, script: { status: 500 } })
     const failing = (index: number) => `${prefix}/${index % 2 === 0 ? "bad" : "worse"}-${mood}`
     const stateOn = async (node: Node) => (await node.operator.call<{ readonly breakers: ReadonlyArray<{ readonly provider: string; readonly state: string }> }>("GET", "/api/resilience"))
-      .breakers.find((breaker) => breaker.provider === id)?.state ?? "closed"
+      .breakers.find((breaker) => breaker.provider === prefix)?.state ?? "closed"
     const calls = async () => (await sim.entries({ model: `good-${mood}` })).length
     await roads.redis.is(mood)
     try {

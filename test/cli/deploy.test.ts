@@ -4,7 +4,7 @@ import * as path from "node:path"
 import { describe, expect, it } from "vitest"
 import * as Flags from "#schemas/flags.ts"
 import { builtin } from "#src/providers/Registry.ts"
-import * as Settings from "#src/Settings.ts"
+import * as Settings from "#src/platform/configuration/Settings.ts"
 import { Command, emptyDirectory, freePort, root, start } from "./support/command.ts"
 
 const read = (file: string): string => fs.readFileSync(path.join(root, "deploy", file), "utf8")

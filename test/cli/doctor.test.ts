@@ -6,7 +6,7 @@ import { listenerOn } from "#src/cli/processes.ts"
 import * as Machine from "#src/cli/doctor/machine.ts"
 import type { Finding } from "#src/cli/doctor/Finding.ts"
 import * as Network from "#src/cli/doctor/network.ts"
-import * as Settings from "#src/Settings.ts"
+import * as Settings from "#src/platform/configuration/Settings.ts"
 import { Command, emptyDirectory, freePort, run, takenPort } from "./support/command.ts"
 
 interface Report {

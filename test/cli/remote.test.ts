@@ -37,6 +37,8 @@ describe("a running gateway from the terminal", () => {
     expect((await gateway("combos", "add", "both", "lab/echo", "lab/tokens")).code).toBe(0)
     expect((await gateway("combos")).stdout).toContain("lab/echo, lab/tokens")
     expect((await gateway("chat", "both", "again")).stdout).toContain("again")
+    // A node is shown by its prefix, never by its id.
+    for (const list of ["nodes", "providers", "usage", "logs"]) expect([list, (await gateway(list)).stdout]).toEqual([list, expect.not.stringContaining("-compatible-chat-")])
 
     const logs = JSON.parse((await gateway("logs", "--json")).stdout) as ReadonlyArray<{ readonly model: string; readonly status: number }>
     expect(logs.map(({ status }) => status)).toEqual([200, 200, 200])

@@ -1,6 +1,6 @@
 /** A scrape over workers that answer, answer late, or are gone: bounded, and no counter ever falls. */
 import { describe, expect, it } from "vitest"
-import { Scrapes, WAIT_MS } from "#src/platform/cluster/Scrapes.ts"
+import { Scrapes, WAIT_MS } from "#src/platform/cluster/workers/Scrapes.ts"
 
 const textOf = (requests: number, live: number): string =>
   `# TYPE requests_total counter\nrequests_total ${requests}\n# TYPE live gauge\nlive ${live}\n`

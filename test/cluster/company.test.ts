@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { findServers, type Ground, ground } from "#test/support/cluster.ts"
 import { inProcess, type InProcess } from "#test/support/gateway.ts"
-import * as Settings from "#src/Settings.ts"
+import * as Settings from "#src/platform/configuration/Settings.ts"
 
 const servers = await findServers()
 

@@ -1,6 +1,6 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
-import * as Settings from "#src/Settings.ts"
+import * as Settings from "#src/platform/configuration/Settings.ts"
 
 const problems = (environment: Readonly<Record<string, string>>): ReadonlyArray<string> => {
   const decoded = Settings.decode(environment)

@@ -1,7 +1,7 @@
 import { describe as group, expect, it } from "vitest"
 import { describe, unknownVariables } from "#src/bootstrap/unknownVariables.ts"
 import { builtin } from "#src/providers/Registry.ts"
-import * as Settings from "#src/Settings.ts"
+import * as Settings from "#src/platform/configuration/Settings.ts"
 
 const found = (...names: ReadonlyArray<string>) =>
   unknownVariables(Object.fromEntries(names.map((name) => [name, "1"])), builtin.all).map(({ meant, name }) => [name, meant])

@@ -7,7 +7,15 @@ import type * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
 import { featureNames, features } from "#schemas/acting/features.ts"
 import { flags } from "#schemas/acting/flags.ts"
-import * as Acting from "#src/management/acting/table.ts"
+import type { Table } from "#src/management/acting/Table.ts"
+import { cacheConfig } from "#src/features/cache/acting.ts"
+import { combo, mapping } from "#src/features/combos/acting.ts"
+import { apiKey } from "#src/features/keys/acting.ts"
+import { budget, tokenLimit } from "#src/features/limits/acting.ts"
+import { connection, customModel, interceptionRules, node, paramFilters } from "#src/features/providers/acting.ts"
+import { resilience } from "#src/features/resilience/acting.ts"
+import { settings } from "#src/features/settings/acting.ts"
+import { webhook } from "#src/features/webhooks/acting.ts"
 import { BudgetInput, TokenLimitInput } from "#src/features/limits/api.ts"
 import { CacheConfigChange } from "#src/features/cache/api.ts"
 import { ComboChange, MappingChange, NewCombo, NewMapping } from "#src/features/combos/api.ts"
@@ -15,7 +23,8 @@ import { PolicyInput } from "#src/features/keys/api.ts"
 import { ModelInput } from "#src/features/providers/models/api.ts"
 import { NewNode, NodeChange } from "#src/features/providers/nodes/api.ts"
 import { ConnectionChange, InterceptionRules, NewConnection, ParamFilters } from "#src/features/providers/api.ts"
-import { settingDefaults, SettingsInput } from "#src/features/settings/api.ts"
+import { SettingsInput } from "#src/features/settings/api.ts"
+import { settingDefaults } from "#schemas/settingDefaults.ts"
 import { NewWebhook, WebhookChange } from "#src/features/webhooks/api.ts"
 import * as Catalogue from "#schemas/flags.ts"
 import { ApiKeyPolicy, defaultPolicy } from "#schemas/records/ApiKey.ts"
@@ -27,7 +36,7 @@ import { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import { ResilienceChange, resilienceDefaults } from "#schemas/records/ResilienceSettings.ts"
 import { Webhook } from "#schemas/records/Webhook.ts"
 import { emptyModel } from "#src/features/providers/models/customModel.ts"
-import { inferenceRoutes } from "#src/inference/inferenceRoutes.ts"
+import { inferenceRoutes } from "#src/inferenceRoutes.ts"
 import * as ManagementHttp from "#src/Management.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
 import * as Management from "#test/support/management.ts"
@@ -60,41 +69,41 @@ const leaves = (schema: Schema.Top): ReadonlySet<string> => {
   return found
 }
 
-const inputs: ReadonlyArray<readonly [Acting.Table, ReadonlyArray<Schema.Top>]> = [
-  [Acting.settings, [SettingsInput]],
-  [Acting.cacheConfig, [CacheConfigChange]],
-  [Acting.resilience, [ResilienceChange]],
-  [Acting.apiKey, [PolicyInput]],
-  [Acting.connection, [NewConnection, ConnectionChange]],
-  [Acting.paramFilters, [ParamFilters]],
-  [Acting.interceptionRules, [InterceptionRules]],
-  [Acting.node, [NewNode, NodeChange]],
-  [Acting.customModel, [ModelInput]],
-  [Acting.combos, [NewCombo, ComboChange]],
-  [Acting.mapping, [NewMapping, MappingChange]],
-  [Acting.webhook, [NewWebhook, WebhookChange]],
-  [Acting.budget, [BudgetInput]],
-  [Acting.tokenLimit, [TokenLimitInput]]
+const inputs: ReadonlyArray<readonly [Table, ReadonlyArray<Schema.Top>]> = [
+  [settings, [SettingsInput]],
+  [cacheConfig, [CacheConfigChange]],
+  [resilience, [ResilienceChange]],
+  [apiKey, [PolicyInput]],
+  [connection, [NewConnection, ConnectionChange]],
+  [paramFilters, [ParamFilters]],
+  [interceptionRules, [InterceptionRules]],
+  [node, [NewNode, NodeChange]],
+  [customModel, [ModelInput]],
+  [combo, [NewCombo, ComboChange]],
+  [mapping, [NewMapping, MappingChange]],
+  [webhook, [NewWebhook, WebhookChange]],
+  [budget, [BudgetInput]],
+  [tokenLimit, [TokenLimitInput]]
 ]
 
 /** What the gateway itself writes into a record, and what a client names a field that the record names otherwise. */
-const own: ReadonlyArray<readonly [Acting.Table, { readonly fields: object }, ReadonlyArray<string>]> = [
-  [Acting.apiKey, ApiKeyPolicy, []],
-  [Acting.connection, Connection, [
+const own: ReadonlyArray<readonly [Table, { readonly fields: object }, ReadonlyArray<string>]> = [
+  [apiKey, ApiKeyPolicy, []],
+  [connection, Connection, [
     "id", "provider", "authType", "email", "displayName", "accessToken", "refreshToken", "idToken", "tokenType", "scope", "expiresAt",
     "tokenExpiresAt", "expiresIn", "lastHealthCheckAt", "backoffLevel", "consecutiveUseCount", "createdAt", "updatedAt"
   ]],
-  [Acting.node, ProviderNode, ["id", "createdAt", "updatedAt"]],
+  [node, ProviderNode, ["id", "createdAt", "updatedAt"]],
   // maxInputTokens and maxOutputTokens are max_input_tokens and max_output_tokens; `extra` holds inert fields only.
-  [Acting.customModel, CustomModel, ["maxInputTokens", "maxOutputTokens", "extra", "createdAt", "updatedAt"]],
-  [Acting.combos, Combo, ["id", "createdAt", "updatedAt"]],
-  [Acting.webhook, Webhook, ["id", "failureCount", "lastTriggeredAt", "lastStatus", "createdAt", "updatedAt", "enabledAt"]],
-  [Acting.budget, Budget, ["createdAt", "updatedAt"]],
-  [Acting.tokenLimit, TokenLimit, ["createdAt", "updatedAt"]]
+  [customModel, CustomModel, ["maxInputTokens", "maxOutputTokens", "extra", "createdAt", "updatedAt"]],
+  [combo, Combo, ["id", "createdAt", "updatedAt"]],
+  [webhook, Webhook, ["id", "failureCount", "lastTriggeredAt", "lastStatus", "createdAt", "updatedAt", "enabledAt"]],
+  [budget, Budget, ["createdAt", "updatedAt"]],
+  [tokenLimit, TokenLimit, ["createdAt", "updatedAt"]]
 ]
 
 /** The field has a row, is part of a field that has one, or is an object whose members have rows. */
-const covered = (table: Acting.Table, field: string): boolean =>
+const covered = (table: Table, field: string): boolean =>
   Object.keys(table.rows).some((row) => row === field || field.startsWith(`${row}.`) || row.startsWith(`${field}.`))
 
 const read = new Map<string, string>()
@@ -109,14 +118,14 @@ describe("the table of what acts", () => {
     for (const [table, schemas] of inputs) {
       const sent = new Set(schemas.flatMap((schema) => [...leaves(schema)]))
       // The key of a route, not a field of the record.
-      if (table === Acting.connection) sent.delete("provider")
+      if (table === connection) sent.delete("provider")
       const missing = [...sent].filter((field) => !covered(table, field))
-      assert.deepStrictEqual(missing, [], `${table.record}: fields without a row in schemas/acting`)
+      assert.deepStrictEqual(missing, [], `${table.record}: fields without a row in an acting.ts`)
       const gone = Object.keys(table.rows).filter((row) => row !== "name" && ![...sent].some((field) =>
         row === field || row.startsWith(`${field}.`) || field.startsWith(`${row}.`)))
       assert.deepStrictEqual(gone, [], `${table.record}: rows without a field`)
     }
-    assert.deepStrictEqual(inputs.map(([table]) => table), Acting.tables, "every table is in this census")
+    assert.sameMembers(inputs.map(([table]) => table), [...ManagementHttp.acting], "every table is in this census")
   })
 
   it("has a row for every stored field that the gateway does not write itself", () => {
@@ -127,7 +136,7 @@ describe("the table of what acts", () => {
   })
 
   it("names for every acting field and flag a file outside the schemas that reads it", () => {
-    const rows = [...Acting.tables.flatMap(({ record, rows }) => Object.entries(rows).map(([field, row]) => [`${record}.${field}`, row] as const)), ...Object.entries(flags)]
+    const rows = [...ManagementHttp.acting.flatMap(({ record, rows }) => Object.entries(rows).map(([field, row]) => [`${record}.${field}`, row] as const)), ...Object.entries(flags)]
     const unread = rows.filter(([name, row]) => {
       if (!row.acts) return false
       const leaf = name.split(".").filter((part) => part !== "*").at(-1) as string
@@ -137,9 +146,9 @@ describe("the table of what acts", () => {
   })
 
   it("gives neutral values that are the defaults", () => {
-    const defaults: ReadonlyArray<readonly [Acting.Table, unknown]> = [
-      [Acting.settings, settingDefaults], [Acting.apiKey, defaultPolicy], [Acting.customModel, emptyModel("p", "m", "")],
-      [Acting.resilience, { ...resilienceDefaults, connectionCooldown: { "*": resilienceDefaults.connectionCooldown.apikey } }]
+    const defaults: ReadonlyArray<readonly [Table, unknown]> = [
+      [settings, settingDefaults], [apiKey, defaultPolicy], [customModel, emptyModel("p", "m", "")],
+      [resilience, { ...resilienceDefaults, connectionCooldown: { "*": resilienceDefaults.connectionCooldown.apikey } }]
     ]
     for (const [table, values] of defaults) {
       for (const [field, row] of Object.entries(table.rows)) {
@@ -153,7 +162,7 @@ describe("the table of what acts", () => {
     const table = RouteTable.make([...ManagementHttp.routes(), ...inferenceRoutes])
     for (const name of featureNames) {
       for (const documented of features[name].paths) assert.deepStrictEqual(table.match(documented).map(({ path }) => path), [], `${name}: ${documented} is built`)
-      const waits = [...Acting.tables.flatMap(({ rows }) => Object.values(rows)), ...Object.values(flags)].some((row) => !row.acts && row.lacks === name)
+      const waits = [...ManagementHttp.acting.flatMap(({ rows }) => Object.values(rows)), ...Object.values(flags)].some((row) => !row.acts && row.lacks === name)
       assert.isTrue(waits || features[name].paths.length > 0, `${name} is missing for nobody`)
     }
   })
@@ -201,33 +210,33 @@ describe("a field that does not act", () => {
       return String(at(reply.json, ...where))
     }
     const key = made(yield* call("POST", "/api/keys", { name: "k" }), "id")
-    const node = made(yield* call("POST", "/api/provider-nodes", { type: "openai-compatible", apiType: "chat", name: "n", prefix: "nn", baseUrl: "https://n.test/v1" }), "node", "id")
-    const connection = made(yield* call("POST", "/api/providers", { provider: "openai", name: "c", apiKey: "sk-1234567890" }), "connection", "id")
-    const combo = made(yield* call("POST", "/api/combos", { name: "some combo", models: ["openai/gpt-4o"] }), "id")
-    made(yield* call("POST", "/api/provider-models", { provider: node, modelId: "m" }), "model", "modelId")
+    const nodeId = made(yield* call("POST", "/api/provider-nodes", { type: "openai-compatible", apiType: "chat", name: "n", prefix: "nn", baseUrl: "https://n.test/v1" }), "node", "id")
+    const connectionId = made(yield* call("POST", "/api/providers", { provider: "openai", name: "c", apiKey: "sk-1234567890" }), "connection", "id")
+    const comboId = made(yield* call("POST", "/api/combos", { name: "some combo", models: ["openai/gpt-4o"] }), "id")
+    made(yield* call("POST", "/api/provider-models", { provider: nodeId, modelId: "m" }), "model", "modelId")
 
-    const writings: ReadonlyArray<readonly [Acting.Table, ReadonlyArray<Writing>]> = [
-      [Acting.settings, [
+    const writings: ReadonlyArray<readonly [Table, ReadonlyArray<Writing>]> = [
+      [settings, [
         { method: "PATCH", path: "/api/settings", body: {}, read: "/api/settings" }, { method: "PUT", path: "/api/settings", body: {}, read: "/api/settings" }
       ]],
-      [Acting.resilience, [{ method: "PATCH", path: "/api/resilience", body: {}, read: "/api/resilience" }]],
-      [Acting.apiKey, [
+      [resilience, [{ method: "PATCH", path: "/api/resilience", body: {}, read: "/api/resilience" }]],
+      [apiKey, [
         { method: "PATCH", path: `/api/keys/${key}`, body: {}, read: `/api/keys/${key}` },
         { method: "POST", path: "/api/keys", body: { name: "other" }, read: "/api/keys" }
       ]],
-      [Acting.connection, [{ method: "PUT", path: `/api/providers/${connection}`, body: {}, read: `/api/providers/${connection}` }]],
-      [Acting.paramFilters, [{ method: "PUT", path: `/api/providers/${connection}/param-filters`, body: {}, read: `/api/providers/${connection}/param-filters` }]],
-      [Acting.interceptionRules, [{ method: "PUT", path: `/api/providers/${connection}/interception-rules`, body: {}, read: `/api/providers/${connection}/interception-rules` }]],
-      [Acting.node, [
-        { method: "PUT", path: `/api/provider-nodes/${node}`, body: {}, read: `/api/provider-nodes/${node}` },
+      [connection, [{ method: "PUT", path: `/api/providers/${connectionId}`, body: {}, read: `/api/providers/${connectionId}` }]],
+      [paramFilters, [{ method: "PUT", path: `/api/providers/${connectionId}/param-filters`, body: {}, read: `/api/providers/${connectionId}/param-filters` }]],
+      [interceptionRules, [{ method: "PUT", path: `/api/providers/${connectionId}/interception-rules`, body: {}, read: `/api/providers/${connectionId}/interception-rules` }]],
+      [node, [
+        { method: "PUT", path: `/api/provider-nodes/${nodeId}`, body: {}, read: `/api/provider-nodes/${nodeId}` },
         { method: "POST", path: "/api/provider-nodes", body: { type: "openai-compatible", apiType: "chat", name: "o", prefix: "oo" }, read: "/api/provider-nodes" }
       ]],
-      [Acting.customModel, [
-        { method: "PUT", path: "/api/provider-models", body: { provider: node, modelId: "m" }, read: `/api/provider-models?provider=${node}` },
-        { method: "POST", path: "/api/provider-models", body: { provider: node, modelId: "new" }, read: `/api/provider-models?provider=${node}` }
+      [customModel, [
+        { method: "PUT", path: "/api/provider-models", body: { provider: nodeId, modelId: "m" }, read: `/api/provider-models?provider=${nodeId}` },
+        { method: "POST", path: "/api/provider-models", body: { provider: nodeId, modelId: "new" }, read: `/api/provider-models?provider=${nodeId}` }
       ]],
-      [Acting.combos, [
-        { method: "PUT", path: `/api/combos/${combo}`, body: {}, read: `/api/combos/${combo}` },
+      [combo, [
+        { method: "PUT", path: `/api/combos/${comboId}`, body: {}, read: `/api/combos/${comboId}` },
         { method: "POST", path: "/api/combos", body: { name: "another" }, read: "/api/combos" }
       ]]
     ]
@@ -253,7 +262,7 @@ describe("a field that does not act", () => {
         }
       }
     }
-    const inert = Acting.tables.flatMap(({ record, rows }) => Object.entries(rows).filter(([, row]) => !row.acts).map(([field]) => `${record}.${field}`))
+    const inert = ManagementHttp.acting.flatMap(({ record, rows }) => Object.entries(rows).filter(([, row]) => !row.acts).map(([field]) => `${record}.${field}`))
     assert.deepStrictEqual(inert.filter((field) => !tried.has(field)), [], "inert fields that no call was tried with")
   }))
 

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as SqlClient from "effect/sql/SqlClient"
-import * as Migrations from "#src/platform/postgres/Migrations.ts"
+import * as Migrations from "#src/Migrations.ts"
 import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
 import { findServer, freshClient, freshDatabase, migrationFiles, pgliteClient, withServer } from "#test/support/postgres.ts"
 

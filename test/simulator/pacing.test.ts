@@ -11,9 +11,15 @@ import { chat, raw, wholeFrames } from "./rawClient.ts"
 const manual = () => {
   let now = 0.25
   let running = 0
-  const pacer = new Pacer(() => now, () => {
-    running++
-    return () => running--
+  const pacer = new Pacer(() => now, {
+    every: () => {
+      running++
+      return () => running--
+    },
+    guard: (part) => part(),
+    failed: (error) => {
+      throw error
+    }
   })
   return {
     pacer,

@@ -47,6 +47,9 @@ describe("the census of upstream calls", () => {
       post(`/v1beta/models/${encodeURIComponent(model)}:generateContent`, { contents: [{ role: "user", parts: [{ text: "Hi." }] }] })
     ])
     for (const model of [a.model, "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-flash"]) await conversation(model)
+    await lab.sim.rule({ match: { model: "cs-vectors" }, times: 1, script: { status: 503, error: { message: "away" } } })
+    for (const model of [a.model, "gemini/gemini-embedding-001", "lab/cs-vectors"]) await post("/v1/embeddings", { model, input: "Hi." })
+    await post("/v1/embeddings", { model: await combos.combo("priority", [bad.model, a.model], { config: { maxRetries: 0 } }), input: ["Hi.", "Ho."] })
     for (const model of ["anthropic/claude-sonnet-4-5", a.model]) await post("/v1/messages/count_tokens", { model, messages: say("Count me.") })
     await post("/v1beta/models/gemini%2Fgemini-2.5-flash:countTokens", { contents: [{ role: "user", parts: [{ text: "Count me." }] }] })
     const brisk = { maxRetries: 1, retryDelayMs: 0, fallbackDelayMs: 0, fusionTuning: { stragglerGraceMs: 50 } }

@@ -1,7 +1,7 @@
 /** Every inference route with every kind of credential: an API key's own rules decide, and nothing that manages is a key. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Route } from "#schemas/api/RouteTable.ts"
-import { inferenceRoutes } from "#src/inference/inferenceRoutes.ts"
+import { inferenceRoutes } from "#src/inferenceRoutes.ts"
 import * as Http from "#test/support/http.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"
 

@@ -3,7 +3,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { describe, expect, it } from "vitest"
 import * as Flags from "#schemas/flags.ts"
-import * as Settings from "#src/Settings.ts"
+import * as Settings from "#src/platform/configuration/Settings.ts"
 
 const root = path.join(import.meta.dirname, "..", "..")
 const read = (...parts: ReadonlyArray<string>): string => fs.readFileSync(path.join(root, ...parts), "utf8")
@@ -96,10 +96,27 @@ const exists = (place: string): boolean => {
 const missingPaths = (text: string): ReadonlyArray<string> =>
   spans(text).flatMap((span) => span.slice(1, -1).split(/\s+/)).filter((word) => repositoryPath.test(word)).flatMap(expanded).filter((place) => !exists(place))
 
+/** `GET /api/x`, `POST /v1/y, /v1/z`: a call of the gateway's own surface. */
+const callsIn = (text: string): ReadonlyArray<string> =>
+  [...quoted(text).join("\n").matchAll(/\b(GET|POST|PUT|PATCH|DELETE) (\/(?:api|v1|v1beta|metrics)\b[\w/{}:-]*)/g)].map(([, method, place]) => `${method} ${place}`)
+
+const description = JSON.parse(read("openapi.json")) as { readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>> }
+/** Parameters may be called otherwise in a page. */
+const shape = (call: string): string => call.replaceAll(/\{[^}]*\}|(?<=\/):\w+/g, "{}").replace(/(?<=\}):\w+$/, ":{}")
+const served = new Set(Object.entries(description.paths).flatMap(([place, methods]) => Object.keys(methods).map((method) => shape(`${method.toUpperCase()} ${place}`))))
+/** Their calls are the simulator's, or are listed because they are not served. */
+const elsewhere = ["docs/simulator.md", "docs/known-limits.md", "CHANGELOG.md"]
+
 describe("the checks of pages", () => {
   it("know the settings and the flags", () => {
     expect([known.has("GATEWAY_WORKERS"), known.has("REQUIRE_API_KEY"), known.has("OPENAI_API_KEY")]).toEqual([true, true, true])
     expect(quoted("a `GATEWAY_X` b\n```sh\nY_Z=1\n```\n").join(" ").match(variable)).toEqual(["Y_Z", "GATEWAY_X"])
+  })
+
+  it("find a call that is not served", () => {
+    const calls = callsIn("`GET /api/keys/{name}` `DELETE /api/nothing`\n```sh\ncurl -X POST localhost/v1/none\nGET /v1/models\n```\n")
+    expect(calls).toEqual(["GET /v1/models", "GET /api/keys/{name}", "DELETE /api/nothing"])
+    expect(calls.filter((call) => !served.has(shape(call)))).toEqual(["DELETE /api/nothing"])
   })
 
   it("find a missing page, heading and file", () => {
@@ -122,5 +139,11 @@ describe.each(pages)("%s", (page) => {
 
   it("names only files that there are", () => {
     expect(missingPaths(read(page))).toEqual([])
+  })
+})
+
+describe.each(pages.filter((page) => !elsewhere.includes(page)))("%s", (page) => {
+  it("names only calls that the gateway serves", () => {
+    expect(callsIn(read(page)).filter((call) => !served.has(shape(call)))).toEqual([])
   })
 })

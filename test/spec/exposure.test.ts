@@ -5,7 +5,7 @@
 import * as http from "node:http"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Route } from "#schemas/api/RouteTable.ts"
-import { inferenceRoutes } from "#src/inference/inferenceRoutes.ts"
+import { inferenceRoutes } from "#src/inferenceRoutes.ts"
 import * as ManagementHttp from "#src/Management.ts"
 import { type Lab, messages, startLab } from "#test/support/lab.ts"
 import * as Http from "#test/support/http.ts"

@@ -179,18 +179,17 @@ const failing = async (script: Record<string, unknown>) => {
   const { at, ...given } = script
   const [connection = ""] = await lab.pool(prefix, [`${prefix}-credential-number-0`])
   await lab.sim.rule({ match: { model: `m-${prefix}` }, script: { ...given, ...(typeof at === "string" ? dated[at]?.() : {}) } })
-  const { connection: record } = await lab.gateway.operator.call<{ connection: { provider: string } }>("GET", `/api/providers/${connection}`)
-  return { prefix, connection, provider: record.provider, model: `${prefix}/m-${prefix}` }
+  return { prefix, connection, model: `${prefix}/m-${prefix}` }
 }
 
 describe.concurrent("the fault matrix", () => {
   it.each(rows)("$name", async (row) => {
     const { name, counts = 0, reason, reply: [status, code, retryAfter], rests = 0, script, stream } = row
-    const { connection, model, prefix, provider } = await failing(script)
+    const { connection, model, prefix } = await failing(script)
     const asked = { model, ...(stream === true ? { stream } : {}) }
 
     const reply = await lab.chat(asked)
-    const seen = await stateOf(provider, connection)
+    const seen = await stateOf(prefix, connection)
     expect([name, reply.status, errorIn(reply)["code"]]).toEqual([name, status, code])
     if (retryAfter === undefined) expect(reply.headers).not.toHaveProperty("retry-after")
     else near(Number(reply.headers["retry-after"]), retryAfter)
@@ -255,17 +254,17 @@ describe("what moves nothing", () => {
   const untouched = { failures: 0, rests: 0, reason: null, models: [] }
 
   it("a client that leaves before the head", async () => {
-    const { connection, model, prefix, provider } = await failing({ neverHead: true })
+    const { connection, model, prefix } = await failing({ neverHead: true })
     const calls = Array.from({ length: 3 }, () => Http.open(lab.gateway.url, lab.call({ model, stream: true })))
     await eventually(() => lab.sim.entries({ model: `m-${prefix}`, outcome: "open" }), ({ length }) => length === 3, "the arrival of all")
     for (const { request } of calls) request.destroy()
     await lab.sim.ended({ model: `m-${prefix}`, outcome: "client-aborted" }, 3)
     await lab.gateway.operator.settled()
-    expect(await stateOf(provider, connection)).toEqual(untouched)
+    expect(await stateOf(prefix, connection)).toEqual(untouched)
   })
 
   it("a client that leaves in mid-stream", async () => {
-    const { connection, model, prefix, provider } = await failing({ tokens: 100_000, paceMs: 5 })
+    const { connection, model, prefix } = await failing({ tokens: 100_000, paceMs: 5 })
     for (let i = 0; i < 3; i++) {
       const opened = await lab.stream({ model })
       await opened.until((text) => text.includes("content"))
@@ -273,7 +272,7 @@ describe("what moves nothing", () => {
     }
     await lab.sim.ended({ model: `m-${prefix}`, outcome: "client-aborted" }, 3)
     await lab.gateway.operator.settled()
-    expect(await stateOf(provider, connection)).toEqual(untouched)
+    expect(await stateOf(prefix, connection)).toEqual(untouched)
   })
 })
 
@@ -293,7 +292,7 @@ describe("after the commit point", () => {
     ["a reset", { tokens: 9, paceMs: 5, resetAfter: { frames: 4 } }],
     ["an end without a terminal event", { tokens: 9, endAfter: { frames: 4 } }]
   ])("%s counts, is told once, and nobody else is asked", async (_, script) => {
-    const { connection, model, prefix, provider } = await failing(script)
+    const { connection, model, prefix } = await failing(script)
     const name = `late-${prefix}`
     await lab.gateway.operator.call("POST", "/api/combos", { name, models: [model, "spare/spare"] })
     const reply = await lab.chat({ model: `combo/${name}`, stream: true })
@@ -301,7 +300,7 @@ describe("after the commit point", () => {
     expect(reply.text).not.toContain("spared")
     expect(reply.text.match(/"error":/g)).toHaveLength(1)
     expect((await lab.rows(reply)).length).toBe(1)
-    const seen = await stateOf(provider, connection)
+    const seen = await stateOf(prefix, connection)
     expect(seen.failures).toBe(1)
     near((seen.models[0]?.remainingMs ?? 0) / 1000, TRANSIENT)
   })

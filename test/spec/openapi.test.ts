@@ -4,7 +4,7 @@ import * as path from "node:path"
 import { createConfig, lintFromString } from "@redocly/openapi-core"
 import { describe, expect, it } from "vitest"
 import { managementRoutes } from "#src/ManagementApi.ts"
-import { inferenceRoutes } from "#src/inference/inferenceRoutes.ts"
+import { inferenceRoutes } from "#src/inferenceRoutes.ts"
 import * as Inference from "#src/openapi/inference.ts"
 import type { JsonObject } from "#src/openapi/json.ts"
 

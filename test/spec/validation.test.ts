@@ -171,18 +171,16 @@ describe("a breaker whose probe brings an answer that is refused", () => {
     const prefix = `probe-${name.replaceAll(" ", "-")}`
     await other.pool(prefix, [`${prefix}-credential-number-0`])
     await other.sim.rule({ id: prefix, match: { model: prefix }, script: { status: 503 } })
-    const { nodes } = await other.gateway.operator.call<{ nodes: ReadonlyArray<{ id: string; prefix: string }> }>("GET", "/api/provider-nodes")
-    const provider = nodes.find((node) => node.prefix === prefix)?.id ?? ""
     await other.gateway.operator.call("POST", "/api/combos", {
       name: prefix, models: [`${prefix}/${prefix}`], config: { maxRetries: 0, responseValidation: { requiredSubstrings: ["yes"] } }
     })
     const ask = () => other.chat({ model: `combo/${prefix}`, stream })
     for (const _ of [1, 2]) expect((await ask()).status).toBe(503)
-    expect(await stateOf(provider)).toBe("open")
+    expect(await stateOf(prefix)).toBe("open")
     await other.sim.rule({ id: prefix, match: { model: prefix }, script })
-    await eventually(() => stateOf(provider), (state) => state === "half-open", "half-open")
+    await eventually(() => stateOf(prefix), (state) => state === "half-open", "half-open")
     const reply = await ask()
-    expect([reply.status, errorIn(reply)["code"], await stateOf(provider)]).toEqual([502, "response_validation_failed", "closed"])
+    expect([reply.status, errorIn(reply)["code"], await stateOf(prefix)]).toEqual([502, "response_validation_failed", "closed"])
   })
 })
 

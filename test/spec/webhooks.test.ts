@@ -125,7 +125,7 @@ describe("webhooks over HTTP", () => {
     expect(got?.json).toEqual({
       event: "request.completed", timestamp: new Date(row?.settledAt ?? 0).toISOString(),
       data: {
-        trace_id: idOf(reply), api_key_id: keyId, provider: row?.provider, model: "tokens-3", status: 200, tokens_in: row?.tokensIn, tokens_out: row?.tokensOut,
+        trace_id: idOf(reply), api_key_id: keyId, provider: "lab", model: "tokens-3", status: 200, tokens_in: row?.tokensIn, tokens_out: row?.tokensOut,
         cost_usd: row?.costUsd, event_id: `evt_${idOf(reply)}`
       }
     })

@@ -18,12 +18,14 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Scope from "effect/Scope"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { Ledger } from "#actors/request/ports/Ledger.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as App from "#src/App.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
-import * as Settings from "#src/Settings.ts"
+import * as Settings from "#src/platform/configuration/Settings.ts"
+import * as Log from "#src/platform/telemetry/Log.ts"
 import * as Http from "./http.ts"
 import { eventually, Operator, PASSWORD } from "./operator.ts"
 import { migratedDirectory } from "./postgres.ts"
@@ -31,6 +33,8 @@ import { migratedDirectory } from "./postgres.ts"
 export interface Options {
   /** Variables over the test's own. */
   readonly environment?: Readonly<Record<string, string>>
+  /** Sees the rounds of the loops of a gateway in this process. */
+  readonly probe?: Context.Service.Shape<typeof Supervisor.Probe>
 }
 
 const repository = path.resolve(import.meta.dirname, "../..")
@@ -96,7 +100,14 @@ export const inProcess = async (options: Options = {}): Promise<InProcess> => {
     context = await Effect.runPromise(Layer.buildWithScope(App.layer({ ...values, environment }, Date.now()), scope).pipe(
       Effect.provideService(Console.Console, quiet),
       // Effect's own registry belongs to the process, and would show one gateway the counts of another.
-      Effect.provideService(Metric.MetricRegistry, new Map())
+      Effect.provideService(Metric.MetricRegistry, new Map()),
+      Effect.provideService(Supervisor.Probe, options.probe ?? null),
+      Effect.provideService(Log.Destination, {
+        write: (bytes, done) => {
+          lines.push(Buffer.from(bytes).toString("utf8").trimEnd())
+          done(null, bytes.length)
+        }
+      })
     ))
     url = `http://127.0.0.1:${Context.get(context, FrontEnd).port}`
   }

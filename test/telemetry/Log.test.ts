@@ -160,7 +160,7 @@ describe("LogSink", () => {
 describe("AccessLog", () => {
   it("samples what succeeded and writes every failure", () => {
     const lines: Array<string> = []
-    const log = new AccessLog({ every: 10, format: "json", write: (line) => lines.push(line) })
+    const log = new AccessLog({ every: 10, format: "json", nameOf: (provider) => provider, write: (line) => lines.push(line) })
     for (let i = 0; i < 100; i++) log.requestSettled(requestSummary({ requestId: `r${i}` }))
     assert.strictEqual(lines.length, 10)
     log.requestSettled(requestSummary({ status: 502, outcome: "upstream-reset", requestedModel: "sk-proj-CANARY0123456789" }))
@@ -172,7 +172,7 @@ describe("AccessLog", () => {
     const lines: Array<string> = []
     const route = "a/m failed 502 bad_gateway; b/sk-proj-CANARY0123456789 skipped connection-cooldown until 2026-11-22T10:00:00.000Z"
     for (const format of ["json", "pretty"] as const) {
-      const log = new AccessLog({ every: 1, format, write: (line) => lines.push(line) })
+      const log = new AccessLog({ every: 1, format, nameOf: (provider) => provider, write: (line) => lines.push(line) })
       log.requestSettled(requestSummary({ status: 502, route: `${route}\nx` }))
       log.requestSettled(requestSummary({ status: 200 }))
     }
@@ -185,13 +185,13 @@ describe("AccessLog", () => {
 
   it("can be for failures and refusals only: a refused client quotes its request id", () => {
     const lines: Array<string> = []
-    const log = new AccessLog({ every: Number.POSITIVE_INFINITY, format: "pretty", write: (line) => lines.push(line) })
+    const log = new AccessLog({ every: Number.POSITIVE_INFINITY, format: "pretty", nameOf: (provider) => provider, write: (line) => lines.push(line) })
     for (const status of [200, 200, 502, 404]) log.requestSettled(requestSummary({ status }))
     assert.strictEqual(lines.length, 2)
   })
 
   it("is silent when it is off", () => {
-    const log = new AccessLog({ every: 0, format: "pretty", write: () => assert.fail("wrote") })
+    const log = new AccessLog({ every: 0, format: "pretty", nameOf: (provider) => provider, write: () => assert.fail("wrote") })
     log.requestSettled(requestSummary({ status: 500 }))
   })
 })

@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Ledger } from "#actors/request/ports/Ledger.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import { Telemetry } from "#actors/request/ports/Telemetry.ts"
@@ -108,7 +108,7 @@ describe("GatewayTelemetry", () => {
           reconciliation: () => ({ started: 7, settled: 5, journaled: 2, stored: 3, live: 2, gap: 0, oldestPendingMs: 1500, lastError: "down" })
         }),
         Layer.succeed(Configuration, {
-          current: () => { throw new Error("a model of the registry needs no configuration") },
+          current: () => ({ nodeById: new Map([["openai", { prefix: "cellar" }]]) }) as unknown as Snapshot,
           commit: (write) => write, reload: Effect.void, onChange: () => () => {}
         }),
         Layer.succeed(Upstream, {
@@ -126,6 +126,7 @@ describe("GatewayTelemetry", () => {
         telemetry.attemptSettled(settledRow(attemptStart("a")))
         telemetry.requestSettled(requestSummary())
         const samples = parse(telemetry.render())
+        assert.strictEqual(samples.get(`gateway_attempts_total{provider="cellar",model="gpt-4o",outcome="completed"}`), 1)
         assert.strictEqual(samples.get("gateway_ledger_started_total"), 7)
         assert.strictEqual(samples.get("gateway_ledger_backlog_rows"), 2)
         assert.strictEqual(samples.get("gateway_ledger_failing"), 1)
@@ -138,7 +139,7 @@ describe("GatewayTelemetry", () => {
         Effect.provideService(Metric.MetricRegistry, registry)
       )
       assert.strictEqual(output.lines.length, 1)
-      assert.deepInclude(JSON.parse(output.lines[0]!), { requestId: "request-1", status: 200, attempts: 1, message: "request" })
+      assert.deepInclude(JSON.parse(output.lines[0]!), { requestId: "request-1", provider: "cellar", status: 200, attempts: 1, message: "request" })
       assert.isFalse([...registry.keys()].some((key) => key.includes("gateway_ledger")))
     }))
 })

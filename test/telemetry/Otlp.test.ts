@@ -50,7 +50,7 @@ describe("Otlp", () => {
         const otlp = yield* Otlp.Otlp
         const first = attemptStart("a1", { requestId: "r1" })
         otlp.attemptSettled(settledRow(first, { outcome: "upstream-status", upstreamStatus: 503, errorCode: "upstream_error", ttftMs: null }))
-        otlp.attemptSettled(settledRow(attemptStart("a2", { requestId: "r1", attempt: 2 }), { tokensCacheRead: 7, tokensReasoning: 3 }))
+        otlp.attemptSettled(settledRow(attemptStart("a2", { requestId: "r1", attempt: 2 }), { tokensCacheRead: 7, tokensReasoning: 3 }), "cellar")
         otlp.requestSettled(requestSummary({ requestId: "r1", attempts: 2 }))
         yield* Effect.logError("upstream refused sk-proj-CANARY0123456789").pipe(Effect.annotateLogs({ authorization: "hide-me-please" }))
       }).pipe(
@@ -68,10 +68,11 @@ describe("Otlp", () => {
       assert.strictEqual(answered.endTimeUnixNano, "1760000001234000000")
       const attributes = Object.fromEntries(answered.attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
       assert.deepInclude(attributes, {
-        "gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "gpt-4o", "gen_ai.usage.input_tokens": 100,
+        "gen_ai.operation.name": "chat", "gen_ai.provider.name": "cellar", "gen_ai.system": "cellar", "gen_ai.request.model": "gpt-4o", "gen_ai.usage.input_tokens": 100,
         "gen_ai.usage.output_tokens": 20, "gen_ai.usage.cache_read.input_tokens": 7, "gen_ai.usage.reasoning.output_tokens": 3
       })
       assert.include(bodies.get("/v1/metrics"), "gen_ai.client.token.usage")
+      assert.include(bodies.get("/v1/metrics"), "cellar")
       const logs = bodies.get("/v1/logs")!
       assert.include(logs, "upstream refused")
       for (const body of bodies.values()) {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest"
+import * as Ticker from "#actors/Ticker.ts"
 import { Entry, TimerWheel } from "#src/platform/upstream/TimerWheel.ts"
 
 /** An entry with one deadline that may move. */
@@ -109,5 +110,27 @@ describe("the timer wheel", () => {
     wheel.cancel(probe)
     step(50 * 81)
     expect(wheel.running).toBe(false)
+  })
+
+  it("tells of an entry that throws, which costs the others nothing, and looks at it again in a second", () => {
+    const clock = { now: 1_000 }
+    const heard: Array<string> = []
+    const wheel = new TimerWheel({ tickMs: 50, now: () => clock.now, ticker: Ticker.make((error) => heard.push(String(error))) })
+    const broken = new Probe(1_100, () => {
+      broken.firedAt = 0
+      if (broken.looks === 1) throw new Error("broken")
+      broken.firedAt = clock.now
+    })
+    const others = [new Probe(1_100), new Probe(1_100)]
+    wheel.schedule(others[0] as Probe, 1_100)
+    wheel.schedule(broken, 1_100)
+    wheel.schedule(others[1] as Probe, 1_100)
+    clock.now = 1_150
+    wheel.advance()
+    expect([others.map(({ firedAt }) => firedAt), heard, wheel.size]).toEqual([[1_150, 1_150], ["Error: broken"], 1])
+    clock.now = 2_250
+    wheel.advance()
+    expect([broken.firedAt, wheel.size]).toEqual([2_250, 0])
+    wheel.close()
   })
 })

@@ -4,7 +4,8 @@
  */
 import type { AnswerReader, AnswerView } from "./AnswerCheck.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import type { FormatName, TokenUsage } from "#schemas/wire/conversation.ts"
+import type { TokenUsage } from "#schemas/wire/conversation.ts"
+import type { CallFormat } from "#schemas/wire/formats.ts"
 
 /** Token counts of one attempt in the ledger's terms. */
 export type Usage = TokenUsage
@@ -86,7 +87,7 @@ export type Identity = Readonly<Record<string, unknown>>
 
 /** A client's format: how it is told what went wrong. */
 export interface Face {
-  readonly name: FormatName
+  readonly name: CallFormat
   readonly streamType: string
   readonly errorBody: (error: PublicError) => string
   /** The frames that end a stream in which nothing but comments was sent. */

@@ -2,7 +2,8 @@
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { BodyRules, Price } from "#schemas/Provider.ts"
-import type { Effort, FamilyName } from "#schemas/wire/conversation.ts"
+import type { Effort } from "#schemas/wire/conversation.ts"
+import type { TargetFamily } from "#schemas/wire/formats.ts"
 
 /** Thinking, as the requested model id states it: off (a no-thinking variant), on, or at a level. */
 export type ThinkingVariant = "off" | "on" | Effort
@@ -31,7 +32,7 @@ export interface Target {
   /** Null for a provider without credentials. */
   readonly connection: Connection | null
   /** The family the upstream speaks at this path. */
-  readonly wireFormat: FamilyName
+  readonly wireFormat: TargetFamily
   readonly origin: string
   readonly path: string
   /** Path of a streamed call; most vendors have one path for both. */

@@ -7,7 +7,7 @@ import * as Masking from "./masking.ts"
 import * as RetryHint from "#actors/resilience/retryHint.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { ErrorCode, PublicError } from "#schemas/errors.ts"
-import type { FamilyName } from "#schemas/wire/conversation.ts"
+import type { TargetFamily } from "#schemas/wire/formats.ts"
 
 /** 400, 413 and 422 are the request's own fault: every other target would refuse it, too. */
 export const mayRetryStatus = (status: number): boolean => status !== 400 && status !== 413 && status !== 422
@@ -115,7 +115,7 @@ const fromUpstream = (
 const replyOf = ({ headers, target }: FailedReply, error: Errors.UpstreamReply["error"], requestId: string | null, spoke: boolean): Errors.UpstreamReply =>
   ({ family: target.wireFormat, error, requestId, spoke, headers })
 
-const speaksCommonForm = (family: FamilyName): boolean => family === "chat-completions" || family === "responses"
+const speaksCommonForm = (family: TargetFamily): boolean => family === "chat-completions" || family === "responses" || family === "embeddings"
 
 /** What the context was too small for, in the words of the vendors. */
 const overflow = /prompt is too long|maximum context length|exceeds? the (?:model'?s )?(?:maximum )?context|context window|input token count .* exceeds/i
@@ -167,7 +167,7 @@ export const truncated = (target: Target): PublicError =>
   Errors.make("upstream_reset", `Provider ${target.providerAlias} ended the stream before it was complete.`)
 
 export const malformed = (target: Target): PublicError =>
-  Errors.make("upstream_invalid_response", `Provider ${target.providerAlias} sent an answer that is no chat completion.`)
+  Errors.make("upstream_invalid_response", `Provider ${target.providerAlias} sent an answer that cannot be read as one of its format (${target.wireFormat}).`)
 
 export const tooLarge = (target: Target, limit: number): PublicError =>
   Errors.make("upstream_invalid_response", `Provider ${target.providerAlias} sent more than ${limit} bytes where less is allowed.`)

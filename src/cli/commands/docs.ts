@@ -2,10 +2,10 @@
 import * as path from "node:path"
 import { featureNames, features } from "#schemas/acting/features.ts"
 import { flags as actingFlags } from "#schemas/acting/flags.ts"
-import { tables } from "#src/management/acting/table.ts"
+import { acting as tables } from "#src/Management.ts"
 import * as Catalogue from "#schemas/flags.ts"
 import type { EndpointName, Provider } from "#schemas/Provider.ts"
-import * as Settings from "#src/Settings.ts"
+import * as Settings from "#src/platform/configuration/Settings.ts"
 import * as Registry from "#src/providers/Registry.ts"
 import { root, writeOrCheck } from "./generated.ts"
 
@@ -20,7 +20,7 @@ const flags = (): string => [
 
 export const settingsPage = (): string => `# Settings
 
-Made by \`gateway docs settings\` from \`src/Settings.ts\` and \`schemas/flags.ts\`; do not edit.
+Made by \`gateway docs settings\` from \`src/platform/configuration/Settings.ts\` and \`schemas/flags.ts\`; do not edit.
 
 Variables come from, first to last: options of the command line (\`--port\`, \`--host\`, \`--data-dir\`), the process's environment, a
 \`.env\` file in the working directory. An empty variable counts as unset. Values that cannot be used stop the start, and every
@@ -128,7 +128,7 @@ ${chat.map(providerRow).join("\n")}
 
 ## Providers without conversations
 
-These rows hold credentials for other endpoints. [Known limits](known-limits.md) lists the endpoints that are not built.
+\`POST /v1/embeddings\` reaches the rows of the kind \`embedding\`. [Known limits](known-limits.md) lists the endpoints that are not built.
 
 | id | alias | name | kinds | sign-in | variable |
 |---|---|---|---|---|---|

@@ -1,7 +1,7 @@
 /** `gateway migrate`: brings the schema to this release, or says what is missing. */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
-import * as Migrations from "#src/platform/postgres/Migrations.ts"
+import * as Migrations from "#src/Migrations.ts"
 import { load, type Overrides } from "#src/cli/environment.ts"
 import { exitCodes, Failure } from "#src/cli/Failure.ts"
 import * as Records from "./records.ts"

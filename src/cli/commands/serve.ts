@@ -59,7 +59,7 @@ const superviseWorkers = Effect.fnUntraced(function*(settings: Loaded) {
 const stopAsked = Effect.fnUntraced(function*(settings: Loaded) {
   const { stopRequested } = yield* LifecycleControl
   if (settings.worker === 0) return yield* stopRequested
-  const Worker = yield* Effect.promise(() => import("#src/platform/cluster/Worker.ts"))
+  const Worker = yield* Effect.promise(() => import("#src/platform/cluster/workers/Worker.ts"))
   yield* Effect.raceFirst(Worker.drainAsked, Effect.andThen(Effect.flatMap(stopRequested, Worker.stop), Effect.never))
   return "shutdown"
 })

@@ -10,7 +10,7 @@ import { explain } from "#src/cli/Failure.ts"
 import * as LocalHttp from "#src/cli/LocalHttp.ts"
 import * as Records from "#src/cli/commands/records.ts"
 import type { RunningGateway } from "#src/cli/RunningGateway.ts"
-import * as Migrations from "#src/platform/postgres/Migrations.ts"
+import * as Migrations from "#src/Migrations.ts"
 import { broken, type Finding, note, ok, warning } from "./Finding.ts"
 
 export interface Seen {

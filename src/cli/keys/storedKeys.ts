@@ -3,9 +3,10 @@ import { randomUUID } from "node:crypto"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Configuration } from "#actors/ports/Configuration.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import { Call } from "#schemas/api/Management.ts"
-import { nodeIdOf } from "#src/bootstrap/nodeId.ts"
+import { nodeIdOf } from "#src/platform/cluster/nodeId.ts"
 import type { Loaded } from "#src/cli/environment.ts"
 import * as Records from "#src/cli/commands/records.ts"
 import * as AloneFeed from "#src/platform/cluster/AloneFeed.ts"
@@ -26,7 +27,7 @@ const services = (settings: Loaded) =>
       KeyDevices.layer,
       CachedKeys.layer({ lookUpMs: settings.lookUpMs }),
       EffectiveFlags.layer(settings.environment).pipe(
-        Layer.provide(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" }))
+        Layer.provideMerge(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" }))
       )
     )),
     Layer.provideMerge(Layer.succeed(ManagementOptions, {
@@ -45,13 +46,14 @@ const call = () => Call.of({
 /** Opens the stores for as long as `use` runs. */
 export const withStoredKeys = <A, E>(settings: Loaded, use: (desk: KeyDesk) => Effect.Effect<A, E>) =>
   Effect.gen(function*() {
+    const configuration = yield* Configuration
     const managed = yield* ManagedKeys.ManagedKeys
     const store = yield* KeyStore
     const asCall = Effect.provideService(Call, call())
     return yield* use({
       create: (name, policy) =>
         Effect.map(asCall(managed.create(name, policy)), ({ key, raw }) => ({ id: key.id, name: key.name, key: raw })),
-      list: (limit) => Effect.map(store.list(limit, 0), ({ keys, total }) => ({ keys: keys.map(view), total })),
+      list: (limit) => Effect.map(store.list(limit, 0), ({ keys, total }) => ({ keys: keys.map((key) => view(key, configuration.current())), total })),
       remove: (id) => asCall(managed.remove(id))
     })
   }).pipe(Effect.provide(services(settings)))

@@ -101,8 +101,8 @@ export const nodes = Effect.fnUntraced(function*(options: RemoteOptions) {
   const remote = yield* find(options)
   const body = yield* remote.call("GET", "/api/provider-nodes")
   const { nodes } = yield* Nodes(body)
-  yield* show(options, body, [{ title: "prefix" }, { title: "name" }, { title: "kind" }, { title: "address" }, { title: "id" }],
-    nodes.map(({ apiType, baseUrl, id, name, prefix, type }) => [prefix, name, apiType ?? type, baseUrl, { text: id, mood: "dim" }]),
+  yield* show(options, body, [{ title: "prefix" }, { title: "name" }, { title: "kind" }, { title: "address" }],
+    nodes.map(({ apiType, baseUrl, name, prefix, type }) => [prefix, name, apiType ?? type, baseUrl]),
     "No nodes. Add one: gateway nodes add <prefix> <base URL> --key -")
 })
 

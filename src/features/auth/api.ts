@@ -5,23 +5,13 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, anyone, setsUp } from "#schemas/api/Access.ts"
 import { Success, text } from "#schemas/api/fields.ts"
 import { PASSWORD_MAXIMUM, PASSWORD_MINIMUM } from "#schemas/passwordLength.ts"
+import { PasswordChange } from "#src/management/authentication/passwordChange.ts"
 
 export const LoginState = Schema.Struct({
   requireLogin: Schema.Boolean,
   hasPassword: Schema.Boolean,
   setupComplete: Schema.Boolean
 })
-
-/** What a replaced password ended: everything that the old one had opened, but the caller's own session or token. */
-export const Ended = Schema.Struct({
-  sessionsEnded: Schema.Int,
-  tokensRevoked: Schema.Int,
-  /** Access tokens that were minted with the old password and still work. */
-  tokensKept: Schema.Int,
-  /** How to revoke those. */
-  revokeTokens: Schema.optionalKey(Schema.String)
-}).annotate({ identifier: "PasswordChange" })
-export interface Ended extends Schema.Schema.Type<typeof Ended> {}
 
 const LoginChange = Schema.Struct({
   requireLogin: Schema.optionalKey(Schema.Boolean),
@@ -32,7 +22,7 @@ const LoginChange = Schema.Struct({
   keepTokens: Schema.optionalKey(Schema.Boolean)
 })
 
-const change = { payload: LoginChange, success: Schema.Struct({ ...LoginState.fields, passwordChange: Schema.optionalKey(Ended) }) }
+const change = { payload: LoginChange, success: Schema.Struct({ ...LoginState.fields, passwordChange: Schema.optionalKey(PasswordChange) }) }
 
 export const AuthGroup = HttpApiGroup.make("auth").add(
   HttpApiEndpoint.post("login", "/api/auth/login", { payload: Schema.Struct({ password: text(1, 200) }), success: Success })

@@ -4,7 +4,6 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { DocumentStore, SessionStore } from "#actors/ports/Stores.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import { Call } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
@@ -13,8 +12,10 @@ import * as Cookie from "#src/management/authentication/cookie.ts"
 import { PasswordGate } from "#src/management/authentication/PasswordGate.ts"
 import { Password } from "#src/management/authentication/Password.ts"
 import { type Opened, Sessions } from "#src/management/authentication/Sessions.ts"
+import { AuthGroup } from "./api.ts"
+import * as Surface from "#src/management/Surface.ts"
 
-export const layer = HttpApiBuilder.group(ManagementApi, "auth", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(AuthGroup), "auth", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
   const documents = yield* DocumentStore

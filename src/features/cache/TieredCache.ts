@@ -6,6 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { type CacheConfig, type CachedAnswer, type Forgotten, ResponseCache, ResponseCacheStore, SharedCacheTier } from "#src/features/cache/ports/ResponseCache.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
@@ -133,8 +134,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     )
   })
 
-  const writing = yield* Rounds.make(() => backlog.length > 0 || hitsOf.size > 0, writeEveryMs, write)
-  yield* Effect.forkScoped(Effect.forever(Effect.delay(Effect.ignore(Effect.suspend(() => store.sweep(now(), maxStored))), sweepEveryMs)))
+  const writing = yield* Rounds.make("cache writes", () => backlog.length > 0 || hitsOf.size > 0, writeEveryMs, write)
+  yield* Supervisor.loop("cache eviction", Effect.delay(Effect.ignore(Effect.suspend(() => store.sweep(now(), maxStored))), sweepEveryMs))
   yield* Effect.addFinalizer(() => write)
   const runShared = yield* Effect.map(Effect.context<never>(), Effect.runForkWith)
 

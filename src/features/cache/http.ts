@@ -2,19 +2,19 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import type * as Schema from "effect/Schema"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { IdempotencyView } from "#src/features/cache/ports/Idempotency.ts"
 import { type Forgotten, ResponseCache } from "#src/features/cache/ports/ResponseCache.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import { type PromptCacheUse, UsageStore } from "#actors/ports/UsageStore.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import type { CacheConfigChange, CacheConfigView, PromptCacheFigures } from "./api.ts"
+import { type CacheConfigChange, type CacheConfigView, type PromptCacheFigures, CacheGroup } from "./api.ts"
+import { settingDefaults } from "#schemas/settingDefaults.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import { settingDefaults } from "#src/features/settings/api.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import * as Registry from "#src/providers/Registry.ts"
 import { makePricer } from "#src/providers/pricing.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const HOUR_MS = 3_600_000
 const TREND_HOURS = 24
@@ -39,7 +39,7 @@ const named = (query: { readonly model?: string | undefined; readonly signature?
 
 const scopes = { Signature: "signature", Model: "model", Stale: "stale" } as const
 
-export const layer = HttpApiBuilder.group(ManagementApi, "cache", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(CacheGroup), "cache", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const cache = yield* ResponseCache
   const configuration = yield* Configuration
@@ -69,8 +69,9 @@ export const layer = HttpApiBuilder.group(ManagementApi, "cache", Effect.fn(func
     let saved = 0
     const total = { requests: 0, cachedRequests: 0, inputTokens: 0, cachedTokens: 0, cacheCreationTokens: 0 }
     for (const use of uses) {
-      const known = byProvider[use.provider] ?? { requests: 0, inputTokens: 0, cachedTokens: 0, cacheCreationTokens: 0 }
-      byProvider[use.provider] = {
+      const provider = shownProvider(configuration.current(), use.provider)
+      const known = byProvider[provider] ?? { requests: 0, inputTokens: 0, cachedTokens: 0, cacheCreationTokens: 0 }
+      byProvider[provider] = {
         requests: known.requests + use.requests,
         inputTokens: known.inputTokens + use.inputTokens,
         cachedTokens: known.cachedTokens + use.cachedTokens,

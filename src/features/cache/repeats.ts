@@ -1,39 +1,38 @@
 /** The stages that answer what was answered before: idempotency and the response cache, assembled from the ports. */
 import * as Crypto from "node:crypto"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { Configuration } from "#actors/ports/Configuration.ts"
-import { IdempotencyStore, type IdempotencyView } from "#src/features/cache/ports/Idempotency.ts"
+import { IdempotencyStore, IdempotencyView } from "#src/features/cache/ports/Idempotency.ts"
 import { ResponseCache } from "#src/features/cache/ports/ResponseCache.ts"
-import type { Telemetry } from "#actors/request/ports/Telemetry.ts"
+import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import { PublicError } from "#schemas/errors.ts"
-import { settingDefaults } from "#src/features/settings/api.ts"
-import * as Identity from "#src/inference/lane/identity.ts"
+import { settingDefaults } from "#schemas/settingDefaults.ts"
+import * as Identity from "#src/inference/lane/bodies/identity.ts"
 import { ResponseCaching } from "./stage.ts"
 import { Idempotency } from "#src/features/cache/idempotency/stage.ts"
-import type { Call, Fork, Stage } from "#src/inference/lane/stages/Stage.ts"
-import type { Router } from "#src/routing/Router.ts"
+import { CurrentRouter } from "#src/inference/lane/services/CurrentRouter.ts"
+import { Forks } from "#src/inference/lane/services/Forks.ts"
+import { Ids } from "#src/inference/lane/services/Ids.ts"
+import { LaneOptions } from "#src/inference/lane/services/LaneOptions.ts"
+import type { ConversationCall, Stage } from "#src/inference/lane/stages/Stage.ts"
 
-export interface Options {
-  readonly router: () => Router
-  readonly telemetry: Telemetry["Service"]
-  /** ms since the epoch. */
-  readonly now: () => number
-  readonly draining: () => boolean
-  readonly fork: Fork
-  /** Makes the unique part of response ids. */
-  readonly makeId: () => string
-  /** How long a call whose client left is gone on with for the cache, ms. */
-  readonly drainMs: number
-}
-
-export interface Repeats {
-  /** In this order. */
-  readonly stages: ReadonlyArray<Stage>
+export class Repeats extends Context.Service<Repeats, {
+  readonly idempotency: Stage
+  readonly caching: Stage
   readonly view: IdempotencyView["Service"]
-}
+}>()("gateway/features/cache/Repeats") {}
 
-export const make = Effect.fnUntraced(function*(options: Options) {
+const make = Effect.gen(function*() {
+  const { fork, now } = yield* Forks
+  const { makeResponseId } = yield* Ids
+  const { limits } = yield* LaneOptions
+  const { draining } = yield* Lifecycle
+  const router = yield* CurrentRouter
+  const telemetry = yield* Telemetry
   const cache = yield* ResponseCache
   const configuration = yield* Configuration
   const store = Option.getOrNull(yield* Effect.serviceOption(IdempotencyStore))
@@ -51,9 +50,9 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const unsubscribe = configuration.onChange(read)
   yield* Effect.addFinalizer(() => Effect.sync(unsubscribe))
 
-  const identify = ({ codec, head, key, large, parsed, request }: Call): string | null => {
+  const identify = ({ codec, head, key, large, parsed, request }: ConversationCall): string | null => {
     if (large !== undefined && large.identity === null) return null
-    const resolved = options.router().identify({ model: head.model, key, face: codec.name })
+    const resolved = router.now().identify({ model: head.model, key, face: codec.name })
     // What cannot be served is refused where requests are planned.
     if (resolved instanceof PublicError) return null
     return Identity.signatureOf({
@@ -68,8 +67,15 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     })
   }
 
-  const { draining, fork, now, telemetry } = options
   const idempotency = new Idempotency({ windowMs: () => windowMs, now, telemetry, draining, store, fork, makeOwner: () => Crypto.randomUUID() })
-  const caching = new ResponseCaching({ cache, identify, now, telemetry, draining, fork, makeId: options.makeId, drainMs: options.drainMs })
-  return { stages: [idempotency, caching], view: { activeKeys: () => idempotency.activeKeys(), windowMs: () => windowMs } } satisfies Repeats
+  const caching = new ResponseCaching({ cache, identify, now, telemetry, draining, fork, makeId: makeResponseId, drainMs: limits.drainForUsageMs })
+  return Repeats.of({ idempotency, caching, view: { activeKeys: () => idempotency.activeKeys(), windowMs: () => windowMs } })
 })
+
+export const layer = Layer.effect(Repeats, make)
+
+/** The port IdempotencyView over it. */
+export const viewLayer = Layer.effect(IdempotencyView, Effect.map(Repeats, ({ view }) => view))
+
+export const idempotency = Effect.map(Repeats, (repeats) => repeats.idempotency)
+export const caching = Effect.map(Repeats, (repeats) => repeats.caching)

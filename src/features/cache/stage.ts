@@ -13,12 +13,12 @@ import { headerOf } from "#actors/request/ports/Upstream.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { Answer } from "#schemas/wire/conversation.ts"
 import { formatCost } from "#src/platform/accounting/cost.ts"
-import * as Identity from "#src/inference/lane/identity.ts"
+import * as Identity from "#src/inference/lane/bodies/identity.ts"
 import * as Storable from "./storable.ts"
 import * as GatewayHeaders from "#src/inference/lane/GatewayHeaders.ts"
 import { Lead, type LeadListener, type Spent } from "#src/inference/lane/stages/Lead.ts"
 import * as Told from "#src/inference/lane/stages/told.ts"
-import type { Call, Fork, Stage } from "#src/inference/lane/stages/Stage.ts"
+import type { Call, ConversationCall, Fork, Stage } from "#src/inference/lane/stages/Stage.ts"
 import { type Flight, type Passenger, SingleFlight } from "#src/platform/structures/SingleFlight.ts"
 import * as Formats from "#src/wire/formats.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
@@ -26,7 +26,7 @@ import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
 export interface Options {
   readonly cache: ResponseCache["Service"]
   /** What the request is remembered by; null when it has no answer that could be remembered. */
-  readonly identify: (call: Call) => string | null
+  readonly identify: (call: ConversationCall) => string | null
   /** ms since the epoch. */
   readonly now: () => number
   readonly telemetry: Telemetry["Service"]
@@ -58,13 +58,17 @@ export class ResponseCaching implements Stage {
   }
 
   applies(call: Call): boolean {
-    if (!this.options.cache.config().enabled || !Identity.isCacheable(call.codec.name, call.parsed)) return false
+    if (!isConversation(call) || !this.options.cache.config().enabled || !Identity.isCacheable(call.codec.name, call.parsed)) return false
     const { key, request } = call
     if (key !== null && (key.policy.noLog || key.policy.scopes.includes(leased))) return false
     return !directive(request.header("cache-control"), "no-store")
   }
 
   run(call: Call, next: (call: Call) => void): void {
+    if (!isConversation(call)) {
+      next(call)
+      return
+    }
     const signature = this.options.identify(call)
     if (signature === null) {
       next(call)
@@ -86,6 +90,8 @@ export class ResponseCaching implements Stage {
   }
 }
 
+const isConversation = (call: Call): call is ConversationCall => call.codec !== null
+
 const directive = (header: string | undefined, name: string): boolean =>
   header !== undefined && header.toLowerCase().split(",").some((one) => one.trim() === name)
 
@@ -97,7 +103,7 @@ const isBypass = ({ key, request }: Call): boolean =>
 /** One request that the cache may answer: it looks, waits, or brings the answer. */
 class Miss implements Passenger<CachedAnswer>, LeadListener {
   private readonly stage: ResponseCaching
-  private call: Call
+  private call: ConversationCall
   private readonly next: (call: Call) => void
   private readonly signature: string
   private readonly cameAt: number
@@ -105,7 +111,7 @@ class Miss implements Passenger<CachedAnswer>, LeadListener {
   private assembler: Storable.Assembler | null = null
   private stop: (() => void) | null = null
 
-  constructor(stage: ResponseCaching, call: Call, next: (call: Call) => void, signature: string) {
+  constructor(stage: ResponseCaching, call: ConversationCall, next: (call: Call) => void, signature: string) {
     this.stage = stage
     this.call = call
     this.next = next
@@ -279,7 +285,7 @@ class Miss implements Passenger<CachedAnswer>, LeadListener {
 }
 
 /** Headers of a hit: no upstream call was made, so it cost nothing. */
-const hitHeaders = (call: Call, answer: CachedAnswer, latencyMs: number): ReadonlyArray<string> => {
+const hitHeaders = (call: ConversationCall, answer: CachedAnswer, latencyMs: number): ReadonlyArray<string> => {
   const ms = String(Math.max(0, Math.round(latencyMs)))
   const headers = GatewayHeaders.common(call.tags)
   if (call.head.stream) headers.push("Content-Type", call.codec.streamType, "Cache-Control", "no-cache, no-transform", "X-Accel-Buffering", "no")

@@ -2,10 +2,11 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { featureNames, features } from "#schemas/acting/features.ts"
 import { flags } from "#schemas/acting/flags.ts"
-import { tables } from "#src/management/acting/table.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import type { Capabilities } from "./api.ts"
+import type { Table } from "#src/management/acting/Table.ts"
+import { Assembled } from "#src/management/Assembled.ts"
+import { type Capabilities, CapabilitiesGroup } from "./api.ts"
 import { version } from "#schemas/version.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const counted = (rows: ReadonlyArray<{ readonly acts: boolean }>) => {
   const acting = rows.filter((row) => row.acts).length
@@ -13,7 +14,7 @@ const counted = (rows: ReadonlyArray<{ readonly acts: boolean }>) => {
 }
 
 /** The same on every node and as long as the process runs. */
-const capabilities = (): Capabilities => {
+const capabilities = (tables: ReadonlyArray<Table>): Capabilities => {
   const fields = tables.flatMap(({ record, rows }) => Object.entries(rows).map(([field, row]) =>
     row.acts ? { record, field, acts: true, lacks: null } : { record, field, acts: false, lacks: row.lacks, neutral: row.neutral }))
   const ofFlags = Object.entries(flags).map(([key, row]) => ({ key, acts: row.acts, lacks: row.acts ? null : row.lacks }))
@@ -26,7 +27,7 @@ const capabilities = (): Capabilities => {
   }
 }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "capabilities", Effect.fn(function*(handlers) {
-  const reply = capabilities()
+export const layer = HttpApiBuilder.group(Surface.make(CapabilitiesGroup), "capabilities", Effect.fn(function*(handlers) {
+  const reply = capabilities((yield* Assembled).acting)
   return handlers.handleAll({ read: () => Effect.succeed(reply) })
 }))

@@ -5,10 +5,10 @@ import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { ComboMetrics } from "#src/inference/ports/ComboMetrics.ts"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { ComboMappingStore, ComboStore } from "#actors/ports/Stores.ts"
-import * as Acting from "#src/management/acting/table.ts"
+import * as Acting from "./acting.ts"
 import type { ComboChange, ComboView, NewCombo } from "./api.ts"
 import type { Call } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -24,6 +24,8 @@ import * as Members from "./members.ts"
 type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, Call>
 
 export class StoredCombos extends Context.Service<StoredCombos, {
+  /** All of them, and each answer here, as replies show combos. */
+  readonly list: Effect.Effect<ReadonlyArray<Combo>>
   readonly get: (id: string) => Done<Combo>
   readonly create: (input: NewCombo) => Done<ComboView>
   readonly change: (id: string, change: ComboChange) => Done<ComboView>
@@ -82,15 +84,17 @@ export const make = Effect.gen(function*() {
   const note = (action: string, combo: Combo, details: Readonly<Record<string, string>> = {}) =>
     audit.note({ action, target: combo.id, resourceType: "combo", details: { name: combo.name, ...details } })
 
-  const shown = (combo: Combo): ComboView => {
+  const shown = (combo: Combo): Combo => Made.shown(combo, (provider) => shownProvider(configuration.current(), provider))
+  const withWarning = (combo: Combo): ComboView => {
     const warning = Made.shadowing(combo.name, builtin, configuration.current().customModels)
-    return warning === null ? combo : { ...combo, warning }
+    return warning === null ? shown(combo) : { ...shown(combo), warning }
   }
 
   return StoredCombos.of({
-    get,
+    list: Effect.sync(() => configuration.current().combos.map(shown)),
+    get: (id) => Effect.map(get(id), shown),
     create: Effect.fn("StoredCombos.create")(function*(input) {
-      yield* refuseInert(Acting.combos, input)
+      yield* refuseInert(Acting.combo, input)
       const making = yield* makingOf(input.models?.length ?? 0)
       // Checked inside the commit: one writer at a time, so that two changes cannot close a circle together.
       const combo = yield* takenIsRefused(configuration.commit(Effect.gen(function*() {
@@ -100,10 +104,10 @@ export const make = Effect.gen(function*() {
         return made
       })))
       yield* note("combo.created", combo)
-      return shown(combo)
+      return withWarning(combo)
     }),
     change: Effect.fn("StoredCombos.change")(function*(id, change) {
-      yield* refuseInert(Acting.combos, change)
+      yield* refuseInert(Acting.combo, change)
       const making = yield* makingOf(change.models?.length ?? 0)
       const { combo, previous } = yield* takenIsRefused(configuration.commit(Effect.gen(function*() {
         const previous = yield* get(id)
@@ -120,7 +124,7 @@ export const make = Effect.gen(function*() {
       const isRenamed = combo.name !== previous.name
       if (isRenamed) metrics.rename(previous.name, combo.name)
       yield* note("combo.updated", combo, isRenamed ? { previousName: previous.name } : {})
-      return isRenamed ? shown(combo) : combo
+      return isRenamed ? withWarning(combo) : shown(combo)
     }),
     reorder: Effect.fn("StoredCombos.reorder")(function*(ids) {
       yield* configuration.commit(Effect.gen(function*() {
@@ -130,7 +134,7 @@ export const make = Effect.gen(function*() {
         yield* store.reorder([...ids, ...known.filter((id) => !ids.includes(id))])
       }))
       yield* audit.note({ action: "combo.reordered", resourceType: "combo", details: { comboIds: ids } })
-      return configuration.current().combos
+      return configuration.current().combos.map(shown)
     }),
     remove: Effect.fn("StoredCombos.remove")(function*(id) {
       const combo = yield* configuration.commit(Effect.gen(function*() {

@@ -124,6 +124,14 @@ export const apply = (current: Combo, { compressionOverride, ...input }: ComboCh
   return { ...next, config: compressionOverride === null || compressionOverride === "" ? config : { ...config, compressionMode: compressionOverride } }
 }
 
+/** As replies show it: providers by the names that `nameOf` gives their ids. What says nothing of a provider stays one object. */
+export const shown = (combo: Combo, nameOf: (provider: string) => string): Combo => ({
+  ...combo,
+  models: combo.models.map((step) => step.kind === "model" && step.provider !== null ? { ...step, provider: nameOf(step.provider) } : step),
+  allowedProviders: combo.allowedProviders.map(nameOf),
+  config: combo.config.candidatePool === undefined ? combo.config : { ...combo.config, candidatePool: combo.config.candidatePool.map(nameOf) }
+})
+
 /** The combo with its references to one combo following that combo's new name; the same object when it has none. */
 export const renamed = (combo: Combo, from: string, to: string): Combo =>
   combo.models.some((step) => step.kind === "combo-ref" && step.comboName === from)

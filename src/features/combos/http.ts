@@ -1,13 +1,12 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { ComboMetrics } from "#src/inference/ports/ComboMetrics.ts"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownKeys } from "#actors/ports/Configuration.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
-import * as Acting from "#src/management/acting/table.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import type { Defaults } from "./api.ts"
+import * as Acting from "./acting.ts"
+import { type Defaults, CombosGroup } from "./api.ts"
+import { settingDefaults } from "#schemas/settingDefaults.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import { settingDefaults } from "#src/features/settings/api.ts"
 import { Strategy } from "#schemas/records/Combo.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
@@ -18,10 +17,11 @@ import { channelIds, channelOf } from "#src/routing/auto/channel.ts"
 import { catalogView } from "#src/routing/models/catalogView.ts"
 import { readLayer } from "#src/routing/combos/config.ts"
 import { managementCatalog } from "#src/routing/models/modelCatalog.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const success = { success: true as const }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "combos", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(CombosGroup), "combos", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const combos = yield* StoredCombos
   const configuration = yield* Configuration
@@ -64,7 +64,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "combos", Effect.fn(fun
     return {
       comboDefaults: readLayer(setting("comboDefaults")),
       providerOverrides: typeof overrides === "object" && overrides !== null && !Array.isArray(overrides)
-        ? Object.fromEntries(Object.entries(overrides).map(([provider, layer]) => [provider, readLayer(layer)]))
+        ? shownKeys(configuration.current(), Object.fromEntries(Object.entries(overrides).map(([provider, layer]) => [provider, readLayer(layer)])))
         : {}
     }
   }
@@ -72,7 +72,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "combos", Effect.fn(fun
   const changeDefaults = Effect.fn("Combos.changeDefaults")(function*(input: Defaults) {
     const entries = Object.entries(input)
     if (entries.length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
-    yield* refuseInert(Acting.settings, input)
+    yield* refuseInert(Acting.layers, input)
     yield* configuration.commit(Effect.forEach(
       entries,
       ([name, value]) => value === null ? documents.remove("setting", name) : documents.put("setting", name, value),
@@ -95,7 +95,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "combos", Effect.fn(fun
   })
 
   return handlers.handleAll({
-    list: () => Effect.sync(() => ({ combos: configuration.current().combos })),
+    list: () => Effect.map(combos.list, (all) => ({ combos: all })),
     create: ({ payload }) => answer(combos.create(payload)),
     reorder: ({ payload }) => answer(Effect.map(combos.reorder(payload.comboIds), (ordered) => ({ combos: ordered }))),
     builderOptions: () => Effect.sync(builderOptions),

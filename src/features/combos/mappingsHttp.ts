@@ -4,16 +4,16 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { ComboMappingStore } from "#actors/ports/Stores.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import type { MappingChange, NewMapping } from "./api.ts"
+import { type MappingChange, type NewMapping, ComboMappingsGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { ComboMapping } from "#schemas/records/Combo.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const missing = Effect.fail(Refusal.notFound("Mapping not found"))
 
-export const layer = HttpApiBuilder.group(ManagementApi, "comboMappings", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(ComboMappingsGroup), "comboMappings", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
   const random = yield* SecureRandom.SecureRandom

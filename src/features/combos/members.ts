@@ -1,5 +1,5 @@
 /** Members of a combo that name nothing: a step that can never be asked is refused when it is written, not skipped in silence. Pure. */
-import type { Snapshot } from "#actors/ports/Configuration.ts"
+import { shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import type { FieldIssue } from "#schemas/api/Refusal.ts"
 import type { Combo, ModelStep } from "#schemas/records/Combo.ts"
 import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
@@ -11,7 +11,7 @@ import { resolveModel, SIM_PROVIDER } from "#src/routing/models/resolveModel.ts"
 /** Any id of a known provider or node is a model; a bare id must be a known model or an alias. The simulator need not be offered now. */
 const modelIssue = (step: ModelStep, snapshot: Snapshot, resolve: (id: string) => ReturnType<typeof resolveModel>): string | null => {
   if (step.provider !== null && knownProvider(snapshot, step.provider) === null) return unknownProvider(step.provider)
-  const id = modelIdOf(step, (provider) => snapshot.nodeById.get(provider)?.prefix ?? provider)
+  const id = modelIdOf(step, (provider) => shownProvider(snapshot, provider))
   const resolution = resolve(id)
   if (resolution._tag === "Resolved" || resolution.reason === "ProviderRequired") return null
   return id.startsWith(`${SIM_PROVIDER}/`) ? null : resolution.message

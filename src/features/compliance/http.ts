@@ -2,9 +2,10 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import { AuditStore } from "#actors/ports/Stores.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import { answer } from "#src/management/answer.ts"
 import { redact } from "#src/management/redact.ts"
+import { ComplianceGroup } from "./api.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const PAGE = 50
 
@@ -13,7 +14,7 @@ const iso = (time: string | undefined): string | undefined => time === undefined
 const given = <A extends object>(query: A): { [K in keyof A]: Exclude<A[K], undefined> } =>
   Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) as { [K in keyof A]: Exclude<A[K], undefined> }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "compliance", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(ComplianceGroup), "compliance", Effect.fn(function*(handlers) {
   const store = yield* AuditStore
   return handlers.handleAll({
     auditLog: ({ query: { from, limit = PAGE, offset = 0, since, to, until, ...filter } }) => answer(Effect.map(

@@ -20,11 +20,14 @@ export const routes: ReadonlyArray<Route> = [
 const pagePolicy = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src 'self' data: blob:; "
   + "font-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-/** Built at the first request: the viewer's script is 3 MB, and most gateways are never asked for it. */
-export const layer = <Id extends string, Groups extends HttpApiGroup.Constraint>(api: HttpApi.HttpApi<Id, Groups>) =>
+/** `load`: the whole description, at the first request. The viewer's script is 3 MB, and most gateways are never asked for it. */
+export const layer = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>,
+  load: () => Promise<Readonly<Record<string, unknown>>>
+) =>
   HttpRouter.use(Effect.fnUntraced(function*(router) {
     const scope = yield* Effect.scope
-    const described = Effect.promise(() => import("#src/openapi/document.ts")).pipe(Effect.map(({ document }) => ({ ...document(), servers: [{ url: "/", description: "This gateway" }] })))
+    const described = Effect.promise(load).pipe(Effect.map((document) => ({ ...document, servers: [{ url: "/", description: "This gateway" }] })))
     const spec = yield* Effect.cached(Effect.map(described, (document) => HttpServerResponse.jsonUnsafe(document)))
     const page = yield* Effect.cached(Effect.flatMap(described, (document) => {
       const whole = api.annotate(OpenApi.Transform, () => ({ ...document }))

@@ -1,10 +1,12 @@
 /** The port EvalScores over the document store: what is held is answered at once, and read anew behind the request's back. */
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { EvalRules, EvalScores, ModelScore } from "#src/routing/ports/EvalScores.ts"
-import type { DocumentStore } from "#actors/ports/Stores.ts"
+import { type EvalRules, EvalScores, type ModelScore } from "#src/routing/ports/EvalScores.ts"
+import { DocumentStore } from "#actors/ports/Stores.ts"
 import { EvalScore } from "#schemas/records/Eval.ts"
+import { Forks } from "#src/inference/lane/services/Forks.ts"
 import { scoresOf } from "#src/routing/evals.ts"
 
 /** Kind of the documents, by run id. */
@@ -61,3 +63,8 @@ export const make = ({ documents, fork }: Options): EvalScores["Service"] => {
     }
   }
 }
+
+export const layer = Layer.effect(EvalScores, Effect.gen(function*() {
+  const { fork } = yield* Forks
+  return make({ documents: yield* DocumentStore, fork })
+}))

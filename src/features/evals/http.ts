@@ -4,8 +4,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import type { NewRun, NewSuite, SuiteChange } from "./api.ts"
+import { type NewRun, type NewSuite, type SuiteChange, EvalsGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { EvalCase, EvalRun, EvalRunHead, EvalSuite } from "#schemas/records/Eval.ts"
 import { answer } from "#src/management/answer.ts"
@@ -15,6 +14,7 @@ import { EvalRuns } from "./EvalRuns.ts"
 import * as Judging from "./judging.ts"
 import { catalogView } from "#src/routing/models/catalogView.ts"
 import { managementCatalog } from "#src/routing/models/modelCatalog.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 /** Runs that replies show. */
 const recent = 20
@@ -39,7 +39,7 @@ const casesOf = (given: NewSuite["cases"]): Effect.Effect<ReadonlyArray<EvalCase
   return Effect.succeed(cases)
 }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "evals", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(EvalsGroup), "evals", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
   const keys = yield* KeyStore

@@ -4,13 +4,13 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import { flags as actingFlags } from "#schemas/acting/flags.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import type { FlagView } from "./api.ts"
+import { type FlagView, FeatureFlagsGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import * as Catalogue from "#schemas/flags.ts"
 import { refuseInertFlag } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const KIND = "flag"
 
@@ -18,7 +18,7 @@ const KIND = "flag"
 const isActive = (flag: FlagView): boolean =>
   flag.type === "boolean" ? Catalogue.isTruthy(flag.effectiveValue) : flag.effectiveValue !== "off" && flag.effectiveValue !== "disabled"
 
-export const layer = HttpApiBuilder.group(ManagementApi, "featureFlags", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(FeatureFlagsGroup), "featureFlags", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
   const documents = yield* DocumentStore

@@ -4,7 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, alwaysProtected, anyone, reads, writes } from "#schemas/api/Access.ts"
-import { Breaker } from "#src/features/resilience/api.ts"
+import { Breaker } from "#src/features/resilience/ports/breakerRows.ts"
 import { DegradationRow, Fault } from "#schemas/degradation.ts"
 
 /** Why a node that is `outdated` answers by older records than the others. */

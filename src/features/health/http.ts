@@ -2,22 +2,23 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import * as Degradation from "./contract.ts"
+import { platformRows } from "./contract.ts"
+import { Assembled } from "#src/management/Assembled.ts"
 import { ChangeFeed } from "#actors/ports/ChangeFeed.ts"
-import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Ledger } from "#actors/request/ports/Ledger.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import { combined, faults } from "#schemas/degradation.ts"
-import type { Readiness } from "./api.ts"
+import { type Readiness, HealthGroup } from "./api.ts"
 import { Call } from "#schemas/api/Management.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { breakerRows } from "#src/features/resilience/ports/breakerRows.ts"
 import { Password } from "#src/management/authentication/Password.ts"
 import { builtin } from "#src/providers/Registry.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 /** The record store must answer within this time to count as healthy. */
 const STORE_CHECK = "1 second"
@@ -47,10 +48,11 @@ const credentialHealth = (snapshot: Snapshot, cooling: ReadonlySet<string>) => {
     entry.byStatus[connection.testStatus] = (entry.byStatus[connection.testStatus] ?? 0) + 1
     if (cooling.has(connection.id)) entry.coolingDown++
   }
-  return Array.from(providers, ([provider, entry]) => ({ provider, ...entry }))
+  return Array.from(providers, ([provider, entry]) => ({ provider: shownProvider(snapshot, provider), ...entry }))
 }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "health", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(HealthGroup), "health", Effect.fn(function*(handlers) {
+  const assembled = yield* Assembled
   const audit = yield* Audit
   const clock = yield* Clock.Clock
   const configuration = yield* Configuration
@@ -116,7 +118,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "health", Effect.fn(fun
     if (!detailed) return base
     const now = yield* Clock.currentTimeMillis
     const cooling = new Set(control.cooldowns(now).map(({ connectionId }) => connectionId))
-    return { ...base, credentialHealth: credentialHealth(snapshot, cooling), breakers: breakerRows(control, now) }
+    return { ...base, credentialHealth: credentialHealth(snapshot, cooling), breakers: breakerRows(control, snapshot, now) }
   })
 
   return handlers.handleAll({
@@ -125,7 +127,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "health", Effect.fn(fun
       return HttpServerResponse.jsonUnsafe({ status, version: lifecycle.version, ...because() }, { status: status === "ok" ? 200 : 503 })
     }),
     readiness: () => readiness,
-    degradation: () => Effect.succeed({ faults, combined, features: Degradation.rows }),
+    degradation: () => Effect.succeed({ faults, combined, features: [...platformRows, ...assembled.degradation] }),
     monitoring: () => monitoring,
     init: () => answer(Effect.map(password.exists, (exists) => ({
       initialized: exists || configuration.current().settings.get("setupComplete") === true

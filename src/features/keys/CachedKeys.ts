@@ -14,11 +14,11 @@ import * as LookUps from "#src/platform/structures/LookUps.ts"
 /** Keys remembered at once. */
 const capacity = 10_000
 /** A key is read again after this time, whatever the change feed says (ms). */
-const freshMs = 60_000
+export const FRESH_MS = 60_000
 /** So long before that, a key in use is read again in the background, so that no request waits for it (ms). */
 const aheadMs = 15_000
 /** While the store is away a key that was right stays right for so long after its time; nobody can revoke one meanwhile, either (ms). */
-const awayMs = 600_000
+export const AWAY_MS = 600_000
 /** How often an absent store is asked again (ms). */
 const againMs = 5_000
 /** How long a wrong key stays wrong without asking the store again (ms). */
@@ -54,7 +54,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
 
   const remember = (keyHash: string, key: ApiKey | null): void => {
     if (entries.size >= capacity) entries.delete(entries.keys().next().value as string)
-    const until = now() + (key === null ? negativeMs : freshMs)
+    const until = now() + (key === null ? negativeMs : FRESH_MS)
     entries.set(keyHash, { key, until, asked: false, askAgainAt: until - aheadMs })
   }
 
@@ -99,13 +99,13 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       const entry = entries.get(keyHash)
       if (entry === undefined) return undefined
       const at = now()
-      if (entry.key !== null && at >= entry.askAgainAt && at < entry.until + awayMs && (entry.asked || at < entry.until)) renew(keyHash, entry, at)
-      if (entry.until > at || (entry.asked && at < entry.until + awayMs)) return entry.key
+      if (entry.key !== null && at >= entry.askAgainAt && at < entry.until + AWAY_MS && (entry.asked || at < entry.until)) renew(keyHash, entry, at)
+      if (entry.until > at || (entry.asked && at < entry.until + AWAY_MS)) return entry.key
       return undefined
     },
     find: (keyHash) => read(keyHash).pipe(Effect.catch((error) => {
       const entry = entries.get(keyHash)
-      if (error.reason !== "unavailable" || entry === undefined || entry.key === null || now() >= entry.until + awayMs) return Effect.fail(error)
+      if (error.reason !== "unavailable" || entry === undefined || entry.key === null || now() >= entry.until + AWAY_MS) return Effect.fail(error)
       entry.asked = true
       entry.askAgainAt = now() + againMs
       return Effect.succeed(entry.key)

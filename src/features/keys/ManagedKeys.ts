@@ -20,7 +20,8 @@ import * as Refusal from "#schemas/api/Refusal.ts"
 import { type ApiKey, defaultPolicy } from "#schemas/records/ApiKey.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
-import { callerRank, scopeRank } from "#src/management/authentication/rights.ts"
+import { scopeRank } from "#actors/keys/scopes.ts"
+import { callerRank } from "#src/management/authentication/rights.ts"
 import * as Policy from "./policy.ts"
 
 type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, Call>

@@ -1,16 +1,17 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import type * as Schema from "effect/Schema"
+import { Configuration, shownModel, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { KeyDevices } from "#src/inference/ports/KeyDevices.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
-import * as Acting from "#src/management/acting/table.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import type { KeyView } from "./api.ts"
+import * as Acting from "./acting.ts"
+import { type KeyView, KeysGroup } from "./api.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
 import { ManagedKeys } from "./ManagedKeys.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const PAGE = 100
 
@@ -20,8 +21,12 @@ const identity = (key: ApiKey) => ({
   ...key.policy
 })
 
-/** First eight characters, `****`, last four. */
-export const view = (key: ApiKey): KeyView => ({ ...identity(key), key: `${key.keyPrefix}****${key.keySuffix}` })
+/** An issued key is bound to a node by id and by prefix: of the two, replies show the prefix. */
+const shown = <A extends Pick<KeyView, "allowedModels" | "blockedModels">>(key: A, snapshot: Snapshot): A => ({
+  ...key,
+  allowedModels: [...new Set(key.allowedModels.map((model) => shownModel(snapshot, model)))],
+  blockedModels: [...new Set(key.blockedModels.map((model) => shownModel(snapshot, model)))]
+})
 
 const limitsOf = ({ policy }: ApiKey) => ({
   usageLimitEnabled: policy.usageLimitEnabled,
@@ -29,27 +34,32 @@ const limitsOf = ({ policy }: ApiKey) => ({
   weeklyUsageLimitUsd: policy.weeklyUsageLimitUsd
 })
 
-const changedFields = (key: ApiKey, names: ReadonlyArray<string>): Record<string, Schema.Json> => {
-  const shown = view(key) as unknown as Record<string, Schema.Json>
-  return Object.fromEntries(names.map((name) => [name, shown[name] ?? null]))
+const changedFields = (key: KeyView, names: ReadonlyArray<string>): Record<string, Schema.Json> => {
+  const fields = key as unknown as Record<string, Schema.Json>
+  return Object.fromEntries(names.map((name) => [name, fields[name] ?? null]))
 }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "keys", Effect.fn(function*(handlers) {
+/** Of its value the first eight characters, `****` and the last four. */
+export const view = (key: ApiKey, snapshot: Snapshot): KeyView => shown({ ...identity(key), key: `${key.keyPrefix}****${key.keySuffix}` }, snapshot)
+
+export const layer = HttpApiBuilder.group(Surface.make(KeysGroup), "keys", Effect.fn(function*(handlers) {
+  const configuration = yield* Configuration
   const devices = yield* KeyDevices
   const flags = yield* Flags
   const managed = yield* ManagedKeys
   const store = yield* KeyStore
+  const viewOf = (key: ApiKey): KeyView => view(key, configuration.current())
   return handlers.handleAll({
     list: ({ query }) => answer(Effect.map(store.list(query.limit ?? PAGE, query.offset ?? 0), ({ keys, total }) => ({
-      keys: keys.map(view), total, allowKeyReveal: flags.isOn("ALLOW_API_KEY_REVEAL")
+      keys: keys.map(viewOf), total, allowKeyReveal: flags.isOn("ALLOW_API_KEY_REVEAL")
     }))),
     create: ({ payload: { name, ...input } }) =>
-      answer(Effect.andThen(refuseInert(Acting.apiKey, input), Effect.map(managed.create(name, input), ({ key, raw }) => ({ ...identity(key), key: raw })))),
-    get: ({ params }) => answer(Effect.map(managed.get(params.id), view)),
+      answer(Effect.andThen(refuseInert(Acting.apiKey, input), Effect.map(managed.create(name, input), ({ key, raw }) => ({ ...shown(identity(key), configuration.current()), key: raw })))),
+    get: ({ params }) => answer(Effect.map(managed.get(params.id), viewOf)),
     update: ({ params, payload: { name, ...input } }) => answer(Effect.gen(function*() {
       yield* refuseInert(Acting.apiKey, input)
       const key = yield* managed.change(params.id, name, input)
-      return { message: "Key updated", ...changedFields(key, Object.keys(input).concat(name === undefined ? [] : ["name"])) }
+      return { message: "Key updated", ...changedFields(viewOf(key), Object.keys(input).concat(name === undefined ? [] : ["name"])) }
     })),
     remove: ({ params }) => answer(Effect.as(managed.remove(params.id), { message: "Key deleted" })),
     reveal: ({ params }) => answer(Effect.map(managed.reveal(params.id), (key) => ({ key }))),

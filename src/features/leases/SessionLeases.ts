@@ -3,9 +3,9 @@
  * `status` may show its name and provider.
  */
 import * as Effect from "effect/Effect"
-import { claimOf, type Leases } from "#actors/lease/Leases.ts"
+import { claimOf, Leases } from "#actors/lease/Leases.ts"
 import * as Standing from "#actors/lease/standing.ts"
-import type { Snapshot } from "#actors/ports/Configuration.ts"
+import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import type { LeaseStoreDown } from "#actors/lease/LeaseStore.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
@@ -16,6 +16,8 @@ import * as InferenceCall from "#src/inference/lane/InferenceCall.ts"
 import * as Intake from "#src/inference/lane/Intake.ts"
 import * as LeaseContext from "#src/inference/lane/leaseContext.ts"
 import * as LeaseErrors from "#src/inference/lane/leaseErrors.ts"
+import { Forks } from "#src/inference/lane/services/Forks.ts"
+import { Inference, type Mounted } from "#src/inference/lane/services/Inference.ts"
 import { type Asked, readAsked } from "./asked.ts"
 import { connectionView } from "./connectionView.ts"
 import { eligibilityOf } from "./eligibility.ts"
@@ -28,7 +30,7 @@ export interface LeaseServices extends Pick<Intake.IntakeServices, "admission" |
   readonly router: () => Router
   readonly leases: Leases["Service"]
   readonly snapshot: () => Snapshot
-  readonly fork: (effect: Effect.Effect<void>) => void
+  readonly fork: (effect: Effect.Effect<void>) => unknown
 }
 
 export const path = "/api/v1/session-leases"
@@ -53,6 +55,14 @@ const timesOf = (state: "ACTIVE" | "RELEASED", { acquiredAt, expiresAt, generati
 })
 
 const told = (lease: Lease): Reply => ({ error: null, body: JSON.stringify(timesOf("ACTIVE", lease)) })
+
+/** The endpoint over the leases of this gateway. */
+export const routes = Effect.gen(function*() {
+  const configuration = yield* Configuration
+  const { fork } = yield* Forks
+  const services = { ...yield* Inference, leases: yield* Leases, snapshot: configuration.current, fork }
+  return [{ method: "POST", path, route: route(services) }] satisfies ReadonlyArray<Mounted>
+})
 
 export const route = (services: LeaseServices): DirectRoute => {
   const { admission, leases } = services

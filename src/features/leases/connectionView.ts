@@ -1,5 +1,5 @@
 /** What `status` shows of a connection: its operator-given name and its provider, never an account identity. */
-import type { Snapshot } from "#actors/ports/Configuration.ts"
+import { shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 
 export interface ConnectionView {
   readonly displayName: string | null
@@ -17,5 +17,5 @@ export const connectionView = (id: string, snapshot: Snapshot): ConnectionView |
   const name = connection.name.trim()
   const isIdentity = name === "" || name.includes("@") || name === connection.email || name === connection.displayName || name === connection.projectId ||
     name.includes(connection.id) || (node !== undefined && name.includes(node.id)) || generated.test(name)
-  return { displayName: isIdentity ? null : name.slice(0, longest), provider: node === undefined ? connection.provider : node.prefix }
+  return { displayName: isIdentity ? null : name.slice(0, longest), provider: shownProvider(snapshot, connection.provider) }
 }

@@ -4,7 +4,7 @@
  * use it.
  */
 import * as Effect from "effect/Effect"
-import { claimOf, type Leases } from "#actors/lease/Leases.ts"
+import { claimOf, Leases } from "#actors/lease/Leases.ts"
 import * as Standing from "#actors/lease/standing.ts"
 import type { LeaseStoreDown } from "#actors/lease/LeaseStore.ts"
 import { PublicError } from "#schemas/errors.ts"
@@ -13,6 +13,7 @@ import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import { LeaseFence } from "./LeaseFence.ts"
 import * as LeaseContext from "#src/inference/lane/leaseContext.ts"
 import * as LeaseErrors from "#src/inference/lane/leaseErrors.ts"
+import { Forks } from "#src/inference/lane/services/Forks.ts"
 import { type Fork, type Stage, wait } from "#src/inference/lane/stages/Stage.ts"
 
 export interface Options {
@@ -50,6 +51,12 @@ export const make = ({ fork, leases, now }: Options): Stage => ({
     }
     wait(call, fork, Effect.match(found, { onFailure: (down) => down, onSuccess: (lease) => lease }), "its lease was looked up", goOn)
   }
+})
+
+/** The stage over the leases of this gateway. */
+export const stage = Effect.gen(function*() {
+  const { fork, now } = yield* Forks
+  return make({ leases: yield* Leases, now, fork })
 })
 
 /** Last of all stages, so that the lease is the last companion to be asked before a wire call. */

@@ -7,12 +7,12 @@ import { minutesOf } from "#actors/limits/window.ts"
 import { BudgetStore } from "#actors/limits/ports/LimitRecords.ts"
 import { type AmountStatus, Limits } from "#actors/limits/ports/Limits.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import type { BudgetInput, BudgetStatus } from "./api.ts"
+import { type BudgetInput, type BudgetStatus, BudgetsGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Budget } from "#schemas/records/Limits.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 /** Keys of one answer without `apiKeyId`. */
 const maxKeys = 1_000
@@ -67,7 +67,7 @@ export const viewOf = (budget: Budget, name: string | null, [daily, weekly, mont
   }
 }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "budgets", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(BudgetsGroup), "budgets", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const keys = yield* KeyStore
   const limits = yield* Limits

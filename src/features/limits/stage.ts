@@ -6,12 +6,19 @@
  */
 import * as Effect from "effect/Effect"
 import type { KeyLimits } from "#actors/limits/KeyLimits.ts"
-import type { Ask, Limits } from "#actors/limits/ports/Limits.ts"
-import type { PublicError } from "#schemas/errors.ts"
+import { type Ask, Limits } from "#actors/limits/ports/Limits.ts"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Flags } from "#actors/ports/Flags.ts"
+import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Client } from "#actors/request/Inbound.ts"
+import { CurrentRouter } from "#src/inference/lane/services/CurrentRouter.ts"
+import { Forks } from "#src/inference/lane/services/Forks.ts"
+import { LaneOptions } from "#src/inference/lane/services/LaneOptions.ts"
 import { type Call, type Fork, type Stage, wait } from "#src/inference/lane/stages/Stage.ts"
+import * as Registry from "#src/providers/Registry.ts"
 import * as Json from "#src/wire/json/json.ts"
+import { freeModelsOf } from "#src/routing/freeModel.ts"
 
 export interface Options {
   readonly limits: Limits["Service"]
@@ -34,10 +41,11 @@ const capOf = (parsed: Readonly<Record<string, unknown>>): number | null => {
   return null
 }
 
-const askOf = ({ body, parsed, tags }: Call): Ask => ({
+const askOf = ({ body, codec, parsed, tags }: Call): Ask => ({
   session: tags.session,
   promptTokens: Math.ceil(Math.min(body.length, textBytes) / bytesPerToken),
-  maxOutputTokens: capOf(parsed),
+  // What is no conversation has no tokens out.
+  maxOutputTokens: codec === null ? 0 : capOf(parsed),
   free: false
 })
 
@@ -54,6 +62,35 @@ export const make = ({ fork, freeModel, limits, refusalOf }: Options): Stage => 
     if (refusal === null) decide({ call, next, own, limits, fork, freeModel }, askOf(call))
     else call.refuse(refusal)
   }
+})
+
+/** The stage over the limits and the router of this gateway. */
+export const stage = Effect.gen(function*() {
+  const configuration = yield* Configuration
+  const flags = yield* Flags
+  const { fork } = yield* Forks
+  const { emergencyModel } = yield* LaneOptions
+  const router = yield* CurrentRouter
+  let freeModels: ReadonlyArray<string> | null = null
+  yield* Effect.acquireRelease(
+    Effect.sync(() => configuration.onChange(() => {
+      freeModels = null
+    })),
+    (quiet) => Effect.sync(quiet)
+  )
+  return make({
+    limits: yield* Limits,
+    fork,
+    refusalOf: ({ format, head, key }) => {
+      const known = router.now().identify({ model: head.model, key, face: format })
+      return known instanceof PublicError ? known : null
+    },
+    freeModel: (key) => {
+      if (!flags.isOn("GATEWAY_EMERGENCY_FALLBACK")) return null
+      freeModels ??= freeModelsOf(configuration.current(), Registry.builtin, emergencyModel)
+      return freeModels.find((id) => router.now().admits(key, id)) ?? null
+    }
+  })
 })
 
 interface Run extends Omit<Options, "refusalOf"> {
@@ -77,7 +114,8 @@ const go = (run: Run, ask: Ask, refusal: PublicError | null): void => {
     next({ ...call, companions: [...call.companions, limits.companion(own, ask)] })
     return
   }
-  const free = refusal.code !== "budget_exceeded" || ask.free || call.key === null ? null : run.freeModel(call.key)
+  // Vectors of another model are of no use beside those that the client has.
+  const free = refusal.code !== "budget_exceeded" || ask.free || call.key === null || call.codec === null ? null : run.freeModel(call.key)
   if (free === null) call.refuse(refusal)
   else decide({ ...run, call: { ...call, head: { ...call.head, model: free }, client: marked(call.client) } }, { ...ask, free: true })
 }

@@ -2,20 +2,26 @@ import * as Clock from "effect/Clock"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
+import { Configuration, shownModel, shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import { TokenLimitStore } from "#actors/limits/ports/LimitRecords.ts"
 import { Limits } from "#actors/limits/ports/Limits.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import type { TokenLimitInput, TokenLimitStatus } from "./api.ts"
+import { type TokenLimitInput, type TokenLimitStatus, TokenLimitsGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { TokenLimit } from "#schemas/records/Limits.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { builtin } from "#src/providers/Registry.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const missing = Effect.fail(Refusal.notFound("Token limit not found"))
 const iso = (ms: number): string => new Date(ms).toISOString()
+
+/** As replies show it: a provider by its name. */
+const shown = <A extends TokenLimit>(limit: A, snapshot: Snapshot): A => {
+  const { scopeType, scopeValue } = limit
+  return scopeType === "global" ? limit : { ...limit, scopeValue: scopeType === "provider" ? shownProvider(snapshot, scopeValue) : shownModel(snapshot, scopeValue) }
+}
 
 const isProvider = (name: string, { nodeById, nodeByPrefix }: Snapshot): boolean =>
   builtin.byPrefix.has(name) || nodeByPrefix.has(name) || nodeById.has(name)
@@ -33,7 +39,7 @@ const warningOf = ({ scopeType, scopeValue }: TokenLimit, snapshot: Snapshot): s
     : `No known model has the id '${scopeValue}': the limit counts calls of a model that its provider calls so. Combos and aliases are no models.`
 }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "tokenLimits", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(TokenLimitsGroup), "tokenLimits", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
   const keys = yield* KeyStore
@@ -41,9 +47,8 @@ export const layer = HttpApiBuilder.group(ManagementApi, "tokenLimits", Effect.f
   const random = yield* SecureRandom.SecureRandom
   const store = yield* TokenLimitStore
 
-  const note = (action: string, limit: TokenLimit) => audit.note({
-    action, target: limit.id, resourceType: "token-limit",
-    details: { apiKeyId: limit.apiKeyId, scopeType: limit.scopeType, scopeValue: limit.scopeValue, tokenLimit: limit.tokenLimit, enabled: limit.enabled }
+  const note = (action: string, { apiKeyId, enabled, id, scopeType, scopeValue, tokenLimit }: TokenLimit) => audit.note({
+    action, target: id, resourceType: "token-limit", details: { apiKeyId, scopeType, scopeValue, tokenLimit, enabled }
   })
 
   /** Each key's ledger is read once for all its limits of one window. */
@@ -58,7 +63,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "tokenLimits", Effect.f
         if (status === undefined) continue
         const { end, reserved, start, unsettled, used } = status
         views.set(limit.id, {
-          ...limit, tokensUsed: used, remaining: Math.max(0, limit.tokenLimit - used), percentUsed: Math.round(used / limit.tokenLimit * 10_000) / 100,
+          ...shown(limit, configuration.current()), tokensUsed: used, remaining: Math.max(0, limit.tokenLimit - used), percentUsed: Math.round(used / limit.tokenLimit * 10_000) / 100,
           reserved, unsettled, windowStart: iso(start), periodStartAt: iso(start), nextResetAt: iso(end)
         })
       }
@@ -82,16 +87,16 @@ export const layer = HttpApiBuilder.group(ManagementApi, "tokenLimits", Effect.f
     if (standing === undefined) yield* store.insert(limit)
     else if (!(yield* store.replace(limit))) return yield* missing
     yield* limits.reload
-    yield* note(standing === undefined ? "token-limit.created" : "token-limit.updated", limit)
+    yield* note(standing === undefined ? "token-limit.created" : "token-limit.updated", shown(limit, configuration.current()))
     const warning = warningOf(limit, configuration.current())
-    return { success: true as const, limit, ...(warning === null ? {} : { warning }) }
+    return { success: true as const, limit: shown(limit, configuration.current()), ...(warning === null ? {} : { warning }) }
   })
 
   const remove = Effect.fn("TokenLimits.remove")(function*(id: string) {
     const limit = limits.tokenLimits().find((one) => one.id === id)
     if (limit === undefined || !(yield* store.remove(id))) return yield* missing
     yield* limits.reload
-    yield* note("token-limit.deleted", limit)
+    yield* note("token-limit.deleted", shown(limit, configuration.current()))
     return { success: true as const }
   })
 

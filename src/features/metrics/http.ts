@@ -1,7 +1,9 @@
 /** GET /metrics: Prometheus text, for scrapers on this machine unless GATEWAY_METRICS_ACCESS=all (deny by default). */
-import type { Telemetry } from "#actors/request/ports/Telemetry.ts"
+import * as Effect from "effect/Effect"
+import { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import * as Errors from "#schemas/errors.ts"
 import { version } from "#schemas/version.ts"
+import type { Mounted } from "#src/inference/lane/services/Inference.ts"
 import { isLocal } from "#src/platform/gate/loopback.ts"
 import type { DirectRoute, Exchange } from "#src/platform/server/Exchange.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
@@ -19,6 +21,9 @@ export const route = (telemetry: Telemetry["Service"], access: "loopback" | "all
   }
   refuse(exchange, Errors.make("insufficient_permissions", "Metrics are for clients on this machine, not for those behind a proxy; GATEWAY_METRICS_ACCESS=all opens them."))
 }
+
+export const routes = (access: "loopback" | "all") => Effect.map(Telemetry, (telemetry): ReadonlyArray<Mounted> =>
+  [{ method: "GET", path: "/metrics", route: route(telemetry, access) }])
 
 const show = (exchange: Exchange, text: string): void =>
   exchange.respond(200, ["Content-Type", "text/plain; version=0.0.4; charset=utf-8"], text)

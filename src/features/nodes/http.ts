@@ -1,12 +1,13 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { isAlive, Nodes } from "#actors/ports/Nodes.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import { answer } from "#src/management/answer.ts"
+import { NodesGroup } from "./api.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 
-export const layer = HttpApiBuilder.group(ManagementApi, "nodes", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(NodesGroup), "nodes", Effect.fn(function*(handlers) {
   const nodes = yield* Nodes
   return handlers.handleAll({
     list: () => answer(Effect.gen(function*() {

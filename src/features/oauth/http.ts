@@ -3,12 +3,12 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Redacted from "effect/Redacted"
 import { type SignedIn, type SignInFailure, SignIns } from "#src/features/oauth/ports/SignIns.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import type { Import } from "./api.ts"
+import { type Import, OAuthGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
 import { SignedInConnections } from "./SignedInConnections.ts"
 import { builtin } from "#src/providers/Registry.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const refusalOf = ({ message, reason }: SignInFailure): Refusal.Refusal => {
   switch (reason) {
@@ -44,7 +44,7 @@ const refused = <A, E, R>(effect: Effect.Effect<A, E | SignInFailure, R>): Effec
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 
-export const layer = HttpApiBuilder.group(ManagementApi, "oauth", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(OAuthGroup), "oauth", Effect.fn(function*(handlers) {
   const signIns = yield* SignIns
   const connections = yield* SignedInConnections
 

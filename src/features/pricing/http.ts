@@ -1,22 +1,22 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Schema from "effect/Schema"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownKeys, shownModel } from "#actors/ports/Configuration.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import { PriceInput, type PriceView } from "./api.ts"
+import { PriceInput, type PriceView, PricingGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
 import * as Pricing from "#src/providers/pricing.ts"
 import { builtin } from "#src/providers/Registry.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const KIND = "pricing"
 
 const readPrice = Schema.decodeUnknownOption(PriceInput)
 
-export const layer = HttpApiBuilder.group(ManagementApi, "pricing", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(PricingGroup), "pricing", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
   const documents = yield* DocumentStore
@@ -25,17 +25,19 @@ export const layer = HttpApiBuilder.group(ManagementApi, "pricing", Effect.fn(fu
 
   const providerOf = (name: string): string | null => knownProvider(configuration.current(), name)
 
+  const named = (key: string): string => shownModel(configuration.current(), key)
+
   const effective = (withSources: boolean) => {
     const map = Pricing.pricingMap(view())
-    if (!withSources) return map
+    if (!withSources) return shownKeys(configuration.current(), map)
     const sources = Pricing.pricingSources(view())
-    return Object.fromEntries(Object.entries(map).map(([provider, models]) => [
+    return shownKeys(configuration.current(), Object.fromEntries(Object.entries(map).map(([provider, models]) => [
       provider,
       Object.fromEntries(Object.entries(models).map(([model, price]): readonly [string, PriceView] => {
         const source = sources[provider]?.[model]
         return [model, { ...price, source: source === "user" ? "user" : "default" }]
       }))
-    ]))
+    ])))
   }
 
   const update = Effect.fn("Pricing.update")(function*(change: Readonly<Record<string, Readonly<Record<string, PriceInput>>>>) {
@@ -55,7 +57,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "pricing", Effect.fn(fu
       const known = readPrice(stored.get(key))
       return documents.put(KIND, key, { ...(known._tag === "Some" ? known.value : {}), ...price })
     }, { discard: true }))
-    yield* audit.note({ action: "pricing.updated", resourceType: "pricing", details: { models: [...prices.keys()] } })
+    yield* audit.note({ action: "pricing.updated", resourceType: "pricing", details: { models: Array.from(prices.keys(), named) } })
     return effective(false)
   })
 
@@ -68,7 +70,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "pricing", Effect.fn(fu
     const keys = Array.from(configuration.current().pricing.keys())
       .filter((key) => prefixes.some((prefix) => query.model === undefined ? key.startsWith(prefix) : key === prefix))
     yield* configuration.commit(Effect.forEach(keys, (key) => documents.remove(KIND, key), { discard: true }))
-    yield* audit.note({ action: "pricing.reset", resourceType: "pricing", details: { models: keys } })
+    yield* audit.note({ action: "pricing.reset", resourceType: "pricing", details: { models: keys.map(named) } })
     return effective(false)
   })
 

@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import type { Call } from "#schemas/api/Management.ts"
 import type { RowResult } from "./api.ts"
@@ -28,6 +29,7 @@ const reasonOf = (error: Refusal.Refusal | StoreError): string => error instance
   : "The record store cannot take the row"
 
 export const make = Effect.gen(function*() {
+  const configuration = yield* Configuration
   const connections = yield* Connections
   const tests = yield* ConnectionTests
 
@@ -45,7 +47,7 @@ export const make = Effect.gen(function*() {
   return Additions.of({
     add: Effect.fn("Additions.add")(function*(rows, validateKeys) {
       const results = yield* Effect.forEach(rows, (row, index) => {
-        const named = { index, name: row.name, provider: row.provider }
+        const named = { index, name: row.name, provider: shownProvider(configuration.current(), row.provider) }
         return Effect.match(addOne(row, validateKeys), {
           onSuccess: (id): RowResult => ({ ...named, success: true, id }),
           onFailure: (error): RowResult => ({ ...named, success: false, error: reasonOf(error) })

@@ -41,9 +41,9 @@ export const make = Effect.gen(function*() {
   const round = Effect.gen(function*() {
     const turn = due(configuration.current().connections, interval(), yield* Clock.currentTimeMillis)
     if (turn.length > 0) yield* tests.testAll(turn)
-  }).pipe(Effect.catchCause((cause) => Effect.logError("a round of connection tests failed", cause)))
+  }).pipe(Effect.catch((error) => Effect.logError("a round of connection tests failed", error)))
 
-  const rounds = yield* Rounds.make(() => interval() > 0, every, round)
+  const rounds = yield* Rounds.make("connection tests", () => interval() > 0, every, round)
   yield* Effect.acquireRelease(Effect.sync(() => configuration.onChange(rounds.wake)), (quiet) => Effect.sync(quiet))
 })
 

@@ -3,13 +3,14 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Credentials } from "#actors/request/ports/Credentials.ts"
 import { type Candidate, ProviderProbe, type ProbeResult } from "#src/features/providers/ports/ProviderProbe.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { ConnectionStore } from "#actors/ports/Stores.ts"
 import type { TestMode, TestResult } from "./api.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
+import { knownProvider } from "#src/management/knownProvider.ts"
 import * as Kind from "#src/providers/credentialKind.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Made from "#src/features/providers/ports/connection.ts"
@@ -55,9 +56,10 @@ export const selected = (
   providerId: string | undefined,
   ids: ReadonlyArray<string> | undefined
 ): ReadonlyArray<Connection> => {
+  const provider = providerId === undefined ? undefined : knownProvider(snapshot, providerId) ?? providerId
   const inCategory = (c: Connection) => builtin.byId.get(c.provider)?.category === mode
   const rules: Readonly<Record<TestMode, (c: Connection) => boolean>> = {
-    provider: (c) => c.provider === providerId,
+    provider: (c) => c.provider === provider,
     selected: (c) => ids?.includes(c.id) === true,
     all: () => true,
     oauth: (c) => c.authType === "oauth",
@@ -118,7 +120,7 @@ export const make = Effect.gen(function*() {
     const testedAt = new Date(yield* Clock.currentTimeMillis).toISOString()
     yield* store.patch(connection.id, marks(connection, result, testedAt))
     return {
-      provider: connection.provider,
+      provider: shownProvider(configuration.current(), connection.provider),
       connectionId: connection.id,
       connectionName: connection.name,
       authType: connection.authType,

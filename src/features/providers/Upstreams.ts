@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { Credentials } from "#actors/request/ports/Credentials.ts"
 import { ProviderProbe, type UpstreamModel } from "#src/features/providers/ports/ProviderProbe.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
@@ -13,7 +13,9 @@ import { CustomModelStore, DocumentStore } from "#actors/ports/Stores.ts"
 import type { Call } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
+import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
+import { knownProvider } from "#src/management/knownProvider.ts"
 import * as Kind from "#src/providers/credentialKind.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Credential from "./credential.ts"
@@ -61,8 +63,29 @@ const KIND = "synced-models"
 /** Models kept of one upstream. */
 const MODELS_MAX = 2000
 
-const Synced = Schema.Struct({ models: Schema.Array(Schema.Struct({ id: Schema.String, name: Schema.NullOr(Schema.String) })) })
+const Synced = Schema.Struct({
+  models: Schema.Array(Schema.Struct({
+    id: Schema.String, name: Schema.NullOr(Schema.String), contextWindow: Schema.optionalKey(Schema.Int), maxOutputTokens: Schema.optionalKey(Schema.Int)
+  }))
+})
 const readSynced = Schema.decodeUnknownOption(Synced)
+
+/** Without the limits, which the records of the models say. */
+const namesOf = (models: ReadonlyArray<UpstreamModel>): ReadonlyArray<Pick<UpstreamModel, "id" | "name">> => models.map(({ id, name }) => ({ id, name }))
+
+/** What makes two lists the same: ids and limits. */
+const printOf = (models: ReadonlyArray<UpstreamModel>): string =>
+  JSON.stringify(models.map(({ contextWindow, id, maxOutputTokens }) => [id, contextWindow, maxOutputTokens]).sort())
+
+/** The record with the limits that the list says now; those that the operator changed since the list `before` stay. */
+const withLimits = (model: CustomModel, now: UpstreamModel, before: UpstreamModel | undefined): CustomModel => {
+  const limit = (own: number | null, listed: number | undefined, last: number | undefined): number | null => own === (last ?? null) ? listed ?? null : own
+  const contextWindowOverride = limit(model.contextWindowOverride, now.contextWindow, before?.contextWindow)
+  const maxOutputTokens = limit(model.maxOutputTokens, now.maxOutputTokens, before?.maxOutputTokens)
+  return contextWindowOverride === model.contextWindowOverride && maxOutputTokens === model.maxOutputTokens
+    ? model
+    : { ...model, contextWindowOverride, maxOutputTokens }
+}
 
 const badGateway = (message: string): Refusal.Refusal => new Refusal.Refusal(502, "server_error", "upstream_error", message)
 
@@ -75,6 +98,8 @@ export const make = Effect.gen(function*() {
   const probe = yield* ProviderProbe
   const tests = yield* ConnectionTests
 
+  const nameOf = ({ provider }: Connection): string => shownProvider(configuration.current(), provider)
+
   const read = Effect.fnUntraced(function*(connection: Connection) {
     const result = yield* tests.probe(connection)
     if (!result.valid || result.models === null) {
@@ -84,54 +109,58 @@ export const make = Effect.gen(function*() {
   })
 
   /** Models of a node are not in the registry: the synced ones are kept as custom models, those that are gone are removed. */
-  const keepForNode = Effect.fnUntraced(function*(provider: string, models: ReadonlyArray<UpstreamModel>, now: string) {
+  const keepForNode = Effect.fnUntraced(function*(provider: string, models: ReadonlyArray<UpstreamModel>, before: ReadonlyArray<UpstreamModel>, now: string) {
     const known = configuration.current().customModels.filter((model) => model.provider === provider)
     const offered = new Set(models.map((model) => model.id))
     for (const model of known) {
       if (model.source === "synced" && !offered.has(model.modelId)) yield* customModels.remove(provider, model.modelId)
     }
-    const kept = new Set(known.map((model) => model.modelId))
+    const kept = new Map(known.map((model) => [model.modelId, model]))
+    const listed = new Map(before.map((model) => [model.id, model]))
     for (const model of models) {
-      if (!kept.has(model.id)) yield* customModels.upsert({ ...emptyModel(provider, model.id, now), modelName: model.name, source: "synced" })
+      const own = kept.get(model.id)
+      const made = withLimits(own ?? { ...emptyModel(provider, model.id, now), modelName: model.name, source: "synced" }, model, listed.get(model.id))
+      if (made !== own) yield* customModels.upsert(made)
     }
   })
 
   const keep = Effect.fnUntraced(function*(connection: Connection, models: ReadonlyArray<UpstreamModel>) {
     const now = new Date(yield* Clock.currentTimeMillis).toISOString()
+    const stored = readSynced(yield* documents.get(KIND, connection.id))
+    const before = stored._tag === "Some" ? stored.value.models : []
     yield* configuration.commit(Effect.andThen(
       documents.put(KIND, connection.id, { models, syncedAt: now }),
-      configuration.current().nodeById.has(connection.provider) ? keepForNode(connection.provider, models, now) : Effect.void
+      configuration.current().nodeById.has(connection.provider) ? keepForNode(connection.provider, models, before, now) : Effect.void
     ))
   })
 
   return Upstreams.of({
     models: Effect.fn("Upstreams.models")(function*(connection) {
-      const named = { provider: connection.provider, connectionId: connection.id }
+      const named = { provider: nameOf(connection), connectionId: connection.id }
       const synced = readSynced(yield* documents.get(KIND, connection.id))
-      if (synced._tag === "Some") return { ...named, models: synced.value.models, source: "synced" }
+      if (synced._tag === "Some") return { ...named, models: namesOf(synced.value.models), source: "synced" }
       const row = builtin.byId.get(connection.provider)
       if (row !== undefined) {
         return { ...named, models: row.models.map(({ id, name }) => ({ id, name })), source: "registry" }
       }
-      return { ...named, models: yield* read(connection), source: "upstream" }
+      return { ...named, models: namesOf(yield* read(connection)), source: "upstream" }
     }),
     sync: Effect.fn("Upstreams.sync")(function*(connection) {
       const models = yield* read(connection)
       yield* keep(connection, models)
-      return { provider: connection.provider, connectionId: connection.id, models, source: "upstream" }
+      return { provider: nameOf(connection), connectionId: connection.id, models: namesOf(models), source: "upstream" }
     }),
     refresh: Effect.fn("Upstreams.refresh")(function*(connection) {
       const models = yield* read(connection)
       const stored = readSynced(yield* documents.get(KIND, connection.id))
-      const idsOf = (list: ReadonlyArray<{ readonly id: string }>): string => JSON.stringify(list.map(({ id }) => id).sort())
-      if (stored._tag === "Some" && idsOf(stored.value.models) === idsOf(models)) return
+      if (stored._tag === "Some" && printOf(stored.value.models) === printOf(models)) return
       // The operator may have deleted it while its upstream was asked.
       if (configuration.current().connectionById.has(connection.id)) yield* keep(connection, models)
     }),
     validate: Effect.fn("Upstreams.validate")(function*(offered) {
       const { apiKey, baseUrl, provider, validationModelId, ...data } = offered
-      const id = configuration.current().nodeById.has(provider) ? provider : builtin.byPrefix.get(provider)?.id
-      if (id === undefined) return yield* Effect.fail(Refusal.invalidField("provider", "No such provider or provider node"))
+      const id = knownProvider(configuration.current(), provider)
+      if (id === null) return yield* Effect.fail(Refusal.invalidField("provider", "No such provider or provider node"))
       const credential = Credential.clean(apiKey, "apiKey")
       if (credential instanceof Refusal.Refusal) return yield* Effect.fail(credential)
       const rest = { provider: id, baseUrl: baseUrl ?? null, model: validationModelId ?? null }
@@ -151,7 +180,7 @@ export const make = Effect.gen(function*() {
         }))
       const message = result.diagnosis?.message ?? null
       if (result.blocked) {
-        yield* audit.note({ action: "provider.validation.ssrf_blocked", target: id, resourceType: "provider", status: "blocked" })
+        yield* audit.note({ action: "provider.validation.ssrf_blocked", target: shownProvider(configuration.current(), id), resourceType: "provider", status: "blocked" })
         return yield* Effect.fail(Refusal.badRequest(message ?? "The URL is blocked", { code: "url_blocked" }))
       }
       if (result.diagnosis?.type === "unsupported") return yield* Effect.fail(Refusal.badRequest(result.diagnosis.message, { code: "unsupported" }))

@@ -2,13 +2,12 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Schema from "effect/Schema"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { Credentials } from "#actors/request/ports/Credentials.ts"
 import { ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
-import * as Acting from "#src/management/acting/table.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import { type ConnectionView, InterceptionRules, ParamFilters } from "./api.ts"
+import * as Acting from "./acting.ts"
+import { type ConnectionView, InterceptionRules, ParamFilters, ProvidersGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import { refuseInert } from "#src/management/acting.ts"
@@ -22,13 +21,15 @@ import * as TokenRefusal from "./tokenRefusal.ts"
 import { Upstreams } from "./Upstreams.ts"
 import { marksOf } from "#src/features/resilience/ports/marks.ts"
 import { builtin } from "#src/providers/Registry.ts"
+import * as Surface from "#src/management/Surface.ts"
+import type { Table } from "#src/management/acting/Table.ts"
 
 const noFilters: typeof ParamFilters.Type = { block: [], allow: [], models: {}, autoLearn: false }
 const noRules: typeof InterceptionRules.Type = {
   interceptSearch: false, interceptFetch: false, fetchBackend: null, fetchProxyUrl: null, models: {}
 }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "providers", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(ProvidersGroup), "providers", Effect.fn(function*(handlers) {
   const additions = yield* Additions
   const credentials = yield* Credentials
   const configuration = yield* Configuration
@@ -48,7 +49,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "providers", Effect.fn(
   })
 
   /** A document of one connection. */
-  const kept = <A extends object>(kind: string, table: Acting.Table, schema: Schema.Codec<A, A>, fallback: A) => {
+  const kept = <A extends object>(kind: string, table: Table, schema: Schema.Codec<A, A>, fallback: A) => {
     const read = Schema.decodeUnknownOption(schema)
     const get = Effect.fnUntraced(function*(id: string) {
       yield* connections.get(id)
@@ -82,7 +83,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "providers", Effect.fn(
     const passed = results.filter((result) => result.valid).length
     return {
       mode: body.mode,
-      providerId: body.providerId ?? null,
+      providerId: body.providerId === undefined ? null : shownProvider(configuration.current(), body.providerId),
       results,
       testedAt: new Date(yield* Clock.currentTimeMillis).toISOString(),
       summary: { total: results.length, passed, failed: results.length - passed }

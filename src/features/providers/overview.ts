@@ -1,6 +1,6 @@
 /** Catalogue and expiry views of the providers. Pure. */
 import type * as Schema from "effect/Schema"
-import type { Snapshot } from "#actors/ports/Configuration.ts"
+import { shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 
 type Row = Readonly<Record<string, Schema.Json>>
@@ -32,7 +32,7 @@ export const expiring = (snapshot: Snapshot, now: number): ReadonlyArray<Row> =>
     const at = connection.tokenExpiresAt ?? connection.expiresAt
     const time = at === null ? Number.NaN : Date.parse(at)
     return Number.isNaN(time) || time - now > SOON_MS ? [] : [{
-      id: connection.id, provider: connection.provider, name: connection.name, authType: connection.authType,
+      id: connection.id, provider: shownProvider(snapshot, connection.provider), name: connection.name, authType: connection.authType,
       expiresAt: new Date(time).toISOString(), expired: time <= now, daysLeft: Math.max(0, Math.floor((time - now) / DAY_MS))
     }]
   })

@@ -1,6 +1,6 @@
 /** Which keys of providerSpecificData are read for a provider: the gateway's own, and those that the provider's row names. Pure. */
 import type * as Schema from "effect/Schema"
-import { providerData } from "#src/management/acting/records.ts"
+import { providerData } from "./acting.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Provider } from "#schemas/Provider.ts"
 

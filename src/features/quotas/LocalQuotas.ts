@@ -6,6 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import type { HeldReading, QuotaReading } from "#src/routing/ports/Quotas.ts"
@@ -66,9 +67,8 @@ export const make = Effect.gen(function*() {
       yield* Effect.sleep(gather)
       yield* flush
     }
-  }).pipe(Effect.ensuring(Effect.sync(() => {
     writing = false
-  })))
+  })
 
   const keep = (held: HeldReading): void => {
     const key = keyOf(held)
@@ -79,7 +79,7 @@ export const make = Effect.gen(function*() {
     waiting.set(key, held)
     if (writing) return
     writing = true
-    fork(writer)
+    fork(Supervisor.supervised("quota history", writer))
   }
 
   // A store that cannot be read must not keep the node from starting: it begins without knowing.
@@ -104,7 +104,7 @@ export const make = Effect.gen(function*() {
     ? Effect.void
     : Effect.asVoid(store.removeBefore(now() - keptMs))
   ).pipe(Effect.catch((error) => Effect.logWarning(`Old quota snapshots were not removed: ${error.message}`)))
-  fork(Effect.forever(Effect.delay(sweep, sweepEvery)))
+  fork(Supervisor.supervised("quota eviction", Effect.delay(sweep, sweepEvery)))
 
   const settings = () => control.settings().quotaPreflight
 

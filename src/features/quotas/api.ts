@@ -4,33 +4,13 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads } from "#schemas/api/Access.ts"
 import { text } from "#schemas/api/fields.ts"
+import { QuotaStatus } from "./ports/windowView.ts"
 
 const opt = Schema.optionalKey
-
-/** `exhausted` = at or below its cut-off, so that requests pass it by; `warning` = at or below the warning. */
-export const QuotaStatus = Schema.Literals(["ok", "warning", "exhausted"])
-export type QuotaStatus = typeof QuotaStatus.Type
 
 /** `expiring` = 15 minutes or less. */
 export const TokenStatus = Schema.Literals(["valid", "expiring", "expired", "refreshing"])
 export type TokenStatus = typeof TokenStatus.Type
-
-/** One window of a connection; counts are requests or tokens, or percent where the vendor tells only a share. */
-export const QuotaWindowView = Schema.Struct({
-  used: Schema.NullOr(Schema.Number),
-  total: Schema.NullOr(Schema.Number),
-  remaining: Schema.NullOr(Schema.Number),
-  remainingPercentage: Schema.Number,
-  resetAt: Schema.NullOr(Schema.String),
-  unlimited: Schema.Boolean,
-  /** The model that the window counts; null when it counts the whole connection. */
-  model: Schema.NullOr(Schema.String),
-  status: QuotaStatus,
-  cutoffPercent: Schema.Number,
-  warningPercent: Schema.Number,
-  seenAt: Schema.String
-})
-export interface QuotaWindowView extends Schema.Schema.Type<typeof QuotaWindowView> {}
 
 /** The tightest window of a connection; its fields are null while no upstream told of any. */
 const Row = Schema.Struct({

@@ -1,15 +1,17 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { Credentials } from "#actors/request/ports/Credentials.ts"
 import { Quotas } from "#src/routing/ports/Quotas.ts"
 import { TokenHealth } from "#src/features/oauth/ports/TokenHealth.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
+import { knownProvider } from "#src/management/knownProvider.ts"
 import * as View from "#src/features/quotas/ports/quotaView.ts"
 import { builtin } from "#src/providers/Registry.ts"
+import { QuotasGroup } from "./api.ts"
+import * as Surface from "#src/management/Surface.ts"
 
-export const layer = HttpApiBuilder.group(ManagementApi, "quotas", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(QuotasGroup), "quotas", Effect.fn(function*(handlers) {
   const configuration = yield* Configuration
   const credentials = yield* Credentials
   const quotas = yield* Quotas
@@ -19,17 +21,17 @@ export const layer = HttpApiBuilder.group(ManagementApi, "quotas", Effect.fn(fun
     Effect.map(Clock.currentTimeMillis, (now) => {
       const snapshot = configuration.current()
       // By its id, its alias or the prefix of a node.
-      const providerId = provider === undefined ? undefined : builtin.byPrefix.get(provider)?.id ?? snapshot.nodeByPrefix.get(provider)?.id ?? provider
+      const providerId = provider === undefined ? undefined : knownProvider(snapshot, provider) ?? provider
       const held = Map.groupBy(quotas.held(connectionId ?? null, now), (one) => one.connectionId)
       const providers = snapshot.connections
         .filter((connection) => connection.quotaVisible && (providerId === undefined || connection.provider === providerId) &&
           (connectionId === undefined || connection.id === connectionId))
-        .map((connection) => View.rowOf(connection, held.get(connection.id) ?? [], quotas.limitsOf, credentials.renewing(connection.id), now))
+        .map((connection) => View.rowOf(snapshot, connection, held.get(connection.id) ?? [], quotas.limitsOf, credentials.renewing(connection.id), now))
       return {
         providers,
         meta: {
           generatedAt: new Date(now).toISOString(),
-          filters: { provider: provider ?? null, connectionId: connectionId ?? null },
+          filters: { provider: provider === undefined ? null : shownProvider(snapshot, provider), connectionId: connectionId ?? null },
           totalProviders: providers.length
         }
       }

@@ -10,6 +10,7 @@ import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { CooldownFeed, layerAlone } from "#src/features/resilience/ports/CooldownFeed.ts"
 import { Flags } from "#actors/ports/Flags.ts"
@@ -69,7 +70,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const later = (): void => {
     if (writing) return
     writing = true
-    fork(writer)
+    fork(Supervisor.supervised("cooldown records", writer))
   }
   const tables = new Tables(configuration.current(), {
     connection: (id, { guessed, level, reason, status, until }, at) => {
@@ -135,9 +136,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       yield* Effect.sleep(gather)
       yield* flush
     }
-  }).pipe(Effect.ensuring(Effect.sync(() => {
     writing = false
-  })))
+  })
 
   const start = now()
   for (const [provider, value] of yield* documents.list(breakerKind)) {
@@ -160,7 +160,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       tables.configured(configuration.current())
     })
     // What cannot be counted now is as it was.
-    fork(Effect.forever(Effect.andThen(Effect.ignore(counted), Effect.sleep(countEvery))))
+    fork(Supervisor.supervised("node count", Effect.andThen(Effect.ignore(counted), Effect.sleep(countEvery))))
   }
   // Before the fibers of the set are interrupted: what was learned last is written, too, unless the store holds the stop up.
   yield* Effect.addFinalizer(() => Effect.andThen(

@@ -4,23 +4,13 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, administers, reads, writes } from "#schemas/api/Access.ts"
 import { integer, listOf, text } from "#schemas/api/fields.ts"
+import { Breaker } from "./ports/breakerRows.ts"
 import { ConcurrencyLimits, ResilienceChange } from "#schemas/records/ResilienceSettings.ts"
 
 const opt = Schema.optionalKey
 const ok = Schema.Literal(true)
 /** Tokens and keys alike need scope admin. */
 const adminOnly = { ...administers, adminKey: true }
-
-export const Breaker = Schema.Struct({
-  provider: Schema.String,
-  state: Schema.Literals(["closed", "degraded", "open", "half-open"]),
-  /** The one model that an open breaker refuses; null = all of them, or it refuses none. */
-  model: Schema.NullOr(Schema.String),
-  failures: Schema.Int,
-  lastFailure: Schema.NullOr(Schema.String),
-  retryAfterMs: Schema.Number
-})
-export interface BreakerRow extends Schema.Schema.Type<typeof Breaker> {}
 
 const sections = {
   ...ResilienceChange.fields,

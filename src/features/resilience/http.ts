@@ -1,25 +1,25 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownKeys, shownModel, shownProvider } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { LiveCalls } from "#src/inference/ports/LiveCalls.ts"
 import { ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
 import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
-import * as Acting from "#src/management/acting/table.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
+import * as Acting from "./acting.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import type { ConcurrencyChange, LockoutRow, ResilienceView } from "./api.ts"
-import { settingDefaults } from "#src/features/settings/api.ts"
+import { type ConcurrencyChange, type LockoutRow, type ResilienceView, ResilienceGroup } from "./api.ts"
+import { settingDefaults } from "#schemas/settingDefaults.ts"
 import type { ConcurrencyLimits, ResilienceChange } from "#schemas/records/ResilienceSettings.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { breakerRows } from "#src/features/resilience/ports/breakerRows.ts"
 import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
-import { sessionsOf } from "#src/features/usage/ports/sessions.ts"
+import { sessionsOf } from "#src/features/sessions/ports/clientSessions.ts"
 import * as Stored from "#src/features/resilience/ports/settings.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const KIND = "setting"
 const HOUR_MS = 3_600_000
@@ -43,7 +43,7 @@ const issuesOf = (change: ResilienceChange): ReadonlyArray<Refusal.FieldIssue> =
   return issues
 }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "resilience", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(ResilienceGroup), "resilience", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
   const connections = yield* ConnectionStore
@@ -56,8 +56,14 @@ export const layer = HttpApiBuilder.group(ManagementApi, "resilience", Effect.fn
   const providerOf = (text: string): string => knownProvider(configuration.current(), text) ?? text
   const setting = (name: string) => configuration.current().settings.get(name) ?? settingDefaults[name] ?? null
 
+  /** Names that an operator gives are stored as ids, and ids are shown as names. */
+  const byId = (change: ResilienceChange): ResilienceChange => Stored.renamed(change, (records) =>
+    Object.fromEntries(Object.entries(records).map(([name, value]) => [providerOf(name), value])))
+  const byName = <A extends ResilienceChange>(settings: A): A => Stored.renamed(settings, (records) => shownKeys(configuration.current(), records))
+  const nameOf = (provider: string): string => shownProvider(configuration.current(), provider)
+
   const view = Effect.map(Clock.currentTimeMillis, (now): ResilienceView => ({
-    ...control.settings(),
+    ...byName(control.settings()),
     streamRecovery: {
       enabled: flags.isOn("STREAM_RECOVERY_ENABLED"),
       midStream: flags.isOn("STREAM_RECOVERY_MIDSTREAM_ENABLED"),
@@ -65,10 +71,11 @@ export const layer = HttpApiBuilder.group(ManagementApi, "resilience", Effect.fn
       earlyEofSibling: flags.isOn("STREAM_EARLY_EOF_SIBLING_FAILOVER_ENABLED")
     },
     legacy: { requestRetry: setting("requestRetry") as number, maxRetryIntervalSec: setting("maxRetryIntervalSec") as number },
-    breakers: breakerRows(control, now)
+    breakers: breakerRows(control, configuration.current(), now)
   }))
 
-  const patch = Effect.fn("Resilience.patch")(function*(change: ResilienceChange) {
+  const patch = Effect.fn("Resilience.patch")(function*(asked: ResilienceChange) {
+    const change = byId(asked)
     const names = Object.keys(change)
     if (names.length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
     yield* refuseInert(Acting.resilience, change)
@@ -86,12 +93,12 @@ export const layer = HttpApiBuilder.group(ManagementApi, "resilience", Effect.fn
   const reset = Effect.fn("Resilience.reset")(function*(provider: string | undefined) {
     const now = yield* Clock.currentTimeMillis
     const resetCount = control.resetBreakers(provider === undefined ? null : providerOf(provider), now)
-    yield* audit.note({ action: "resilience.reset", target: provider ?? null, resourceType: "resilience", details: { resetCount } })
+    yield* audit.note({ action: "resilience.reset", target: provider === undefined ? null : nameOf(provider), resourceType: "resilience", details: { resetCount } })
     return { ok: true as const, resetCount, message: resetCount === 1 ? "1 breaker closed" : `${resetCount} breakers closed` }
   })
 
   const lockouts = Effect.map(Clock.currentTimeMillis, (now): ReadonlyArray<LockoutRow> =>
-    control.lockouts(now).map((row) => ({ ...row, until: iso(row.until), remainingMs: row.until - now })))
+    control.lockouts(now).map((row) => ({ ...row, provider: nameOf(row.provider), until: iso(row.until), remainingMs: row.until - now })))
 
   const clearLockouts = Effect.fn("Resilience.clearLockouts")(function*(
     which: { readonly all: true } | { readonly provider: string; readonly model: string; readonly connection?: string }
@@ -101,7 +108,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "resilience", Effect.fn
       ? control.clearLockouts(null, null, null, now)
       : control.clearLockouts(providerOf(which.provider), which.model, which.connection ?? null, now)
     yield* audit.note({
-      action: "resilience.lockouts.cleared", target: "all" in which ? null : `${which.provider}/${which.model}`, resourceType: "resilience",
+      action: "resilience.lockouts.cleared", target: "all" in which ? null : `${nameOf(which.provider)}/${which.model}`, resourceType: "resilience",
       details: { cleared }
     })
     return { ok: true as const, cleared }
@@ -115,7 +122,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "resilience", Effect.fn
       const record = snapshot.connectionById.get(place.connectionId)
       const rest = cooling.get(place.connectionId)
       return record === undefined ? [] : [{
-        connectionId: record.id, provider: record.provider, name: record.name, rateLimitProtection: record.rateLimitProtection,
+        connectionId: record.id, provider: nameOf(record.provider), name: record.name, rateLimitProtection: record.rateLimitProtection,
         queued: place.waiting, running: place.running, executing: place.running, maxConcurrent: capOrNull(place.max),
         rateLimitedUntil: rest === undefined ? null : iso(rest.until), backoffLevel: rest?.level ?? record.backoffLevel, reason: rest?.reason ?? null
       }]
@@ -142,7 +149,17 @@ export const layer = HttpApiBuilder.group(ManagementApi, "resilience", Effect.fn
 
   const limits = (): { readonly global: number | null; readonly perProvider: Readonly<Record<string, number>> } => {
     const stored = Stored.limitsOf(configuration.current())
-    return { global: capOrNull(stored.global), perProvider: stored.perProvider ?? {} }
+    return { global: capOrNull(stored.global), perProvider: shownKeys(configuration.current(), stored.perProvider ?? {}) }
+  }
+
+  /** `<combo> <provider>/<model>`. */
+  const gateName = (id: string): string => {
+    const space = id.indexOf(" ") + 1
+    return id.slice(0, space) + shownModel(configuration.current(), id.slice(space))
+  }
+  const inFlight = () => {
+    const { perProvider, total } = control.inFlight()
+    return { total, perProvider: shownKeys(configuration.current(), perProvider) }
   }
 
   const concurrency = Effect.map(Clock.currentTimeMillis, (now) => ({
@@ -151,9 +168,9 @@ export const layer = HttpApiBuilder.group(ManagementApi, "resilience", Effect.fn
     rateLimits: { requestQueue: control.settings().requestQueue },
     semaphores: Object.fromEntries([
       ...control.places().map(({ connectionId, max, running, waiting }) => [connectionId, { running, queued: waiting, max: capOrNull(max) }] as const),
-      ...control.models().map(({ id, max, running, waiting }) => [id, { running, queued: waiting, max }] as const)
+      ...control.models().map(({ id, max, running, waiting }) => [gateName(id), { running, queued: waiting, max }] as const)
     ]),
-    inFlight: control.inFlight()
+    inFlight: inFlight()
   }))
 
   /** Caps of one body in one form: the list says the same as the members. */
@@ -199,7 +216,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "resilience", Effect.fn
     }))
     yield* audit.note({
       action: "concurrency.updated", resourceType: "resilience",
-      details: { global: global ?? null, perProvider, connections: Object.fromEntries(perConnection) }
+      details: { global: global ?? null, perProvider: shownKeys(configuration.current(), perProvider), connections: Object.fromEntries(perConnection) }
     })
     return { ok: true as const, ...limits() }
   })

@@ -17,7 +17,7 @@ const Target = Schema.Struct({
   skipped: Schema.NullOr(Schema.Struct({ reason: Schema.String, until: Schema.NullOr(Schema.String), detail: Schema.String }))
 })
 
-const Format = Schema.Literals(["chat-completions", "completions", "messages", "responses", "generateContent", "local-model-server"])
+const Format = Schema.Literals(["chat-completions", "completions", "messages", "responses", "generateContent", "local-model-server", "embeddings"])
 
 /** Explains routing decisions. */
 export const RoutingGroup = HttpApiGroup.make("routing").add(

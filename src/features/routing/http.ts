@@ -3,14 +3,15 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { RoutingViews } from "#src/inference/ports/RoutingViews.ts"
 import { Keys } from "#actors/ports/Keys.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { answer } from "#src/management/answer.ts"
+import { RoutingGroup } from "./api.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const page = 100
 
-export const layer = HttpApiBuilder.group(ManagementApi, "routing", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(RoutingGroup), "routing", Effect.fn(function*(handlers) {
   const views = yield* RoutingViews
   const stored = yield* KeyStore
   const keys = yield* Keys

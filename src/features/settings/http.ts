@@ -2,21 +2,24 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownKeys, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
-import * as Acting from "#src/management/acting/table.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
+import * as Acting from "./acting.ts"
 import { Call } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import { secretSettings, settingDefaults, type SettingsChange } from "./api.ts"
+import { secretSettings, type SettingsChange, SettingsGroup } from "./api.ts"
+import { settingDefaults } from "#schemas/settingDefaults.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import { Password } from "#src/management/authentication/Password.ts"
 import { PasswordGate } from "#src/management/authentication/PasswordGate.ts"
-import { callerRank, scopeRank } from "#src/management/authentication/rights.ts"
+import { scopeRank } from "#actors/keys/scopes.ts"
+import { callerRank } from "#src/management/authentication/rights.ts"
+import * as Surface from "#src/management/Surface.ts"
+import * as Resilience from "#src/features/resilience/ports/settings.ts"
 
 const KIND = "setting"
 /** Settings that decide who gets in: a weaker credential must not widen its own way. */
@@ -28,7 +31,24 @@ const securitySettings: ReadonlySet<string> = new Set([
 const SECRET_KIND = "secret"
 const sealContext = (name: string): string => `setting:${name}`
 
-export const layer = HttpApiBuilder.group(ManagementApi, "settings", Effect.fn(function*(handlers) {
+const isRecord = (value: Schema.Json | undefined): value is Record<string, Schema.Json> => typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Where settings have providers as keys. */
+const byProvider = [["providerOverrides"], [Resilience.settingKey, "providerQuotaOverrides"], [Resilience.settingKey, "quotaPreflight", "providerWindowDefaults"], [Resilience.limitsKey, "perProvider"]] as const
+
+/** What is stored, with the names of providers in place of their ids. */
+const named = (snapshot: Snapshot): Record<string, Schema.Json> => {
+  const at = (value: Schema.Json | undefined, path: ReadonlyArray<string>): Schema.Json | undefined => {
+    const [name, ...rest] = path
+    if (!isRecord(value)) return value
+    if (name === undefined) return shownKeys(snapshot, value)
+    const member = at(value[name], rest)
+    return member === undefined ? value : { ...value, [name]: member }
+  }
+  return byProvider.reduce((stored, path) => at(stored, path) as Record<string, Schema.Json>, Object.fromEntries(snapshot.settings) as Record<string, Schema.Json>)
+}
+
+export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
   const documents = yield* DocumentStore
@@ -38,7 +58,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "settings", Effect.fn(f
   const secrets = yield* Secrets
 
   const view = Effect.gen(function*() {
-    const stored = Object.fromEntries(configuration.current().settings) as Record<string, Schema.Json>
+    const stored = named(configuration.current())
     const hidden = yield* documents.list(SECRET_KIND)
     const secretsSet = Object.fromEntries(Array.from(secretSettings, (name) => [`${name}Set`, hidden.has(name)]))
     return {

@@ -6,13 +6,14 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Keys } from "#actors/ports/Keys.ts"
 import { AccessTokenStore } from "#actors/ports/Stores.ts"
 import type { TokenScope } from "#schemas/api/Access.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import { Call } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { TOKEN_PREFIX } from "#src/management/authentication/Callers.ts"
 import { PasswordGate } from "#src/management/authentication/PasswordGate.ts"
+import { TokensGroup } from "./api.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const DAY_MS = 86_400_000
 /** Characters of a token that lists show. */
@@ -24,7 +25,7 @@ interface Wanted {
   readonly expiresInDays?: number
 }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "tokens", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(TokensGroup), "tokens", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const gate = yield* PasswordGate
   const keys = yield* Keys

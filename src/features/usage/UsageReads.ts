@@ -3,7 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { LiveCalls } from "#src/inference/ports/LiveCalls.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { type UsageFilter, type UsageGroup, UsageStore } from "#actors/ports/UsageStore.ts"
@@ -15,6 +15,8 @@ export class UsageReads extends Context.Service<UsageReads, {
   readonly analytics: (range: string) => Effect.Effect<Analytics, StoreError>
   /** Name of a connection, or null when it is gone. */
   readonly accountOf: (connectionId: string) => string | null
+  /** The name of a provider. */
+  readonly providerOf: (id: string) => string
 }>()("gateway/http/UsageReads") {}
 
 /** Rows that trends are computed from; breakdowns count everything. */
@@ -44,6 +46,8 @@ export const make = Effect.gen(function*() {
   const store = yield* UsageStore
 
   const accountOf = (id: string): string | null => configuration.current().connectionById.get(id)?.name ?? null
+  const providerOf = (id: string): string => shownProvider(configuration.current(), id)
+  const providerName = ({ provider }: UsageGroup): string => provider === null ? "unknown" : providerOf(provider)
   const accountName = (group: UsageGroup): string => group.connectionId === null ? "none" : accountOf(group.connectionId) ?? group.connectionId
 
   const groups = (filter: UsageFilter) => Effect.all({
@@ -60,23 +64,24 @@ export const make = Effect.gen(function*() {
     const running = live.list()
     const pending = { byModel: {} as Record<string, number>, byAccount: {} as Record<string, number> }
     const activeRequests = running.map((call) => {
+      const provider = providerOf(call.provider)
       const account = call.connectionId === null ? "none" : accountOf(call.connectionId) ?? call.connectionId
-      const model = `${call.model} (${call.provider})`
+      const model = `${call.model} (${provider})`
       pending.byModel[model] = (pending.byModel[model] ?? 0) + call.count
       pending.byAccount[account] = (pending.byAccount[account] ?? 0) + call.count
-      return { model: call.model, provider: call.provider, account, count: call.count }
+      return { model: call.model, provider, account, count: call.count }
     })
     return {
       totalRequests: totals.requests,
       totalPromptTokens: totals.promptTokens,
       totalCompletionTokens: totals.completionTokens,
       totalCost: totals.cost,
-      byProvider: Object.fromEntries(by.provider.map((group) => [group.provider ?? "unknown", totalsOf(group)])),
-      byModel: Object.fromEntries(by.model.map((group) => [`${group.model ?? "unknown"} (${group.provider ?? "unknown"})`, {
-        ...totalsOf(group), rawModel: group.model ?? "unknown", provider: group.provider ?? "unknown", lastUsed: lastUsed(group)
+      byProvider: Object.fromEntries(by.provider.map((group) => [providerName(group), totalsOf(group)])),
+      byModel: Object.fromEntries(by.model.map((group) => [`${group.model ?? "unknown"} (${providerName(group)})`, {
+        ...totalsOf(group), rawModel: group.model ?? "unknown", provider: providerName(group), lastUsed: lastUsed(group)
       }])),
       byAccount: named(by.connection.map((group) => [accountName(group), group.connectionId ?? "none", {
-        ...totalsOf(group), provider: group.provider, connectionId: group.connectionId ?? "none", lastUsed: lastUsed(group)
+        ...totalsOf(group), provider: group.provider === null ? null : providerOf(group.provider), connectionId: group.connectionId ?? "none", lastUsed: lastUsed(group)
       }] as const)),
       byApiKey: named(by.apiKey.map((group) => [group.apiKeyName ?? anonymous, group.apiKeyId ?? anonymous, {
         ...totalsOf(group), apiKeyId: group.apiKeyId, name: group.apiKeyName ?? anonymous, lastUsed: lastUsed(group)
@@ -104,8 +109,8 @@ export const make = Effect.gen(function*() {
         models: by.model.length,
         providers: by.provider.length
       },
-      byModel: by.model.map((group) => ({ model: group.model ?? "unknown", provider: group.provider ?? "unknown", ...totalsOf(group) })),
-      byProvider: by.provider.map((group) => ({ provider: group.provider ?? "unknown", ...totalsOf(group) })),
+      byModel: by.model.map((group) => ({ model: group.model ?? "unknown", provider: providerName(group), ...totalsOf(group) })),
+      byProvider: by.provider.map((group) => ({ provider: providerName(group), ...totalsOf(group) })),
       byApiKey: by.apiKey.map((group) => ({ apiKeyId: group.apiKeyId, name: group.apiKeyName ?? anonymous, ...totalsOf(group) })),
       byAccount: by.connection.map((group) => ({ connectionId: group.connectionId ?? "none", account: accountName(group), ...totalsOf(group) })),
       dailyTrend,
@@ -114,7 +119,7 @@ export const make = Effect.gen(function*() {
     }
   })
 
-  return UsageReads.of({ history, analytics, accountOf })
+  return UsageReads.of({ history, analytics, accountOf, providerOf })
 })
 
 export const layer = Layer.effect(UsageReads, make)

@@ -4,7 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads } from "#schemas/api/Access.ts"
 import { queryInteger, text } from "#schemas/api/fields.ts"
-import { QuotaWindowView } from "#src/features/quotas/api.ts"
+import { QuotaWindowView } from "#src/features/quotas/ports/windowView.ts"
 
 const opt = Schema.optionalKey
 const record = <S extends Schema.Top>(value: S) => Schema.Record(Schema.String, value)

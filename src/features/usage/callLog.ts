@@ -3,10 +3,16 @@ import type { CallLog } from "./api.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 const endpointNames: Readonly<Record<string, string>> = {
-  "/v1/chat/completions": "chat", chat: "chat", "/v1/embeddings": "embedding", embeddings: "embedding"
+  "/v1/chat/completions": "chat", chat: "chat", "/v1/embeddings": "embedding", "/v1/providers/embeddings": "embedding", embeddings: "embedding"
 }
 
-export const ofRow = (row: LedgerRow, accountOf: (connectionId: string) => string | null): CallLog => ({
+/** Names of what rows have by id; an account that is gone has none. */
+export interface Names {
+  readonly accountOf: (connectionId: string) => string | null
+  readonly providerOf: (id: string) => string
+}
+
+export const ofRow = (row: LedgerRow, { accountOf, providerOf }: Names): CallLog => ({
   id: row.attemptId,
   requestId: row.requestId,
   timestamp: new Date(row.startedAt).toISOString(),
@@ -16,7 +22,7 @@ export const ofRow = (row: LedgerRow, accountOf: (connectionId: string) => strin
   clientStatus: row.clientStatus === 0 ? null : row.clientStatus,
   model: row.model,
   requestedModel: row.requestedModel,
-  provider: row.provider,
+  provider: providerOf(row.provider),
   account: row.connectionId === null ? null : accountOf(row.connectionId),
   connectionId: row.connectionId,
   duration: row.latencyMs,
@@ -52,10 +58,10 @@ export const ofRow = (row: LedgerRow, accountOf: (connectionId: string) => strin
 const cell = (text: string): string => text.replaceAll(/[|\r\n]/g, " ")
 
 /** `timestamp | model | PROVIDER | account | in | out | status`. */
-export const line = (row: LedgerRow, accountOf: (connectionId: string) => string | null): string => [
+export const line = (row: LedgerRow, { accountOf, providerOf }: Names): string => [
   new Date(row.startedAt).toISOString(),
   cell(row.model),
-  cell(row.provider.toUpperCase()),
+  cell(providerOf(row.provider).toUpperCase()),
   cell(row.connectionId === null ? "-" : accountOf(row.connectionId) ?? row.connectionId.slice(0, 8)),
   String(row.tokensIn),
   String(row.tokensOut),
@@ -83,10 +89,11 @@ const hasStatus = (status: number, wanted: string | undefined): boolean => {
   return /^[1-5]xx$/.test(wanted) ? Math.floor(status / 100) === Number(wanted[0]) : status === Number(wanted)
 }
 
-export const matches = (filter: Filter) => (log: CallLog): boolean =>
+/** A provider is found by a part of its name, or by its whole id. */
+export const matches = (filter: Filter, { providerOf }: Pick<Names, "providerOf">) => (log: CallLog): boolean =>
   hasStatus(log.status, filter.status) &&
   (has(log.model, filter.model) || has(log.requestedModel, filter.model)) &&
-  has(log.provider, filter.provider) &&
+  (has(log.provider, filter.provider) || (filter.provider !== undefined && log.provider === providerOf(filter.provider))) &&
   (has(log.account, filter.account) || log.connectionId === filter.account) &&
   (has(log.apiKeyName, filter.apiKey) || log.apiKeyId === filter.apiKey) &&
   has(log.comboName, filter.combo) &&

@@ -1,10 +1,10 @@
 /** Combos with their targets' statistics from the ledger (GET /api/usage/combo-health). Pure. */
-import type { Snapshot } from "#actors/ports/Configuration.ts"
+import { shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { ComboTargetStatistics } from "#actors/ports/UsageStore.ts"
 import type { ComboHealth, TargetHealth } from "./api.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
-import { prefixIn } from "#src/features/combos/expansions.ts"
+import { prefixIn } from "#src/routing/combos/expansions.ts"
 import type { Candidate } from "#src/routing/models/candidate.ts"
 import { candidatesOf, type Expansion, modelIdOf } from "#src/routing/combos/expand.ts"
 import * as ComboQuota from "./comboQuota.ts"
@@ -13,11 +13,11 @@ import { successShare } from "./statistics.ts"
 
 const keyOf = (provider: string, model: string, connectionId: string | null): string => JSON.stringify([provider, model, connectionId])
 
-const healthOf = ({ executionKey, label, stepId, target }: Candidate, known: ComboTargetStatistics | undefined, quota: ComboQuota.TargetQuota): TargetHealth => ({
+const healthOf = (provider: string, { executionKey, label, stepId, target }: Candidate, known: ComboTargetStatistics | undefined, quota: ComboQuota.TargetQuota): TargetHealth => ({
   executionKey,
   stepId,
   model: target.publicModel,
-  provider: target.provider,
+  provider,
   connectionId: target.connection?.id ?? null,
   label,
   requests: known?.requests ?? 0,
@@ -40,7 +40,8 @@ export const comboHealth = (
     const known = new Map((byCombo.get(combo.name) ?? []).map((row) => [keyOf(row.provider, row.model, row.connectionId), row]))
     const targetHealth = candidatesOf(expansionOf(combo)).map((candidate) =>
       healthOf(
-        candidate, known.get(keyOf(candidate.target.provider, candidate.target.model, candidate.target.connection?.id ?? null)), quotaOf(candidate.target)
+        shownProvider(snapshot, candidate.target.provider), candidate, known.get(keyOf(candidate.target.provider, candidate.target.model, candidate.target.connection?.id ?? null)),
+        quotaOf(candidate.target)
       ))
     return {
       comboId: combo.id,

@@ -8,16 +8,18 @@ import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { Quotas } from "#src/routing/ports/Quotas.ts"
 import { QuotaStore } from "#src/features/quotas/ports/QuotaStore.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
-import { expansionsOf } from "#src/features/combos/expansions.ts"
+import { expansionsOf } from "#src/routing/combos/expansions.ts"
+import { knownProvider } from "#src/management/knownProvider.ts"
 import * as CallLog from "./callLog.ts"
 import { comboHealth } from "./comboHealth.ts"
 import { quotaOf } from "./comboQuota.ts"
 import * as QuotaView from "#src/features/quotas/ports/quotaView.ts"
 import * as Statistics from "./statistics.ts"
 import { UsageReads } from "./UsageReads.ts"
+import { UsageGroup } from "./api.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 /** Lines of /api/usage/logs. */
 const LINES = 200
@@ -27,7 +29,7 @@ const PAGE = 100
 const HOUR_MS = 3_600_000
 const rangesMs = { "1h": HOUR_MS, "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "usage", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(UsageGroup), "usage", Effect.fn(function*(handlers) {
   const configuration = yield* Configuration
   const flags = yield* Flags
   const ledger = yield* Ledger
@@ -37,14 +39,14 @@ export const layer = HttpApiBuilder.group(ManagementApi, "usage", Effect.fn(func
   const reads = yield* UsageReads
   const store = yield* UsageStore
 
-  const logs = Effect.map(store.rows({ limit: LINES }), (rows) => rows.map((row) => CallLog.line(row, reads.accountOf)))
+  const logs = Effect.map(store.rows({ limit: LINES }), (rows) => rows.map((row) => CallLog.line(row, reads)))
 
   const callLogs = Effect.fnUntraced(function*(query: CallLog.Filter & { readonly limit?: number }) {
     const { limit, ...filter } = query
     const wanted = limit ?? PAGE
     const plain = Object.keys(filter).length === 0
     const rows = yield* store.rows({ limit: plain ? wanted : SCANNED })
-    return rows.map((row) => CallLog.ofRow(row, reads.accountOf)).filter(CallLog.matches(filter)).slice(0, wanted)
+    return rows.map((row) => CallLog.ofRow(row, reads)).filter(CallLog.matches(filter, reads)).slice(0, wanted)
   })
 
   const callLog = Effect.fnUntraced(function*(id: string) {
@@ -55,11 +57,11 @@ export const layer = HttpApiBuilder.group(ManagementApi, "usage", Effect.fn(func
     if (found === undefined) return yield* Effect.fail(Refusal.notFound("Call log not found"))
     const attempts = byRequest.length > 0 ? byRequest : yield* store.rows({ requestId: found.requestId, limit: LINES })
     return {
-      ...CallLog.ofRow(found, reads.accountOf),
+      ...CallLog.ofRow(found, reads),
       requestBody: null,
       responseBody: null,
       pipelineDetails: null,
-      attempts: attempts.map((row) => CallLog.ofRow(row, reads.accountOf)).sort((a, b) => a.attempt - b.attempt)
+      attempts: attempts.map((row) => CallLog.ofRow(row, reads)).sort((a, b) => a.attempt - b.attempt)
     }
   })
 
@@ -70,10 +72,11 @@ export const layer = HttpApiBuilder.group(ManagementApi, "usage", Effect.fn(func
     readonly provider?: string
     readonly model?: string
   }) {
-    const { maxRows = SCANNED, minSamples = 1, windowHours = 24, ...target } = query
+    const { maxRows = SCANNED, minSamples = 1, provider, windowHours = 24, ...rest } = query
+    const target = provider === undefined ? rest : { ...rest, provider: knownProvider(configuration.current(), provider) ?? provider }
     const now = yield* Clock.currentTimeMillis
     const rows = yield* store.latencies("model", { ...target, since: now - windowHours * HOUR_MS, minSamples, maxRows })
-    const entries = rows.map((row) => Statistics.latencyEntry(row, windowHours))
+    const entries = rows.map((row) => Statistics.latencyEntry(row, reads.providerOf(row.provider), windowHours))
     return { windowHours, minSamples, maxRows, count: entries.length, entries }
   })
 

@@ -23,11 +23,11 @@ const plus = (totals: Totals, row: LedgerRow): Totals => ({
 
 const isSuccess = (row: LedgerRow): boolean => row.outcome === "completed"
 
-/** An entry of GET /api/usage/model-latency-stats. */
-export const latencyEntry = (row: LatencyStatistics, windowHours: number): LatencyEntry => ({
-  provider: row.provider,
+/** An entry of GET /api/usage/model-latency-stats; `provider`: its name. */
+export const latencyEntry = (row: LatencyStatistics, provider: string, windowHours: number): LatencyEntry => ({
+  provider,
   model: row.model ?? "unknown",
-  key: `${row.provider}/${row.model ?? "unknown"}`,
+  key: `${provider}/${row.model ?? "unknown"}`,
   totalRequests: row.requests,
   successfulRequests: row.successes,
   successRate: row.successes / row.requests,

@@ -4,6 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { Events } from "#actors/webhook/Events.ts"
 import { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import * as Payloads from "#actors/webhook/payloads.ts"
@@ -11,7 +12,8 @@ import * as Payloads from "#actors/webhook/payloads.ts"
 /** Failed requests between their last row and their end; a request that never ends must not fill it. */
 const maxEnding = 10_000
 
-export const layer: Layer.Layer<Telemetry, never, Telemetry | Events> = Layer.effect(Telemetry, Effect.gen(function*() {
+export const layer: Layer.Layer<Telemetry, never, Configuration | Telemetry | Events> = Layer.effect(Telemetry, Effect.gen(function*() {
+  const configuration = yield* Configuration
   const telemetry = yield* Telemetry
   const events = yield* Events
   const ending = new Set<string>()
@@ -27,7 +29,7 @@ export const layer: Layer.Layer<Telemetry, never, Telemetry | Events> = Layer.ef
       telemetry.requestSettled(summary)
       if (summary.outcome === "completed" || !events.wants("request.failed")) return
       if (ending.delete(summary.requestId)) return
-      const event = Payloads.ofSummary(summary)
+      const event = Payloads.ofSummary(summary, (provider) => shownProvider(configuration.current(), provider))
       if (event !== null) events.publish(event)
     }
   })

@@ -4,6 +4,7 @@ import * as fs from "node:fs"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { Events } from "#actors/webhook/Events.ts"
 import { type QueuedEvent, Webhooks } from "#actors/webhook/WebhookQueue.ts"
 import * as Payloads from "#actors/webhook/payloads.ts"
@@ -84,21 +85,21 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     }, { discard: true })
   })
 
-  const again = <E>(what: string, turn: Effect.Effect<void, E>) => turn.pipe(
-    Effect.catchCause((cause) => Effect.logWarning(`events for webhooks: ${what} is tried again`, cause).pipe(
+  const again = <E>(loop: "webhook events" | "webhook estates", what: string, turn: Effect.Effect<void, E>) => Supervisor.loop(loop, turn.pipe(
+    Effect.catch((error) => Effect.logWarning(`events for webhooks: ${what} is tried again`, error).pipe(
       Effect.andThen(Effect.sleep(AGAIN_MS)),
       Effect.andThen(wake.open)
     )),
-    Effect.forever,
-    Effect.forkScoped
-  )
+    // What it was woken for is still there.
+    Effect.tapDefect(() => wake.open)
+  ))
 
   yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(Effect.interruptible(drain), DRAIN_MS)))
-  yield* again("bringing them to the queue", Effect.andThen(wake.await, Effect.suspend(() => {
+  yield* again("webhook events", "bringing them to the queue", Effect.andThen(wake.await, Effect.suspend(() => {
     wake.closeUnsafe()
     return drain
   })))
-  yield* again("reading what dead processes left", Effect.andThen(sweep, Effect.sleep(SWEEP_MS)))
+  yield* again("webhook estates", "reading what dead processes left", Effect.andThen(sweep, Effect.sleep(SWEEP_MS)))
 
   return Events.of({
     wants: webhooks.wants,

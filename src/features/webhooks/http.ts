@@ -5,13 +5,13 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Redacted from "effect/Redacted"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import { Webhooks, WebhookStore } from "#actors/webhook/WebhookQueue.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import type { NewWebhook, WebhookChange, WebhookView } from "./api.ts"
+import { type NewWebhook, type WebhookChange, type WebhookView, WebhooksGroup } from "./api.ts"
 import type { Webhook, WebhookKind } from "#schemas/records/Webhook.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { keepRedacted, redact } from "#src/management/redact.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 /** Characters of a secret that lists show, and its part that they show at most. */
 const SHOWN = { characters: 10, part: 1 / 3 } as const
@@ -45,7 +45,7 @@ interface Address {
   readonly metadata: Metadata | null
 }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "webhooks", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(WebhooksGroup), "webhooks", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const guard = yield* UrlGuard
   const random = yield* SecureRandom.SecureRandom

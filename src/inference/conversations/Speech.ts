@@ -6,9 +6,12 @@ import { PublicError } from "#schemas/errors.ts"
 import type { Conversation, Signature } from "#schemas/wire/conversation.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
-import type { Spoken } from "#src/inference/lane/bodies/jobs.ts"
-import type { Prompt } from "./Prompt.ts"
+import type { Kind } from "#src/inference/lane/bodies/jobs.ts"
+import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
+import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
+import type { Encoding } from "#src/inference/lane/Operation.ts"
 import type { ConversationServices } from "./services.ts"
+import type { Speak, Spoken } from "./speaking.ts"
 import * as BodyRules from "#src/providers/bodyRules.ts"
 import { type AutoEffort, autoEffort, effortEdits, shapeOf, unshown } from "#src/routing/auto/effort.ts"
 import * as ReasoningBuffer from "#src/routing/combos/reasoningBuffer.ts"
@@ -28,6 +31,8 @@ import { writeRequest } from "#src/wire/writeRequest.ts"
 
 const nothing: ReadonlyArray<string> = []
 
+const speaking: Kind<Speak, Spoken> = { module: new URL("./speaking.ts", import.meta.url).href }
+
 /** What a combo says about its requests' bodies. */
 export interface SpokenRoute {
   readonly combo: Pick<Combo, "system_message" | "tool_filter_regex"> | null
@@ -35,12 +40,10 @@ export interface SpokenRoute {
 }
 
 /** Settings that shape bodies. */
-export type SpeechServices = Pick<ConversationServices, "promptCache" | "previousResponseId"> & {
-  readonly signatures: Pick<ConversationServices["signatures"], "recall">
-}
+export type SpeechServices = Pick<ConversationServices, "promptCache" | "previousResponseId" | "signatures">
 
-/** One request in the words of each family that is tried. */
-export class Speech {
+/** One conversation in the words of each family that is tried. */
+export class Speech implements Encoding {
   private readonly services: SpeechServices
   private readonly codec: ClientCodec
   private readonly head: RequestHead
@@ -103,8 +106,8 @@ export class Speech {
     const { codec, effort, effortHeader, head, prompt: { body, large }, route: { combo, config }, services } = this
     if (large === null || this.altered !== null) return null
     const ask = (signatures: ReadonlyMap<string, Signature>, done: (said: Spoken | PublicError) => void): void => {
-      workers.ask<"speak">({
-        kind: "speak", id: large.id, bytes: body, grown: large.grown, format: codec.name, head, effortHeader, effort, continues,
+      workers.ask(speaking, {
+        id: large.id, bytes: body, grown: large.grown, format: codec.name, head, effortHeader, effort, continues,
         // Only what shapes a body, and no credential.
         target: { ...target, connection: null, headers: nothing, proxy: null, tokenFrom: null },
         combo: combo === null ? null : { system_message: combo.system_message, tool_filter_regex: combo.tool_filter_regex },
@@ -258,7 +261,7 @@ export class Speech {
   private varied(target: Target, family: UpstreamCodec, traits: TargetTraits): Uint8Array {
     const sent = Json.parseRecord(this.prompt.body.toString("utf8")) ?? {}
     const own = this.unmarks ? PromptCache.bodyWithoutMarks(sent) : sent
-    const thought = target.thinking === null ? own : Thinking.ofBody(own, target.wireFormat, target.thinking)
+    const thought = target.thinking === null ? own : Thinking.ofBody(own, family.name, target.thinking)
     const { combo } = this.route
     const filtered = combo === null || combo.tool_filter_regex === null ? thought : ToolFilter.ofBody(this.codec.name, thought, ToolFilter.keepsOf(combo.tool_filter_regex))
     const said = combo === null || combo.system_message === null ? filtered : SystemMessage.ofBody(this.codec.name, filtered, combo.system_message)
@@ -271,7 +274,8 @@ export class Speech {
     return this.omitted
   }
 
-  dialectFor(target: Target, { makeResponseId, request: { now }, signatures }: Pick<ConversationServices, "makeResponseId" | "request" | "signatures">): Dialect {
+  dialectFor(target: Target, { makeResponseId, request: { now } }: Pick<LaneServices, "makeResponseId" | "request">): Dialect {
+    const { signatures } = this.services
     return Formats.dialectOf(this.codec, Formats.family(target.wireFormat), {
       model: target.publicModel,
       tools: this.tools,

@@ -1,6 +1,13 @@
 /** Which path takes conversations in which format; `inferenceRoutes.ts` says who may call them. */
+import * as Effect from "effect/Effect"
+import { Accounting } from "#actors/request/ports/Accounting.ts"
 import * as ConversationPaths from "./conversationPaths.ts"
+import * as Conversations from "./Conversations.ts"
 import type { Entry } from "./Conversations.ts"
+import * as TokenCounts from "./counts/TokenCounts.ts"
+import { Conversing } from "./services.ts"
+import * as Paths from "#src/inference/lane/paths.ts"
+import type { Mounted } from "#src/inference/lane/services/Inference.ts"
 import * as ChatCompletions from "#src/wire/chatCompletions/index.ts"
 import * as Completions from "#src/wire/completions/index.ts"
 import * as GenerateContent from "#src/wire/generateContent/index.ts"
@@ -19,7 +26,7 @@ const plain = (path: string, codec: Entry["codec"]): ConversationRoute => ({ pat
 /** A path that holds the key, for clients that cannot send a header; otherwise as `like`. */
 const tokenized = (path: string, like: string, codec: Entry["codec"]): ConversationRoute => ({
   path,
-  entry: { endpoint: like, codec, token: (at) => ConversationPaths.segment(at, 4) }
+  entry: { endpoint: like, codec, token: (at) => Paths.segment(at, 4) }
 })
 
 /** Model and method stand in what the pattern leaves open. */
@@ -37,10 +44,27 @@ export const all: ReadonlyArray<ConversationRoute> = [
   })),
   {
     path: "/v1/providers/:provider/chat/completions",
-    entry: { endpoint: "/v1/providers/chat/completions", codec: ChatCompletions.client, fromPath: ConversationPaths.ofProvider }
+    entry: { endpoint: "/v1/providers/chat/completions", codec: ChatCompletions.client, fromPath: Paths.ofProvider }
   },
   tokenized("/api/v1/editor/:token/chat/completions", "/v1/chat/completions", ChatCompletions.client),
   tokenized("/api/v1/editor/:token/v1/chat/completions", "/v1/chat/completions", ChatCompletions.client),
   tokenized("/api/v1/editor/:token/responses", "/v1/responses", Responses.client),
   tokenized("/api/v1/editor/:token/api/chat", "/v1/api/chat", LocalModelServer.client)
 ]
+
+/** The endpoints of conversations and of token counts. */
+export const routes = Effect.gen(function*() {
+  const services = yield* Conversing
+  const counts = { ...services, accounting: yield* Accounting }
+  const countContents = TokenCounts.ofGenerateContent(counts)
+  return [
+    ...all.map(({ entry, path }): Mounted => {
+      const route = Conversations.route(services, entry)
+      return {
+        method: "POST", path,
+        route: generatePaths.includes(path) ? (exchange) => exchange.path.endsWith(":countTokens") ? countContents(exchange) : route(exchange) : route
+      }
+    }),
+    { method: "POST", path: "/v1/messages/count_tokens", route: TokenCounts.ofMessages(counts) }
+  ] satisfies ReadonlyArray<Mounted>
+})

@@ -1,15 +1,16 @@
 /** The port EvalCalls over the request path: a chat request of the gateway's own, from the key's rules to the ledger, answered in memory. */
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type { EvalAnswer, EvalCalls, EvalQuestion } from "#src/inference/ports/EvalCalls.ts"
+import { type EvalAnswer, EvalCalls, type EvalQuestion } from "#src/inference/ports/EvalCalls.ts"
 import { PublicError } from "#schemas/errors.ts"
 import * as Conversations from "./Conversations.ts"
-import type { ConversationServices } from "./services.ts"
+import { type ConversationServices, Conversing } from "./services.ts"
 import * as Ensembles from "#src/inference/conversations/ensembles/Ensembles.ts"
 import { silent } from "#src/inference/conversations/ensembles/part.ts"
+import * as Lane from "#src/inference/lane/Lane.ts"
 import * as Stages from "#src/inference/lane/stages/Stage.ts"
 import { client as codec } from "#src/wire/chatCompletions/index.ts"
-import * as Formats from "#src/wire/formats.ts"
 import * as Json from "#src/wire/json/json.ts"
 
 /** What the calls are called in the ledger. */
@@ -41,7 +42,7 @@ const valueOf = (headers: ReadonlyArray<string>, name: string): string | null =>
 
 export const make = (services: ConversationServices): EvalCalls["Service"] => {
   const stages = services.stages.filter(({ name }) => passed.has(name))
-  const face = Formats.faceOf(codec, services.sseComments)
+  const operation = Conversations.operation(services, { endpoint, codec })
   const { now } = services.request
 
   const call = ({ key, maxTokens, messages, model }: EvalQuestion) => Effect.callback<EvalAnswer>((resume) => {
@@ -58,9 +59,9 @@ export const make = (services: ConversationServices): EvalCalls["Service"] => {
     }
     const parsed = { model, messages, max_tokens: maxTokens }
     const body = Buffer.from(JSON.stringify(parsed))
-    const opened: Stages.Call = {
+    const opened: Stages.ConversationCall = {
       tags: { requestId: services.admission.makeRequestId(), sessionTag: null, session: null },
-      key, endpoint, codec, body, parsed,
+      key, endpoint, format: codec.name, codec, body, parsed,
       head: { model, stream: false, wantsUsage: false },
       request: asking,
       client: {
@@ -81,10 +82,10 @@ export const make = (services: ConversationServices): EvalCalls["Service"] => {
     }
     Stages.pass(stages, opened, (admitted) => {
       if (left) return
-      const planned = Conversations.plan(services, asking, admitted)
+      const planned = Lane.plan(services, operation, asking, admitted)
       if (planned instanceof PublicError) return refuse(planned)
       several = Ensembles.isFor(planned.route)
-      const served = Conversations.serve(services, face, asking, admitted, planned, undefined)
+      const served = Lane.serve(services, operation, asking, admitted, planned, undefined)
       if (served instanceof PublicError) return refuse(served)
       services.live.add(served)
       const fiber = services.fork(served.run)
@@ -104,3 +105,5 @@ export const make = (services: ConversationServices): EvalCalls["Service"] => {
     })))
   }
 }
+
+export const layer = Layer.effect(EvalCalls, Effect.map(Conversing, make))

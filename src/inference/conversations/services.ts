@@ -1,32 +1,19 @@
-/** What serving a conversation needs from the rest of the gateway. */
-import type * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
-import type { LiveRequest } from "#actors/request/LiveRequest.ts"
-import type { ThoughtSignatures } from "#src/inference/ports/ThoughtSignatures.ts"
-import type { Recovery, Services } from "#actors/request/Request.ts"
-import type { Handoffs } from "#src/inference/conversations/ensembles/Handoffs.ts"
-import type { Shadows } from "#src/inference/conversations/ensembles/Shadows.ts"
-import type * as Intake from "#src/inference/lane/Intake.ts"
-import type { LiveSessions } from "#src/inference/lane/LiveSessions.ts"
-import type * as RouteReport from "#src/inference/lane/RouteReport.ts"
-import type * as Stages from "#src/inference/lane/stages/Stage.ts"
-import type { WaitServices } from "#src/inference/lane/Waits.ts"
-import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
-import type { Router } from "#src/routing/Router.ts"
+/** What serving a conversation needs beside the lane. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
+import { Flags } from "#actors/ports/Flags.ts"
+import { Handoffs } from "#src/inference/conversations/ensembles/Handoffs.ts"
+import { Shadows } from "#src/inference/conversations/ensembles/Shadows.ts"
+import { Inference } from "#src/inference/lane/services/Inference.ts"
+import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
+import { SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
+import { ThoughtSignatures } from "#src/inference/ports/ThoughtSignatures.ts"
 import type { PromptCacheRules } from "#src/wire/promptCache.ts"
 import type { TargetTraits } from "#src/wire/WireFormat.ts"
 
-export interface ConversationServices extends Intake.IntakeServices {
-  readonly request: Services
-  /** The bytes of bodies that this process holds. */
-  readonly held: HeldBytes
-  readonly router: () => Router
-  /** What an admitted request passes before it is planned. */
-  readonly stages: ReadonlyArray<Stages.Stage>
-  /** Where a conversation waits for which no target is free. */
-  readonly waits: WaitServices
-  readonly report: RouteReport.Report
-  readonly sessions: LiveSessions
+export interface ConversationServices extends LaneServices {
   readonly shadows: Shadows
   readonly handoffs: Handoffs
   readonly signatures: ThoughtSignatures["Service"]
@@ -34,12 +21,41 @@ export interface ConversationServices extends Intake.IntakeServices {
   readonly previousResponseId: () => TargetTraits["previousResponseId"]
   /** What is marked for the caches of vendors (settings.promptCacheStrategy and its neighbours). */
   readonly promptCache: () => PromptCacheRules
-  /** Comment lines are allowed as heartbeats (GATEWAY_SSE_COMMENTS). */
-  readonly sseComments: boolean
-  readonly recovery: () => Recovery
-  /** Makes the unique part of response ids. */
-  readonly makeResponseId: () => string
-  /** Forks a request's fiber under the front end's scope. */
-  readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
-  readonly live: { readonly add: (request: LiveRequest) => void; readonly remove: (request: LiveRequest) => void }
 }
+
+export class Conversing extends Context.Service<Conversing, ConversationServices>()("gateway/conversations/Conversing") {}
+
+const promptCacheRules = (settings: Snapshot["settings"]): PromptCacheRules => {
+  const [strategy, preserve] = [settings.get("promptCacheStrategy"), settings.get("alwaysPreserveClientCache")]
+  return {
+    strategy: settings.get("promptCacheEnabled") === false ? "manual" : strategy === "system-only" || strategy === "manual" ? strategy : "auto",
+    preserve: preserve === "always" || preserve === "never" ? preserve : "auto"
+  }
+}
+
+export const layer = Layer.effect(Conversing, Effect.gen(function*() {
+  const configuration = yield* Configuration
+  const flags = yield* Flags
+  const inference = yield* Inference
+  const places = yield* SessionPlaces
+  const handoffs = new Handoffs(() => flags.isOn("UNIVERSAL_CONTEXT_HANDOFF_ENABLED"), places)
+  yield* places.hear(handoffs.heard)
+  let promptCache: PromptCacheRules | null = null
+  yield* Effect.acquireRelease(
+    Effect.sync(() => configuration.onChange(() => {
+      promptCache = null
+    })),
+    (quiet) => Effect.sync(quiet)
+  )
+  return {
+    ...inference,
+    shadows: new Shadows(Math.random),
+    handoffs,
+    signatures: yield* ThoughtSignatures,
+    previousResponseId: () => {
+      const mode = configuration.current().settings.get("responsesPreviousResponseIdMode")
+      return mode === "keep" || mode === "strip" ? mode : "auto"
+    },
+    promptCache: () => promptCache ??= promptCacheRules(configuration.current().settings)
+  }
+}))

@@ -6,10 +6,10 @@ import * as Standing from "#actors/lease/standing.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
-import type { FormatName } from "#schemas/wire/conversation.ts"
+import type { CallFormat } from "#schemas/wire/formats.ts"
 import { type BodyWorkers, LARGE_BYTES, LARGE_CONTAINERS } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import * as Jobs from "#src/inference/lane/bodies/jobs.ts"
-import { type Large, Prompt } from "#src/inference/conversations/Prompt.ts"
+import { type Large, Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import * as Pages from "#src/platform/gate/pages.ts"
 import * as GatewayHeaders from "./GatewayHeaders.ts"
 import type { RequestTags } from "./GatewayHeaders.ts"
@@ -41,8 +41,8 @@ export interface Gate {
   readonly errorBody: (error: PublicError) => string
   /** The key that stands in the path. */
   readonly token?: ((path: string) => string | null) | undefined
-  /** The format of a conversation, whose head is checked; absent where `parsed` is wanted whole, and a body of too many parts refused. */
-  readonly format?: FormatName | undefined
+  /** The format whose head is checked; absent where `parsed` is wanted whole, and a body of too many parts refused. */
+  readonly format?: CallFormat | undefined
   /** Model and stream flag stand in the path. */
   readonly modelInPath?: boolean | undefined
   /** True where the lease of a managed key is confirmed before each upstream call; elsewhere such a key is refused. */
@@ -120,9 +120,9 @@ const readMore = (body: Buffer, workers: BodyWorkers, { format, modelInPath }: G
   }
   const id = workers.nextId()
   const bytes = shared(body)
-  workers.ask<"open">({ kind: "open", id, bytes, format: format ?? null, fromPath: modelInPath === true }, (said) => {
+  workers.ask(Jobs.opening, { id, bytes, format: format ?? null, fromPath: modelInPath === true }, (said) => {
     if (said instanceof PublicError) return done(said)
-    const large: Large = { id, containers: said.containers, digest: said.digest, identity: said.identity, grown: nothing }
+    const large: Large = { id, containers: said.containers, digest: said.digest, identity: said.identity, leastTokens: said.leastTokens, grown: nothing }
     if (format !== undefined) return done({ body: bytes, parsed: said.outline, large })
     const parsed = new Prompt(bytes, said.outline, large).tree()
     done(parsed instanceof PublicError ? parsed : { body: bytes, parsed, large: null })

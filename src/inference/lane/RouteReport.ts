@@ -7,7 +7,7 @@ import type { AttemptNote, RouteView, SkipNote, Told } from "#actors/request/Inb
 import type { Target } from "#actors/request/ports/Target.ts"
 import { type ErrorCode, PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
-import type { FormatName } from "#schemas/wire/conversation.ts"
+import type { CallFormat } from "#schemas/wire/formats.ts"
 import * as TerminalErrors from "./terminalErrors.ts"
 import type { Candidate, Order, Skipped } from "#src/routing/models/candidate.ts"
 import type { DecisionView, RoutingViews } from "#src/inference/ports/RoutingViews.ts"
@@ -66,7 +66,7 @@ interface Kept extends Omit<Decision, "trace" | "handoff"> {
 }
 
 /** The targets that automatic routing would ask now, without remembering that it was asked; null when there are none. */
-export type Automatic = (key: ApiKey | null, face: FormatName) => ReadonlyArray<Target> | null
+export type Automatic = (key: ApiKey | null, face: CallFormat) => ReadonlyArray<Target> | null
 
 export class Report {
   private readonly decisions = new Ring<Kept>(keptDecisions)
@@ -83,7 +83,7 @@ export class Report {
   }
 
   /** Automatic routing has a target that is none of these. */
-  leadsElsewhere(key: ApiKey | null, face: FormatName, inVain: ReadonlyArray<Candidate>): boolean {
+  leadsElsewhere(key: ApiKey | null, face: CallFormat, inVain: ReadonlyArray<Candidate>): boolean {
     const others = this.automatic(key, face) ?? []
     return others.some((other) => !inVain.some(({ target }) => target.connection?.id === other.connection?.id && target.model === other.model))
   }
@@ -225,7 +225,7 @@ export const views = (report: Report, router: () => Router, now: () => number): 
 const jsonOf = (decision: Decision): DecisionView => JSON.parse(JSON.stringify({ ...decision, at: new Date(decision.at).toISOString() })) as DecisionView
 
 /** `key` and `face`: who asked, in which format. */
-export const viewOf = (report: Report, route: Route, requestId: string, requestedModel: string, key: ApiKey | null, face: FormatName): RouteView => ({
+export const viewOf = (report: Report, route: Route, requestId: string, requestedModel: string, key: ApiKey | null, face: CallFormat): RouteView => ({
   strategy: route.strategy,
   combo: route.combo === null ? null : route.combo.name,
   policy: route.policy,

@@ -96,8 +96,8 @@ const statusOf = (error: PublicError, quota: boolean, rules: TerminalRules): num
 
 /** A plan in which nobody may be asked now, and what may be waited for in it. Any other refusal is nobody's last word. */
 export const ofPlan = (error: PublicError, rules: TerminalRules, elsewhere: Elsewhere): PublicError => {
-  // A provider that rests speaks for itself alone.
-  if (!(error instanceof Blocked) || error.code === "provider_circuit_open") return error
+  // A provider that rests speaks for itself alone; a prompt that is too long is the client's to shorten.
+  if (!(error instanceof Blocked) || error.code === "provider_circuit_open" || error.code === "context_length_exceeded") return error
   const { combo, pool, skipped } = error
   const quota = isQuota(error, skipped.map(({ unavailable }) => unavailable.reason))
   const isKnown = skipped.some(({ unavailable }) => unavailable.until !== null)

@@ -13,8 +13,8 @@ import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as AutoCandidates from "./autoCandidates.ts"
 import * as Pages from "#src/platform/gate/pages.ts"
 import * as GatewayHeaders from "#src/inference/lane/GatewayHeaders.ts"
-import * as ConversationPaths from "#src/inference/conversations/conversationPaths.ts"
-import { Inference } from "#src/Inference.ts"
+import * as Paths from "#src/inference/lane/paths.ts"
+import { Inference } from "#src/inference/lane/services/Inference.ts"
 import * as Intake from "#src/inference/lane/Intake.ts"
 import * as ModelLists from "./modelLists.ts"
 import * as InferenceCall from "#src/inference/lane/InferenceCall.ts"
@@ -100,7 +100,7 @@ const get = ({ errorBody: ownErrors = errorBody, forMessages, prefix, takesBody,
       header: (name) => request.headers[name],
       remoteAddress: addressOf(request)
     }
-    const head = tokenAt === undefined ? sent : Intake.withToken(sent, ConversationPaths.segment(path, tokenAt))
+    const head = tokenAt === undefined ? sent : Intake.withToken(sent, Paths.segment(path, tokenAt))
     const tags = InferenceCall.tagsOf(head, admission)
     const key = yield* Effect.callback<ApiKey | null | PublicError>((resume) => {
       InferenceCall.admit(head, "models", admission, (result) => resume(Effect.succeed(result)))

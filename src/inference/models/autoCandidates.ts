@@ -2,7 +2,7 @@
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
-import { scopeRank } from "#src/management/authentication/rights.ts"
+import { scopeRank } from "#actors/keys/scopes.ts"
 import { channelIds, channelOf } from "#src/routing/auto/channel.ts"
 import type { Candidate, Skipped } from "#src/routing/models/candidate.ts"
 import { type Route, type Router, unknownRequest } from "#src/routing/Router.ts"

@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import type * as Schema from "effect/Schema"
 import type { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
-import type { FormatName } from "#schemas/wire/conversation.ts"
+import type { CallFormat } from "#schemas/wire/formats.ts"
 
 /** A target as it would be asked, or why it would not. */
 export interface ExplainedTarget {
@@ -41,7 +41,7 @@ export type DecisionView = Readonly<Record<string, Schema.Json>>
 
 export class RoutingViews extends Context.Service<RoutingViews, {
   /** Pure reading: sends nothing and remembers nothing. */
-  readonly explain: (model: string, key: ApiKey | null, face: FormatName) => Explanation | PublicError
+  readonly explain: (model: string, key: ApiKey | null, face: CallFormat) => Explanation | PublicError
   /** Null when it was not kept: too long ago, or a single model that answered at once. */
   readonly decision: (requestId: string) => DecisionView | null
   /** Newest first. */

@@ -19,11 +19,11 @@ import * as Option from "effect/Option"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { Access, type AccessRule } from "#schemas/api/Access.ts"
-import { managementRoutes } from "#src/ManagementApi.ts"
 import { Call, type CallFacts, type Caller, Management } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
 import { answer } from "#src/management/answer.ts"
+import { Assembled } from "#src/management/Assembled.ts"
 import { type Input, inputOf } from "#src/management/input.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import * as Render from "#src/management/render.ts"
@@ -85,7 +85,7 @@ export const make = Effect.gen(function*() {
   const lifecycle = yield* Lifecycle
   const random = yield* SecureRandom.SecureRandom
   const options = yield* ManagementOptions
-  const table = RouteTable.make(managementRoutes())
+  const table = RouteTable.make((yield* Assembled).routes)
   const lookUps = yield* LookUps.make<Identified>({ name: "Callers", withinMs: options.lookUpMs })
   let asked = 0
 

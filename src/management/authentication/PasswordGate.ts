@@ -6,7 +6,7 @@ import { LOCK_MS, type Verdict } from "#actors/access/LoginBrake.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { AccessTokenStore } from "#actors/ports/Stores.ts"
-import type { Ended } from "#src/features/auth/api.ts"
+import type { PasswordChange } from "./passwordChange.ts"
 import { Call } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
@@ -36,7 +36,7 @@ export class PasswordGate extends Context.Service<PasswordGate, {
   /** Lets in with the right password. */
   readonly pass: <A>(presented: string, entry: Entry<A>) => Checked<A>
   /** Sets the password and ends what the old one opened, but the caller's own session or token. Null for the first one. */
-  readonly replace: (replacement: Replacement) => Checked<Ended | null>
+  readonly replace: (replacement: Replacement) => Checked<PasswordChange | null>
 }>()("gateway/http/PasswordGate") {}
 
 /** How the tokens that stay are revoked. */

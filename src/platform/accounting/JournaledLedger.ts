@@ -2,7 +2,6 @@
  * The ledger: every opened attempt becomes exactly one row of the record store, through the journal. `open` and `settle` are
  * synchronous and never wait for the store; one fiber delivers in batches, another replays what dead processes left.
  */
-import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
@@ -10,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { Ledger, type Reconciliation } from "#actors/request/ports/Ledger.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import { Delivery, type Report } from "./Delivery.ts"
@@ -26,6 +26,8 @@ export const BATCH_MS = 250
 export const TICK_MS = 1000
 /** How often the files of dead siblings are looked for, and our lock is touched, ms. */
 export const SWEEP_MS = 30_000
+/** A flush that follows the start at once finds the replay running. */
+const atOnce = { atOnce: true } as const
 /** Time for the store to take what is left when the scope closes, ms. */
 export const DRAIN_MS = 2000
 
@@ -131,18 +133,6 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
       )
     })
 
-    /** Failure is supervision: a defect is logged and the loop goes on with its next turn. */
-    const supervised = (name: string, turn: Effect.Effect<void>) =>
-      turn.pipe(
-        Effect.catchCause((cause) =>
-          Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : Effect.sync(() => report("error", `the ledger's ${name} failed`, { cause: Cause.pretty(cause) })).pipe(
-            Effect.andThen(Effect.sleep(Duration.millis(TICK_MS)))
-          )
-        ),
-        Effect.forever,
-        Effect.forkScoped({ startImmediately: true })
-      )
-
     const pendingReplay = () => replays.reduce((sum, replay) => sum + (replay.scanned ? replay.attempts - replay.stored - replay.rejected : 0), 0)
     const left = () => core.settled - acknowledged + pendingReplay()
 
@@ -195,9 +185,9 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
         journal.close(rowsLeft)
       })
     )
-    yield* supervised("delivery", batch)
-    yield* supervised("housekeeping", tick)
-    yield* supervised("replay", sweep.pipe(Effect.andThen(Effect.sleep(Duration.millis(SWEEP_MS)))))
+    yield* Supervisor.loop("journal delivery", batch, atOnce)
+    yield* Supervisor.loop("journal retention", tick, atOnce)
+    yield* Supervisor.loop("journal replay", sweep.pipe(Effect.andThen(Effect.sleep(Duration.millis(SWEEP_MS)))), atOnce)
     const fsyncMs = options.fsyncIntervalMs ?? 0
     if (fsyncMs > 0) {
       const sync = Effect.callback<void>((resume) =>
@@ -206,7 +196,7 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
           resume(Effect.void)
         })
       )
-      yield* supervised("fsync", Effect.sleep(Duration.millis(fsyncMs)).pipe(Effect.andThen(sync)))
+      yield* Supervisor.loop("journal fsync", Effect.sleep(Duration.millis(fsyncMs)).pipe(Effect.andThen(sync)), atOnce)
     }
     // Registered last, so it runs first: the fibers still work while the store takes what is left.
     yield* Effect.addFinalizer(() =>

@@ -2,8 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Placement } from "#actors/ports/Placement.ts"
-import { supervised } from "./supervised.ts"
 
 export const layer = Layer.succeed(Placement, {
-  place: (name, work) => Effect.asVoid(Effect.forkScoped(supervised(name, work)))
+  place: (name, work) => Effect.asVoid(Effect.forkScoped(work))
 })

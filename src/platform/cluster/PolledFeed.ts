@@ -11,6 +11,7 @@ import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { ChangeFeed, type News } from "#actors/ports/ChangeFeed.ts"
 import { ClusterStore, type Node, Nodes } from "#actors/ports/Nodes.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
@@ -79,7 +80,7 @@ export const make = Effect.fnUntraced(function*({ bell, pollMs = POLL_MS, self }
     yield* store.beat(self, applied)
   })
 
-  const supervised = Effect.suspend(() => {
+  const round = Effect.suspend(() => {
     const since = stand.look()
     return Effect.tap(turn, () => Effect.sync(() => {
       if (stand.looked(since)) fresh.openUnsafe()
@@ -88,27 +89,25 @@ export const make = Effect.fnUntraced(function*({ bell, pollMs = POLL_MS, self }
     Effect.tap(() => Effect.sync(() => {
       failing = false
     })),
-    Effect.catchCause((cause) => {
-      if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
+    Effect.catch((error) => {
       const first = !failing
       failing = true
-      return first ? Effect.logWarning("changes of other nodes cannot be read now; they are applied as soon as they can", { cause: Cause.pretty(cause) }) : Effect.void
+      return first ? Effect.logWarning("changes of other nodes cannot be read now; they are applied as soon as they can", { cause: error.message }) : Effect.void
     })
   )
 
   yield* store.beat(self, applied)
   // Before the loop, so that it runs after it: the row goes at the end, not after its silence.
   yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(Effect.interruptible(store.leave(self.id, self.incarnation)), LEAVE_MS)))
-  yield* supervised.pipe(
+  yield* Supervisor.loop("change feed", round.pipe(
     Effect.andThen(Effect.raceFirst(Effect.sleep(pollMs), wake.await)),
     Effect.andThen(Effect.suspend(() => {
       if (!wake.closeUnsafe()) return Effect.void
       return Effect.sleep(GATHER_MS)
-    })),
-    Effect.forever,
-    Effect.forkScoped
-  )
-  yield* Effect.acquireRelease(Effect.sync(() => setInterval(stand.tick, TICK_MS).unref()), (timer) => Effect.sync(() => clearInterval(timer)))
+    }))
+  ))
+  const ticker = yield* Supervisor.ticker("stand-still watch")
+  yield* Effect.acquireRelease(Effect.sync(() => ticker.every(TICK_MS, stand.tick)), (stop) => Effect.sync(stop))
   if (bell !== null) yield* bell.listen(() => wake.openUnsafe())
 
   return Context.make(ChangeFeed, {

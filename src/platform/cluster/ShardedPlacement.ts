@@ -14,7 +14,6 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { Placement } from "#actors/ports/Placement.ts"
 import * as PlacementOutage from "./PlacementOutage.ts"
-import { supervised } from "./supervised.ts"
 
 /** Shards of all placed work: enough to spread it over some nodes, few enough to cost one short statement. */
 const SHARDS = 16
@@ -25,7 +24,7 @@ const REFRESH_S = 2
 
 export const layer = (nodeId: string) =>
   Layer.effect(Placement, Effect.map(Sharding.Sharding, (sharding) => ({
-    place: (name, work) => sharding.registerSingleton(name, supervised(name, work))
+    place: (name, work) => sharding.registerSingleton(name, work)
   }))).pipe(
     Layer.provide(Sharding.layer),
     Layer.provide([Layer.provideMerge(Runners.layerNoop, MessageStorage.layerNoop), RunnerHealth.layerNoop]),

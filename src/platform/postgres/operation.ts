@@ -18,7 +18,8 @@ export type Failure = SqlError | Schema.SchemaError | SealBroken | StoreError
 /** Runs an effect as the named operation of a store. */
 export type Run = <A, R>(operation: string, effect: Effect.Effect<A, Failure, R>) => Effect.Effect<A, StoreError, R>
 
-const defaultTimeout = 10_000
+/** ms for one operation of a store unless it is told otherwise. */
+export const OPERATION_MS = 10_000
 
 /** `<table>_<field>_key` names the field that stands in the way. */
 const fieldOf = (violation: UniqueViolation): string => {
@@ -30,7 +31,7 @@ const fieldOf = (violation: UniqueViolation): string => {
 
 /** Builds the runner of one store. */
 export const make = (store: string, options: StoreOptions = {}): Run => {
-  const timeout = options.timeout ?? defaultTimeout
+  const timeout = options.timeout ?? OPERATION_MS
 
   const fromSql = (operation: string, error: SqlError): StoreError => {
     const fields = { store, operation, cause: error }

@@ -7,6 +7,7 @@ import type { Redis } from "ioredis"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
+import * as Supervisor from "#actors/Supervisor.ts"
 import * as Link from "./link.ts"
 import { RedisStore, type Script, SharedStoreDown, type Value } from "./RedisStore.ts"
 import { PROBE_EVERY_MS, StoreBreaker } from "./StoreBreaker.ts"
@@ -65,7 +66,10 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const breakerOpen = new SharedStoreDown("breaker-open", `Redis has not answered lately and is asked again within a second. ${check}`)
   const shas = new WeakMap<Script, string>()
   let lastError = ""
-  let probing: NodeJS.Timeout | null = null
+  const probes = yield* Supervisor.ticker("Redis probe")
+  const pulse = yield* Supervisor.ticker("Redis pulse")
+  const listenerFailed = yield* Supervisor.reporter("Redis listeners")
+  let stopProbing: (() => void) | null = null
   let unansweredProbes = 0
 
   const redis = yield* Effect.acquireRelease(
@@ -73,15 +77,14 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       lastError = message
     })),
     (redis) => Effect.sync(() => {
-      if (probing !== null) clearInterval(probing)
+      stopProbing?.()
       Link.close(redis)
     })
   )
   const heard = yield* Effect.acquireRelease(
     Effect.sync(() => {
       const redis = Link.make(options.url, "subscriptions", () => undefined)
-      const subscriptions = new Subscriptions(redis, (channel, error) =>
-        log("error", "a listener of a Redis channel failed", { channel, error: String(error) }))
+      const subscriptions = new Subscriptions(redis, pulse, (channel, error) => listenerFailed(error, { channel }))
       return { redis, subscriptions }
     }),
     ({ redis, subscriptions }) => Effect.sync(() => {
@@ -93,15 +96,15 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const answered = (): void => {
     unansweredProbes = 0
     if (!breaker.answered()) return
-    if (probing !== null) clearInterval(probing)
-    probing = null
+    stopProbing?.()
+    stopProbing = null
     log("info", "Redis answers again")
   }
 
   const unanswered = (why: string, { script }: Told): void => {
     if (!breaker.unanswered()) return
     log("warn", "Redis does not answer; what is shared falls back to its declared behaviour until it does", { why, lastError, ...(script === undefined ? {} : { script }) })
-    probing ??= setInterval(probe, PROBE_EVERY_MS).unref()
+    stopProbing ??= probes.every(PROBE_EVERY_MS, probe)
   }
 
   /** Sends one command; `settle` is called exactly once, at the latest at the deadline. Answers the way to give it up. */

@@ -3,6 +3,7 @@
  * and only then each listener is told of the gap, so that what it reads anew is not outdated by a message that nobody delivered.
  */
 import type { Redis } from "ioredis"
+import type { Ticker } from "#actors/Ticker.ts"
 
 export interface Listener {
   readonly message: (text: string) => void
@@ -22,12 +23,12 @@ interface Channel {
 export class Subscriptions {
   readonly #redis: Redis
   readonly #channels = new Map<string, Channel>()
-  readonly #pulse: NodeJS.Timeout
+  readonly #stopPulse: () => void
   readonly #failed: (what: string, error: unknown) => void
   #asked = 0
 
   /** `failed` hears of what a listener threw. */
-  constructor(redis: Redis, failed: (what: string, error: unknown) => void) {
+  constructor(redis: Redis, pulse: Ticker, failed: (what: string, error: unknown) => void) {
     this.#redis = redis
     this.#failed = failed
     redis.on("message", (channel: string, text: string) => {
@@ -37,7 +38,7 @@ export class Subscriptions {
       const channels = [...this.#channels.keys()]
       if (channels.length > 0) void this.#subscribe(channels, true)
     })
-    this.#pulse = setInterval(() => this.#ask(), PULSE_EVERY_MS).unref()
+    this.#stopPulse = pulse.every(PULSE_EVERY_MS, () => this.#ask())
   }
 
   /** Answers once the channel is heard; without a server at once, and `gap` tells when it is. */
@@ -63,7 +64,7 @@ export class Subscriptions {
   }
 
   close(): void {
-    clearInterval(this.#pulse)
+    this.#stopPulse()
   }
 
   async #subscribe(channels: ReadonlyArray<string>, again: boolean): Promise<void> {

@@ -11,6 +11,8 @@ import type { Upgrade } from "#src/platform/server/uws/UwsSocket.ts"
 const INTERRUPTED_MILLIS = 2_000
 /** What the kernel gets to take the last bytes of responses that are already over. */
 const LINGER_MILLIS = 250
+/** Between two looks whether it has. */
+const LOOK_MILLIS = 5
 
 export interface DrainParts {
   readonly app: NativeApp
@@ -39,13 +41,8 @@ export const makeDrain = Effect.fnUntraced(function*(parts: DrainParts) {
     })
   })
 
-  const disconnected = Effect.callback<void>((resume) => {
-    const timer = setInterval(() => {
-      if (parts.connections() > 0) return
-      clearInterval(timer)
-      resume(Effect.void)
-    }, 5)
-    return Effect.sync(() => clearInterval(timer))
+  const disconnected = Effect.gen(function*() {
+    while (parts.connections() > 0) yield* Effect.sleep(LOOK_MILLIS)
   })
 
   const begin = Effect.gen(function*() {

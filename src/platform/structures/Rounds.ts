@@ -2,6 +2,7 @@
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
+import * as Supervisor from "#actors/Supervisor.ts"
 
 export interface Rounds {
   /** Begins when rounds are needed and none run; to be called after everything that may have made it so. */
@@ -9,21 +10,19 @@ export interface Rounds {
 }
 
 /** Each round begins `every` after the one before it ended, the first so long after the wake; they end with the scope. */
-export const make = Effect.fnUntraced(function*(needed: () => boolean, every: Duration.Input, round: Effect.Effect<void>) {
+export const make = Effect.fnUntraced(function*(
+  loop: "cache writes" | "connection tests" | "model lists" | "token refresh", needed: () => boolean, every: Duration.Input, round: Effect.Effect<void>
+) {
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
   let awake = false
-  const next: Effect.Effect<void> = Effect.suspend(() => {
-    if (needed()) return Effect.andThen(Effect.sleep(every), Effect.suspend(() => needed() ? Effect.andThen(round, next) : next))
-    awake = false
-    return Effect.void
+  const rounds = Supervisor.supervised(loop, Effect.delay(Effect.suspend(() => needed() ? round : Effect.void), every), {
+    while: () => awake = needed()
   })
-  const rounds: Rounds = {
-    wake: () => {
-      if (awake || !needed()) return
-      awake = true
-      fork(next)
-    }
+  const wake = (): void => {
+    if (awake || !needed()) return
+    awake = true
+    fork(rounds)
   }
-  rounds.wake()
-  return rounds
+  wake()
+  return { wake } satisfies Rounds
 })

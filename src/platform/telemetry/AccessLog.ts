@@ -8,6 +8,8 @@ export interface Options {
   readonly every: number
   readonly format: Format
   readonly write: (line: string) => void
+  /** The name of a provider's id. */
+  readonly nameOf: (provider: string) => string
 }
 
 /** Ids and models as clients usually write them: nothing to escape, and no key starts like this. */
@@ -39,10 +41,10 @@ const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, "?")
 const routed = (s: RequestSummary): s is RequestSummary & { readonly route: string } => s.route !== undefined && s.route !== ""
 const routeText = (route: string): string => Redact.text(route.slice(0, maxRoute))
 
-const json = (s: RequestSummary, time: string, failed: boolean): string =>
+const json = (s: RequestSummary, provider: string | null, time: string, failed: boolean): string =>
   `{"time":"${time}","level":"${failed ? "warn" : "info"}","message":"request","requestId":${foreign(s.requestId)},"method":${foreign(s.method)},` +
   `"endpoint":${foreign(s.endpoint)},"status":${s.status},"clientStatus":${s.clientStatus === 0 ? "null" : s.clientStatus},"outcome":"${s.outcome}","errorCode":${foreignOrNull(s.errorCode)},` +
-  `"requestedModel":${foreignOrNull(s.requestedModel)},"provider":${foreignOrNull(s.provider)},` +
+  `"requestedModel":${foreignOrNull(s.requestedModel)},"provider":${foreignOrNull(provider)},` +
   `"model":${foreignOrNull(s.model)},"apiKeyId":${foreignOrNull(s.apiKeyId)},"stream":${s.stream},` +
   `"attempts":${s.attempts},"cache":"${s.cache}","latencyMs":${tenths(s.latencyMs)},"ttftMs":${s.ttftMs === null ? "null" : tenths(s.ttftMs)},"bytesOut":${s.bytesOut}${routed(s) ? `,"route":${JSON.stringify(routeText(s.route))}` : ""}}`
 
@@ -58,12 +60,13 @@ export class AccessLog {
   }
 
   requestSettled(summary: RequestSummary): void {
-    const { every, format, write } = this.#options
+    const { every, format, nameOf, write } = this.#options
     if (every === 0) return
     const failed = summary.status >= 500
     // A client's own mistake is logged too: its request id is what the client will quote.
     if (summary.status < 400 && (every === Number.POSITIVE_INFINITY || this.#succeeded++ % every !== 0)) return
     const time = isoTime(summary.startedAt + summary.latencyMs)
-    write(format === "json" ? json(summary, time, failed) : pretty(summary, time))
+    const { provider } = summary
+    write(format === "json" ? json(summary, provider === null ? null : nameOf(provider), time, failed) : pretty(summary, time))
   }
 }

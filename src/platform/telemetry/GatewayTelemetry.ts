@@ -1,7 +1,7 @@
 /** The Telemetry port: metrics in place, the access log into the sink, spans for later. Never throws into a request. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { Ledger } from "#actors/request/ports/Ledger.ts"
 import { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import { Upstream } from "#actors/request/ports/Upstream.ts"
@@ -32,6 +32,7 @@ export const make = (options: Options) =>
     const upstream = yield* Upstream
     const output = yield* LogOutput
     const otlp = yield* Otlp
+    const nameOf = (provider: string): string => shownProvider(configuration.current(), provider)
     const metrics = new Metrics(context, KnownModels.make(options.registry, configuration.current))
     const process = Readings.processReadings(options.startedAt)
     const registered = [
@@ -47,12 +48,13 @@ export const make = (options: Options) =>
         for (const remove of registered) remove()
       })
     )
-    const access = new AccessLog({ every: options.accessLogEvery, format: output.format, write: (line) => output.sink.write(line) })
+    const access = new AccessLog({ every: options.accessLogEvery, format: output.format, write: (line) => output.sink.write(line), nameOf })
     return Telemetry.of({
       requestStarted: (_endpoint, stream) => metrics.requestStarted(stream),
       attemptSettled: (row) => {
-        metrics.attemptSettled(row)
-        otlp.attemptSettled(row)
+        const name = nameOf(row.provider)
+        metrics.attemptSettled(row, name)
+        otlp.attemptSettled(row, name)
       },
       requestSettled: (summary) => {
         metrics.requestSettled(summary)

@@ -33,6 +33,9 @@ export class LogOutput extends Context.Service<LogOutput, {
   readonly format: Format
 }>()("gateway/telemetry/LogOutput") {}
 
+/** Where lines go when the options name no place; null = descriptor 1. Tests read them here. */
+export const Destination = Context.Reference<LogSink.Destination | null>("gateway/telemetry/LogDestination", { defaultValue: () => null })
+
 const COLORS: Readonly<Record<string, string>> = { FATAL: "35", ERROR: "31", WARN: "33", INFO: "32", DEBUG: "36", TRACE: "90" }
 
 const messageOf = (message: unknown): { readonly text: string; readonly rest: ReadonlyArray<unknown> } => {
@@ -63,8 +66,8 @@ export const layer = (options: Options): Layer.Layer<LogOutput> => {
   const output = Layer.effect(
     LogOutput,
     Effect.acquireRelease(
-      Effect.sync(() => ({
-        sink: new LogSink.LogSink({ destination: options.destination ?? LogSink.destination(1), bufferBytes: options.bufferBytes }),
+      Effect.map(Destination, (otherwise) => ({
+        sink: new LogSink.LogSink({ destination: options.destination ?? otherwise ?? LogSink.destination(1), bufferBytes: options.bufferBytes }),
         format: options.format
       })),
       ({ sink }) =>

@@ -96,9 +96,10 @@ export class Metrics {
     if (stream) this.liveStreams++
   }
 
-  attemptSettled(row: LedgerRow): void {
+  /** `name`: what the provider is called; a label, so that a deleted node and a new one with its prefix share their series. */
+  attemptSettled(row: LedgerRow, name = row.provider): void {
     const context = this.#context
-    const series = this.#target(row.provider, row.model)
+    const series = this.#target(name, row.provider, row.model)
     let outcome = series.outcomes.get(row.outcome)
     if (outcome === undefined) {
       outcome = this.#count("gateway_attempts_total", "Upstream attempts by outcome.", { ...series.labels, outcome: row.outcome })
@@ -146,15 +147,15 @@ export class Metrics {
     return prometheusText.format(Metric.snapshotUnsafe(this.#context))
   }
 
-  #target(provider: string, model: string): TargetSeries {
-    const models = this.#targets.get(provider)
+  #target(name: string, provider: string, model: string): TargetSeries {
+    const models = this.#targets.get(name)
     const known = models?.get(model)
     if (known !== undefined) return known
-    if (!this.#isKnown(provider, model)) return this.#unknownModel(provider)
+    if (!this.#isKnown(provider, model)) return this.#unknownModel(name)
     if (this.#targetCount >= TARGETS_MAX) return this.#otherTarget ??= this.#targetSeries(OTHER, OTHER)
     this.#targetCount++
-    const series = this.#targetSeries(provider, model)
-    if (models === undefined) this.#targets.set(provider, new Map([[model, series]]))
+    const series = this.#targetSeries(name, model)
+    if (models === undefined) this.#targets.set(name, new Map([[model, series]]))
     else models.set(model, series)
     return series
   }

@@ -20,6 +20,7 @@ import * as OtlpSerialization from "effect/observability/OtlpSerialization"
 import * as OtlpTracer from "effect/observability/OtlpTracer"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
+import * as Supervisor from "#actors/Supervisor.ts"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as GenAi from "./genAi.ts"
@@ -49,7 +50,8 @@ export interface Options {
 
 /** What the telemetry pushes into. */
 export class Otlp extends Context.Service<Otlp, {
-  readonly attemptSettled: (row: LedgerRow) => void
+  /** `name`: what the provider of the row is called; absent: its id. */
+  readonly attemptSettled: (row: LedgerRow, name?: string) => void
   readonly requestSettled: (summary: RequestSummary) => void
   /** Spans that were never built, because too many waited. */
   readonly dropped: () => number
@@ -118,6 +120,7 @@ const make = (options: Options): Effect.Effect<
       return made
     })
     let rows: Array<LedgerRow> = []
+    let names: Array<string> = []
     let summaries: Array<RequestSummary> = []
     let dropped = 0
     const tokenUsage = new Map<string, Metric.Histogram<number>>()
@@ -134,18 +137,22 @@ const make = (options: Options): Effect.Effect<
       }
     }
     const build = Effect.sync(() => {
-      const [settledRows, settledSummaries] = [rows, summaries]
+      const settledSummaries = summaries
+      const settledRows = rows.map((row, i) => ({ ...row, provider: names[i] ?? row.provider }))
       rows = []
+      names = []
       summaries = []
       if (options.metrics) settledRows.forEach(measure)
       if (tracer !== null) builder.add(settledRows, settledSummaries)
     })
     yield* Effect.addFinalizer(() => Effect.andThen(build, Effect.sync(() => builder.flush())))
-    yield* Effect.sleep(Duration.millis(BUILD_MS)).pipe(Effect.andThen(build), Effect.forever, Effect.forkScoped)
+    yield* Supervisor.loop("span export", Effect.delay(build, Duration.millis(BUILD_MS)))
     return {
-      attemptSettled: (row) => {
-        if (rows.length < QUEUE_MAX) rows.push(row)
-        else dropped++
+      attemptSettled: (row, name = row.provider) => {
+        if (rows.length < QUEUE_MAX) {
+          rows.push(row)
+          names.push(name)
+        } else dropped++
       },
       requestSettled: (summary) => {
         if (summaries.length < QUEUE_MAX) summaries.push(summary)

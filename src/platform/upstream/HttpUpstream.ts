@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { Upstream } from "#actors/request/ports/Upstream.ts"
 import type { UpstreamCall, UpstreamFailure, UpstreamHandler, UpstreamRequest } from "#actors/request/ports/Upstream.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
@@ -100,7 +101,8 @@ const parseOrigin = (origin: string): Dialer.Target & { readonly hostHeader: str
 export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGuard | Scope.Scope> =>
   Effect.gen(function*() {
     const guard = yield* UrlGuard
-    const wheel = new TimerWheel(options.tickMs === undefined ? {} : { tickMs: options.tickMs })
+    const ticker = yield* Supervisor.ticker("upstream deadlines")
+    const wheel = new TimerWheel(options.tickMs === undefined ? { ticker } : { ticker, tickMs: options.tickMs })
     const dialer = Dialer.make({
       resolve: Resolver.cached(options.resolve ?? Resolver.system, options.dnsTtlMs === undefined ? {} : { ttlMs: options.dnsTtlMs }),
       checkAddress: guard.checkAddress,

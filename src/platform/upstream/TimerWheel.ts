@@ -4,6 +4,7 @@
  * An entry costs a list insert and a list removal, never a native timer. A deadline that only moves later is not moved in the
  * wheel: the entry is asked for its true deadline when its slot comes up, and goes back if it is not due yet.
  */
+import * as Ticker from "#actors/Ticker.ts"
 
 /** Resolution in ms: a deadline ends at its time or at most two ticks later (the interval is not aligned with the slots). */
 export const defaultTickMs = 25
@@ -11,6 +12,8 @@ export const defaultTickMs = 25
 const slotCount = 512
 /** The interval stops after this many ticks without an entry, so that an idle process does not wake up. */
 const idleTicksBeforeStop = 80
+/** An entry that threw is looked at again after this time, ms: its call still has deadlines. */
+const againMs = 1_000
 
 /** What the wheel holds; a call extends this class, so that an entry is not a second object. */
 export abstract class Entry {
@@ -28,6 +31,8 @@ export interface Options {
   readonly tickMs?: number
   /** Monotonic clock in ms. */
   readonly now?: () => number
+  /** Runs the ticks and hears of what one throws. */
+  readonly ticker?: Ticker.Ticker
 }
 
 const monotonicNow = (): number => performance.now()
@@ -39,12 +44,14 @@ export class TimerWheel {
   #tick = 0
   #size = 0
   #idleTicks = 0
-  #interval: ReturnType<typeof setInterval> | null = null
+  readonly #ticker: Ticker.Ticker
+  #stopTicks: (() => void) | null = null
   #closed = false
 
   constructor(options: Options = {}) {
     this.now = options.now ?? monotonicNow
     this.tickMs = options.tickMs ?? defaultTickMs
+    this.#ticker = options.ticker ?? Ticker.warning("A deadline of an upstream call")
   }
 
   get size(): number {
@@ -53,7 +60,7 @@ export class TimerWheel {
 
   /** True while the interval runs. */
   get running(): boolean {
-    return this.#interval !== null
+    return this.#stopTicks !== null
   }
 
   /** Makes sure that the entry is looked at no later than `at` (plus two ticks); a later time than before is ignored. */
@@ -63,7 +70,7 @@ export class TimerWheel {
       this.cancel(entry)
     }
     if (at === Infinity || this.#closed) return
-    if (this.#interval === null) this.#start()
+    if (this.#stopTicks === null) this.#start()
     this.#insert(entry, at)
   }
 
@@ -94,7 +101,12 @@ export class TimerWheel {
     }
     this.#tick = Math.max(this.#tick, target)
     for (const entry of due) {
-      const again = entry.onTick(now)
+      let again = now + againMs
+      try {
+        again = entry.onTick(now)
+      } catch (error) {
+        this.#ticker.failed(error)
+      }
       if (again !== Infinity && entry.wheelAt === 0 && !this.#closed) this.#insert(entry, again)
     }
     if (this.#size > 0) this.#idleTicks = 0
@@ -125,14 +137,12 @@ export class TimerWheel {
     this.#tick = Math.floor(this.now() / this.tickMs)
     this.#idleTicks = 0
     // setImmediate: after a stall of the loop, bytes that already arrived are read before anything is called late.
-    const onInterval = () => setImmediate(() => this.advance())
-    this.#interval = setInterval(onInterval, this.tickMs)
-    this.#interval.unref()
+    const advance = () => this.#ticker.guard(() => this.advance())
+    this.#stopTicks = this.#ticker.every(this.tickMs, () => void setImmediate(advance))
   }
 
   #stop(): void {
-    if (this.#interval === null) return
-    clearInterval(this.#interval)
-    this.#interval = null
+    this.#stopTicks?.()
+    this.#stopTicks = null
   }
 }

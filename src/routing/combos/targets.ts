@@ -4,14 +4,14 @@ import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
-import type { FormatName } from "#schemas/wire/conversation.ts"
+import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import type { Candidate } from "#src/routing/models/candidate.ts"
 import type { makeConfigs } from "#src/routing/combos/config.ts"
 import type { Planner } from "#src/routing/plan.ts"
 
 /** `planner` must know no combos; `preferred`: connections that come first. A named connection that is not among the usable ones gives a refusal. */
-export const targetsFrom = (planner: Pick<Planner, "plan">, face: FormatName, preferred: ReadonlyArray<string> = []) =>
+export const targetsFrom = (planner: Pick<Planner, "plan">, face: CallFormat, preferred: ReadonlyArray<string> = []) =>
 (modelId: string, connectionId: string | null): ReadonlyArray<Target> | PublicError => {
   const plan = planner.plan(modelId, face)
   if (plan instanceof PublicError) return plan

@@ -63,6 +63,8 @@ export interface Moment {
   readonly needs: { readonly tools: boolean; readonly vision: boolean; readonly structuredOutput: boolean }
   /** Id of the API key; null for anonymous. */
   readonly keyId: string | null
+  /** Tokens that the prompt has at least, when they are more than this window of the target; null when it may fit. Absent = not checked. */
+  readonly tokensBeyond?: ((target: Target, window: number) => number | null) | undefined
   readonly hints?: Hints
 }
 
@@ -71,7 +73,17 @@ export type Memory = Readonly<Record<string, unknown>> | null
 
 export interface Skipped {
   readonly candidate: Candidate
-  readonly unavailable: Unavailable | { readonly reason: "context-too-small" | "capability-missing" | "not-allowed" | "over-budget" | "too-slow" | "excluded"; readonly until: number | null; readonly detail: string }
+  readonly unavailable: Unavailable | LeftOut
+}
+
+/** Why a strategy leaves out a candidate that could be called. */
+export interface LeftOut {
+  readonly reason: "context-too-small" | "capability-missing" | "not-allowed" | "over-budget" | "too-slow" | "excluded"
+  /** ms since the epoch. */
+  readonly until: number | null
+  readonly detail: string
+  /** The prompt certainly has more tokens than the window holds. */
+  readonly overflow?: { readonly tokens: number; readonly window: number }
 }
 
 /** A filter that would have left nobody and was therefore not applied. */

@@ -25,6 +25,8 @@ export interface CustomModelView {
   readonly listed?: boolean | undefined
   /** The vendor's own id when it differs from `modelId`. */
   readonly upstreamId?: string | null | undefined
+  /** Most tokens of an answer, as the operator or the endpoint's own list says. */
+  readonly maxOutputTokens?: number | null | undefined
   /** Sent upstream with this model's calls, beside the provider's own. */
   readonly upstreamHeaders?: Readonly<Record<string, string>> | undefined
 }

@@ -1,7 +1,8 @@
 /**
- * Who may be asked at all, before any strategy: one filter for all of them. What is certain (unavailable, not allowed, strict
- * context) leaves; what is a guess (capabilities, lenient context, expected first token) leaves only while somebody remains.
+ * Who may be asked at all, before any strategy: one filter for all of them. What is certain (unavailable, not allowed, a prompt
+ * above the window, strict context) leaves; what is a guess (capabilities, lenient context, expected first token) leaves only while somebody remains.
  */
+import type { Target } from "#actors/request/ports/Target.ts"
 import type { Candidate, Moment, Relaxed, Skipped } from "#src/routing/models/candidate.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 
@@ -54,6 +55,14 @@ const contextReason = (needed: number, strict: boolean) => (candidate: Candidate
   return window >= needed ? null : { reason: "context-too-small", until: null, detail: `The context window is ${window} of ${needed} tokens.` }
 }
 
+/** The prompt certainly does not fit; no guess, so nothing brings the candidate back. */
+export const overflowOf = (target: Target, window: number | null, { tokensBeyond }: Pick<Moment, "tokensBeyond">): Why | null => {
+  const tokens = window === null || tokensBeyond === undefined ? null : tokensBeyond(target, window)
+  return window === null || tokens === null ? null : {
+    reason: "context-too-small", until: null, overflow: { tokens, window }, detail: `The context window is ${window} tokens; the prompt has at least ${tokens}.`
+  }
+}
+
 /** Needs that a candidate's known capabilities lack; null when none, or when its capabilities are unknown. */
 const capabilityReason = (needs: Moment["needs"]) => ({ capabilities }: Candidate): Why | null => {
   if (capabilities === null) return null
@@ -77,6 +86,7 @@ export const filter = (candidates: ReadonlyArray<Candidate>, config: ComboConfig
   let filtered = all(candidates)
   const allowed = hints?.allowed
   if (allowed !== undefined) filtered = narrow(filtered, (candidate) => allowed(candidate.target) ? null : notAllowed)
+  if (moment.tokensBeyond !== undefined) filtered = narrow(filtered, ({ contextWindow, target }) => overflowOf(target, contextWindow, moment))
   filtered = narrow(filtered, (candidate) => moment.unavailable(candidate.target))
   const context = config.contextRequirements
   if (context !== undefined) {

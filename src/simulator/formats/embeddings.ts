@@ -2,7 +2,7 @@
  * The embeddings format: `POST /v1/embeddings`. The vector of a text is a seeded function of the text, with unit length.
  */
 import * as Predicate from "effect/Predicate"
-import { countTokens, random } from "../text.ts"
+import { countTokens, random } from "#src/simulator/text.ts"
 import { Bad, invalidType, optionalNumber, requiredModel, strictly } from "./chatRequest.ts"
 import { chatStreamError, renderChatError } from "./errors.ts"
 import type { Answer, Call, Format } from "./Format.ts"

@@ -100,14 +100,14 @@ const afterColon = (body: Buffer, from: number): number => {
   return body[at] === COLON ? skipSpace(body, at + 1) : -1
 }
 
-const skipSpace = (body: Buffer, from: number): number => {
+export const skipSpace = (body: Buffer, from: number): number => {
   let i = from
   while (i < body.length && (body[i] === 0x20 || body[i] === 0x0a || body[i] === 0x0d || body[i] === 0x09)) i++
   return i
 }
 
 /** Offset after the closing quote of the string that opens at `start`, -1 when it never closes. */
-const endOfString = (body: Buffer, start: number): number => {
+export const endOfString = (body: Buffer, start: number): number => {
   let quote = body.indexOf(QUOTE, start + 1)
   while (quote !== -1) {
     let i = quote - 1
@@ -160,7 +160,7 @@ const scanTopLevel = (body: Buffer, key: string): ReadonlyArray<Member> => {
   return found
 }
 
-const endOfValue = (body: Buffer, start: number): number => {
+export const endOfValue = (body: Buffer, start: number): number => {
   let depth = 0
   let i = start
   while (i < body.length) {

@@ -1,7 +1,7 @@
 /** What makes two requests the same one: metamorphic, on random bodies. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import * as Identity from "#src/inference/lane/identity.ts"
+import * as Identity from "#src/inference/lane/bodies/identity.ts"
 
 const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 

@@ -13,6 +13,9 @@ const status = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 599 }))
 const answeredWith = (code: number, blocked: boolean) => ({ status: code, error: code >= 200 && code < 300 ? null : "no", blocked })
 const read = (event: { readonly body: string } | null) => event === null ? null : JSON.parse(event.body) as { event: string; timestamp: string; data: Record<string, unknown> }
 
+/** Names as an operator reads them. */
+const nameOf = (provider: string): string => `named ${provider}`
+
 const summary = (fields: Partial<RequestSummary> = {}): RequestSummary => ({
   requestId: "r-1", method: "POST", endpoint: "/v1/chat/completions", requestedModel: "lab/m", provider: null, model: null, apiKeyId: "k", status: 503, clientStatus: 503,
   outcome: "policy", errorCode: "all_cooling_down", stream: false, attempts: 0, cache: "off", startedAt: 1_000, latencyMs: 12.4, ttftMs: null, bytesOut: 0, ...fields
@@ -34,7 +37,7 @@ describe("the verdict on an attempt", () => {
 
 describe("events of requests", () => {
   it.prop("a row tells of its request when it is the last one or its process died; a client that left is no event", [LedgerRow], ([row]) => {
-    const event = Payloads.ofRow({ ...row, settledAt: 1_000 })
+    const event = Payloads.ofRow({ ...row, settledAt: 1_000 }, nameOf)
     const expected = row.outcome === "crashed" ? "request.failed"
       : !row.final || row.outcome === "client-abort" ? undefined
       : row.outcome === "completed" ? "request.completed" : "request.failed"
@@ -44,20 +47,21 @@ describe("events of requests", () => {
     const data = read(event)?.data ?? {}
     assert.strictEqual(data["event_id"], event.id)
     assert.strictEqual(data["trace_id"], row.requestId)
+    assert.strictEqual(data["provider"], nameOf(row.provider))
     if (expected === "request.failed") assert.isAtMost(String(data["error_message"]).length, 500)
   })
 
   it("a request without a row tells of its failure, but not what was refused before routing, what was cached, or whose client left", () => {
-    assert.strictEqual(Payloads.ofSummary(summary())?.type, "request.failed")
-    assert.deepInclude(Payloads.ofSummary(summary())?.data, { model: "lab/m", attempts: 0, latency_ms: 12, status: 503, error_code: "all_cooling_down" })
-    assert.strictEqual(Payloads.ofSummary(summary({ attempts: 2, status: 429, outcome: "upstream-status" }))?.type, "request.failed")
+    assert.strictEqual(Payloads.ofSummary(summary(), nameOf)?.type, "request.failed")
+    assert.deepInclude(Payloads.ofSummary(summary(), nameOf)?.data, { model: "lab/m", attempts: 0, latency_ms: 12, status: 503, error_code: "all_cooling_down" })
+    assert.strictEqual(Payloads.ofSummary(summary({ attempts: 2, status: 429, outcome: "upstream-status" }), nameOf)?.type, "request.failed")
     for (const quiet of [{ status: 401 }, { status: 429 }, { outcome: "completed", status: 200 }, { outcome: "client-abort", status: 499, attempts: 1 }] as const) {
-      assert.isNull(Payloads.ofSummary(summary(quiet)))
+      assert.isNull(Payloads.ofSummary(summary(quiet), nameOf))
     }
   })
 
   it("the row and the summary of one request are one event", () => {
-    assert.strictEqual(Payloads.ofRow(ledgerRow({ requestId: "r-1", outcome: "upstream-reset" }))?.id, Payloads.requestEventId("r-1"))
+    assert.strictEqual(Payloads.ofRow(ledgerRow({ requestId: "r-1", outcome: "upstream-reset" }), nameOf)?.id, Payloads.requestEventId("r-1"))
   })
 
   it("a limit that several nodes see passed is one event for its window; a window without an end is not joined", () => {
@@ -75,7 +79,7 @@ describe("wire forms", () => {
     assert.strictEqual(signature("key", "The quick brown fox jumps over the lazy dog"), "sha256=f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8"))
 
   it("a chat text names the event and its fields and is never longer than the tool takes", () => {
-    const event = Payloads.ofRow(ledgerRow({ model: "m".repeat(5_000) }))
+    const event = Payloads.ofRow(ledgerRow({ model: "m".repeat(5_000) }), nameOf)
     assert.strictEqual(textOf(event?.body ?? "", 2_000).length, 2_000)
     assert.include(textOf(event?.body ?? "", 200), "request.completed")
   })

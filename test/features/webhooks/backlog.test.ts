@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Events } from "#actors/webhook/Events.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
@@ -19,6 +20,11 @@ import * as LedgerEvents from "#src/features/webhooks/LedgerEvents.ts"
 import * as MemoryStores from "#test/support/memoryStores.ts"
 import * as MemoryWebhooks from "#test/support/memoryWebhooks.ts"
 import { ledgerRow } from "#test/suites/records.ts"
+
+/** No provider nodes. */
+const configuration = Layer.succeed(Configuration, {
+  current: () => ({ nodeById: new Map() }) as unknown as Snapshot, commit: (write) => write, reload: Effect.void, onChange: () => () => {}
+})
 
 const iso = (ms: number) => new Date(ms).toISOString()
 const made = Date.parse("2026-01-01T00:00:10.000Z")
@@ -58,7 +64,7 @@ describe("a backlog from before a webhook was made", () => {
       })
     })
     const lanes = Lanes.layer({ owner: "me", pollMs: 60_000 }).pipe(Layer.provide(Layer.mergeAll(MemoryWebhooks.layerOf(memory), sender, LocalPlacement.layer)))
-    const context = yield* Layer.build(Layer.mergeAll(files, LedgerEvents.layer.pipe(Layer.provide(MemoryStores.layer))).pipe(Layer.provide(lanes)))
+    const context = yield* Layer.build(Layer.mergeAll(files, LedgerEvents.layer.pipe(Layer.provide(Layer.merge(MemoryStores.layer, configuration)))).pipe(Layer.provide(lanes)))
     const rows = [-3_600_000, -1, 0, 1].map((after) => ledgerRow({ attemptId: `a${after}`, requestId: `row ${after}`, settledAt: made + after, final: true, outcome: "completed" }))
     // A replay tells the ledger's rows more than once.
     for (let time = 0; time < 2; time++) yield* Context.get(context, UsageStore).insert(rows)

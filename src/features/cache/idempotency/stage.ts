@@ -12,6 +12,7 @@
 import * as Crypto from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import * as Supervisor from "#actors/Supervisor.ts"
 import type { Claim, IdempotencyStore, KeptReply } from "#src/features/cache/ports/Idempotency.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import type { Telemetry } from "#actors/request/ports/Telemetry.ts"
@@ -202,7 +203,7 @@ class Repeat implements Passenger<KeptReply>, LeadListener {
       case "Mine": {
         this.owner = owner
         const renew: Effect.Effect<void, StoreError> = Effect.delay(Effect.asVoid(store.renew(this.named.key, owner, leaseMs)), leaseMs / 3)
-        this.stopRenewing = this.stage.options.fork(Effect.forever(Effect.ignore(renew)))
+        this.stopRenewing = this.stage.options.fork(Supervisor.supervised("idempotency claims", Effect.ignore(renew)))
         this.lead()
         return
       }

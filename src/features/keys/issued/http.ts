@@ -9,10 +9,9 @@ import { type IssueStanding, RegisteredKeyStore } from "#actors/limits/ports/Lim
 import { Limits } from "#actors/limits/ports/Limits.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import type { PolicyInput } from "#src/features/keys/api.ts"
 import { Call } from "#schemas/api/Management.ts"
-import type { IssueLimitsInput, IssueReport, NewRegisteredKey, RegisteredKeyView } from "./api.ts"
+import { type IssueLimitsInput, type IssueReport, type NewRegisteredKey, type RegisteredKeyView, RegisteredKeysGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { leaseScope } from "#schemas/protocols/Lease.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
@@ -24,6 +23,7 @@ import * as Reports from "./issueReport.ts"
 import * as Issuing from "./issuing.ts"
 import { ManagedKeys } from "#src/features/keys/ManagedKeys.ts"
 import { builtin } from "#src/providers/Registry.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 const missing = Effect.fail(Refusal.notFound("Registered key not found"))
@@ -68,7 +68,7 @@ const inherited = (issuer: Issuer): PolicyInput => {
   }
 }
 
-export const layer = HttpApiBuilder.group(ManagementApi, "registeredKeys", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(RegisteredKeysGroup), "registeredKeys", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
   const keyStore = yield* KeyStore

@@ -97,9 +97,10 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   })
 
   const rounds = yield* Rounds.make(
+    "token refresh",
     () => running() && configuration.current().connections.some((connection) => renews(connection) && connection.healthCheckInterval !== 0),
     every,
-    Effect.catchCause(round, (cause) => Effect.logError("a round of token checks failed", cause))
+    round.pipe(Effect.catch((error) => Effect.logError("a round of token checks failed", error)))
   )
   yield* Effect.acquireRelease(Effect.sync(() => configuration.onChange(rounds.wake)), (quiet) => Effect.sync(quiet))
 

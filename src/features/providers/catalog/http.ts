@@ -2,16 +2,17 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as Schema from "effect/Schema"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { catalogView } from "#src/routing/models/catalogView.ts"
 import { managementCatalog } from "#src/routing/models/modelCatalog.ts"
 import { resolveModel } from "#src/routing/models/resolveModel.ts"
+import { ModelsGroup } from "./api.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const KIND = "alias"
 
@@ -20,7 +21,7 @@ const readWildcards = Schema.decodeUnknownOption(Wildcards)
 const From = Schema.Struct({ from: Schema.String })
 const readFrom = Schema.decodeUnknownOption(Schema.fromJsonString(From))
 
-export const layer = HttpApiBuilder.group(ManagementApi, "models", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(ModelsGroup), "models", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
   const documents = yield* DocumentStore
@@ -48,7 +49,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "models", Effect.fn(fun
     return {
       alias,
       resolved: {
-        provider: found.provider,
+        provider: shownProvider(snapshot, found.provider),
         providerAlias: found.row?.alias ?? found.node?.prefix ?? found.provider,
         model: found.model,
         qualifiedId: found.id,

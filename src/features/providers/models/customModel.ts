@@ -29,10 +29,12 @@ export const emptyModel = (provider: string, modelId: string, now: string): Cust
   updatedAt: now
 })
 
-export const view = (model: CustomModel): ModelView => {
+/** `provider`: its name. */
+export const view = (model: CustomModel, provider: string): ModelView => {
   const { extra, maxInputTokens, maxOutputTokens, upstreamHeaders, ...rest } = model
   return {
     ...rest,
+    provider,
     max_input_tokens: maxInputTokens,
     max_output_tokens: maxOutputTokens,
     upstreamHeaders: redactHeaders(upstreamHeaders),

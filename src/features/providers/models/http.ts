@@ -1,11 +1,10 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { CustomModelStore } from "#actors/ports/Stores.ts"
-import * as Acting from "#src/management/acting/table.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
-import type { ModelInput } from "./api.ts"
+import * as Acting from "#src/features/providers/acting.ts"
+import { type ModelInput, ProviderModelsGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import { refuseInert } from "#src/management/acting.ts"
@@ -15,8 +14,9 @@ import { ConnectionTests } from "#src/features/providers/ConnectionTests.ts"
 import * as Made from "./customModel.ts"
 import { headerIssues } from "#src/features/providers/nodes/node.ts"
 import { builtin, modelsOf } from "#src/providers/Registry.ts"
+import * as Surface from "#src/management/Surface.ts"
 
-export const layer = HttpApiBuilder.group(ManagementApi, "providerModels", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(ProviderModelsGroup), "providerModels", Effect.fn(function*(handlers) {
   const audit = yield* Audit
   const configuration = yield* Configuration
   const store = yield* CustomModelStore
@@ -34,14 +34,16 @@ export const layer = HttpApiBuilder.group(ManagementApi, "providerModels", Effec
     const id = ownerOf(provider)
     return id === null ? Effect.fail(Refusal.invalidField("provider", "No such provider or provider node")) : Effect.succeed(id)
   }
+  const shown = (provider: string): string => shownProvider(configuration.current(), provider)
+  const view = (model: CustomModel) => Made.view(model, shown(model.provider))
   const isBuiltin = (model: CustomModel): boolean => modelsOf(builtin, model.provider).has(model.modelId)
 
   const listed = (provider: string | undefined) => {
     const id = provider === undefined ? undefined : ownerOf(provider) ?? provider
     const own = configuration.current().customModels.filter((model) => id === undefined || model.provider === id)
     return {
-      models: own.filter((model) => !isBuiltin(model)).map(Made.view),
-      modelCompatOverrides: Object.fromEntries(own.filter(isBuiltin).map((model) => [`${model.provider}/${model.modelId}`, Made.view(model)]))
+      models: own.filter((model) => !isBuiltin(model)).map(view),
+      modelCompatOverrides: Object.fromEntries(own.filter(isBuiltin).map((model) => [`${model.provider}/${model.modelId}`, view(model)]))
     }
   }
 
@@ -55,12 +57,12 @@ export const layer = HttpApiBuilder.group(ManagementApi, "providerModels", Effec
     const at = yield* now
     const model = Made.apply(find(provider, input.modelId) ?? Made.emptyModel(provider, input.modelId, at), { ...input, provider }, at)
     yield* configuration.commit(store.upsert(model))
-    yield* audit.note({ action: "provider.model.saved", target: `${provider}/${input.modelId}`, resourceType: "provider-model" })
+    yield* audit.note({ action: "provider.model.saved", target: `${shown(provider)}/${input.modelId}`, resourceType: "provider-model" })
     return model
   })
 
   const add = Effect.fn("ProviderModels.add")(function*(input: ModelInput) {
-    return { model: Made.view(yield* save(input, yield* owner(input.provider))) }
+    return { model: view(yield* save(input, yield* owner(input.provider))) }
   })
 
   const update = Effect.fn("ProviderModels.update")(function*(input: ModelInput) {
@@ -69,7 +71,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "providerModels", Effec
     const overrides = modelsOf(builtin, provider).has(input.modelId)
     if (!known && !overrides) return yield* Effect.fail(Refusal.notFound("Model not found"))
     const model = yield* save(input, provider)
-    return overrides ? { ok: true as const, modelCompatOverrides: listed(provider).modelCompatOverrides } : { model: Made.view(model) }
+    return overrides ? { ok: true as const, modelCompatOverrides: listed(provider).modelCompatOverrides } : { model: view(model) }
   })
 
   const hide = Effect.fn("ProviderModels.hide")(function*(providerId: string, ids: ReadonlyArray<string>, isHidden: boolean) {
@@ -90,7 +92,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "providerModels", Effec
     if (query.model === undefined) return yield* Effect.fail(Refusal.invalidField("model", "Name a model, or all=true"))
     const removed = yield* configuration.commit(store.remove(provider, query.model))
     if (!removed) return yield* Effect.fail(Refusal.notFound("Model not found"))
-    yield* audit.note({ action: "provider.model.removed", target: `${provider}/${query.model}`, resourceType: "provider-model" })
+    yield* audit.note({ action: "provider.model.removed", target: `${shown(provider)}/${query.model}`, resourceType: "provider-model" })
     return { removed }
   })
 
@@ -101,7 +103,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "providerModels", Effec
     if (connection === undefined) return yield* Effect.fail(Refusal.badRequest("The provider has no active connection to ask"))
     const result = yield* tests.probe(connection, { model: input.modelId, wants: "chat" })
     if (!result.valid) return yield* Effect.fail(Refusal.badRequest(result.diagnosis?.message ?? "The upstream refused the model"))
-    return { model: Made.view(yield* save(input, provider)) }
+    return { model: view(yield* save(input, provider)) }
   })
 
   return handlers.handleAll({

@@ -67,13 +67,13 @@ export const make = Effect.gen(function*() {
     const { nodeById } = configuration.current()
     for (const id of asked.keys()) if (!nodeById.has(id)) asked.delete(id)
     yield* Effect.forEach(due(configuration.current(), asked, modelListsEveryMs, now), ask, { concurrency: parallel, discard: true })
-  })).pipe(Effect.catchCause((cause) => Effect.logError("a round of model lists failed", cause)))
+  }))
 
   const on = (): boolean => configuration.current().nodes.length > 0 && !flags.isOn("GATEWAY_DISABLE_BACKGROUND_SERVICES")
-  const rounds = yield* Rounds.make(on, Duration.fromInputUnsafe(every), round)
+  const rounds = yield* Rounds.make("model lists", on, Duration.fromInputUnsafe(every), round)
   const look = (): void => {
     rounds.wake()
-    if (on()) fork(round)
+    if (on()) fork(Effect.catchDefect(round, (defect) => Effect.logError("model lists could not be looked at", defect)))
   }
   look()
   yield* Effect.acquireRelease(Effect.sync(() => configuration.onChange(look)), (quiet) => Effect.sync(quiet))

@@ -3,7 +3,6 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Redacted from "effect/Redacted"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { ProviderProbe } from "#src/features/providers/ports/ProviderProbe.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import { answer } from "#src/management/answer.ts"
@@ -12,8 +11,10 @@ import * as Credential from "#src/features/providers/credential.ts"
 import { normalizedBase, view } from "./node.ts"
 import { Connections } from "#src/features/providers/ports/Connections.ts"
 import { Nodes } from "./Nodes.ts"
+import { ProviderNodesGroup } from "./api.ts"
+import * as Surface from "#src/management/Surface.ts"
 
-export const layer = HttpApiBuilder.group(ManagementApi, "providerNodes", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(ProviderNodesGroup), "providerNodes", Effect.fn(function*(handlers) {
   const configuration = yield* Configuration
   const connections = yield* Connections
   const nodes = yield* Nodes

@@ -6,11 +6,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
-import * as Acting from "#src/management/acting/table.ts"
+import * as Acting from "#src/features/providers/acting.ts"
 import type { Call } from "#schemas/api/Management.ts"
 import type { ConnectionChange } from "#src/features/providers/api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -79,7 +79,8 @@ export const make = Effect.gen(function*() {
 
   const now = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms).toISOString())
   const note = (action: string, connection: Connection, details: Data = {}) => audit.note({
-    action, target: connection.id, resourceType: "provider", details: { provider: connection.provider, name: connection.name, ...details }
+    action, target: connection.id, resourceType: "provider",
+    details: { provider: shownProvider(configuration.current(), connection.provider), name: connection.name, ...details }
   })
   const noteCreated = (connection: Connection): Done<void> => note("provider.credentials.created", connection)
   const get = (id: string): Done<Connection> =>

@@ -33,6 +33,9 @@ export interface Diagnosis {
 export interface UpstreamModel {
   readonly id: string
   readonly name: string | null
+  /** Tokens, where the list says them; absent otherwise. */
+  readonly contextWindow?: number
+  readonly maxOutputTokens?: number
 }
 
 export interface ProbeResult {

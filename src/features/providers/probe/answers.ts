@@ -64,6 +64,22 @@ export const unsupported = (message: string): Diagnosis => ({ type: "unsupported
 
 const text = (...values: ReadonlyArray<unknown>): string | null => values.find((value): value is string => typeof value === "string" && value !== "") ?? null
 
+/** Largest number of tokens that is believed. */
+const TOKENS_MAX = 100_000_000
+
+const tokens = (...values: ReadonlyArray<unknown>): number | undefined =>
+  values.find((value): value is number => typeof value === "number" && Number.isInteger(value) && value > 0 && value <= TOKENS_MAX)
+
+/** What a list says of a model's limits, in the words of the servers that say it; no window that only bounds the training. */
+const limitsOf = (model: Json): Pick<UpstreamModel, "contextWindow" | "maxOutputTokens"> => {
+  const contextWindow = tokens(model["max_model_len"], model["context_length"], model["context_window"])
+  const maxOutputTokens = tokens(
+    model["max_output_tokens"], model["max_completion_tokens"], asObject(model["top_provider"])?.["max_completion_tokens"],
+    model["type"] === "model" ? model["max_tokens"] : undefined
+  )
+  return { ...(contextWindow === undefined ? {} : { contextWindow }), ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }) }
+}
+
 /** The models of a list in any of the vendors' forms; null when the body is no list. */
 export const modelsIn = (body: string): ReadonlyArray<UpstreamModel> | null => {
   const value = parse(body)
@@ -75,6 +91,6 @@ export const modelsIn = (body: string): ReadonlyArray<UpstreamModel> | null => {
     const id = model === null ? null : text((model as Json)["id"], (model as Json)["name"], (model as Json)["model"])
     if (id === null) return []
     const name = text((model as Json)["display_name"], (model as Json)["displayName"], (model as Json)["name"])
-    return [{ id: id.replace(/^models\//, ""), name: name === id ? null : name }]
+    return [{ id: id.replace(/^models\//, ""), name: name === id ? null : name, ...limitsOf(model as Json) }]
   })
 }

@@ -1,7 +1,8 @@
 /** Quota windows and tokens of connections as the management views show them. Pure. */
-import type { Snapshot } from "#actors/ports/Configuration.ts"
+import { shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import { type HeldReading, type QuotaLimits, remainingAt } from "#src/routing/ports/Quotas.ts"
-import type { QuotaRow, QuotaStatus, QuotaWindowView, TokenHealthView, TokenStatus } from "#src/features/quotas/api.ts"
+import type { QuotaRow, TokenHealthView, TokenStatus } from "#src/features/quotas/api.ts"
+import type { QuotaStatus, QuotaWindowView } from "./windowView.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import { isExchanged, kindOf } from "#src/providers/credentialKind.ts"
 import type { Registry } from "#src/providers/Registry.ts"
@@ -58,12 +59,12 @@ export const tokenStatusOf = (connection: Connection, renewing: boolean, now: nu
 export const planOf = ({ providerSpecificData: { plan } }: Connection): string | null => typeof plan === "string" ? plan : null
 
 /** `held`: of this connection, tightest first. */
-export const rowOf = (connection: Connection, held: ReadonlyArray<HeldReading>, limitsOf: LimitsOf, renewing: boolean, now: number): QuotaRow => {
+export const rowOf = (snapshot: Snapshot, connection: Connection, held: ReadonlyArray<HeldReading>, limitsOf: LimitsOf, renewing: boolean, now: number): QuotaRow => {
   const [tightest] = held
   const view = tightest === undefined ? null : windowView(tightest, limitsOf(connection.id, tightest.reading.name), now)
   return {
     name: connection.name,
-    provider: connection.provider,
+    provider: shownProvider(snapshot, connection.provider),
     connectionId: connection.id,
     window: tightest?.reading.name ?? null,
     quotaUsed: view?.used ?? null,

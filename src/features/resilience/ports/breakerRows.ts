@@ -1,8 +1,20 @@
+import { shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import type { ResilienceControl } from "./ResilienceControl.ts"
-import type { BreakerRow } from "#src/features/resilience/api.ts"
+import * as Schema from "effect/Schema"
+
+export const Breaker = Schema.Struct({
+  provider: Schema.String,
+  state: Schema.Literals(["closed", "degraded", "open", "half-open"]),
+  /** The one model that an open breaker refuses; null = all of them, or it refuses none. */
+  model: Schema.NullOr(Schema.String),
+  failures: Schema.Int,
+  lastFailure: Schema.NullOr(Schema.String),
+  retryAfterMs: Schema.Number
+})
+export interface BreakerRow extends Schema.Schema.Type<typeof Breaker> {}
 
 /** This node's breakers in the form of management replies. */
-export const breakerRows = (control: ResilienceControl["Service"], now: number): ReadonlyArray<BreakerRow> =>
+export const breakerRows = (control: ResilienceControl["Service"], snapshot: Snapshot, now: number): ReadonlyArray<BreakerRow> =>
   control.breakers(now).map(({ lastFailureAt, ...breaker }) => ({
-    ...breaker, lastFailure: lastFailureAt === null ? null : new Date(lastFailureAt).toISOString()
+    ...breaker, provider: shownProvider(snapshot, breaker.provider), lastFailure: lastFailureAt === null ? null : new Date(lastFailureAt).toISOString()
   }))

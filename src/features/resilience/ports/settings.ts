@@ -36,6 +36,18 @@ export const merge = (base: Json, change: Json): Json => {
   return out
 }
 
+/** The same settings with the records that have providers as keys renamed. */
+export const renamed = <A extends ResilienceChange>(settings: A, rename: <V>(records: Readonly<Record<string, V>>) => Readonly<Record<string, V>>): A => {
+  const { providerQuotaOverrides, quotaPreflight } = settings
+  return {
+    ...settings,
+    ...(providerQuotaOverrides === undefined ? {} : { providerQuotaOverrides: rename(providerQuotaOverrides) }),
+    ...(quotaPreflight?.providerWindowDefaults === undefined ? {} : {
+      quotaPreflight: { ...quotaPreflight, providerWindowDefaults: rename(quotaPreflight.providerWindowDefaults) }
+    })
+  }
+}
+
 /** What is stored under the setting, or nothing. */
 export const storedChange = (snapshot: Stored): ResilienceChange =>
   Option.getOrElse(readChange(snapshot.settings.get(settingKey) ?? {}), () => ({}))

@@ -7,6 +7,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { type Cleared, CooldownFeed, type Listener, type Locked } from "#src/features/resilience/ports/CooldownFeed.ts"
 import { RedisStore, type Script } from "#src/platform/redis/RedisStore.ts"
 
@@ -225,7 +226,7 @@ export const make = Effect.fnUntraced(function*(nodeId: string) {
       if (Array.isArray(reply)) heard.reading(versionIn(textIn(reply[0])), runningIn(reply))
     })
     yield* Effect.ignore(look)
-    yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(POLL_MS), Effect.ignore(look))))
+    yield* Supervisor.loop("cooldown feed", Effect.andThen(Effect.sleep(POLL_MS), Effect.ignore(look)))
   })
 
   return CooldownFeed.of({

@@ -1,5 +1,5 @@
 /** Requests of automatic routing (GET /api/analytics/auto-routing). Pure. */
-import type { Snapshot } from "#actors/ports/Configuration.ts"
+import { shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import type { ComboCalls } from "#actors/ports/UsageStore.ts"
 import { channelOf } from "#src/routing/auto/channel.ts"
 import { routerOf } from "#src/routing/auto/routers.ts"
@@ -38,7 +38,9 @@ export const autoRouting = (snapshot: Snapshot, rows: ReadonlyArray<ComboCalls>)
     const known = providers.get(provider) ?? { calls: 0, totalMs: 0 }
     providers.set(provider, { calls: known.calls + calls, totalMs: known.totalMs + calls * avgMs })
   }
-  const topProviders = Array.from(providers, ([provider, { calls, totalMs }]) => ({ provider, calls, avgLatencyMs: totalMs / calls }))
+  const topProviders = Array.from(providers, ([provider, { calls, totalMs }]) => ({
+    provider: shownProvider(snapshot, provider), calls, avgLatencyMs: totalMs / calls
+  }))
     .sort((a, b) => b.calls - a.calls).slice(0, topMax)
   return { totalCalls, strategyBreakdown, tierBreakdown, topProviders }
 }

@@ -1,28 +1,30 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import { answer } from "#src/management/answer.ts"
 import { autoRouting } from "./autoRouting.ts"
 import { diversityOf } from "./distribution.ts"
 import { successShare } from "#src/features/usage/statistics.ts"
+import { AnalyticsGroup } from "./api.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-export const layer = HttpApiBuilder.group(ManagementApi, "analytics", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(AnalyticsGroup), "analytics", Effect.fn(function*(handlers) {
   const configuration = yield* Configuration
   const store = yield* UsageStore
 
+  const nameOf = (provider: string): string => shownProvider(configuration.current(), provider)
   const since = (windowMs: number) => Effect.map(Clock.currentTimeMillis, (now) => ({ since: now - windowMs }))
 
   const telemetry = Effect.fnUntraced(function*(windowMs: number) {
     const rows = yield* store.latencies("provider", yield* since(windowMs))
     return {
       windowMs,
-      providers: Object.fromEntries(rows.map(({ p50Ms, p95Ms, p99Ms, provider, samples }) => [provider, { p50: p50Ms, p95: p95Ms, p99: p99Ms, count: samples }]))
+      providers: Object.fromEntries(rows.map(({ p50Ms, p95Ms, p99Ms, provider, samples }) => [nameOf(provider), { p50: p50Ms, p95: p95Ms, p99: p99Ms, count: samples }]))
     }
   })
 
@@ -30,7 +32,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "analytics", Effect.fn(
     const rows = yield* store.latencies("provider", yield* since(windowHours * HOUR_MS))
     return {
       windowHours,
-      providers: Object.fromEntries(rows.map((row) => [row.provider, {
+      providers: Object.fromEntries(rows.map((row) => [nameOf(row.provider), {
         requests: row.requests, successes: row.successes, failures: row.failures, successRate: successShare(row), avgLatencyMs: row.avgMs,
         p50LatencyMs: row.p50Ms, p95LatencyMs: row.p95Ms, p99LatencyMs: row.p99Ms, lastUsedAt: new Date(row.lastUsed).toISOString()
       }]))
@@ -44,7 +46,7 @@ export const layer = HttpApiBuilder.group(ManagementApi, "analytics", Effect.fn(
 
   const diversity = Effect.gen(function*() {
     const groups = yield* store.groupBy("provider", { ...(yield* since(DAY_MS)), finalOnly: true })
-    return diversityOf(groups.map(({ provider, requests }) => [provider ?? "unknown", requests]))
+    return diversityOf(groups.map(({ provider, requests }) => [provider === null ? "unknown" : nameOf(provider), requests]))
   })
 
   return handlers.handleAll({

@@ -6,17 +6,18 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import { Keys } from "#actors/ports/Keys.ts"
 import { Limits } from "#actors/limits/ports/Limits.ts"
 import { Quotas } from "#src/routing/ports/Quotas.ts"
-import { ManagementApi } from "#src/ManagementApi.ts"
 import { answer } from "#src/management/answer.ts"
 import * as BearerKey from "#src/inference/lane/bearerKey.ts"
 import * as Own from "./report.ts"
 import { builtin } from "#src/providers/Registry.ts"
+import { SelfUsageGroup } from "./api.ts"
+import * as Surface from "#src/management/Surface.ts"
 
 const refused = (status: number, message: string, json: boolean) => json
   ? HttpServerResponse.jsonUnsafe({ allowed: false, error: { message } }, { status })
   : HttpServerResponse.text(`${message}\n`, { status })
 
-export const layer = HttpApiBuilder.group(ManagementApi, "selfUsage", Effect.fn(function*(handlers) {
+export const layer = HttpApiBuilder.group(Surface.make(SelfUsageGroup), "selfUsage", Effect.fn(function*(handlers) {
   const keys = yield* Keys
   const limits = yield* Limits
   const configuration = yield* Configuration

@@ -1,5 +1,5 @@
 /** The provider quotas behind a key that its holder may see (scope `self:account-quota`). Pure. */
-import type { Snapshot } from "#actors/ports/Configuration.ts"
+import { shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import type { Quotas } from "#src/routing/ports/Quotas.ts"
 import type { OwnQuota } from "./api.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
@@ -62,7 +62,7 @@ export const of = ({ quotas, registry, snapshot }: Sources, key: ApiKey, now: nu
   const placeOf = ({ id }: Connection): number => preferredConnections.includes(id) ? 0 : 1
   return shown.sort((a, b) => placeOf(a) - placeOf(b)).map((connection) => ({
     connectionId: connection.id,
-    provider: snapshot.nodeById.get(connection.provider)?.prefix ?? connection.provider,
+    provider: shownProvider(snapshot, connection.provider),
     plan: planOf(connection),
     quotas: Object.fromEntries(Object.entries(View.windowsOf(quotas.held(connection.id, now), quotas.limitsOf, now))
       .map(([name, { remaining, remainingPercentage, resetAt, total, unlimited, used }]) =>

@@ -4,15 +4,23 @@
  */
 import * as Effect from "effect/Effect"
 import type { StoreError } from "#actors/ports/StoreError.ts"
-import type { Telemetry } from "#actors/request/ports/Telemetry.ts"
+import { Limits } from "#actors/limits/ports/Limits.ts"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import type { Answer } from "#schemas/wire/conversation.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as Errors from "#schemas/errors.ts"
 import * as GatewayHeaders from "#src/inference/lane/GatewayHeaders.ts"
+import { Forks } from "#src/inference/lane/services/Forks.ts"
+import { Ids } from "#src/inference/lane/services/Ids.ts"
 import * as Told from "#src/inference/lane/stages/told.ts"
 import { type Call, type Fork, type Stage, wait } from "#src/inference/lane/stages/Stage.ts"
+import * as Registry from "#src/providers/Registry.ts"
+import { Quotas } from "#src/routing/ports/Quotas.ts"
 import { streamOf } from "#src/wire/dialect.ts"
 import * as Json from "#src/wire/json/json.ts"
+import type { ClientCodec } from "#src/wire/WireFormat.ts"
+import * as SelfUsage from "./report.ts"
 
 export const command = "/usage"
 /** The model that such an answer names. */
@@ -55,13 +63,13 @@ const answerOf = (text: string, now: number): Answer => ({
 
 export const make = (options: Options): Stage => ({
   name: "usage-command",
-  applies: ({ key, parsed }) => key !== null && asks(parsed),
+  applies: ({ codec, key, parsed }) => key !== null && codec !== null && asks(parsed),
   run: (call) => {
-    const { key } = call
-    if (key === null) return
+    const { codec, key } = call
+    if (key === null || codec === null) return
     const startedAt = options.now()
     if (!key.policy.allowUsageCommand) {
-      tell(options, call, "The usage command is disabled for this API key.", startedAt)
+      tell(options, call, codec, "The usage command is disabled for this API key.", startedAt)
       return
     }
     wait(call, options.fork, Effect.match(options.text(key), {
@@ -69,13 +77,27 @@ export const make = (options: Options): Stage => ({
       onSuccess: (text) => text
     }), "its usage was read", (text) => {
       if (text === null) call.refuse(Errors.make("service_unavailable", "The usage of this API key cannot be read at the moment.", { retryAfterSeconds: 1 }))
-      else tell(options, call, text, startedAt)
+      else tell(options, call, codec, text, startedAt)
     })
   }
 })
 
-const tell = (options: Options, call: Call, text: string, startedAt: number): void => {
-  const { client, codec, head, parsed, tags } = call
+/** The stage over the limits and quotas of this gateway. */
+export const stage = Effect.gen(function*() {
+  const configuration = yield* Configuration
+  const { fork, now } = yield* Forks
+  const { makeResponseId } = yield* Ids
+  const limits = yield* Limits
+  const quotas = yield* Quotas
+  const sources: SelfUsage.Sources = { limits, quotas: () => ({ quotas, registry: Registry.builtin, snapshot: configuration.current() }) }
+  return make({
+    text: (key) => Effect.map(SelfUsage.read(sources, key, now()), SelfUsage.text),
+    telemetry: yield* Telemetry, now, makeId: makeResponseId, fork
+  })
+})
+
+const tell = (options: Options, call: Call, codec: ClientCodec, text: string, startedAt: number): void => {
+  const { client, head, parsed, tags } = call
   const now = options.now()
   const answer = answerOf(text, now)
   const encoding = { model, includeUsage: head.wantsUsage, request: parsed, makeId: options.makeId, now: () => Math.floor(now / 1_000) }

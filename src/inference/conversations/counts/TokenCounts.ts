@@ -81,8 +81,8 @@ const route = (services: TokenCountServices, { codec, estimatedReply, gate, prov
         answer(null)
         return
       }
-      const call: Stages.Call = {
-        tags, key, endpoint: gate.endpoint, codec, body, parsed, head: { model: asked.model, stream: false, wantsUsage: false }, request: exchange,
+      const call: Stages.ConversationCall = {
+        tags, key, endpoint: gate.endpoint, format: codec.name, codec, body, parsed, head: { model: asked.model, stream: false, wantsUsage: false }, request: exchange,
         client: { ...silent, respond: () => undefined }, companions: [], refuse,
         onGone: (listener) => {
           gone = listener

@@ -8,9 +8,9 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import { once } from "#actors/request/ports/WalkPolicy.ts"
 import { RequestActor, type Services } from "#actors/request/Request.ts"
 import { silent } from "#src/inference/conversations/ensembles/part.ts"
-import type { Asking } from "#src/inference/conversations/inbound.ts"
+import type { Asking } from "#src/inference/lane/Operation.ts"
 import type { ConversationServices } from "#src/inference/conversations/services.ts"
-import type { Call } from "#src/inference/lane/stages/Stage.ts"
+import type { ConversationCall } from "#src/inference/lane/stages/Stage.ts"
 import type { Route } from "#src/routing/Router.ts"
 import * as Formats from "#src/wire/formats.ts"
 import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
@@ -34,7 +34,7 @@ export interface Counter {
 
 /** The actor of the call; `done` hears once of the reply, or of null, unless the client left. */
 export const actorOf = (
-  services: ConversationServices, asking: Asking, call: Call, route: Route, { body, path, replyOf, target }: Counter, done: (reply: string | null) => void
+  services: ConversationServices, asking: Asking, call: ConversationCall, route: Route, { body, path, replyOf, target }: Counter, done: (reply: string | null) => void
 ): RequestActor => {
   const { codec, head, key, tags } = call
   const forwarded = ForwardHeaders.toUpstream(asking.headers)

@@ -7,15 +7,16 @@ import { changed } from "#actors/request/ports/WalkPolicy.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { Conversation } from "#schemas/wire/conversation.ts"
-import { type Asking, inboundOf } from "#src/inference/conversations/inbound.ts"
-import type { Prompt } from "#src/inference/conversations/Prompt.ts"
+import { inboundOf } from "#src/inference/lane/inbound.ts"
+import type { Asking } from "#src/inference/lane/Operation.ts"
+import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import { Speech } from "#src/inference/conversations/Speech.ts"
 import type { ConversationServices } from "#src/inference/conversations/services.ts"
 import { panelOf, type Seat, seatsOf } from "./members.ts"
 import * as Models from "./models.ts"
 import { partOf, quietView, saidInstead, type Whole } from "./part.ts"
 import * as RouteReport from "#src/inference/lane/RouteReport.ts"
-import type { Call } from "#src/inference/lane/stages/Stage.ts"
+import type { ConversationCall } from "#src/inference/lane/stages/Stage.ts"
 import type { Candidate } from "#src/routing/models/candidate.ts"
 import type { CompleteConfig } from "#src/routing/combos/config.ts"
 import type { Route } from "#src/routing/Router.ts"
@@ -41,7 +42,7 @@ interface Last {
 
 /** `since`: when its waiting for a turn began; null = it did not wait. */
 export const begin = (
-  services: ConversationServices, face: Face, asking: Asking, call: Call, route: EnsembleRoute, prompt: Prompt, since: number | null
+  services: ConversationServices, face: Face, asking: Asking, call: ConversationCall, route: EnsembleRoute, prompt: Prompt, since: number | null
 ): Ensemble | PublicError => {
   const { combo, config } = route
   const { codec, head } = call
@@ -84,7 +85,7 @@ export const begin = (
     responseHeaders: (facts, own) => inbound.responseHeaders(facts, allOf(own)),
     errorHeaders: (error, fallbackAttempts, own) => inbound.errorHeaders(error, fallbackAttempts, allOf(own))
   })
-  const alone = inboundOf(services, face, asking, call, report, prompt, words)
+  const alone = inboundOf(services, face, asking, call, { route: report, prompt }, words)
   const whole: Whole = { services, codec, head, prompt, route, inbound: alone, words }
 
   const plan: Strategies.Plan = {
@@ -105,7 +106,7 @@ export const begin = (
         }
       })
     })),
-    last: (said) => lastCall(telling(inboundOf(services, face, asking, call, report, prompt, saidInstead(whole, said))), last, {
+    last: (said) => lastCall(telling(inboundOf(services, face, asking, call, { route: report, prompt }, saidInstead(whole, said))), last, {
       ...view,
       line: (own) => view.line(allOf(own)),
       lastResort: last.lastResort,
@@ -149,7 +150,7 @@ const lastOf = (seats: ReadonlyArray<Seat>): Last => ({
  * config.judgeModel, else the first of the panel; then the others of the panel, for when it fails. A name that leads nowhere is told
  * before anything is spent; a judge that rests is passed over.
  */
-const judgeOf = (services: ConversationServices, { codec, key }: Call, { judgeModel }: CompleteConfig, seats: ReadonlyArray<Seat>, now: number): Last | PublicError => {
+const judgeOf = (services: ConversationServices, { codec, key }: ConversationCall, { judgeModel }: CompleteConfig, seats: ReadonlyArray<Seat>, now: number): Last | PublicError => {
   const panel = lastOf(seats)
   if (judgeModel === undefined || judgeModel === "") return panel
   const judge = Models.routeOf(services.router(), judgeModel, key, codec.name, now)

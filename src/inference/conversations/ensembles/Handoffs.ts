@@ -14,14 +14,15 @@ import type { Companion } from "#actors/request/ports/Companion.ts"
 import { alone, type Place, type SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import { PublicError } from "#schemas/errors.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
-import type { Prompt } from "#src/inference/conversations/Prompt.ts"
+import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { Speech } from "#src/inference/conversations/Speech.ts"
 import type { ConversationServices } from "#src/inference/conversations/services.ts"
 import * as Models from "./models.ts"
 import { partOf, quietView } from "./part.ts"
 import type { HandoffNote } from "#src/inference/lane/RouteReport.ts"
-import type { Call } from "#src/inference/lane/stages/Stage.ts"
+import type { ConversationCall } from "#src/inference/lane/stages/Stage.ts"
 import type { CompleteConfig } from "#src/routing/combos/config.ts"
 import { Generations } from "#src/routing/models/generations.ts"
 import type { Route } from "#src/routing/Router.ts"
@@ -64,11 +65,26 @@ export class Handoffs {
   readonly heard = (key: string, place: Place): void => this.places.set(key, place)
 
   /** Null when nobody would be handed over to: no combo, no session, or a combo without hand-offs. */
-  sessionOf(route: Route, call: Call, session: string | null): Session | null {
+  sessionOf(route: Route, call: ConversationCall, session: string | null): Session | null {
     const { combo, config } = route
-    if (combo === null || config === null || session === null || !(combo.strategy === "context-relay" || this.universal())) return null
-    const key = this.nodes.keyOf(`${combo.id}\n${call.key === null ? "" : call.key.id}\n${session}`)
+    if (combo === null || config === null || session === null || !this.handsOver(combo)) return null
+    const key = this.keyOf(combo, call.key, session)
     return { combo, config, route, key, last: this.places.get(key) ?? null }
+  }
+
+  /** A summary may stand for the older messages of the session when this target goes on with it. */
+  mayShorten(combo: Combo, target: Target, key: ApiKey | null, session: string | null): boolean {
+    if (session === null || !this.handsOver(combo)) return false
+    const last = this.places.get(this.keyOf(combo, key, session))
+    return last !== undefined && differs(last, placeOf(target), combo.strategy === "context-relay")
+  }
+
+  private handsOver({ strategy }: Combo): boolean {
+    return strategy === "context-relay" || this.universal()
+  }
+
+  private keyOf(combo: Combo, key: ApiKey | null, session: string): string {
+    return this.nodes.keyOf(`${combo.id}\n${key === null ? "" : key.id}\n${session}`)
   }
 
   /** Notes who answered. */
@@ -104,7 +120,7 @@ export const mayBeDue = (session: Session, prompt: Prompt): boolean =>
   session.last !== null && session.route.targets.some((target) => isDue(session, target, prompt))
 
 /** Serves a request on whose way a hand-off may be due: its target is known only when its turn comes. */
-export const serve = (services: ConversationServices, call: Call, session: Session, speech: Speech, prompt: Prompt, inbound: Inbound): Ensemble => {
+export const serve = (services: ConversationServices, call: ConversationCall, session: Session, speech: Speech, prompt: Prompt, inbound: Inbound): Ensemble => {
   const { config, last, route } = session
   const { codec, head, key } = call
   const quiet = quietView(inbound.route, true)

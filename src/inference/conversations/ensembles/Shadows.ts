@@ -12,12 +12,12 @@ import type { Companion } from "#actors/request/ports/Companion.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Services } from "#actors/request/Request.ts"
 import { PublicError } from "#schemas/errors.ts"
-import { Prompt } from "#src/inference/conversations/Prompt.ts"
+import { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import { Speech } from "#src/inference/conversations/Speech.ts"
 import type { ConversationServices } from "#src/inference/conversations/services.ts"
 import * as Models from "./models.ts"
 import { partOf, quietView } from "./part.ts"
-import type { Call } from "#src/inference/lane/stages/Stage.ts"
+import type { ConversationCall } from "#src/inference/lane/stages/Stage.ts"
 import type { Route } from "#src/routing/Router.ts"
 import { shuffled } from "#src/routing/strategies/ranking.ts"
 
@@ -39,7 +39,7 @@ export class Shadows {
   }
 
   /** Sends the copies when the request was answered; null when this request has none, which is decided now. */
-  companionOf(services: ConversationServices, call: Call, route: Route, inbound: Inbound): Companion | null {
+  companionOf(services: ConversationServices, call: ConversationCall, route: Route, inbound: Inbound): Companion | null {
     const { combo, config } = route
     // A copy would go out without the lease that its original is fenced by.
     if (combo === null || config === null || call.lease !== undefined) return null
@@ -62,7 +62,7 @@ export class Shadows {
   }
 
   private send(
-    services: ConversationServices, call: Call, route: Route, real: Inbound, prompt: Prompt, model: string,
+    services: ConversationServices, call: ConversationCall, route: Route, real: Inbound, prompt: Prompt, model: string,
     { number, timeoutMs }: { readonly number: number; readonly timeoutMs: number }
   ): void {
     const { codec, head } = call

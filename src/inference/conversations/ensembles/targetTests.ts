@@ -1,16 +1,17 @@
 /** The port TargetTests over the request path: a short conversation of the gateway's own as a request of its own. */
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { runCall } from "#actors/ensemble/runCall.ts"
 import { textOf } from "#actors/ensemble/speeches.ts"
-import type { TargetTests } from "#src/inference/ports/TargetTests.ts"
+import { TargetTests } from "#src/inference/ports/TargetTests.ts"
 import { once } from "#actors/request/ports/WalkPolicy.ts"
 import { PublicError } from "#schemas/errors.ts"
-import { inboundOf } from "#src/inference/conversations/inbound.ts"
-import { Prompt } from "#src/inference/conversations/Prompt.ts"
+import { inboundOf } from "#src/inference/lane/inbound.ts"
+import { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import { Speech } from "#src/inference/conversations/Speech.ts"
-import type { ConversationServices } from "#src/inference/conversations/services.ts"
+import { type ConversationServices, Conversing } from "#src/inference/conversations/services.ts"
 import { partOf, quietView, silent } from "./part.ts"
-import type { Call } from "#src/inference/lane/stages/Stage.ts"
+import type { ConversationCall } from "#src/inference/lane/stages/Stage.ts"
 import type { Route } from "#src/routing/Router.ts"
 import { client as codec } from "#src/wire/chatCompletions/index.ts"
 import * as Formats from "#src/wire/formats.ts"
@@ -33,14 +34,14 @@ export const make = (services: ConversationServices): TargetTests["Service"] => 
       strategy: "single", combo: null, targets: [target], policy: once, lastResort: true, tracked: false, succeeded: nothing, config: null,
       order: { order: [], skipped: [], memory: null }, refused: () => [], forbidden: () => []
     }
-    const call: Call = {
+    const call: ConversationCall = {
       tags: { requestId: services.admission.makeRequestId(), sessionTag: null, session: null },
-      key: null, endpoint, codec, body, parsed, head, request, client: { ...silent, respond: nothing }, companions: [], refuse: nothing, onGone: nothing
+      key: null, endpoint, format: codec.name, codec, body, parsed, head, request, client: { ...silent, respond: nothing }, companions: [], refuse: nothing, onGone: nothing
     }
     const speech = new Speech(services, codec, head, prompt, route)
     const conversation = speech.decoded()
     if (conversation instanceof PublicError) return Effect.succeed({ statusCode: conversation.status, error: conversation.message, text: null, latencyMs: 0 })
-    const inbound = inboundOf(services, Formats.faceOf(codec, true), { header: () => undefined, headers: [], query: "" }, call, route, prompt, speech)
+    const inbound = inboundOf(services, Formats.faceOf(codec, true), { header: () => undefined, headers: [], query: "" }, call, { route, prompt }, speech)
     const part = partOf({ services, codec, head, prompt, route, inbound }, { conversation, targets: [target], view: quietView(inbound.route, true) })
     const { limits, now } = services.request
     const { total } = limits.timeouts
@@ -60,3 +61,5 @@ export const make = (services: ConversationServices): TargetTests["Service"] => 
     })
   })
 })
+
+export const layer = Layer.effect(TargetTests, Effect.map(Conversing, make))

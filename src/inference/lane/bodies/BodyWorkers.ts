@@ -5,11 +5,18 @@
 import { Worker } from "node:worker_threads"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
-import type { Job, Replies } from "./jobs.ts"
+import type { Kind, Subject } from "./jobs.ts"
+
+/** What a thread is given. */
+export interface Task {
+  /** URL of the module that does it. */
+  readonly module: string
+  readonly job: Subject
+}
 
 /** What a thread answers. */
 export type Reply =
-  | { readonly ok: true; readonly said: Replies[Job["kind"]] }
+  | { readonly ok: true; readonly said: object }
   | { readonly ok: false; readonly error: Pick<PublicError, "code" | "status" | "type" | "message" | "retryAfterSeconds" | "extra"> }
   | { readonly ok: false; readonly defect: string }
 
@@ -23,13 +30,14 @@ export interface Options {
   readonly threads: number
   /** Heap of a thread, MB. */
   readonly heapMb: number
-  /** Hears of a defect, and of a thread that died. */
+  /** Hears of a job's defect. */
   readonly onDefect: (text: string) => void
+  /** Hears of a thread that died. */
+  readonly onLost: (error: Error) => void
 }
 
-interface Waiting {
-  readonly job: Job
-  readonly done: (said: Replies[Job["kind"]] | PublicError) => void
+interface Waiting extends Task {
+  readonly done: (said: object) => void
 }
 
 interface Thread {
@@ -54,8 +62,9 @@ export class BodyWorkers {
   }
 
   /** Calls `done` once, in a later turn. */
-  ask<K extends Job["kind"]>(job: Extract<Job, { readonly kind: K }>, done: (said: Replies[K] | PublicError) => void): void {
-    this.#line.push({ job, done: done as Waiting["done"] })
+  ask<J extends Subject, R extends object>({ module }: Kind<J, R>, job: J, done: (said: R | PublicError) => void): void {
+    // The module answers what its kind says.
+    this.#line.push({ module, job, done: done as Waiting["done"] })
     this.#next()
   }
 
@@ -69,8 +78,9 @@ export class BodyWorkers {
     if (this.#line.length === 0) return
     const thread = this.#threads.find(({ doing }) => doing === null) ?? this.#begin()
     if (thread === null) return
-    thread.doing = this.#line.shift() as Waiting
-    thread.worker.postMessage(thread.doing.job)
+    const next = this.#line.shift() as Waiting
+    thread.doing = next
+    thread.worker.postMessage({ module: next.module, job: next.job } satisfies Task)
   }
 
   #begin(): Thread | null {
@@ -106,7 +116,7 @@ export class BodyWorkers {
     if (at < 0) return
     this.#threads.splice(at, 1)
     const { doing } = thread
-    if (!this.#closed) this.#options.onDefect(`A thread that reads request bodies was lost: ${why}`)
+    if (!this.#closed) this.#options.onLost(new Error(`A thread that reads request bodies was lost: ${why}`))
     doing?.done(this.#closed
       ? Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 })
       : Errors.make("payload_too_large", "The request body takes more memory than the gateway has for one: send less of it."))

@@ -2,7 +2,7 @@
 import { parentPort } from "node:worker_threads"
 import { PublicError } from "#schemas/errors.ts"
 import * as Jobs from "./jobs.ts"
-import type { Reply } from "./BodyWorkers.ts"
+import type { Reply, Task } from "./BodyWorkers.ts"
 
 /** How long the tree of a body is kept for the next job about it, ms. */
 const keptMs = 500
@@ -27,23 +27,40 @@ const forget = (): void => {
 const port = parentPort
 if (port === null) throw new Error("bodyWorker.ts is the entry of a worker thread")
 
-port.on("message", (job: Jobs.Job) => {
-  clearTimeout(forgetting)
-  let reply: Reply
+/** The modules of the kinds of jobs that were asked for. */
+const kinds = new Map<string, Jobs.Run<Jobs.Subject, object>>()
+
+const runOf = async (module: string): Promise<Jobs.Run<Jobs.Subject, object>> => {
+  const known = kinds.get(module)
+  if (known !== undefined) return known
+  const { run } = await import(module) as { readonly run: Jobs.Run<Jobs.Subject, object> }
+  kinds.set(module, run)
+  return run
+}
+
+const replyTo = async ({ job, module }: Task): Promise<Reply> => {
   try {
+    const run = await runOf(module)
     // A private copy: the bytes are shared with the loop's thread, and not every reader takes shared memory.
-    const said = Jobs.run({ ...job, bytes: Buffer.from(job.bytes) }, parse)
-    reply = said instanceof PublicError ? { ok: false, error: { ...said } } : { ok: true, said }
+    const said = run({ ...job, bytes: Buffer.from(job.bytes) }, parse)
+    return said instanceof PublicError ? { ok: false, error: { ...said } } : { ok: true, said }
   } catch (cause) {
     forget()
-    reply = { ok: false, defect: cause instanceof Error ? cause.stack ?? cause.message : String(cause) }
+    return { ok: false, defect: cause instanceof Error ? cause.stack ?? cause.message : String(cause) }
   }
-  port.postMessage(reply, reply.ok ? transferable(reply.said) : [])
-  forgetting = setTimeout(forget, keptMs)
+}
+
+// The loop's thread gives one task at a time.
+port.on("message", (task: Task) => {
+  clearTimeout(forgetting)
+  void replyTo(task).then((reply) => {
+    port.postMessage(reply, reply.ok ? transferable(reply.said) : [])
+    forgetting = setTimeout(forget, keptMs)
+  })
 })
 
 /** The bytes of a reply are given away, not copied; those of a pool are shared with others, and stay. */
-const transferable = (said: Jobs.Replies[Jobs.Job["kind"]]): Array<ArrayBuffer> => {
-  const bytes = said instanceof Uint8Array ? said : "body" in said ? said.body : null
+const transferable = (said: object): Array<ArrayBuffer> => {
+  const bytes = "body" in said && said.body instanceof Uint8Array ? said.body : null
   return bytes !== null && bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength ? [bytes.buffer] : []
 }

@@ -1,5 +1,5 @@
 /**
- * The stages that an admitted conversation passes before it is planned, in the order of the array. A stage may answer by itself (a
+ * The stages that an admitted request passes before it is planned, in the order of the array. A stage may answer by itself (a
  * cache hit), refuse, wait, put its own client in front of the real one, or send a companion along.
  */
 import * as Effect from "effect/Effect"
@@ -8,19 +8,23 @@ import type { Companion } from "#actors/request/ports/Companion.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
+import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { CallHead } from "#src/inference/lane/InferenceCall.ts"
 import type { RequestTags } from "#src/inference/lane/GatewayHeaders.ts"
-import type { Large } from "#src/inference/conversations/Prompt.ts"
+import type { Large } from "#src/inference/lane/bodies/Prompt.ts"
 import type { Route } from "#src/routing/Router.ts"
 import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
 
-/** One admitted conversation on its way to the planner. */
+/** One admitted request on its way to the planner. */
 export interface Call {
   readonly tags: RequestTags
   readonly key: ApiKey | null
   /** Path for the ledger and metrics. */
   readonly endpoint: string
-  readonly codec: ClientCodec
+  /** The format that the client speaks. */
+  readonly format: CallFormat
+  /** The same of a conversation; null for other kinds of requests. */
+  readonly codec: ClientCodec | null
   readonly body: Buffer
   /** What the body says; of a large one the outline. */
   readonly parsed: Record<string, unknown>
@@ -47,6 +51,11 @@ export interface Call {
   readonly cache?: "miss" | undefined
 }
 
+/** A call that is a conversation. */
+export interface ConversationCall extends Call {
+  readonly codec: ClientCodec
+}
+
 /** Has a say in where a request goes, each time it was planned, and again before every wire call. */
 export interface Fence extends Companion {
   readonly arrange: (route: Route) => Route | PublicError
@@ -60,12 +69,12 @@ export interface Stage {
   readonly run: (call: Call, next: (call: Call) => void) => void
 }
 
-/** Walks the stages that apply, then `done`. */
-export const pass = (stages: ReadonlyArray<Stage>, call: Call, done: (call: Call) => void, from = 0): void => {
+/** Walks the stages that apply, then `done`. A stage goes on with the call that it was given, so its kind stays what it was. */
+export const pass = <C extends Call>(stages: ReadonlyArray<Stage>, call: C, done: (call: C) => void, from = 0): void => {
   for (let i = from; i < stages.length; i++) {
     const stage = stages[i] as Stage
     if (!stage.applies(call)) continue
-    stage.run(call, (next) => pass(stages, next, done, i + 1))
+    stage.run(call, (next) => pass(stages, next as C, done, i + 1))
     return
   }
   done(call)

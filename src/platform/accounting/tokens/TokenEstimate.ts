@@ -53,6 +53,8 @@ export interface Options {
   /** Monotonic time, ms. */
   readonly now: () => number
   readonly waitMs?: number | undefined
+  /** Hears of a thread that died. */
+  readonly onLost?: (error: Error) => void
 }
 
 export class TokenEstimate {
@@ -61,6 +63,7 @@ export class TokenEstimate {
   guessed = 0
   readonly #now: () => number
   readonly #waitMs: number
+  readonly #onLost: (error: Error) => void
   #worker: Worker | null = null
   #channel: tokenizerProtocol.Channel | null = null
   #windowStart = Number.NEGATIVE_INFINITY
@@ -69,6 +72,7 @@ export class TokenEstimate {
   constructor(options: Options) {
     this.#now = options.now
     this.#waitMs = options.waitMs ?? WAIT_MS
+    this.#onLost = options.onLost ?? (() => {})
   }
 
   /** Starts loading the tokenizer; the first `estimate` does it too. */
@@ -77,7 +81,13 @@ export class TokenEstimate {
     const channel = tokenizerProtocol.makeChannel()
     const worker = new Worker(new URL("./tokenizerWorker.ts", import.meta.url), { workerData: channel, name: "tokenizer", stdout: false })
     worker.unref()
-    worker.on("error", () => this.close())
+    const died = (error: Error) => {
+      if (this.#worker !== worker) return
+      this.close()
+      this.#onLost(error)
+    }
+    worker.on("error", died)
+    worker.on("exit", (code) => died(new Error(`The tokenizer's thread ended with exit code ${code}`)))
     this.#worker = worker
     this.#channel = channel
   }

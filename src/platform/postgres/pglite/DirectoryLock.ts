@@ -9,6 +9,7 @@ import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
+import type { Ticker } from "#actors/Ticker.ts"
 import { setTimeout as delay } from "node:timers/promises"
 import * as Processes from "#src/platform/structures/processes.ts"
 
@@ -131,7 +132,7 @@ const install = (file: string, text: string): boolean => {
 }
 
 /** Takes the lock; rejects with DirectoryLocked when a living process holds it. */
-export const acquire = async (file: string): Promise<DirectoryLock> => {
+export const acquire = async (file: string, ticker: Ticker): Promise<DirectoryLock> => {
   const owner: Owner = {
     pid: process.pid,
     started: Processes.startTicks(process.pid),
@@ -153,14 +154,13 @@ export const acquire = async (file: string): Promise<DirectoryLock> => {
     if (state === "elsewhere") await awaitSilence(file, other)
     evict(file, found)
   }
-  const beat = setInterval(() => {
+  const stopBeat = ticker.every(touchEvery, () => {
     const now = new Date()
     fs.utimes(file, now, now, () => undefined)
-  }, touchEvery)
-  beat.unref()
+  })
   return {
     release: () => {
-      clearInterval(beat)
+      stopBeat()
       if (readText(file) === text) fs.rmSync(file, { force: true })
     }
   }

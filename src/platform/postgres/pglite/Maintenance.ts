@@ -5,6 +5,7 @@
  * It works between two statements of the session, never inside a transaction, at most one table per turn.
  */
 import type { PGlite } from "@electric-sql/pglite"
+import * as Ticker from "#actors/Ticker.ts"
 import type { MaintenanceOptions } from "./protocol.ts"
 
 /** ms between two looks at the database while it is used. */
@@ -68,10 +69,10 @@ export const make = (
       }
     })
 
-  const timer = setInterval(() => {
+  const stop = Ticker.warning("Maintenance of the embedded Postgres").every(every, () => {
     if (fresh) due = true
     if (due) turn()
-  }, every)
+  })
 
   return {
     used: (received, isIdle) => {
@@ -81,6 +82,6 @@ export const make = (
       if (bytes >= walBytes) due = true
       if (due && idle) turn()
     },
-    stop: () => clearInterval(timer)
+    stop
   }
 }

@@ -8,6 +8,7 @@ import type { Duplex } from "node:stream"
 import { MessageChannel, Worker } from "node:worker_threads"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as Supervisor from "#actors/Supervisor.ts"
 import * as Directories from "#src/platform/structures/directories.ts"
 import * as DirectoryLock from "./DirectoryLock.ts"
 import { PortStream } from "./PortStream.ts"
@@ -46,8 +47,10 @@ class Life {
   readonly #worker: Worker
   #waiting: { readonly type: Report["type"]; readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null
   #over: Error | null = null
+  #killed = false
 
-  constructor(data: StartData) {
+  /** `lost` hears of an end that was not asked for. */
+  constructor(data: StartData, lost: (error: Error) => void) {
     this.#worker = new Worker(entry, { workerData: data, name: "pglite" })
     this.#worker.on("message", (report: unknown) => {
       if (!isReport(report)) return
@@ -58,8 +61,12 @@ class Life {
         resolve()
       }
     })
-    this.#worker.on("error", (error) => this.#end(error))
-    this.#worker.on("exit", () => this.#end(new Error("The embedded Postgres has ended.")))
+    const died = (error: Error) => {
+      if (this.alive && !this.#killed) lost(error)
+      this.#end(error)
+    }
+    this.#worker.on("error", died)
+    this.#worker.on("exit", () => died(new Error("The embedded Postgres has ended.")))
   }
 
   get alive(): boolean {
@@ -112,6 +119,7 @@ class Life {
   }
 
   async kill(): Promise<void> {
+    this.#killed = true
     this.#end(new Error("The embedded Postgres was stopped."))
     await this.#worker.terminate()
   }
@@ -132,9 +140,10 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     try: () => Directories.makeData(options.dataDir),
     catch: (error) => new PgliteError({ reason: "directory", message: messageOf(error) })
   })
+  const beat = yield* Supervisor.ticker("database lock")
   yield* Effect.acquireRelease(
     Effect.tryPromise({
-      try: () => DirectoryLock.acquire(`${directory}.lock`),
+      try: () => DirectoryLock.acquire(`${directory}.lock`, beat),
       catch: (error) =>
         new PgliteError({ reason: error instanceof DirectoryLock.DirectoryLocked ? "locked" : "directory", message: messageOf(error) })
     }),
@@ -148,9 +157,10 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     catch: (error) => new PgliteError({ reason: "directory", message: `The database directory ${directory} cannot be used: ${messageOf(error)}` })
   })
 
+  const lost = yield* Supervisor.reporter("embedded database")
   const data: StartData = { directory, durable: options.durable ?? true, maintenance: options.maintenance ?? {} }
   const start = async (): Promise<Life> => {
-    const life = new Life(data)
+    const life = new Life(data, lost)
     try {
       await life.expect("ready", options.startTimeout ?? 60_000)
       return life

@@ -17,6 +17,7 @@ import * as Layer from "effect/Layer"
 import * as NetAddress from "effect/net/NetAddress"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { makeDrain } from "#src/platform/server/Drain.ts"
 import type { Guard } from "#src/platform/server/Exchange.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
@@ -51,7 +52,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
     heldBytes: new HeldBytes(options.heldBodyBytes ?? defaults.heldBodyBytes()),
     slowReaderMillis,
     bodyMillis,
-    watch: new Watch(Math.max(10, Math.min(1_000, slowReaderMillis / 4, bodyMillis / 4))),
+    watch: new Watch(Math.max(10, Math.min(1_000, slowReaderMillis / 4, bodyMillis / 4)), yield* Supervisor.ticker("slow clients")),
     live: new Roster(),
     draining: false,
     clientAddress: options.clientAddress ?? ((peer) => peer),

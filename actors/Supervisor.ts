@@ -1,0 +1,210 @@
+/**
+ * The one table of what runs on and on in this process: loops, timers, threads and actors, each with its restart rule, its backoff, what
+ * stands still while it is away, and when a stop ends it. A loop without a row does not compile, and a test over the sources refuses
+ * loops and timers made elsewhere.
+ *
+ * A defect in a loop is logged and counted (`gateway_loop_restarts_total{loop}`), and the loop begins again after its backoff. Failures
+ * that are expected are the loop's own business; an interruption ends it. Each loop is forked into the scope of its layer: a stop
+ * closes the layers in the order of `drainOrder`.
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Metric from "effect/Metric"
+import type * as Scope from "effect/Scope"
+import * as Ticker from "./Ticker.ts"
+
+/** `always`: a round follows the last one, however it ended. `after a defect`: a round that ends well was the last one. */
+export type Restart = "always" | "after a defect" | "never"
+
+export interface Backoff {
+  /** Wait after the first defect, ms; each further one in a row doubles it. */
+  readonly firstMs: number
+  /** Longest wait, ms. */
+  readonly mostMs: number
+}
+
+/** For what requests wait for. */
+export const QUICK: Backoff = { firstMs: 100, mostMs: 5_000 }
+/** For what catches up at its next round. */
+export const STEADY: Backoff = { firstMs: 1_000, mostMs: 60_000 }
+/** For processes: what kills one at once must not keep the machine busy. */
+export const PROCESS: Backoff = { firstMs: 100, mostMs: 10_000 }
+/** A round that lasted so long was well: the next defect is the first one again, ms. */
+export const WELL_AFTER_MS = 60_000
+/** Of defects in ticks, which may come many times a second, one is logged in so long; all are counted, ms. */
+export const LOG_EVERY_MS = 10_000
+
+/** What a stop ends first stands first; within a step the order is free. */
+export const drainOrder = ["requests", "accounting", "webhooks", "connections", "sweeps", "nodes", "records", "export", "process"] as const
+
+export interface Row {
+  /** A fiber that runs rounds; a timer of plain callbacks; a thread; an actor that lives for one request. */
+  readonly kind: "fiber" | "timer" | "thread" | "actor"
+  readonly restart: Restart
+  readonly backoff: Backoff
+  readonly drain: typeof drainOrder[number]
+  /** What the log says beside the name and the restart. */
+  readonly log: string
+}
+
+const fiber = (drain: Row["drain"], backoff: Backoff, log: string) => ({ kind: "fiber", restart: "always", backoff, drain, log }) as const
+/** Begun by what it works on, and over when nothing is left. */
+const task = (drain: Row["drain"], backoff: Backoff, log: string) => ({ kind: "fiber", restart: "after a defect", backoff, drain, log }) as const
+/** Its pace is its backoff: the next tick comes at its time. */
+const timer = (drain: Row["drain"], log: string) => ({ kind: "timer", restart: "always", backoff: { firstMs: 0, mostMs: 0 }, drain, log }) as const
+/** Started again by the next work for it. */
+const thread = (drain: Row["drain"], log: string) => ({ kind: "thread", restart: "after a defect", backoff: { firstMs: 0, mostMs: 0 }, drain, log }) as const
+
+export const loops = {
+  request: { kind: "actor", restart: "never", backoff: { firstMs: 0, mostMs: 0 }, drain: "requests", log: "A request failed unexpectedly" },
+  "stream heartbeats": fiber("requests", QUICK, "silent streams get no heartbeat meanwhile"),
+  "body threads": thread("requests", "the next large body starts another one"),
+  "idempotency claims": fiber("requests", QUICK, "another node may take the claim of a running request"),
+  "limit reconciliation": fiber("requests", STEADY, "limits count on without the ledger's word"),
+  "limit renewal": fiber("requests", QUICK, "what this node took of shared limits is not renewed"),
+  "limit handover": task("requests", STEADY, "other nodes wait for what this node's earlier lives used"),
+  "limit notices": fiber("requests", STEADY, "notices of past windows stay stored"),
+  "lease sweep": fiber("requests", STEADY, "expired leases stay, and so do those whose key or connection went"),
+  "lease records": task("requests", STEADY, "changes of leases wait for their records"),
+  "cache writes": fiber("requests", STEADY, "answers wait for the durable cache"),
+  "cache eviction": fiber("requests", STEADY, "expired answers stay in the durable cache"),
+  "model lists": fiber("requests", STEADY, "the model lists of provider nodes grow old"),
+  "connection tests": fiber("requests", STEADY, "connections are not tested in the background"),
+  "journal delivery": fiber("accounting", STEADY, "usage rows wait in the journal"),
+  "journal retention": fiber("accounting", STEADY, "old segments of the journal stay"),
+  "journal replay": fiber("accounting", STEADY, "journals of dead processes wait"),
+  "journal fsync": fiber("accounting", STEADY, "the journal is flushed by the kernel alone"),
+  tokenizer: thread("accounting", "tokens are estimated from characters until another one is loaded"),
+  "webhook events": fiber("webhooks", STEADY, "events wait in their file"),
+  "webhook estates": fiber("webhooks", STEADY, "events of dead processes wait in their files"),
+  "webhook queue": fiber("webhooks", STEADY, "jobs and webhooks of other nodes are not noticed"),
+  "webhook backlog": fiber("webhooks", STEADY, "the backlog of slow webhooks is not bounded"),
+  "webhook lane": fiber("webhooks", STEADY, "its deliveries wait in the queue"),
+  "sweep/webhooks": fiber("webhooks", STEADY, "old deliveries stay stored"),
+  "token refresh": fiber("connections", STEADY, "tokens are renewed by the requests that need them"),
+  "quota history": task("connections", STEADY, "quota readings are not stored"),
+  "quota eviction": fiber("connections", STEADY, "old quota readings stay stored"),
+  "cooldown records": task("connections", STEADY, "cooldowns and breakers are not stored"),
+  "node count": fiber("connections", STEADY, "shares of limits follow the last count of nodes"),
+  "cooldown feed": fiber("connections", STEADY, "cooldowns of other nodes are heard of by message only"),
+  "upstream deadlines": timer("connections", "one call's deadline may be missed by a second"),
+  "simulator pace": timer("connections", "one simulated answer may stand still"),
+  "sweep/nodes and changes": fiber("sweeps", STEADY, "old changes and dead nodes stay stored"),
+  "sweep/sessions": fiber("sweeps", STEADY, "expired sessions stay stored"),
+  "sweep/usage": fiber("sweeps", STEADY, "usage rows stay beyond their days"),
+  "change feed": fiber("nodes", QUICK, "changes of other nodes are not applied"),
+  "stand-still watch": timer("nodes", "a process that stood still may act on old records for a moment"),
+  "Redis probe": timer("nodes", "Redis is found again later"),
+  "Redis pulse": timer("nodes", "a subscription that broke silently is noticed later"),
+  "Redis listeners": timer("nodes", "one message of another node was not heard"),
+  "embedded database": thread("records", "it is started again by the next statement"),
+  "database lock": timer("records", "another host may take the data directory for abandoned"),
+  "span export": fiber("export", STEADY, "spans wait to be built"),
+  "slow clients": timer("process", "one client's deadline may be missed"),
+  worker: fiber("process", PROCESS, "one process fewer serves")
+} as const satisfies Readonly<Record<string, Row>>
+
+export type Loop = keyof typeof loops
+type OfKind<Kind extends Row["kind"]> = { [Name in Loop]: typeof loops[Name]["kind"] extends Kind ? Name : never }[Loop]
+
+/** For tests: sees each round begin, and ends one with a defect by throwing. */
+export class Probe extends Context.Reference<{ readonly round: (loop: Loop) => void; readonly ended: (loop: Loop) => void } | null>(
+  "gateway/actors/Supervisor/Probe", { defaultValue: () => null }
+) {}
+
+/** Wait before the next round after so many defects in a row, ms. */
+export const backoffMs = ({ firstMs, mostMs }: Backoff, defects: number): number => Math.min(mostMs, firstMs * 2 ** Math.min(30, Math.max(0, defects - 1)))
+
+const restarts = (name: Loop) => Metric.counter("gateway_loop_restarts_total", {
+  description: "Defects of a loop after which it went on.", attributes: { loop: name }, incremental: true
+})
+
+type Fields = Readonly<Record<string, string>>
+
+const line = (name: Loop, cause: Cause.Cause<unknown>, after: string, defects: number, fields?: Fields): Effect.Effect<void> =>
+  Effect.annotateLogs(Effect.logError(`${name}: a defect, and ${after}; ${loops[name].log}`, cause), {
+    loop: name, restart: loops[name].restart, defects, ...fields
+  })
+
+const isAlways = (): boolean => true
+
+export interface Turns {
+  /** Asked before each round; false ends the loop. */
+  readonly while?: () => boolean
+  /** The first round of a `loop` runs up to its first wait before the caller goes on. */
+  readonly atOnce?: boolean
+  /** Which of several loops of the name it is, for the log. */
+  readonly fields?: Fields
+}
+
+/**
+ * Rounds under the rule of their row, in the fiber that runs this. A round waits for its time or its work itself. What it fails with ends
+ * the loop with that failure.
+ */
+export const supervised = <E, R>(name: OfKind<"fiber">, round: Effect.Effect<unknown, E, R>, turns: Turns = {}): Effect.Effect<void, E, R> =>
+  Effect.gen(function*() {
+    const context = yield* Effect.context<never>()
+    const probe = Context.get(context, Probe)
+    const { backoff, restart } = loops[name]
+    const clock = yield* Clock.Clock
+    const goesOn = turns.while ?? isAlways
+    const counter = restarts(name)
+    counter.updateUnsafe(0, context)
+    const body = probe === null ? round : Effect.andThen(Effect.sync(() => probe.round(name)), round)
+    const rounds = Effect.gen(function*() {
+      let defects = 0
+      while (goesOn()) {
+        const began = clock.currentTimeMillisUnsafe()
+        const exit = yield* Effect.exit(body)
+        if (Exit.isSuccess(exit)) {
+          if (restart !== "always") return
+          defects = 0
+          // A round that had nothing to wait for leaves the others their turn.
+          yield* Effect.yieldNow
+          continue
+        }
+        if (Cause.hasFails(exit.cause)) return yield* Effect.failCause(exit.cause)
+        // An interruption of this fiber never comes here: what comes is a defect, or the interruption of something it waited for.
+        defects = clock.currentTimeMillisUnsafe() - began >= WELL_AFTER_MS ? 1 : defects + 1
+        const waitMs = backoffMs(backoff, defects)
+        counter.updateUnsafe(1, context)
+        yield* line(name, exit.cause, `it begins again in ${waitMs} ms`, defects, turns.fields)
+        yield* Effect.sleep(waitMs)
+      }
+    })
+    return yield* probe === null ? rounds : Effect.ensuring(rounds, Effect.sync(() => probe.ended(name)))
+  })
+
+/** A loop of the scope that this is run in. */
+export const loop = <R>(name: OfKind<"fiber">, round: Effect.Effect<unknown, never, R>, turns?: Turns): Effect.Effect<void, never, R | Scope.Scope> =>
+  Effect.asVoid(Effect.forkScoped(supervised(name, round, turns), { startImmediately: turns?.atOnce === true }))
+
+/** Where an actor, a thread or a part of a round tells of its defect: what goes on does so by itself. */
+export const reporter = (name: Loop): Effect.Effect<(error: unknown, fields?: Fields) => void> => Effect.map(Effect.context<never>(), (context) => {
+  const run = Effect.runForkWith(context)
+  const clock = Context.get(context, Clock.Clock)
+  const row: Row = loops[name]
+  const counter = row.restart === "never" ? null : restarts(name)
+  counter?.updateUnsafe(0, context)
+  const everyMs = row.kind === "thread" || row.kind === "actor" ? 0 : LOG_EVERY_MS
+  const after = row.restart === "never" ? "it is over" : "it goes on"
+  let defects = 0
+  let quietUntil = Number.NEGATIVE_INFINITY
+  return (error, fields) => {
+    defects++
+    counter?.updateUnsafe(1, context)
+    const at = clock.currentTimeMillisUnsafe()
+    if (at < quietUntil) return
+    quietUntil = at + everyMs
+    run(line(name, Cause.isCause(error) ? error : Cause.die(error), after, defects, fields))
+  }
+})
+
+/** A timer of plain callbacks, for what is too much or too often for fibers. */
+export const ticker = (name: OfKind<"timer">): Effect.Effect<Ticker.Ticker> => Effect.gen(function*() {
+  const probe = yield* Probe
+  return Ticker.make(yield* reporter(name), probe === null ? undefined : () => probe.round(name))
+})

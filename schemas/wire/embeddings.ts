@@ -1,0 +1,15 @@
+/** `POST /v1/embeddings` (the vendor's public wire format): what a client may write; unknown fields are forwarded. */
+import * as Schema from "effect/Schema"
+
+const maybe = <S extends Schema.Top>(schema: S) => Schema.optional(Schema.NullOr(schema))
+const Token = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+
+export const Request = Schema.Struct({
+  model: Schema.NonEmptyString.check(Schema.isMaxLength(512)),
+  /** A text, texts, tokens, or lists of tokens: one vector comes back for each item at the top. */
+  input: Schema.Union([Schema.String, Schema.Array(Schema.Union([Schema.String, Token, Schema.Array(Token)])).check(Schema.isMinLength(1))]),
+  encoding_format: maybe(Schema.Literals(["float", "base64"])),
+  dimensions: maybe(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
+  user: maybe(Schema.String)
+})
+export interface Request extends Schema.Schema.Type<typeof Request> {}

@@ -1,0 +1,11 @@
+/** Which settings of the caches act. */
+import { actIn, actsIn, type Rows } from "#schemas/acting/row.ts"
+import * as Table from "#src/management/acting/Table.ts"
+
+const rows: Rows = {
+  ...actIn("src/features/cache/TieredCache.ts", "semanticCacheEnabled", "semanticCacheMaxSize", "semanticCacheTTL"),
+  ...actIn("src/inference/conversations/services.ts", "promptCacheEnabled", "promptCacheStrategy", "alwaysPreserveClientCache"),
+  idempotencyWindowMs: actsIn("src/features/cache/repeats.ts")
+}
+
+export const cacheConfig = Table.make("Cache setting", rows, "PUT /api/settings/cache-config")

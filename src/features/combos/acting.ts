@@ -1,0 +1,31 @@
+/** Which fields of combos and mappings act. */
+import { actIn, actsIn, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
+import * as Table from "#src/management/acting/Table.ts"
+import type { ComboChange } from "./api.ts"
+import { comboConfig, comboLayers } from "./ports/actingConfig.ts"
+
+const fields: Readonly<Record<Exclude<keyof ComboChange, "config">, Row>> = {
+  name: actsIn("src/routing/combos/resolve.ts"),
+  description: actsIn("src/features/combos/combo.ts"),
+  ...actIn("src/routing/combos/expand.ts", "models", "allowedProviders"),
+  strategy: actsIn("src/routing/Router.ts"),
+  system_message: actsIn("src/routing/combos/systemMessage.ts"),
+  tool_filter_regex: actsIn("src/routing/combos/toolFilter.ts"),
+  context_cache_protection: lacks("promptCachePlanning", false),
+  context_length: actsIn("src/routing/models/catalogView.ts"),
+  dimensions: lacks("modelQuirks"),
+  isActive: actsIn("src/routing/combos/resolve.ts"),
+  isHidden: actsIn("src/routing/models/catalogView.ts"),
+  sortOrder: actsIn("src/features/combos/StoredCombos.ts"),
+  compressionOverride: lacks("compression")
+}
+
+const mappingRows: Rows = {
+  ...actIn("src/routing/combos/resolve.ts", "pattern", "comboId", "priority", "enabled"),
+  description: actsIn("src/features/combos/mappingsHttp.ts")
+}
+
+export const combo = Table.make("Combo", { ...fields, ...Table.below("config", comboConfig) }, "POST /api/combos", "PUT /api/combos/:id")
+export const mapping = Table.make("Model-combo mapping", mappingRows, "POST /api/model-combo-mappings", "PUT /api/model-combo-mappings/:id")
+/** Part of the table of settings, for the call that writes this part alone. */
+export const layers = Table.make("Setting", comboLayers)

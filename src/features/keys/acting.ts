@@ -1,0 +1,27 @@
+/** Which fields of API keys act. */
+import { actIn, actsIn, lacks, type Row } from "#schemas/acting/row.ts"
+import * as Table from "#src/management/acting/Table.ts"
+import type { PolicyInput } from "./api.ts"
+
+const rows: Readonly<Record<keyof PolicyInput | "name", Row>> = {
+  name: actsIn("src/features/keys/http.ts"),
+  ...actIn("src/routing/rights.ts", "modelAccessMode", "allowedModels", "blockedModels", "allowedCombos", "connectionAccessMode", "allowedConnections",
+    "preferredConnections"),
+  ...actIn("actors/keys/keyPolicy.ts", "allowedEndpoints", "isActive", "isBanned", "accessSchedule", "ipAllowlist", "expiresAt", "scopes"),
+  allowedQuotas: lacks("connectionGroups", []),
+  ...actIn("src/features/cache/stage.ts", "noLog", "cacheDefaultMode"),
+  allowUsageCommand: actsIn("src/features/usage/own/stage.ts"),
+  ...actIn("actors/limits/rules.ts", "usageLimitEnabled", "dailyUsageLimitUsd", "weeklyUsageLimitUsd", "maxSessions", "rateLimits",
+    "maxRequestsPerMinute", "maxRequestsPerDay"),
+  chaosModeEnabled: actsIn("src/routing/Router.ts"),
+  autoResolve: lacks("privateModels", false),
+  throttleDelayMs: actsIn("src/inference/lane/stages/Waits.ts"),
+  streamDefaultMode: lacks("vendorClients", "legacy"),
+  compressionEnabled: lacks("compression", true),
+  disableNonPublicModels: lacks("privateModels", false),
+  disabledGuardrails: lacks("guardrails", []),
+  allowGuardrailOptOut: lacks("guardrails", true),
+  disconnectPolicy: actsIn("actors/request/Request.ts")
+}
+
+export const apiKey = Table.make("API key", rows, "POST /api/keys", "PATCH /api/keys/:id")

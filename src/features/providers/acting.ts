@@ -1,0 +1,96 @@
+/** Which fields of connections, provider nodes and custom models act. */
+import { actIn, actsIn, lack, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
+import * as Table from "#src/management/acting/Table.ts"
+import type { ConnectionChange, InterceptionRules, ParamFilters } from "./api.ts"
+import type { ModelInput } from "./models/api.ts"
+import type { NewNode } from "./nodes/api.ts"
+
+type RowsOf<A> = Readonly<Record<keyof A, Row>>
+
+const connectionFields: RowsOf<Omit<ConnectionChange, "providerSpecificData" | "rateLimitOverrides">> = {
+  name: actsIn("src/features/leases/connectionView.ts"),
+  priority: actsIn("src/routing/selection.ts"),
+  globalPriority: lacks("connectionGroups"),
+  defaultModel: actsIn("src/routing/auto/combo.ts"),
+  projectId: actsIn("src/providers/credentialKind.ts"),
+  testStatus: actsIn("src/features/oauth/tokens/RefreshSweep.ts"),
+  ...actIn("src/inference/lane/ConnectionMarks.ts", "lastError", "lastErrorAt", "lastErrorType", "lastErrorSource", "errorCode"),
+  rateLimitedUntil: actsIn("src/features/resilience/local/places.ts"),
+  lastTested: actsIn("src/features/providers/ConnectionSweep.ts"),
+  isActive: actsIn("src/features/oauth/tokens/RefreshSweep.ts"),
+  ...lack("proxies", true, "proxyEnabled", "perKeyProxyEnabled"),
+  quotaVisible: actsIn("src/features/quotas/http.ts"),
+  rateLimitProtection: actsIn("src/features/resilience/local/rules.ts"),
+  apiKey: actsIn("src/providers/endpoint.ts"),
+  healthCheckInterval: actsIn("src/features/oauth/tokens/RefreshSweep.ts"),
+  group: lacks("connectionGroups"),
+  maxConcurrent: actsIn("src/features/resilience/local/rules.ts"),
+  quotaWindowThresholds: actsIn("src/features/quotas/preflight.ts")
+}
+
+/** Keys of providerSpecificData that are the gateway's; a provider's row may name more (`{name}` in its URLs). */
+export const providerData: Rows = {
+  ...actIn("src/providers/endpoint.ts", "baseUrl", "region", "customUserAgent"),
+  ...actIn("src/features/providers/ports/connection.ts", "prefix", "apiType", "nodeName", "chatPath", "modelsPath"),
+  project: actsIn("src/providers/credentialKind.ts"),
+  validationModelId: actsIn("src/features/providers/ConnectionTests.ts"),
+  disableCooling: actsIn("src/features/resilience/local/Tables.ts"),
+  ...actIn("src/routing/plan.ts", "disableStreamOptions", "mainFormatOnly"),
+  ...actIn("src/features/quotas/preflight.ts", "use5h", "useWeekly"),
+  weight: actsIn("src/routing/selection.ts"),
+  accountId: actsIn("src/features/oauth/tokens/RefreshSweep.ts"),
+  ...actIn("src/routing/auto/factors.ts", "plan", "tier"),
+  reasoningControl: lacks("modelQuirks"),
+  cx: lacks("search")
+}
+
+const connectionRows: Rows = {
+  ...connectionFields,
+  ...actIn("src/features/resilience/local/rules.ts", "rateLimitOverrides.rpm", "rateLimitOverrides.minTime", "rateLimitOverrides.maxConcurrent", "rateLimitOverrides.maxWaitMs"),
+  ...lack("quotaRules", 0, "rateLimitOverrides.rpd", "rateLimitOverrides.tpm", "rateLimitOverrides.tpd"),
+  ...Object.fromEntries(Object.entries(providerData).map(([key, row]) => [`providerSpecificData.${key}`, row]))
+}
+
+const paramFilterRows: RowsOf<typeof ParamFilters.Type> = {
+  ...lack("interception", [], "block", "allow"),
+  models: lacks("interception", {}),
+  autoLearn: lacks("interception", false)
+}
+
+const interceptionRuleRows: RowsOf<typeof InterceptionRules.Type> = {
+  ...lack("interception", false, "interceptSearch", "interceptFetch"),
+  ...lack("interception", null, "fetchBackend", "fetchProxyUrl"),
+  models: lacks("interception", {})
+}
+
+const nodeRows: RowsOf<NewNode> = {
+  ...actIn("src/routing/plan.ts", "type", "prefix", "apiType", "chatPath"),
+  name: actsIn("src/routing/models/modelCatalog.ts"),
+  ...actIn("src/providers/endpoint.ts", "baseUrl", "customHeaders"),
+  modelsPath: actsIn("src/features/providers/probe/wireCalls.ts"),
+  apiKey: actsIn("src/features/providers/nodes/Nodes.ts"),
+  iconUrl: lacks("dashboard"),
+  ...lack("nodeQuota", null, "dailyQuotaResetTimezone", "dailyQuotaResetHour")
+}
+
+const customModelRows: RowsOf<ModelInput> = {
+  ...actIn("src/routing/models/resolveModel.ts", "provider", "modelId"),
+  ...actIn("src/routing/models/modelCatalog.ts", "modelName", "apiFormat", "supportedEndpoints", "modelType", "max_input_tokens", "max_output_tokens",
+    "contextWindowOverride", "dimensions", "supportsVision", "isHidden", "supportedInputTypes"),
+  source: actsIn("src/features/providers/Upstreams.ts"),
+  ...lack("modelQuirks", null, "targetFormat", "preserveOpenAIDeveloperRole"),
+  isFree: lacks("dashboard"),
+  normalizeToolCallId: lacks("modelQuirks", false),
+  upstreamHeaders: actsIn("src/routing/plan.ts"),
+  ...lack("modelQuirks", {}, "compatByProtocol", "generationConfig")
+}
+
+export const connection = Table.make(
+  "Connection", connectionRows, "POST /api/providers", "POST /api/providers/bulk", "POST /api/providers/import", "PUT /api/providers/:id"
+)
+export const paramFilters = Table.make("Parameter filter", paramFilterRows, "PUT /api/providers/:id/param-filters")
+export const interceptionRules = Table.make("Interception rule", interceptionRuleRows, "PUT /api/providers/:id/interception-rules")
+export const node = Table.make("Provider node", nodeRows, "POST /api/provider-nodes", "PUT /api/provider-nodes/:id")
+export const customModel = Table.make(
+  "Custom model", customModelRows, "POST /api/provider-models", "PUT /api/provider-models", "POST /api/provider-models/validate-and-add"
+)

@@ -1,0 +1,34 @@
+/** Which settings of resilience act. */
+import { actIn, actsIn, lacks, type Rows } from "#schemas/acting/row.ts"
+import * as Table from "#src/management/acting/Table.ts"
+
+const rows: Rows = {
+  ...actIn(
+    "src/features/resilience/local/rules.ts", "requestQueue.autoEnableApiKeyProviders", "requestQueue.requestsPerMinute",
+    "requestQueue.minTimeBetweenRequestsMs", "requestQueue.concurrentRequests", "requestQueue.maxWaitMs", "requestQueue.executionMaxWaitMs",
+    "requestQueue.maxQueueDepth", "providerQuotaOverrides.*.rpm", "providerQuotaOverrides.*.concurrency"
+  ),
+  "providerQuotaOverrides.*.providerConcurrency": actsIn("src/features/resilience/local/Tables.ts"),
+  ...actIn(
+    "src/features/resilience/ports/settings.ts", "connectionCooldown.*.baseCooldownMs", "connectionCooldown.*.rateLimitCooldownMs",
+    "connectionCooldown.*.useUpstreamRetryHints", "connectionCooldown.*.maxBackoffSteps"
+  ),
+  "connectionCooldown.*.useUpstream429BreakerHints": lacks("interfaceModes"),
+  ...actIn(
+    "actors/resilience/ProviderBreaker.ts", "providerBreaker.*.degradationThreshold", "providerBreaker.*.failureThreshold", "providerBreaker.*.resetTimeoutMs"
+  ),
+  ...actIn(
+    "src/features/resilience/local/WaitingRoom.ts", "waitForCooldown.enabled", "waitForCooldown.maxRetries", "waitForCooldown.maxRetryWaitSec",
+    "comboCooldownWait.enabled", "comboCooldownWait.maxWaitMs", "comboCooldownWait.maxAttempts", "comboCooldownWait.budgetMs"
+  ),
+  quotaShareConcurrencyLimit: lacks("connectionGroups", 0),
+  "providerCooldown.enabled": lacks("interfaceModes", false),
+  "providerCooldown.minMs": lacks("interfaceModes", 5_000),
+  "providerCooldown.maxMs": lacks("interfaceModes", 300_000),
+  ...actIn("src/features/quotas/preflight.ts", "quotaPreflight.cutoffPercent", "quotaPreflight.warningPercent", "quotaPreflight.providerWindowDefaults.*.*"),
+  "credentialHealthCheck.intervalMinutes": actsIn("src/features/providers/ConnectionSweep.ts"),
+  ...actIn("src/features/oauth/tokens/RefreshBreaker.ts", "tokenRefreshBreaker.failureThreshold", "tokenRefreshBreaker.cooldownMs"),
+  "tokenRefreshBreaker.scope": actsIn("src/features/oauth/tokens/RefreshBreaker.ts")
+}
+
+export const resilience = Table.make("Resilience setting", rows, "PATCH /api/resilience")

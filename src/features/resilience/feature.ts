@@ -1,0 +1,14 @@
+/** Breakers, cooldowns, lockouts and queues. */
+import * as Feature from "#src/management/Feature.ts"
+import * as Acting from "./acting.ts"
+import { ResilienceGroup } from "./api.ts"
+import * as Http from "./http.ts"
+import { degradation } from "./degradation.ts"
+
+export const resilience = Feature.make({
+  name: "resilience",
+  groups: [ResilienceGroup],
+  handlers: Http.layer,
+  acting: [Acting.resilience],
+  degradation
+})

@@ -1,0 +1,9 @@
+/** What hand-offs of sessions do while what they depend on fails. */
+import type { DegradationRow } from "#schemas/degradation.ts"
+import { effect, row, untouched } from "#src/management/degradation.ts"
+
+export const degradation: ReadonlyArray<DegradationRow> = [
+  row("session-hand-offs", {
+    redis: { away: effect("admitted", "A session that another node goes on with may get no summary of what came before.", null), flushed: untouched }
+  })
+]

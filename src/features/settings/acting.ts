@@ -1,0 +1,70 @@
+/** Which general settings act. */
+import { actIn, actsIn, lack, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
+import * as Table from "#src/management/acting/Table.ts"
+import { comboLayers } from "#src/features/combos/ports/actingConfig.ts"
+import type { SettingsInput } from "./api.ts"
+
+const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "providerOverrides" | "modelLockout">, Row>> = {
+  requireLogin: actsIn("src/management/authentication/Authentication.ts"),
+  setupComplete: actsIn("src/features/auth/http.ts"),
+  ...lack("dashboard", null, "theme", "language", "instanceName", "customLogoUrl", "customFaviconUrl"),
+  ...lack("dashboard", [], "hiddenSidebarItems"),
+  ...lack("dashboard", false, "hideHealthCheckLogs"),
+  comboConfigMode: lacks("dashboard", "guided"),
+  corsOrigins: actsIn("src/platform/gate/pages.ts"),
+  ...lack("cloudSync", null, "baseUrl", "cloudUrl"),
+  cloudEnabled: lacks("cloudSync", false),
+  stickyRoundRobinLimit: actsIn("src/routing/selection.ts"),
+  requestRetry: lacks("interfaceModes", 3),
+  maxRetryIntervalSec: lacks("interfaceModes", 30),
+  fallbackStrategy: actsIn("src/routing/selection.ts"),
+  wildcardAliases: actsIn("src/routing/plan.ts"),
+  blockedProviders: lacks("whitelists", []),
+  customBannedSignals: lacks("accountRecovery", []),
+  bruteForceProtection: actsIn("src/management/authentication/PasswordGate.ts"),
+  mcpEnabled: lacks("mcp", false),
+  mcpTransport: lacks("mcp", "stdio"),
+  localOnlyManageScopeBypassEnabled: lacks("mcp", true),
+  localOnlyManageScopeBypassPrefixes: lacks("mcp", ["/api/mcp/"]),
+  a2aEnabled: lacks("a2a", false),
+  wsAuth: lacks("webSockets", false),
+  maxBodySizeMb: actsIn("src/inference/lane/services/Inference.ts"),
+  comboAutoPromoteEnabled: lacks("interfaceModes", false),
+  sessionAffinityTtlMs: actsIn("src/routing/Router.ts"),
+  responsesPreviousResponseIdMode: actsIn("src/inference/conversations/services.ts"),
+  alwaysPreserveClientCache: actsIn("src/inference/conversations/services.ts"),
+  idempotencyWindowMs: actsIn("src/features/cache/repeats.ts"),
+  autoRefreshProviderQuota: lacks("quotaRefresh", false),
+  autoRefreshProviderQuotaInterval: lacks("quotaRefresh", 180),
+  intentDetectionEnabled: lacks("intents", false),
+  intentSimpleMaxWords: lacks("intents"),
+  ...lack("intents", [], "intentExtraCodeKeywords", "intentExtraReasoningKeywords", "intentExtraSimpleKeywords"),
+  ...actIn("src/routing/Router.ts", "autoRoutingEnabled", "autoRoutingDefaultVariant"),
+  lkgpEnabled: lacks("interfaceModes", true),
+  stripModelPrefix: lacks("privateModels", false),
+  cliCompatProviders: lacks("vendorClients", []),
+  systemTransforms: lacks("systemPrompt", {}),
+  usageTokenBuffer: lacks("interfaceModes", 0),
+  skillsProvider: lacks("plugins"),
+  proxyEnabled: lacks("proxies", true),
+  ...lack("proxies", false, "perKeyProxyEnabled", "enableSocks5Proxy"),
+  customSystemPromptEnabled: lacks("systemPrompt", false),
+  customSystemPrompt: lacks("systemPrompt", ""),
+  allowGuardrailOptOut: lacks("guardrails", true),
+  ...lack("logging", false, "debugMode", "logToolSources"),
+  customAgents: lacks("agents", []),
+  oidcEnabled: lacks("oidc", false),
+  ...lack("oidc", null, "oidcIssuer", "oidcClientId", "oidcClientSecret"),
+  oidcAllowedSubjects: lacks("oidc", []),
+  modelsDevSyncEnabled: lacks("discovery", false),
+  modelsDevSyncInterval: lacks("discovery")
+}
+
+const modelLockout: Rows = actIn(
+  "actors/resilience/ModelLockout.ts", "enabled", "errorCodes", "baseCooldownMs", "maxCooldownMs", "maxBackoffSteps", "useExponentialBackoff"
+)
+
+export const settings = Table.make(
+  "Setting", { ...rows, ...Table.below("modelLockout", modelLockout), ...comboLayers },
+  "PATCH /api/settings", "PUT /api/settings", "PATCH /api/settings/combo-defaults"
+)

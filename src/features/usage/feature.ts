@@ -1,0 +1,21 @@
+/** Usage and cost as the ledger knows them, and what a key may know of itself. */
+import * as Layer from "effect/Layer"
+import * as Feature from "#src/management/Feature.ts"
+import { AnalyticsGroup } from "./analytics/api.ts"
+import * as AnalyticsHttp from "./analytics/http.ts"
+import { UsageGroup } from "./api.ts"
+import * as Http from "./http.ts"
+import version3 from "./migrations/0003_usage.ts"
+import version13 from "./migrations/0013_clientStatus.ts"
+import { SelfUsageGroup } from "./own/api.ts"
+import * as OwnHttp from "./own/http.ts"
+import * as PostgresUsageStore from "./store/PostgresUsageStore.ts"
+import * as UsageReads from "./UsageReads.ts"
+
+export const usage = Feature.make({
+  name: "usage",
+  groups: [SelfUsageGroup, UsageGroup, AnalyticsGroup],
+  handlers: Layer.provide(Layer.mergeAll(Http.layer, AnalyticsHttp.layer, OwnHttp.layer), UsageReads.layer),
+  stores: PostgresUsageStore.layer,
+  migrations: { "3_usage": version3, "13_clientStatus": version13 }
+})

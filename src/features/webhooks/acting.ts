@@ -1,0 +1,12 @@
+/** Which fields of webhooks act. */
+import { actIn, type Row } from "#schemas/acting/row.ts"
+import * as Table from "#src/management/acting/Table.ts"
+import type { NewWebhook } from "./api.ts"
+
+const rows: Readonly<Record<keyof NewWebhook, Row>> = {
+  ...actIn("src/features/webhooks/wireForms.ts", "url", "kind", "secret", "metadata"),
+  ...actIn("src/features/webhooks/http.ts", "description", "active"),
+  ...actIn("actors/webhook/Webhooks.ts", "events", "enabled")
+}
+
+export const webhook = Table.make("Webhook", rows, "POST /api/webhooks", "PUT /api/webhooks/:id")

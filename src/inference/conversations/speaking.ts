@@ -1,0 +1,64 @@
+/** A job about a large conversation: its body in the words of a target's family, made in a thread. */
+import type { Target } from "#actors/request/ports/Target.ts"
+import { PublicError } from "#schemas/errors.ts"
+import type { Combo } from "#schemas/records/Combo.ts"
+import type { FormatName, Signature } from "#schemas/wire/conversation.ts"
+import * as Jobs from "#src/inference/lane/bodies/jobs.ts"
+import { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
+import { Speech } from "./Speech.ts"
+import type { AutoEffort } from "#src/routing/auto/effort.ts"
+import * as Formats from "#src/wire/formats.ts"
+import type { Restored } from "#src/wire/neutral/toolNames.ts"
+import type { PromptCacheRules } from "#src/wire/promptCache.ts"
+import type { RequestHead, TargetTraits } from "#src/wire/WireFormat.ts"
+
+/** A request in the words of a target's family. */
+export interface Speak extends Jobs.Subject {
+  /** Members that the path said. */
+  readonly grown: Readonly<Record<string, unknown>>
+  readonly format: FormatName
+  readonly head: RequestHead
+  readonly target: Target
+  readonly combo: Pick<Combo, "system_message" | "tool_filter_regex"> | null
+  readonly reasoningTokenBufferEnabled: boolean
+  readonly effortHeader: string | undefined
+  /** As it was chosen for an earlier target; undefined = not yet. */
+  readonly effort: AutoEffort | null | undefined
+  readonly promptCache: PromptCacheRules
+  readonly previousResponseId: TargetTraits["previousResponseId"]
+  /** Text of the broken answer that is to be gone on with. */
+  readonly continues: string | null
+  /** Remembered signatures, by tool call id. */
+  readonly signatures: ReadonlyMap<string, Signature>
+}
+
+export interface Spoken {
+  /** Null = the bytes that came. */
+  readonly body: Uint8Array | null
+  readonly omitted: ReadonlyArray<string>
+  readonly effort: AutoEffort | null | undefined
+  /** What the body says in the place of the client's tools. */
+  readonly tools: Restored | null
+  /** Tool calls that might be signed if their signatures were given. */
+  readonly unsigned: ReadonlyArray<string>
+}
+
+export const run: Jobs.Run<Speak, Spoken> = (job, parse) => {
+  const body = parse(job)
+  if (body instanceof PublicError) return body
+  const bytes = Jobs.bufferOf(job)
+  const prompt = new Prompt(bytes, { ...body, ...job.grown })
+  const route = { combo: job.combo, config: { reasoningTokenBufferEnabled: job.reasoningTokenBufferEnabled } }
+  const unsigned: Array<string> = []
+  const recall = (_scope: string, callId: string): Signature | null => {
+    const known = job.signatures.get(callId)
+    if (known === undefined) unsigned.push(callId)
+    return known ?? null
+  }
+  const services = { promptCache: () => job.promptCache, previousResponseId: () => job.previousResponseId, signatures: { recall, remember: () => undefined } }
+  const speech = new Speech(services, Formats.client(job.format), job.head, prompt, route, null, job.effortHeader, job.effort)
+  const said = job.continues === null ? speech.bodyFor(job.target) : speech.continuationFor(job.target, job.continues)
+  return said instanceof PublicError
+    ? said
+    : { body: said === bytes ? null : said, omitted: speech.omittedFor(job.target), effort: speech.chosenEffort, tools: speech.tools, unsigned }
+}

@@ -1,0 +1,144 @@
+/**
+ * The way of every inference request, whatever kind it is of: admission, head, stages, plan, and then one request actor. A synchronous
+ * prelude where nothing waits. What differs between kinds is their `Operation`.
+ */
+import { RequestActor } from "#actors/request/Request.ts"
+import { PublicError } from "#schemas/errors.ts"
+import { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
+import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
+import * as Stages from "#src/inference/lane/stages/Stage.ts"
+import * as Waits from "#src/inference/lane/stages/Waits.ts"
+import type { DirectRoute, Exchange } from "#src/platform/server/Exchange.ts"
+import { noWeight } from "#src/platform/structures/HeldBytes.ts"
+import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
+import type { RequestHead } from "#src/wire/WireFormat.ts"
+import { inboundOf } from "./inbound.ts"
+import * as Intake from "./Intake.ts"
+import type { Asking, Operation, Planned, Served } from "./Operation.ts"
+import * as TerminalErrors from "./terminalErrors.ts"
+
+export const route = <Head extends RequestHead, C extends Stages.Call>(services: LaneServices, operation: Operation<Head, C>): DirectRoute =>
+  (exchange) => {
+    // Registered before anything can wait: the front end requires it, and an abort before the plan costs nothing upstream.
+    let request: Served | null = null
+    let gone: (() => void) | null = null
+    let onLeft: Stages.Call["onLeft"]
+    exchange.onAbort((reason) => {
+      if (request === null) gone?.()
+      else if (reason === "shutdown") request.shutDown()
+      else if (onLeft === undefined) request.clientLeft(reason === "slow-reader")
+      else {
+        const left = request
+        onLeft(() => left.clientLeft(reason === "slow-reader"))
+      }
+    })
+    Intake.take(exchange, services, operation, (taken) => {
+      const call = open(services, operation, exchange, taken, (listener) => {
+        gone = listener
+      })
+      if (call instanceof PublicError) {
+        taken.refuse(call)
+        return
+      }
+      const start = (passed: C, waited?: Waits.Waited): void => {
+        const planned = plan(services, operation, exchange, passed)
+        if (planned instanceof PublicError) {
+          Waits.waitOrRefuse(services.waits, planned, passed, waited, start)
+          return
+        }
+        exchange.forgetBody()
+        const letGo = services.held.hold(weightOf(operation, planned))
+        if (letGo === null) {
+          passed.refuse(Intake.noRoom())
+          return
+        }
+        planned.prompt.onRelease = letGo
+        const served = serve(services, operation, exchange, passed, planned, waited)
+        if (served instanceof PublicError) {
+          letGo()
+          passed.refuse(served)
+          return
+        }
+        request = served
+        onLeft = passed.onLeft
+        services.live.add(served)
+        const fiber = services.fork(served.run)
+        served.attach(fiber)
+        if (letGo !== noWeight) fiber.addObserver(letGo)
+        // It left while a stage waited, and others want the answer: from now on there is a request to end.
+        if (onLeft !== undefined && exchange.closed) onLeft(() => served.clientLeft(false))
+      }
+      Stages.pass(services.stages, call, start)
+    })
+  }
+
+/**
+ * Bytes that a request holds. A large one holds its body; a smaller one its tree, too, and that is estimated: it takes little to
+ * hold either. A route that asks several holds what it makes of them for all whom it asks.
+ */
+const weightOf = ({ asksSeveral }: Pick<Operation<RequestHead>, "asksSeveral">, { prompt: { body, large }, route: to }: Planned): number =>
+  body.length < JsonBounds.HARMLESS_BYTES ? 0 : body.length * (asksSeveral?.(to) === true ? 6 : large === null ? 3 : 1)
+
+const noCompanions: Stages.Call["companions"] = []
+
+/** Reads the path and the head. */
+const open = <Head extends RequestHead, C extends Stages.Call>(
+  services: LaneServices, operation: Operation<Head, C>, exchange: Exchange, taken: Intake.Taken, onGone: Stages.Call["onGone"]
+): C | PublicError => {
+  const { codec, endpoint } = operation
+  const { body, key, refuse, tags } = taken
+  let { large, parsed } = taken
+  if (operation.fromPath !== undefined) {
+    const said = operation.fromPath(exchange.path, parsed, services.router().planner.aliasOf)
+    if (said instanceof PublicError) return said
+    parsed = { ...parsed, ...said }
+    if (large !== null) large = { ...large, grown: said }
+  }
+  const head = operation.head(parsed)
+  if (head instanceof PublicError) return head
+  const call: Stages.Call = {
+    tags, key, endpoint, format: operation.face.name, codec, body, parsed, large: large ?? undefined, head, request: exchange, client: exchange, companions: noCompanions, refuse, onGone
+  }
+  // The operation's own codec and head make it a call of its kind.
+  return call as C
+}
+
+/** The actor that serves a planned request. */
+export const serve = <Head extends RequestHead, C extends Stages.Call>(
+  services: LaneServices, operation: Operation<Head, C>, asking: Asking, call: C, planned: Planned, waited: Waits.Waited | undefined
+): Served | PublicError => {
+  const own = operation.serve?.(asking, call, planned, waited) ?? null
+  if (own !== null) return own
+  const inbound = inboundOf(services, operation.face, asking, call, planned, operation.encode(call, planned, asking))
+  return new RequestActor(services.request, waited === undefined ? inbound : { ...inbound, since: waited.since })
+}
+
+/** Plans; everything that can be refused is refused here, before anything is spent. */
+export const plan = <Head extends RequestHead, C extends Stages.Call>(
+  services: LaneServices, operation: Operation<Head, C>, asking: Pick<Exchange, "header">, call: C
+): Planned | PublicError => {
+  const { body, head, key, large, parsed } = call
+  const prompt = new Prompt(body, parsed, large ?? null, key)
+  const found = services.router().route({
+    model: head.model,
+    key,
+    face: operation.face.name,
+    session: sessionOf(asking),
+    headers: {
+      mode: asking.header("x-gateway-mode"),
+      budget: asking.header("x-gateway-budget"),
+      budgetFallback: asking.header("x-gateway-budget-fallback")
+    },
+    // Over the prompt, which is released at the commit point: a route lives as long as its stream.
+    about: () => operation.about(prompt),
+    ...operation.length?.(asking, call, prompt),
+    now: services.request.now()
+  })
+  if (found instanceof PublicError) {
+    return TerminalErrors.ofPlan(found, services.report.rules(), () => services.report.leadsElsewhere(key, operation.face.name, []))
+  }
+  const arranged = call.lease === undefined ? found : call.lease.arrange(found)
+  return arranged instanceof PublicError ? arranged : { route: arranged, prompt }
+}
+
+export const sessionOf = (asking: Pick<Exchange, "header">): string | null => asking.header("x-session-id") ?? asking.header("x_session_id") ?? null

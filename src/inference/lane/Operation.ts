@@ -1,0 +1,72 @@
+/**
+ * What differs between kinds of inference requests. One value per endpoint; everything that it does not name is the lane's, written once
+ * in `Lane.ts`: admission, stages, plan, waits, request actor, ledger rows, headers and errors.
+ */
+import type * as Effect from "effect/Effect"
+import type { Ensemble } from "#actors/ensemble/Ensemble.ts"
+import type { Dialect, Face } from "#actors/request/ports/Face.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import type { RequestActor } from "#actors/request/Request.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
+import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
+import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
+import type { Call } from "#src/inference/lane/stages/Stage.ts"
+import type { Exchange } from "#src/platform/server/Exchange.ts"
+import type { About } from "#src/routing/moment.ts"
+import type { Question, Route } from "#src/routing/Router.ts"
+import type { RequestHead } from "#src/wire/WireFormat.ts"
+import type { Gate } from "./Intake.ts"
+import type { Waited } from "./stages/Waits.ts"
+
+/** Headers and query of the client's request. */
+export type Asking = Pick<Exchange, "header" | "headers" | "query">
+
+/** Where a request goes, and what it says. */
+export interface Planned {
+  readonly route: Route
+  readonly prompt: Prompt
+}
+
+/** What serves a request. */
+export type Served = RequestActor | Ensemble
+
+/** One request in the words of each target that is tried, and how each target's answer is read. */
+export interface Encoding {
+  /** Makes the body of a large request in a thread of its own; null when `bodyFor` and `continuationFor` make it themselves. */
+  readonly prepare: (workers: BodyWorkers, target: Target, continues: string | null) => Effect.Effect<void> | null
+  readonly bodyFor: (target: Target) => Uint8Array | PublicError
+  /** Asks to go on with an answer that broke off. */
+  readonly continuationFor: (target: Target, text: string) => Uint8Array | PublicError
+  /** Fields of the client's request that `bodyFor` left out. */
+  readonly omittedFor: (target: Target) => ReadonlyArray<string>
+  /** Reads the target's answer for the client: its bytes, its usage, its errors. */
+  readonly dialectFor: (target: Target, services: Pick<LaneServices, "makeResponseId" | "request">) => Dialect
+  /** The reasoning effort that was chosen for the target, for the decision header; null = none. */
+  readonly effortFor: (target: Target) => string | null
+  /** The request will not be sent again. */
+  readonly release: () => void
+}
+
+export interface Operation<Head extends RequestHead, C extends Call = Call> extends Gate {
+  readonly codec: C["codec"]
+  /** How the client is told of errors, and what its streams are made of. */
+  readonly face: Face
+  /** Members that the path says (`model`, `stream`), or why the path is wrong. `aliasOf`: a provider's canonical id. */
+  readonly fromPath?: ((
+    path: string,
+    body: Readonly<Record<string, unknown>>,
+    aliasOf: (prefix: string) => string | null
+  ) => Readonly<Record<string, unknown>> | PublicError) | undefined
+  /** Reads what is planned by, and refuses what no target could read. */
+  readonly head: (body: Readonly<Record<string, unknown>>) => Head | PublicError
+  /** What a combo's strategy may ask of the request. */
+  readonly about: (prompt: Prompt) => About
+  /** How long the request is for the windows of its targets; absent = nothing is known of it. */
+  readonly length?: (asking: Pick<Asking, "header">, call: C, prompt: Prompt) => Pick<Question, "tokensBeyond" | "mayBeShortened">
+  readonly encode: (call: C, planned: Planned, asking: Asking) => Encoding
+  /** True for a route that asks several targets with the same request: it holds what it makes of the body for each. */
+  readonly asksSeveral?: (route: Route) => boolean
+  /** Serves the request in its own way; null = by one request actor. */
+  readonly serve?: (asking: Asking, call: C, planned: Planned, waited: Waited | undefined) => Served | PublicError | null
+}

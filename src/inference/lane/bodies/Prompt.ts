@@ -1,0 +1,101 @@
+/** What a client sent, for as long as it is needed. */
+import * as Errors from "#schemas/errors.ts"
+import { PublicError } from "#schemas/errors.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import * as GatewayFields from "#src/wire/gatewayFields.ts"
+import * as Json from "#src/wire/json/json.ts"
+
+/** Prompts up to this many bytes are kept for the tokenizer; longer ones are counted by their length. */
+const keptPromptBytes = 64 * 1024
+/** Objects and lists of a large body that may be read on the loop. */
+const readContainers = 10_000
+
+/** What is known of a body that is read by threads of its own (`BodyWorkers`); `parsed` is then its outline. */
+export interface Large {
+  /** Its number among the bodies of this process. */
+  readonly id: number
+  /** Objects and lists in it. */
+  readonly containers: number
+  /** SHA-256 of the bytes, hex. */
+  readonly digest: string
+  /** SHA-256 of what makes it the same for the response cache; null when its answer is not kept there. */
+  readonly identity: string | null
+  /** Tokens that the prompt has at least. */
+  readonly leastTokens: number
+  /** Members that the path said. */
+  readonly grown: Readonly<Record<string, unknown>>
+}
+
+/**
+ * The request's body while it may still be sent, without what speaks to the gateway alone; afterwards only what the tokenizer may ask
+ * for. A large body stays as it came: `tree` and the thread that writes it leave those members out.
+ */
+export class Prompt {
+  body: Buffer
+  parsed: Record<string, unknown>
+  /** Null for a body that `parsed` holds whole. */
+  readonly large: Large | null
+  /** Id of the key that asks, or `anonymous`. */
+  readonly tenant: string
+  private readonly length: number
+  /** Hears that a long body is not held any more. */
+  onRelease: (() => void) | null = null
+
+  constructor(body: Buffer, parsed: Record<string, unknown>, large: Large | null = null, key: Pick<ApiKey, "id"> | null = null) {
+    const sent = large === null ? GatewayFields.ofBody(parsed) : parsed
+    this.tenant = key === null ? "anonymous" : key.id
+    this.body = sent === parsed ? body : GatewayFields.ofBytes(body, parsed, sent)
+    this.parsed = sent
+    this.large = large
+    this.length = body.length
+  }
+
+  release(): void {
+    this.parsed = released
+    if (this.length <= keptPromptBytes) return
+    this.body = noBytes
+    this.onRelease?.()
+  }
+
+  /**
+   * The whole of it, read now. A large body is read on the loop for those who need its tree here (ensembles, hand-offs, shadows), unless
+   * that takes too long.
+   */
+  tree(): Record<string, unknown> | PublicError {
+    const { large } = this
+    if (large === null) return this.parsed
+    if (large.containers > readContainers) return tooManyParts
+    return { ...GatewayFields.ofBody(Json.parseRecord(this.body.toString("utf8")) ?? {}), ...large.grown }
+  }
+
+  /** What the model reads of it, asked for only if an upstream gives no usage; a long prompt is represented by its length. */
+  text(): string {
+    if (this.length > keptPromptBytes || this.large !== null) return " word".repeat(Math.ceil(this.length / 5))
+    const parsed = this.parsed === released ? Json.parseRecord(this.body.toString("utf8")) ?? released : this.parsed
+    return promptFields.map((name) => textOf(parsed[name])).join("")
+  }
+}
+
+const tooManyParts = Errors.make(
+  "payload_too_large", `This request may hold ${readContainers} objects and lists, because it is counted, or said to several models: send fewer messages, or ask one model.`
+)
+
+const released: Record<string, unknown> = {}
+const noBytes = Buffer.alloc(0)
+
+/** Fields of all formats that a model reads. */
+const promptFields = ["system", "instructions", "systemInstruction", "system_instruction", "messages", "input", "contents", "prompt", "suffix", "tools"]
+
+const textOf = (value: unknown): string => {
+  if (typeof value === "string") return value.startsWith("data:") ? "" : `${value}\n`
+  // Tokens of an embeddings request: about a word each.
+  if (Array.isArray(value)) return typeof value[0] === "number" ? " word".repeat(value.length) : value.map(textOf).join("")
+  if (!Json.isRecord(value)) return ""
+  const isMedium = mediaTypes.some((name) => typeof value[name] === "string")
+  return Object.entries(value).map(([name, part]) => isBytes(name, isMedium) ? "" : textOf(part)).join("")
+}
+
+const mediaTypes = ["mimeType", "mime_type", "media_type"]
+
+/** Base64 is no text: beside a media type, and where a format names it so. */
+const isBytes = (name: string, isMedium: boolean): boolean => (isMedium && name === "data") || name === "images" || name === "file_data" || name === "input_audio"

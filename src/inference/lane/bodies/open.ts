@@ -1,0 +1,26 @@
+/** The first job about a large body: its bounds, its head, and the outline that the loop works with. */
+import * as Crypto from "node:crypto"
+import { PublicError } from "#schemas/errors.ts"
+import * as Identity from "./identity.ts"
+import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
+import { leastPromptTokens } from "#src/wire/contextWindow/promptTokens.ts"
+import * as Formats from "#src/wire/formats.ts"
+import * as Jobs from "./jobs.ts"
+import { outlineOf } from "./outline.ts"
+
+export const run: Jobs.Run<Jobs.Open, Jobs.Opened> = (job, parse) => {
+  const bytes = Jobs.bufferOf(job)
+  const size = JsonBounds.measure(bytes)
+  if ("what" in size) return Jobs.refusalOf(size)
+  const body = parse(job)
+  if (body instanceof PublicError) return body
+  if (job.format !== null) {
+    const head = Formats.headOf(job.format)(job.fromPath ? { ...body, model: "model" } : body)
+    if (head instanceof PublicError) return head
+  }
+  return {
+    outline: outlineOf(body), containers: size.containers, digest: Crypto.hash("sha256", bytes, "hex"),
+    identity: job.format === null || job.format === "embeddings" ? null : Identity.digestOf(job.format, body),
+    leastTokens: job.format === null || job.format === "embeddings" ? 0 : leastPromptTokens(job.format, body)
+  }
+}

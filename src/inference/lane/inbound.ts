@@ -1,0 +1,75 @@
+/** A planned request as the request actor is given it. */
+import type { Inbound, RouteView } from "#actors/request/Inbound.ts"
+import type { Face } from "#actors/request/ports/Face.ts"
+import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
+import type { Call } from "#src/inference/lane/stages/Stage.ts"
+import type { Route } from "#src/routing/Router.ts"
+import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
+import * as GatewayHeaders from "./GatewayHeaders.ts"
+import type { Asking, Encoding, Planned } from "./Operation.ts"
+import * as RouteReport from "./RouteReport.ts"
+
+/** The view, which tells the request's session who answered. A tagged session is read from the ledger instead. */
+const ofSession = (services: LaneServices, { key, tags }: Call, route: Route, view: RouteView): RouteView => {
+  if (tags.session === null || tags.sessionTag !== null) return view
+  const session = services.sessions.note(tags.session, key === null ? null : key.id, tags.requestId, services.request.now())
+  return {
+    ...view,
+    succeeded: (index) => {
+      session.connectionId = route.targets[index]?.connection?.id ?? session.connectionId
+      view.succeeded(index)
+    }
+  }
+}
+
+const none: Pick<Inbound, "prepare"> = {}
+
+/** `words`: what is said to the targets. */
+export const inboundOf = (services: LaneServices, face: Face, asking: Asking, call: Call, { prompt, route }: Planned, words: Encoding): Inbound => {
+  const { head, key, tags } = call
+  const format = face.name
+  const forwarded = ForwardHeaders.toUpstream(asking.headers)
+  const progress = head.stream && face.streamType === "text/event-stream" && asking.header("x-gateway-progress") === "true"
+  const explains = asking.header("x-gateway-explain") === "true"
+  return {
+    requestId: tags.requestId,
+    client: call.client,
+    face,
+    endpoint: call.endpoint,
+    requestedModel: head.model,
+    stream: head.stream,
+    forwardUsage: head.wantsUsage,
+    progress,
+    cache: call.cache ?? "off",
+    recovery: services.recovery(),
+    key,
+    sessionTag: tags.sessionTag,
+    targets: route.targets,
+    refusalOf: services.router().guardOf(key, head.model, route),
+    route: ofSession(services, call, route, RouteReport.viewOf(services.report, route, tags.requestId, head.model, key, format)),
+    companions: call.companions,
+    ...(prompt.large === null ? none : { prepare: (target, text) => words.prepare(services.bodies, target, text) }),
+    bodyFor: (target) => words.bodyFor(target),
+    continuationFor: (target, text) => words.continuationFor(target, text),
+    omittedFor: (target) => words.omittedFor(target),
+    dialectFor: (target) => words.dialectFor(target, services),
+    headersFor: (target) => forwarded.length === 0 ? target.headers : ForwardHeaders.merge(target.headers, forwarded, format, target.wireFormat),
+    queryFor: (target) => asking.query === "" ? "" : ForwardHeaders.queryToUpstream(asking.query, target.path, format, target.wireFormat),
+    namesAccount: (target) => forwarded.length > 0 && ForwardHeaders.namesAccount(target.headers, forwarded, format, target.wireFormat),
+    promptText: () => prompt.text(),
+    release: () => {
+      prompt.release()
+      words.release()
+    },
+    responseHeaders: (facts, told) => {
+      const said = facts.settled === null ? GatewayHeaders.ofStream(tags, facts, face.streamType, progress) : GatewayHeaders.ofAnswer(tags, facts)
+      const effort = words.effortFor(facts.target)
+      const headers = effort === null ? said : GatewayHeaders.withEffort(said, effort)
+      return explains ? [...headers, "X-Gateway-Trace", RouteReport.headerOf(route, told)] : headers
+    },
+    errorHeaders: (error, attempts, told) => {
+      const headers = GatewayHeaders.ofError(tags, error, attempts)
+      return explains ? [...headers, "X-Gateway-Trace", RouteReport.headerOf(route, told)] : headers
+    }
+  }
+}

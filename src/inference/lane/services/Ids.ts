@@ -1,0 +1,26 @@
+/** Ids of requests, attempts and responses: unique over nodes and restarts. */
+import * as crypto from "node:crypto"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+
+export class Ids extends Context.Service<Ids, {
+  readonly nodeId: string
+  readonly makeRequestId: () => string
+  readonly makeAttemptId: () => string
+  /** The unique part of a response id: 24 characters that no other response has. */
+  readonly makeResponseId: () => string
+}>()("gateway/lane/Ids") {}
+
+export const layer = Layer.effect(Ids, Effect.map(Lifecycle, ({ nodeId, startedAt }) => {
+  const prefix = `${nodeId}-${startedAt.toString(36)}-`
+  let sequence = 0
+  const makeAttemptId = () => prefix + (++sequence).toString(36)
+  return {
+    nodeId,
+    makeAttemptId,
+    makeRequestId: () => `req_${makeAttemptId()}`,
+    makeResponseId: () => crypto.randomBytes(18).toString("base64url").replace(/[-_]/g, "0")
+  }
+}))

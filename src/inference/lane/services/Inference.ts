@@ -1,0 +1,102 @@
+/** The lane with all that it needs, as every operation is served by it. */
+import { getHeapStatistics } from "node:v8"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Supervisor from "#actors/Supervisor.ts"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { Flags } from "#actors/ports/Flags.ts"
+import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import type { Recovery } from "#actors/request/Request.ts"
+import { Telemetry } from "#actors/request/ports/Telemetry.ts"
+import { Turns } from "#actors/request/ports/Turns.ts"
+import { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
+import { Live } from "#src/inference/lane/live/Live.ts"
+import * as RouteReport from "#src/inference/lane/RouteReport.ts"
+import type { Stage } from "#src/inference/lane/stages/Stage.ts"
+import type { DirectRoute } from "#src/platform/server/Exchange.ts"
+import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
+import { Blocked } from "#src/routing/unavailable.ts"
+import { Admission } from "./Admission.ts"
+import { CurrentRouter } from "./CurrentRouter.ts"
+import { Forks } from "./Forks.ts"
+import { Ids } from "./Ids.ts"
+import { LaneOptions } from "./LaneOptions.ts"
+import type { LaneServices } from "./LaneServices.ts"
+import { Reports } from "./Reports.ts"
+import { Requests } from "./Requests.ts"
+
+export class Inference extends Context.Service<Inference, LaneServices>()("gateway/lane/Inference") {}
+
+/** An endpoint that is mounted on the front end. */
+export interface Mounted {
+  readonly method: "GET" | "POST"
+  /** With `:name` parameters, or a last `*`. */
+  readonly path: string
+  readonly route: DirectRoute
+}
+
+/** A second thread that reads bodies where there is memory for it, and a heap that the worst body within the bounds fits in. */
+const threadsOf = () => {
+  const heapMb = getHeapStatistics().heap_size_limit / 1024 / 1024
+  return { threads: heapMb > 1_024 ? 2 : 1, heapMb: Math.max(384, Math.min(1_024, Math.floor(heapMb / 2))) }
+}
+
+const noRecovery: Recovery = { holds: false, sibling: false, continues: false, stopsAtEmpty: false }
+
+const recoveryOf = (flags: Flags["Service"]) => (): Recovery => {
+  const holds = flags.isOn("STREAM_RECOVERY_ENABLED")
+  const sibling = flags.isOn("STREAM_EARLY_EOF_SIBLING_FAILOVER_ENABLED")
+  const continues = flags.isOn("STREAM_RECOVERY_MIDSTREAM_ENABLED")
+  return holds || sibling || continues
+    ? { holds, sibling, continues, stopsAtEmpty: flags.isOn("STREAM_RECOVERY_TOOLCALL_ORDER_FIX") }
+    : noRecovery
+}
+
+/** A request that was refused before it was planned, in metrics and the log. */
+const refusedOver = (telemetry: Telemetry["Service"], now: () => number): LaneServices["refused"] => (endpoint, tags, error) => {
+  const at = now()
+  telemetry.requestStarted(endpoint, false)
+  telemetry.requestSettled({
+    requestId: tags.requestId, method: "POST", endpoint, requestedModel: null, provider: null, model: null, apiKeyId: null,
+    status: error.status, clientStatus: error.status, outcome: "policy", errorCode: error.code, stream: false, attempts: 0, cache: "off",
+    startedAt: at, latencyMs: 0, ttftMs: null, bytesOut: 0, ...(error instanceof Blocked ? { route: RouteReport.lineOfBlocked(error) } : {})
+  })
+}
+
+/** `stages`: what an admitted request passes before it is planned, in this order. */
+export const layer = <E, R>(stages: Effect.Effect<ReadonlyArray<Stage>, E, R>) => Layer.effect(Inference, Effect.gen(function*() {
+  const configuration = yield* Configuration
+  const flags = yield* Flags
+  const { now } = yield* Forks
+  const frontEnd = yield* FrontEnd
+  const { makeResponseId } = yield* Ids
+  const { requests, sessions } = yield* Live
+  const { limits, maxBodyBytes, sseComments } = yield* LaneOptions
+  const { draining } = yield* Lifecycle
+  const { now: router } = yield* CurrentRouter
+  const run = Effect.runForkWith(yield* Effect.context<never>())
+  const onLost = yield* Supervisor.reporter("body threads")
+  const bodies = yield* Effect.acquireRelease(
+    Effect.sync(() => new BodyWorkers({ ...threadsOf(), onDefect: (text) => void run(Effect.logError(text)), onLost })),
+    (workers) => Effect.sync(() => workers.close())
+  )
+  return {
+    admission: yield* Admission,
+    request: yield* Requests,
+    stages: yield* stages,
+    waits: { turns: yield* Turns, totalMs: limits.timeouts.total, now },
+    report: yield* Reports,
+    router, sessions, bodies, makeResponseId, sseComments, draining,
+    held: frontEnd.heldBodies,
+    maxBodyBytes: () => {
+      const megabytes = configuration.current().settings.get("maxBodySizeMb")
+      return typeof megabytes === "number" && megabytes > 0 ? megabytes * 1024 * 1024 : maxBodyBytes
+    },
+    recovery: recoveryOf(flags),
+    // The live requests are the scope of these fibers: each is enrolled before it starts and interrupted when the layer closes.
+    fork: run,
+    live: requests,
+    refused: refusedOver(yield* Telemetry, now)
+  }
+}))

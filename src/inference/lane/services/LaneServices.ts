@@ -1,0 +1,33 @@
+/** What serving an inference request needs from the rest of the gateway, whatever kind it is of. */
+import type * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import type { LiveRequest } from "#actors/request/LiveRequest.ts"
+import type { Recovery, Services } from "#actors/request/Request.ts"
+import type * as Intake from "#src/inference/lane/Intake.ts"
+import type { LiveSessions } from "#src/inference/lane/live/LiveSessions.ts"
+import type * as RouteReport from "#src/inference/lane/RouteReport.ts"
+import type * as Stages from "#src/inference/lane/stages/Stage.ts"
+import type { WaitServices } from "#src/inference/lane/stages/Waits.ts"
+import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
+import type { Router } from "#src/routing/Router.ts"
+
+export interface LaneServices extends Intake.IntakeServices {
+  readonly request: Services
+  /** The bytes of bodies that this process holds. */
+  readonly held: HeldBytes
+  readonly router: () => Router
+  /** What an admitted request passes before it is planned. */
+  readonly stages: ReadonlyArray<Stages.Stage>
+  /** Where a request waits for which no target is free. */
+  readonly waits: WaitServices
+  readonly report: RouteReport.Report
+  readonly sessions: LiveSessions
+  /** Comment lines are allowed as heartbeats (GATEWAY_SSE_COMMENTS). */
+  readonly sseComments: boolean
+  readonly recovery: () => Recovery
+  /** Makes the unique part of response ids. */
+  readonly makeResponseId: () => string
+  /** Forks a request's fiber under the front end's scope. */
+  readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+  readonly live: { readonly add: (request: LiveRequest) => void; readonly remove: (request: LiveRequest) => void }
+}

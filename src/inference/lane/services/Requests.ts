@@ -1,0 +1,49 @@
+/** What a request actor works with. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Supervisor from "#actors/Supervisor.ts"
+import { Accounting } from "#actors/request/ports/Accounting.ts"
+import { Credentials } from "#actors/request/ports/Credentials.ts"
+import { Ledger } from "#actors/request/ports/Ledger.ts"
+import { Resilience } from "#actors/request/ports/Resilience.ts"
+import { Telemetry } from "#actors/request/ports/Telemetry.ts"
+import { Turns } from "#actors/request/ports/Turns.ts"
+import { Upstream } from "#actors/request/ports/Upstream.ts"
+import type { Services } from "#actors/request/Request.ts"
+import { ConnectionMarks } from "#src/inference/lane/ConnectionMarks.ts"
+import { Live } from "#src/inference/lane/live/Live.ts"
+import { Quotas } from "#src/routing/ports/Quotas.ts"
+import { Forks } from "./Forks.ts"
+import { Ids } from "./Ids.ts"
+import { LaneOptions } from "./LaneOptions.ts"
+
+export class Requests extends Context.Service<Requests, Services>()("gateway/lane/Requests") {}
+
+export const layer = Layer.effect(Requests, Effect.gen(function*() {
+  const credentials = yield* Credentials
+  const { now } = yield* Forks
+  const live = yield* Live
+  const { limits } = yield* LaneOptions
+  const { makeAttemptId, nodeId } = yield* Ids
+  const marks = yield* ConnectionMarks
+  const quotas = yield* Quotas
+  const failed = yield* Supervisor.reporter("request")
+  return {
+    accounting: yield* Accounting,
+    ledger: yield* Ledger,
+    resilience: yield* Resilience,
+    telemetry: yield* Telemetry,
+    turns: yield* Turns,
+    upstream: yield* Upstream,
+    credentials, limits, makeAttemptId, nodeId, now,
+    report: (target, end) => {
+      if (end.upstreamStatus === 401 && target.tokenFrom !== null && target.tokenFrom !== undefined) credentials.refused(target.tokenFrom)
+      // The headers came when the stream began, or just now.
+      quotas.note(target, end.headers, end.firstContentAt ?? now())
+      marks.report(target, end)
+    },
+    defect: (requestId, cause) => failed(cause, { requestId }),
+    closed: live.requests.remove
+  }
+}))

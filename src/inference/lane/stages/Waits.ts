@@ -1,0 +1,76 @@
+/**
+ * A request for which no target is free waits for its turn where the settings allow it, and is planned again; else it is
+ * refused. If its client leaves meanwhile, no upstream is called.
+ */
+import * as Effect from "effect/Effect"
+import { type Turn, Turns } from "#actors/request/ports/Turns.ts"
+import { PublicError } from "#schemas/errors.ts"
+import { type Call, left, type Stage } from "./Stage.ts"
+import { Blocked } from "#src/routing/unavailable.ts"
+
+/** What a request has behind it when it is planned again. */
+export interface Waited {
+  /** When it was first planned, ms since the epoch. */
+  readonly since: number
+  /** Its turns so far. */
+  readonly rounds: number
+  /** It waited long enough: what is said now is the last word. */
+  readonly last: boolean
+}
+
+export interface WaitServices {
+  readonly turns: Turns["Service"]
+  /** A whole request, ms; 0 = no limit (GATEWAY_TOTAL_TIMEOUT_MS). */
+  readonly totalMs: number
+  /** ms since the epoch. */
+  readonly now: () => number
+}
+
+/** Lets the call wait and plans it `again` when its turn has come, or refuses it with the planner's words. */
+export const waitOrRefuse = <C extends Call>(
+  services: WaitServices, refusal: PublicError, call: C, waited: Waited | undefined, again: (call: C, waited: Waited) => void
+): void => {
+  if (!(refusal instanceof Blocked) || (waited !== undefined && waited.last)) {
+    call.refuse(refusal)
+    return
+  }
+  const since = waited === undefined ? services.now() : waited.since
+  const rounds = waited === undefined ? 0 : waited.rounds
+  const blocked = refusal.skipped.flatMap(({ candidate: { target }, unavailable }) => isOurs(unavailable) ? [{ target, unavailable }] : [])
+  const joined = services.turns.join({ blocked, combo: refusal.combo, since, deadline: deadlineOf(since, services.totalMs), rounds }, (turn: Turn) => {
+    if (turn instanceof PublicError) call.refuse(turn)
+    else again(call, { since, rounds: rounds + 1, last: turn === "late" })
+  })
+  if (joined === null) call.refuse(refusal)
+  else if (joined instanceof PublicError) call.refuse(joined)
+  else call.onGone(() => {
+    joined()
+    call.refuse(left("its request waited"))
+  })
+}
+
+const deadlineOf = (since: number, totalMs: number): number => totalMs === 0 ? Number.POSITIVE_INFINITY : since + totalMs
+
+type Skipped = Blocked["skipped"][number]["unavailable"]
+const waitable: ReadonlySet<string> = new Set(["connection-busy", "model-busy", "connection-cooldown", "model-cooldown"])
+
+/** What the resilience port said, and not a strategy: only that passes. */
+const isOurs = (unavailable: Skipped): unavailable is Extract<Skipped, { readonly soft?: boolean }> => waitable.has(unavailable.reason)
+
+/** Adds a key's `throttleDelayMs` before dispatch. */
+export const throttle = (turns: Turns["Service"]): Stage => ({
+  name: "throttle",
+  applies: ({ key }) => key !== null && key.policy.throttleDelayMs > 0,
+  run: (call, next) => {
+    const leave = turns.pause(call.key === null ? 0 : call.key.policy.throttleDelayMs, (turn) => {
+      if (turn instanceof PublicError) call.refuse(turn)
+      else next(call)
+    })
+    call.onGone(() => {
+      leave()
+      call.refuse(left("its request waited"))
+    })
+  }
+})
+
+export const stage = Effect.map(Turns, throttle)

@@ -1,0 +1,14 @@
+/** What only the whole gateway knows and single features answer or check by; the assemblies fold it. */
+import * as Context from "effect/Context"
+import type { DegradationRow } from "#schemas/degradation.ts"
+import type { Table } from "#src/management/acting/Table.ts"
+import type { Route } from "#schemas/api/RouteTable.ts"
+
+export class Assembled extends Context.Service<Assembled, {
+  /** Every route of the management API with its access rule. */
+  readonly routes: ReadonlyArray<Route>
+  /** Which fields of which records act. */
+  readonly acting: ReadonlyArray<Table>
+  /** What every feature does while something that it depends on fails. */
+  readonly degradation: ReadonlyArray<DegradationRow>
+}>()("gateway/management/Assembled") {}

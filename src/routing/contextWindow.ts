@@ -1,0 +1,42 @@
+/** Prompts that are longer than the context window of every target that could be asked: refused before anything is spent. Pure. */
+import type { Target } from "#actors/request/ports/Target.ts"
+import type { Combo } from "#schemas/records/Combo.ts"
+import type { CallFormat } from "#schemas/wire/formats.ts"
+import type { Candidate, Moment, Skipped } from "#src/routing/models/candidate.ts"
+import * as Selection from "#src/routing/selection.ts"
+import { overflowOf } from "#src/routing/strategies/filter.ts"
+import * as Refused from "#src/routing/unavailable.ts"
+
+/** The refusal of a single model; null while one of its targets may be large enough. Windows are remembered with the plan. */
+export const refusals = (factsOf: (target: Target) => Pick<Candidate, "contextWindow">) => {
+  const windows = new WeakMap<Target, number | null>()
+  const overflowAt = (target: Target, moment: Moment) => {
+    let window = windows.get(target)
+    if (window === undefined) windows.set(target, window = factsOf(target).contextWindow)
+    return overflowOf(target, window, moment)
+  }
+  return (targets: ReadonlyArray<Target>, moment: Moment, face: CallFormat): Refused.Blocked | null => {
+    if (moment.tokensBeyond === undefined) return null
+    for (let i = 0; i < targets.length; i++) if (overflowAt(targets[i] as Target, moment) === null) return null
+    return Refused.tooLong(face, {
+      combo: null, refused: [],
+      skipped: Selection.candidatesOf(targets).flatMap((candidate): ReadonlyArray<Skipped> => {
+        const unavailable = overflowAt(candidate.target, moment)
+        return unavailable === null ? [] : [{ candidate, unavailable }]
+      })
+    })
+  }
+}
+
+/** Whether a target of the combo may be sent less than the client said. */
+export type Shortens = (combo: Combo, target: Target) => boolean
+
+/** The check for targets of a combo; none for the stages of a pipeline, of which the later ones read the answer before theirs. */
+export const checkOf = (combo: Combo, tokensBeyond: Moment["tokensBeyond"], mayBeShortened: Shortens | undefined): Moment["tokensBeyond"] => {
+  if (tokensBeyond === undefined || combo.strategy === "pipeline") return undefined
+  if (mayBeShortened === undefined) return tokensBeyond
+  return (target, window) => {
+    const tokens = tokensBeyond(target, window)
+    return tokens === null || mayBeShortened(combo, target) ? null : tokens
+  }
+}

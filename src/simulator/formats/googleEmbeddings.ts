@@ -1,0 +1,85 @@
+/** Google's embeddings: `POST /v1beta/models/{model}:batchEmbedContents`, and `:predict` below a project of Vertex AI. Both take text only. */
+import * as Predicate from "effect/Predicate"
+import { countTokens } from "#src/simulator/text.ts"
+import { Bad, strictly } from "./chatRequest.ts"
+import { vectorOf } from "./embeddings.ts"
+import { googleStreamError, renderGoogleError } from "./errors.ts"
+import type { Body, Call, Format } from "./Format.ts"
+
+const DEFAULT_DIMENSIONS = 3072
+const isRecord = (value: unknown): value is Body => Predicate.isObject(value) && !Array.isArray(value)
+
+const addressOf = (path: string) => {
+  const match = /^\/(?:v1beta|v1\/projects\/[^/]+\/locations\/[^/]+\/publishers\/google)\/models\/([^/:]+):(batchEmbedContents|predict)$/.exec(path)
+  return match === null ? null : { model: decodeURIComponent(match[1] as string), method: match[2] as "batchEmbedContents" | "predict" }
+}
+
+const only = (record: Body, at: string, names: ReadonlyArray<string>): void => {
+  for (const name of Object.keys(record)) if (!names.includes(name)) throw new Bad(`Invalid JSON payload received. Unknown name "${name}" at '${at}'.`, name)
+}
+
+const listAt = (body: Body, name: string): ReadonlyArray<Body> => {
+  const list: unknown = body[name]
+  if (!Array.isArray(list) || list.length === 0 || !list.every(isRecord)) throw new Bad(`'${name}' must be a non-empty list of objects.`, name)
+  return list
+}
+
+const textOf = (text: unknown, at: string): string => {
+  if (typeof text !== "string" || text === "") throw new Bad(`'${at}' must be a text.`, at)
+  return text
+}
+
+/** Text and wished dimensions of one part of a batch. */
+const content = (request: Body, at: string, model: string) => {
+  only(request, at, ["model", "content", "taskType", "title", "outputDimensionality"])
+  if (request["model"] !== `models/${model}`) throw new Bad(`'${at}.model' must be models/${model}.`, `${at}.model`)
+  const parts = isRecord(request["content"]) ? request["content"]["parts"] : null
+  const [part] = Array.isArray(parts) ? parts as ReadonlyArray<unknown> : []
+  return { text: textOf(isRecord(part) ? part["text"] : null, `${at}.content.parts[0].text`), dimensions: request["outputDimensionality"] }
+}
+
+const read = strictly((body, { path }): Call => {
+  const { method, model } = addressOf(path) ?? { method: "predict", model: "" }
+  let inputs: ReadonlyArray<string>
+  let dimensions: unknown
+  if (method === "batchEmbedContents") {
+    only(body, "", ["requests"])
+    const said = listAt(body, "requests").map((one, i) => content(one, `requests[${i}]`, model))
+    inputs = said.map(({ text }) => text)
+    dimensions = said[0]?.dimensions
+  } else {
+    only(body, "", ["instances", "parameters"])
+    inputs = listAt(body, "instances").map((one, i) => {
+      only(one, `instances[${i}]`, ["content", "task_type", "title"])
+      return textOf(one["content"], `instances[${i}].content`)
+    })
+    dimensions = isRecord(body["parameters"]) ? body["parameters"]["outputDimensionality"] : undefined
+  }
+  return {
+    model, stream: false, n: 1, includeUsage: false, maxTokens: null, stop: [], lastUserText: "", toolResult: null, tools: [], toolChoice: "none", json: null,
+    promptTokens: inputs.reduce((sum, text) => sum + countTokens(text), 0),
+    embeddings: { inputs, dimensions: typeof dimensions === "number" ? dimensions : DEFAULT_DIMENSIONS, base64: false }
+  }
+})
+
+const make = (method: "batchEmbedContents" | "predict", body: Format["body"]): Format => ({
+  name: method,
+  matches: (path) => addressOf(path)?.method === method,
+  identify: (path) => ({ model: addressOf(path)?.model ?? null, stream: false }),
+  read,
+  events: () => [],
+  body,
+  renderError: renderGoogleError,
+  streamError: googleStreamError
+})
+
+const vectorsOf = ({ embeddings }: Call) => (embeddings?.inputs ?? []).map((text) => ({ text, values: Array.from(vectorOf(text, embeddings?.dimensions ?? 1)) }))
+
+export const batchEmbedContents = make("batchEmbedContents", (call, { usage }) => JSON.stringify({
+  embeddings: vectorsOf(call).map(({ values }) => ({ values })),
+  ...(usage === null ? {} : { usageMetadata: { promptTokenCount: usage.promptTokens } })
+}))
+
+export const predict = make("predict", (call) => JSON.stringify({
+  predictions: vectorsOf(call).map(({ text, values }) => ({ embeddings: { values, statistics: { truncated: false, token_count: countTokens(text) } } }))
+}))

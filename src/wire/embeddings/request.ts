@@ -1,0 +1,96 @@
+/** Requests for embeddings: what clients may ask, and how each family of servers is asked. Pure. */
+import * as Errors from "#schemas/errors.ts"
+import { PublicError } from "#schemas/errors.ts"
+import type { EmbeddingFamily } from "#schemas/wire/formats.ts"
+import * as Json from "#src/wire/json/json.ts"
+import * as Splice from "#src/wire/json/splice.ts"
+import { invalid } from "#src/wire/neutral/settings.ts"
+import type { Json as Body, RequestHead } from "#src/wire/WireFormat.ts"
+
+export interface EmbeddingHead extends RequestHead {
+  /** How the client wants vectors; null = it did not say. */
+  readonly encoding: "float" | "base64" | null
+}
+
+/** Longest model id of a request, characters. */
+const longestModel = 512
+
+const isToken = (value: unknown): value is number => typeof value === "number" && Number.isInteger(value) && value >= 0
+const isTokens = (value: unknown): value is ReadonlyArray<number> => Array.isArray(value) && value.length > 0 && value.every(isToken)
+const isText = (value: unknown): value is string => typeof value === "string"
+
+const inputRefusal = (input: unknown): PublicError | null => {
+  if (input === undefined || input === null) return invalid("input", "Field 'input' is required: a string, a list of strings, a list of tokens, or a list of such lists.")
+  if (isText(input)) return null
+  if (!Array.isArray(input)) return invalid("input", "Field 'input' must be a string, a list of strings, a list of tokens, or a list of such lists.")
+  if (input.length === 0) return invalid("input", "Field 'input' must not be an empty list.")
+  if (input.every(isText) || input.every(isToken) || input.every(isTokens)) return null
+  const structured = input.findIndex(Json.isRecord)
+  return structured >= 0
+    ? invalid(`input[${structured}]`, `Field 'input[${structured}]' is a structured item; only text and tokens are embedded here.`)
+    : invalid("input", "Field 'input' must hold strings only, tokens only (whole numbers from 0), or non-empty lists of tokens only.")
+}
+
+/** Reads what is planned by, and refuses what no server could read. Members that are not named here are the vendors' and are forwarded. */
+export const head = (body: Body): EmbeddingHead | PublicError => {
+  const { dimensions, encoding_format: encoding, input, model } = body
+  if (typeof model !== "string" || model === "") return invalid("model", "Field 'model' must be a non-empty string such as 'openai/text-embedding-3-small'.")
+  if (model.length > longestModel) return invalid("model", `Field 'model' must have at most ${longestModel} characters.`)
+  const refusal = inputRefusal(input)
+  if (refusal !== null) return refusal
+  if (encoding !== undefined && encoding !== null && encoding !== "float" && encoding !== "base64") {
+    return invalid("encoding_format", "Field 'encoding_format' must be 'float' or 'base64'.")
+  }
+  if (dimensions !== undefined && dimensions !== null && !(Number.isSafeInteger(dimensions) && (dimensions as number) > 0)) {
+    return invalid("dimensions", "Field 'dimensions' must be a whole number from 1.")
+  }
+  return { model, stream: false, wantsUsage: false, encoding: encoding ?? null }
+}
+
+/** Vectors that the input asks for: one for each item at its top. */
+const countOf = ({ input }: Body): number => Array.isArray(input) && !isToken(input[0]) ? input.length : 1
+
+export interface Encoded {
+  readonly body: Uint8Array
+  /** Vectors that it asks for. */
+  readonly count: number
+  /** Members of the client's body that the family cannot say. */
+  readonly omitted: ReadonlyArray<string>
+}
+
+const nothing: ReadonlyArray<string> = []
+
+/** The request for a server of the family that knows the model as `model`; `parsed` is what the bytes say. */
+export const encode = (family: EmbeddingFamily, bytes: Buffer, parsed: Body, model: string): Encoded | PublicError => {
+  if (family === "embeddings") return { body: named(bytes, parsed, model), count: countOf(parsed), omitted: nothing }
+  const texts = textsOf(parsed["input"])
+  if (texts === null) {
+    return Errors.make("bad_request", `Model '${model.slice(0, 200)}' embeds text only: send 'input' as text, not as tokens.`, { extra: { param: "input" } })
+  }
+  return family === "batchEmbedContents" ? contents(texts, parsed, model) : instances(texts, parsed)
+}
+
+/** The client's own bytes with another model. */
+const named = (bytes: Buffer, parsed: Body, model: string): Uint8Array =>
+  Splice.edit(bytes, parsed, [{ key: "model", value: JSON.stringify(model) }]) ?? Buffer.from(JSON.stringify({ ...parsed, model }))
+
+const textsOf = (input: unknown): ReadonlyArray<string> | null =>
+  isText(input) ? [input] : Array.isArray(input) && input.every(isText) ? input : null
+
+/** Members that both other families take under another name, or that the gateway acts on itself. */
+const understood: ReadonlySet<string> = new Set(["model", "input", "encoding_format", "dimensions", "task_type", "title"])
+
+const omittedOf = (parsed: Body): ReadonlyArray<string> => Object.keys(parsed).filter((name) => !understood.has(name) && parsed[name] !== null)
+
+const stringAt = (parsed: Body, name: string): string | undefined => typeof parsed[name] === "string" ? parsed[name] : undefined
+
+const contents = (texts: ReadonlyArray<string>, parsed: Body, model: string): Encoded => {
+  const shared = { model: `models/${model}`, taskType: stringAt(parsed, "task_type"), title: stringAt(parsed, "title"), outputDimensionality: parsed["dimensions"] ?? undefined }
+  return { body: Buffer.from(JSON.stringify({ requests: texts.map((text) => ({ ...shared, content: { parts: [{ text }] } })) })), count: texts.length, omitted: omittedOf(parsed) }
+}
+
+const instances = (texts: ReadonlyArray<string>, parsed: Body): Encoded => {
+  const shared = { task_type: stringAt(parsed, "task_type"), title: stringAt(parsed, "title") }
+  const parameters = parsed["dimensions"] === undefined || parsed["dimensions"] === null ? {} : { parameters: { outputDimensionality: parsed["dimensions"] } }
+  return { body: Buffer.from(JSON.stringify({ instances: texts.map((content) => ({ ...shared, content })), ...parameters })), count: texts.length, omitted: omittedOf(parsed) }
+}

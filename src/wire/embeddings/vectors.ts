@@ -1,0 +1,104 @@
+/**
+ * Finds the vectors in the bytes of an embeddings answer without parsing their numbers: an answer may hold megabytes of them, and only
+ * its model is changed. Pure.
+ */
+import { endOfString, endOfValue, skipSpace } from "#src/wire/json/splice.ts"
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_LIST = 0x5b
+const CLOSE_LIST = 0x5d
+const OPEN = 0x7b
+const CLOSE = 0x7d
+
+/** Byte range of a value. */
+export interface Range {
+  readonly start: number
+  readonly end: number
+}
+
+export interface Vector extends Range {
+  readonly index: number
+  /** It stands as base64 text and not as a list of numbers. */
+  readonly isText: boolean
+}
+
+export interface Found {
+  readonly model: Range | null
+  readonly usage: Range | null
+  /** As they stand. */
+  readonly vectors: ReadonlyArray<Vector>
+}
+
+/** Where a value ends; -1 when it is none that is expected here. */
+type Value = (key: string, start: number) => number
+
+/** Walks the members of the object that opens at `open`; answers the offset behind it, -1 for what is no object. */
+const members = (body: Buffer, open: number, value: Value): number => {
+  if (body[open] !== OPEN) return -1
+  let at = skipSpace(body, open + 1)
+  if (body[at] === CLOSE) return at + 1
+  while (body[at] === QUOTE) {
+    const end = endOfString(body, at)
+    const colon = end < 0 ? -1 : skipSpace(body, end)
+    if (colon < 0 || body[colon] !== COLON) return -1
+    const stop = value(body.toString("latin1", at + 1, end - 1), skipSpace(body, colon + 1))
+    if (stop < 0) return -1
+    at = skipSpace(body, stop)
+    if (body[at] === CLOSE) return at + 1
+    if (body[at] !== COMMA) return -1
+    at = skipSpace(body, at + 1)
+  }
+  return -1
+}
+
+/** The same of the list that opens at `open`. */
+const items = (body: Buffer, open: number, item: (start: number) => number): number => {
+  if (body[open] !== OPEN_LIST) return -1
+  let at = skipSpace(body, open + 1)
+  if (body[at] === CLOSE_LIST) return at + 1
+  for (;;) {
+    const stop = item(at)
+    if (stop < 0) return -1
+    at = skipSpace(body, stop)
+    if (body[at] === CLOSE_LIST) return at + 1
+    if (body[at] !== COMMA) return -1
+    at = skipSpace(body, at + 1)
+  }
+}
+
+/** A list of numbers, whose end is the next bracket, or a text. */
+const endOfVector = (body: Buffer, start: number): number =>
+  body[start] === QUOTE ? endOfString(body, start) : body[start] === OPEN_LIST ? body.indexOf(CLOSE_LIST, start) + 1 || -1 : -1
+
+/** Null when the bytes are no answer with vectors. */
+export const find = (body: Buffer): Found | null => {
+  const vectors: Array<Vector> = []
+  let model: Range | null = null
+  let usage: Range | null = null
+
+  const vectorAt = (open: number): number => {
+    let index = vectors.length
+    let found: Range | null = null
+    const end = members(body, open, (key, start) => {
+      const stop = key === "embedding" ? endOfVector(body, start) : endOfValue(body, start)
+      if (key === "embedding") found = { start, end: stop }
+      else if (key === "index") index = Number(body.toString("latin1", start, stop))
+      return stop
+    })
+    if (end < 0 || found === null || !Number.isSafeInteger(index)) return -1
+    const range: Range = found
+    vectors.push({ index, isText: body[range.start] === QUOTE, start: range.start, end: range.end })
+    return end
+  }
+
+  const end = members(body, skipSpace(body, 0), (key, start) => {
+    if (key === "data") return items(body, start, vectorAt)
+    const stop = endOfValue(body, start)
+    if (key === "model") model = { start, end: stop }
+    else if (key === "usage") usage = { start, end: stop }
+    return stop
+  })
+  return end < 0 || vectors.length === 0 || skipSpace(body, end) !== body.length ? null : { model, usage, vectors }
+}

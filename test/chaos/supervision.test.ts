@@ -1,0 +1,358 @@
+/**
+ * A defect in every loop of a running gateway: each is told of in the log, counted in the metrics, and followed by the next round. The
+ * faults are a table over the supervisor's own: a loop without a fault does not compile.
+ */
+import { EventEmitter, once } from "node:events"
+import * as fs from "node:fs"
+import * as http from "node:http"
+import * as os from "node:os"
+import * as path from "node:path"
+import type { Worker } from "node:worker_threads"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Metric from "effect/Metric"
+import * as Redacted from "effect/Redacted"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { Configuration } from "#actors/ports/Configuration.ts"
+import { ConnectionStore } from "#actors/ports/Stores.ts"
+import { UsageStore } from "#actors/ports/UsageStore.ts"
+import * as Supervisor from "#actors/Supervisor.ts"
+import { Inference } from "#src/inference/lane/services/Inference.ts"
+import * as JournaledLedger from "#src/platform/accounting/JournaledLedger.ts"
+import * as Workers from "#src/platform/cluster/workers/Supervisor.ts"
+import { RedisStore } from "#src/platform/redis/RedisStore.ts"
+import { managedKey, Session } from "#test/features/leases/support.ts"
+import { findServers, type Ground, ground } from "#test/support/cluster.ts"
+import { inProcess, type InProcess } from "#test/support/gateway.ts"
+import * as Http from "#test/support/http.ts"
+import { type Lab, messages, startLab } from "#test/support/lab.ts"
+import { eventually } from "#test/support/operator.ts"
+import { type Sink, startSink } from "#test/support/sink.ts"
+import * as Records from "#test/suites/records.ts"
+
+const servers = await findServers()
+
+/** Throws in the first round of each loop, and remembers all of them. */
+class Faults {
+  readonly rounds = new Map<string, number>()
+  ended: Array<Supervisor.Loop> = []
+  readonly probe = {
+    round: (loop: Supervisor.Loop): void => {
+      const round = (this.rounds.get(loop) ?? 0) + 1
+      this.rounds.set(loop, round)
+      if (round === 1) throw new Error(`injected into ${loop}`)
+    },
+    ended: (loop: Supervisor.Loop): void => void this.ended.push(loop)
+  }
+}
+
+/** Where a loop runs, and how what it did is seen. */
+interface World {
+  readonly faults: Faults
+  readonly output: () => string
+  readonly metrics: () => Promise<string>
+}
+
+const gatewayWorld = (faults: Faults, gateway: () => InProcess): World => ({
+  faults,
+  output: () => gateway().output(),
+  metrics: async () => (await Http.send(gateway().url, { path: "/metrics" })).text
+})
+
+/** A part of the gateway alone: what no gateway of this process runs. */
+const partWorld = () => {
+  const faults = new Faults()
+  const lines: Array<string> = []
+  const registry = new Map()
+  const logger = Logger.make<unknown, void>(({ cause, message }) => {
+    lines.push(`${String(message)} ${cause.reasons.map((reason) => reason._tag === "Die" ? String(reason.defect) : "").join()}`)
+  })
+  const run = <A, E>(effect: Effect.Effect<A, E>): Promise<A> => Effect.runPromise(effect.pipe(
+    Effect.provide(Logger.layer([logger])),
+    Effect.provideService(Metric.MetricRegistry, registry),
+    Effect.provideService(Supervisor.Probe, faults.probe)
+  ))
+  const world: World = {
+    faults,
+    output: () => lines.join("\n"),
+    metrics: () => run(Effect.contextWith((context) => Effect.sync(() => Metric.snapshotUnsafe(context).map(({ attributes, id, state }) =>
+      `${id}{loop="${attributes?.["loop"]}"} ${"count" in state ? state.count : ""}`).join("\n"))))
+  }
+  return { world, run }
+}
+
+let alone: Lab
+let several: InProcess
+let common: Ground
+let sink: Sink
+let otlp: http.Server
+const aloneFaults = new Faults()
+const severalFaults = new Faults()
+const part = partWorld()
+const threads = new EventEmitter()
+const born = (worker: Worker): void => void threads.emit("born", worker)
+let database: Worker | null = null
+
+const chat = (model: string, more: Record<string, unknown> = {}, headers: Record<string, string> = {}) => alone.chat({ model, ...more }, headers)
+const stop: Array<() => unknown> = []
+
+/** Which world a loop meets its defect in, and what makes it run there; without `act` it always runs. */
+interface Fault {
+  readonly world: "alone" | "several" | "part"
+  readonly act?: () => Promise<unknown>
+  /** The work that follows the defect. */
+  readonly works?: () => Promise<unknown>
+}
+const always: Fault = { world: "alone" }
+const shared: Fault = { world: "several" }
+
+const killed = async (act: () => Promise<unknown>): Promise<void> => {
+  const [[worker]] = await Promise.all([once(threads, "born") as Promise<[Worker]>, act()])
+  await worker.terminate()
+}
+const largeBody = () => chat("large", { metadata: { filler: "x".repeat(400_000) } })
+const uncounted = async () => {
+  await alone.sim.rule({ match: { model: "uncounted" }, script: { usage: "omit" } })
+  expect((await chat("uncounted")).status).toBe(200)
+}
+
+const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
+  request: {
+    world: "alone",
+    act: async () => {
+      const { request } = Context.get(alone.gateway.services(), Inference)
+      const whole = request.report
+      Object.assign(request, {
+        report: () => {
+          Object.assign(request, { report: whole })
+          throw new Error("injected into request")
+        }
+      })
+      await chat("defect")
+    },
+    works: async () => expect((await chat("after-defect")).status).toBe(200)
+  },
+  "stream heartbeats": always,
+  "body threads": { world: "alone", act: () => killed(largeBody), works: async () => expect((await largeBody()).status).toBe(200) },
+  "idempotency claims": {
+    world: "several",
+    act: async () => {
+      await alone.sim.rule({ match: { model: "claimed" }, script: { latencyMs: 2_000 } })
+      const reply = Http.send(several.url, { path: "/v1/chat/completions", headers: { "idempotency-key": "k" }, body: { model: "lab/claimed", messages } })
+      stop.push(() => reply)
+    }
+  },
+  "limit reconciliation": always,
+  "limit renewal": shared,
+  "limit handover": shared,
+  "limit notices": always,
+  "lease sweep": always,
+  "lease records": {
+    world: "alone",
+    act: async () => {
+      const key = await managedKey(alone.gateway, "supervised", [alone.connection])
+      await new Session(alone.gateway, key.key).acquire("lab/leased")
+    }
+  },
+  "cache writes": { world: "alone", act: () => chat("cached", { temperature: 0 }) },
+  "cache eviction": always,
+  "model lists": always,
+  "connection tests": { world: "alone", act: () => alone.gateway.operator.call("PATCH", "/api/resilience", { credentialHealthCheck: { intervalMinutes: 60 } }) },
+  "journal delivery": { world: "alone", works: async () => expect(await alone.rows(await chat("delivered"))).toHaveLength(1) },
+  "journal retention": always,
+  "journal replay": always,
+  "journal fsync": {
+    world: "part",
+    act: () => part.run(Effect.scoped(Effect.gen(function*() {
+      const directory = fs.mkdtempSync(path.join(os.tmpdir(), "gateway-fsync-"))
+      yield* Layer.build(JournaledLedger.layer({ directory, nodeId: "fsync", fsyncIntervalMs: 5 }).pipe(
+        Layer.provide(Layer.succeed(UsageStore, Context.get(alone.gateway.services(), UsageStore)))
+      ))
+      yield* Effect.promise(() => followed(part.world, "journal fsync"))
+      fs.rmSync(directory, { recursive: true, force: true })
+    })))
+  },
+  tokenizer: { world: "alone", act: () => killed(uncounted), works: uncounted },
+  "webhook events": always,
+  "webhook estates": always,
+  "webhook queue": shared,
+  "webhook backlog": always,
+  "webhook lane": {
+    world: "alone",
+    act: async () => {
+      const { webhook } = await alone.gateway.operator.call<{ webhook: { id: string } }>("POST", "/api/webhooks", { url: sink.url, active: true })
+      await alone.gateway.operator.call("POST", `/api/webhooks/${webhook.id}/test`, {})
+      await alone.sim.rule({ match: { model: "told" }, script: { status: 500 } })
+      await chat("told")
+    },
+    works: () => eventually(async () => sink.received.map(({ json }) => json.event), (seen) => seen.some((event) => event !== "test.ping"), "a delivery of the lane")
+  },
+  "sweep/webhooks": always,
+  "token refresh": {
+    world: "alone",
+    act: () => Effect.runPromise(Effect.gen(function*() {
+      const services = alone.gateway.services()
+      yield* Context.get(services, Configuration).commit(Context.get(services, ConnectionStore).insert(Records.connection({
+        id: "signed-in", provider: "huggingface", authType: "oauth", apiKey: null, accessToken: Redacted.make("canary-access"), refreshToken: Redacted.make("canary-refresh"),
+        tokenExpiresAt: new Date(Date.now() + 86_400_000).toISOString(), expiresIn: 86_400
+      })))
+    }))
+  },
+  "quota history": {
+    world: "alone",
+    act: async () => {
+      await alone.sim.rule({
+        match: { model: "metered" },
+        script: { headers: { "anthropic-ratelimit-unified-5h-utilization": "0.5", "anthropic-ratelimit-unified-5h-reset": String(Math.ceil(Date.now() / 1_000) + 3_600) } }
+      })
+      await chat("metered")
+    }
+  },
+  "quota eviction": always,
+  "cooldown records": {
+    world: "alone",
+    act: async () => {
+      const breaker = { degradationThreshold: 1, failureThreshold: 2 }
+      await alone.gateway.operator.call("PATCH", "/api/resilience", {
+        waitForCooldown: { enabled: false }, providerBreaker: { oauth: breaker, apikey: breaker, local: breaker }
+      })
+      await alone.pool("breaks", ["credential-that-breaks"])
+      await alone.sim.rule({ match: { model: "broken" }, script: { status: 500 } })
+      for (let at = 0; at < 2; at++) await alone.chat({ model: "breaks/broken" })
+    }
+  },
+  "node count": shared,
+  "cooldown feed": shared,
+  "upstream deadlines": { world: "alone", act: () => chat("deadline") },
+  "simulator pace": { world: "alone", act: () => alone.chat({ model: "sim/echo" }) },
+  "sweep/nodes and changes": always,
+  "sweep/sessions": always,
+  "sweep/usage": always,
+  "change feed": shared,
+  "stand-still watch": shared,
+  "Redis probe": {
+    world: "several",
+    act: async () => common.redis.freeze(),
+    works: async () => {
+      common.redis.thaw()
+      await eventually(async () => several.output(), (text) => text.includes("Redis does not answer"), "Redis was missed")
+      await eventually(async () => Context.get(several.services(), RedisStore).state(), (state) => state === "closed", "Redis is back")
+    }
+  },
+  "Redis pulse": shared,
+  "Redis listeners": {
+    world: "several",
+    act: () => Effect.runPromise(Effect.scoped(Effect.gen(function*() {
+      const redis = Context.get(several.services(), RedisStore)
+      const heard = yield* Deferred.make<void>()
+      yield* redis.subscribe("supervised", {
+        message: () => {
+          throw new Error("injected into Redis listeners")
+        },
+        gap: () => {}
+      })
+      yield* redis.subscribe("supervised", { message: () => void Deferred.doneUnsafe(heard, Effect.void), gap: () => {} })
+      yield* redis.publish("supervised", "hello")
+      yield* Deferred.await(heard)
+    })))
+  },
+  "embedded database": {
+    world: "alone",
+    act: async () => await database?.terminate(),
+    works: () => eventually(async () => (await alone.gateway.operator.raw("GET", "/api/keys")).status, (status) => status === 200, "the database is back")
+  },
+  "database lock": always,
+  "span export": always,
+  "slow clients": {
+    world: "alone",
+    act: async () => {
+      const url = new URL(alone.gateway.url)
+      const slow = http.request({ host: url.hostname, port: url.port, path: "/v1/chat/completions", method: "POST", headers: { "content-length": 1_000, "content-type": "application/json" } })
+      slow.on("error", () => undefined)
+      slow.write("{\"model\":")
+      stop.push(() => slow.destroy())
+    }
+  },
+  worker: {
+    world: "part",
+    act: () => part.run(Effect.gen(function*() {
+      const serves = yield* Deferred.make<void>()
+      const script = "process.send({ gateway: 'ready', banner: 'well' }); process.on('message', () => process.exit(0))"
+      yield* Effect.raceFirst(
+        Workers.run({ workers: 1, command: [process.execPath, "-e", script], environment: process.env, graceMs: 5_000 }, Deferred.succeed(serves, undefined)),
+        Deferred.await(serves)
+      )
+    }))
+  }
+}
+
+const worldOf = ({ world }: Fault): World =>
+  world === "alone" ? gatewayWorld(aloneFaults, () => alone.gateway) : world === "several" ? gatewayWorld(severalFaults, () => several) : part.world
+
+/** The round after the defect has begun. */
+const followed = (world: World, loop: Supervisor.Loop) =>
+  eventually(async () => world.faults.rounds.get(loop) ?? 0, (rounds) => rounds >= 2, `the round of ${loop} after its defect`)
+
+const countIn = (text: string, loop: string): number => Number(text.split("\n").find((line) => line.startsWith(`gateway_loop_restarts_total{loop="${loop}"}`))?.split(" ").at(-1))
+
+describe.skipIf(servers.missing !== null)("a defect in a loop of the running gateway", { timeout: 60_000 }, () => {
+  beforeAll(async () => {
+    process.on("worker", born)
+    threads.once("born", (worker: Worker) => {
+      database = worker
+    })
+    sink = await startSink()
+    otlp = http.createServer((request, response) => void request.resume().on("end", () => response.end())).listen(0, "127.0.0.1")
+    await once(otlp, "listening")
+    const { port } = otlp.address() as { port: number }
+    alone = await startLab({
+      probe: aloneFaults.probe,
+      resilience: "awake",
+      environment: {
+        GATEWAY_SIM_PROVIDER: "true", GATEWAY_MODEL_LISTS_REFRESH_MS: "3600000", OUTBOUND_SSRF_GUARD_ENABLED: "false",
+        OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`
+      }
+    })
+    common = await ground(servers.postgres)
+    several = await inProcess({ probe: severalFaults.probe, environment: { ...common.environment, OUTBOUND_SSRF_GUARD_ENABLED: "false" } })
+    const provider = await several.operator.createNode({ prefix: "lab", baseUrl: `${alone.sim.url}/v1` })
+    await several.operator.createConnection({ provider, apiKey: "key-of-lab" })
+  }, 120_000)
+  afterAll(async () => {
+    process.off("worker", born)
+    await common.close()
+    await sink.close()
+    otlp.close()
+    otlp.closeAllConnections()
+  }, 60_000)
+
+  it.each(Object.entries(faults) as ReadonlyArray<[Supervisor.Loop, Fault]>)("of %s is told and counted, and the loop goes on", async (loop, fault) => {
+    const { kind, restart } = Supervisor.loops[loop]
+    const world = worldOf(fault)
+    await fault.act?.()
+    if (kind !== "thread" && kind !== "actor" && loop !== "Redis listeners") await followed(world, loop)
+    await fault.works?.()
+    await eventually(async () => world.output(), (text) => text.includes(`${loop}: a defect, and it `), `the log line of ${loop}`)
+    if (kind === "fiber") expect(world.output()).toContain(`injected into ${loop}`)
+    if (restart === "never") expect(await world.metrics()).not.toContain(`gateway_loop_restarts_total{loop="${loop}"}`)
+    else expect(countIn(await world.metrics(), loop)).toBe(1)
+  })
+
+  it("harms no other: a stop ends every loop, in the order of the table", async () => {
+    for (const end of stop) await end()
+    for (const [world, close] of [[aloneFaults, () => alone.close()], [severalFaults, () => several.close()]] as const) {
+      const begun = [...world.rounds.keys()] as ReadonlyArray<Supervisor.Loop>
+      const over = new Set(world.ended)
+      world.ended = []
+      await close()
+      const lasting = begun.filter((loop) => Supervisor.loops[loop].kind === "fiber" && Supervisor.loops[loop].restart === "always" && !over.has(loop))
+      expect(lasting.length).toBeGreaterThan(15)
+      expect(lasting.filter((loop) => !world.ended.includes(loop))).toEqual([])
+      const steps = world.ended.map((loop) => Supervisor.loops[loop].drain)
+      expect(steps).toEqual([...steps].sort((a, b) => Supervisor.drainOrder.indexOf(a) - Supervisor.drainOrder.indexOf(b)))
+    }
+  })
+})

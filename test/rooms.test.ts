@@ -1,0 +1,77 @@
+/** The house: every folder has its import rules, folders stay small, and none import each other in a circle. */
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { describe, expect, it } from "vitest"
+import { assemblies, rooms } from "../oxlint.config.ts"
+
+const root = path.join(import.meta.dirname, "..")
+const sources = ["schemas", "actors", "src"]
+
+const foldersOf = (folder: string): ReadonlyArray<string> =>
+  fs.readdirSync(path.join(root, folder), { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    .flatMap((entry) => [`${folder}/${entry.name}`, ...foldersOf(`${folder}/${entry.name}`)])
+
+const filesIn = (folder: string): ReadonlyArray<string> =>
+  fs.readdirSync(path.join(root, folder), { withFileTypes: true }).filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map((entry) => `${folder}/${entry.name}`)
+
+const folders = sources.flatMap((source) => [source, ...foldersOf(source)])
+const files = folders.flatMap(filesIn)
+const isIn = (file: string, folder: string): boolean => file.startsWith(`${folder}/`)
+
+/** The row that a folder stands in; a file beside App.ts is an assembly. */
+const roomOf = (file: string): string | null =>
+  Object.keys(rooms).find((room) => isIn(file, room)) ?? assemblies.find((room) => isIn(file, room)) ?? null
+
+const importsOf = (file: string): ReadonlyArray<string> =>
+  [...fs.readFileSync(path.join(root, file), "utf8").matchAll(/(?:from|import)\s*\(?\s*"(#|\.{1,2}\/)([^"]+)"/g)]
+    .map(([, kind, rest]) => kind === "#" ? String(rest) : path.posix.join(path.posix.dirname(file), `${kind}${rest}`))
+
+/** Folders whose content is data or a list that grows with the vendors. */
+const long: ReadonlySet<string> = new Set<string>()
+
+describe("the house", () => {
+  it("has import rules for every folder with sources", () => {
+    const without = files.filter((file) => roomOf(file) === null && path.dirname(file) !== "src")
+    expect(without).toEqual([])
+  })
+
+  it("has no rule for a folder that is gone", () => {
+    expect([...Object.keys(rooms), ...assemblies].filter((room) => !files.some((file) => isIn(file, room)))).toEqual([])
+  })
+
+  it("keeps at most 15 files in a folder", () => {
+    expect(folders.filter((folder) => folder !== "src" && !long.has(folder) && filesIn(folder).length > 15).map((folder) => `${folder}: ${filesIn(folder).length}`)).toEqual([])
+  })
+
+  it("lists every feature", () => {
+    const listed = fs.readFileSync(path.join(root, "src/features.ts"), "utf8")
+    expect(files.filter((file) => file.endsWith("/feature.ts") && !listed.includes(`"#${file}"`))).toEqual([])
+  })
+
+  it("has no circle of folders: of two features at most one imports the other, of two layers only the upper one the lower", () => {
+    const arrows = new Map<string, Set<string>>()
+    for (const file of files) {
+      const from = roomOf(file)
+      if (from === null || assemblies.includes(from)) continue
+      for (const imported of importsOf(file)) {
+        const to = roomOf(imported)
+        if (to === null || to === from) continue
+        const known = arrows.get(from)
+        if (known === undefined) arrows.set(from, new Set([to]))
+        else known.add(to)
+      }
+    }
+    const circles: Array<string> = []
+    const done = new Set<string>()
+    const walk = (room: string, trail: ReadonlyArray<string>): void => {
+      const at = trail.indexOf(room)
+      if (at >= 0) return void circles.push([...trail.slice(at), room].join(" -> "))
+      if (done.has(room)) return
+      for (const next of arrows.get(room) ?? []) walk(next, [...trail, room])
+      done.add(room)
+    }
+    for (const room of arrows.keys()) walk(room, [])
+    expect(circles).toEqual([])
+  })
+})
