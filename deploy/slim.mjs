@@ -38,6 +38,15 @@ const remove = (place) => {
   fs.rmSync(place, { recursive: true })
 }
 
+/** The runtime is one file with two names: a copy into an image's layer would hold it twice, so one name becomes a symbolic link. */
+const shareRuntime = (binary) => {
+  if (!fs.existsSync(binary) || !fs.existsSync(runtime)) return
+  const [own, other] = [fs.lstatSync(runtime), fs.lstatSync(binary)]
+  if (own.isSymbolicLink() || own.ino !== other.ino) return
+  fs.rmSync(runtime)
+  fs.symlinkSync(path.relative(path.dirname(runtime), binary), runtime)
+}
+
 const builds = path.join(modules, "uWebSockets.js", "dist", "bin")
 const own = `uws_${process.platform}_${process.arch}_${version}.node`
 const names = fs.existsSync(builds) ? fs.readdirSync(builds).filter((name) => name.endsWith(".node")) : []
@@ -49,7 +58,9 @@ for (const name of names) if (name !== own) remove(path.join(builds, name))
 
 const packages = path.join(modules, "node", "node_modules")
 for (const name of fs.existsSync(packages) ? fs.readdirSync(packages) : []) {
-  if (name.startsWith("node-")) for (const part of ["include", "share", "CHANGELOG.md"]) remove(path.join(packages, name, part))
+  if (!name.startsWith("node-")) continue
+  for (const part of ["include", "share", "CHANGELOG.md"]) remove(path.join(packages, name, part))
+  shareRuntime(path.join(packages, name, "bin", "node"))
 }
 
 console.log(`removed ${(removed / 1e6).toFixed(0)} MB from ${modules}`)

@@ -107,7 +107,13 @@ const docsSettings = Command.make("settings", { check, output }, (options) =>
 const docsLimits = Command.make("limits", { check, output }, (options) =>
   lazily(async () => (await import("#src/cli/commands/docs.ts")).docsLimits(options))).pipe(Command.withDescription("Write docs/known-limits.md"))
 
-const docs = Command.make("docs").pipe(Command.withDescription("Pages made from the sources"), Command.withSubcommands([docsSettings, docsLimits]))
+const docsProviders = Command.make("providers", { check, output }, (options) =>
+  lazily(async () => (await import("#src/cli/commands/docs.ts")).docsProviders(options))).pipe(Command.withDescription("Write docs/providers.md"))
+
+const docs = Command.make("docs").pipe(
+  Command.withDescription("Pages made from the sources"),
+  Command.withSubcommands([docsSettings, docsLimits, docsProviders])
+)
 
 /** Shown in the help; `main.ts` runs it before this parser, so that its own options pass unread. */
 const bench = Command.make("bench", { args: Argument.String("options").pipe(Argument.variadic()) }, ({ args }) =>

