@@ -40,6 +40,27 @@ const write = (file: string, stripped: Stripped): void => {
   }
 }
 
+/** The same while requests are served: an entry at a time, so that no turn of the loop writes megabytes. */
+const writeInTurns = async (file: string, stripped: Stripped): Promise<boolean> => {
+  const fresh = `${file}.${process.pid}.turns`
+  try {
+    await fs.promises.writeFile(fresh, piecesOf(stripped), { mode: 0o600 })
+    await fs.promises.rename(fresh, file)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const piecesOf = function*(stripped: Stripped): Generator<string> {
+  let before = "{"
+  for (const [url, entry] of Object.entries(stripped)) {
+    yield `${before}${JSON.stringify(url)}:${JSON.stringify(entry)}`
+    before = ","
+  }
+  yield before === "{" ? "{}" : "}"
+}
+
 const keepStripped = (file: string): void => {
   const known = read(file)
   const used: Stripped = {}
@@ -63,7 +84,11 @@ const keepStripped = (file: string): void => {
     }
   })
   process.on("exit", save)
-  setTimeout(save, saveAfterMs).unref()
+  setTimeout(() => {
+    if (isNew) void writeInTurns(file, { ...known, ...used }).then((written) => {
+      isNew &&= !written
+    })
+  }, saveAfterMs).unref()
 }
 
 export const enable = (): void => {

@@ -3,6 +3,7 @@ import { countTokens } from "gpt-tokenizer/encoding/o200k_base"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as boundedCount from "#src/platform/accounting/boundedCount.ts"
+import { sample } from "#src/platform/accounting/tokens/textSample.ts"
 import * as TokenEstimate from "#src/platform/accounting/tokens/TokenEstimate.ts"
 
 const prose = Array.from({ length: 3000 }, (_, i) => `Sentence ${i} tells of brown foxes, (lazy) dogs & naïve cafés.`).join(" ")
@@ -51,7 +52,7 @@ describe("TokenEstimate", () => {
     const tokens = TokenEstimate.byCharacters(text)
     assert.isTrue(text.length === 0 ? tokens === 0 : tokens >= 1 && tokens <= text.length)
     if (text.length === 0) return
-    const { factor, text: part } = TokenEstimate.sample(text)
+    const { factor, text: part } = sample(text)
     assert.approximately(part.length * factor, text.length, 1)
   })
 })

@@ -44,10 +44,10 @@ const callsOf = async (prefixes: ReadonlyArray<string>): Promise<number> => {
   return found.reduce((total, entries) => total + entries.length, 0)
 }
 const states = async (): Promise<ReadonlyMap<string, string>> => {
-  const { nodes } = await lab.gateway.operator.call<{ nodes: ReadonlyArray<{ id: string; prefix: string }> }>("GET", "/api/provider-nodes")
+  const { nodes } = await lab.gateway.operator.call<{ nodes: ReadonlyArray<{ prefix: string }> }>("GET", "/api/provider-nodes")
   const { breakers } = await lab.gateway.operator.call<{ breakers: ReadonlyArray<{ provider: string; state: string }> }>("GET", "/api/resilience")
-  const byId = new Map(breakers.map(({ provider, state }) => [provider, state]))
-  return new Map(nodes.map(({ id, prefix }) => [prefix, byId.get(id) ?? "closed"]))
+  const byPrefix = new Map(breakers.map(({ provider, state }) => [provider, state]))
+  return new Map(nodes.map(({ prefix }) => [prefix, byPrefix.get(prefix) ?? "closed"]))
 }
 const allAre = (prefixes: ReadonlyArray<string>, state: string) =>
   eventually(states, (seen) => prefixes.every((prefix) => seen.get(prefix) === state), `${prefixes.join(", ")}: ${state}`)

@@ -1,14 +1,17 @@
-/** An operator's write is given more time by a slow Redis than a client's request. */
+/** An operator's change waits longer for a slow Redis than a client's request and a sign-in. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { findServers, type Ground, ground } from "#test/support/cluster.ts"
 import { type Road, roadTo } from "#test/support/faults.ts"
 import { inProcess, type InProcess } from "#test/support/gateway.ts"
+import * as Http from "#test/support/http.ts"
+import { watchLate } from "#test/support/late.ts"
+import { eventually, PASSWORD } from "#test/support/operator.ts"
 
 const servers = await findServers()
 
 /** What a request waits for Redis, and how much later every byte of it comes, ms. */
 const REQUEST_MS = 120
-const SLOW_EACH_WAY_MS = 120
+const SLOW_EACH_WAY_MS = 150
 
 describe.skipIf(servers.missing !== null)("writes of an operator while Redis is slow", { timeout: 60_000 }, () => {
   let common: Ground
@@ -17,7 +20,9 @@ describe.skipIf(servers.missing !== null)("writes of an operator while Redis is 
   beforeAll(async () => {
     common = await ground(servers.postgres)
     road = await roadTo(common.redis.url)
-    gateway = await inProcess({ environment: { ...common.environment, REDIS_URL: road.url, GATEWAY_REDIS_TIMEOUT_MS: String(REQUEST_MS) } })
+    gateway = await inProcess({
+      environment: { ...common.environment, REDIS_URL: road.url, GATEWAY_REDIS_TIMEOUT_MS: String(REQUEST_MS), HUGGINGFACE_OAUTH_CLIENT_ID: "client-of-the-operator" }
+    })
   }, 60_000)
   afterAll(async () => {
     await road.is("open")
@@ -26,10 +31,55 @@ describe.skipIf(servers.missing !== null)("writes of an operator while Redis is 
     await common.close()
   })
 
-  it("DELETE /api/cache clears the cache, however late each answer comes", async () => {
-    await road.is({ slowMs: SLOW_EACH_WAY_MS })
+  /** Redis's breaker is closed: a sign-in to a provider, which fails closed, can be begun. */
+  const answers = async () => {
+    await road.is("open")
+    await eventually(() => start(), ({ status }) => status === 200, "a Redis that answers")
+  }
+  const start = () => gateway.operator.raw("POST", "/api/oauth/huggingface/start", {})
+  const login = (password: string) => Http.send(gateway.url, { path: "/api/auth/login", body: { password } })
+  const timed = async <A>(run: () => Promise<A>): Promise<readonly [A, number]> => {
     const began = performance.now()
-    expect(await gateway.operator.call("DELETE", "/api/cache")).toMatchObject({ ok: true, scope: "all" })
-    expect(performance.now() - began).toBeGreaterThan(2 * REQUEST_MS)
+    const result = await run()
+    return [result, performance.now() - began]
+  }
+
+  it("DELETE /api/cache clears the cache, however late each answer comes", async () => {
+    await answers()
+    // What runs in the background may have opened the breaker, which refuses operators, too, and at once.
+    const cleared = await eventually(async () => {
+      await answers()
+      await road.is({ slowMs: SLOW_EACH_WAY_MS })
+      return await timed(() => gateway.operator.raw("DELETE", "/api/cache"))
+    }, ([{ status }]) => status === 200, "a cache that was cleared through a slow Redis")
+    expect(JSON.parse(cleared[0].text)).toMatchObject({ ok: true, scope: "all" })
+    expect(cleared[1]).toBeGreaterThan(2 * SLOW_EACH_WAY_MS)
+  })
+
+  it.each([["slow", { slowMs: SLOW_EACH_WAY_MS }], ["frozen", "frozen"]] as const)("sign-ins wait for a %s Redis no longer than a request does", async (_, mood) => {
+    await answers()
+    await road.is(mood)
+    const late = watchLate()
+    const [signedIn, loginMs] = await timed(() => login(PASSWORD))
+    const [begun, startMs] = await timed(start)
+    // An operator's change waits 10 s: a second for a busy host tells the two apart.
+    const spare = 1_000 + late()
+    expect(signedIn.status).toBe(200)
+    expect([begun.status, (JSON.parse(begun.text) as { error: { code: string } }).error.code]).toEqual([503, "store_unavailable"])
+    // The brake is asked before the password and told after it; checking the password takes some time of its own.
+    expect(loginMs).toBeLessThan(2 * REQUEST_MS + spare)
+    expect(startMs).toBeLessThan(REQUEST_MS + spare)
+    expect((await login("a wrong password")).status).toBe(401)
+  })
+
+  it("other changes and requests go on while it is frozen, and what needs it is refused at once when its breaker is open", async () => {
+    await answers()
+    await road.is("frozen")
+    await eventually(() => timed(start), ([{ status }, ms]) => status === 503 && ms < REQUEST_MS, "an open breaker")
+    expect((await gateway.operator.raw("PUT", "/api/models/alias", { alias: "while-frozen", model: "lab/m" })).status).toBe(200)
+    const late = watchLate()
+    const [refused, ms] = await timed(() => gateway.operator.raw("DELETE", "/api/cache"))
+    expect(refused.status).toBe(503)
+    expect(ms).toBeLessThan(1_000 + late())
   })
 })

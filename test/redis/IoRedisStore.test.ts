@@ -7,6 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import { afterEach, describe, expect, it } from "vitest"
+import { StoreDeadline } from "#actors/ports/StoreDeadline.ts"
 import * as IoRedisStore from "#src/platform/redis/IoRedisStore.ts"
 import { RedisStore, type Script, SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
 import { OPENS_AFTER } from "#src/platform/redis/StoreBreaker.ts"
@@ -50,8 +51,8 @@ const answers = (store: RedisStore["Service"]) =>
 
 /** Every script of the sources, by its name and purpose; its work does not matter here. */
 const scriptsOfSources = async (): Promise<ReadonlyArray<{ readonly name: string; readonly purpose: string }>> => {
-  const directory = new URL("../../src/platform/redis/", import.meta.url)
-  const files = (await Fs.readdir(directory)).filter((file) => file.endsWith(".ts"))
+  const directory = new URL("../../src/", import.meta.url)
+  const files = (await Fs.readdir(directory, { recursive: true })).filter((file) => file.endsWith(".ts"))
   const sources = (await Promise.all(files.map((file) => Fs.readFile(new URL(file, directory), "utf8")))).join("\n")
   const found = [...sources.matchAll(/: Script = \{\s+name: "([^"]+)",(?:\s+purpose: "([^"]+)",)?/g)]
   expect(found.length).toBe(sources.split(/^ {2}lua: `/m).length - 1)
@@ -176,7 +177,7 @@ describe.skipIf(!canStartRedis())("the shared store on Redis", () => {
     await Effect.runPromise(store.command("SET", ["t:k", "first"]))
     const late = Effect.runPromise(Effect.result(store.command("EVAL", ["local t = redis.call('TIME'); local e = t[1] * 1000 + t[2] / 1000 + 120; repeat t = redis.call('TIME') until t[1] * 1000 + t[2] / 1000 > e; return 'late'", 0])))
     expect((await late)._tag).toBe("Failure")
-    expect(await Effect.runPromise(store.command("GET", ["t:k"], 5_000))).toEqual(Buffer.from("first"))
+    expect(await Effect.runPromise(Effect.provideService(store.command("GET", ["t:k"]), StoreDeadline, 5_000))).toEqual(Buffer.from("first"))
   })
 
   it("does not count a deadline when its own loop was too busy to read the reply", async () => {

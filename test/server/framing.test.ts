@@ -3,8 +3,9 @@ import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import { describe, expect, it } from "vitest"
+import type { Exchange } from "#src/platform/server/Exchange.ts"
 import * as Corpus from "./support/framingCorpus.ts"
-import { start, type TestServer } from "./support/harness.ts"
+import { eventually, start, type TestServer } from "./support/harness.ts"
 import { RawClient, type RawResponse } from "./support/RawClient.ts"
 
 const SMUGGLED = "GET /smuggled HTTP/1.1\r\nHost: gateway.test\r\n\r\n"
@@ -197,6 +198,72 @@ describe("requests behind each other", () => {
     sendRaw(client, `GET /later HTTP/1.1\r\nHost: gateway.test\r\n\r\n${SMUGGLED}`)
     await client.closed()
     expect(server.seen.filter((line) => line.includes("smuggled"))).toEqual([])
+  })
+
+  describe("while the first answer is on its way", () => {
+    /** Of known length, and far more than sockets hold. */
+    const whole = Buffer.alloc(40_000_000, "w")
+    const head = (path: string, identity: string) => `GET ${path} HTTP/1.1\r\nHost: gateway.test\r\nAuthorization: Bearer ${identity}\r\n\r\n`
+
+    /** Records whose requests were served and how they ended. */
+    const watched = async () => {
+      const server = await start()
+      const identities: Array<string> = []
+      const aborts: Array<string> = []
+      const began = (exchange: Exchange): void => {
+        identities.push(`${exchange.path} ${exchange.header("authorization")}`)
+        exchange.onAbort((reason) => aborts.push(reason))
+      }
+      server.frontEnd.direct("GET", "/silent", began)
+      server.frontEnd.direct("GET", "/stream", (exchange) => {
+        began(exchange)
+        exchange.start(200, ["Content-Type", "text/plain"])
+        exchange.relay(Buffer.from("begun"))
+      })
+      server.frontEnd.direct("GET", "/whole", (exchange) => {
+        began(exchange)
+        exchange.respond(200, [], whole)
+      })
+      server.frontEnd.direct("GET", "/second", (exchange) => {
+        began(exchange)
+        exchange.respond(200, [], "second")
+      })
+      return { ...server, identities, aborts }
+    }
+
+    it.each([
+      ["/silent", "with", ""], ["/silent", "after", ""], ["/stream", "with", "begun"], ["/stream", "after", "begun"], ["/whole", "with", "www"], ["/whole", "after", "www"]
+    ] as const)("a second request closes the connection and is served to nobody: %s, sent %s the first", async (path, when, begun) => {
+      const server = await watched()
+      const client = await RawClient.connect(server.port)
+      if (when === "with") client.send(head(path, "one") + head("/second", "two"))
+      else {
+        client.send(head(path, "one"))
+        await eventually("the first began", () => server.identities.length === 1 && client.received.includes(begun))
+        client.socket.pause()
+        client.send(head("/second", "two"))
+        client.socket.resume()
+      }
+      await client.closed()
+      // One request was begun, under its own name; its end is told as the client's, and nothing of it goes on.
+      expect(server.identities).toEqual([`${path} Bearer one`])
+      expect([server.frontEnd.liveExchanges, server.frontEnd.heldBodies.bytes]).toEqual([0, 0])
+      expect(server.aborts).toEqual(["client-closed"])
+      // What came of the answer is no whole answer to a client that reads its framing: it knows that it has to ask again.
+      const said = client.received.toString("latin1")
+      expect(statuses(client).length).toBe(begun === "" || said === "" ? 0 : 1)
+      expect(said).not.toContain("second")
+      const [, length] = /content-length: (\d+)/i.exec(said) ?? []
+      if (length === undefined) expect(said.endsWith("0\r\n\r\n")).toBe(false)
+      else expect(client.received.length - said.indexOf("\r\n\r\n") - 4).toBeLessThan(Number(length))
+      // Others are served, and so is a client that waits.
+      const patient = await RawClient.connect(server.port)
+      for (const identity of ["three", "four"]) {
+        patient.send(head("/second", identity))
+        expect((await patient.response()).body.toString()).toBe("second")
+      }
+      expect(server.identities.slice(1)).toEqual(["/second Bearer three", "/second Bearer four"])
+    })
   })
 
   const closing = "Host: gateway.test\r\nConnection: close\r\n\r\n"

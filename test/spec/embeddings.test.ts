@@ -9,7 +9,7 @@ import { eventually } from "#test/support/operator.ts"
 let lab: Lab
 let combos: Combos
 beforeAll(async () => {
-  lab = await startLab({ resilience: "awake" })
+  lab = await startLab({ resilience: "awake", environment: { GATEWAY_EMERGENCY_FALLBACK_MODEL: "lab/em-gift" } })
   combos = combosOf(lab, "em")
 })
 afterAll(() => lab.close())

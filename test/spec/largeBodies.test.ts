@@ -131,6 +131,23 @@ describe("a large request", () => {
     expect(large.status).toBe(200)
     const tokens = ({ text }: Http.Reply): number => (JSON.parse(text) as { input_tokens: number }).input_tokens
     expect(tokens(large)).toBeGreaterThan(1_000 * tokens(small))
+    const refused = await Http.send(lab.gateway.url, { path: "/v1/messages/count_tokens", body: { model: "lab/echo", messages: [{ role: "nobody", content: padding }] } })
+    expect([refused.status, errorIn(refused)["type"]]).toEqual([400, "invalid_request_error"])
+  })
+
+  it("is counted however many parts it has, and its provider is sent what a small one would be", async () => {
+    const messages = Array.from({ length: 12_000 }, () => user("some words"))
+    const ask = (model: string) => Http.send(lab.gateway.url, { path: "/v1/messages/count_tokens", body: { model, disabledGuardrails: ["a"], messages } })
+    const estimated = await ask("lab/echo")
+    expect([estimated.status, (JSON.parse(estimated.text) as { source: string }).source]).toEqual([200, "estimated"])
+    const provided = await ask("msg/counted-parts")
+    expect([provided.status, (JSON.parse(provided.text) as { source: string }).source]).toEqual([200, "provider"])
+    const [entry] = await lab.sim.entries({ model: "counted-parts" })
+    expect(entry?.body).toEqual({ model: "counted-parts", messages })
+    const contents = Array.from({ length: 12_000 }, () => ({ role: "user", parts: [{ text: "some words" }] }))
+    const generate = await Http.send(lab.gateway.url, { path: "/v1beta/models/lab/echo:countTokens", body: { contents } })
+    expect(generate.status).toBe(200)
+    expect((JSON.parse(generate.text) as { totalTokens: number }).totalTokens).toBeGreaterThan(20_000)
   })
 })
 

@@ -1,10 +1,9 @@
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect, it, vi } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { upstream } from "#src/wire/chatCompletions/index.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import { held, maxEventBytes, maxTotalBytes } from "#src/wire/stream/eventMemory.ts"
-import { cpuMs } from "#test/support/late.ts"
 import { passLent, pushLent } from "#test/support/wire/lent.ts"
 
 /** Data payloads that a scanner reports for the given segments. */
@@ -19,6 +18,36 @@ const scan = (segments: ReadonlyArray<Buffer>): ReadonlyArray<string> => {
   for (const segment of segments) pushLent(scanner, segment)
   scanner.flush()
   return found
+}
+
+/** Bytes that some work searches or copies by Buffer's own means. */
+const looksAt = (work: () => void): number => {
+  let bytes = 0
+  const { copy, indexOf } = Buffer.prototype
+  const from = Buffer.from.bind(Buffer) as (source: Uint8Array) => Buffer<ArrayBuffer>
+  const spies = [
+    vi.spyOn(Buffer.prototype, "indexOf").mockImplementation(function(this: Buffer, ...args: Parameters<typeof indexOf>) {
+      const at = indexOf.apply(this, args)
+      const start = typeof args[1] === "number" ? args[1] : 0
+      bytes += (at === -1 ? this.length : at) - start
+      return at
+    }),
+    vi.spyOn(Buffer.prototype, "copy").mockImplementation(function(this: Buffer, ...args: Parameters<typeof copy>) {
+      const copied = copy.apply(this, args)
+      bytes += copied
+      return copied
+    }),
+    vi.spyOn(Buffer, "from").mockImplementation((source: unknown) => {
+      bytes += (source as Uint8Array).length
+      return from(source as Uint8Array)
+    })
+  ]
+  try {
+    work()
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
+  return bytes
 }
 
 const cut = (bytes: Buffer, at: ReadonlyArray<number>): ReadonlyArray<Buffer> => {
@@ -135,16 +164,18 @@ describe("SSE scanner", () => {
       expect(held()).toBe(before)
     })
 
-    it("takes time that is linear in the length of the event, in whatever pieces it comes", () => {
-      const piece = Buffer.alloc(16 * 1024, 0x61)
-      const timed = (pieces: number) => cpuMs(() => {
-        const scanner = new SseScanner({ event: () => {} })
-        for (let i = 0; i < pieces; i++) scanner.push(piece)
-        scanner.close()
-      })
-      timed(256)
-      const [short, long] = [timed(256), timed(2_048 - 64)]
-      expect(long).toBeLessThan(Math.max(short, 2) * 8 * 4)
+    it("looks at each byte a few times only, however long the event is and in whatever pieces it comes", () => {
+      for (const [bytes, count] of [[16 * 1024, 500], [1_000, 4_000], [200_000, 50]] as const) {
+        const piece = Buffer.alloc(bytes, 0x61)
+        const looks = looksAt(() => {
+          const scanner = new SseScanner({ event: () => {} })
+          for (let i = 0; i < count; i++) expect(scanner.push(piece)).toBe(true)
+          scanner.close()
+        })
+        // Two searches, a copy to where it is kept, and as much again for the moves to larger memory.
+        expect(looks / (bytes * count)).toBeGreaterThan(2)
+        expect(looks / (bytes * count)).toBeLessThan(6)
+      }
     })
   })
 })

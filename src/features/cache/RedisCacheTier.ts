@@ -36,9 +36,6 @@ const entryOf = (signature: string): string => `cache:answer:${signature}`
 /** Carries a JSON list of signatures, or null for everything. */
 const channel = "cache:removed"
 
-/** An operator who clears the cache waits for a slow Redis; a request that looks into it does not, ms. */
-const REMOVAL_MS = 10_000
-
 const decode = Schema.decodeUnknownOption(CachedAnswerRecord)
 const decodeRemoved = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.NullOr(Schema.Array(Schema.String))))
 
@@ -72,9 +69,9 @@ export const make = Effect.gen(function*() {
       Effect.asVoid, Effect.mapError(storeError("put"))
     ),
     remove: (signatures) => Effect.gen(function*() {
-      if (signatures === null) yield* redis.command("INCR", [redis.prefix + generation], REMOVAL_MS)
-      else if (signatures.length > 0) yield* redis.command("UNLINK", signatures.map((signature) => redis.prefix + entryOf(signature)), REMOVAL_MS)
-      yield* redis.command("PUBLISH", [redis.prefix + channel, JSON.stringify(signatures)], REMOVAL_MS)
+      if (signatures === null) yield* redis.command("INCR", [redis.prefix + generation])
+      else if (signatures.length > 0) yield* redis.command("UNLINK", signatures.map((signature) => redis.prefix + entryOf(signature)))
+      yield* redis.command("PUBLISH", [redis.prefix + channel, JSON.stringify(signatures)])
     }).pipe(Effect.mapError(storeError("remove"))),
     onRemoved: (listener) => {
       dropped = listener

@@ -9,7 +9,7 @@ import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
 import { type BodyWorkers, LARGE_BYTES, LARGE_CONTAINERS } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import * as Jobs from "#src/inference/lane/bodies/jobs.ts"
-import { type Large, Prompt } from "#src/inference/lane/bodies/Prompt.ts"
+import type { Large } from "#src/inference/lane/bodies/Prompt.ts"
 import * as Pages from "#src/platform/gate/pages.ts"
 import * as GatewayHeaders from "./GatewayHeaders.ts"
 import type { RequestTags } from "./GatewayHeaders.ts"
@@ -41,7 +41,7 @@ export interface Gate {
   readonly errorBody: (error: PublicError) => string
   /** The key that stands in the path. */
   readonly token?: ((path: string) => string | null) | undefined
-  /** The format whose head is checked; absent where `parsed` is wanted whole, and a body of too many parts refused. */
+  /** The format whose head is checked; absent where the body is something else. */
   readonly format?: CallFormat | undefined
   /** Model and stream flag stand in the path. */
   readonly modelInPath?: boolean | undefined
@@ -123,16 +123,15 @@ const readMore = (body: Buffer, workers: BodyWorkers, { format, modelInPath }: G
   workers.ask(Jobs.opening, { id, bytes, format: format ?? null, fromPath: modelInPath === true }, (said) => {
     if (said instanceof PublicError) return done(said)
     const large: Large = { id, containers: said.containers, digest: said.digest, identity: said.identity, leastTokens: said.leastTokens, grown: nothing }
-    if (format !== undefined) return done({ body: bytes, parsed: said.outline, large })
-    const parsed = new Prompt(bytes, said.outline, large).tree()
-    done(parsed instanceof PublicError ? parsed : { body: bytes, parsed, large: null })
+    done({ body: bytes, parsed: said.outline, large })
   })
 }
 
 const nothing = {}
 
-/** In memory that threads share, so that a body is copied once and not for every job about it. */
+/** In memory that threads share, so that a body is not copied for every job about it; a large one mostly came there. */
 const shared = (body: Buffer): Buffer => {
+  if (body.buffer instanceof SharedArrayBuffer) return body
   const bytes = Buffer.from(new SharedArrayBuffer(body.length))
   bytes.set(body)
   return bytes

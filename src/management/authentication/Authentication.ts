@@ -18,6 +18,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import { StoreDeadline } from "#actors/ports/StoreDeadline.ts"
 import { Access, type AccessRule } from "#schemas/api/Access.ts"
 import { Call, type CallFacts, type Caller, Management } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -52,16 +53,25 @@ interface Gate {
   readonly parametric: boolean
   readonly takesBody: boolean
   readonly input: Input
+  /** An operator changes something here: the call waits for a slow store of shared state. */
+  readonly waits: boolean
 }
 
-const gateOf = (endpoint: HttpApiEndpoint.Top): Gate => {
+/** What an operator's change waits for one answer of shared state, ms; a request waits for GATEWAY_REDIS_TIMEOUT_MS. */
+const changeMs = 10_000
+/** Signing in, here and to providers, answers in the time of a request: a password is checked without shared state, too. */
+const signIns: ReadonlySet<string> = new Set(["auth", "oauth"])
+
+const gateOf = (endpoint: HttpApiEndpoint.Top, group: string): Gate => {
   const pattern = RouteTable.compilePath(endpoint.path)
+  const rule = Context.getOrUndefined(endpoint.annotations, Access) ?? null
   return {
-    rule: Context.getOrUndefined(endpoint.annotations, Access) ?? null,
+    rule,
     fits: (path) => pattern.test(path),
     parametric: endpoint.path.includes(":"),
     takesBody: endpoint.payload.size > 0 && Origin.isMutation(endpoint.method),
-    input: inputOf(endpoint)
+    input: inputOf(endpoint),
+    waits: Origin.isMutation(endpoint.method) && !signIns.has(group) && (rule?.tier === "MANAGEMENT" || rule?.tier === "ALWAYS_PROTECTED")
   }
 }
 
@@ -148,8 +158,8 @@ export const make = Effect.gen(function*() {
       : Cookie.give(marked, renewedCookie, call.secure)
   }
 
-  return Management.of((handler, { endpoint }) => {
-    const gate = gateOf(endpoint)
+  return Management.of((handler, { endpoint, group }) => {
+    const gate = gateOf(endpoint, group.identifier)
     return Effect.gen(function*() {
       const request = yield* HttpServerRequest.HttpServerRequest
       const presented = presentedBy(request)
@@ -178,7 +188,8 @@ export const make = Effect.gen(function*() {
         return yield* handler.pipe(
           Effect.provideService(Call, call),
           Effect.provideService(HttpServerRequest.ParsedSearchParams, query),
-          Effect.provideService(HttpServerRequest.HttpServerRequest, ready)
+          Effect.provideService(HttpServerRequest.HttpServerRequest, ready),
+          Effect.provideService(StoreDeadline, gate.waits && call.caller.kind !== "anonymous" ? changeMs : null)
         )
       })
 

@@ -8,12 +8,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import * as Supervisor from "#actors/Supervisor.ts"
+import { StoreDeadline } from "#actors/ports/StoreDeadline.ts"
 import * as Link from "./link.ts"
 import { RedisStore, type Script, SharedStoreDown, type Value } from "./RedisStore.ts"
 import { PROBE_EVERY_MS, StoreBreaker } from "./StoreBreaker.ts"
 import { Subscriptions } from "./Subscriptions.ts"
 
-/** Deadline of a call that sets none itself, ms. */
+/** How long a call may take unless its caller has another deadline, ms. */
 export const DEADLINE_MS = 50
 /** A probe may take longer: it costs nobody anything, ms. */
 const PROBE_WITHIN_MS = 250
@@ -28,7 +29,7 @@ export interface Options {
   readonly url: Redacted.Redacted<string>
   /** Before every key and channel. Default `gateway:`. */
   readonly prefix?: string | undefined
-  /** How long a call waits that names no deadline of its own, ms. Default 50. */
+  /** How long a call waits whose caller has no deadline of its own, ms. Default 50. */
   readonly deadlineMs?: number | undefined
 }
 
@@ -154,12 +155,12 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     })
   }
 
-  const call = (told: Told, name: string, args: ReadonlyArray<string | number | Buffer>, deadlineMs: number): Effect.Effect<unknown, SharedStoreDown> =>
-    Effect.callback((resume) => {
+  const call = (told: Told, name: string, args: ReadonlyArray<string | number | Buffer>): Effect.Effect<unknown, SharedStoreDown> =>
+    Effect.withFiber((fiber) => Effect.callback((resume) => {
       if (!breaker.lets) return resume(Effect.fail(breakerOpen))
-      const giveUp = send(told, name, args, deadlineMs, (error, reply) => resume(error === null ? Effect.succeed(reply) : Effect.fail(error)))
+      const giveUp = send(told, name, args, fiber.getRef(StoreDeadline) ?? usualMs, (error, reply) => resume(error === null ? Effect.succeed(reply) : Effect.fail(error)))
       return Effect.sync(giveUp)
-    })
+    }))
 
   const shaOf = (script: Script): string => {
     let sha = shas.get(script)
@@ -176,18 +177,18 @@ export const make = Effect.fnUntraced(function*(options: Options) {
 
   return RedisStore.of({
     prefix,
-    run: (script, keys, args, deadlineMs = usualMs) => Effect.suspend(() => {
+    run: (script, keys, args) => Effect.suspend(() => {
       const told = { purpose: script.purpose, script: script.name }
       const rest = [keys.length, ...keys.map((key) => prefix + key), ...args.map(argument)]
       return Effect.catchIf(
-        call(told, "EVALSHA", [shaOf(script), ...rest], deadlineMs),
+        call(told, "EVALSHA", [shaOf(script), ...rest]),
         (error) => error.reason === "failed" && error.message.includes("NOSCRIPT"),
         // The server was restarted or flushed: the source goes along once, and is known there from then on.
-        () => call(told, "EVAL", [script.lua, ...rest], deadlineMs)
+        () => call(told, "EVAL", [script.lua, ...rest])
       )
     }),
-    command: (name, args, deadlineMs = usualMs) => Effect.suspend(() => call({ purpose: `the command ${name} ran` }, name, args.map(argument), deadlineMs)),
-    publish: (channel, message) => Effect.asVoid(call(announced, "PUBLISH", [prefix + channel, message], usualMs)),
+    command: (name, args) => Effect.suspend(() => call({ purpose: `the command ${name} ran` }, name, args.map(argument))),
+    publish: (channel, message) => Effect.asVoid(call(announced, "PUBLISH", [prefix + channel, message])),
     subscribe: (channel, listener) => Effect.acquireRelease(
       Effect.promise(() => Promise.race([
         heard.subscriptions.add(prefix + channel, listener),

@@ -1,5 +1,5 @@
 /**
- * Redis as the adapters of shared state see it: every call has a deadline (GATEWAY_REDIS_TIMEOUT_MS unless it says otherwise) and passes a
+ * Redis as the adapters of shared state see it: every call has a deadline (GATEWAY_REDIS_TIMEOUT_MS unless its caller has `StoreDeadline`) and passes a
  * breaker on the store itself, so that a frozen server costs one deadline and then nothing. Each feature
  * declares whether it fails open or closed; here a failure is only a typed error.
  */
@@ -34,9 +34,9 @@ export class RedisStore extends Context.Service<RedisStore, {
   /** Before every key and channel of this deployment, such as `gateway:`. */
   readonly prefix: string
   /** Runs a script; `keys` get the prefix. Replies as Redis gives them, all strings (`OK` too) as Buffers. */
-  readonly run: (script: Script, keys: ReadonlyArray<string>, args: ReadonlyArray<Value>, deadlineMs?: number) => Effect.Effect<unknown, SharedStoreDown>
+  readonly run: (script: Script, keys: ReadonlyArray<string>, args: ReadonlyArray<Value>) => Effect.Effect<unknown, SharedStoreDown>
   /** One command, keys already prefixed by the caller with `prefix`. */
-  readonly command: (name: string, args: ReadonlyArray<Value>, deadlineMs?: number) => Effect.Effect<unknown, SharedStoreDown>
+  readonly command: (name: string, args: ReadonlyArray<Value>) => Effect.Effect<unknown, SharedStoreDown>
   /** The channel gets the prefix, here and in `subscribe`. */
   readonly publish: (channel: string, message: string) => Effect.Effect<void, SharedStoreDown>
   /** Hears a channel for the scope; it subscribes again after a break, and `gap` is called when messages may have been missed. */

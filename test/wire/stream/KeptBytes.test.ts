@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { sample } from "#src/platform/accounting/tokens/TokenEstimate.ts"
+import { sample } from "#src/platform/accounting/tokens/textSample.ts"
 import { KeptBytes } from "#src/wire/stream/KeptBytes.ts"
 import { escape } from "#src/wire/stream/literal.ts"
 

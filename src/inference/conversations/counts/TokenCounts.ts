@@ -7,7 +7,8 @@ import type { Accounting } from "#actors/request/ports/Accounting.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { RequestActor } from "#actors/request/Request.ts"
 import { PublicError } from "#schemas/errors.ts"
-import * as ConversationPaths from "#src/inference/conversations/conversationPaths.ts"
+import * as Counting from "#src/inference/conversations/counts/counting.ts"
+import * as CountJobs from "./CountJobs.ts"
 import * as CountCall from "./countCall.ts"
 import type { ConversationServices } from "#src/inference/conversations/services.ts"
 import { silent } from "#src/inference/conversations/ensembles/part.ts"
@@ -19,11 +20,8 @@ import { Blocked } from "#src/routing/unavailable.ts"
 import type { DirectRoute } from "#src/platform/server/Exchange.ts"
 import * as GenerateModels from "#src/wire/generateContent/models.ts"
 import { client as generateContent } from "#src/wire/generateContent/index.ts"
-import * as GatewayFields from "#src/wire/gatewayFields.ts"
 import * as MessagesCount from "#src/wire/messages/request/countTokens.ts"
-import type { Countable } from "#src/wire/messages/request/countTokens.ts"
 import { client as messages } from "#src/wire/messages/index.ts"
-import { promptText } from "#src/wire/neutral/promptText.ts"
 import type { ClientCodec } from "#src/wire/WireFormat.ts"
 
 export interface TokenCountServices extends ConversationServices {
@@ -34,17 +32,15 @@ export interface TokenCountServices extends ConversationServices {
 const passed: ReadonlySet<string> = new Set(["limits", "throttle"])
 
 /** What one format says about counting. */
-interface Counting {
+interface Dialect {
   readonly gate: Intake.Gate
   readonly codec: ClientCodec
-  readonly read: (path: string, parsed: Record<string, unknown>) => Countable | PublicError
-  /** Path and body of the provider's own counter; null when the target has none. */
-  readonly providerCall: (target: Target, parsed: Record<string, unknown>) => Pick<CountCall.Counter, "path" | "body"> | null
+  readonly format: Counting.CountingFormat
   readonly providerReply: (reply: Readonly<Record<string, unknown>>, target: Target) => string | null
   readonly estimatedReply: (tokens: number) => string
 }
 
-const route = (services: TokenCountServices, { codec, estimatedReply, gate, providerCall, providerReply, read }: Counting): DirectRoute => {
+const route = (services: TokenCountServices, { codec, estimatedReply, format, gate, providerReply }: Dialect): DirectRoute => {
   const stages = services.stages.filter(({ name }) => passed.has(name))
   return (exchange) => {
     let request: RequestActor | null = null
@@ -54,46 +50,54 @@ const route = (services: TokenCountServices, { codec, estimatedReply, gate, prov
       else if (reason === "shutdown") request.shutDown()
       else request.clientLeft(reason === "slow-reader")
     })
-    Intake.take(exchange, services, gate, ({ body, key, parsed, refuse, tags }) => {
-      const asked = read(exchange.path, parsed)
-      if (asked instanceof PublicError) {
-        refuse(asked)
-        return
+    Intake.take(exchange, services, gate, ({ body, key, large, parsed, refuse, tags }) => {
+      /** Goes on unless the client left meanwhile. */
+      const heard = <A>(done: (said: A) => void) => (said: A | PublicError): void => {
+        if (said instanceof PublicError) refuse(said)
+        else if (!exchange.closed) done(said)
       }
-      // A count takes nobody's turn.
-      const routed = services.router().route({
-        model: asked.model, key, face: codec.name, session: null, headers: {}, about: () => unknownRequest, now: services.request.now(), dry: true
-      })
-      const rests = routed instanceof Blocked && routed.skipped.length > 0
-      if (routed instanceof PublicError && !rests) {
-        refuse(routed)
-        return
-      }
-      const answer = (reply: string | null): void => {
-        if (exchange.closed) return
-        exchange.respond(200, [
-          "X-Gateway-Request-Id", tags.requestId, "X-Gateway-Version", GatewayHeaders.version, "Content-Type", "application/json"
-        ], reply ?? estimatedReply(services.accounting.estimate(asked.text) + asked.fixedTokens))
-      }
-      const target = routed instanceof PublicError ? undefined : routed.targets[0]
-      const counter = target === undefined || target.wireFormat !== codec.name ? null : providerCall(target, GatewayFields.ofBody(parsed))
-      if (routed instanceof PublicError || target === undefined || counter === null) {
-        answer(null)
-        return
-      }
-      const call: Stages.ConversationCall = {
-        tags, key, endpoint: gate.endpoint, format: codec.name, codec, body, parsed, head: { model: asked.model, stream: false, wantsUsage: false }, request: exchange,
-        client: { ...silent, respond: () => undefined }, companions: [], refuse,
-        onGone: (listener) => {
-          gone = listener
+      const counting = (asked: Counting.Sampled): void => {
+        // A count takes nobody's turn.
+        const routed = services.router().route({
+          model: asked.model, key, face: codec.name, session: null, headers: {}, about: () => unknownRequest, now: services.request.now(), dry: true
+        })
+        const rests = routed instanceof Blocked && routed.skipped.length > 0
+        if (routed instanceof PublicError && !rests) {
+          refuse(routed)
+          return
         }
+        const answer = (reply: string | null): void => {
+          if (exchange.closed) return
+          exchange.respond(200, [
+            "X-Gateway-Request-Id", tags.requestId, "X-Gateway-Version", GatewayHeaders.version, "Content-Type", "application/json"
+          ], reply ?? estimatedReply(Math.round(services.accounting.estimate(asked.text) * asked.factor) + asked.fixedTokens))
+        }
+        const target = routed instanceof PublicError ? undefined : routed.targets[0]
+        const path = target === undefined || target.wireFormat !== codec.name ? null : Counting.counterPath(format, target)
+        if (routed instanceof PublicError || target === undefined || path === null) {
+          answer(null)
+          return
+        }
+        const ask = heard((sent: Uint8Array): void => {
+          const call: Stages.ConversationCall = {
+            tags, key, endpoint: gate.endpoint, format: codec.name, codec, body, parsed, head: { model: asked.model, stream: false, wantsUsage: false }, request: exchange,
+            client: { ...silent, respond: () => undefined }, companions: [], refuse,
+            onGone: (listener) => {
+              gone = listener
+            }
+          }
+          Stages.pass(stages, call, (admitted) => {
+            const actor = CountCall.actorOf(services, exchange, admitted, routed, { target, path, body: sent, replyOf: (reply) => providerReply(reply, target) }, answer)
+            request = actor
+            services.live.add(actor)
+            actor.attach(services.fork(actor.run))
+          })
+        })
+        if (large === null) ask(Counting.counterBody(format, parsed, target.model))
+        else services.bodies.ask(CountJobs.counter, { id: large.id, bytes: body, format, model: target.model }, ask)
       }
-      Stages.pass(stages, call, (admitted) => {
-        const actor = CountCall.actorOf(services, exchange, admitted, routed, { target, ...counter, replyOf: (reply) => providerReply(reply, target) }, answer)
-        request = actor
-        services.live.add(actor)
-        actor.attach(services.fork(actor.run))
-      })
+      if (large === null) heard(counting)(Counting.read(format, exchange.path, parsed))
+      else services.bodies.ask(CountJobs.count, { id: large.id, bytes: body, format, path: exchange.path }, heard(counting))
     })
   }
 }
@@ -102,13 +106,7 @@ const route = (services: TokenCountServices, { codec, estimatedReply, gate, prov
 export const ofMessages = (services: TokenCountServices): DirectRoute => route(services, {
   gate: { endpoint: "/v1/messages/count_tokens", category: "chat", errorBody: messages.errorBody },
   codec: messages,
-  read: (_path, parsed) => MessagesCount.readCountRequest(parsed),
-  providerCall: (target, parsed) => {
-    const [path = "", query] = target.path.split("?", 2)
-    return path.endsWith("/messages")
-      ? { path: `${path}/count_tokens${query === undefined ? "" : `?${query}`}`, body: JSON.stringify({ ...parsed, model: target.model }) }
-      : null
-  },
+  format: "messages",
   providerReply: (reply, target) => MessagesCount.providerReply(reply, target.publicModel, target.providerAlias),
   estimatedReply: MessagesCount.estimatedReply
 })
@@ -117,15 +115,7 @@ export const ofMessages = (services: TokenCountServices): DirectRoute => route(s
 export const ofGenerateContent = (services: TokenCountServices): DirectRoute => route(services, {
   gate: { endpoint: "/v1beta/models:countTokens", category: "chat", errorBody: generateContent.errorBody },
   codec: generateContent,
-  read: (path, parsed) => {
-    const target = ConversationPaths.generateTarget(path)
-    const conversation = GenerateModels.decodeCountTokens(parsed)
-    if (conversation instanceof PublicError) return conversation
-    return { model: target === null ? "" : target.model, text: promptText(conversation), fixedTokens: 0 }
-  },
-  providerCall: (target, parsed) => target.path.includes(":generateContent")
-    ? { path: target.path.replace(":generateContent", ":countTokens"), body: JSON.stringify(parsed) }
-    : null,
+  format: "generateContent",
   providerReply: (reply) => typeof reply["totalTokens"] === "number" ? JSON.stringify(reply) : null,
   estimatedReply: (tokens) => JSON.stringify(GenerateModels.countTokensAnswer(tokens))
 })

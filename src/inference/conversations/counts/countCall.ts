@@ -27,7 +27,7 @@ const noHeaders: ReadonlyArray<string> = []
 export interface Counter {
   readonly target: Target
   readonly path: string
-  readonly body: string
+  readonly body: Uint8Array
   /** The reply for the client; null when the provider's names no count. */
   readonly replyOf: (answer: Readonly<Record<string, unknown>>) => string | null
 }
@@ -38,7 +38,6 @@ export const actorOf = (
 ): RequestActor => {
   const { codec, head, key, tags } = call
   const forwarded = ForwardHeaders.toUpstream(asking.headers)
-  const bytes = Buffer.from(body)
   const client: Client = {
     ...silent,
     respond: (status, _headers, answer) => done(status === 200 ? Buffer.from(answer).toString("utf8") : null)
@@ -54,8 +53,8 @@ export const actorOf = (
     stream: false, forwardUsage: false, progress: false, recovery: { holds: false, sibling: false, continues: false, stopsAtEmpty: false },
     key, sessionTag: tags.sessionTag, targets: [counted], refusalOf: services.router().guardOf(key, head.model, route), route: view,
     companions: call.companions,
-    bodyFor: () => bytes,
-    continuationFor: () => bytes,
+    bodyFor: () => body,
+    continuationFor: () => body,
     omittedFor: () => noHeaders,
     dialectFor: () => ({
       ...Formats.dialectOf(codec, Formats.family(target.wireFormat), {

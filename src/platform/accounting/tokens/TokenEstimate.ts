@@ -6,19 +6,14 @@
  * (not loaded yet, busy, budget spent) the text is estimated from its characters. Texts beyond the sample are extrapolated.
  */
 import { Worker } from "node:worker_threads"
+import { sample, SAMPLE_LENGTH } from "#src/platform/accounting/tokens/textSample.ts"
 import * as tokenizerProtocol from "./tokenizerProtocol.ts"
 
-/** Longest text counted as a whole, UTF-16 units; of a longer one four pieces of a quarter each are counted. */
-export const SAMPLE_LENGTH = 8192
 /** Longest wait for one count, ms. */
 export const WAIT_MS = 5
 /** Waiting that one window may hold, ms: a storm of aborted streams must not stop the loop. */
 export const BUDGET_MS = 10
 export const BUDGET_WINDOW_MS = 100
-
-const PIECES = 4
-/** TextMeter pads what it did not keep with blanks: they stand for text, not for themselves. */
-const PADDING_LENGTH = 1024
 
 /** Tokens by character class: 4 ASCII characters, or 1.5 others. Never 0 for a text. */
 export const byCharacters = (text: string): number => {
@@ -32,21 +27,6 @@ export const byCharacters = (text: string): number => {
   }
   const tokens = ascii / 4 + (seen - ascii) / 1.5
   return Math.max(1, Math.round(tokens * text.length / seen))
-}
-
-/** What is counted, and by how much the count is multiplied. */
-export const sample = (text: string): { readonly text: string; readonly factor: number } => {
-  const kept = text.trimEnd()
-  const body = kept.length > 0 && text.length - kept.length > PADDING_LENGTH ? kept : text
-  if (body.length <= SAMPLE_LENGTH) return { text: body, factor: text.length / body.length }
-  const length = SAMPLE_LENGTH / PIECES
-  const gap = (body.length - length) / (PIECES - 1)
-  let pieces = ""
-  for (let i = 0; i < PIECES; i++) {
-    const from = Math.round(i * gap)
-    pieces += body.slice(from, from + length)
-  }
-  return { text: pieces, factor: text.length / pieces.length }
 }
 
 export interface Options {

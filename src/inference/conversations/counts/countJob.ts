@@ -1,0 +1,9 @@
+import { PublicError } from "#schemas/errors.ts"
+import type { Run } from "#src/inference/lane/bodies/jobs.ts"
+import type { Count } from "./CountJobs.ts"
+import * as Counting from "./counting.ts"
+
+export const run: Run<Count, Counting.Sampled> = (job, parse) => {
+  const body = parse(job)
+  return body instanceof PublicError ? body : Counting.read(job.format, job.path, body)
+}

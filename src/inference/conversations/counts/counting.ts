@@ -1,0 +1,49 @@
+/** What a token count reads of its body, and what it asks a provider: pure, so that a large body is read by a thread of its own. */
+import type { Target } from "#actors/request/ports/Target.ts"
+import { PublicError } from "#schemas/errors.ts"
+import { sample } from "#src/platform/accounting/tokens/textSample.ts"
+import * as ConversationPaths from "#src/inference/conversations/conversationPaths.ts"
+import * as GenerateModels from "#src/wire/generateContent/models.ts"
+import * as GatewayFields from "#src/wire/gatewayFields.ts"
+import type { Countable } from "#src/wire/messages/request/countTokens.ts"
+import * as MessagesCount from "#src/wire/messages/request/countTokens.ts"
+import { promptText } from "#src/wire/neutral/promptText.ts"
+
+type Body = Record<string, unknown>
+
+/** Formats whose clients may ask for a count. */
+export type CountingFormat = "messages" | "generateContent"
+
+/** A count to be estimated: the sample's tokens stand for `factor` times as many. */
+export interface Sampled extends Countable {
+  readonly factor: number
+}
+
+const readers: Readonly<Record<CountingFormat, (path: string, body: Body) => Countable | PublicError>> = {
+  messages: (_path, body) => MessagesCount.readCountRequest(body),
+  generateContent: (path, body) => {
+    const target = ConversationPaths.generateTarget(path)
+    const conversation = GenerateModels.decodeCountTokens(body)
+    if (conversation instanceof PublicError) return conversation
+    return { model: target === null ? "" : target.model, text: promptText(conversation), fixedTokens: 0 }
+  }
+}
+
+export const read = (format: CountingFormat, path: string, body: Body): Sampled | PublicError => {
+  const asked = readers[format](path, body)
+  if (asked instanceof PublicError) return asked
+  return asked.text === "" ? { ...asked, factor: 1 } : { ...asked, ...sample(asked.text) }
+}
+
+/** Path of the provider's own counter; null when the target has none. */
+export const counterPath = (format: CountingFormat, target: Pick<Target, "path">): string | null => {
+  const [path = "", query] = target.path.split("?", 2)
+  if (format === "messages") return path.endsWith("/messages") ? `${path}/count_tokens${query === undefined ? "" : `?${query}`}` : null
+  return target.path.includes(":generateContent") ? target.path.replace(":generateContent", ":countTokens") : null
+}
+
+/** What the provider's counter is sent: one family names the model in the body, the other in the path. */
+export const counterBody = (format: CountingFormat, body: Body, model: string): Uint8Array => {
+  const sent = GatewayFields.ofBody(body)
+  return Buffer.from(JSON.stringify(format === "messages" ? { ...sent, model } : sent))
+}
