@@ -26,7 +26,7 @@ export const apiKey: RowsOf<PolicyInput & { name: string }> = {
   disableNonPublicModels: lacks("privateModels", false),
   disabledGuardrails: lacks("guardrails", []),
   allowGuardrailOptOut: lacks("guardrails", true),
-  disconnectPolicy: actsIn("actors/request/Request.ts")
+  disconnectPolicy: actsIn("actors/request/LiveRules.ts")
 }
 
 const connectionFields: RowsOf<Omit<ConnectionChange, "providerSpecificData" | "rateLimitOverrides">> = {
