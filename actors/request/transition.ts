@@ -110,12 +110,12 @@ const ready = (state: State, { id }: Of<"Ready">): Step => {
 }
 
 const spoke = (state: State, { id }: Of<"Spoke">): State =>
-  state.lead !== null && state.lead.id === id ? { ...state, lead: { ...state.lead, speaks: true } } : state
+  state.lead !== null && state.lead.id === id && state.lead.called ? { ...state, lead: { ...state.lead, speaks: true } } : state
 
 /** The commit point: from here on nothing is asked again, and the other try is not needed. */
 const committed = (state: State, { id }: Of<"Committed">): Step => {
-  const one = state.lead !== null && state.lead.id === id ? state.lead : state.hedge
-  if (one === null || one.id !== id || state.over) return [state, none]
+  const one = running(state, id)
+  if (one === null || one === state.losing || state.over) return [state, none]
   const intents: Intents = []
   const losing = drop(state.lead === one ? state.hedge : state.lead, "hedge-lost", intents)
   if (state.hedgeArmed) intents.push(disarm)
