@@ -48,6 +48,8 @@ export class Attempt implements UpstreamHandler {
   private heldBytes = 0
   private bytesOut = 0
   private committed = false
+  /** Content of the answer came, and the client does not have it yet. */
+  private spoke = false
   private repeatable = false
   private rejected = false
   private holdTimer: ReturnType<typeof setTimeout> | null = null
@@ -95,11 +97,6 @@ export class Attempt implements UpstreamHandler {
   /** Upstream response headers, flat; empty before the head. */
   get responseHeaders(): ReadonlyArray<string> {
     return this.headers
-  }
-
-  /** Content of the answer came, whether or not the client has it. */
-  get speaks(): boolean {
-    return this.tap !== null && this.tap.useful
   }
 
   /** Ends the wire call at once; the attempt is decided as `outcome`. */
@@ -159,13 +156,20 @@ export class Attempt implements UpstreamHandler {
     if (this.ended) return
     if (tap.malformed) this.failMalformed()
     else if (tap.error !== null) this.failInStream(tap.error)
-    // A head frame: the upstream works on it, and its silence is over.
-    else if (!this.committed && tap.alive) this.call?.useful()
+    else if (!this.committed) this.beforeContent(tap)
     if (tap.terminal && !this.concluded && !this.ended) {
       this.concluded = true
       // The end of the body is nearly always in the same read; else nobody waits for it.
       setImmediate(this.conclude)
     }
+  }
+
+  /** A head frame: the upstream works on it, and its silence is over. Content that is still held back: it is the one that answers. */
+  private beforeContent(tap: StreamTap): void {
+    if (tap.alive) this.call?.useful()
+    if (!tap.useful || this.spoke) return
+    this.spoke = true
+    this.options.speaks()
   }
 
   /** The upstream has said all, and has not ended its body: the attempt is decided, and the socket gets a moment to become free. */

@@ -1,14 +1,13 @@
 /**
  * The course of one request over its targets: whose turn is next and free, who was left out and until when, when to come back. Made
  * when the first target did not answer; a plain request never needs one.
+ *
+ * A part of the request's state: a transition changes its own copy, so a state that was handed out never changes.
  */
-import type { AttemptEnd } from "./Attempt.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
-import { Blame } from "./Blame.ts"
-import type { Inbound, SkipNote } from "./Inbound.ts"
-import type { Resilience, Unavailable, Verdict } from "#actors/request/ports/Resilience.ts"
-import type { Target } from "#actors/request/ports/Target.ts"
-import { policyAt } from "#actors/request/ports/WalkPolicy.ts"
+import type { SkipNote } from "./Inbound.ts"
+import type { Unavailable } from "#actors/request/ports/Resilience.ts"
+import type { End, Rules } from "./RequestState.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { type Failed, notAsked, type Step, Walk } from "./Walk.ts"
 
@@ -19,99 +18,95 @@ export const secondsUntil = (until: number, now: number): number => Math.max(1, 
 const busy: ReadonlySet<Unavailable["reason"]> = new Set<Unavailable["reason"]>(["connection-busy", "model-busy"])
 
 export class Course {
-  readonly skips: Array<SkipNote> = []
-  readonly blame = new Blame()
-  /** Seconds; the earliest time any upstream named. */
-  private earliestRetry: number | null = null
-  private readonly inbound: Inbound
-  private readonly check: Resilience["Service"]["check"]
-  private readonly now: () => number
-  private readonly walk: Walk
-  private siblingTried = false
+  readonly skips: Array<SkipNote>
+  readonly #rules: Rules
+  readonly #walk: Walk
   /** When an upstream said that it is back, by target, ms since the epoch. */
-  private readonly saidBack = new Map<number, number>()
+  readonly #saidBack: Map<number, number>
+  /** Seconds; the earliest time any upstream named. */
+  #earliestRetry: number | null
+  #siblingTried: boolean
 
-  constructor(inbound: Inbound, check: Resilience["Service"]["check"], now: () => number) {
-    this.inbound = inbound
-    this.check = check
-    this.now = now
-    const { policy } = inbound.route
-    this.walk = policy.at === undefined
-      ? new Walk(inbound.targets.length, policy)
-      : new Walk(inbound.targets.length, policy, (index) => policyAt(policy, this.targetAt(index)))
+  /** `from`: the course that it is a copy of. */
+  constructor(rules: Rules, from: Course | null) {
+    this.#rules = rules
+    this.skips = from === null ? [] : [...from.skips]
+    this.#walk = from === null ? new Walk(rules.size, rules.policy, rules.policyOf) : from.#walk.copy()
+    this.#saidBack = new Map(from === null ? [] : from.#saidBack)
+    this.#earliestRetry = from === null ? null : from.#earliestRetry
+    this.#siblingTried = from === null ? false : from.#siblingTried
   }
 
   /** The next target that is free when its turn comes. */
-  after(index: number, failed: Failed): Step | null {
+  after(index: number, failed: Failed, now: number): Step | null {
     let delayMs = 0
-    let step = this.walk.after(index, failed)
+    let step = this.#walk.after(index, failed)
     while (step !== null) {
       // A pause before one that turns out to be blocked is a pause before the next.
       delayMs = Math.max(delayMs, step.delayMs)
-      if (this.isFree(step, delayMs)) return { index: step.index, delayMs, repeats: step.repeats }
-      step = this.walk.after(step.index, notAsked)
+      if (this.#isFree(step, delayMs, now)) return { index: step.index, delayMs, repeats: step.repeats }
+      step = this.#walk.after(step.index, notAsked)
     }
     return null
   }
 
   /** The next target that is free now, to be asked beside another; null when there is none. */
-  beside(): Step | null {
-    let step = this.walk.beside()
-    while (step !== null && !this.isFree(step, 0)) step = this.walk.beside()
+  beside(now: number): Step | null {
+    let step = this.#walk.beside()
+    while (step !== null && !this.#isFree(step, 0, now)) step = this.#walk.beside()
     return step
   }
 
   /** `index` failed while another target is still being asked. */
   note(index: number, failed: Failed): void {
-    this.walk.note(index, failed)
+    this.#walk.note(index, failed)
   }
 
-  private isFree({ index, repeats }: Step, delayMs: number): boolean {
-    const at = this.now() + delayMs
-    const blocked = this.check(this.targetAt(index), at, this.blame)
+  #isFree({ index, repeats }: Step, delayMs: number, now: number): boolean {
+    const at = now + delayMs
+    const blocked = this.#rules.blocked(index, at)
     if (blocked === null) return true
     // Behind a guess of ours there may be an earlier time that the upstream named.
-    if (blocked.soft === true && (repeats || this.inbound.route.lastResort) && at >= (this.saidBack.get(index) ?? 0)) return true
+    if (blocked.soft === true && (repeats || this.#rules.lastResort) && at >= (this.#saidBack.get(index) ?? 0)) return true
     // The only target is busy: a repetition may wait for its turn there.
-    if (this.inbound.targets.length === 1 && blocked.reason === "connection-busy") return true
-    this.leaveOut(index, blocked)
+    if (this.#rules.size === 1 && blocked.reason === "connection-busy") return true
+    this.leaveOut(index, blocked, now)
     return false
   }
 
-  leaveOut(index: number, unavailable: Unavailable): void {
+  leaveOut(index: number, unavailable: Unavailable, now: number): void {
     this.skips.push({ index, unavailable })
-    if (unavailable.until !== null) this.hint(secondsUntil(unavailable.until, this.now()))
+    if (unavailable.until !== null) this.#hint(secondsUntil(unavailable.until, now))
   }
 
-  private hint(seconds: number): void {
-    if (this.earliestRetry === null || seconds < this.earliestRetry) this.earliestRetry = seconds
+  #hint(seconds: number): void {
+    if (this.#earliestRetry === null || seconds < this.#earliestRetry) this.#earliestRetry = seconds
   }
 
-  /** A failed attempt may have said when to come back; an error inside a stream says it in its text. */
-  hear(index: number, error: PublicError, verdict: Verdict | null): void {
-    if (verdict !== null && verdict.retryAfterMs !== null) this.saidBack.set(index, this.now() + verdict.retryAfterMs)
-    if (error.retryAfterSeconds !== null) this.hint(error.retryAfterSeconds)
-    else if (verdict !== null && verdict.retryAfterMs !== null) this.hint(Math.max(1, Math.ceil(verdict.retryAfterMs / 1000)))
+  /** A failed attempt may have said when to come back; an error inside a stream says it in its text (`retryAfterMs`). */
+  hear(index: number, error: PublicError, retryAfterMs: number | null, now: number): void {
+    if (retryAfterMs !== null) this.#saidBack.set(index, now + retryAfterMs)
+    if (error.retryAfterSeconds !== null) this.#hint(error.retryAfterSeconds)
+    else if (retryAfterMs !== null) this.#hint(Math.max(1, Math.ceil(retryAfterMs / 1000)))
   }
 
   /** The error of the whole request, with the earliest time to come back: not before one of its targets may be asked. */
-  hinted(error: PublicError): PublicError {
-    const { earliestRetry } = this
+  hinted(error: PublicError, now: number): PublicError {
+    const earliest = this.#earliestRetry
     const said = error.retryAfterSeconds
-    const hint = earliestRetry === null || (said !== null && said <= earliestRetry) ? said : earliestRetry
+    const hint = earliest === null || (said !== null && said <= earliest) ? said : earliest
     // What time does not mend gets no hint.
     if (hint === null && error.status < 500 && error.status !== 429) return error
-    const refused = this.refusedFor()
+    const refused = this.#refusedFor(now)
     const seconds = refused !== null && (hint === null || hint < refused) ? refused : hint
     return seconds === null || seconds === said ? error : AttemptFailure.withRetryAfter(error, seconds)
   }
 
-  /** Seconds for which we would refuse every target ourselves; null when one may be asked before, or nobody knows. */
-  private refusedFor(): number | null {
-    const now = this.now()
+  /** Seconds for which we would refuse every target ourselves; null when one may be asked before, or its end is not known. */
+  #refusedFor(now: number): number | null {
     let first = Number.POSITIVE_INFINITY
-    for (const target of this.inbound.targets) {
-      const blocked = this.check(target, now)
+    for (let index = 0; index < this.#rules.size; index++) {
+      const blocked = this.#rules.resting(index, now)
       if (blocked === null || blocked.soft === true || blocked.until === null || busy.has(blocked.reason)) return null
       first = Math.min(first, blocked.until)
     }
@@ -119,22 +114,21 @@ export class Course {
   }
 
   /** What of a failed attempt decides about the next step. */
-  failed(index: number, end: AttemptEnd): Failed {
-    const { policy } = this.inbound.route
+  failed(index: number, end: End, now: number): Failed {
     const inStream = end.upstreamStatus >= 200 && end.upstreamStatus < 300 && end.error !== null
     return {
       // A target whose answer was refused is well, and would say the same again.
       status: end.rejected ? 0 : inStream ? end.error.status : end.upstreamStatus,
       asked: true,
       tooLate: end.phase === "first-event",
-      restsMs: policyAt(policy, this.targetAt(index)).fallbackDelayMs === 0 ? 0 : this.restOf(index)
+      restsMs: this.#rules.policyOf(index).fallbackDelayMs === 0 ? 0 : this.#restOf(index, now)
     }
   }
 
-  /** How long a target rests after its failure, ms; 0 when it does not, or nobody knows. */
-  private restOf(index: number): number {
-    const blocked = this.check(this.targetAt(index), this.now())
-    return blocked === null || blocked.until === null ? 0 : Math.max(0, blocked.until - this.now())
+  /** How long a target rests after its failure, ms; 0 when it does not, or its end is not known. */
+  #restOf(index: number, now: number): number {
+    const blocked = this.#rules.blocked(index, now)
+    return blocked === null || blocked.until === null ? 0 : Math.max(0, blocked.until - now)
   }
 
   /**
@@ -142,19 +136,28 @@ export class Course {
    * `sibling` spares one of them.
    */
   leaveSiblings(index: number): void {
-    const failed = this.targetAt(index)
-    let spared = this.inbound.recovery.sibling && !this.siblingTried
-    this.siblingTried = true
-    this.walk.drop((other) => {
-      const target = this.targetAt(other)
-      if (target.provider !== failed.provider || target.model !== failed.model) return false
+    let spared = this.#rules.recovery.sibling && !this.#siblingTried
+    this.#siblingTried = true
+    this.#walk.drop((other) => {
+      if (!this.#rules.isSameModel(index, other)) return false
       if (!spared) return true
       spared = false
       return false
     })
   }
+}
 
-  private targetAt(index: number): Target {
-    return this.inbound.targets[index] as Target
+/** The target that comes back first, and what it waits for; null unless the upstreams of all targets named a time. */
+export const firstBack = (rules: Rules, now: number): SkipNote | null => {
+  let first: SkipNote | null = null
+  let soonest = Number.POSITIVE_INFINITY
+  for (let index = 0; index < rules.size; index++) {
+    const unavailable = rules.resting(index, now)
+    if (unavailable === null || unavailable.soft === true) return null
+    if (unavailable.reason !== "connection-cooldown" && unavailable.reason !== "model-cooldown") return null
+    if (unavailable.until === null || unavailable.until >= soonest) continue
+    soonest = unavailable.until
+    first = { index, unavailable }
   }
+  return first
 }

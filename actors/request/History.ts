@@ -3,7 +3,6 @@ import type { AttemptEnd } from "./Attempt.ts"
 import type { AttemptNote, Inbound, SkipNote, Told } from "./Inbound.ts"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import * as Facts from "./requestFacts.ts"
-import type { PublicError } from "#schemas/errors.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 const noSkips: ReadonlyArray<SkipNote> = []
@@ -14,10 +13,6 @@ export class History implements Told {
   skips: ReadonlyArray<SkipNote> = noSkips
   /** The newest row that says something of the request. */
   newest: LedgerRow | null = null
-  /** How the newest wire call failed. */
-  failure: PublicError | null = null
-  /** Why the newest target was passed over without a wire call. */
-  refusal: PublicError | null = null
   private bytesOut = 0
 
   note(index: number, end: AttemptEnd, row: LedgerRow): void {
@@ -27,15 +22,14 @@ export class History implements Told {
   count(end: AttemptEnd, row: LedgerRow): void {
     this.bytesOut += end.bytesOut + (end.answer === null ? 0 : end.answer.length)
     this.newest = row
-    this.failure = end.error
   }
 
   get completed(): boolean {
     return this.newest !== null && this.newest.outcome === "completed"
   }
 
-  summary(inbound: Inbound, attempts: number, startedAt: number, now: number, headSent: boolean, goneCode: Facts.GoneCode | null): RequestSummary {
-    const summary = Facts.summaryOf(inbound, this.newest, { refusal: this.refusal, attempts, startedAt, now, bytesOut: this.bytesOut, headSent, goneCode })
+  summary(inbound: Inbound, facts: Omit<Facts.SummaryFacts, "bytesOut">): RequestSummary {
+    const summary = Facts.summaryOf(inbound, this.newest, { ...facts, bytesOut: this.bytesOut })
     return this.completed && this.notes.length < 2 && this.skips.length === 0 ? summary : { ...summary, route: inbound.route.line(this) }
   }
 }

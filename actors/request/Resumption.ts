@@ -1,36 +1,30 @@
-/** Stream recovery: another call continues an answer that broke off mid-stream, a bounded number of times. */
+/** Stream recovery: the taps of an answer that broke off mid-stream, and of the call that continues it. */
 import type { AttemptEnd } from "./Attempt.ts"
-import type { Recovery } from "./Inbound.ts"
 import type { Dialect, StreamTap } from "#actors/request/ports/Face.ts"
-
-/** Calls that may go on with one answer. */
-const maxContinuations = 2
 
 /** Made for requests under STREAM_RECOVERY_MIDSTREAM_ENABLED only. */
 export class Resumption {
-  /** The tap of the answer that broke off and is being gone on with. */
+  /** The tap of the answer that broke off and is being continued. */
   broken: StreamTap | null = null
-  private readonly stopsAtEmpty: boolean
-  private calls = 0
 
-  constructor({ stopsAtEmpty }: Recovery) {
-    this.stopsAtEmpty = stopsAtEmpty
+  /** The client's text so far; null when this answer cannot be continued. */
+  partialTextOf(end: AttemptEnd): string | null {
+    const tap = this.tapOf(end)
+    return tap === null ? null : tap.partialText ?? null
   }
 
-  /** Takes up the answer of an attempt that was cut off after the commit point; false when it cannot be gone on with. */
-  take(end: AttemptEnd): boolean {
-    if (!end.committed || end.outcome !== "upstream-reset") return false
-    const tap = end.tap ?? this.broken
-    const text = tap === null ? null : tap.partialText ?? null
-    if (tap === null || text === null || this.calls >= maxContinuations) return false
-    if (this.stopsAtEmpty && this.broken !== null && text === this.broken.partialText) return false
-    this.calls++
-    this.broken = tap
-    return true
+  /** The next call continues the answer of this attempt. */
+  keep(end: AttemptEnd): void {
+    this.broken = this.tapOf(end)
+  }
+
+  /** An attempt that failed before its stream began leaves the answer as it was. */
+  private tapOf(end: AttemptEnd): StreamTap | null {
+    return end.tap ?? this.broken
   }
 }
 
-/** The tap of the next call; `resumption` is null when an answer that breaks off is not gone on with. */
+/** The tap of the next call; `resumption` is null unless answers that break off are continued. */
 export const tapOf = (resumption: Resumption | null, dialect: Dialect, forwardUsage: boolean): StreamTap => {
   if (resumption === null) return dialect.makeTap({ forwardUsage })
   return resumption.broken === null ? dialect.makeRecoverableTap({ forwardUsage }) : dialect.continueTap(resumption.broken)

@@ -1,6 +1,5 @@
 /**
- * One try of one target: its place, its start record and its wire call, each given back or settled exactly once. A request has one at
- * a time, two while it is hedged.
+ * What one try holds: its wait, its place at the target, its start record and its wire call, each given back or settled exactly once.
  */
 import { Attempt, type AttemptEnd, type AttemptOptions } from "./Attempt.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
@@ -17,42 +16,35 @@ import type { AttemptStart, LedgerRow, Outcome } from "#schemas/records/LedgerRo
 const nothing: ReadonlyArray<string> = []
 
 export class Try {
-  readonly target: Target
+  /** As in the request's state. */
+  readonly id: number
   /** Place among the targets. */
   readonly index: number
-  /** The same connection at once after its stream broke off. */
-  readonly repeated: boolean
-  /** The walk repeats what failed: a pause that is only our guess is passed over. */
-  readonly insists: boolean
+  readonly target: Target
   /** The place at the target while it is taken. */
   pass: Pass | null = null
-  /** The other target of a hedged request answered first. */
-  lost = false
+  /** Ends what it waits for; nothing is heard of it afterwards. */
+  stopWaiting: (() => void) | null = null
+  /** What the target's headers do not hold. */
+  token: string | null = null
+  /** Forgotten with its call. */
+  body: Uint8Array | null = null
   /** Fields of the client's request that were left out for this target. */
   omitted = nothing
-  /** Hears that it lost before its wire call. */
-  onLost: (() => void) | null = null
+  /** How its call ended; null before. */
+  end: AttemptEnd | null = null
+  /** Its final row; null before it is settled. */
+  row: LedgerRow | null = null
   private attempt: Attempt | null = null
   private start: AttemptStart | null = null
   private namesAccount = false
   /** Cuts a call that takes longer than its line allows. */
   private limit: ReturnType<typeof setTimeout> | null = null
 
-  constructor(target: Target, index: number, repeated: boolean, insists: boolean) {
-    this.target = target
+  constructor(id: number, index: number, target: Target) {
+    this.id = id
     this.index = index
-    this.repeated = repeated
-    this.insists = insists
-  }
-
-  /** A wire call was made. */
-  get called(): boolean {
-    return this.attempt !== null
-  }
-
-  /** Content of its answer came, whether or not the client has it. */
-  get speaks(): boolean {
-    return this.attempt !== null && this.attempt.speaks
+    this.target = target
   }
 
   call(options: AttemptOptions, services: Services, done: (end: AttemptEnd) => void): void {
@@ -80,14 +72,11 @@ export class Try {
     return this.attempt !== null && this.attempt.detach()
   }
 
-  /** It is not needed any more. */
-  lose(error: PublicError, now: number): void {
-    this.lost = true
-    if (this.attempt !== null) this.attempt.cut("policy", error)
-    else {
-      this.letGo(now)
-      this.onLost?.()
-    }
+  /** It will not be called: it waits for nothing any more, and its place is free. */
+  cancel(now: number): void {
+    this.stopWaiting?.()
+    this.letGo(now)
+    this.body = null
   }
 
   /** Gives the place back when nothing was learned there. */

@@ -55,6 +55,17 @@ export class Walk {
     this.pending = Array.from({ length: size }, (_, i) => i).slice(1)
   }
 
+  /** The same walk from here on, apart from this one. */
+  copy(): Walk {
+    const walk = new Walk(this.size, this.policy, this.policyOf)
+    walk.pending = [...this.pending]
+    walk.repeatable = [...this.repeatable]
+    for (const [index, retries] of this.retries) walk.retries.set(index, retries)
+    walk.sets = this.sets
+    walk.repeats = this.repeats
+    return walk
+  }
+
   /** The step after a failure of `index`; null when the plan is over. */
   after(index: number, failed: Failed): Step | null {
     const { failoverBeforeRetry, fallbackDelayMs, retryDelayMs } = this.policyOf(index)

@@ -137,8 +137,8 @@ export const rowOf = (start: AttemptStart, end: AttemptEnd, settled: {
   }
 }
 
-/** `row`: of the newest attempt; null when none was made. `goneCode`: null while the client is there. */
-export const summaryOf = (inbound: Inbound, row: LedgerRow | null, facts: {
+export interface SummaryFacts {
+  /** Why the newest target was passed over without a wire call. */
   readonly refusal: PublicError | null
   readonly attempts: number
   readonly startedAt: number
@@ -146,8 +146,12 @@ export const summaryOf = (inbound: Inbound, row: LedgerRow | null, facts: {
   readonly bytesOut: number
   /** The head of a stream was sent. */
   readonly headSent: boolean
+  /** Null while the client is there. */
   readonly goneCode: GoneCode | null
-}): RequestSummary => {
+}
+
+/** `row`: of the newest attempt; null when none was made. */
+export const summaryOf = (inbound: Inbound, row: LedgerRow | null, facts: SummaryFacts): RequestSummary => {
   const { goneCode, refusal, startedAt } = facts
   const answered = row !== null && row.outcome === "completed"
   // The client left: during its call, or (then its last call says something else) between two calls.

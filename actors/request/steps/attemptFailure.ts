@@ -1,6 +1,7 @@
 /** The client error that a failed attempt becomes: pure, one function per way to fail. */
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
+import type { CutReason } from "#actors/request/RequestState.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Phase, UpstreamFailure } from "#actors/request/ports/Upstream.ts"
 import * as Masking from "./masking.ts"
@@ -192,3 +193,17 @@ export const internal = (): PublicError =>
 
 export const shuttingDown = (): PublicError =>
   Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 })
+
+/** Of a call that we end; null for a client that is gone, which hears nothing. */
+export const ofCut = (reason: CutReason, target: Target): PublicError | null => {
+  switch (reason) {
+    case "client-gone":
+      return null
+    case "shutting-down":
+      return shuttingDown()
+    case "hedge-lost":
+      return hedgeLost(target)
+    case "defect":
+      return internal()
+  }
+}

@@ -37,6 +37,8 @@ export interface AttemptOptions {
   /** The client already has a part of the answer, which this attempt goes on with. */
   readonly continues: boolean
   readonly client: AttemptClient
+  /** Hears that content came which is still held back. */
+  readonly speaks: () => void
   /** Sends status 200 and the headers of a stream: the commit point. */
   readonly commit: () => void
   readonly now: () => number

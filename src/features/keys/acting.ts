@@ -21,7 +21,7 @@ const rows: Readonly<Record<keyof PolicyInput | "name", Row>> = {
   disableNonPublicModels: lacks("privateModels", false),
   disabledGuardrails: lacks("guardrails", []),
   allowGuardrailOptOut: lacks("guardrails", true),
-  disconnectPolicy: actsIn("actors/request/Request.ts")
+  disconnectPolicy: actsIn("actors/request/LiveRules.ts")
 }
 
 export const apiKey = Table.make("API key", rows, "POST /api/keys", "PATCH /api/keys/:id")

@@ -1,0 +1,112 @@
+/** What one request is bound by, read from its plan, its key, the settings and the health of its targets. */
+import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
+import { Blame } from "./Blame.ts"
+import { secondsUntil } from "./Course.ts"
+import type { Inbound, Recovery } from "./Inbound.ts"
+import type { Unavailable } from "#actors/request/ports/Resilience.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
+import type { Wish } from "#actors/request/ports/Turns.ts"
+import { policyAt, type WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
+import type { Rules } from "./RequestState.ts"
+import type { Services } from "./services.ts"
+import type { PublicError } from "#schemas/errors.ts"
+
+/** Calls that may continue one answer. */
+const maxContinuations = 2
+
+export class LiveRules implements Rules {
+  readonly startedAt: number
+  readonly deadline: number
+  readonly #inbound: Inbound
+  readonly #services: Services
+  /** Made with the first failure. */
+  #blame: Blame | null = null
+
+  constructor(inbound: Inbound, services: Services, startedAt: number) {
+    const { total } = services.limits.timeouts
+    this.startedAt = startedAt
+    this.deadline = total === 0 ? Number.POSITIVE_INFINITY : startedAt + total
+    this.#inbound = inbound
+    this.#services = services
+  }
+
+  get size(): number {
+    return this.#inbound.targets.length
+  }
+
+  get isCombo(): boolean {
+    return this.#inbound.route.combo !== null
+  }
+
+  get lastResort(): boolean {
+    return this.#inbound.route.lastResort
+  }
+
+  get policy(): WalkPolicy {
+    return this.#inbound.route.policy
+  }
+
+  get maxAttempts(): number {
+    return this.#services.limits.maxAttempts
+  }
+
+  get recovery(): Recovery {
+    return this.#inbound.recovery
+  }
+
+  get maxContinuations(): number {
+    return maxContinuations
+  }
+
+  get mayQueue(): boolean {
+    return this.#services.turns !== undefined
+  }
+
+  get drains(): boolean {
+    const { key } = this.#inbound
+    return key !== null && key.policy.disconnectPolicy !== "cancel"
+  }
+
+  /** What this request's own failures began; null before the first one. */
+  get blame(): Blame | null {
+    return this.#blame
+  }
+
+  /** The first failure makes it. */
+  blameOf(failure: PublicError | null): Blame | null {
+    return failure === null ? null : this.#blame ??= new Blame()
+  }
+
+  readonly policyOf = (index: number): WalkPolicy => policyAt(this.policy, this.targetAt(index))
+
+  isSameModel(one: number, other: number): boolean {
+    const a = this.targetAt(one)
+    const b = this.targetAt(other)
+    return a.provider === b.provider && a.model === b.model
+  }
+
+  blocked(index: number, at: number): Unavailable | null {
+    return this.#services.resilience.check(this.targetAt(index), at, this.#blame)
+  }
+
+  resting(index: number, at: number): Unavailable | null {
+    return this.#services.resilience.check(this.targetAt(index), at)
+  }
+
+  mayWaitFor(index: number, unavailable: Unavailable, rounds: number): boolean {
+    const { turns } = this.#services
+    return turns !== undefined && turns.mayJoin(this.wishFor(index, unavailable, rounds))
+  }
+
+  wishFor(index: number, unavailable: Unavailable, rounds: number): Wish {
+    return { blocked: [{ target: this.targetAt(index), unavailable }], combo: this.isCombo, since: this.startedAt, deadline: this.deadline, rounds }
+  }
+
+  errorOf(index: number, { reason, until }: Unavailable, now: number): PublicError {
+    return AttemptFailure.unavailable(this.targetAt(index), reason, until === null ? 1 : secondsUntil(until, now))
+  }
+
+  targetAt(index: number): Target {
+    return this.#inbound.targets[index] as Target
+  }
+}

@@ -1,0 +1,9 @@
+/** Goes on at once with what is there, or with what an effect brings: a call that waits for nothing costs no effect. */
+import * as Effect from "effect/Effect"
+
+export type Soon<A> = A | Effect.Effect<A>
+
+export const andThen = <A, B>(value: Soon<A>, next: (value: A) => Soon<B>): Soon<B> =>
+  Effect.isEffect(value) ? Effect.flatMap(value, (made) => toEffect(next(made))) : next(value)
+
+const toEffect = <A>(value: Soon<A>): Effect.Effect<A> => Effect.isEffect(value) ? value : Effect.succeed(value)

@@ -1,0 +1,329 @@
+/**
+ * The walk of one request as a pure transition: an event in, the next state and its intents out.
+ *
+ * The fallback rule: inside one attempt and deadline budget, before the commit point, while the client waits. After the commit point
+ * nothing is asked again, except to continue an answer that broke off. A hedged request has two tries at once: the one that answers,
+ * or that ends as the only one left, decides what comes next. Every try that was called is settled once, and the client hears one
+ * terminal event unless it left.
+ */
+import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
+import { Course, firstBack } from "./Course.ts"
+import type { CutReason, End, Event, Intent, Rules, State, Step, TryState } from "./RequestState.ts"
+import type { Unavailable } from "#actors/request/ports/Resilience.ts"
+import { notAsked, type Step as WalkStep } from "./Walk.ts"
+import type { PublicError } from "#schemas/errors.ts"
+
+type Of<Tag extends Event["_tag"]> = Extract<Event, { readonly _tag: Tag }>
+type Intents = Array<Intent>
+
+const none: ReadonlyArray<Intent> = []
+const disarm: Intent = { _tag: "DisarmHedge" }
+
+export const step = (state: State, event: Event, now: number, rules: Rules): Step => {
+  switch (event._tag) {
+    case "Started":
+      return state.over ? [state, none] : enter(state, { index: 0, insists: false }, false, rules, [])
+    case "Ready":
+      return ready(state, event)
+    case "Ended":
+      return ended(state, event, now, rules)
+    case "Committed":
+      return committed(state, event)
+    case "Spoke":
+      return [spoke(state, event), none]
+    case "Blocked":
+      return blocked(state, event, now, rules)
+    case "TurnCame":
+      return turnCame(state, event, now, rules)
+    case "Refused":
+      return refused(state, event, now, rules)
+    case "DelayOver":
+      return state.delayed === null ? [state, none] : enter({ ...state, delayed: null }, state.delayed, false, rules, [])
+    case "HedgeDue":
+      return state.hedgeArmed ? join({ ...state, hedgeArmed: false }, now, rules, []) : [state, none]
+    case "ClientLeft":
+      return clientLeft(state, rules)
+    case "DrainOver":
+      return state.clientGone && !state.over ? stop(state, "client-gone", null, []) : [state, none]
+    case "ShutDown":
+      return state.over || state.shuttingDown ? [state, none] : stop({ ...state, shuttingDown: true }, "shutting-down", AttemptFailure.shuttingDown(), [])
+    case "Defect":
+      return defect(state)
+  }
+}
+
+// ---- tries ----------------------------------------------------------------------------------------------------------------------
+
+const tryOf = (state: State, index: number, repeated: boolean, insists: boolean): TryState =>
+  ({ id: state.tries, index, repeated, insists, called: false, speaks: false, blocked: null })
+
+const prepare = ({ id, index, insists, repeated }: TryState, rules: Rules): Intent =>
+  // A repetition passes over the pause that followed from the failure: it is our own guess.
+  ({ _tag: "Prepare", id, index, passesGuesses: repeated || insists || rules.lastResort })
+
+/** The try that waits for its call; null for one that was cancelled meanwhile. */
+const waiting = ({ hedge, lead }: State, id: number): TryState | null => {
+  const one = lead !== null && lead.id === id ? lead : hedge !== null && hedge.id === id ? hedge : null
+  return one === null || one.called ? null : one
+}
+
+const changed = (state: State, one: TryState): State =>
+  state.lead !== null && state.lead.id === one.id ? { ...state, lead: one } : { ...state, hedge: one }
+
+const without = (state: State, one: TryState): State => state.lead === one
+  ? { ...state, lead: null }
+  : state.hedge === one ? { ...state, hedge: null } : { ...state, losing: null }
+
+/** The next target is asked, as the lead; `intents`: what comes before. */
+const enter = (state: State, { index, insists }: { readonly index: number; readonly insists: boolean }, repeated: boolean, rules: Rules, intents: Intents): Step => {
+  const lead = tryOf(state, index, repeated, insists)
+  const { hedgeDelayMs } = rules.policyOf(index)
+  const hedgeArmed = hedgeDelayMs !== null && state.continuations === 0
+  if (hedgeArmed) intents.push({ _tag: "ArmHedge", ms: hedgeDelayMs })
+  intents.push(prepare(lead, rules))
+  return [{ ...state, lead, hedgeArmed, tries: state.tries + 1 }, intents]
+}
+
+/** The next free target beside one that is silent: inside the attempt and deadline budget, at most two at once. */
+const join = (state: State, now: number, rules: Rules, intents: Intents): Step => {
+  const { lead } = state
+  if (lead === null || lead.speaks || state.hedge !== null || state.over || state.barred) return [state, intents]
+  // The call that the first one is still waiting to make is counted.
+  if (state.attempts + (lead.called ? 0 : 1) >= rules.maxAttempts || now >= rules.deadline) return [state, intents]
+  const course = new Course(rules, state.course)
+  const next = course.beside(now)
+  if (next === null) return [{ ...state, course }, intents]
+  const hedge = tryOf(state, next.index, false, next.repeats)
+  intents.push(prepare(hedge, rules))
+  return [{ ...state, course, hedge, tries: state.tries + 1 }, intents]
+}
+
+const ready = (state: State, { id }: Of<"Ready">): Step => {
+  const one = waiting(state, id)
+  if (one === null) return [state, none]
+  const attempt = state.attempts + 1
+  const called = { ...one, called: true }
+  return [
+    state.lead === one ? { ...state, lead: called, attempts: attempt } : { ...state, hedge: called, attempts: attempt },
+    [{ _tag: "Call", id, attempt, continues: state.continuations > 0 }]
+  ]
+}
+
+const spoke = (state: State, { id }: Of<"Spoke">): State =>
+  state.lead !== null && state.lead.id === id && state.lead.called ? { ...state, lead: { ...state.lead, speaks: true } } : state
+
+/** The commit point: from here on nothing is asked again, and the other try is not needed. */
+const committed = (state: State, { id }: Of<"Committed">): Step => {
+  const one = running(state, id)
+  if (one === null || one === state.losing || state.over) return [state, none]
+  const intents: Intents = []
+  const losing = drop(state.lead === one ? state.hedge : state.lead, "hedge-lost", intents)
+  if (state.hedgeArmed) intents.push(disarm)
+  intents.push({ _tag: "SendHead", id })
+  return [{ ...state, lead: one, hedge: null, losing, hedgeArmed: false, committed: true }, intents]
+}
+
+/** Ends a try that is not needed any more; answers it if its end is still to come. */
+const drop = (one: TryState | null, reason: CutReason, intents: Intents): TryState | null => {
+  if (one === null) return null
+  intents.push(one.called ? { _tag: "Cut", id: one.id, reason } : { _tag: "Cancel", id: one.id })
+  return one.called ? one : null
+}
+
+// ---- waits and refusals before the call -----------------------------------------------------------------------------------------
+
+/** A target without a free place is skipped; if it is the only target, or its rest is waited for, the request waits. */
+const blocked = (state: State, { id, unavailable }: Of<"Blocked">, now: number, rules: Rules): Step => {
+  const one = waiting(state, id)
+  if (one === null) return [state, none]
+  if (!rules.mayQueue || (rules.size > 1 && one.index !== state.restsAt)) return skipped(state, one, unavailable, now, rules)
+  return [{ ...changed(state, { ...one, blocked: unavailable }), rounds: state.rounds + 1 }, [{ _tag: "Queue", id, unavailable, rounds: state.rounds }]]
+}
+
+const turnCame = (state: State, { id, turn }: Of<"TurnCame">, now: number, rules: Rules): Step => {
+  const one = waiting(state, id)
+  if (one === null || one.blocked === null) return [state, none]
+  if (turn === "go") return [changed(state, { ...one, blocked: null }), [prepare(one, rules)]]
+  return turn === null || turn === "late" ? skipped(state, one, one.blocked, now, rules) : passedOver(state, one, turn, turn, now, rules)
+}
+
+/** Skips a target that became unavailable after planning; the error of a wire call takes precedence. */
+const skipped = (state: State, one: TryState, unavailable: Unavailable, now: number, rules: Rules): Step => {
+  const course = new Course(rules, state.course)
+  course.leaveOut(one.index, unavailable, now)
+  const error = rules.errorOf(one.index, unavailable, now)
+  return passedOver({ ...state, course }, one, error, state.failure ?? error, now, rules)
+}
+
+const refused = (state: State, { error, final, id, skip, yields }: Of<"Refused">, now: number, rules: Rules): Step => {
+  const one = waiting(state, id)
+  if (one === null) return [state, none]
+  let { course } = state
+  if (skip !== null) {
+    course = new Course(rules, course)
+    course.skips.push({ index: one.index, unavailable: skip })
+  }
+  const last = yields && !final ? state.failure ?? error : error
+  return passedOver({ ...state, course, barred: state.barred || final }, one, error, last, now, rules)
+}
+
+/** A target that costs no wire call: the next one may be asked, and the client hears of `last` when there is none. */
+const passedOver = (state: State, one: TryState, refusal: PublicError, last: PublicError, now: number, rules: Rules): Step => {
+  const intents: Intents = [{ _tag: "Cancel", id: one.id }]
+  const rest = { ...without(state, one), refusal }
+  if (rest.lead !== null || rest.hedge !== null) return state.hedge === one ? join(rest, now, rules, intents) : [rest, intents]
+  if (rest.barred) return refuse(rest, last, now, intents)
+  const course = new Course(rules, rest.course)
+  const next = inTime(course.after(one.index, notAsked, now), now, rules)
+  const walked = { ...rest, course }
+  return next === null ? refuse(walked, last, now, intents) : proceed(walked, next, one.index, rules, intents)
+}
+
+// ---- the end of a call ----------------------------------------------------------------------------------------------------------
+
+const ended = (state: State, event: Of<"Ended">, now: number, rules: Rules): Step => {
+  const { end, id } = event
+  const one = running(state, id)
+  if (one === null) return [state, none]
+  if (state.over || state.losing === one) return [without(state, one), [{ _tag: "Settle", id, as: "late" }]]
+  if (end.error === null) return decided(state, one, end, null, now)
+  const course = new Course(rules, state.course)
+  course.hear(one.index, end.error, event.retryAfterMs, now)
+  const heard: State = { ...without(state, one), course, failure: end.error }
+  if (heard.lead !== null || heard.hedge !== null) {
+    // The other try decides.
+    if (end.committed || state.clientGone || state.shuttingDown) return decided(state, one, end, course, now)
+    course.note(one.index, course.failed(one.index, end, now))
+    return [heard, [{ _tag: "Settle", id, as: "failed" }]]
+  }
+  if (state.clientGone || state.shuttingDown || state.barred || state.attempts >= rules.maxAttempts) return decided(state, one, end, course, now)
+  const settle: Intent = { _tag: "Settle", id, as: "failed" }
+  if (continues(state, event, rules)) {
+    return proceed(
+      { ...heard, restsAt: -1, continuations: state.continuations + 1, partialText: event.partialText }, again(one), one.index, rules,
+      [{ _tag: "KeepPartial", id }, settle]
+    )
+  }
+  const next = end.committed ? null : afterFailure(state, course, one, end, now, rules)
+  if (next === null) return decided(state, one, end, course, now)
+  return proceed({ ...heard, restsAt: next.rests ? next.step.index : -1 }, next.step, one.index, rules, [settle])
+}
+
+/** The outcome of the request is the one of this call; `course` is null for an answer. */
+const decided = (state: State, one: TryState, end: End, course: Course | null, now: number): Step => {
+  const { id } = one
+  const intents: Intents = []
+  const other = state.lead === one ? state.hedge : state.lead
+  // A client that left has cut every try already.
+  const losing = state.clientGone ? null : drop(other, state.shuttingDown ? "shutting-down" : "hedge-lost", intents)
+  if (state.hedgeArmed) intents.push(disarm)
+  intents.push({ _tag: "Settle", id, as: "final" })
+  if (!state.clientGone && end.outcome !== "client-abort") {
+    if (end.committed) intents.push({ _tag: "EndStream", id })
+    else if (end.error === null) intents.push({ _tag: "Give", id })
+    else intents.push({ _tag: "Refuse", error: course === null ? end.error : course.hinted(end.error, now) })
+  }
+  return [{
+    ...state, lead: state.clientGone ? other : null, hedge: null, losing: losing ?? state.losing, hedgeArmed: false, over: true, course: course ?? state.course, failure: end.error
+  }, intents]
+}
+
+const running = ({ hedge, lead, losing }: State, id: number): TryState | null => {
+  const one = lead !== null && lead.id === id ? lead : hedge !== null && hedge.id === id ? hedge : losing
+  return one === null || one.id !== id || !one.called ? null : one
+}
+
+/** An answer that broke off after the commit point is continued by another call, a bounded number of times. */
+const continues = ({ continuations, partialText }: State, event: Of<"Ended">, { maxContinuations, recovery }: Rules): boolean => {
+  const { end } = event
+  if (!recovery.continues || !end.committed || end.outcome !== "upstream-reset" || event.partialText === null) return false
+  if (continuations >= maxContinuations) return false
+  return !(recovery.stopsAtEmpty && continuations > 0 && event.partialText === partialText)
+}
+
+const again = ({ index }: TryState): WalkStep => ({ index, delayMs: 0, repeats: true })
+
+interface Following {
+  readonly step: WalkStep
+  /** The request waits for the end of that target's rest. */
+  readonly rests: boolean
+}
+
+/** The step after a failure before the commit point. A stream that ended without content is repeated once on the same connection. */
+const afterFailure = (state: State, course: Course, one: TryState, end: End, now: number, rules: Rules): Following | null => {
+  // Another provider of a combo may accept a request that this one refused.
+  if (!end.retryable && !(rules.isCombo && end.outcome === "upstream-status")) return null
+  if (end.repeatable && !one.repeated) return { step: again(one), rests: false }
+  if (end.repeatable) course.leaveSiblings(one.index)
+  const next = course.after(one.index, course.failed(one.index, end, now), now)
+  if (next !== null) {
+    const step = inTime(next, now, rules)
+    return step === null ? null : { step, rests: false }
+  }
+  const step = inTime(afterRest(state, now, rules), now, rules)
+  return step === null ? null : { step, rests: true }
+}
+
+/** All targets rest because their upstreams said so: asks the first one that is back, if the settings allow the wait. */
+const afterRest = ({ rounds }: State, now: number, rules: Rules): WalkStep | null => {
+  if (!rules.mayQueue || rules.isCombo) return null
+  const first = firstBack(rules, now)
+  return first === null || !rules.mayWaitFor(first.index, first.unavailable, rounds) ? null : { index: first.index, delayMs: 0, repeats: false }
+}
+
+/** A step whose delay would outlast the deadline is none. */
+const inTime = (next: WalkStep | null, now: number, { deadline }: Rules): WalkStep | null =>
+  next === null || now + next.delayMs >= deadline ? null : next
+
+/** Goes on with the next step; `from`: the target that was asked before. */
+const proceed = (state: State, { delayMs, index, repeats }: WalkStep, from: number, rules: Rules, intents: Intents): Step => {
+  if (state.hedgeArmed) intents.push(disarm)
+  const next = { index, insists: repeats }
+  if (delayMs === 0) return enter(state, next, index === from && index !== state.restsAt, rules, intents)
+  intents.push({ _tag: "Delay", ms: delayMs })
+  return [{ ...state, hedgeArmed: false, delayed: next }, intents]
+}
+
+// ---- the end of the request -----------------------------------------------------------------------------------------------------
+
+const refuse = (state: State, error: PublicError, now: number, intents: Intents): Step => {
+  if (state.hedgeArmed) intents.push(disarm)
+  intents.push({ _tag: "Refuse", error: state.course === null ? error : state.course.hinted(error, now) })
+  return [{ ...state, hedgeArmed: false, over: true }, intents]
+}
+
+/** The client's key decides whether an answer that has begun is read to its end. */
+const clientLeft = (state: State, rules: Rules): Step => {
+  if (state.clientGone || state.over) return [state.clientGone ? state : { ...state, clientGone: true }, none]
+  const gone = { ...state, clientGone: true }
+  const { lead } = state
+  if (rules.drains && state.committed && lead !== null && lead.called) return [gone, [{ _tag: "Drain", id: lead.id }]]
+  return stop(gone, "client-gone", null, [])
+}
+
+/** Cuts what was called, cancels what waits; `error`: for the client, when no call brings its own end. */
+const stop = (state: State, reason: CutReason, error: PublicError | null, intents: Intents): Step => {
+  const { hedge, lead } = state
+  if (state.hedgeArmed) intents.push(disarm)
+  if (state.delayed !== null) intents.push({ _tag: "StopDelay" })
+  const stopped: State = {
+    ...state, hedgeArmed: false, delayed: null,
+    // A waiting try goes first: the end of a call decides, and finds no other try to drop.
+    lead: lead !== null && lead.called ? lead : null,
+    hedge: hedge !== null && hedge.called ? hedge : null
+  }
+  for (const one of [lead, hedge]) if (one !== null && !one.called) intents.push({ _tag: "Cancel", id: one.id })
+  for (const one of [stopped.lead, stopped.hedge]) if (one !== null) intents.push({ _tag: "Cut", id: one.id, reason })
+  if (stopped.lead !== null || stopped.hedge !== null) return [stopped, intents]
+  if (error !== null && !state.clientGone) intents.push({ _tag: "Refuse", error })
+  return [{ ...stopped, over: true, refusal: error ?? state.refusal }, intents]
+}
+
+/** Whatever still runs is cut, and only settled. */
+const defect = (state: State): Step => {
+  const intents: Intents = []
+  drop(state.losing, "defect", intents)
+  const [stopped] = stop({ ...state, over: true }, "defect", null, intents)
+  if (!state.clientGone) intents.push({ _tag: "Abandon" })
+  return [stopped, intents]
+}
