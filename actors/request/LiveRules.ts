@@ -1,13 +1,13 @@
 /** What one request is bound by, read from its plan, its key, the settings and the health of its targets. */
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import { Blame } from "./Blame.ts"
-import { secondsUntil } from "./Course.ts"
+import { secondsUntil } from "#actors/request/walk/Course.ts"
 import type { Inbound, Recovery } from "./Inbound.ts"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Wish } from "#actors/request/ports/Turns.ts"
 import { policyAt, type WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
-import type { Rules } from "./RequestState.ts"
+import type { Rules } from "#actors/request/walk/RequestState.ts"
 import type { Services } from "./services.ts"
 import type { PublicError } from "#schemas/errors.ts"
 

@@ -1,7 +1,7 @@
 /** The client error that a failed attempt becomes: pure, one function per way to fail. */
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
-import type { CutReason } from "#actors/request/RequestState.ts"
+import type { CutReason } from "#actors/request/walk/RequestState.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Phase, UpstreamFailure } from "#actors/request/ports/Upstream.ts"
 import * as Masking from "./masking.ts"

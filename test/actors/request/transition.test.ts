@@ -1,8 +1,8 @@
 /** The walk of a request as a pure transition: its steps one by one, and what holds after any sequence of events. */
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
-import * as RequestState from "#actors/request/RequestState.ts"
-import * as Transition from "#actors/request/transition.ts"
+import * as RequestState from "#actors/request/walk/RequestState.ts"
+import * as Transition from "#actors/request/walk/transition.ts"
 import * as Errors from "#schemas/errors.ts"
 import { Acts, Driver, failure, rulesOf, World } from "./driver.ts"
 

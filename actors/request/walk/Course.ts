@@ -5,7 +5,7 @@
  * A part of the request's state: a transition changes its own copy, so a state that was handed out never changes.
  */
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
-import type { SkipNote } from "./Inbound.ts"
+import type { SkipNote } from "#actors/request/Inbound.ts"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
 import type { End, Rules } from "./RequestState.ts"
 import type { PublicError } from "#schemas/errors.ts"

@@ -4,9 +4,9 @@
  * A try is one target's turn. It waits (for its place, its token, the leave of companions), then it is called at most once; every
  * try that was called is settled once. A request has one try at a time, two while it is hedged.
  */
-import type { AttemptEnd } from "./Attempt.ts"
+import type { AttemptEnd } from "#actors/request/Attempt.ts"
 import type { Course } from "./Course.ts"
-import type { Recovery } from "./Inbound.ts"
+import type { Recovery } from "#actors/request/Inbound.ts"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
 import type { Turn } from "#actors/request/ports/Turns.ts"
 import type { WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
