@@ -124,7 +124,12 @@ describe("30 bodies of 10 MB that are held at once, under a heap of 512 MB", () 
     const seen: Record<string, number> = {}
     const calls = Array.from({ length: 30 }, async (_, i) => {
       const [, , body] = shapes[i % shapes.length] as (typeof shapes)[number]
-      const opened = await Http.stream(world.gateway.url, { path, body: body(`${node}/silent`, "\"stream\":true,") })
+      const opened = await Http.stream(world.gateway.url, { path, body: body(`${node}/silent`, "\"stream\":true,") }).catch((cause: unknown) => {
+        // Refused while it was still sending, and too busy to read the answer before its connection was closed.
+        if (!/socket hang up|ECONNRESET|EPIPE/.test(String(cause))) throw cause
+        return null
+      })
+      if (opened === null) return
       seen[opened.status] = (seen[opened.status] ?? 0) + 1
       if (opened.status === 503) expect(opened.headers["retry-after"]).toBe("1")
       // An open stream was told to wait: its head and a first heartbeat came.

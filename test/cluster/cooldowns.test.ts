@@ -67,7 +67,7 @@ describe.skipIf(servers.missing !== null)("cooldowns and lockouts over several n
       await cluster.sim.rule({ match: { model }, script: { status: 503 } })
       await cluster.chat(first, `lab/${model}`)
     }
-    const [own, heard] = [await rest(first), await eventually(() => rest(second), (row) => row?.rateLimitedUntil !== null, "the cooldown on the other node", 2_500)]
+    const [own, heard] = [await rest(first), await eventually(() => rest(second), (row) => row?.rateLimitedUntil !== null, "the cooldown on the other node", 10_000)]
     expect(heard).toMatchObject({ reason: "model_capacity", backoffLevel: own?.backoffLevel })
     // The record does not hold the reason, and takes none away.
     const stored = () => second.operator.call<{ readonly connection: { readonly rateLimitedUntil: string | null } }>("GET", `/api/providers/${cluster.connection}`)
@@ -77,13 +77,13 @@ describe.skipIf(servers.missing !== null)("cooldowns and lockouts over several n
     const reply = await cluster.chat(second, "lab/well")
     expect(reply.status, reply.text).toBe(200)
     await first.operator.changeConnection(cluster.connection, { rateLimitedUntil: null })
-    await eventually(async () => [(await rest(first))?.rateLimitedUntil, (await rest(second))?.rateLimitedUntil], ([a, b]) => a === null && b === null, "its end on both", 3_500)
+    await eventually(async () => [(await rest(first))?.rateLimitedUntil, (await rest(second))?.rateLimitedUntil], ([a, b]) => a === null && b === null, "its end on both", 10_000)
   })
 
   it("the upstream's word holds on both nodes: the other one refuses without a call, and says until when", async () => {
     await cluster.sim.rule({ match: { model: "full" }, script: { status: 429, headers: { "Retry-After": "300" } } })
     await cluster.chat(first, "lab/full")
-    await eventually(() => rest(second), (row) => row?.rateLimitedUntil !== null, "the cooldown on the other node", 2_500)
+    await eventually(() => rest(second), (row) => row?.rateLimitedUntil !== null, "the cooldown on the other node", 10_000)
     const before = await calls()
     const reply = await cluster.chat(second, "lab/well")
     expect([reply.status, errorIn(reply)["code"]]).toEqual([429, "model_cooldown"])
