@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { allowedCpus, tree } from "./ProcFs.ts"
 
-export const root = join(import.meta.dirname, "..", "..")
+export const root = join(import.meta.dirname, "..", "..", "..")
 const workRoot = join(root, "bench", ".work")
 /** Logs, configurations and data of this run; two runs never share one. */
 export const workDirectory = join(workRoot, `run-${process.pid}`)
