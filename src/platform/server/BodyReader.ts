@@ -4,7 +4,6 @@
  * The native server drops a body nobody listens to, so the reader listens from the first turn on and keeps what
  * arrives until a consumer asks; past a bound it stops reading from the socket.
  */
-import type { Arrivals, Arriving } from "#src/platform/server/uws/Arrivals.ts"
 import type { BodyFailure } from "./Exchange.ts"
 import type { NativeResponse } from "#src/platform/server/uws/native.ts"
 import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
@@ -15,8 +14,6 @@ export interface BodyOwner {
   readonly bodyPartial: () => void
   /** Counts what is held. */
   readonly heldBytes: HeldBytes
-  /** Where large bodies share the turns of the loop. */
-  readonly arrivals: Arrivals
   /** More than `READ_AHEAD_BYTES` are held and nobody waits for them. */
   readonly bodyAhead: (reader: BodyReader) => void
 }
@@ -27,17 +24,14 @@ export type BodyDone = (body: Uint8Array | null, failure: BodyFailure | null) =>
 export const READ_AHEAD_BYTES = 256 * 1024
 
 /**
- * A long body is kept in one piece of memory from here on: nothing is joined in the end, which would hold the loop, and other threads may
- * read it without a copy. Pages that no byte came for are not touched. Without a known length the piece is replaced by one of twice its size.
+ * A long body of a known length is kept in one piece of memory from here on: nothing is joined in the end, which would hold the loop, and
+ * other threads may read it without a copy. Pages that no byte came for are not touched.
  */
 const SHARED_BYTES = 256 * 1024
-const FIRST_PIECE_BYTES = 1024 * 1024
 
 const NONE = new Uint8Array(0)
 
-export class BodyReader implements Arriving {
-  /** Place among the large bodies that are arriving. */
-  rosterSlot = -1
+export class BodyReader {
   private readonly res: NativeResponse
   /** Bytes the head promised; -1 for a chunked body. */
   private readonly declared: number
@@ -59,8 +53,6 @@ export class BodyReader implements Arriving {
   /** The last byte has come, kept or not. */
   ended = false
   paused = false
-  /** It is paused until the next turn of the loop. */
-  private yielded = false
   private dropping: { left: number; readonly done: () => void; readonly timer: NodeJS.Timeout } | undefined
   /** Bytes received so far, so that a watcher can tell a slow client from a silent one. */
   received = 0
@@ -129,8 +121,6 @@ export class BodyReader implements Arriving {
     }
     if (this.complete || this.failure !== null) return
     this.failure = failure
-    // The socket of an aborted exchange must not be touched.
-    if (failure !== "aborted") this.takeTurn()
     this.empty()
     const waiting = this.waiting
     this.waiting = undefined
@@ -145,19 +135,7 @@ export class BodyReader implements Arriving {
   resume(): void {
     if (!this.paused) return
     this.paused = false
-    this.yielded = false
     this.res.resume()
-  }
-
-  waitTurn(): void {
-    // A reader by chunks stops by itself, and its exchange may be waiting to write.
-    if (this.paused || this.waiting === undefined || this.pulling) return
-    this.yielded = true
-    this.pause()
-  }
-
-  takeTurn(): void {
-    if (this.yielded) this.resume()
   }
 
   private refuse(done: BodyDone): void {
@@ -172,15 +150,8 @@ export class BodyReader implements Arriving {
 
   private readonly onData = (chunk: ArrayBuffer, isLast: boolean): void => {
     const bytes = chunk.byteLength
-    const { arrivals } = this.owner
-    const isLarge = this.declared === -1 || this.declared > SHARED_BYTES
-    if (this.received === 0 && !isLast) {
-      this.owner.bodyPartial()
-      // From its first part on: a new connection brings little before it was read once.
-      if (isLarge) arrivals.add(this)
-    }
+    if (this.received === 0 && !isLast) this.owner.bodyPartial()
     this.received += bytes
-    if (isLarge) arrivals.came(bytes)
     this.ended = isLast
     const { dropping } = this
     if (dropping !== undefined) {
@@ -189,11 +160,7 @@ export class BodyReader implements Arriving {
       return
     }
     if (this.failure !== null) return
-    if (isLast) {
-      this.complete = true
-      this.takeTurn()
-      arrivals.remove(this)
-    }
+    if (isLast) this.complete = true
     if (bytes > 0) {
       if (this.held + bytes > this.limit) {
         this.complete = false
@@ -244,8 +211,6 @@ export class BodyReader implements Arriving {
   }
 
   private empty(): void {
-    this.yielded = false
-    this.owner.arrivals.remove(this)
     this.chunks = []
     this.place = null
     this.held = 0
@@ -270,8 +235,8 @@ export class BodyReader implements Arriving {
 
   /** Copies, because the native buffer is detached when its callback returns. */
   private keep(bytes: Uint8Array): void {
-    if (this.place === null && this.held > SHARED_BYTES && this.declared !== 0 && this.waiting !== undefined && !this.pulling) {
-      this.place = Buffer.from(new SharedArrayBuffer(this.declared === -1 ? FIRST_PIECE_BYTES : this.declared))
+    if (this.place === null && this.held > SHARED_BYTES && this.declared > SHARED_BYTES && this.waiting !== undefined && !this.pulling) {
+      this.place = Buffer.from(new SharedArrayBuffer(this.declared))
       let at = 0
       for (const chunk of this.chunks) {
         this.place.set(chunk, at)
@@ -279,15 +244,8 @@ export class BodyReader implements Arriving {
       }
       this.chunks = []
     }
-    if (this.place !== null) {
-      const end = this.held + bytes.byteLength
-      if (end > this.place.byteLength) {
-        const larger = Buffer.from(new SharedArrayBuffer(Math.max(end, 2 * this.place.byteLength)))
-        larger.set(this.place.subarray(0, this.held))
-        this.place = larger
-      }
-      this.place.set(bytes, this.held)
-    } else {
+    if (this.place !== null) this.place.set(bytes, this.held)
+    else {
       const copy = Buffer.allocUnsafe(bytes.byteLength)
       copy.set(bytes)
       this.chunks.push(copy)

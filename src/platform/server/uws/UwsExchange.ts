@@ -1,5 +1,4 @@
 /** The `Exchange` over uWebSockets: the copied request head, the body on demand, and how the exchange ends. */
-import type { Arrivals } from "#src/platform/server/uws/Arrivals.ts"
 import { type BodyDone, type BodyOwner, BodyReader } from "#src/platform/server/BodyReader.ts"
 import * as ContentCoding from "#src/platform/server/contentCoding.ts"
 import type { AbortReason, Exchange } from "#src/platform/server/Exchange.ts"
@@ -26,7 +25,6 @@ export interface ExchangeHost {
   readonly maxPendingBytes: number
   /** Counts the bytes of bodies. */
   readonly heldBytes: HeldBytes
-  readonly arrivals: Arrivals
   readonly slowReaderMillis: number
   readonly bodyMillis: number
   readonly watch: Watch
@@ -175,10 +173,6 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
 
   get heldBytes(): HeldBytes {
     return this.host.heldBytes
-  }
-
-  get arrivals(): Arrivals {
-    return this.host.arrivals
   }
 
   /** To be called in the turn of the request: the native side drops a body that nobody listens to. */
