@@ -67,6 +67,12 @@ const waiting = ({ hedge, lead }: State, id: number): TryState | null => {
   return one === null || one.called ? null : one
 }
 
+/** The try whose place, credential and budget are being asked for: neither called, nor in the line for a place. */
+const preparing = (state: State, id: number): TryState | null => {
+  const one = waiting(state, id)
+  return one === null || one.blocked !== null ? null : one
+}
+
 const changed = (state: State, one: TryState): State =>
   state.lead !== null && state.lead.id === one.id ? { ...state, lead: one } : { ...state, hedge: one }
 
@@ -99,7 +105,7 @@ const join = (state: State, now: number, rules: Rules, intents: Intents): Step =
 }
 
 const ready = (state: State, { id }: Of<"Ready">): Step => {
-  const one = waiting(state, id)
+  const one = preparing(state, id)
   if (one === null) return [state, none]
   const attempt = state.attempts + 1
   const called = { ...one, called: true }
@@ -134,7 +140,7 @@ const drop = (one: TryState | null, reason: CutReason, intents: Intents): TrySta
 
 /** A target without a free place is skipped; if it is the only target, or its rest is waited for, the request waits. */
 const blocked = (state: State, { id, unavailable }: Of<"Blocked">, now: number, rules: Rules): Step => {
-  const one = waiting(state, id)
+  const one = preparing(state, id)
   if (one === null) return [state, none]
   if (!rules.mayQueue || (rules.size > 1 && one.index !== state.restsAt)) return skipped(state, one, unavailable, now, rules)
   return [{ ...changed(state, { ...one, blocked: unavailable }), rounds: state.rounds + 1 }, [{ _tag: "Queue", id, unavailable, rounds: state.rounds }]]
@@ -156,7 +162,7 @@ const skipped = (state: State, one: TryState, unavailable: Unavailable, now: num
 }
 
 const refused = (state: State, { error, final, id, skip, yields }: Of<"Refused">, now: number, rules: Rules): Step => {
-  const one = waiting(state, id)
+  const one = preparing(state, id)
   if (one === null) return [state, none]
   let { course } = state
   if (skip !== null) {

@@ -118,6 +118,12 @@ describe("a request", () => {
     assert.deepStrictEqual(play({ mayQueue: true }, [blocked]).at(-1), "Cancel 0, prepare 1 at 1", "another target may be free")
   })
 
+  it("in the line for a place hears nothing but its turn", () => {
+    const blocked: Event = { _tag: "Blocked", id: 0, unavailable: { reason: "connection-busy", until: null, detail: "" } }
+    const world = { targets: ["well"], mayQueue: true } as const
+    assert.deepStrictEqual(play(world, [blocked, ready(0), blocked, refused(0, false), { _tag: "TurnCame", id: 0, turn: "go" }]).slice(1), ["Queue 0", "", "", "", "prepare 0 at 0"])
+  })
+
   it("passes over what refuses it, unless the refusal is final", () => {
     assert.deepStrictEqual(play({}, [refused(0, false)]).at(-1), "Cancel 0, prepare 1 at 1")
     assert.deepStrictEqual(play({}, [refused(0, true)]).at(-1), "Cancel 0, Refuse")
