@@ -1,9 +1,11 @@
 /** Large bodies of the worst shapes: they neither end the process nor hold its loop. */
+import { spawn } from "node:child_process"
 import * as Fs from "node:fs"
 import * as NodeHttp from "node:http"
 import type { AddressInfo } from "node:net"
 import * as Os from "node:os"
 import * as Path from "node:path"
+import { createInterface } from "node:readline"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { eventually } from "#test/support/operator.ts"
 import { type Spawned, spawned } from "#test/support/gateway.ts"
@@ -90,6 +92,20 @@ const startWorld = async (environment: Readonly<Record<string, string>>): Promis
   }
 }
 
+/** Another process that asks the address again and again. */
+const startPinger = (url: string) => {
+  const child = spawn(process.execPath, [Path.resolve("test/support/pinger.mjs"), url], { stdio: ["pipe", "pipe", "inherit"] })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  return {
+    /** The slowest answer since the last question, ms. */
+    slowest: async (): Promise<number> => {
+      child.stdin.write("\n")
+      return Number((await lines.next()).value)
+    },
+    stop: () => child.stdin.end()
+  }
+}
+
 const path = "/v1/chat/completions"
 const small = (world: World) => Http.send(world.gateway.url, { path, body: { model: "own/m", messages: [{ role: "user", content: "hello" }] } })
 const metric = async (world: World, name: string): Promise<number> =>
@@ -108,7 +124,12 @@ describe("30 bodies of 10 MB that are held at once, under a heap of 512 MB", () 
     const seen: Record<string, number> = {}
     const calls = Array.from({ length: 30 }, async (_, i) => {
       const [, , body] = shapes[i % shapes.length] as (typeof shapes)[number]
-      const opened = await Http.stream(world.gateway.url, { path, body: body(`${node}/silent`, "\"stream\":true,") })
+      const opened = await Http.stream(world.gateway.url, { path, body: body(`${node}/silent`, "\"stream\":true,") }).catch((cause: unknown) => {
+        // Refused while it was still sending, and too busy to read the answer before its connection was closed.
+        if (!/socket hang up|ECONNRESET|EPIPE/.test(String(cause))) throw cause
+        return null
+      })
+      if (opened === null) return
       seen[opened.status] = (seen[opened.status] ?? 0) + 1
       if (opened.status === 503) expect(opened.headers["retry-after"]).toBe("1")
       // An open stream was told to wait: its head and a first heartbeat came.
@@ -131,20 +152,26 @@ describe("30 bodies of 10 MB that are held at once, under a heap of 512 MB", () 
   }, 240_000)
 })
 
-/**
- * The promise, asked on a quiet machine (GATEWAY_TEST_FULL=1); a neighbour on the host makes the same work cost two or three times as
- * much processor time, so that elsewhere a guard asks: a body that is parsed on the loop takes 1,700 ms.
- */
-const longestMs = process.env["GATEWAY_TEST_FULL"] === "1" ? 50 : 150
+/** Longest turn of the loop, ms of processor time beyond a copy of the bytes. */
+const longestMs = 50
+/** The same bodies again: a neighbour on the host makes a turn longer now and then, the gateway's own work makes it long each time. */
+const rounds = 3
+/** Slowest answer to another process, ms of wall time. Bodies that are parsed on the loop would take 1,700 ms. */
+const slowestMs = 500
 
 describe("bodies of 10 MB hold the loop for no more than 50 ms", () => {
   const file = Path.join(Os.tmpdir(), `turns-${process.pid}`)
   let world: World
+  let pinger: ReturnType<typeof startPinger>
   beforeAll(async () => {
     world = await startWorld({ NODE_OPTIONS: `--import=${Path.resolve("test/support/turns.mjs")}`, GATEWAY_TEST_TURNS: file })
     expect((await small(world)).status).toBe(200)
+    pinger = startPinger(`${world.gateway.url}/api/health/ping`)
   }, 60_000)
-  afterAll(() => world.close())
+  afterAll(async () => {
+    pinger.stop()
+    await world.close()
+  })
 
   /** The longest turn (ms of processor time) while the work ran, beyond what the bytes of four bodies take. */
   const longestTurn = async (work: () => Promise<unknown>): Promise<number> => {
@@ -169,14 +196,19 @@ describe("bodies of 10 MB hold the loop for no more than 50 ms", () => {
     const tooLong: Array<string> = []
     for (const [shape, passes, body] of chosen) {
       const bytes = body(model, more)
-      const statuses: Array<number> = []
-      const longest = await longestTurn(() => Promise.all([1, 2, 3, 4].map(async (i) => {
-        const own = headers["idempotency-key"] === undefined ? headers : { "idempotency-key": `${shape} ${i}` }
-        statuses.push((await Http.send(world.gateway.url, { path, body: bytes, headers: own })).status)
-      })))
-      console.log(`${way}, ${shape}: ${statuses.join(" ")}, longest turn ${longest.toFixed(1)} ms`)
-      expect([shape, statuses]).toEqual([shape, statuses.map(() => passes ? 200 : 400)])
-      if (!(longest < longestMs)) tooLong.push(`${shape}: ${longest.toFixed(1)} ms`)
+      let [longest, slowest] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+      for (let round = 1; round <= rounds && !(longest < longestMs && slowest < slowestMs); round++) {
+        const statuses: Array<number> = []
+        await pinger.slowest()
+        longest = Math.min(longest, await longestTurn(() => Promise.all([1, 2, 3, 4].map(async (i) => {
+          const own = headers["idempotency-key"] === undefined ? headers : { "idempotency-key": `${shape} ${i} ${round}` }
+          statuses.push((await Http.send(world.gateway.url, { path, body: bytes, headers: own })).status)
+        }))))
+        slowest = Math.min(slowest, await pinger.slowest())
+        expect([shape, statuses]).toEqual([shape, statuses.map(() => passes ? 200 : 400)])
+      }
+      console.log(`${way}, ${shape}: longest turn ${longest.toFixed(1)} ms, slowest answer to another process ${slowest.toFixed(0)} ms`)
+      if (!(longest < longestMs && slowest < slowestMs)) tooLong.push(`${shape}: ${longest.toFixed(1)} ms, ${slowest.toFixed(0)} ms`)
     }
     expect(tooLong).toEqual([])
   }, 240_000)

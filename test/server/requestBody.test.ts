@@ -3,10 +3,14 @@ import { HttpServerRequest, MaxBodySize } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import { createHash } from "node:crypto"
-import { describe, expect, it } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { Arrivals, TURN_BYTES } from "#src/platform/server/uws/Arrivals.ts"
+import { READ_AHEAD_BYTES } from "#src/platform/server/BodyReader.ts"
 import type { BodyFailure, Exchange } from "#src/platform/server/Exchange.ts"
 import { type App, eventually, latch, random, start } from "./support/harness.ts"
 import { RawClient } from "./support/RawClient.ts"
+
+const original = Arrivals.prototype.came
 
 const sha = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex")
 
@@ -84,6 +88,86 @@ describe("request bodies", () => {
       }
     }
   })
+
+  it("of several megabytes that come at once arrive whole, and a turn of the loop is not given to all of them", async () => {
+    const { frontEnd, port } = await start()
+    frontEnd.direct("POST", "/", echoHash(10_000_000))
+    const bodies = Array.from({ length: 6 }, (_, i) => Buffer.alloc(7_000_000 + i, `some bytes of ${i} `))
+    /** Bytes that came to the server since the last turn, at most. */
+    let most = 0
+    let turn = 0
+    const came = vi.spyOn(Arrivals.prototype, "came").mockImplementation(function(this: Arrivals, reading, bytes) {
+      if (turn === 0) setImmediate(() => { turn = 0 })
+      turn += bytes
+      most = Math.max(most, turn)
+      original.call(this, reading, bytes)
+    })
+    const answers = await Promise.all(bodies.map(async (body, i) => {
+      const client = await RawClient.connect(port)
+      const isChunked = i % 2 === 1
+      client.send(`POST / HTTP/1.1\r\nHost: test\r\n${isChunked ? "Transfer-Encoding: chunked" : `Content-Length: ${body.length}`}\r\n\r\n`)
+      await client.sent(isChunked ? chunked([body.subarray(0, 100_000), body.subarray(100_000, 3_000_000), body.subarray(3_000_000)]) : body)
+      const { body: said } = await client.response()
+      client.destroy()
+      return said.toString()
+    }))
+    came.mockRestore()
+    expect(answers).toEqual(bodies.map((body) => `${body.length} ${sha(body)}`))
+    expect(most).toBeGreaterThan(0)
+    // The turn is full, and then one socket is read until it is empty.
+    expect(most).toBeLessThanOrEqual(TURN_BYTES + 7_100_000)
+    expect(frontEnd.liveExchanges).toBe(0)
+  })
+
+  it("that are cut while they wait for their turn are forgotten", async () => {
+    const { frontEnd, port } = await start()
+    const failures: Array<BodyFailure | null> = []
+    frontEnd.direct("POST", "/", (exchange) => exchange.readBody(10_000_000, (body, failure) => {
+      if (body === null) failures.push(failure)
+      else exchange.respond(200, [], String(body.byteLength))
+    }))
+    const clients = await Promise.all(Array.from({ length: 4 }, () => RawClient.connect(port)))
+    await Promise.all(clients.map(async (client) => {
+      client.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 9000000\r\n\r\n")
+      await client.sent(Buffer.alloc(6_000_000))
+      client.destroy()
+    }))
+    await eventually("all four were forgotten", () => failures.length === 4)
+    expect(failures).toEqual(["aborted", "aborted", "aborted", "aborted"])
+    expect([frontEnd.liveExchanges, frontEnd.heldBodies.bytes]).toEqual([0, 0])
+  })
+
+  it("that came before they were asked for: a client that leaves is noticed, and an answer may take longer than the native timeout of 10 s", async () => {
+    const { frontEnd, port } = await start()
+    const left = latch()
+    const waiting = new Map<string, Exchange>()
+    for (const path of ["/leaves", "/waits"]) {
+      frontEnd.direct("POST", path, (exchange) => {
+        exchange.onAbort(() => path === "/leaves" && left.open())
+        waiting.set(path, exchange)
+      })
+    }
+    const [early, late] = [Buffer.alloc(READ_AHEAD_BYTES - 10_000, "some bytes "), Buffer.alloc(20_000, "more bytes ")]
+    const [leaver, waiter] = await Promise.all(["/leaves", "/waits"].map(async (path) => {
+      const client = await RawClient.connect(port)
+      client.send(`POST ${path} HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n`)
+      client.send(chunked([early]).subarray(0, -"0\r\n\r\n".length))
+      return client
+    })) as [RawClient, RawClient]
+    await eventually("their first parts are kept", () => frontEnd.heldBodies.bytes === 2 * early.length)
+    // One read brings what pauses the socket, and the end.
+    for (const client of [leaver, waiter]) client.send(chunked([late, late]))
+    await eventually("both bodies are kept", () => frontEnd.heldBodies.bytes === 2 * (early.length + 2 * late.length))
+    for (const exchange of waiting.values()) {
+      const read = await new Promise<number>((resolve) => exchange.readBody(1_000_000, (bytes) => resolve(bytes?.byteLength ?? -1)))
+      expect(read).toBe(early.length + 2 * late.length)
+    }
+    leaver.destroy()
+    await left.promise
+    setTimeout(() => waiting.get("/waits")!.respond(200, [], "at last"), 14_500)
+    expect((await waiter.response()).body.toString()).toBe("at last")
+    waiter.destroy()
+  }, 30_000)
 
   it("declared above the limit fail before the first byte, and the connection serves on", async () => {
     const { frontEnd, port } = await start()

@@ -4,6 +4,7 @@
  * The native server drops a body nobody listens to, so the reader listens from the first turn on and keeps what
  * arrives until a consumer asks; past a bound it stops reading from the socket.
  */
+import type { Arrivals, Arriving } from "#src/platform/server/uws/Arrivals.ts"
 import type { BodyFailure } from "./Exchange.ts"
 import type { NativeResponse } from "#src/platform/server/uws/native.ts"
 import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
@@ -14,6 +15,10 @@ export interface BodyOwner {
   readonly bodyPartial: () => void
   /** Counts what is held. */
   readonly heldBytes: HeldBytes
+  /** Where large bodies share the turns of the loop. */
+  readonly arrivals: Arrivals
+  /** The whole body has come and its socket was resumed, which started the native timeout: it must not end the wait for the answer. */
+  readonly bodyRearms: () => void
   /** More than `READ_AHEAD_BYTES` are held and nobody waits for them. */
   readonly bodyAhead: (reader: BodyReader) => void
 }
@@ -24,14 +29,17 @@ export type BodyDone = (body: Uint8Array | null, failure: BodyFailure | null) =>
 export const READ_AHEAD_BYTES = 256 * 1024
 
 /**
- * A long body of a known length is kept in one piece of memory from here on: nothing is joined in the end, which would hold the loop, and
- * other threads may read it without a copy. Pages that no byte came for are not touched.
+ * A long body is kept in one piece of memory from here on: nothing is joined in the end, which would hold the loop, and other threads may
+ * read it without a copy. Pages that no byte came for are not touched. Without a known length the piece is replaced by one of twice its size.
  */
 const SHARED_BYTES = 256 * 1024
+const FIRST_PIECE_BYTES = 1024 * 1024
 
 const NONE = new Uint8Array(0)
 
-export class BodyReader {
+export class BodyReader implements Arriving {
+  /** Place among the large bodies that are arriving. */
+  rosterSlot = -1
   private readonly res: NativeResponse
   /** Bytes the head promised; -1 for a chunked body. */
   private readonly declared: number
@@ -53,6 +61,8 @@ export class BodyReader {
   /** The last byte has come, kept or not. */
   ended = false
   paused = false
+  /** It is paused until the next turn of the loop. */
+  private yielded = false
   private dropping: { left: number; readonly done: () => void; readonly timer: NodeJS.Timeout } | undefined
   /** Bytes received so far, so that a watcher can tell a slow client from a silent one. */
   received = 0
@@ -121,6 +131,8 @@ export class BodyReader {
     }
     if (this.complete || this.failure !== null) return
     this.failure = failure
+    // The socket of an aborted exchange must not be touched.
+    if (failure !== "aborted") this.takeTurn()
     this.empty()
     const waiting = this.waiting
     this.waiting = undefined
@@ -135,7 +147,19 @@ export class BodyReader {
   resume(): void {
     if (!this.paused) return
     this.paused = false
+    this.yielded = false
     this.res.resume()
+  }
+
+  waitTurn(): void {
+    // A reader by chunks stops by itself, and its exchange may be waiting to write.
+    if (this.paused || this.waiting === undefined || this.pulling) return
+    this.yielded = true
+    this.pause()
+  }
+
+  takeTurn(): void {
+    if (this.yielded) this.resume()
   }
 
   private refuse(done: BodyDone): void {
@@ -150,8 +174,15 @@ export class BodyReader {
 
   private readonly onData = (chunk: ArrayBuffer, isLast: boolean): void => {
     const bytes = chunk.byteLength
-    if (this.received === 0 && !isLast) this.owner.bodyPartial()
+    const { arrivals } = this.owner
+    const isLarge = this.declared === -1 || this.declared > SHARED_BYTES
+    if (this.received === 0 && !isLast) {
+      this.owner.bodyPartial()
+      // From its first part on: a new connection brings little before it was read once.
+      if (isLarge) arrivals.add(this)
+    }
     this.received += bytes
+    if (isLarge) arrivals.came(this, bytes)
     this.ended = isLast
     const { dropping } = this
     if (dropping !== undefined) {
@@ -160,7 +191,15 @@ export class BodyReader {
       return
     }
     if (this.failure !== null) return
-    if (isLast) this.complete = true
+    if (isLast) {
+      this.complete = true
+      arrivals.remove(this)
+      if (this.paused) {
+        // A socket that is not read does not tell that its client left.
+        this.resume()
+        this.owner.bodyRearms()
+      }
+    }
     if (bytes > 0) {
       if (this.held + bytes > this.limit) {
         this.complete = false
@@ -211,6 +250,8 @@ export class BodyReader {
   }
 
   private empty(): void {
+    this.yielded = false
+    this.owner.arrivals.remove(this)
     this.chunks = []
     this.place = null
     this.held = 0
@@ -235,8 +276,8 @@ export class BodyReader {
 
   /** Copies, because the native buffer is detached when its callback returns. */
   private keep(bytes: Uint8Array): void {
-    if (this.place === null && this.held > SHARED_BYTES && this.declared > SHARED_BYTES && this.waiting !== undefined && !this.pulling) {
-      this.place = Buffer.from(new SharedArrayBuffer(this.declared))
+    if (this.place === null && this.held > SHARED_BYTES && this.declared !== 0 && this.waiting !== undefined && !this.pulling) {
+      this.place = Buffer.from(new SharedArrayBuffer(this.declared === -1 ? FIRST_PIECE_BYTES : this.declared))
       let at = 0
       for (const chunk of this.chunks) {
         this.place.set(chunk, at)
@@ -244,8 +285,15 @@ export class BodyReader {
       }
       this.chunks = []
     }
-    if (this.place !== null) this.place.set(bytes, this.held)
-    else {
+    if (this.place !== null) {
+      const end = this.held + bytes.byteLength
+      if (end > this.place.byteLength) {
+        const larger = Buffer.from(new SharedArrayBuffer(Math.max(end, 2 * this.place.byteLength)))
+        larger.set(this.place.subarray(0, this.held))
+        this.place = larger
+      }
+      this.place.set(bytes, this.held)
+    } else {
       const copy = Buffer.allocUnsafe(bytes.byteLength)
       copy.set(bytes)
       this.chunks.push(copy)

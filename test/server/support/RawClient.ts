@@ -9,7 +9,7 @@ export interface RawResponse {
   readonly body: Buffer
 }
 
-const PATIENCE_MILLIS = 10_000
+const PATIENCE_MILLIS = 20_000
 
 export class RawClient {
   readonly socket: Net.Socket

@@ -1,4 +1,5 @@
 /** The `Exchange` over uWebSockets: the copied request head, the body on demand, and how the exchange ends. */
+import type { Arrivals } from "#src/platform/server/uws/Arrivals.ts"
 import { type BodyDone, type BodyOwner, BodyReader } from "#src/platform/server/BodyReader.ts"
 import * as ContentCoding from "#src/platform/server/contentCoding.ts"
 import type { AbortReason, Exchange } from "#src/platform/server/Exchange.ts"
@@ -25,6 +26,7 @@ export interface ExchangeHost {
   readonly maxPendingBytes: number
   /** Counts the bytes of bodies. */
   readonly heldBytes: HeldBytes
+  readonly arrivals: Arrivals
   readonly slowReaderMillis: number
   readonly bodyMillis: number
   readonly watch: Watch
@@ -66,6 +68,8 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
   private rearmedAt = 0
   private bodyStartedAt = 0
   private bodySeen = 0
+  /** The native timeout runs although nothing is awaited from the client. */
+  private rearms = false
   private abortReason: AbortReason | undefined
   private abortListener: ((reason: AbortReason) => void) | undefined
   private drainListener: (() => void) | undefined
@@ -175,6 +179,10 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     return this.host.heldBytes
   }
 
+  get arrivals(): Arrivals {
+    return this.host.arrivals
+  }
+
   /** To be called in the turn of the request: the native side drops a body that nobody listens to. */
   keepBody(): void {
     if (this.declared !== 0) this.bodyReader()
@@ -190,6 +198,12 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
   /** More of the body is to come. The native timeout alone would cut a client that uploads slowly but steadily. */
   bodyPartial(): void {
     this.bodyStartedAt = this.rearmedAt = performance.now()
+    this.host.watch.add(this)
+  }
+
+  bodyRearms(): void {
+    this.rearms = true
+    this.rearmedAt = performance.now()
     this.host.watch.add(this)
   }
 
@@ -337,13 +351,13 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
   tick(now: number): void {
     const { host, reader } = this
     const arriving = reader !== undefined && !reader.complete && reader.failure === null
-    if (this.state === DONE || (!this.blocked && !arriving)) return host.watch.delete(this)
+    if (this.state === DONE || (!this.blocked && !arriving && !this.rearms)) return host.watch.delete(this)
     if (this.blocked && now - this.progressAt >= host.slowReaderMillis) return this.abort("slow-reader")
     if (arriving && now - this.bodyStartedAt >= host.bodyMillis) return reader.fail("timeout")
     if (now - this.rearmedAt < REARM_MILLIS) return
     // A silent uploader is left to the native timeout; a slow but steady one and a blocked reader live on.
     const progressed = arriving && !reader.paused && reader.received > this.bodySeen
-    if (!this.blocked && !progressed) return
+    if (!this.blocked && !progressed && !this.rearms) return
     this.bodySeen = reader?.received ?? 0
     this.rearmedAt = now
     this.res.pause()

@@ -18,6 +18,7 @@ import * as NetAddress from "effect/net/NetAddress"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import * as Supervisor from "#actors/Supervisor.ts"
+import { Arrivals } from "./Arrivals.ts"
 import { makeDrain } from "#src/platform/server/Drain.ts"
 import type { Guard } from "#src/platform/server/Exchange.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
@@ -50,6 +51,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   const host: ExchangeHost = {
     maxPendingBytes: options.maxPendingBytes ?? defaults.maxPendingBytes,
     heldBytes: new HeldBytes(options.heldBodyBytes ?? defaults.heldBodyBytes()),
+    arrivals: new Arrivals(),
     slowReaderMillis,
     bodyMillis,
     watch: new Watch(Math.max(10, Math.min(1_000, slowReaderMillis / 4, bodyMillis / 4)), yield* Supervisor.ticker("slow clients")),
