@@ -2,9 +2,12 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import type { Worker } from "node:worker_threads"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as SqlClient from "effect/sql/SqlClient"
 import { SqlError } from "effect/sql/SqlError"
 import { PgliteError } from "#src/platform/postgres/pglite/Pglite.ts"
@@ -42,9 +45,32 @@ const numbers = Effect.gen(function*() {
   return rows.map((row) => row.n)
 })
 
+/** Error lines of what runs inside, as `log` notes them. */
+const noting = (lines: Array<string>) => Logger.layer([Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))])
+
 const openOnce = (dataDir: string) => Effect.scoped(Layer.build(PostgresClient.pgliteLayer({ dataDir })))
 
 describe("PGlite", () => {
+  it.live("a thread that dies while it owes an answer is reported, and the next statement starts another one", () => {
+    const lines: Array<string> = []
+    return Effect.gen(function*() {
+      const born = new Promise<Worker>((resolve) => process.once("worker", resolve))
+      const dataDir = yield* temporaryDirectory
+      const sum = Effect.flatMap(SqlClient.SqlClient, (sql) => sql<{ readonly n: number }>`SELECT 1 + 1 AS n`)
+      yield* Effect.gen(function*() {
+        yield* sum
+        const thread = yield* Effect.promise(() => born)
+        const sql = yield* SqlClient.SqlClient
+        const owed = yield* Effect.forkChild(Effect.exit(sql`SELECT pg_sleep(20)`))
+        yield* Effect.yieldNow
+        yield* Effect.promise(() => thread.terminate())
+        yield* Fiber.await(owed)
+        assert.strictEqual((yield* sum)[0]?.n, 2)
+      }).pipe(Effect.provide(PostgresClient.pgliteLayer({ dataDir })))
+      assert.deepStrictEqual(lines.filter((line) => line.startsWith("embedded database: a defect")).length, 1, lines.join("\n"))
+    }).pipe(Effect.provide(noting(lines)))
+  })
+
   it.live("a fresh directory becomes a database; an interrupted first start is moved aside, not deleted", () =>
     Effect.gen(function*() {
       const dataDir = yield* temporaryDirectory

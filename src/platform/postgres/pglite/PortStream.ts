@@ -19,7 +19,11 @@ export class PortStream extends Duplex {
       this.#owed = false
       this.push(Buffer.from(data.buffer, data.byteOffset, data.byteLength))
     })
-    port.on("close", () => this.destroy())
+    port.on("close", () => {
+      // The server's side is gone: nothing works on the answer any more.
+      this.#owed = false
+      this.destroy()
+    })
   }
 
   /** The driver asks for it before it says goodbye. */
