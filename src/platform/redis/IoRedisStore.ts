@@ -111,6 +111,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   /** Sends one command; `settle` is called exactly once, at the latest at the deadline. Answers the way to give it up. */
   const send = (told: Told, name: string, args: ReadonlyArray<string | number | Buffer>, deadlineMs: number, settle: Settled): () => void => {
     let open = true
+    const sentAt = deadlineMs > usualMs && !breaker.lets ? performance.now() : 0
     let timer: NodeJS.Timeout | null = null
     if (redis.status !== "ready") {
       const message = `Redis was not connected${lastError === "" ? "" : ` (${lastError})`} while ${told.purpose}. ${check}`
@@ -132,7 +133,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       open = false
       if (timer !== null) clearTimeout(timer)
       if (error === null || error === undefined) {
-        answered()
+        // An answer that was too late for a request does not send requests there again.
+        if (sentAt === 0 || performance.now() - sentAt <= usualMs) answered()
         return settle(null, reply)
       }
       const isReply = error.name === "ReplyError"
@@ -155,10 +157,12 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     })
   }
 
+  /** A caller with a deadline of its own rather waits than is refused: its call goes out through an open breaker, too. */
   const call = (told: Told, name: string, args: ReadonlyArray<string | number | Buffer>): Effect.Effect<unknown, SharedStoreDown> =>
     Effect.withFiber((fiber) => Effect.callback((resume) => {
-      if (!breaker.lets) return resume(Effect.fail(breakerOpen))
-      const giveUp = send(told, name, args, fiber.getRef(StoreDeadline) ?? usualMs, (error, reply) => resume(error === null ? Effect.succeed(reply) : Effect.fail(error)))
+      const ownMs = told === announced ? null : fiber.getRef(StoreDeadline)
+      if (!breaker.lets && ownMs === null) return resume(Effect.fail(breakerOpen))
+      const giveUp = send(told, name, args, ownMs ?? usualMs, (error, reply) => resume(error === null ? Effect.succeed(reply) : Effect.fail(error)))
       return Effect.sync(giveUp)
     }))
 
