@@ -184,10 +184,11 @@ export class Metrics {
     return series
   }
 
+  /** The label is no `unit`: the registry takes that name for the unit of the metric itself. */
   #unitsOf({ labels, units }: TargetSeries, unit: string): Count {
     let count = units.get(unit)
     if (count === undefined) {
-      count = this.#count("gateway_units_total", "What attempts used beside tokens, by unit.", { ...labels, unit })
+      count = this.#count("gateway_units_total", "What attempts used beside tokens, by kind of unit.", { ...labels, kind: unit })
       units.set(unit, count)
     }
     return count
