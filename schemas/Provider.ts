@@ -43,7 +43,7 @@ const Amount = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
 const Tokens = Schema.Int.check(Schema.isGreaterThan(0))
 
 /**
- * USD per 1,000,000 tokens; the `per_*` fields are USD per single unit.
+ * USD per 1,000,000 tokens; the `per_*` fields are USD per single unit (`schemas/records/Units.ts`), beside what tokens cost.
  * Missing: cached = input, reasoning = output, cache_creation = input. `long` replaces them above `above` input tokens.
  */
 export const Price = Schema.Struct({
@@ -57,6 +57,9 @@ export const Price = Schema.Struct({
   per_character: Schema.optionalKey(Amount),
   per_search_unit: Schema.optionalKey(Amount),
   per_query: Schema.optionalKey(Amount),
+  per_page: Schema.optionalKey(Amount),
+  per_document: Schema.optionalKey(Amount),
+  per_request: Schema.optionalKey(Amount),
   long: Schema.optionalKey(Schema.Struct({
     above: Tokens,
     input: Amount,

@@ -12,6 +12,7 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import * as Units from "#schemas/records/Units.ts"
 
 /** Answers up to this length are reserved for, unless the client or the model caps them lower, or the key's own answers were longer. */
 const usualAnswerTokens = 4_096
@@ -114,7 +115,7 @@ export class LimitCompanion implements Companion {
       if (rule.within !== null && !rule.within(target)) continue
       if (rule.kind === "usd") {
         if (this.ask.free) continue
-        if (usd < 0) usd = Math.ceil(this.services.accounting.cost(target, { input, output, cacheRead: 0, cacheCreation: 0, reasoning: 0 }) * unitsPerUsd)
+        if (usd < 0) usd = Math.ceil(this.costOf(target, input, output) * unitsPerUsd)
       }
       needs.push({ counter, amount: Math.max(1, rule.kind === "usd" ? usd : input + output) })
     }
@@ -156,7 +157,12 @@ export class LimitCompanion implements Companion {
   }
 
   private isFree(target: Target): boolean {
-    return this.services.accounting.cost(target, { input: 1_000, output: 1_000, cacheRead: 0, cacheCreation: 0, reasoning: 0 }) === 0
+    return this.costOf(target, 1_000, 1_000) === 0
+  }
+
+  private costOf(target: Target, input: number, output: number): number {
+    const usage = { input, output, cacheRead: 0, cacheCreation: 0, reasoning: 0 }
+    return this.services.accounting.cost(target, usage, Units.withRequest(this.ask.units, target.price))
   }
 
   private notFree(target: Target): PublicError {

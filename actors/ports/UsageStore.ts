@@ -2,12 +2,15 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import type { Units } from "#schemas/records/Units.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 
 export interface UsageTotals {
   readonly requests: number
   readonly promptTokens: number
   readonly completionTokens: number
+  /** What was used beside tokens; null = nothing that is counted. */
+  readonly units: Units | null
   readonly cost: number
 }
 

@@ -285,7 +285,7 @@ export class Attempt implements UpstreamHandler {
     this.rejected = true
     const error = AttemptFailure.rejected(this.options.target, rule)
     if (facts === null) this.finish("policy", error, true, null)
-    else this.settle({ outcome: "policy", error, retryable: true, phase: null, usage: facts.usage, outputText: facts.outputText, answer: null })
+    else this.settle({ outcome: "policy", error, retryable: true, phase: null, usage: facts.usage, units: facts.units ?? null, outputText: facts.outputText, answer: null })
   }
 
   private stopHolding(): void {
@@ -382,7 +382,7 @@ export class Attempt implements UpstreamHandler {
       this.replayed = true
     } else this.firstContentAt = this.options.now()
     this.settle({
-      outcome: "completed", error: null, retryable: false, phase: null, usage: facts.usage, outputText: facts.outputText,
+      outcome: "completed", error: null, retryable: false, phase: null, usage: facts.usage, units: facts.units ?? null, outputText: facts.outputText,
       answer: stream ? null : facts.body
     })
   }
@@ -392,13 +392,14 @@ export class Attempt implements UpstreamHandler {
     this.settle({
       outcome, error, retryable, phase,
       usage: tap === null ? null : tap.usage,
+      units: tap === null ? null : tap.units ?? null,
       outputText: tap === null ? noText : () => tap.outputText(),
       answer: null
     })
   }
 
   private settle(
-    end: Pick<AttemptEnd, "outcome" | "error" | "retryable" | "phase" | "usage" | "outputText" | "answer">
+    end: Pick<AttemptEnd, "outcome" | "error" | "retryable" | "phase" | "usage" | "units" | "outputText" | "answer">
   ): void {
     if (this.ended) return
     this.ended = true
@@ -412,6 +413,7 @@ export class Attempt implements UpstreamHandler {
       retryable: end.retryable,
       phase: end.phase,
       usage: end.usage,
+      units: end.units,
       usageIsPartial: end.usage !== null && this.tap !== null && this.tap.usageIsPartial === true,
       outputText: end.outputText,
       answer: end.answer,

@@ -9,6 +9,7 @@ import type { WalkPolicy } from "#actors/request/walk/Walk.ts"
 import type { Pulse } from "./Outlet.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { Units } from "#schemas/records/Units.ts"
 
 /** The client as the actor needs it; `src/server`'s Exchange has this shape. */
 export interface Client {
@@ -119,6 +120,8 @@ export interface Inbound {
   readonly namesAccount?: (target: Target) => boolean
   /** The call uses no model, such as a provider's token count: its row has no tokens, and none are estimated. */
   readonly tokenless?: boolean
+  /** What each answer is expected to use beside tokens, and did unless it says otherwise; null = nothing. */
+  readonly units: Units | null
   /** Text of the prompt for the tokenizer, when the upstream gave no usage. */
   readonly promptText: () => string
   /** Called at the commit point: the body will not be sent again, so a long prompt need not live as long as its stream. */

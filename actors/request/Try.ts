@@ -12,6 +12,7 @@ import * as Facts from "./requestFacts.ts"
 import { verdictOf } from "./verdict.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { AttemptStart, LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
+import * as Units from "#schemas/records/Units.ts"
 
 const nothing: ReadonlyArray<string> = []
 
@@ -105,8 +106,10 @@ export class Try {
     this.start = null
     const outcome: Outcome = gone !== null ? "client-abort" : end.outcome
     const counted = Facts.usageOf(end, outcome, inbound, services.accounting)
+    const units = Facts.unitsOf(end, outcome, inbound, target)
     const row = Facts.rowOf(start, end, {
-      final, outcome, counted, clientStatus, settledAt: services.now(), goneCode: gone, costUsd: services.accounting.cost(target, counted.usage)
+      final, outcome, counted, units, unpriced: Units.unpriced(units, target.price), clientStatus, settledAt: services.now(), goneCode: gone,
+      costUsd: services.accounting.cost(target, counted.usage, units)
     })
     if (!end.opened) return row
     services.ledger.settle(row)

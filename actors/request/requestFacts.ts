@@ -9,6 +9,7 @@ import type { Timeouts } from "#actors/request/ports/Upstream.ts"
 import type { WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { AttemptStart, LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
+import * as Units from "#schemas/records/Units.ts"
 
 /** Error code of the rows of a client that has gone. */
 export type GoneCode = "client_closed_request" | "slow_reader_timeout"
@@ -86,6 +87,15 @@ export const usageOf = (end: AttemptEnd, outcome: Outcome, inbound: Inbound, acc
   }
 }
 
+/**
+ * What an attempt used beside tokens: what its answer says, or what was expected of a model that worked. As with tokens, a client that
+ * left before the answer began pays for what it asked.
+ */
+export const unitsOf = (end: AttemptEnd, outcome: Outcome, inbound: Pick<Inbound, "units" | "tokenless">, { price }: Pick<Target, "price">): Units.Units | null => {
+  if (inbound.tokenless === true || !(ranModel(end) || (outcome === "client-abort" && end.opened))) return null
+  return Units.withRequest(end.units === null ? inbound.units : Units.possible(end.units), price)
+}
+
 export const rowOf = (start: AttemptStart, end: AttemptEnd, settled: {
   readonly final: boolean
   readonly outcome: Outcome
@@ -95,6 +105,8 @@ export const rowOf = (start: AttemptStart, end: AttemptEnd, settled: {
   readonly goneCode: GoneCode | null
   /** 0 = none by this attempt. */
   readonly clientStatus: number
+  readonly units: Units.Units | null
+  readonly unpriced: boolean
   readonly costUsd: number
 }): LedgerRow => {
   const { counted: { estimated, usage }, outcome, settledAt } = settled
@@ -131,6 +143,8 @@ export const rowOf = (start: AttemptStart, end: AttemptEnd, settled: {
     tokensCacheCreation: usage.cacheCreation,
     tokensReasoning: usage.reasoning,
     estimated,
+    units: settled.units,
+    unpriced: settled.unpriced,
     costUsd: settled.costUsd,
     latencyMs: settledAt - start.startedAt,
     ttftMs: end.firstContentAt === null ? null : end.firstContentAt - start.startedAt

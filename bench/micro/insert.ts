@@ -20,7 +20,7 @@ const row = (i: number, keys: number): LedgerRow => ({
   connectionId: `0199c1f2-connection-${i % keys % 7}`, apiKeyId: `0199c1f2-key-${i % keys}`, apiKeyName: `production ${i % keys}`, combo: null,
   sessionTag: null, sourceFormat: "chat-completions", targetFormat: "chat-completions", stream: true, outcome: "completed",
   upstreamStatus: 200, status: 200, clientStatus: 200, errorCode: null, phase: null, tokensIn: 1000 + i % 977, tokensOut: i % 613, tokensCacheRead: 100,
-  tokensCacheCreation: 0, tokensReasoning: 0, estimated: false, costUsd: (1000 + i % 977) * 1.5e-7 + (i % 613) * 6e-7,
+  tokensCacheCreation: 0, tokensReasoning: 0, estimated: false, units: null, unpriced: false, costUsd: (1000 + i % 977) * 1.5e-7 + (i % 613) * 6e-7,
   latencyMs: 900 + i % 333, ttftMs: 120 + i % 99
 })
 

@@ -22,7 +22,7 @@ const start = (i: number): AttemptStart => ({
 
 const row = (s: AttemptStart): LedgerRow => ({
   ...s, final: true, settledAt: s.startedAt + 900, outcome: "completed", upstreamStatus: 200, status: 200, clientStatus: 200, errorCode: null, phase: null,
-  tokensIn: 1234, tokensOut: 567, tokensCacheRead: 100, tokensCacheCreation: 0, tokensReasoning: 0, estimated: false, costUsd: 0.0012345678,
+  tokensIn: 1234, tokensOut: 567, tokensCacheRead: 100, tokensCacheCreation: 0, tokensReasoning: 0, estimated: false, units: null, unpriced: false, costUsd: 0.0012345678,
   latencyMs: 900.25, ttftMs: 120.5
 })
 

@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import { Units } from "./Units.ts"
 
 /**
  * How an attempt ended; exactly one per attempt. Only the upstream-* and gateway-timeout classes count for the
@@ -51,6 +52,10 @@ export const LedgerRow = Schema.Struct({
   tokensReasoning: Schema.Number,
   /** True when the upstream gave no usage and the tokenizer counted. */
   estimated: Schema.Boolean,
+  /** What was used beside tokens; null = nothing that is counted. */
+  units: Schema.NullOr(Units),
+  /** True when units were used and the model had no price at all: they count as free. */
+  unpriced: Schema.Boolean,
   costUsd: Schema.Number,
   latencyMs: Schema.Number,
   /** First content frame, not first byte; null when there was none. */

@@ -27,7 +27,7 @@ export type PriceMap = Readonly<Record<string, Readonly<Record<string, Price>>>>
 
 const amounts = [
   "input", "output", "cached", "reasoning", "cache_creation",
-  "per_image", "per_second", "per_character", "per_search_unit", "per_query"
+  "per_image", "per_second", "per_character", "per_search_unit", "per_query", "per_page", "per_document", "per_request"
 ] as const
 
 /** Answers remembered per view; the oldest goes first. */

@@ -17,8 +17,8 @@ describe("GatewayAccounting", () => {
       const accounting = yield* Accounting
       const usage = { input: 1000, output: 100, cacheRead: 400, cacheCreation: 100, reasoning: 40 }
       // 500 x 2 + 400 x 1 + 100 x 2.5 + 60 x 8 + 40 x 8, in millionths.
-      assert.strictEqual(accounting.cost(target({ input: 2, output: 8, cached: 1, cache_creation: 2.5 }), usage), 0.00245)
-      assert.strictEqual(accounting.cost(target(null), usage), 0)
+      assert.strictEqual(accounting.cost(target({ input: 2, output: 8, cached: 1, cache_creation: 2.5 }), usage, null), 0.00245)
+      assert.strictEqual(accounting.cost(target(null), usage, null), 0)
       assert.strictEqual(accounting.estimate("twelve chars"), 3)
     }).pipe(Effect.provide(GatewayAccounting.layer(byCharacters))))
 })

@@ -35,7 +35,29 @@ const distinct = (count: number): ReadonlyArray<LedgerRow> =>
   Array.from({ length: count }, (_, i) =>
     settledRow(attemptStart(`a${i}`, { model: `model-${i % 3}`, apiKeyId: `key-${i % 2}`, sessionTag: `session-${i}` }), { tokensIn: i, errorCode: `code-${i}` }))
 
+/** A header, a start and its settle, as the release wrote them that knew no units. */
+const withoutUnits = Buffer.from(
+  "qCEAAOeY4s0AAAAAAAAAAEAMAG5vZGUtMQAAAAAAAPA/AAAAAAAA8D+odgAA/qJycwQAAAAAAADwPwEMAG5vZGUtMSgAL3YxL2NoYXQvY29tcG" +
+  "xldGlvbnMaAG9wZW5haS9ncHQtNG8MAG9wZW5haQwAZ3B0LTRvGABjb25uZWN0aW9uLTEKAGtleS0xFABwcm9kdWN0aW9u//8IAGNoYXQIAGNo" +
+  "YXSoMQAAbNckcAEAAAAAAADwPwAAAAAAAPA/AAAAAAAA8D8AAADMgpx5QgYAb2xkDgByZXEtb2xk//+odwAANddy1wIAAAAAAADwPwAAAAAAAP" +
+  "A/DQAAIE3Mgpx5QgAAAAAAAGlAAAAAAAAAaUAAAAAAAABZQAAAAAAAADRAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAhIxa+oQuID8AAAAAAEqT" +
+  "QAAAAAAAFHRA/////wAAAAAAAGlA",
+  "base64"
+)
+
 describe("JournalRecord", () => {
+  it("a segment of a release without units reads as rows that used none, and is written the same", () => {
+    const row = settledRow(attemptStart("old"))
+    assert.deepStrictEqual(rowsIn(withoutUnits), [row])
+    assert.strictEqual(Buffer.from(segmentOf([row]).bytes).toString("base64"), withoutUnits.toString("base64"))
+  })
+
+  it("units come back as they were settled, each row its own", () => {
+    const rows = [null, { image: 2 }, { second: 0.25, request: 1 }, { image: 0, page: 7, document: 1e15 }].map((units, i) =>
+      settledRow(attemptStart(`a${i}`), { units, unpriced: i === 1 }))
+    assert.deepStrictEqual(rowsIn(segmentOf(rows).bytes), rows)
+  })
+
   it.effect.prop("any row comes back as it was written, clipped", [LedgerRow, LedgerRow], ([one, two]) =>
     Effect.sync(() => {
       assert.deepStrictEqual(rowsIn(segmentOf([one, two, one]).bytes), [clipped(one), clipped(two), clipped(one)])

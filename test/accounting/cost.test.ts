@@ -83,6 +83,26 @@ describe("cost", () => {
     assert.strictEqual(Cost.cost({ ...none, tokensIn: 2000, tokensOut: 100, tokensReasoning: 100, tokensCacheRead: 1000 }, price), 0.0029)
   })
 
+  it("adds units to tokens, at the price of each unit", () => {
+    const units = { image: 2, second: 1.5, character: 1_000, page: 3, search_unit: 4, query: 5, document: 6, request: 1 }
+    const price: Price = {
+      input: 1, per_image: 0.04, per_second: 0.0001, per_character: 0.000015, per_page: 0.002, per_search_unit: 0.001, per_query: 0.005,
+      per_document: 0.00001, per_request: 0.01
+    }
+    const each = { image: 0.08, second: 0.00015, character: 0.015, page: 0.006, search_unit: 0.004, query: 0.025, document: 0.00006, request: 0.01 }
+    for (const [name, usd] of Object.entries(each)) {
+      assert.strictEqual(Cost.cost(none, price, Cost.LEDGER_CONVENTION, { [name]: units[name as keyof typeof units] }), usd)
+    }
+    assert.strictEqual(Cost.formatCost(Cost.cost({ ...none, tokensIn: 1_000 }, price, Cost.LEDGER_CONVENTION, units)), Cost.formatCost(Cost.sum([0.001, ...Object.values(each)])))
+    assert.strictEqual(Cost.cost(none, { per_image: 1 }, Cost.LEDGER_CONVENTION, { page: 3 }), 0)
+    assert.strictEqual(Cost.cost(none, null, Cost.LEDGER_CONVENTION, units), 0)
+  })
+
+  it.prop("is never negative, NaN or infinite, whatever units an upstream reports", [Schema.Number, Schema.Number, Tokens], ([amount, price, tokens]) => {
+    const cost = Cost.cost(tokens, { input: 1, per_image: price }, Cost.LEDGER_CONVENTION, { image: amount })
+    assert.isTrue(Number.isFinite(cost) && cost >= 0)
+  }, { arbitrary: { runs: 500 } })
+
   it("never writes an exponent", () => {
     assert.strictEqual(Cost.formatCost(1e-10), "0.0000000001")
     assert.strictEqual(Cost.formatCost(0), "0.0000000000")

@@ -53,6 +53,8 @@ export const settledRow = (start: AttemptStart, over: Partial<LedgerRow> = {}): 
   tokensCacheCreation: 0,
   tokensReasoning: 0,
   estimated: false,
+  units: null,
+  unpriced: false,
   costUsd: 0.0001234567,
   latencyMs: 1234.5,
   ttftMs: 321.25,

@@ -21,7 +21,7 @@ const End = Schema.Struct({
 const endOf = ({ opened, outcome, rejected, status }: typeof End.Type): AttemptEnd => ({
   outcome: rejected ? "policy" : outcome,
   error: outcome === "completed" && !rejected ? null : Errors.make("bad_gateway", "no"),
-  retryable: true, phase: null, upstreamStatus: rejected ? 200 : status, usage: null, usageIsPartial: false, outputText: () => "", committed: false, opened,
+  retryable: true, phase: null, upstreamStatus: rejected ? 200 : status, usage: null, units: null, usageIsPartial: false, outputText: () => "", committed: false, opened,
   repeatable: false, rejected, terminated: false, tap: null, bytesOut: 0, answer: null, firstContentAt: null, headers: []
 })
 

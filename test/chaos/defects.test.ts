@@ -70,7 +70,7 @@ const run = async (stream: boolean, broken: "start" | "write" | "end" | "respond
     closed: () => did.push("closed")
   }
   const actor = new RequestActor(services, {
-    requestId: "r-1", client, face, endpoint: "/v1/chat/completions", requestedModel: "p/m", stream, forwardUsage: false, progress: false, recovery: { holds: false, sibling: false, continues: false, stopsAtEmpty: false }, continuationFor: () => new Uint8Array(), key: null, sessionTag: null,
+    requestId: "r-1", client, face, endpoint: "/v1/chat/completions", requestedModel: "p/m", stream, forwardUsage: false, progress: false, recovery: { holds: false, sibling: false, continues: false, stopsAtEmpty: false }, units: null, continuationFor: () => new Uint8Array(), key: null, sessionTag: null,
     targets: [target],
     companions: [],
     refusalOf: () => null,

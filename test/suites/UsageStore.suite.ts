@@ -4,7 +4,8 @@ import type * as Layer from "effect/Layer"
 import * as References from "effect/References"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import { LedgerRow } from "#schemas/records/LedgerRow.ts"
-import { asText, kept, ledgerRow } from "./records.ts"
+import * as Units from "#schemas/records/Units.ts"
+import { asJson, asText, kept, ledgerRow } from "./records.ts"
 
 const rows = (count: number, mark: string, fields: Partial<LedgerRow> = {}): ReadonlyArray<LedgerRow> =>
   Array.from({ length: count }, (_, index) => ledgerRow({ attemptId: `${mark}-${String(index).padStart(5, "0")}`, nodeId: mark, ...fields }))
@@ -24,6 +25,7 @@ const stored = (given: LedgerRow): LedgerRow => {
     startedAt: whole(given.startedAt), settledAt: whole(given.settledAt), tokensIn: whole(given.tokensIn),
     tokensOut: whole(given.tokensOut), tokensCacheRead: whole(given.tokensCacheRead),
     tokensCacheCreation: whole(given.tokensCacheCreation), tokensReasoning: whole(given.tokensReasoning),
+    units: Units.possible(asJson(given.units)),
     costUsd: bounded(given.costUsd, 9_999_999_999),
     latencyMs: bounded(given.latencyMs, Number.MAX_VALUE),
     ttftMs: given.ttftMs === null ? null : bounded(given.ttftMs, Number.MAX_VALUE)
@@ -105,13 +107,25 @@ export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
           ledgerRow({ attemptId: "x-3", nodeId: "hostile", costUsd: 1e15, startedAt: 12.7, status: 1e12, ttftMs: Infinity }),
           ledgerRow({ attemptId: "x-4", nodeId: "hostile", model: "\\u0000 is six characters", sessionTag: "'; DROP TABLE usage; --" })
         ]
-        assert.strictEqual(yield* quietly(store.insert(hostile)), 4)
+        hostile.push(ledgerRow({ attemptId: "x-5", nodeId: "hostile", units: { image: Number.NaN, second: -1, page: 2 } }))
+        assert.strictEqual(yield* quietly(store.insert(hostile)), 5)
         const found = new Map((yield* store.rows({})).filter((row) => row.nodeId === "hostile").map((row) => [row.attemptId, row]))
         assert.strictEqual(found.get("x-1")?.requestedModel, "a\uFFFDb")
         assert.deepInclude({ ...found.get("x-2") }, { costUsd: 0, tokensIn: Number.MAX_SAFE_INTEGER, latencyMs: 0 })
         assert.deepInclude({ ...found.get("x-3") }, { costUsd: 9_999_999_999, startedAt: 13, status: 2_147_483_647 })
         assert.deepInclude({ ...found.get("x-4") }, { model: "\\u0000 is six characters", sessionTag: "'; DROP TABLE usage; --" })
+        assert.deepStrictEqual(found.get("x-5")?.units, { page: 2 })
         assert.strictEqual(yield* store.removeBefore(14), 1)
+      }))
+
+    it.effect("rows keep what was used beside tokens, each its own", () =>
+      Effect.gen(function*() {
+        const store = yield* UsageStore
+        const given = [null, { image: 2 }, { image: 2 }, { image: 3 }, { second: 0.25, request: 1 }].map((units, index) =>
+          ledgerRow({ attemptId: `un-${index}`, requestId: "req-units", startedAt: 40 + index, units, unpriced: index === 3 }))
+        assert.strictEqual(yield* store.insert(given), 5)
+        const found = (yield* store.rows({ requestId: "req-units" })).map(({ units, unpriced }) => ({ units, unpriced }))
+        assert.deepStrictEqual(found.reverse(), given.map(({ units, unpriced }) => ({ units, unpriced })))
       }))
 
     it.effect("rows are newest first, filtered and limited", () =>
@@ -139,17 +153,17 @@ export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
         const since = 5_000_000
         const group = (attemptId: string, fields: Partial<LedgerRow>) => ledgerRow({ attemptId, startedAt: since + 1, tokensIn: 1, tokensOut: 2, costUsd: 0.1, ...fields })
         yield* store.insert([
-          group("g-1", { provider: "p1", model: "m1", apiKeyId: "k1", apiKeyName: "Old name" }),
-          group("g-2", { provider: "p1", model: "m2", apiKeyId: "k1", apiKeyName: "New name", startedAt: since + 9 }),
+          group("g-1", { provider: "p1", model: "m1", apiKeyId: "k1", apiKeyName: "Old name", units: { image: 2 } }),
+          group("g-2", { provider: "p1", model: "m2", apiKeyId: "k1", apiKeyName: "New name", startedAt: since + 9, units: { image: 3, second: 1.5 } }),
           group("g-3", { provider: "p2", model: "m1", apiKeyId: null, apiKeyName: null, connectionId: null, costUsd: 0.2 })
         ])
-        assert.deepStrictEqual(yield* store.totals({ since }), { requests: 3, promptTokens: 3, completionTokens: 6, cost: 0.4 })
-        assert.deepStrictEqual(yield* store.totals({ since: since * 2 }), { requests: 0, promptTokens: 0, completionTokens: 0, cost: 0 })
+        assert.deepStrictEqual(yield* store.totals({ since }), { requests: 3, promptTokens: 3, completionTokens: 6, units: { image: 5, second: 1.5 }, cost: 0.4 })
+        assert.deepStrictEqual(yield* store.totals({ since: since * 2 }), { requests: 0, promptTokens: 0, completionTokens: 0, units: null, cost: 0 })
         const empty = { provider: null, model: null, connectionId: null, apiKeyId: null, apiKeyName: null }
         const plain = (groups: ReadonlyArray<object>) => groups.map((found) => ({ ...found }))
         assert.deepStrictEqual(plain(yield* store.groupBy("provider", { since })), [
-          { ...empty, provider: "p1", requests: 2, promptTokens: 2, completionTokens: 4, cost: 0.2, lastUsed: since + 9 },
-          { ...empty, provider: "p2", requests: 1, promptTokens: 1, completionTokens: 2, cost: 0.2, lastUsed: since + 1 }
+          { ...empty, provider: "p1", requests: 2, promptTokens: 2, completionTokens: 4, units: { image: 5, second: 1.5 }, cost: 0.2, lastUsed: since + 9 },
+          { ...empty, provider: "p2", requests: 1, promptTokens: 1, completionTokens: 2, units: null, cost: 0.2, lastUsed: since + 1 }
         ])
         assert.deepStrictEqual(
           (yield* store.groupBy("model", { since })).map(({ model, provider }) => [provider, model]),
@@ -188,7 +202,7 @@ export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
         yield* store.insert(times.map((startedAt, index) => ledgerRow({ attemptId: `m-${index}`, startedAt, tokensIn: 1, tokensOut: 0, costUsd: 1 })))
         const buckets = yield* store.lastMinutes(now)
         assert.deepStrictEqual(buckets.map((bucket) => bucket.requests), [1, 0, 0, 0, 0, 0, 0, 0, 1, 2])
-        assert.deepStrictEqual({ ...buckets[9] }, { requests: 2, promptTokens: 2, completionTokens: 0, cost: 2 })
+        assert.deepStrictEqual({ ...buckets[9] }, { requests: 2, promptTokens: 2, completionTokens: 0, units: null, cost: 2 })
       }))
 
     it.effect("count is per node and outcome, or over all nodes", () =>

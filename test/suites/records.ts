@@ -73,7 +73,7 @@ export const ledgerRow = (fields: Partial<LedgerRow> = {}): LedgerRow => ({
   nodeId: "node-a", endpoint: "/v1/chat/completions", requestedModel: "openai/gpt-x", provider: "openai", model: "gpt-x",
   connectionId: "connection-1", apiKeyId: "key-1", apiKeyName: "Team", combo: null, sessionTag: null, sourceFormat: "openai",
   targetFormat: "openai", stream: true, outcome: "completed", upstreamStatus: 200, status: 200, clientStatus: 200, errorCode: null, phase: null,
-  tokensIn: 10, tokensOut: 20, tokensCacheRead: 0, tokensCacheCreation: 0, tokensReasoning: 0, estimated: false,
+  tokensIn: 10, tokensOut: 20, tokensCacheRead: 0, tokensCacheCreation: 0, tokensReasoning: 0, estimated: false, units: null, unpriced: false,
   costUsd: 0.0000000123, latencyMs: 500.25, ttftMs: 12.5, ...fields
 })
 
@@ -81,7 +81,7 @@ export const ledgerRow = (fields: Partial<LedgerRow> = {}): LedgerRow => ({
 export const asText = (text: string): string => text.replaceAll("\0", "\uFFFD").toWellFormed()
 
 /** What JSON makes of a value: -0 becomes 0. */
-const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+export const asJson = <A>(value: A): A => JSON.parse(JSON.stringify(value))
 
 /** A record as a store gives it back; `json` names the fields that keep any text. */
 export const kept = <A extends object>(given: A, json: ReadonlyArray<keyof A> = []): A => ({

@@ -15,6 +15,7 @@ import type { Combo, ComboMapping } from "#schemas/records/Combo.ts"
 import { type Connection, secretFields } from "#schemas/records/Connection.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import * as Units from "#schemas/records/Units.ts"
 import type { Change as LeaseChange } from "#schemas/protocols/Lease.ts"
 import type { QuotaSnapshot } from "#schemas/records/QuotaSnapshot.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
@@ -289,11 +290,12 @@ const quotas = Layer.sync(QuotaStore, () => {
   }
 })
 
-const noTotals: UsageTotals = { requests: 0, promptTokens: 0, completionTokens: 0, cost: 0 }
+const noTotals: UsageTotals = { requests: 0, promptTokens: 0, completionTokens: 0, units: null, cost: 0 }
 const plus = (totals: UsageTotals, row: LedgerRow): UsageTotals => ({
   requests: totals.requests + 1,
   promptTokens: totals.promptTokens + row.tokensIn,
   completionTokens: totals.completionTokens + row.tokensOut,
+  units: Units.plus(totals.units, row.units),
   cost: Math.round((totals.cost + row.costUsd) * 1e10) / 1e10
 })
 

@@ -35,7 +35,7 @@ const parse = (text: string): Map<string, number> => {
 describe("Metrics", () => {
   it("counts attempts, tokens and cost by provider and model", () => {
     const metrics = fresh()
-    const row = settledRow(attemptStart("a"), { tokensIn: 100, tokensOut: 20, tokensCacheRead: 40, tokensReasoning: 5, costUsd: 0.25 })
+    const row = settledRow(attemptStart("a"), { tokensIn: 100, tokensOut: 20, tokensCacheRead: 40, tokensReasoning: 5, costUsd: 0.25, units: { image: 2, second: 0.5 } })
     metrics.attemptSettled(row)
     metrics.attemptSettled({ ...row, outcome: "upstream-reset", attempt: 2, estimated: true, ttftMs: null })
     const samples = parse(metrics.render())
@@ -43,6 +43,8 @@ describe("Metrics", () => {
     assert.strictEqual(samples.get(`gateway_attempts_total{provider="openai",model="gpt-4o",outcome="upstream-reset"}`), 1)
     assert.strictEqual(samples.get(`gateway_tokens_total{provider="openai",model="gpt-4o",direction="input"}`), 200)
     assert.strictEqual(samples.get(`gateway_tokens_total{provider="openai",model="gpt-4o",direction="cache_read"}`), 80)
+    assert.strictEqual(samples.get(`gateway_units_total{provider="openai",model="gpt-4o",kind="image"}`), 4)
+    assert.strictEqual(samples.get(`gateway_units_total{provider="openai",model="gpt-4o",kind="second"}`), 1)
     assert.strictEqual(samples.get(`gateway_cost_usd_total{provider="openai",model="gpt-4o"}`), 0.5)
     assert.strictEqual(samples.get(`gateway_estimated_attempts_total{provider="openai",model="gpt-4o"}`), 1)
     assert.strictEqual(samples.get("gateway_fallback_attempts_total"), 1)

@@ -8,6 +8,7 @@ import type { AmountRule } from "#actors/limits/rules.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Budget, TokenLimit } from "#schemas/records/Limits.ts"
+import type { Units } from "#schemas/records/Units.ts"
 
 /** What is known of a request before it is planned. */
 export interface Ask {
@@ -17,6 +18,8 @@ export interface Ask {
   readonly promptTokens: number
   /** The client's own cap of the answer; null without one. */
   readonly maxOutputTokens: number | null
+  /** What the answer is expected to use beside tokens; null = nothing. */
+  readonly units: Units | null
   /** Only targets that cost nothing may be called, and USD limits do not stand in their way (emergency fallback). */
   readonly free: boolean
 }

@@ -5,6 +5,7 @@
 import type { AnswerReader, AnswerView } from "./AnswerCheck.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { TokenUsage } from "#schemas/wire/conversation.ts"
+import type { Units } from "#schemas/records/Units.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
 
 /** Token counts of one attempt in the ledger's terms. */
@@ -48,6 +49,8 @@ export interface StreamTap {
   /** A frame could not be understood (not JSON, or over the size limit). */
   readonly malformed: boolean
   readonly usage: Usage | null
+  /** What was used beside tokens; null or absent: what was expected. */
+  readonly units?: Units | null
   /** `usage` is what was known when the answer began: the output that came since is not in it. Absent: never. */
   readonly usageIsPartial?: boolean
   /** Text of an answer that broke off and may be gone on with; null or absent when it may not. */
@@ -59,6 +62,8 @@ export interface StreamTap {
 /** What a whole (not streamed) answer says about itself; null when the bytes are no answer of this format. */
 export interface AnswerFacts {
   readonly usage: Usage | null
+  /** What was used beside tokens; null or absent: what was expected. */
+  readonly units?: Units | null
   readonly error: UpstreamErrorBody | null
   /** What the client is given: the same bytes, or their translation. */
   readonly body: Uint8Array

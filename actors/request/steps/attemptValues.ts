@@ -5,6 +5,7 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import type { Phase, Timeouts } from "#actors/request/ports/Upstream.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { AttemptStart, Outcome } from "#schemas/records/LedgerRow.ts"
+import type { Units } from "#schemas/records/Units.ts"
 
 /** The client's side of a stream, as far as an attempt may touch it. */
 export interface AttemptClient {
@@ -53,6 +54,8 @@ export interface AttemptEnd {
   readonly phase: Phase | null
   readonly upstreamStatus: number
   readonly usage: Usage | null
+  /** What the answer says it used beside tokens; null when it does not say. */
+  readonly units: Units | null
   /** The upstream counted the input only: the answer ended before it counted its output. */
   readonly usageIsPartial: boolean
   readonly outputText: () => string

@@ -41,11 +41,12 @@ const capOf = (parsed: Readonly<Record<string, unknown>>): number | null => {
   return null
 }
 
-const askOf = ({ body, codec, parsed, tags }: Call): Ask => ({
+const askOf = ({ body, codec, parsed, tags, units }: Call): Ask => ({
   session: tags.session,
   promptTokens: Math.ceil(Math.min(body.length, textBytes) / bytesPerToken),
   // What is no conversation has no tokens out.
   maxOutputTokens: codec === null ? 0 : capOf(parsed),
+  units,
   free: false
 })
 

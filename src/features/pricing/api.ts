@@ -16,7 +16,10 @@ export const PriceInput = Schema.Struct({
   per_second: Schema.optionalKey(amount),
   per_character: Schema.optionalKey(amount),
   per_search_unit: Schema.optionalKey(amount),
-  per_query: Schema.optionalKey(amount)
+  per_query: Schema.optionalKey(amount),
+  per_page: Schema.optionalKey(amount),
+  per_document: Schema.optionalKey(amount),
+  per_request: Schema.optionalKey(amount)
 })
 export interface PriceInput extends Schema.Schema.Type<typeof PriceInput> {}
 

@@ -26,8 +26,8 @@ const ranges: Readonly<Record<string, number>> = {
   "1h": HOUR_MS, "24h": 24 * HOUR_MS, "1d": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS, "90d": 2160 * HOUR_MS
 }
 
-const totalsOf = ({ completionTokens, cost, promptTokens, requests }: Statistics.Totals): Statistics.Totals =>
-  ({ requests, promptTokens, completionTokens, cost })
+const totalsOf = ({ completionTokens, cost, promptTokens, requests, units }: Statistics.Totals): Statistics.Totals =>
+  ({ requests, promptTokens, completionTokens, units, cost })
 
 const lastUsed = (group: UsageGroup): string | null => group.lastUsed > 0 ? new Date(group.lastUsed).toISOString() : null
 
@@ -75,6 +75,7 @@ export const make = Effect.gen(function*() {
       totalRequests: totals.requests,
       totalPromptTokens: totals.promptTokens,
       totalCompletionTokens: totals.completionTokens,
+      totalUnits: totals.units,
       totalCost: totals.cost,
       byProvider: Object.fromEntries(by.provider.map((group) => [providerName(group), totalsOf(group)])),
       byModel: Object.fromEntries(by.model.map((group) => [`${group.model ?? "unknown"} (${providerName(group)})`, {

@@ -4,13 +4,15 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads } from "#schemas/api/Access.ts"
 import { queryInteger, text } from "#schemas/api/fields.ts"
+import { Units } from "#schemas/records/Units.ts"
 import { QuotaWindowView } from "#src/features/quotas/ports/windowView.ts"
 
 const opt = Schema.optionalKey
 const record = <S extends Schema.Top>(value: S) => Schema.Record(Schema.String, value)
 
 export const Totals = Schema.Struct({
-  requests: Schema.Number, promptTokens: Schema.Number, completionTokens: Schema.Number, cost: Schema.Number
+  requests: Schema.Number, promptTokens: Schema.Number, completionTokens: Schema.Number, units: Schema.NullOr(Units),
+  cost: Schema.Number
 })
 const Group = Schema.Struct({ ...Totals.fields, lastUsed: Schema.NullOr(Schema.String) })
 
@@ -19,6 +21,7 @@ export const History = Schema.Struct({
   totalRequests: Schema.Number,
   totalPromptTokens: Schema.Number,
   totalCompletionTokens: Schema.Number,
+  totalUnits: Schema.NullOr(Units),
   totalCost: Schema.Number,
   byProvider: record(Totals),
   byModel: record(Schema.Struct({ ...Group.fields, rawModel: Schema.String, provider: Schema.String })),
@@ -56,6 +59,10 @@ export const CallLog = Schema.Struct({
   tokensCacheCreation: Schema.Number,
   tokensReasoning: Schema.Number,
   tokens_compressed: Schema.NullOr(Schema.Number),
+  /** What was used beside tokens. */
+  units: Schema.NullOr(Units),
+  /** Units were used and the model had no price: they count as free. */
+  unpriced: Schema.Boolean,
   estimated: Schema.Boolean,
   cost: Schema.Number,
   outcome: Schema.String,

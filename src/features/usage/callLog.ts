@@ -33,6 +33,8 @@ export const ofRow = (row: LedgerRow, { accountOf, providerOf }: Names): CallLog
   tokensCacheCreation: row.tokensCacheCreation,
   tokensReasoning: row.tokensReasoning,
   tokens_compressed: null,
+  units: row.units,
+  unpriced: row.unpriced,
   estimated: row.estimated,
   cost: row.costUsd,
   outcome: row.outcome,

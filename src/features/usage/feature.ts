@@ -7,6 +7,7 @@ import { UsageGroup } from "./api.ts"
 import * as Http from "./http.ts"
 import version3 from "./migrations/0003_usage.ts"
 import version13 from "./migrations/0013_clientStatus.ts"
+import version15 from "./migrations/0015_units.ts"
 import { SelfUsageGroup } from "./own/api.ts"
 import * as OwnHttp from "./own/http.ts"
 import * as PostgresUsageStore from "./store/PostgresUsageStore.ts"
@@ -17,5 +18,5 @@ export const usage = Feature.make({
   groups: [SelfUsageGroup, UsageGroup, AnalyticsGroup],
   handlers: Layer.provide(Layer.mergeAll(Http.layer, AnalyticsHttp.layer, OwnHttp.layer), UsageReads.layer),
   stores: PostgresUsageStore.layer,
-  migrations: { "3_usage": version3, "13_clientStatus": version13 }
+  migrations: { "3_usage": version3, "13_clientStatus": version13, "15_units": version15 }
 })

@@ -2,6 +2,7 @@
 import type { LatencyStatistics } from "#actors/ports/UsageStore.ts"
 import type { LatencyEntry } from "./api.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import * as Units from "#schemas/records/Units.ts"
 
 const DAY_MS = 86_400_000
 
@@ -9,15 +10,17 @@ export interface Totals {
   readonly requests: number
   readonly promptTokens: number
   readonly completionTokens: number
+  readonly units: Units.Units | null
   readonly cost: number
 }
 
-export const noTotals: Totals = { requests: 0, promptTokens: 0, completionTokens: 0, cost: 0 }
+export const noTotals: Totals = { requests: 0, promptTokens: 0, completionTokens: 0, units: null, cost: 0 }
 
 const plus = (totals: Totals, row: LedgerRow): Totals => ({
   requests: totals.requests + 1,
   promptTokens: totals.promptTokens + row.tokensIn,
   completionTokens: totals.completionTokens + row.tokensOut,
+  units: Units.plus(totals.units, row.units),
   cost: totals.cost + row.costUsd
 })
 

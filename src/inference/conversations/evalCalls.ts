@@ -63,6 +63,7 @@ export const make = (services: ConversationServices): EvalCalls["Service"] => {
       tags: { requestId: services.admission.makeRequestId(), sessionTag: null, session: null },
       key, endpoint, format: codec.name, codec, body, parsed,
       head: { model, stream: false, wantsUsage: false },
+      units: null,
       request: asking,
       client: {
         ...silent,

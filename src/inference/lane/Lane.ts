@@ -97,7 +97,8 @@ const open = <Head extends RequestHead, C extends Stages.Call>(
   const head = operation.head(parsed)
   if (head instanceof PublicError) return head
   const call: Stages.Call = {
-    tags, key, endpoint, format: operation.face.name, codec, body, parsed, large: large ?? undefined, head, request: exchange, client: exchange, companions: noCompanions, refuse, onGone
+    tags, key, endpoint, format: operation.face.name, codec, body, parsed, large: large ?? undefined, head, units: operation.units?.(head, parsed) ?? null,
+    request: exchange, client: exchange, companions: noCompanions, refuse, onGone
   }
   // The operation's own codec and head make it a call of its kind.
   return call as C

@@ -8,6 +8,7 @@ import type { Dialect, Face } from "#actors/request/ports/Face.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { RequestActor } from "#actors/request/Request.ts"
 import type { PublicError } from "#schemas/errors.ts"
+import type { Units } from "#schemas/records/Units.ts"
 import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
@@ -60,6 +61,11 @@ export interface Operation<Head extends RequestHead, C extends Call = Call> exte
   ) => Readonly<Record<string, unknown>> | PublicError) | undefined
   /** Reads what is planned by, and refuses what no target could read. */
   readonly head: (body: Readonly<Record<string, unknown>>) => Head | PublicError
+  /**
+   * What the answer will use beside tokens, as far as the request says: budgets reserve for it, and it is what is paid unless the answer
+   * (`AnswerFacts.units`, `StreamTap.units`) says otherwise. Absent or null: nothing.
+   */
+  readonly units?: (head: Head, body: Readonly<Record<string, unknown>>) => Units | null
   /** What a combo's strategy may ask of the request. */
   readonly about: (prompt: Prompt) => About
   /** How long the request is for the windows of its targets; absent = nothing is known of it. */

@@ -56,6 +56,7 @@ export const inboundOf = (services: LaneServices, face: Face, asking: Asking, ca
     headersFor: (target) => forwarded.length === 0 ? target.headers : ForwardHeaders.merge(target.headers, forwarded, format, target.wireFormat),
     queryFor: (target) => asking.query === "" ? "" : ForwardHeaders.queryToUpstream(asking.query, target.path, format, target.wireFormat),
     namesAccount: (target) => forwarded.length > 0 && ForwardHeaders.namesAccount(target.headers, forwarded, format, target.wireFormat),
+    units: call.units,
     promptText: () => prompt.text(),
     release: () => {
       prompt.release()

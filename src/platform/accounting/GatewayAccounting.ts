@@ -6,13 +6,13 @@ import * as Cost from "./cost.ts"
 
 /** `estimate` counts the tokens of a text (`TokenEstimate`). */
 export const make = (estimate: (text: string) => number) => Accounting.of({
-  cost: (target, usage) => Cost.cost({
+  cost: (target, usage, units) => Cost.cost({
     tokensIn: usage.input,
     tokensOut: usage.output,
     tokensCacheRead: usage.cacheRead,
     tokensCacheCreation: usage.cacheCreation,
     tokensReasoning: usage.reasoning
-  }, target.price),
+  }, target.price, Cost.LEDGER_CONVENTION, units),
   estimate
 })
 

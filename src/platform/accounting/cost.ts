@@ -1,8 +1,9 @@
 /**
- * What an attempt cost: tokens times prices in whole pico-USD, rounded once to the 10 decimals of a ledger row. Sums of rows
+ * What an attempt cost: tokens and units times prices in whole pico-USD, rounded once to the 10 decimals of a ledger row. Sums of rows
  * are exact as long as they are taken in units (`toUnits`, 1e-10 USD), never by adding doubles.
  */
 import type { Price } from "#schemas/Provider.ts"
+import * as Units from "#schemas/records/Units.ts"
 
 /** The token fields of a ledger row. */
 export interface Tokens {
@@ -115,15 +116,17 @@ export const parts = (tokens: Tokens, price: Price, convention: Convention = LED
 }
 
 /** USD with 10 decimals (half up); 0 without a price. Never negative, never NaN. */
-export const cost = (tokens: Tokens, price: Price | null, convention: Convention = LEDGER_CONVENTION): number => {
+export const cost = (tokens: Tokens, price: Price | null, convention: Convention = LEDGER_CONVENTION, units: Units.Units | null = null): number => {
   if (price === null) return 0
   const n = split(tokens, convention)
   const r = rates(price, tokens.tokensIn)
+  const beside = units === null ? 0 : Units.picoUsd(units, price)
   // Doubles are exact up to 2^53 pico-USD (9,007 USD); a larger bill takes the slow road.
   const pico = n.input * r.input + n.cacheRead * r.cacheRead + n.cacheCreation * r.cacheCreation + n.output * r.output + n.reasoning * r.reasoning
+    + beside
   if (pico < Number.MAX_SAFE_INTEGER) return fromUnits(Math.floor((pico + PICO_PER_UNIT / 2) / PICO_PER_UNIT))
   const p = parts(tokens, price, convention)
-  const exact = p.input + p.cacheRead + p.cacheCreation + p.output + p.reasoning
+  const exact = p.input + p.cacheRead + p.cacheCreation + p.output + p.reasoning + BigInt(beside)
   return fromUnits(Number((exact + BigInt(PICO_PER_UNIT / 2)) / BigInt(PICO_PER_UNIT)))
 }
 

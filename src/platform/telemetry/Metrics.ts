@@ -41,6 +41,7 @@ interface Count {
 interface TargetSeries {
   readonly labels: Labels
   readonly outcomes: Map<string, Count>
+  readonly units: Map<string, Count>
   readonly input: Count
   readonly output: Count
   readonly cacheRead: Count
@@ -112,6 +113,7 @@ export class Metrics {
     series.cacheCreation.value += positive(row.tokensCacheCreation)
     series.reasoning.value += positive(row.tokensReasoning)
     series.cost.value += positive(row.costUsd)
+    if (row.units !== null) for (const [unit, amount] of Object.entries(row.units)) this.#unitsOf(series, unit).value += positive(amount)
     if (row.estimated) series.estimated.value++
     if (row.attempt > 1) this.#fallbacks.value++
     series.duration.updateUnsafe(row.latencyMs / 1000, context)
@@ -182,6 +184,16 @@ export class Metrics {
     return series
   }
 
+  /** The label is no `unit`: the registry takes that name for the unit of the metric itself. */
+  #unitsOf({ labels, units }: TargetSeries, unit: string): Count {
+    let count = units.get(unit)
+    if (count === undefined) {
+      count = this.#count("gateway_units_total", "What attempts used beside tokens, by kind of unit.", { ...labels, kind: unit })
+      units.set(unit, count)
+    }
+    return count
+  }
+
   #count(name: string, help: string, labels: Labels): Count {
     const count: Count = { value: 0 }
     this.reading({ name, help, type: "counter", read: () => count.value, labels })
@@ -195,6 +207,7 @@ export class Metrics {
     return {
       labels,
       outcomes: new Map(),
+      units: new Map(),
       input: tokens("input"),
       output: tokens("output"),
       cacheRead: tokens("cache_read"),

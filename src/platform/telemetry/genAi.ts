@@ -52,6 +52,7 @@ export const attributes = (row: LedgerRow): ReadonlyArray<readonly [string, unkn
   if (row.tokensCacheCreation > 0) all.push(["gen_ai.usage.cache_creation.input_tokens", row.tokensCacheCreation])
   if (row.tokensReasoning > 0) all.push(["gen_ai.usage.reasoning.output_tokens", row.tokensReasoning])
   if (row.upstreamStatus > 0) all.push(["http.response.status_code", row.upstreamStatus])
+  if (row.units !== null) for (const [unit, amount] of Object.entries(row.units)) all.push([`gateway.units.${unit}`, amount])
   if (row.ttftMs !== null) all.push(["gateway.time_to_first_token_ms", row.ttftMs])
   if (row.connectionId !== null) all.push(["gateway.connection_id", row.connectionId])
   if (row.apiKeyId !== null) all.push(["gateway.api_key_id", row.apiKeyId])

@@ -27,7 +27,7 @@ import * as MemoryStores from "#test/support/memoryStores.ts"
 
 const hour = 3_600_000
 const target = targetOf(connection(), { model: "m" })
-const ask: Ask = { session: null, promptTokens: 10, maxOutputTokens: 10, free: false }
+const ask: Ask = { session: null, promptTokens: 10, maxOutputTokens: 10, units: null, free: false }
 
 const keyWith = (policy: Partial<ApiKeyPolicy>): ApiKey => ({
   id: "k", name: "k", keyHash: "", keyPrefix: "", keySuffix: "", sealedKey: null, machineId: "", issuerId: null, createdAt: "", updatedAt: "",

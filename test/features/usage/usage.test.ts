@@ -31,7 +31,7 @@ describe("usage reads", () => {
     const reply = yield* get("/api/usage/history")
     assert.strictEqual(reply.status, 200)
     assert.deepInclude(reply.json as object, { totalRequests: 3, totalPromptTokens: 30, totalCompletionTokens: 15, totalCost: 1.5 })
-    assert.deepStrictEqual(at(reply.json, "byProvider", "openai"), { requests: 2, promptTokens: 20, completionTokens: 10, cost: 1 })
+    assert.deepStrictEqual(at(reply.json, "byProvider", "openai"), { requests: 2, promptTokens: 20, completionTokens: 10, units: null, cost: 1 })
     assert.deepInclude(at(reply.json, "byModel", "gpt-y (openai)"), { requests: 1, rawModel: "gpt-y", provider: "openai" })
     assert.deepInclude(at(reply.json, "byApiKey", "App"), { apiKeyId: "k1", requests: 1 })
     const minutes = at(reply.json, "last10Minutes") as ReadonlyArray<{ requests: number }>

@@ -9,6 +9,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import { type KeyUse, type UsageFilter, type UsageGroup, UsageStore, type UsageTotals } from "#actors/ports/UsageStore.ts"
 import { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import * as Units from "#schemas/records/Units.ts"
 import * as Operation from "#src/platform/postgres/operation.ts"
 import * as Table from "#src/platform/postgres/Table.ts"
 import * as UsageRow from "./usageRow.ts"
@@ -53,10 +54,14 @@ const nextTurn = Effect.callback<void>((resume) => {
   setImmediate(() => resume(Effect.void))
 })
 
+/** One object of the sums of all units; null when none was used. */
+const unitSums = `nullif(jsonb_strip_nulls(jsonb_build_object(${Units.names.map((name) => `'${name}', sum((units->>'${name}')::numeric)`).join(", ")})), '{}')`
+
 const sums = `
   count(*) AS requests,
   coalesce(sum(tokens_in), 0) AS "promptTokens",
   coalesce(sum(tokens_out), 0) AS "completionTokens",
+  ${unitSums} AS units,
   coalesce(sum(cost_usd), 0) AS cost`
 
 /** What a group is keyed by; the names that depend on the key come along. */
@@ -71,7 +76,7 @@ const dimensions = {
   }
 } as const
 
-const none: UsageTotals = { requests: 0, promptTokens: 0, completionTokens: 0, cost: 0 }
+const none: UsageTotals = { requests: 0, promptTokens: 0, completionTokens: 0, units: null, cost: 0 }
 
 const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
   const sql = yield* SqlClient.SqlClient

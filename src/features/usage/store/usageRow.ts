@@ -3,6 +3,7 @@
  * upstream reported, a NUL in a model name that a client sent) must not keep a whole batch out of the ledger.
  */
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import * as Units from "#schemas/records/Units.ts"
 import { stored } from "#src/platform/postgres/text.ts"
 
 /** numeric(20,10) holds ten digits before the point. */
@@ -26,6 +27,7 @@ const numbersFit = (row: LedgerRow): boolean =>
   && isWhole(row.attempt) && isWhole(row.upstreamStatus) && isWhole(row.status)
   && Math.abs(row.costUsd) <= maxCost && Number.isFinite(row.latencyMs)
   && (row.ttftMs === null || Number.isFinite(row.ttftMs))
+  && (row.units === null || Units.fit(row.units))
 
 const mended = (row: LedgerRow): LedgerRow => ({
   ...row,
@@ -56,6 +58,7 @@ const mended = (row: LedgerRow): LedgerRow => ({
   tokensCacheRead: whole(row.tokensCacheRead),
   tokensCacheCreation: whole(row.tokensCacheCreation),
   tokensReasoning: whole(row.tokensReasoning),
+  units: Units.possible(row.units),
   costUsd: bounded(row.costUsd, maxCost),
   latencyMs: bounded(row.latencyMs, Number.MAX_VALUE),
   ttftMs: row.ttftMs === null ? null : bounded(row.ttftMs, Number.MAX_VALUE)
@@ -64,7 +67,7 @@ const mended = (row: LedgerRow): LedgerRow => ({
 /** Fields that most rows of a batch share; a batch brings each combination of them once. */
 const kindFields = [
   "attempt", "final", "nodeId", "endpoint", "requestedModel", "provider", "model", "connectionId", "apiKeyId", "apiKeyName", "combo",
-  "sourceFormat", "targetFormat", "stream", "outcome", "upstreamStatus", "status", "clientStatus", "errorCode", "phase", "estimated"
+  "sourceFormat", "targetFormat", "stream", "outcome", "upstreamStatus", "status", "clientStatus", "errorCode", "phase", "estimated", "units", "unpriced"
 ] as const satisfies ReadonlyArray<keyof LedgerRow>
 type KindField = typeof kindFields[number]
 
@@ -72,7 +75,8 @@ type KindField = typeof kindFields[number]
 export const kindTypes: Readonly<Record<KindField, string>> = {
   attempt: "integer", final: "boolean", nodeId: "text", endpoint: "text", requestedModel: "text", provider: "text", model: "text",
   connectionId: "text", apiKeyId: "text", apiKeyName: "text", combo: "text", sourceFormat: "text", targetFormat: "text",
-  stream: "boolean", outcome: "text", upstreamStatus: "integer", status: "integer", clientStatus: "integer", errorCode: "text", phase: "text", estimated: "boolean"
+  stream: "boolean", outcome: "text", upstreamStatus: "integer", status: "integer", clientStatus: "integer", errorCode: "text", phase: "text", estimated: "boolean",
+  units: "jsonb", unpriced: "boolean"
 }
 
 type ColumnField = Exclude<keyof LedgerRow, KindField>
@@ -108,7 +112,13 @@ const mix = (hash: number, text: string | null): number => {
 }
 
 const hashOf = (row: LedgerRow): number =>
-  mix(mix(mix(mix(row.status ^ (row.attempt << 12), row.model), row.connectionId), row.apiKeyId), row.errorCode) & (PLACES - 1)
+  mix(mix(mix(mix(row.status ^ (row.attempt << 12) ^ hashOfUnits(row.units), row.model), row.connectionId), row.apiKeyId), row.errorCode) & (PLACES - 1)
+
+const hashOfUnits = (units: LedgerRow["units"]): number => {
+  let sum = 0
+  if (units !== null) for (const amount of Object.values(units)) sum += amount
+  return Math.imul(sum * 1_000, 0x9e3779b1)
+}
 
 const isSameKind = (a: LedgerRow, b: LedgerRow): boolean =>
   a.attempt === b.attempt && a.final === b.final && a.nodeId === b.nodeId && a.endpoint === b.endpoint
@@ -116,6 +126,7 @@ const isSameKind = (a: LedgerRow, b: LedgerRow): boolean =>
   && a.apiKeyId === b.apiKeyId && a.apiKeyName === b.apiKeyName && a.combo === b.combo && a.sourceFormat === b.sourceFormat
   && a.targetFormat === b.targetFormat && a.stream === b.stream && a.outcome === b.outcome && a.upstreamStatus === b.upstreamStatus
   && a.status === b.status && a.clientStatus === b.clientStatus && a.errorCode === b.errorCode && a.phase === b.phase && a.estimated === b.estimated
+  && a.unpriced === b.unpriced && Units.same(a.units, b.units)
 
 /** Escapes that JSON allows and Postgres text does not: NUL and lone surrogates. Rare, and a false alarm only costs time. */
 const suspicious = /\\u(?:0000|d[89a-f])/i
@@ -187,5 +198,6 @@ const pick = (row: LedgerRow): Pick<LedgerRow, KindField> => ({
   attempt: row.attempt, final: row.final, nodeId: row.nodeId, endpoint: row.endpoint, requestedModel: row.requestedModel,
   provider: row.provider, model: row.model, connectionId: row.connectionId, apiKeyId: row.apiKeyId, apiKeyName: row.apiKeyName,
   combo: row.combo, sourceFormat: row.sourceFormat, targetFormat: row.targetFormat, stream: row.stream, outcome: row.outcome,
-  upstreamStatus: row.upstreamStatus, status: row.status, clientStatus: row.clientStatus, errorCode: row.errorCode, phase: row.phase, estimated: row.estimated
+  upstreamStatus: row.upstreamStatus, status: row.status, clientStatus: row.clientStatus, errorCode: row.errorCode, phase: row.phase, estimated: row.estimated,
+  units: row.units, unpriced: row.unpriced
 })

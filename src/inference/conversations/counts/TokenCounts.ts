@@ -80,7 +80,7 @@ const route = (services: TokenCountServices, { codec, estimatedReply, format, ga
         }
         const ask = heard((sent: Uint8Array): void => {
           const call: Stages.ConversationCall = {
-            tags, key, endpoint: gate.endpoint, format: codec.name, codec, body, parsed, head: { model: asked.model, stream: false, wantsUsage: false }, request: exchange,
+            tags, key, endpoint: gate.endpoint, format: codec.name, codec, body, parsed, head: { model: asked.model, stream: false, wantsUsage: false }, units: null, request: exchange,
             client: { ...silent, respond: () => undefined }, companions: [], refuse,
             onGone: (listener) => {
               gone = listener

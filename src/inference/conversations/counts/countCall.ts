@@ -68,6 +68,7 @@ export const actorOf = (
     }),
     headersFor: () => forwarded.length === 0 ? target.headers : ForwardHeaders.merge(target.headers, forwarded, codec.name, target.wireFormat),
     tokenless: true,
+    units: null,
     promptText: () => "",
     release: () => undefined,
     responseHeaders: () => noHeaders,

@@ -36,7 +36,7 @@ export const make = (services: ConversationServices): TargetTests["Service"] => 
     }
     const call: ConversationCall = {
       tags: { requestId: services.admission.makeRequestId(), sessionTag: null, session: null },
-      key: null, endpoint, format: codec.name, codec, body, parsed, head, request, client: { ...silent, respond: nothing }, companions: [], refuse: nothing, onGone: nothing
+      key: null, endpoint, format: codec.name, codec, body, parsed, head, units: null, request, client: { ...silent, respond: nothing }, companions: [], refuse: nothing, onGone: nothing
     }
     const speech = new Speech(services, codec, head, prompt, route)
     const conversation = speech.decoded()

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import type { Client } from "#actors/request/Inbound.ts"
 import type { Companion } from "#actors/request/ports/Companion.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { Units } from "#schemas/records/Units.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
@@ -31,6 +32,8 @@ export interface Call {
   /** Set for a large body. */
   readonly large?: Large | undefined
   readonly head: RequestHead
+  /** What the answer is expected to use beside tokens; null = nothing. */
+  readonly units: Units | null
   /** Headers and address of the request. */
   readonly request: CallHead
   /** Where the answer goes; a stage that wants to see it puts another in front. */

@@ -10,6 +10,7 @@
  * So retention asks nothing new of a segment: one that still holds a row to deliver holds everything that the row needs.
  */
 import type { AttemptStart, LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
+import { names as unitNames, type Units } from "#schemas/records/Units.ts"
 import { FrameBuffer, FrameReader, MARKER } from "./JournalBytes.ts"
 import { type Context, Contexts, type Numbered, REPEAT_STARTS } from "./JournalContexts.ts"
 
@@ -76,6 +77,8 @@ const FINAL = 1
 const ESTIMATED = 2
 const HAS_TTFT = 4
 const HAS_CLIENT_STATUS = 8
+const HAS_UNITS = 16
+const UNPRICED = 32
 
 /** Writes records behind each other into its buffer. */
 export class RecordWriter {
@@ -123,7 +126,10 @@ export class RecordWriter {
     const offset = buffer.begin(SETTLE)
     buffer.number(ordinal)
     buffer.number(number)
-    buffer.byte((r.final ? FINAL : 0) | (r.estimated ? ESTIMATED : 0) | (r.ttftMs === null ? 0 : HAS_TTFT) | HAS_CLIENT_STATUS)
+    buffer.byte(
+      (r.final ? FINAL : 0) | (r.estimated ? ESTIMATED : 0) | (r.ttftMs === null ? 0 : HAS_TTFT) | HAS_CLIENT_STATUS |
+        (r.units === null ? 0 : HAS_UNITS) | (r.unpriced ? UNPRICED : 0)
+    )
     buffer.byte(outcome)
     buffer.number(r.settledAt)
     buffer.number(r.upstreamStatus)
@@ -139,6 +145,7 @@ export class RecordWriter {
     buffer.text(r.errorCode)
     buffer.text(r.phase)
     buffer.number(r.clientStatus)
+    if (r.units !== null) this.#units(r.units)
     buffer.end(offset)
   }
 
@@ -146,6 +153,16 @@ export class RecordWriter {
     const offset = this.buffer.begin(ACK)
     this.buffer.number(ordinal)
     this.buffer.end(offset)
+  }
+
+  #units(units: Units): void {
+    const { buffer } = this
+    const used = unitNames.flatMap((name, number) => units[name] === undefined ? [] : [[number, units[name]] as const])
+    buffer.byte(used.length)
+    for (const [number, amount] of used) {
+      buffer.byte(number)
+      buffer.number(amount)
+    }
   }
 
   #context(numbered: Numbered): void {
@@ -266,6 +283,7 @@ export class Decoder {
     const phase = r.textOrNull()
     // A record of an older release: its status is what the client was given.
     const clientStatus = (flags & HAS_CLIENT_STATUS) === 0 ? status : r.number()
+    const units = (flags & HAS_UNITS) === 0 ? null : unitsIn(r)
     const s = this.#starts.get(number)
     this.#starts.delete(number)
     if (s === undefined || s.nodeId === null) {
@@ -280,10 +298,21 @@ export class Decoder {
         connectionId: s.connectionId, apiKeyId: s.apiKeyId, apiKeyName: s.apiKeyName, combo: s.combo, sessionTag: s.sessionTag,
         sourceFormat: s.sourceFormat, targetFormat: s.targetFormat, stream: s.stream, outcome, upstreamStatus, status, clientStatus, errorCode,
         phase, tokensIn, tokensOut, tokensCacheRead, tokensCacheCreation, tokensReasoning,
-        estimated: (flags & ESTIMATED) !== 0, costUsd, latencyMs, ttftMs
+        estimated: (flags & ESTIMATED) !== 0, units, unpriced: (flags & UNPRICED) !== 0, costUsd, latencyMs, ttftMs
       }
     }
   }
+}
+
+/** A unit of a later release is passed over. */
+const unitsIn = (r: FrameReader): Units => {
+  const units: Record<string, number> = {}
+  for (let left = r.byte(); left > 0; left--) {
+    const name = unitNames[r.byte()]
+    const amount = r.number()
+    if (name !== undefined) units[name] = amount
+  }
+  return units
 }
 
 /** What is left of an attempt, for the log. */

@@ -43,6 +43,8 @@ export const crashedRow = (start: AttemptStart, now: number): LedgerRow => ({
   tokensCacheRead: 0,
   tokensCacheCreation: 0,
   tokensReasoning: 0,
+  units: null,
+  unpriced: false,
   estimated: true,
   costUsd: 0,
   latencyMs: Math.max(0, now - start.startedAt),
