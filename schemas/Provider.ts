@@ -15,7 +15,8 @@ export type ModelKind = typeof ModelKind.Type
 /** Endpoints other than chat; the value in `paths` is a path below `baseUrl`, or a whole URL where the vendor uses another host. */
 export const EndpointName = Schema.Literals([
   "chat-completions", "messages", "responses", "embeddings", "rerank", "images-generations", "images-edits",
-  "audio-transcriptions", "audio-speech", "moderations", "ocr", "search", "classify", "segment", "count-tokens"
+  "videos-generations", "music-generations", "audio-transcriptions", "audio-translations", "audio-speech", "moderations", "ocr", "search", "classify", "segment",
+  "count-tokens"
 ])
 export type EndpointName = typeof EndpointName.Type
 

@@ -203,6 +203,7 @@ export class Ensemble implements LiveRequest {
       strategy: this.inbound.route.strategy,
       settled: stream ? null : this.settled,
       upstreamHeaders: noHeaders,
+      contentType: null,
       omitted: noHeaders
     }, nothingTold)
   }

@@ -6,7 +6,7 @@
  */
 import type { AttemptEnd, AttemptOptions } from "#actors/request/steps/attemptValues.ts"
 import type { AnswerReader, AnswerView } from "#actors/request/ports/AnswerCheck.ts"
-import type { AnswerFacts, StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
+import type { AnswerFacts, Dialect, StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Ledger } from "#actors/request/ports/Ledger.ts"
 import { headerOf, type Phase, type Upstream, type UpstreamCall, type UpstreamFailure, type UpstreamHandler } from "#actors/request/ports/Upstream.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
@@ -36,6 +36,10 @@ export class Attempt implements UpstreamHandler {
   readonly options: AttemptOptions
   private readonly done: (end: AttemptEnd) => void
   private call: UpstreamCall | null = null
+  private upstream: Upstream["Service"] | null = null
+  /** How often a job was asked for. */
+  private polls = 0
+  private poll: ReturnType<typeof setTimeout> | null = null
   private ended = false
   private opened = false
   private status = 0
@@ -71,6 +75,7 @@ export class Attempt implements UpstreamHandler {
 
   /** Journals the start, then dispatches: no upstream byte leaves before the start record is on disk. */
   run(ledger: Ledger["Service"], upstream: Upstream["Service"]): void {
+    this.upstream = upstream
     // From here on there is a start record: an attempt that is cut before its dispatch has a row, too.
     this.opened = true
     ledger.open(this.options.start, (unavailable) => {
@@ -285,7 +290,7 @@ export class Attempt implements UpstreamHandler {
     this.rejected = true
     const error = AttemptFailure.rejected(this.options.target, rule)
     if (facts === null) this.finish("policy", error, true, null)
-    else this.settle({ outcome: "policy", error, retryable: true, phase: null, usage: facts.usage, units: facts.units ?? null, outputText: facts.outputText, answer: null })
+    else this.settle({ outcome: "policy", error, retryable: true, phase: null, usage: facts.usage, units: facts.units ?? null, outputText: facts.outputText, answer: null, contentType: null })
   }
 
   private stopHolding(): void {
@@ -347,10 +352,35 @@ export class Attempt implements UpstreamHandler {
     return { status: this.status, headers: this.headers, target, sent: requestHeaders, now: now() }
   }
 
+  /** The reply says that its job is not over: the same attempt asks for it again. */
+  private asksAgain(body: Uint8Array, pollOf: NonNullable<Dialect["pollOf"]>): boolean {
+    const { requestHeaders, target, timeouts } = this.options
+    const next = pollOf({ status: this.status, headers: this.headers, body, polls: this.polls })
+    if (next === null) return false
+    if ("code" in next) {
+      this.finish("gateway-timeout", next, false, "headers")
+      return true
+    }
+    const path = AttemptFailure.pathOnOrigin(next.url, target)
+    if (path === null) {
+      this.finish("parse-error", AttemptFailure.malformed(target), false, null)
+      return true
+    }
+    this.polls++
+    this.poll = setTimeout(() => {
+      this.call = (this.upstream as Upstream["Service"]).dispatch({
+        origin: target.origin, path, method: "GET", headers: requestHeaders, body: null, timeouts, proxy: target.proxy
+      }, this)
+    }, next.afterMs)
+    return true
+  }
+
   private endWhole(): void {
     const { dialect, stream, target } = this.options
     const body = joinBytes(this.held, this.heldBytes)
     this.held = []
+    this.heldBytes = 0
+    if (dialect.pollOf !== undefined && this.asksAgain(body, dialect.pollOf)) return
     if (this.status < 200 || this.status >= 300) {
       const error = AttemptFailure.ofStatus({ ...this.reply, body: dialect.readError(body) })
       this.finish("upstream-status", error, AttemptFailure.mayRetryStatus(this.status), null)
@@ -383,7 +413,7 @@ export class Attempt implements UpstreamHandler {
     } else this.firstContentAt = this.options.now()
     this.settle({
       outcome: "completed", error: null, retryable: false, phase: null, usage: facts.usage, units: facts.units ?? null, outputText: facts.outputText,
-      answer: stream ? null : facts.body
+      answer: stream ? null : facts.body, contentType: facts.contentType ?? null
     })
   }
 
@@ -394,17 +424,19 @@ export class Attempt implements UpstreamHandler {
       usage: tap === null ? null : tap.usage,
       units: tap === null ? null : tap.units ?? null,
       outputText: tap === null ? noText : () => tap.outputText(),
-      answer: null
+      answer: null,
+      contentType: null
     })
   }
 
   private settle(
-    end: Pick<AttemptEnd, "outcome" | "error" | "retryable" | "phase" | "usage" | "units" | "outputText" | "answer">
+    end: Pick<AttemptEnd, "outcome" | "error" | "retryable" | "phase" | "usage" | "units" | "outputText" | "answer" | "contentType">
   ): void {
     if (this.ended) return
     this.ended = true
     this.held = []
     this.stopHolding()
+    if (this.poll !== null) clearTimeout(this.poll)
     this.tap?.close()
     this.reader?.close()
     this.done({
@@ -417,6 +449,7 @@ export class Attempt implements UpstreamHandler {
       usageIsPartial: end.usage !== null && this.tap !== null && this.tap.usageIsPartial === true,
       outputText: end.outputText,
       answer: end.answer,
+      contentType: end.contentType,
       upstreamStatus: this.status,
       committed: this.committed,
       opened: this.opened,

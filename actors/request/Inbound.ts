@@ -31,6 +31,8 @@ export interface ResponseFacts {
   /** Null for a stream, whose headers leave before its usage is known. */
   readonly settled: { readonly usage: Usage; readonly costUsd: number } | null
   readonly upstreamHeaders: ReadonlyArray<string>
+  /** Media type of a whole answer; null = JSON. */
+  readonly contentType: string | null
   /** Fields of the client's request that the target's format cannot say and that were left out. */
   readonly omitted: ReadonlyArray<string>
 }
@@ -122,6 +124,8 @@ export interface Inbound {
   readonly tokenless?: boolean
   /** What each answer is expected to use beside tokens, and did unless it says otherwise; null = nothing. */
   readonly units: Units | null
+  /** How long its answers may take, where that is not what the settings say. */
+  readonly timeouts?: Timeouts
   /** Text of the prompt for the tokenizer, when the upstream gave no usage. */
   readonly promptText: () => string
   /** Called at the commit point: the body will not be sent again, so a long prompt need not live as long as its stream. */

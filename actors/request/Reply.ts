@@ -9,6 +9,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 const nothing: ReadonlyArray<string> = []
+const silent: Limits["pulse"] = { heartbeatMs: 0, earlyMs: 0 }
 
 export class Reply {
   /** The client was told something that cannot be taken back. */
@@ -25,7 +26,7 @@ export class Reply {
     this.startedAt = startedAt
     this.now = now
     this.told = told
-    this.outlet = inbound.stream ? new Outlet(inbound.client, inbound.face, pulse, inbound.progress, startedAt) : null
+    this.outlet = inbound.stream ? new Outlet(inbound.client, inbound.face, inbound.face.opaque === true ? silent : pulse, inbound.progress, startedAt) : null
   }
 
   /** The head of a stream is out: the client was given 200. */
@@ -56,13 +57,17 @@ export class Reply {
       out.end()
       return
     }
+    if (this.inbound.face.opaque === true) {
+      this.inbound.client.close()
+      return
+    }
     const tap = end.tap ?? broken
     out.end(tap === null ? this.inbound.face.errorFrames(end.error) : tap.fail(end.error))
   }
 
   /** A whole answer; `row`: what it cost. */
   give(one: Try, end: AttemptEnd, row: LedgerRow | null, attempts: number): void {
-    this.inbound.client.respond(200, this.headers(one.target, attempts, end.headers, one.omitted, row), end.answer as Uint8Array)
+    this.inbound.client.respond(200, this.headers(one.target, attempts, end.headers, one.omitted, row, end.contentType), end.answer as Uint8Array)
     this.answered = true
   }
 
@@ -79,7 +84,8 @@ export class Reply {
     attempts: number,
     upstreamHeaders: ReadonlyArray<string>,
     omitted: ReadonlyArray<string>,
-    row: LedgerRow | null
+    row: LedgerRow | null,
+    contentType: string | null = null
   ): ReadonlyArray<string> {
     return this.inbound.responseHeaders({
       target,
@@ -91,6 +97,7 @@ export class Reply {
         costUsd: row.costUsd
       },
       upstreamHeaders,
+      contentType,
       omitted
     }, this.told)
   }

@@ -4,6 +4,7 @@ export const NodeType = Schema.Literals(["openai-compatible", "anthropic-compati
 export const NodeApiType = Schema.Literals([
   "chat", "responses", "embeddings", "audio-transcriptions", "audio-speech", "images-generations", "rerank"
 ])
+export type NodeApiType = typeof NodeApiType.Type
 
 /** An operator-defined compatible endpoint, addressed as `<prefix>/<model>`. */
 export const ProviderNode = Schema.Struct({

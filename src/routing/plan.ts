@@ -11,10 +11,10 @@ import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { Price, Provider } from "#schemas/Provider.ts"
 import type { FamilyName } from "#schemas/wire/conversation.ts"
-import type { CallFormat, TargetFamily } from "#schemas/wire/formats.ts"
+import { type CallFormat, isOneShot, type OneShotKind, type TargetFamily } from "#schemas/wire/formats.ts"
 import * as Endpoint from "#src/providers/endpoint.ts"
 import type { Registry } from "#src/providers/Registry.ts"
-import * as Embeddings from "#src/routing/embeddings.ts"
+import * as OneShot from "#src/routing/oneShot.ts"
 import { makeResolver, type Resolution, type ResolvedModel, type ResolverView } from "#src/routing/models/resolveModel.ts"
 
 /** An ordered, non-empty list of targets, or why there is none. */
@@ -109,13 +109,13 @@ export const makePlanner = (options: PlannerOptions): Planner => {
 
 const planOf = (options: PlannerOptions, resolution: Resolution, face: CallFormat): Plan => {
   if (resolution._tag === "Unresolved") {
-    if (face === "embeddings" && resolution.prefix !== null) return Embeddings.unknownProvider(resolution.prefix)
+    if (isOneShot(face) && resolution.prefix !== null) return OneShot.unknownProvider(face, resolution.prefix)
     return new PublicError(resolution.code, resolution.status, "invalid_request_error", resolution.message, null,
       resolution.candidates.length > 0 ? { candidates: resolution.candidates } : null)
   }
-  if (face === "embeddings") {
+  if (isOneShot(face)) {
     // What a provider cannot do is said before a credential is asked for.
-    const place = Embeddings.placeOf(resolution, resolution.node === null ? null : options.snapshot.nodeById.get(resolution.node.id) ?? null)
+    const place = OneShot.placeOf(face, resolution, resolution.node === null ? null : options.snapshot.nodeById.get(resolution.node.id) ?? null)
     if (place instanceof PublicError) return place
   }
   const connections = options.snapshot.activeByProvider.get(resolution.provider) ?? []
@@ -138,7 +138,7 @@ const noConnection = (options: PlannerOptions, resolved: ResolvedModel, face: Ca
   const known = options.snapshot.connections.some((connection) => connection.provider === resolved.provider)
   return known
     ? Errors.make("ALL_ACCOUNTS_INACTIVE", `Every connection of provider ${label} is inactive or unusable: activate or test one.`)
-    : face === "embeddings" ? Embeddings.noCredentials(label) : Errors.make("bad_request", `No credentials for provider: ${label}`)
+    : isOneShot(face) ? OneShot.noCredentials(face, label) : Errors.make("bad_request", `No credentials for provider: ${label}`)
 }
 
 /** Where a provider takes requests, and in which format. */
@@ -148,7 +148,7 @@ interface Place {
   readonly streamPath: string
 }
 
-const isFamily = (format: CallFormat): format is FamilyName => format !== "completions" && format !== "embeddings"
+const isFamily = (format: CallFormat): format is FamilyName => format !== "completions" && !isOneShot(format)
 
 /**
  * The client's own format where the provider speaks it (nothing is translated), else the provider's main one. A connection with
@@ -170,8 +170,8 @@ const placeOf = (resolved: ResolvedModel, face: CallFormat, node: ProviderNode |
   return { family: row.wireFormat, path: row.chatPath, streamPath: row.streamPath ?? row.chatPath }
 }
 
-const embeddingPlaceOf = (resolved: ResolvedModel, node: ProviderNode | null): Place | PublicError => {
-  const place = Embeddings.placeOf(resolved, node)
+const oneShotPlaceOf = (kind: OneShotKind, resolved: ResolvedModel, node: ProviderNode | null): Place | PublicError => {
+  const place = OneShot.placeOf(kind, resolved, node)
   return place instanceof PublicError ? place : onePath(place.family, place.path)
 }
 
@@ -180,7 +180,7 @@ const onePath = (family: TargetFamily, path: string): Place => ({ family, path, 
 const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: Connection | null, face: CallFormat): Target | PublicError => {
   const { snapshot } = options
   const node = resolved.node === null ? null : snapshot.nodeById.get(resolved.node.id) ?? null
-  const place = face === "embeddings" ? embeddingPlaceOf(resolved, node) : placeOf(resolved, face, node, connection) ?? cannotChat(resolved)
+  const place = isOneShot(face) ? oneShotPlaceOf(face, resolved, node) : placeOf(resolved, face, node, connection) ?? cannotChat(resolved)
   if (place instanceof PublicError) return place
   const endpointAt = (path: string): Endpoint.Endpoint | Endpoint.EndpointMissing =>
     node !== null

@@ -6,6 +6,7 @@ import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import { handleControl } from "./control.ts"
 import { catalogue, isCatalogue } from "./formats/catalogues.ts"
+import * as Form from "#src/wire/form/Form.ts"
 import { formatOf } from "./formats/index.ts"
 import { renderChatError } from "./formats/errors.ts"
 import type { Format, Refusal } from "./formats/Format.ts"
@@ -138,8 +139,8 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
 
   const answer = (req: IncomingMessage, res: ServerResponse, entry: Entry, format: Format, bytes: Buffer): void => {
     const key = keyOf(req.headers, entry.query)
-    const text = bytes.toString()
-    const body = parseJson(text)
+    const text = format.isForm === true ? "" : bytes.toString()
+    const body = format.isForm === true ? fieldsOf(bytes, req.headers["content-type"]) : entry.method === "POST" ? parseJson(text) : {}
     log.keepBody(entry, body === undefined ? text : body, bytes.length)
     if (Predicate.isObject(body)) {
       const identity = format.identify?.(entry.path, body) ?? { model: body["model"], stream: body["stream"] === true }
@@ -160,7 +161,7 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
           "The API expects a JSON payload, but what was sent was not valid JSON.)"
       })
     }
-    const read = format.read(body, { headers: req.headers, path: entry.path, query: entry.query })
+    const read = format.read(body, { method: entry.method, headers: req.headers, path: entry.path, query: entry.query })
     if (Result.isFailure(read)) return refuse(req, res, entry, format, script, read.failure)
     if (found.success === undefined) {
       return refuse(req, res, entry, format, script, {
@@ -211,7 +212,7 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
     const format = formatOf(path)
     const isModels = format === undefined && isCatalogue(path)
     if (isModels && entry.method === "GET") return guarded(res, entry, () => models(req, res, entry))
-    if (isModels || (format !== undefined && entry.method !== "POST")) {
+    if (isModels || (format !== undefined && entry.method !== "POST" && format.methods?.includes(entry.method) !== true)) {
       return refuse(req, res, entry, format ?? PLAIN, {}, { status: 405, code: "method_not_supported", message: `Not allowed to ${entry.method} on ${path}.` })
     }
     const gone = (): void => log.settle(entry, "client-aborted")
@@ -243,6 +244,13 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
     }
     inference(req, res, path, query)
   }
+}
+
+/** Fields of a form, and of each file its name, type and size; undefined when the body is none. */
+const fieldsOf = (bytes: Buffer, contentType: string | undefined): Record<string, unknown> | undefined => {
+  const boundary = Form.boundaryOf(contentType)
+  const form = boundary === null ? null : Form.parse(bytes, boundary)
+  return form === null || !("parts" in form) ? undefined : Form.fieldsOf(bytes, form)
 }
 
 const parseJson = (text: string): unknown => {

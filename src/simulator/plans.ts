@@ -3,7 +3,7 @@
  */
 import { gzipSync } from "node:zlib"
 import { completionTokens, compose } from "./answers.ts"
-import type { Call, Format, Refusal, Usage } from "./formats/Format.ts"
+import type { Call, Format, Refusal, Reply, Usage } from "./formats/Format.ts"
 import { type Frame, type Frames, framesOf, htmlPage, keepaliveBytes } from "./framing.ts"
 import type { Point, Script, Split } from "./Script.ts"
 
@@ -64,8 +64,8 @@ const common = (script: Script) => ({
 } as const)
 
 /** One body with its content-length. */
-export const whole = (script: Script, status: number, contentType: string, text: string, id: string, extra: Partial<Plan> = {}): Plan => {
-  const plain = Buffer.from(text)
+export const whole = (script: Script, status: number, contentType: string, text: string | Buffer, id: string, extra: Partial<Plan> = {}): Plan => {
+  const plain = typeof text === "string" ? Buffer.from(text) : text
   const bytes = script.gzip === true ? gzipSync(plain) : plain
   const only: Frame = { bytes, tokens: extra.tokens ?? 0, usage: extra.usage !== undefined && extra.usage !== null }
   return {
@@ -104,11 +104,21 @@ export const fixed = (format: Pick<Format, "renderError">, script: Script, id: s
   return refusal(format, script, { ...script.error, status, message: script.error?.message ?? "" }, id)
 }
 
+/** The answer of a call that is no conversation. Its pieces come at the script's pace. */
+const replied = ({ headers, pieces, status, type }: Reply, script: Script, id: string, counts: Pick<Plan, "promptTokens" | "tokens" | "usage">): Plan => {
+  const latencyMs = (script.latencyMs ?? 0) + (script.ttftMs ?? 0)
+  const plan = whole(script, script.status ?? status ?? 200, type, Buffer.concat(pieces), id, { ...counts, latencyMs })
+  const own = { ...plan, headers: { ...plan.headers, ...headers } }
+  if (pieces.length < 2 || script.gzip === true) return own
+  return { ...own, frames: pieces.map((bytes, i): Frame => ({ bytes, tokens: 0, usage: i === pieces.length - 1 && counts.usage !== null })).values(), length: null, paceMs: script.paceMs ?? 0 }
+}
+
 export const answered = (format: Format, call: Call, script: Script, id: string, nowMs: number): Plan => {
   const answer = compose(call, script, id, nowMs)
   const tokens = completionTokens(answer.choices)
   const counts = { promptTokens: call.promptTokens, tokens, usage: answer.usage }
   const paceMs = script.burst === "all" ? 0 : script.paceMs ?? 0
+  if (call.reply !== undefined) return replied(call.reply(answer), script, id, counts)
   if (!call.stream) {
     // A whole answer comes when its last token would have come.
     const latencyMs = (script.latencyMs ?? 0) + (script.ttftMs ?? 0) + paceMs * Math.max(0, tokens - 1)

@@ -3,7 +3,7 @@
  * knows stands beside them, never in their place. Any other error is written in the client's format from the start.
  */
 import type { PublicError } from "#schemas/errors.ts"
-import type { TargetFamily } from "#schemas/wire/formats.ts"
+import { oneShotKinds, type TargetFamily } from "#schemas/wire/formats.ts"
 
 export type Members = Readonly<Record<string, unknown>>
 
@@ -19,7 +19,7 @@ export const merged = (ours: Members, vendor: Members | null, extra: PublicError
   vendor === null ? { ...ours, ...extra } : { ...ours, ...extra, ...vendor }
 
 /** The families whose vendors share one error object: message, type, param and code. */
-const commonFamilies: ReadonlyArray<TargetFamily> = ["chat-completions", "responses", "embeddings"]
+const commonFamilies: ReadonlyArray<TargetFamily> = ["chat-completions", "responses", ...oneShotKinds]
 
 /** The error object of the common form, which chat-completions, completions and responses share. */
 export const common = (error: Told): Members =>

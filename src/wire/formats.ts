@@ -2,10 +2,10 @@
 import type { Dialect, Face } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { FamilyName, FormatName } from "#schemas/wire/conversation.ts"
-import type { CallFormat, TargetFamily } from "#schemas/wire/formats.ts"
+import { type CallFormat, isOneShot, type TargetFamily } from "#schemas/wire/formats.ts"
 import * as ChatCompletions from "#src/wire/chatCompletions/index.ts"
 import * as Completions from "#src/wire/completions/index.ts"
-import * as Embeddings from "#src/wire/embeddings/request.ts"
+import * as Codecs from "#src/wire/oneShot/codecs.ts"
 import * as Dialects from "#src/wire/dialect.ts"
 import * as GenerateContent from "#src/wire/generateContent/index.ts"
 import * as Heartbeat from "#src/wire/heartbeat.ts"
@@ -48,7 +48,7 @@ export const family = (name: TargetFamily): UpstreamCodec => {
 }
 
 /** Reads the head of a client's body. */
-export const headOf = (name: CallFormat): ((body: Json) => RequestHead | PublicError) => name === "embeddings" ? Embeddings.head : client(name).head
+export const headOf = (name: CallFormat): ((body: Json) => RequestHead | PublicError) => isOneShot(name) ? Codecs.of(name).head : client(name).head
 
 /** A client codec as the request actor needs it. */
 export const faceOf = (codec: ClientCodec, comments: boolean): Face => ({

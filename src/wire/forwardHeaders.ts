@@ -4,7 +4,7 @@
  * Names are lower case and lists are flat (name, value, name, value). No value can carry a line break to the other side.
  */
 import { hopsHeader } from "#schemas/hops.ts"
-import type { CallFormat, TargetFamily } from "#schemas/wire/formats.ts"
+import { type CallFormat, oneShotKinds, type TargetFamily } from "#schemas/wire/formats.ts"
 
 /** Request headers of a client that an upstream may see. Credentials, cookies, addresses and our own headers never may. */
 export const requestAllowed: ReadonlyMap<string, string> = new Map([
@@ -102,7 +102,7 @@ const ofFormat: ReadonlyArray<readonly [prefix: string, formats: ReadonlyArray<T
   ["anthropic-", ["messages"]],
   ["x-claude-code-", ["messages"]],
   ["x-app", ["messages"]],
-  ["openai-", ["chat-completions", "responses", "embeddings"]],
+  ["openai-", ["chat-completions", "responses", ...oneShotKinds]],
   ["x-codex-", ["responses"]],
   ["session", ["responses"]],
   ["conversation_id", ["responses"]],

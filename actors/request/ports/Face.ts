@@ -67,7 +67,26 @@ export interface AnswerFacts {
   readonly error: UpstreamErrorBody | null
   /** What the client is given: the same bytes, or their translation. */
   readonly body: Uint8Array
+  /** Media type of `body`; absent: JSON. */
+  readonly contentType?: string
   readonly outputText: () => string
+}
+
+/** A job that is not over: where it is asked for again, on the target's own origin, and after how long. */
+export interface Poll {
+  /** Path with query, or a whole URL. */
+  readonly url: string
+  readonly afterMs: number
+}
+
+/** One reply of a server, as far as it says whether its job is over. */
+export interface JobReply {
+  readonly status: number
+  /** Flat, lower-case names. */
+  readonly headers: ReadonlyArray<string>
+  readonly body: Uint8Array
+  /** How often the job was asked for so far. */
+  readonly polls: number
 }
 
 /** How an upstream of one family is read for a client of one face. */
@@ -78,6 +97,8 @@ export interface Dialect {
   /** The tap of the call that continues the answer of a recoverable tap. */
   readonly continueTap: (broken: StreamTap) => StreamTap
   readonly readAnswer: (body: Uint8Array) => AnswerFacts | null
+  /** Of a server that answers with jobs: where to ask next, why it is not asked any longer, or null for a last reply. Absent: every reply is the last one. */
+  readonly pollOf?: (reply: JobReply) => Poll | PublicError | null
   /** A whole answer as the stream a client asked for, when the upstream did not stream; null when it is no answer. */
   readonly replayAnswer: (body: Uint8Array, options: { readonly forwardUsage: boolean }) => AnswerFacts | null
   /** A whole answer as rules read it; null when it is none. */
@@ -94,6 +115,8 @@ export type Identity = Readonly<Record<string, unknown>>
 export interface Face {
   readonly name: CallFormat
   readonly streamType: string
+  /** Streams are bytes that nothing may be said among: no heartbeats, and an answer that breaks ends with its connection. Absent: false. */
+  readonly opaque?: boolean
   readonly errorBody: (error: PublicError) => string
   /** The frames that end a stream in which nothing but comments was sent. */
   readonly errorFrames: (error: PublicError) => Uint8Array

@@ -8,7 +8,7 @@ import * as Masking from "./masking.ts"
 import * as RetryHint from "#actors/resilience/retryHint.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { ErrorCode, PublicError } from "#schemas/errors.ts"
-import type { TargetFamily } from "#schemas/wire/formats.ts"
+import { oneShotKinds, type TargetFamily } from "#schemas/wire/formats.ts"
 
 /** 400, 413 and 422 are the request's own fault: every other target would refuse it, too. */
 export const mayRetryStatus = (status: number): boolean => status !== 400 && status !== 413 && status !== 422
@@ -116,7 +116,10 @@ const fromUpstream = (
 const replyOf = ({ headers, target }: FailedReply, error: Errors.UpstreamReply["error"], requestId: string | null, spoke: boolean): Errors.UpstreamReply =>
   ({ family: target.wireFormat, error, requestId, spoke, headers })
 
-const speaksCommonForm = (family: TargetFamily): boolean => family === "chat-completions" || family === "responses" || family === "embeddings"
+/** Requests without a conversation tell of errors in the common form, too, where their server speaks the clients' own format. */
+const commonKinds: ReadonlySet<string> = new Set(oneShotKinds)
+
+const speaksCommonForm = (family: TargetFamily): boolean => family === "chat-completions" || family === "responses" || commonKinds.has(family)
 
 /** What the context was too small for, in the words of the vendors. */
 const overflow = /prompt is too long|maximum context length|exceeds? the (?:model'?s )?(?:maximum )?context|context window|input token count .* exceeds/i
@@ -206,4 +209,10 @@ export const ofCut = (reason: CutReason, target: Target): PublicError | null => 
     case "defect":
       return internal()
   }
+}
+
+/** Path and query of an address that an upstream named; null when it is not on the target's own origin, where the credential belongs. */
+export const pathOnOrigin = (address: string, { origin }: Pick<Target, "origin">): string | null => {
+  const url = URL.canParse(address, origin) ? new URL(address, origin) : null
+  return url === null || url.origin !== origin ? null : url.pathname + url.search
 }

@@ -52,6 +52,8 @@ export interface AttemptEnd {
   /** True when another target may be tried: nothing reached the client and the failure is not the request's own. */
   readonly retryable: boolean
   readonly phase: Phase | null
+  /** Media type of `answer`; null = JSON. */
+  readonly contentType: string | null
   readonly upstreamStatus: number
   readonly usage: Usage | null
   /** What the answer says it used beside tokens; null when it does not say. */

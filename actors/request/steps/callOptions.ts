@@ -41,7 +41,7 @@ export const of = (one: Try, inbound: Inbound, services: Services, facts: {
     continues,
     stream: inbound.stream,
     forwardUsage: inbound.forwardUsage,
-    timeouts: Facts.timeoutsOf(services.limits.timeouts, policy, inbound.since === undefined ? attempt : attempt + 1, startedAt, services.now),
+    timeouts: Facts.timeoutsOf(inbound.timeouts ?? services.limits.timeouts, policy, inbound.since === undefined ? attempt : attempt + 1, startedAt, services.now),
     holdMs: inbound.recovery.holds ? recoveryHoldMs : 0,
     now: services.now,
     client,

@@ -4,6 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
 import { Document, queryInteger, text } from "#schemas/api/fields.ts"
+import { oneShotKinds } from "#schemas/wire/formats.ts"
 
 const opt = Schema.optionalKey
 
@@ -17,7 +18,7 @@ const Target = Schema.Struct({
   skipped: Schema.NullOr(Schema.Struct({ reason: Schema.String, until: Schema.NullOr(Schema.String), detail: Schema.String }))
 })
 
-const Format = Schema.Literals(["chat-completions", "completions", "messages", "responses", "generateContent", "local-model-server", "embeddings"])
+const Format = Schema.Literals(["chat-completions", "completions", "messages", "responses", "generateContent", "local-model-server", ...oneShotKinds])
 
 /** Explains routing decisions. */
 export const RoutingGroup = HttpApiGroup.make("routing").add(

@@ -49,7 +49,7 @@ export const operation = (services: ConversationServices, { codec, endpoint, fro
       if (Ensembles.isFor(to)) return Ensembles.begin(services, face, asking, call, to, prompt, waited === undefined ? null : waited.since)
       if (to.combo === null) return null
       const speech = new Speech(services, call.codec, call.head, prompt, to, null, asking.header("x-gateway-effort"))
-      const inbound = inboundOf(services, face, asking, call, planned, speech)
+      const inbound = inboundOf(services, { face }, asking, call, planned, speech)
       return ofCombo(services, call, planned, speech, waited === undefined ? inbound : { ...inbound, since: waited.since }, Lane.sessionOf(asking))
     }
   }

@@ -2,43 +2,24 @@
 import * as Effect from "effect/Effect"
 import type { PublicError } from "#schemas/errors.ts"
 import * as Lane from "#src/inference/lane/Lane.ts"
-import type { Operation } from "#src/inference/lane/Operation.ts"
+import * as OneShot from "#src/inference/lane/oneShot/oneShot.ts"
 import * as Paths from "#src/inference/lane/paths.ts"
 import { Inference, type Mounted } from "#src/inference/lane/services/Inference.ts"
-import type { Call } from "#src/inference/lane/stages/Stage.ts"
-import { unknownProvider } from "#src/routing/embeddings.ts"
-import { client as chatCompletions } from "#src/wire/chatCompletions/index.ts"
-import * as Request from "#src/wire/embeddings/request.ts"
-import * as Formats from "#src/wire/formats.ts"
-import { Embedding } from "./Embedding.ts"
+import { unknownProvider } from "#src/routing/oneShot.ts"
+import { codec } from "#src/wire/embeddings/codec.ts"
+import type { EmbeddingHead } from "#src/wire/embeddings/request.ts"
 
-/** A call that asks for embeddings. */
-interface EmbeddingCall extends Call {
-  readonly codec: null
-  readonly head: Request.EmbeddingHead
-}
-
-export type EmbeddingOperation = Operation<Request.EmbeddingHead, EmbeddingCall>
-
-/** Errors are told as in chat-completions. */
-const face = { ...Formats.faceOf(chatCompletions, false), name: "embeddings" } as const
-
-const noNeeds = { tools: false, vision: false, structuredOutput: false }
-
-export const operation: EmbeddingOperation = {
-  endpoint: "/v1/embeddings", category: "embeddings", codec: null, face, errorBody: face.errorBody, format: "embeddings", fenced: true,
-  head: Request.head,
-  about: ({ body }) => ({ promptTokens: Math.ceil(body.length / 4), promptPrefix: "", needs: noNeeds }),
-  encode: ({ head }, { prompt }) => new Embedding(head, prompt)
-}
+export const operation: OneShot.OneShotOperation<EmbeddingHead> = OneShot.make({
+  kind: "embeddings", codec, endpoint: "/v1/embeddings", category: "embeddings"
+})
 
 /** The provider stands in the path. */
-const ofProvider: EmbeddingOperation = {
+const ofProvider: OneShot.OneShotOperation<EmbeddingHead> = {
   ...operation,
   endpoint: "/v1/providers/embeddings",
   fromPath: (path, body, aliasOf): Readonly<Record<string, unknown>> | PublicError => {
     const provider = Paths.segment(path, 3) ?? ""
-    return aliasOf(provider) === null ? unknownProvider(provider) : Paths.ofProvider(path, body, aliasOf)
+    return aliasOf(provider) === null ? unknownProvider("embeddings", provider) : Paths.ofProvider(path, body, aliasOf)
   }
 }
 

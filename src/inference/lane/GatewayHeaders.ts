@@ -78,7 +78,7 @@ export const ofStream = (tags: RequestTags, facts: ResponseFacts, contentType: s
 /** Headers of a whole answer with its cost telemetry. */
 export const ofAnswer = (tags: RequestTags, facts: ResponseFacts): ReadonlyArray<string> => {
   const headers = common(tags)
-  headers.push("Content-Type", "application/json")
+  headers.push("Content-Type", facts.contentType ?? "application/json")
   routed(headers, facts)
   headers.push("X-Gateway-Cache", "MISS", "X-Gateway-Cache-Hit", "false", "X-Gateway-Latency-Ms", String(Math.round(facts.latencyMs)))
   if (facts.settled !== null) {

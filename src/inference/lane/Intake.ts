@@ -17,9 +17,13 @@ import * as InferenceCall from "./InferenceCall.ts"
 import * as LeaseErrors from "./leaseErrors.ts"
 import * as RouteReport from "./RouteReport.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
+import * as Form from "#src/wire/form/Form.ts"
 import * as ContentCoding from "#src/platform/server/contentCoding.ts"
 import type { BodyFailure, Exchange } from "#src/platform/server/Exchange.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
+
+/** Forms may be as large as the vendors' audio files, bytes: 25 MiB and what stands around them. */
+export const FORM_BYTES = 26 * 1024 * 1024
 
 export interface IntakeServices {
   readonly admission: InferenceCall.AdmissionServices
@@ -45,6 +49,8 @@ export interface Gate {
   readonly format?: CallFormat | undefined
   /** Model and stream flag stand in the path. */
   readonly modelInPath?: boolean | undefined
+  /** True where the body is multipart/form-data and no JSON. */
+  readonly isForm?: boolean | undefined
   /** True where the lease of a managed key is confirmed before each upstream call; elsewhere such a key is refused. */
   readonly fenced?: boolean | undefined
 }
@@ -57,6 +63,8 @@ export interface Taken {
   /** What the body says; of a large one the outline. */
   readonly parsed: Record<string, unknown>
   readonly large: Large | null
+  /** Set where the body is a form. */
+  readonly form: Form.Form | null
   /** Ends the exchange with an error in the client's words, and counts it. */
   readonly refuse: (error: PublicError) => void
 }
@@ -85,26 +93,38 @@ export const take = (exchange: Exchange, services: IntakeServices, gate: Gate, d
       refuse(LeaseErrors.unsupportedRoute)
       return
     }
-    const wrongType = key === null ? Pages.bodyRefusal(exchange.header("content-type")) : null
+    const boundary = gate.isForm === true ? Form.boundaryOf(exchange.header("content-type")) : null
+    if (gate.isForm === true && boundary === null) {
+      refuse(Errors.make("unsupported_media_type", "This endpoint takes multipart/form-data with a boundary, and no other type of body."))
+      return
+    }
+    const wrongType = key === null && boundary === null ? Pages.bodyRefusal(exchange.header("content-type")) : null
     if (wrongType !== null) {
       refuse(wrongType)
       return
     }
-    exchange.readBody(services.maxBodyBytes(), (bytes, failure) => {
+    const limit = boundary === null ? services.maxBodyBytes() : Math.max(FORM_BYTES, services.maxBodyBytes())
+    exchange.readBody(limit, (bytes, failure) => {
       if (bytes === null) {
-        if (failure !== null && failure !== "aborted") refuse(bodyError(failure, services.maxBodyBytes(), exchange))
+        if (failure !== null && failure !== "aborted") refuse(bodyError(failure, limit, exchange))
         return
       }
       const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      if (boundary !== null) {
+        const form = Form.parse(body, boundary)
+        if (form instanceof PublicError) refuse(form)
+        else done({ tags, key, body, parsed: Form.fieldsOf(body, form), large: null, form, refuse })
+        return
+      }
       if (body.length < JsonBounds.HARMLESS_BYTES) {
         const parsed = Jobs.parseBody(body)
         if (parsed instanceof PublicError) refuse(parsed)
-        else done({ tags, key, body, parsed, large: null, refuse })
+        else done({ tags, key, body, parsed, large: null, form: null, refuse })
         return
       }
       readMore(body, services.bodies, gate, (read) => {
         if (read instanceof PublicError) refuse(read)
-        else if (!exchange.closed) done({ tags, key, refuse, ...read })
+        else if (!exchange.closed) done({ tags, key, form: null, refuse, ...read })
       })
     })
   })

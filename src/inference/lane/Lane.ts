@@ -76,8 +76,8 @@ export const route = <Head extends RequestHead, C extends Stages.Call>(services:
  * Bytes that a request holds. A large one holds its body; a smaller one its tree, too, and that is estimated: it takes little to
  * hold either. A route that asks several holds what it makes of them for all whom it asks.
  */
-const weightOf = ({ asksSeveral }: Pick<Operation<RequestHead>, "asksSeveral">, { prompt: { body, large }, route: to }: Planned): number =>
-  body.length < JsonBounds.HARMLESS_BYTES ? 0 : body.length * (asksSeveral?.(to) === true ? 6 : large === null ? 3 : 1)
+const weightOf = ({ asksSeveral }: Pick<Operation<RequestHead>, "asksSeveral">, { prompt: { body, form, large }, route: to }: Planned): number =>
+  body.length < JsonBounds.HARMLESS_BYTES ? 0 : body.length * (asksSeveral?.(to) === true ? 6 : form !== null ? 2 : large === null ? 3 : 1)
 
 const noCompanions: Stages.Call["companions"] = []
 
@@ -86,7 +86,7 @@ const open = <Head extends RequestHead, C extends Stages.Call>(
   services: LaneServices, operation: Operation<Head, C>, exchange: Exchange, taken: Intake.Taken, onGone: Stages.Call["onGone"]
 ): C | PublicError => {
   const { codec, endpoint } = operation
-  const { body, key, refuse, tags } = taken
+  const { body, form, key, refuse, tags } = taken
   let { large, parsed } = taken
   if (operation.fromPath !== undefined) {
     const said = operation.fromPath(exchange.path, parsed, services.router().planner.aliasOf)
@@ -97,8 +97,8 @@ const open = <Head extends RequestHead, C extends Stages.Call>(
   const head = operation.head(parsed)
   if (head instanceof PublicError) return head
   const call: Stages.Call = {
-    tags, key, endpoint, format: operation.face.name, codec, body, parsed, large: large ?? undefined, head, units: operation.units?.(head, parsed) ?? null,
-    request: exchange, client: exchange, companions: noCompanions, refuse, onGone
+    tags, key, endpoint, format: operation.face.name, codec, body, parsed, large: large ?? undefined, form: form ?? undefined, head,
+    units: operation.units?.(head, parsed) ?? null, request: exchange, client: exchange, companions: noCompanions, refuse, onGone
   }
   // The operation's own codec and head make it a call of its kind.
   return call as C
@@ -110,7 +110,7 @@ export const serve = <Head extends RequestHead, C extends Stages.Call>(
 ): Served | PublicError => {
   const own = operation.serve?.(asking, call, planned, waited) ?? null
   if (own !== null) return own
-  const inbound = inboundOf(services, operation.face, asking, call, planned, operation.encode(call, planned, asking))
+  const inbound = inboundOf(services, operation, asking, call, planned, operation.encode(call, planned, asking))
   return new RequestActor(services.request, waited === undefined ? inbound : { ...inbound, since: waited.since })
 }
 
@@ -118,8 +118,8 @@ export const serve = <Head extends RequestHead, C extends Stages.Call>(
 export const plan = <Head extends RequestHead, C extends Stages.Call>(
   services: LaneServices, operation: Operation<Head, C>, asking: Pick<Exchange, "header">, call: C
 ): Planned | PublicError => {
-  const { body, head, key, large, parsed } = call
-  const prompt = new Prompt(body, parsed, large ?? null, key)
+  const { body, form, head, key, large, parsed } = call
+  const prompt = new Prompt(body, parsed, large ?? null, key, form ?? null)
   const found = services.router().route({
     model: head.model,
     key,

@@ -43,6 +43,8 @@ export interface Encoding {
   readonly omittedFor: (target: Target) => ReadonlyArray<string>
   /** Reads the target's answer for the client: its bytes, its usage, its errors. */
   readonly dialectFor: (target: Target, services: Pick<LaneServices, "makeResponseId" | "request">) => Dialect
+  /** Media type of the body that `bodyFor` made last; absent or null: JSON. */
+  readonly contentTypeFor?: () => string | null
   /** The reasoning effort that was chosen for the target, for the decision header; null = none. */
   readonly effortFor: (target: Target) => string | null
   /** The request will not be sent again. */
@@ -70,6 +72,8 @@ export interface Operation<Head extends RequestHead, C extends Call = Call> exte
   readonly about: (prompt: Prompt) => About
   /** How long the request is for the windows of its targets; absent = nothing is known of it. */
   readonly length?: (asking: Pick<Asking, "header">, call: C, prompt: Prompt) => Pick<Question, "tokensBeyond" | "mayBeShortened">
+  /** Longest wait for the head of an answer, ms; the settings may say less. Absent: the settings alone. */
+  readonly answerMs?: number | undefined
   readonly encode: (call: C, planned: Planned, asking: Asking) => Encoding
   /** True for a route that asks several targets with the same request: it holds what it makes of the body for each. */
   readonly asksSeveral?: (route: Route) => boolean

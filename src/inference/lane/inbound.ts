@@ -1,12 +1,13 @@
 /** A planned request as the request actor is given it. */
-import type { Inbound, RouteView } from "#actors/request/Inbound.ts"
-import type { Face } from "#actors/request/ports/Face.ts"
+import type { Inbound, ResponseFacts, RouteView } from "#actors/request/Inbound.ts"
+import { headerOf, type Timeouts } from "#actors/request/ports/Upstream.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import type { Call } from "#src/inference/lane/stages/Stage.ts"
 import type { Route } from "#src/routing/Router.ts"
+import type { RequestHead } from "#src/wire/WireFormat.ts"
 import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
 import * as GatewayHeaders from "./GatewayHeaders.ts"
-import type { Asking, Encoding, Planned } from "./Operation.ts"
+import type { Asking, Encoding, Operation, Planned } from "./Operation.ts"
 import * as RouteReport from "./RouteReport.ts"
 
 /** The view, which tells the request's session who answered. A tagged session is read from the ledger instead. */
@@ -22,10 +23,27 @@ const ofSession = (services: LaneServices, { key, tags }: Call, route: Route, vi
   }
 }
 
-const none: Pick<Inbound, "prepare"> = {}
+const none: Pick<Inbound, "prepare" | "timeouts"> = {}
+
+/** No answer of a call is waited for longer than `ms`; 0 in the settings means for ever. */
+const shorter = (timeouts: Timeouts, ms: number): Timeouts => {
+  const least = (usual: number) => usual === 0 ? ms : Math.min(usual, ms)
+  return { ...timeouts, headers: least(timeouts.headers), firstEvent: least(timeouts.firstEvent) }
+}
+
+/** Bytes that mean nothing to the gateway cannot be held until they mean something, or gone on with. */
+const noRecovery: Inbound["recovery"] = { holds: false, continues: false, stopsAtEmpty: false, sibling: false }
+
+/** The upstream's own type for a stream of opaque bytes. */
+const opaqueType = ({ upstreamHeaders }: ResponseFacts): string =>
+  ForwardHeaders.safeValue(headerOf(upstreamHeaders, "content-type") ?? "") || "application/octet-stream"
+
+/** The target's headers with the type of a body that is no JSON. */
+const typed = (headers: ReadonlyArray<string>, contentType: string | null): ReadonlyArray<string> =>
+  contentType === null ? headers : headers.map((value, i) => i % 2 === 1 && headers[i - 1] === "content-type" ? contentType : value)
 
 /** `words`: what is said to the targets. */
-export const inboundOf = (services: LaneServices, face: Face, asking: Asking, call: Call, { prompt, route }: Planned, words: Encoding): Inbound => {
+export const inboundOf = (services: LaneServices, { answerMs, face }: Pick<Operation<RequestHead>, "answerMs" | "face">, asking: Asking, call: Call, { prompt, route }: Planned, words: Encoding): Inbound => {
   const { head, key, tags } = call
   const format = face.name
   const forwarded = ForwardHeaders.toUpstream(asking.headers)
@@ -41,7 +59,7 @@ export const inboundOf = (services: LaneServices, face: Face, asking: Asking, ca
     forwardUsage: head.wantsUsage,
     progress,
     cache: call.cache ?? "off",
-    recovery: services.recovery(),
+    recovery: face.opaque === true ? noRecovery : services.recovery(),
     key,
     sessionTag: tags.sessionTag,
     targets: route.targets,
@@ -53,17 +71,21 @@ export const inboundOf = (services: LaneServices, face: Face, asking: Asking, ca
     continuationFor: (target, text) => words.continuationFor(target, text),
     omittedFor: (target) => words.omittedFor(target),
     dialectFor: (target) => words.dialectFor(target, services),
-    headersFor: (target) => forwarded.length === 0 ? target.headers : ForwardHeaders.merge(target.headers, forwarded, format, target.wireFormat),
+    headersFor: (target) => {
+      const own = typed(target.headers, words.contentTypeFor?.() ?? null)
+      return forwarded.length === 0 ? own : ForwardHeaders.merge(own, forwarded, format, target.wireFormat)
+    },
     queryFor: (target) => asking.query === "" ? "" : ForwardHeaders.queryToUpstream(asking.query, target.path, format, target.wireFormat),
     namesAccount: (target) => forwarded.length > 0 && ForwardHeaders.namesAccount(target.headers, forwarded, format, target.wireFormat),
     units: call.units,
+    ...(answerMs === undefined ? none : { timeouts: shorter(services.request.limits.timeouts, answerMs) }),
     promptText: () => prompt.text(),
     release: () => {
       prompt.release()
       words.release()
     },
     responseHeaders: (facts, told) => {
-      const said = facts.settled === null ? GatewayHeaders.ofStream(tags, facts, face.streamType, progress) : GatewayHeaders.ofAnswer(tags, facts)
+      const said = facts.settled === null ? GatewayHeaders.ofStream(tags, facts, face.opaque === true ? opaqueType(facts) : face.streamType, progress) : GatewayHeaders.ofAnswer(tags, facts)
       const effort = words.effortFor(facts.target)
       const headers = effort === null ? said : GatewayHeaders.withEffort(said, effort)
       return explains ? [...headers, "X-Gateway-Trace", RouteReport.headerOf(route, told)] : headers

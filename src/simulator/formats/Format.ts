@@ -8,6 +8,8 @@ import type * as Result from "effect/Result"
 export type Body = { readonly [key: string]: unknown }
 
 export interface RequestHead {
+  /** Absent: POST. */
+  readonly method?: string
   readonly headers: IncomingHttpHeaders
   readonly path: string
   /** Without the question mark. */
@@ -48,6 +50,8 @@ export interface Call {
   readonly promptTokens: number
   /** Content type of a stream that is no server-sent events; its events are then written as they are. */
   readonly streamType?: string
+  /** The answer of a call that is no conversation; absent: the format writes one from the script. */
+  readonly reply?: (answer: Answer) => Reply
   /** What an embeddings call wants; absent elsewhere. */
   readonly embeddings?: { readonly inputs: ReadonlyArray<string>; readonly dimensions: number; readonly base64: boolean }
 }
@@ -99,9 +103,21 @@ export interface WireEvent {
   readonly terminal?: boolean
 }
 
+/** A whole answer of any type, written in pieces of a stream where there are several. */
+export interface Reply {
+  readonly status?: number
+  readonly type: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly pieces: ReadonlyArray<Buffer>
+}
+
 export interface Format {
   readonly name: string
   readonly matches: (path: string) => boolean
+  /** Methods beside POST. */
+  readonly methods?: ReadonlyArray<string>
+  /** The body is multipart/form-data; `read` is given its fields, and of files name, type and size. */
+  readonly isForm?: boolean
   /** Model and kind of a request before it is read, where they do not stand in `model` and `stream` of the body. */
   readonly identify?: (path: string, body: Body) => { readonly model: string | null; readonly stream: boolean }
   readonly read: (body: Body, request: RequestHead) => Result.Result<Call, Refusal>

@@ -5,6 +5,7 @@ import type { EmbeddingFamily } from "#schemas/wire/formats.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as Splice from "#src/wire/json/splice.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
+import type { Encoded } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { Json as Body, RequestHead } from "#src/wire/WireFormat.ts"
 
 export interface EmbeddingHead extends RequestHead {
@@ -50,19 +51,11 @@ export const head = (body: Body): EmbeddingHead | PublicError => {
 /** Vectors that the input asks for: one for each item at its top. */
 const countOf = ({ input }: Body): number => Array.isArray(input) && !isToken(input[0]) ? input.length : 1
 
-export interface Encoded {
-  readonly body: Uint8Array
-  /** Vectors that it asks for. */
-  readonly count: number
-  /** Members of the client's body that the family cannot say. */
-  readonly omitted: ReadonlyArray<string>
-}
-
 const nothing: ReadonlyArray<string> = []
 
 /** The request for a server of the family that knows the model as `model`; `parsed` is what the bytes say. */
-export const encode = (family: EmbeddingFamily, bytes: Buffer, parsed: Body, model: string): Encoded | PublicError => {
-  if (family === "embeddings") return { body: named(bytes, parsed, model), count: countOf(parsed), omitted: nothing }
+export const encode = (family: EmbeddingFamily, bytes: Buffer, parsed: Body, model: string): Encoded<number> | PublicError => {
+  if (family === "embeddings") return { body: named(bytes, parsed, model), note: countOf(parsed), omitted: nothing }
   const texts = textsOf(parsed["input"])
   if (texts === null) {
     return Errors.make("bad_request", `Model '${model.slice(0, 200)}' embeds text only: send 'input' as text, not as tokens.`, { extra: { param: "input" } })
@@ -84,13 +77,13 @@ const omittedOf = (parsed: Body): ReadonlyArray<string> => Object.keys(parsed).f
 
 const stringAt = (parsed: Body, name: string): string | undefined => typeof parsed[name] === "string" ? parsed[name] : undefined
 
-const contents = (texts: ReadonlyArray<string>, parsed: Body, model: string): Encoded => {
+const contents = (texts: ReadonlyArray<string>, parsed: Body, model: string): Encoded<number> => {
   const shared = { model: `models/${model}`, taskType: stringAt(parsed, "task_type"), title: stringAt(parsed, "title"), outputDimensionality: parsed["dimensions"] ?? undefined }
-  return { body: Buffer.from(JSON.stringify({ requests: texts.map((text) => ({ ...shared, content: { parts: [{ text }] } })) })), count: texts.length, omitted: omittedOf(parsed) }
+  return { body: Buffer.from(JSON.stringify({ requests: texts.map((text) => ({ ...shared, content: { parts: [{ text }] } })) })), note: texts.length, omitted: omittedOf(parsed) }
 }
 
-const instances = (texts: ReadonlyArray<string>, parsed: Body): Encoded => {
+const instances = (texts: ReadonlyArray<string>, parsed: Body): Encoded<number> => {
   const shared = { task_type: stringAt(parsed, "task_type"), title: stringAt(parsed, "title") }
   const parameters = parsed["dimensions"] === undefined || parsed["dimensions"] === null ? {} : { parameters: { outputDimensionality: parsed["dimensions"] } }
-  return { body: Buffer.from(JSON.stringify({ instances: texts.map((content) => ({ ...shared, content })), ...parameters })), count: texts.length, omitted: omittedOf(parsed) }
+  return { body: Buffer.from(JSON.stringify({ instances: texts.map((content) => ({ ...shared, content })), ...parameters })), note: texts.length, omitted: omittedOf(parsed) }
 }

@@ -85,7 +85,7 @@ export const begin = (
     responseHeaders: (facts, own) => inbound.responseHeaders(facts, allOf(own)),
     errorHeaders: (error, fallbackAttempts, own) => inbound.errorHeaders(error, fallbackAttempts, allOf(own))
   })
-  const alone = inboundOf(services, face, asking, call, { route: report, prompt }, words)
+  const alone = inboundOf(services, { face }, asking, call, { route: report, prompt }, words)
   const whole: Whole = { services, codec, head, prompt, route, inbound: alone, words }
 
   const plan: Strategies.Plan = {
@@ -106,7 +106,7 @@ export const begin = (
         }
       })
     })),
-    last: (said) => lastCall(telling(inboundOf(services, face, asking, call, { route: report, prompt }, saidInstead(whole, said))), last, {
+    last: (said) => lastCall(telling(inboundOf(services, { face }, asking, call, { route: report, prompt }, saidInstead(whole, said))), last, {
       ...view,
       line: (own) => view.line(allOf(own)),
       lastResort: last.lastResort,

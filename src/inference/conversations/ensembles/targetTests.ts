@@ -41,7 +41,7 @@ export const make = (services: ConversationServices): TargetTests["Service"] => 
     const speech = new Speech(services, codec, head, prompt, route)
     const conversation = speech.decoded()
     if (conversation instanceof PublicError) return Effect.succeed({ statusCode: conversation.status, error: conversation.message, text: null, latencyMs: 0 })
-    const inbound = inboundOf(services, Formats.faceOf(codec, true), { header: () => undefined, headers: [], query: "" }, call, { route, prompt }, speech)
+    const inbound = inboundOf(services, { face: Formats.faceOf(codec, true) }, { header: () => undefined, headers: [], query: "" }, call, { route, prompt }, speech)
     const part = partOf({ services, codec, head, prompt, route, inbound }, { conversation, targets: [target], view: quietView(inbound.route, true) })
     const { limits, now } = services.request
     const { total } = limits.timeouts

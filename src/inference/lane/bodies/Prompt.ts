@@ -2,6 +2,7 @@
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { Form } from "#src/wire/form/Form.ts"
 import * as GatewayFields from "#src/wire/gatewayFields.ts"
 import * as Json from "#src/wire/json/json.ts"
 
@@ -35,14 +36,17 @@ export class Prompt {
   parsed: Record<string, unknown>
   /** Null for a body that `parsed` holds whole. */
   readonly large: Large | null
+  /** Its parts, where it is a form; `parsed` is then its fields. */
+  readonly form: Form | null
   /** Id of the key that asks, or `anonymous`. */
   readonly tenant: string
   private readonly length: number
   /** Hears that a long body is not held any more. */
   onRelease: (() => void) | null = null
 
-  constructor(body: Buffer, parsed: Record<string, unknown>, large: Large | null = null, key: Pick<ApiKey, "id"> | null = null) {
-    const sent = large === null ? GatewayFields.ofBody(parsed) : parsed
+  constructor(body: Buffer, parsed: Record<string, unknown>, large: Large | null = null, key: Pick<ApiKey, "id"> | null = null, form: Form | null = null) {
+    const sent = large === null && form === null ? GatewayFields.ofBody(parsed) : parsed
+    this.form = form
     this.tenant = key === null ? "anonymous" : key.id
     this.body = sent === parsed ? body : GatewayFields.ofBytes(body, parsed, sent)
     this.parsed = sent
@@ -51,7 +55,7 @@ export class Prompt {
   }
 
   release(): void {
-    this.parsed = released
+    if (this.form === null) this.parsed = released
     if (this.length <= keptPromptBytes) return
     this.body = noBytes
     this.onRelease?.()
@@ -70,6 +74,7 @@ export class Prompt {
 
   /** What the model reads of it, asked for only if an upstream gives no usage; a long prompt is represented by its length. */
   text(): string {
+    if (this.form !== null) return promptFields.map((name) => typeof this.parsed[name] === "string" ? `${this.parsed[name]}\n` : "").join("")
     if (this.length > keptPromptBytes || this.large !== null) return " word".repeat(Math.ceil(this.length / 5))
     const parsed = this.parsed === released ? Json.parseRecord(this.body.toString("utf8")) ?? released : this.parsed
     return promptFields.map((name) => textOf(parsed[name])).join("")

@@ -1,6 +1,7 @@
 /** The first job about a large body: its bounds, its head, and the outline that the loop works with. */
 import * as Crypto from "node:crypto"
 import { PublicError } from "#schemas/errors.ts"
+import { isOneShot } from "#schemas/wire/formats.ts"
 import * as Identity from "./identity.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
 import { leastPromptTokens } from "#src/wire/contextWindow/promptTokens.ts"
@@ -20,7 +21,7 @@ export const run: Jobs.Run<Jobs.Open, Jobs.Opened> = (job, parse) => {
   }
   return {
     outline: outlineOf(body), containers: size.containers, digest: Crypto.hash("sha256", bytes, "hex"),
-    identity: job.format === null || job.format === "embeddings" ? null : Identity.digestOf(job.format, body),
-    leastTokens: job.format === null || job.format === "embeddings" ? 0 : leastPromptTokens(job.format, body)
+    identity: job.format === null || isOneShot(job.format) ? null : Identity.digestOf(job.format, body),
+    leastTokens: job.format === null || isOneShot(job.format) ? 0 : leastPromptTokens(job.format, body)
   }
 }

@@ -14,6 +14,7 @@ import type { CallHead } from "#src/inference/lane/InferenceCall.ts"
 import type { RequestTags } from "#src/inference/lane/GatewayHeaders.ts"
 import type { Large } from "#src/inference/lane/bodies/Prompt.ts"
 import type { Route } from "#src/routing/Router.ts"
+import type { Form } from "#src/wire/form/Form.ts"
 import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
 
 /** One admitted request on its way to the planner. */
@@ -31,6 +32,8 @@ export interface Call {
   readonly parsed: Record<string, unknown>
   /** Set for a large body. */
   readonly large?: Large | undefined
+  /** Set where the body is a form; `parsed` is then its fields. */
+  readonly form?: Form | undefined
   readonly head: RequestHead
   /** What the answer is expected to use beside tokens; null = nothing. */
   readonly units: Units | null

@@ -1,0 +1,95 @@
+/**
+ * Where a model's provider serves a request without a conversation, and why it does not: one row per kind. Pure.
+ *
+ * A registry row serves a kind when its `paths` name the endpoint, a node when its `apiType` says so.
+ */
+import * as Errors from "#schemas/errors.ts"
+import { PublicError } from "#schemas/errors.ts"
+import type { EndpointName, ModelKind } from "#schemas/Provider.ts"
+import type { NodeApiType, ProviderNode } from "#schemas/records/ProviderNode.ts"
+import type { OneShotFamily, OneShotKind } from "#schemas/wire/formats.ts"
+import type { ResolvedModel } from "#src/routing/models/resolveModel.ts"
+
+export interface Place {
+  readonly family: OneShotFamily
+  readonly path: string
+}
+
+interface Rule {
+  /** Its name in a provider's `paths`. */
+  readonly endpoint: EndpointName
+  /** Models that can. */
+  readonly models: ReadonlyArray<ModelKind>
+  /** Nodes for it alone. */
+  readonly apiType: NodeApiType | null
+  /** General servers may serve it, too: they know best what their models can. */
+  readonly general: boolean
+  /** Below a node's base URL. */
+  readonly nodePath: string
+  /** What the messages call it: `Unknown <noun> provider`. */
+  readonly noun: string
+  /** Format of a provider's servers, by the path that names it; absent: the clients' own. */
+  readonly familyOf?: (path: string, provider: string) => OneShotFamily
+  /** What is said of a model that cannot. */
+  readonly cannot: string
+}
+
+/** The method that ends the path names the family, where it is not the format that nearly all providers share. */
+const embeddingFamilyOf = (path: string): OneShotFamily =>
+  path.endsWith(":batchEmbedContents") ? "batchEmbedContents" : path.endsWith(":predict") ? "predict" : "embeddings"
+
+export const rules: Readonly<Record<OneShotKind, Rule>> = {
+  embeddings: {
+    endpoint: "embeddings", models: ["embedding"], apiType: "embeddings", general: true, nodePath: "/embeddings", noun: "embedding", familyOf: embeddingFamilyOf,
+    cannot: "makes no embeddings: see GET /v1/embeddings for those that do."
+  },
+  images: {
+    endpoint: "images-generations", models: ["image"], apiType: "images-generations", general: true, nodePath: "/images/generations", noun: "image",
+    cannot: "makes no images: see GET /v1/images/generations for those that do."
+  },
+  "image-edits": {
+    endpoint: "images-edits", models: ["image"], apiType: "images-generations", general: true, nodePath: "/images/edits", noun: "image edit",
+    cannot: "edits no images: see GET /v1/images/generations for those that may."
+  },
+  videos: { endpoint: "videos-generations", models: ["video"], apiType: null, general: true, nodePath: "/videos/generations", noun: "video", cannot: "makes no videos." },
+  music: { endpoint: "music-generations", models: ["music"], apiType: null, general: true, nodePath: "/music/generations", noun: "music", cannot: "makes no music." },
+  speech: { endpoint: "audio-speech", models: ["audio"], apiType: "audio-speech", general: true, nodePath: "/audio/speech", noun: "speech", cannot: "makes no speech." },
+  transcriptions: {
+    endpoint: "audio-transcriptions", models: ["audio"], apiType: "audio-transcriptions", general: true, nodePath: "/audio/transcriptions", noun: "transcription",
+    cannot: "transcribes no audio."
+  },
+  translations: {
+    endpoint: "audio-translations", models: ["audio"], apiType: "audio-transcriptions", general: true, nodePath: "/audio/translations", noun: "translation",
+    cannot: "translates no audio."
+  },
+  rerank: { endpoint: "rerank", models: ["rerank"], apiType: "rerank", general: true, nodePath: "/v1/rerank", noun: "rerank", cannot: "ranks no documents." },
+  classify: { endpoint: "classify", models: ["embedding"], apiType: null, general: false, nodePath: "/classify", noun: "classification", cannot: "classifies nothing." },
+  segment: { endpoint: "segment", models: [], apiType: null, general: false, nodePath: "/segment", noun: "segmentation", cannot: "segments no text." },
+  moderations: {
+    endpoint: "moderations", models: ["moderation"], apiType: null, general: true, nodePath: "/moderations", noun: "moderation", cannot: "moderates nothing."
+  },
+  ocr: { endpoint: "ocr", models: ["ocr"], apiType: null, general: false, nodePath: "/ocr", noun: "OCR", cannot: "reads no documents." }
+}
+
+export const unknownProvider = (kind: OneShotKind, prefix: string): PublicError =>
+  Errors.make("bad_request", `Unknown ${rules[kind].noun} provider: ${prefix.slice(0, 120)}`)
+
+export const noCredentials = (kind: OneShotKind, provider: string): PublicError =>
+  Errors.make("bad_request", `No credentials for ${rules[kind].noun} provider: ${provider}`)
+
+const ofNode = ({ apiType: said, chatPath, type }: ProviderNode, kind: OneShotKind): Place | null => {
+  const { apiType, general, nodePath } = rules[kind]
+  if (type === "anthropic-compatible") return null
+  if (apiType !== null && said === apiType) return { family: kind, path: chatPath ?? nodePath }
+  return general && (said === null || said === "chat" || said === "responses") ? { family: kind, path: nodePath } : null
+}
+
+export const placeOf = (kind: OneShotKind, { facts, id, node: named, row }: ResolvedModel, node: ProviderNode | null): Place | PublicError => {
+  const rule = rules[kind]
+  const path = row?.paths?.[rule.endpoint]
+  const place = node !== null ? ofNode(node, kind) : path === undefined ? null : { family: rule.familyOf?.(path, row?.id ?? "") ?? kind, path }
+  if (place === null) return unknownProvider(kind, row?.id ?? named?.prefix ?? "")
+  return facts !== null && rule.models.length > 0 && !rule.models.includes(facts.kind)
+    ? Errors.make("bad_request", `Model '${id}' ${rule.cannot}`, { extra: { param: "model" } })
+    : place
+}

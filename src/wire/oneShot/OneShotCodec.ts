@@ -1,0 +1,49 @@
+/** How one kind of request without a conversation is said to servers and read back: one value per kind. Pure. */
+import type { AnswerFacts, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { TargetFamily } from "#schemas/wire/formats.ts"
+import type { Json, RequestHead } from "#src/wire/WireFormat.ts"
+import type { Form } from "#src/wire/form/Form.ts"
+
+/** What the client asked, as far as a server's format needs it. */
+export interface Asked {
+  /** The body as it came. */
+  readonly bytes: Buffer
+  /** What the bytes say; of a form its fields. */
+  readonly parsed: Json
+  /** Set where the body is a form. */
+  readonly form: Form | null
+  /** As the server knows it. */
+  readonly model: string
+}
+
+export interface Encoded<Note> {
+  readonly body: Uint8Array
+  /** Absent: JSON. */
+  readonly contentType?: string
+  /** Members of the client's body that the family cannot say. */
+  readonly omitted: ReadonlyArray<string>
+  /** What reading the answer needs of the request; small, because it may cross threads. */
+  readonly note: Note
+}
+
+/** What the client wants to be given. */
+export interface Wanted<Head, Note> {
+  readonly head: Head
+  readonly note: Note
+  /** The canonical id that the answer names. */
+  readonly model: string
+  /** Tokens of the prompt, for a server that does not count them. */
+  readonly estimate: () => number
+}
+
+export interface OneShotCodec<Head extends RequestHead, Note = null> {
+  /** Reads what is planned by, and refuses what no server could read. */
+  readonly head: (body: Json) => Head | PublicError
+  /** The request for a server of the family. */
+  readonly encode: (family: TargetFamily, asked: Asked) => Encoded<Note> | PublicError
+  /** Null when the bytes are no answer of the family. */
+  readonly read: (family: TargetFamily, bytes: Uint8Array, wanted: Wanted<Head, Note>) => AnswerFacts | null
+  /** How the family's servers tell of an error. */
+  readonly readError: (family: TargetFamily, body: Uint8Array) => UpstreamErrorBody | null
+}
