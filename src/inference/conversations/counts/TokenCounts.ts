@@ -26,6 +26,7 @@ import { Asked, type Words } from "./Asked.ts"
 import * as CountJobs from "./CountJobs.ts"
 import * as CountServices from "./countServices.ts"
 import * as Counting from "./counting.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 type CountOperation = Operation<RequestHead, ConversationCall>
 type Entry = Pick<CountOperation, "endpoint" | "fromPath">
@@ -81,7 +82,7 @@ const estimates = (services: LaneServices, { estimatedReply, format }: Words, pl
       else if (planned instanceof PublicError) refuse(planned)
       else next({
         ...call,
-        client: { ...silent, respond: (status, headers, reply) => status === 200 ? client.respond(status, headers, reply) : estimate() }
+        client: { ...silent, respond: (status, headers, reply) => StatusReason.isOk(status) ? client.respond(status, headers, reply) : estimate() }
       })
     }
     if (large === undefined) {

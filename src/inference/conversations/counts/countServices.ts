@@ -1,13 +1,14 @@
 /** What the request actor of a token count works with: it is called once, and its failure is not the client's, who is given an estimate. */
 import type { Verdict } from "#actors/request/ports/Resilience.ts"
 import type { Services } from "#actors/request/Request.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 /** A count that takes longer than this is estimated, ms. */
 const withinMs = 10_000
-/** What a server answers that has no counter: nothing about its models. */
-const noCounter: ReadonlySet<number> = new Set([404, 405, 501])
+const heard = (verdict: Verdict | null): Verdict | null => verdict !== null && isHeard(verdict.status) ? verdict : null
 
-const heard = (verdict: Verdict | null): Verdict | null => verdict !== null && noCounter.has(verdict.status) ? null : verdict
+/** A server that has no counter says nothing about its models by it. */
+const isHeard = (status: number): boolean => !StatusReason.isMissing(status)
 
 /** Without turns: a count waits in no line. */
 export const of = ({ turns: _turns, ...services }: Services): Services => {
@@ -37,7 +38,7 @@ export const of = ({ turns: _turns, ...services }: Services): Services => {
       }
     },
     report: (target, end) => {
-      if (!noCounter.has(end.upstreamStatus)) report(target, end)
+      if (isHeard(end.upstreamStatus)) report(target, end)
     }
   }
 }
