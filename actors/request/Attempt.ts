@@ -13,6 +13,7 @@ import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import { joinBytes } from "#actors/request/steps/bytes.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Outcome } from "#schemas/records/LedgerRow.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 export type { AttemptClient, AttemptEnd, AttemptOptions } from "#actors/request/steps/attemptValues.ts"
 
@@ -125,7 +126,7 @@ export class Attempt implements UpstreamHandler {
   onHead(status: number, headers: ReadonlyArray<string>): void {
     this.status = status
     this.headers = headers
-    if (this.options.stream && status >= 200 && status < 300 && !isPlainDocument(headers)) {
+    if (this.options.stream && StatusReason.isOk(status) && !isPlainDocument(headers)) {
       this.tap = this.options.makeTap()
       if (this.options.check?.holds === true) this.reader = this.options.dialect.makeReader()
     }
@@ -145,7 +146,7 @@ export class Attempt implements UpstreamHandler {
   private take(chunk: Uint8Array): void {
     const tap = this.tap
     if (tap === null) {
-      this.hold(chunk, this.status >= 200 && this.status < 300 ? maxAnswerBytes : maxErrorBytes)
+      this.hold(chunk, StatusReason.isOk(this.status) ? maxAnswerBytes : maxErrorBytes)
       return
     }
     this.reader?.push(chunk)
@@ -343,7 +344,7 @@ export class Attempt implements UpstreamHandler {
   private failInStream(body: UpstreamErrorBody): void {
     this.call?.abort()
     const error = AttemptFailure.inStream({ ...this.reply, body })
-    this.finish("upstream-status", error, !this.committed && AttemptFailure.mayRetryStatus(error.status), null)
+    this.finish("upstream-status", error, !this.committed && !StatusReason.isRequests(error.status), null)
   }
 
   /** What a failed reply is judged by, but its body. */
@@ -381,9 +382,9 @@ export class Attempt implements UpstreamHandler {
     this.held = []
     this.heldBytes = 0
     if (dialect.pollOf !== undefined && this.asksAgain(body, dialect.pollOf)) return
-    if (this.status < 200 || this.status >= 300) {
+    if (!StatusReason.isOk(this.status)) {
       const error = AttemptFailure.ofStatus({ ...this.reply, body: dialect.readError(body) })
-      this.finish("upstream-status", error, AttemptFailure.mayRetryStatus(this.status), null)
+      this.finish("upstream-status", error, !StatusReason.isRequests(this.status), null)
       return
     }
     const facts = stream ? dialect.replayAnswer(body, { forwardUsage: this.options.forwardUsage }) : dialect.readAnswer(body)
@@ -394,7 +395,7 @@ export class Attempt implements UpstreamHandler {
     }
     if (facts.error !== null) {
       const error = AttemptFailure.inStream({ ...this.reply, body: facts.error })
-      this.finish("upstream-status", error, AttemptFailure.mayRetryStatus(error.status), null)
+      this.finish("upstream-status", error, !StatusReason.isRequests(error.status), null)
       return
     }
     const { check } = this.options

@@ -13,6 +13,7 @@ import { verdictOf } from "./verdict.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { AttemptStart, LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
 import * as Units from "#schemas/records/Units.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 const nothing: ReadonlyArray<string> = []
 
@@ -122,6 +123,8 @@ export class Try {
 
   /** The account that the client chose was refused: the stored credential may be well, and other clients need it. */
   private isOwnDoing(end: AttemptEnd): boolean {
-    return this.namesAccount && (end.upstreamStatus === 401 || end.upstreamStatus === 403)
+    if (!this.namesAccount) return false
+    const reason = StatusReason.of(end.upstreamStatus)
+    return reason === "credential" || reason === "forbidden"
   }
 }

@@ -3,6 +3,7 @@ import type { AttemptEnd } from "./Attempt.ts"
 import type { Verdict } from "#actors/request/ports/Resilience.ts"
 import * as RetryHint from "#actors/resilience/retryHint.ts"
 import type { Outcome } from "#schemas/records/LedgerRow.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 /** Status of an answer that was none: the upstream spoke, and nobody could understand it. */
 const gibberish = 502
@@ -15,7 +16,7 @@ export const verdictOf = (end: AttemptEnd, outcome: Outcome, startedAt: number, 
   if (!end.opened || outcome === "client-abort" || (outcome === "policy" && !end.rejected)) return null
   if (end.rejected) return { ok: true, status: end.upstreamStatus, network: false, message: "", retryAfterMs: null, accountWide: false, ttftMs: ttftOf(end, startedAt), latencyMs: now - startedAt }
   const ok = end.error === null
-  const inStream = end.upstreamStatus >= 200 && end.upstreamStatus < 300
+  const inStream = StatusReason.isOk(end.upstreamStatus)
   const status = ok || !inStream ? end.upstreamStatus : outcome === "parse-error" ? gibberish : end.error.status
   return {
     ok,

@@ -7,6 +7,7 @@
  */
 import { maxHintMs } from "./retryHint.ts"
 import type { Verdict } from "#actors/request/ports/Resilience.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 export interface Settings {
   /** First pause after a server error or lack of capacity, ms. */
@@ -77,24 +78,24 @@ const texts: ReadonlyArray<readonly [pattern: RegExp, rule: Rule]> = [
 const longestText = 2_000
 
 const ofStatus = (status: number, network: boolean): Rule | null => {
-  switch (status) {
-    case 401:
+  switch (StatusReason.of(status)) {
+    case "credential":
       return fixed("auth_error", 0)
-    case 402:
-    case 403:
+    case "payment":
+    case "forbidden":
       return fixed("quota_exhausted", 0)
-    case 429:
+    case "rate-limit":
       return backoff("rate_limit_exceeded", "rate-limit")
-    case 406:
-    case 408:
-    case 500:
-    case 502:
-    case 503:
-    case 504:
+    case "not-acceptable":
+    case "request-timeout":
+    case "failed":
+    case "bad-gateway":
+    case "unavailable":
+    case "gateway-timeout":
       return backoff("server_error", "transient")
   }
   if (network) return backoff("server_error", "transient")
-  return status >= 500 ? backoff("unknown", "general") : null
+  return StatusReason.isServers(status) ? backoff("unknown", "general") : null
 }
 
 /**
@@ -105,7 +106,7 @@ const ofStatus = (status: number, network: boolean): Rule | null => {
  */
 export const ruleOf = (verdict: Pick<Verdict, "status" | "network" | "message">): Rule | null => {
   const { message, network, status } = verdict
-  if (status === 400 || status === 404 || status === 413 || status === 422) return null
+  if (StatusReason.isRequests(status) || StatusReason.of(status) === "not-found") return null
   const text = message.length > longestText ? message.slice(0, longestText) : message
   for (const [pattern, rule] of texts) if (pattern.test(text)) return rule
   return ofStatus(status, network)

@@ -4,6 +4,7 @@
  * A model that the upstream does not know (404) rests a fixed time; every other listed status locks only when the setting
  * `modelLockout` is enabled, with a pause that doubles. A running lockout is not restarted by the rest of its burst.
  */
+import * as StatusReason from "#schemas/statusReason.ts"
 
 /** Setting `modelLockout`; times in ms. */
 export interface Settings {
@@ -43,7 +44,7 @@ const pauseOf = (status: number, failures: number, settings: Settings): number =
     const steps = settings.useExponentialBackoff ? Math.min(failures, settings.maxBackoffSteps) : 0
     return Math.min(settings.baseCooldownMs * 2 ** steps, settings.maxCooldownMs)
   }
-  return status === 404 ? unknownModelMs : 0
+  return StatusReason.of(status) === "not-found" ? unknownModelMs : 0
 }
 
 export const step = (state: State | null, event: Event, settings: Settings, now: number): Step => {

@@ -6,6 +6,7 @@
  * counts only in that era: the stragglers of an outage neither prolong it nor open the breaker again after it is over.
  */
 import type { BreakerState } from "#actors/request/ports/Resilience.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 /** Failures in a row; `resetTimeoutMs` is how long an open breaker refuses, in ms. */
 export interface Settings {
@@ -65,9 +66,11 @@ export const probingRetryMs = 1_000
 const none: ReadonlyArray<Intent> = []
 const noted: Reply = { _tag: "Noted" }
 
+const breakdowns: ReadonlySet<StatusReason.StatusReason> = new Set(["request-timeout", "failed", "bad-gateway", "unavailable", "gateway-timeout"])
+
 /** Only the provider's own breakdowns count: never a 429, never another 4xx. */
 export const counts = (status: number, network: boolean): boolean =>
-  network || status === 408 || status === 500 || status === 502 || status === 503 || status === 504
+  network || breakdowns.has(StatusReason.of(status))
 
 /** Lazy recovery: an open breaker is half-open as soon as somebody looks after its time. */
 export const phaseOf = (state: State, settings: Settings, now: number): BreakerState => {

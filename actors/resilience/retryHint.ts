@@ -1,5 +1,6 @@
 /** The time at which an upstream may be asked again: from its headers, else from the text of its error. */
 import { headerOf } from "#actors/request/ports/Upstream.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 /** No hint blocks longer than this, in ms. */
 export const maxHintMs = 24 * 3_600_000
@@ -33,9 +34,13 @@ const epochMillis = epochSeconds * 1_000
 const accountCodes: ReadonlySet<string> = new Set(["usage_limit_reached", "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "account_deactivated"])
 const accountWords = /\b(?:your|the|this) account\b|\ball models\b|\busage limit\b|\bbilling\b|\bcredits?\b/i
 
+const quotaReasons: ReadonlySet<StatusReason.StatusReason> = new Set(["payment", "forbidden", "rate-limit"])
+/** Replies whose vendors' headers say when a quota is full again. */
+const resetReasons: ReadonlySet<StatusReason.StatusReason> = new Set(["rate-limit", "unavailable", "overloaded"])
+
 /** A refusal that the upstream calls the account's: by a header of its limit over all models, its code or its words. */
 export const isAccountWide = (status: number, headers: ReadonlyArray<string>, error: { readonly code: string; readonly message: string }): boolean => {
-  if (status !== 402 && status !== 403 && status !== 429) return false
+  if (!quotaReasons.has(StatusReason.of(status))) return false
   if (accountCodes.has(error.code)) return true
   if (headerOf(headers, "anthropic-ratelimit-unified-reset") !== undefined) return true
   return accountWords.test(error.message.slice(0, maxBodyLength))
@@ -128,7 +133,7 @@ const fromBody = (status: number, body: string): number | null => {
     const delay = found === undefined ? null : parseDuration(found)
     if (delay !== null) return delay
   }
-  const seconds = status === 429 ? plainSeconds.exec(text)?.[1] : undefined
+  const seconds = StatusReason.of(status) === "rate-limit" ? plainSeconds.exec(text)?.[1] : undefined
   return seconds === undefined ? null : Number(seconds) * 1_000
 }
 
@@ -165,7 +170,7 @@ export const parse = (
 ): Hint | null => {
   const after = fromRetryAfter(headers, now)
   if (after !== null) return { delayMs: clamp(after), source: "retry-after" }
-  const reset = status === 429 || status === 503 || status === 529 ? fromResets(headers, now) : null
+  const reset = resetReasons.has(StatusReason.of(status)) ? fromResets(headers, now) : null
   if (reset !== null) return { delayMs: clamp(reset), source: "reset-header" }
   const told = document === null ? null : fromDocument(document, now)
   if (told !== null) return { delayMs: clamp(told), source: "body" }

@@ -10,6 +10,7 @@ import * as Supervisor from "#actors/Supervisor.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import type { Answered, WebhookJob, WebhookQueue, WebhookSender, WebhookStore } from "./WebhookQueue.ts"
 import { DISABLE_AFTER, SNAPSHOT_CHARS, type Webhook, type WebhookDelivery, type WebhookKind } from "#schemas/records/Webhook.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 /** Pauses before the second, third and fourth attempt, ms. */
 export const BACKOFF_MS: ReadonlyArray<number> = [1_000, 2_000, 4_000]
@@ -34,7 +35,7 @@ const failed: Step = { _tag: "Failed" }
 export const after = (kind: WebhookKind, attempt: number, { blocked, error, status }: Answered): Step => {
   if (error === null) return delivered
   const afterMs = BACKOFF_MS[attempt - 1]
-  return kind === "custom" && afterMs !== undefined && !blocked && (status === 0 || status >= 500) ? { _tag: "Again", afterMs } : failed
+  return kind === "custom" && afterMs !== undefined && !blocked && (StatusReason.of(status) === "none" || StatusReason.isServers(status)) ? { _tag: "Again", afterMs } : failed
 }
 
 /** The record of one attempt; chat tools leave no snapshot. */

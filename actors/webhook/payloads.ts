@@ -3,6 +3,7 @@ import type { QueuedEvent } from "./WebhookQueue.ts"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import type { GatewayEvent, QuotaExceeded, RequestFailed } from "#schemas/events.ts"
 import type { LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 /** Characters of an error message in an event. */
 const MESSAGE_CHARS = 500
@@ -83,7 +84,7 @@ export const ofRow = (row: LedgerRow, nameOf: NameOf): QueuedEvent | null => {
 
 /** A request that failed on its way to or through its targets; null for the others, and for what was refused before routing. */
 export const ofSummary = (summary: RequestSummary, nameOf: NameOf): RequestFailed | null => {
-  if (!fails(summary.outcome) || (summary.attempts === 0 && summary.status < 500)) return null
+  if (!fails(summary.outcome) || (summary.attempts === 0 && !StatusReason.isServers(summary.status))) return null
   return failedEvent({
     ...summary, provider: summary.provider === null ? null : nameOf(summary.provider), model: summary.model ?? summary.requestedModel, upstreamStatus: 0, phase: null,
     at: summary.startedAt + summary.latencyMs

@@ -8,7 +8,7 @@ import { eventually } from "#test/support/operator.ts"
 let lab: Lab
 let combos: Combos
 beforeAll(async () => {
-  lab = await startLab({ resilience: "awake" })
+  lab = await startLab({ resilience: "awake", environment: { GATEWAY_EMERGENCY_FALLBACK_MODEL: "lab/tc-gift" } })
   combos = combosOf(lab, "tc")
 })
 afterAll(() => lab.close())
@@ -77,6 +77,24 @@ describe("a token count", () => {
     }])
   })
 
+  it("of a provider is told with the headers of any answer, takes the client's query along, and is free whatever its model costs", async () => {
+    const { model, upstream } = await vendor("tc-lane")
+    await lab.gateway.operator.price("tc-lane", upstream, { input: 5, per_request: 1 })
+    const reply = await Http.send(lab.gateway.url, { path: "/v1/messages/count_tokens?beta=true", body: { model, messages } })
+    expect(sourceOf(reply)).toBe("provider")
+    expect(reply.headers).toMatchObject({ "x-gateway-provider": "tc-lane", "x-gateway-model": model, "x-gateway-response-cost": "0.0000000000", "x-gateway-tokens-in": "0" })
+    expect((await lab.sim.entries({ model: upstream })).map(({ query }) => query)).toEqual(["beta=true"])
+    expect(await lab.rows(reply)).toMatchObject([{ units: null, costUsd: 0, targetFormat: "messages" }])
+  })
+
+  it("of a provider counts in nobody's session", async () => {
+    const { model } = await vendor("tc-quiet")
+    const combo = await combos.combo("fill-first", [model])
+    expect(sourceOf(await countMessages(combo, { "x-session-id": "tc-quiet-1" }))).toBe("provider")
+    const { sessions } = await lab.gateway.operator.call<{ sessions: ReadonlyArray<{ sessionId: string }> }>("GET", "/api/sessions")
+    expect(sessions.map(({ sessionId }) => sessionId)).not.toContain("tc-quiet-1")
+  })
+
   it("of a provider passes the limits of its key; an estimate asks nobody and counts nowhere", async () => {
     const { calls, model } = await vendor("tc-limited")
     const { key } = await lab.gateway.operator.createKey("one a minute", { rateLimits: [{ limit: 1, window: 60 }] })
@@ -87,6 +105,22 @@ describe("a token count", () => {
     const refused = await countMessages(model, headers)
     expect([refused.status, errorIn(refused)["type"], Number(refused.headers["retry-after"]) > 0]).toEqual([429, "rate_limit_error", true])
     expect((await calls()).length).toBe(1)
+  })
+
+  it("of a key whose budget is used up is refused, or estimated while another model would answer for it", async () => {
+    const { operator } = lab.gateway
+    const { calls, model, upstream } = await vendor("tc-spent")
+    await operator.price("tc-spent", upstream, { per_request: 2 })
+    const { id, key } = await operator.createKey("spent")
+    const headers = { authorization: `Bearer ${key}` }
+    await operator.call("POST", "/api/usage/budget", { apiKeyId: id, dailyLimitUsd: 1 })
+    expect((await lab.chat({ model }, headers)).status).toBe(200)
+    await operator.setFlag("GATEWAY_EMERGENCY_FALLBACK", "true")
+    expect(sourceOf(await countMessages(model, headers))).toBe("estimated")
+    await operator.setFlag("GATEWAY_EMERGENCY_FALLBACK", "false")
+    const refused = await countMessages(model, headers)
+    expect([refused.status, errorIn(refused)["type"]]).toEqual([429, "rate_limit_error"])
+    expect(await calls()).toEqual(["/v1/messages"])
   })
 
   it("that fails is estimated, has its row, and rests its provider as any failure does", async () => {

@@ -9,9 +9,7 @@ import * as RetryHint from "#actors/resilience/retryHint.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { ErrorCode, PublicError } from "#schemas/errors.ts"
 import { oneShotKinds, type TargetFamily } from "#schemas/wire/formats.ts"
-
-/** 400, 413 and 422 are the request's own fault: every other target would refuse it, too. */
-export const mayRetryStatus = (status: number): boolean => status !== 400 && status !== 413 && status !== 422
+import * as StatusReason from "#schemas/statusReason.ts"
 
 const timeoutCodes: Readonly<Record<Phase, ErrorCode>> = {
   "queue": "upstream_connect_timeout",
@@ -60,12 +58,13 @@ export interface FailedReply {
 /** A non-2xx answer: the upstream's own words, without the stored credential. */
 export const ofStatus = (reply: FailedReply): PublicError => {
   const { body, headers, now, status, target } = reply
-  if (status < 400) return Errors.make("bad_gateway", `Provider ${target.providerAlias} answered with an unexpected status ${status}.`)
+  if (!StatusReason.isError(status)) return Errors.make("bad_gateway", `Provider ${target.providerAlias} answered with an unexpected status ${status}.`)
   const kind = Errors.ofStatus(status)
+  const reason = StatusReason.of(status)
   const hint = RetryHint.parse(status, headers, body === null ? "" : body.message, now, body?.own)
   // Whole seconds, rounded up, at least 1.
   const retryAfter = hint === null ? null : Math.max(1, Math.ceil(hint.delayMs / 1000))
-  const refused = status === 401 || (status === 403 && body === null)
+  const refused = reason === "credential" || (reason === "forbidden" && body === null)
     ? `Provider ${target.providerAlias} refused the credential stored in the gateway (HTTP ${status}). ` +
       "Check the connection with POST /api/providers/{id}/test."
     : null
@@ -86,7 +85,7 @@ const refusedCode = "upstream_auth_error"
 /** An error object inside a 200 answer; its own status when it names one, else by its words, else 502. */
 export const inStream = (reply: Omit<FailedReply, "status"> & { readonly body: UpstreamErrorBody }): PublicError => {
   const { body } = reply
-  const status = body.status !== null && body.status >= 400 && body.status <= 599 ? body.status : statusOfType(body)
+  const status = body.status !== null && StatusReason.isError(body.status) && body.status <= 599 ? body.status : statusOfType(body)
   return fromUpstream({ ...reply, status }, body, Errors.ofStatus(status), null, null)
 }
 
@@ -130,7 +129,7 @@ const codeOf = ({ status, target }: FailedReply, body: UpstreamErrorBody, ofStat
   // A subscription that is used up says so by its type alone.
   const code = body.code ?? (type === "usage_limit_reached" ? type : null)
   if (code !== null && (speaksCommonForm(target.wireFormat) || Errors.isCode(code))) return mask.text(code)
-  return (status === 400 || status === 413) && overflow.test(message) ? "context_length_exceeded" : ofStatus
+  return StatusReason.isRequests(status) && overflow.test(message) ? "context_length_exceeded" : ofStatus
 }
 
 const statusOfType = (body: UpstreamErrorBody): number => {

@@ -10,6 +10,7 @@ import type { Unavailable } from "#actors/request/ports/Resilience.ts"
 import type { End, Rules } from "./RequestState.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { type Failed, notAsked, type Step, Walk } from "./Walk.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 /** Whole seconds until then, at least 1. */
 export const secondsUntil = (until: number, now: number): number => Math.max(1, Math.ceil((until - now) / 1000))
@@ -96,7 +97,7 @@ export class Course {
     const said = error.retryAfterSeconds
     const hint = earliest === null || (said !== null && said <= earliest) ? said : earliest
     // What time does not mend gets no hint.
-    if (hint === null && error.status < 500 && error.status !== 429) return error
+    if (hint === null && !StatusReason.isPassing(error.status)) return error
     const refused = this.#refusedFor(now)
     const seconds = refused !== null && (hint === null || hint < refused) ? refused : hint
     return seconds === null || seconds === said ? error : AttemptFailure.withRetryAfter(error, seconds)
@@ -115,7 +116,7 @@ export class Course {
 
   /** What of a failed attempt decides about the next step. */
   failed(index: number, end: End, now: number): Failed {
-    const inStream = end.upstreamStatus >= 200 && end.upstreamStatus < 300 && end.error !== null
+    const inStream = StatusReason.isOk(end.upstreamStatus) && end.error !== null
     return {
       // A target whose answer was refused is well, and would say the same again.
       status: end.rejected ? 0 : inStream ? end.error.status : end.upstreamStatus,

@@ -4,6 +4,7 @@
  */
 
 import type { WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 export { once, type WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
 
@@ -29,8 +30,8 @@ export interface Failed {
 /** A target that was passed over without a wire call. */
 export const notAsked: Failed = { status: 0, asked: false, tooLate: false, restsMs: 0 }
 
-const mayPass: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504])
-const infrastructure: ReadonlySet<number> = new Set([502, 503, 504])
+const infrastructure: ReadonlySet<StatusReason.StatusReason> = new Set(["bad-gateway", "unavailable", "gateway-timeout"])
+const mayPass: ReadonlySet<StatusReason.StatusReason> = new Set([...infrastructure, "request-timeout", "rate-limit", "failed"])
 /** Longest rest of a target that the walk waits for before it takes the next one, ms. */
 const longestWait = 5_000
 
@@ -78,7 +79,7 @@ export class Walk {
     if (repeats) this.repeatable.push(index)
     const next = this.pending.shift()
     if (next !== undefined) {
-      return { index: next, delayMs: infrastructure.has(failed.status) && failed.restsMs <= longestWait ? fallbackDelayMs : 0, repeats: this.repeats }
+      return { index: next, delayMs: infrastructure.has(StatusReason.of(failed.status)) && failed.restsMs <= longestWait ? fallbackDelayMs : 0, repeats: this.repeats }
     }
     if (this.repeatable.length > 0) {
       for (const one of this.repeatable) this.retries.set(one, (this.retries.get(one) ?? 0) + 1)
@@ -108,7 +109,7 @@ export class Walk {
   }
 
   private mayRepeat(index: number, { asked, status, tooLate }: Failed): boolean {
-    return asked && !tooLate && mayPass.has(status) && (this.retries.get(index) ?? 0) < this.policyOf(index).maxRetries
+    return asked && !tooLate && mayPass.has(StatusReason.of(status)) && (this.retries.get(index) ?? 0) < this.policyOf(index).maxRetries
   }
 
   /** Leaves out the targets of this pass that `drops` names (siblings of a stream that ended early). */

@@ -22,6 +22,7 @@ import type { Call, ConversationCall, Fork, Stage } from "#src/inference/lane/st
 import { type Flight, type Passenger, SingleFlight } from "#src/platform/structures/SingleFlight.ts"
 import * as Formats from "#src/wire/formats.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 export interface Options {
   readonly cache: ResponseCache["Service"]
@@ -214,7 +215,7 @@ class Miss implements Passenger<CachedAnswer>, LeadListener {
   }
 
   readonly answered = (status: number, headers: ReadonlyArray<string>, body: Uint8Array | string, spent: Spent): void => {
-    if (status !== 200 || !spent.completed) {
+    if (!StatusReason.isOk(status) || !spent.completed) {
       this.failed()
       return
     }

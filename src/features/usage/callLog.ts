@@ -1,6 +1,7 @@
 /** Ledger rows in the forms the usage endpoints show. Pure. */
 import type { CallLog } from "./api.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 const endpointNames: Readonly<Record<string, string>> = {
   "/v1/chat/completions": "chat", chat: "chat", "/v1/embeddings": "embedding", "/v1/providers/embeddings": "embedding", embeddings: "embedding"
@@ -86,8 +87,8 @@ const has = (value: string | null, part: string | undefined): boolean =>
 /** `status` is a number, a class such as `5xx`, `success` or `error`. */
 const hasStatus = (status: number, wanted: string | undefined): boolean => {
   if (wanted === undefined) return true
-  if (wanted === "success") return status < 400
-  if (wanted === "error") return status >= 400
+  if (wanted === "success") return !StatusReason.isError(status)
+  if (wanted === "error") return StatusReason.isError(status)
   return /^[1-5]xx$/.test(wanted) ? Math.floor(status / 100) === Number(wanted[0]) : status === Number(wanted)
 }
 

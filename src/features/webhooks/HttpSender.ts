@@ -13,6 +13,7 @@ import * as Dialer from "#src/platform/upstream/Dialer.ts"
 import { codeOf, DialError } from "#src/platform/upstream/failures.ts"
 import * as Resolver from "#src/platform/upstream/Resolver.ts"
 import { type WireForm, wireForm } from "./wireForms.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 /** For one attempt, from the look-up of the name to the status line, ms. */
 export const ATTEMPT_MS = 10_000
@@ -23,7 +24,7 @@ const silence = (error: string, blocked = false): Answered => ({ status: 0, erro
 
 const ofStatus = (status: number): Answered => ({
   status,
-  error: status >= 200 && status < 300 ? null : status >= 300 && status < 400 ? `HTTP ${status}: redirects are not followed` : `HTTP ${status}`,
+  error: StatusReason.isOk(status) ? null : StatusReason.of(status) === "redirect" ? `HTTP ${status}: redirects are not followed` : `HTTP ${status}`,
   blocked: false
 })
 

@@ -1,6 +1,5 @@
 /** Which path takes conversations in which format; `inferenceRoutes.ts` says who may call them. */
 import * as Effect from "effect/Effect"
-import { Accounting } from "#actors/request/ports/Accounting.ts"
 import * as ConversationPaths from "./conversationPaths.ts"
 import * as Conversations from "./Conversations.ts"
 import type { Entry } from "./Conversations.ts"
@@ -55,8 +54,7 @@ export const all: ReadonlyArray<ConversationRoute> = [
 /** The endpoints of conversations and of token counts. */
 export const routes = Effect.gen(function*() {
   const services = yield* Conversing
-  const counts = { ...services, accounting: yield* Accounting }
-  const countContents = TokenCounts.ofGenerateContent(counts)
+  const countContents = TokenCounts.ofGenerateContent(services)
   return [
     ...all.map(({ entry, path }): Mounted => {
       const route = Conversations.route(services, entry)
@@ -65,6 +63,6 @@ export const routes = Effect.gen(function*() {
         route: generatePaths.includes(path) ? (exchange) => exchange.path.endsWith(":countTokens") ? countContents(exchange) : route(exchange) : route
       }
     }),
-    { method: "POST", path: "/v1/messages/count_tokens", route: TokenCounts.ofMessages(counts) }
+    { method: "POST", path: "/v1/messages/count_tokens", route: TokenCounts.ofMessages(services) }
   ] satisfies ReadonlyArray<Mounted>
 })

@@ -12,6 +12,7 @@ import * as Lane from "#src/inference/lane/Lane.ts"
 import * as Stages from "#src/inference/lane/stages/Stage.ts"
 import { client as codec } from "#src/wire/chatCompletions/index.ts"
 import * as Json from "#src/wire/json/json.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 /** What the calls are called in the ledger. */
 const endpoint = "/api/evals"
@@ -69,7 +70,7 @@ export const make = (services: ConversationServices): EvalCalls["Service"] => {
         ...silent,
         respond: (status, headers, bytes) => {
           const said = Json.parseRecord(typeof bytes === "string" ? bytes : Buffer.from(bytes).toString("utf8"))
-          const text = status === 200 ? textIn(said) : null
+          const text = StatusReason.isOk(status) ? textIn(said) : null
           answer = text === null
             ? failed(errorIn(said, status))
             : { text, error: null, answeredBy: several ? null : valueOf(headers, "X-Gateway-Model"), latencyMs: Math.round(now() - startedAt) }

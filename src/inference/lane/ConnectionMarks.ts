@@ -11,6 +11,7 @@ import type { AttemptEnd } from "#actors/request/Attempt.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { ConnectionStore } from "#actors/ports/Stores.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 export class ConnectionMarks extends Context.Service<ConnectionMarks, {
   readonly report: (target: Target, end: AttemptEnd) => void
@@ -51,13 +52,14 @@ const make = Effect.gen(function*() {
       const at = clock.currentTimeMillisUnsafe()
       const code = end.error.code
       // A request's own fault says nothing about the connection.
-      if (end.upstreamStatus === 400 || end.upstreamStatus === 413 || end.upstreamStatus === 422) return
+      if (StatusReason.isRequests(end.upstreamStatus)) return
       if (known !== null && known !== undefined && known.code === code && at - known.at < repeatMs) return
+      const refused = StatusReason.of(end.upstreamStatus) === "credential"
       states.set(connection.id, { code, at })
       write(connection.id, {
-        ...(end.upstreamStatus === 401 ? { testStatus: "error" as const } : {}),
+        ...(refused ? { testStatus: "error" as const } : {}),
         lastError: end.error.message.slice(0, 500),
-        lastErrorType: end.upstreamStatus === 401 ? "auth_error" : end.error.type,
+        lastErrorType: refused ? "auth_error" : end.error.type,
         lastErrorSource: "upstream",
         errorCode: end.upstreamStatus > 0 ? String(end.upstreamStatus) : code,
         lastErrorAt: new Date(at).toISOString()

@@ -17,8 +17,10 @@ import * as Intake from "./Intake.ts"
 import type { Asking, Operation, Planned, Served } from "./Operation.ts"
 import * as TerminalErrors from "./terminalErrors.ts"
 
-export const route = <Head extends RequestHead, C extends Stages.Call>(services: LaneServices, operation: Operation<Head, C>): DirectRoute =>
-  (exchange) => {
+export const route = <Head extends RequestHead, C extends Stages.Call>(given: LaneServices, operation: Operation<Head, C>): DirectRoute => {
+  const services = operation.services === undefined ? given : { ...given, request: operation.services(given.request) }
+  const stages = operation.stages === undefined ? services.stages : operation.stages(services.stages)
+  return (exchange) => {
     // Registered before anything can wait: the front end requires it, and an abort before the plan costs nothing upstream.
     let request: Served | null = null
     let gone: (() => void) | null = null
@@ -68,9 +70,10 @@ export const route = <Head extends RequestHead, C extends Stages.Call>(services:
         // It left while a stage waited, and others want the answer: from now on there is a request to end.
         if (onLeft !== undefined && exchange.closed) onLeft(() => served.clientLeft(false))
       }
-      Stages.pass(services.stages, call, start)
+      Stages.pass(stages, call, start)
     })
   }
+}
 
 /**
  * Bytes that a request holds. A large one holds its body; a smaller one its tree, too, and that is estimated: it takes little to
@@ -114,10 +117,13 @@ export const serve = <Head extends RequestHead, C extends Stages.Call>(
   return new RequestActor(services.request, waited === undefined ? inbound : { ...inbound, since: waited.since })
 }
 
+/** Where a request goes, or why it goes nowhere. */
+export type Plan = Planned | PublicError
+
 /** Plans; everything that can be refused is refused here, before anything is spent. */
 export const plan = <Head extends RequestHead, C extends Stages.Call>(
   services: LaneServices, operation: Operation<Head, C>, asking: Pick<Exchange, "header">, call: C
-): Planned | PublicError => {
+): Plan => {
   const { body, form, head, key, large, parsed } = call
   const prompt = new Prompt(body, parsed, large ?? null, key, form ?? null)
   const found = services.router().route({
@@ -133,13 +139,16 @@ export const plan = <Head extends RequestHead, C extends Stages.Call>(
     // Over the prompt, which is released at the commit point: a route lives as long as its stream.
     about: () => operation.about(prompt),
     ...operation.length?.(asking, call, prompt),
-    now: services.request.now()
+    now: services.request.now(),
+    dry: operation.dry === true
   })
   if (found instanceof PublicError) {
     return TerminalErrors.ofPlan(found, services.report.rules(), () => services.report.leadsElsewhere(key, operation.face.name, []))
   }
   const arranged = call.lease === undefined ? found : call.lease.arrange(found)
-  return arranged instanceof PublicError ? arranged : { route: arranged, prompt }
+  if (arranged instanceof PublicError) return arranged
+  const placed = operation.place === undefined ? arranged : operation.place(arranged)
+  return placed instanceof PublicError ? placed : { route: placed, prompt }
 }
 
 export const sessionOf = (asking: Pick<Exchange, "header">): string | null => asking.header("x-session-id") ?? asking.header("x_session_id") ?? null

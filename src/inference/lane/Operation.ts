@@ -6,13 +6,13 @@ import type * as Effect from "effect/Effect"
 import type { Ensemble } from "#actors/ensemble/Ensemble.ts"
 import type { Dialect, Face } from "#actors/request/ports/Face.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
-import type { RequestActor } from "#actors/request/Request.ts"
+import type { RequestActor, Services } from "#actors/request/Request.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Units } from "#schemas/records/Units.ts"
 import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
-import type { Call } from "#src/inference/lane/stages/Stage.ts"
+import type { Call, Stage } from "#src/inference/lane/stages/Stage.ts"
 import type { Exchange } from "#src/platform/server/Exchange.ts"
 import type { About } from "#src/routing/moment.ts"
 import type { Question, Route } from "#src/routing/Router.ts"
@@ -45,6 +45,8 @@ export interface Encoding {
   readonly dialectFor: (target: Target, services: Pick<LaneServices, "makeResponseId" | "request">) => Dialect
   /** Media type of the body that `bodyFor` made last; absent or null: JSON. */
   readonly contentTypeFor?: () => string | null
+  /** The call uses no model, such as a provider's token count: its row has no tokens and no units, and none are estimated. */
+  readonly tokenless?: boolean
   /** The reasoning effort that was chosen for the target, for the decision header; null = none. */
   readonly effortFor: (target: Target) => string | null
   /** The request will not be sent again. */
@@ -74,6 +76,14 @@ export interface Operation<Head extends RequestHead, C extends Call = Call> exte
   readonly length?: (asking: Pick<Asking, "header">, call: C, prompt: Prompt) => Pick<Question, "tokensBeyond" | "mayBeShortened">
   /** Longest wait for the head of an answer, ms; the settings may say less. Absent: the settings alone. */
   readonly answerMs?: number | undefined
+  /** Nothing is to be remembered of where the request went. */
+  readonly dry?: boolean
+  /** Which of the targets are asked, and at which path, where that is not what the planner says. */
+  readonly place?: (route: Route) => Route | PublicError
+  /** What a request of this kind passes before it is planned; absent = all stages. */
+  readonly stages?: (all: ReadonlyArray<Stage>) => ReadonlyArray<Stage>
+  /** What its actors work with, where that is not what all others do. */
+  readonly services?: (services: Services) => Services
   readonly encode: (call: C, planned: Planned, asking: Asking) => Encoding
   /** True for a route that asks several targets with the same request: it holds what it makes of the body for each. */
   readonly asksSeveral?: (route: Route) => boolean

@@ -15,6 +15,7 @@ import { type Route, type Router, unknownRequest } from "#src/routing/Router.ts"
 import * as Trace from "#src/routing/trace.ts"
 import { Blocked, withoutTarget } from "#src/routing/unavailable.ts"
 import { Ring } from "#src/platform/structures/Ring.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 /** Decisions that are kept. */
 const keptDecisions = 2_000
@@ -194,7 +195,7 @@ export const views = (report: Report, router: () => Router, now: () => number): 
     }))
     if (route instanceof PublicError) {
       // A request that is wrong has no way; one that nobody can serve now has one, and its end.
-      if (route.status < 500 && !(route instanceof Blocked)) return route
+      if (!StatusReason.isServers(route.status) && !(route instanceof Blocked)) return route
       const pool = route instanceof Blocked ? route.pool : null
       const { code, message, retryAfterSeconds, status } = TerminalErrors.ofPlan(route, report.rules(), () => report.leadsElsewhere(key, face, []))
       return {

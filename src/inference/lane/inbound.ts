@@ -10,7 +10,7 @@ import * as GatewayHeaders from "./GatewayHeaders.ts"
 import type { Asking, Encoding, Operation, Planned } from "./Operation.ts"
 import * as RouteReport from "./RouteReport.ts"
 
-/** The view, which tells the request's session who answered. A tagged session is read from the ledger instead. */
+/** The view, which tells the request's session who answered. A tagged session is read from the ledger instead. A call without a model is no part of one. */
 const ofSession = (services: LaneServices, { key, tags }: Call, route: Route, view: RouteView): RouteView => {
   if (tags.session === null || tags.sessionTag !== null) return view
   const session = services.sessions.note(tags.session, key === null ? null : key.id, tags.requestId, services.request.now())
@@ -49,6 +49,7 @@ export const inboundOf = (services: LaneServices, { answerMs, face }: Pick<Opera
   const forwarded = ForwardHeaders.toUpstream(asking.headers)
   const progress = head.stream && face.streamType === "text/event-stream" && asking.header("x-gateway-progress") === "true"
   const explains = asking.header("x-gateway-explain") === "true"
+  const view = RouteReport.viewOf(services.report, route, tags.requestId, head.model, key, format)
   return {
     requestId: tags.requestId,
     client: call.client,
@@ -64,7 +65,7 @@ export const inboundOf = (services: LaneServices, { answerMs, face }: Pick<Opera
     sessionTag: tags.sessionTag,
     targets: route.targets,
     refusalOf: services.router().guardOf(key, head.model, route),
-    route: ofSession(services, call, route, RouteReport.viewOf(services.report, route, tags.requestId, head.model, key, format)),
+    route: words.tokenless === true ? view : ofSession(services, call, route, view),
     companions: call.companions,
     ...(prompt.large === null ? none : { prepare: (target, text) => words.prepare(services.bodies, target, text) }),
     bodyFor: (target) => words.bodyFor(target),
@@ -77,6 +78,7 @@ export const inboundOf = (services: LaneServices, { answerMs, face }: Pick<Opera
     },
     queryFor: (target) => asking.query === "" ? "" : ForwardHeaders.queryToUpstream(asking.query, target.path, format, target.wireFormat),
     namesAccount: (target) => forwarded.length > 0 && ForwardHeaders.namesAccount(target.headers, forwarded, format, target.wireFormat),
+    tokenless: words.tokenless === true,
     units: call.units,
     ...(answerMs === undefined ? none : { timeouts: shorter(services.request.limits.timeouts, answerMs) }),
     promptText: () => prompt.text(),

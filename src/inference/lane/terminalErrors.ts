@@ -4,6 +4,7 @@
  */
 import { hasVendorWords, PublicError } from "#schemas/errors.ts"
 import { Blocked, diagnosticsOf } from "#src/routing/unavailable.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 /** The flags that shape it, as they stand. */
 export interface TerminalRules {
@@ -36,9 +37,15 @@ export interface Pool {
 
 const quotaCodes: ReadonlySet<string> = new Set(["insufficient_quota", "payment_required", "model_cooldown", "rate_limit_exceeded"])
 
+const quotaReasons: ReadonlySet<StatusReason.StatusReason> = new Set(["rate-limit", "payment"])
+/** Waiting helps, and the reply says for how long. */
+const limitedReasons: ReadonlySet<StatusReason.StatusReason> = new Set(["rate-limit", "unavailable"])
+/** Refusals that pass. */
+const passingRefusals: ReadonlySet<StatusReason.StatusReason> = new Set(["request-timeout", "rate-limit"])
+
 /** The upstream's limits are the cause, not its state. */
 const isQuota = (error: PublicError, excluded: ReadonlyArray<string>): boolean =>
-  error.status === 429 || error.status === 402 || quotaCodes.has(error.code) || excluded.includes("quota-exhausted")
+  quotaReasons.has(StatusReason.of(error.status)) || quotaCodes.has(error.code) || excluded.includes("quota-exhausted")
 
 /** `1h 2m 5s`, without the units that are zero. */
 export const durationText = (seconds: number): string => {
@@ -48,7 +55,7 @@ export const durationText = (seconds: number): string => {
 
 /** An aggregated reply; `seconds`: the earliest time that anybody named, null when nobody did. */
 const aggregated = (error: PublicError, seconds: number | null, status: number, extra: PublicError["extra"], rules: TerminalRules): PublicError => {
-  const limited = status === 429 || status === 503
+  const limited = limitedReasons.has(StatusReason.of(status))
   const reset = seconds === null ? null : durationText(seconds)
   // Clients match a vendor's wording: beside it stands what is added to a message of our own.
   const vendors = hasVendorWords(error)
@@ -62,7 +69,7 @@ const aggregated = (error: PublicError, seconds: number | null, status: number, 
 
 /** Nothing passes by itself: the upstreams refused, or an operator has to act. */
 const isLasting = (status: number, attempted: number): boolean =>
-  attempted === 0 || (status >= 400 && status < 500 && status !== 408 && status !== 429)
+  attempted === 0 || (StatusReason.isRefusal(status) && !passingRefusals.has(StatusReason.of(status)))
 
 /**
  * What a client should do: wait when the wait is short; repeat a failure that is temporary and has no known end; else ask
@@ -92,7 +99,7 @@ export const ofCombo = (error: PublicError, pool: Pool, rules: TerminalRules, el
 }
 
 const statusOf = (error: PublicError, quota: boolean, rules: TerminalRules): number =>
-  rules.infra502 && error.status >= 500 && !quota ? 502 : error.status
+  rules.infra502 && StatusReason.isServers(error.status) && !quota ? 502 : error.status
 
 /** A plan in which nobody may be asked now, and what may be waited for in it. Any other refusal is nobody's last word. */
 export const ofPlan = (error: PublicError, rules: TerminalRules, elsewhere: Elsewhere): PublicError => {

@@ -106,7 +106,7 @@ describe("count_tokens", () => {
   })
 
   it("counts text as text and the rest by fixed costs", () => {
-    expect(readCountRequest(requestOf("plain-text"))).toEqual({ model: "claude-sonnet-4-5", text: "Hello, Claude", fixedTokens: 4 })
+    expect(readCountRequest(requestOf("plain-text"))).toEqual({ text: "Hello, Claude", fixedTokens: 4 })
     expect(readCountRequest(requestOf("images"))).toMatchObject({ text: "Compare these.", fixedTokens: 4 + 2 * 1533 })
     expect(readCountRequest(requestOf("tools"))).toMatchObject({ fixedTokens: 4 + 346 })
     expect(readCountRequest(requestOf("tools-parallel-results"))).toMatchObject({ text: expect.stringContaining("no such station") as unknown })

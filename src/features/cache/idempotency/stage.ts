@@ -24,6 +24,7 @@ import { Lead, type LeadListener } from "#src/inference/lane/stages/Lead.ts"
 import * as Told from "#src/inference/lane/stages/told.ts"
 import type { Call, Fork, Stage } from "#src/inference/lane/stages/Stage.ts"
 import { type Flight, type Passenger, SingleFlight } from "#src/platform/structures/SingleFlight.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 export interface Options {
   /** ms; 0 = off. */
@@ -236,7 +237,7 @@ class Repeat implements Passenger<KeptReply>, LeadListener {
   }
 
   readonly answered = (status: number, headers: ReadonlyArray<string>, body: Uint8Array | string): void => {
-    if (status < 200 || status >= 300) {
+    if (!StatusReason.isOk(status)) {
       this.failed()
       return
     }

@@ -9,6 +9,7 @@ import * as Redacted from "effect/Redacted"
 import { type Filed, IssueFailure, IssueTracker } from "./IssueTracker.ts"
 import { Upstream, type UpstreamRequest } from "#actors/request/ports/Upstream.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 /** Issues that this node files in any hour; the reports beyond them are kept here only. */
 const mostPerHour = 30
@@ -92,7 +93,7 @@ export const make = Effect.fnUntraced(function*({ api, repository, token }: Opti
       const { body, status } = yield* send(upstream, {
         origin: target.origin, path: target.pathname, method: "POST", headers, body: JSON.stringify(issue), timeouts, proxy: null
       })
-      const filed = status >= 200 && status < 300 ? filedOf(body) : null
+      const filed = StatusReason.isOk(status) ? filedOf(body) : null
       return filed ?? (yield* new IssueFailure({
         reason: "refused",
         message: `The issue tracker answered ${status} for ${repository}: check GATEWAY_ISSUES_REPO and the rights of GATEWAY_ISSUES_TOKEN.`

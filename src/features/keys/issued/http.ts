@@ -24,6 +24,7 @@ import * as Issuing from "./issuing.ts"
 import { ManagedKeys } from "#src/features/keys/ManagedKeys.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Surface from "#src/management/Surface.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 const missing = Effect.fail(Refusal.notFound("Registered key not found"))
@@ -87,7 +88,7 @@ export const layer = HttpApiBuilder.group(Surface.make(RegisteredKeysGroup), "re
     )
     if (presented === null) return yield* Effect.fail(Refusal.unauthorized())
     if ("refused" in presented) {
-      return yield* Effect.fail(presented.error === null || presented.error.status === 401
+      return yield* Effect.fail(presented.error === null || StatusReason.of(presented.error.status) === "credential"
         ? Refusal.unauthorized("The API key is not valid")
         : Refusal.forbidden(presented.error.message))
     }

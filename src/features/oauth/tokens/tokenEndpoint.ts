@@ -4,6 +4,7 @@ import * as Redacted from "effect/Redacted"
 import { CredentialFailure } from "#actors/request/ports/Credentials.ts"
 import type { Upstream, UpstreamFailure } from "#actors/request/ports/Upstream.ts"
 import type { UrlGuard } from "#actors/ports/UrlGuard.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 /** Bytes of an answer that are read. */
 const ANSWER_MAX = 256 * 1024
@@ -73,16 +74,16 @@ const passing: ReadonlySet<string> = new Set(["temporarily_unavailable", "server
 
 const refusal = (status: number, json: Json | null, form: Form): CredentialFailure | null => {
   const code = text(json?.["error"])?.replaceAll(/[^\w.-]/g, "").slice(0, 64) ?? null
-  if (status >= 200 && status < 300 && code === null) return null
+  if (StatusReason.isOk(status) && code === null) return null
   const said = text(json?.["error_description"])
   const words = `The token endpoint answered ${status}${code === null ? "" : ` ${code}`}${said === null ? "" : `: ${sanitize(said, form)}`}`
-  if (status === 429 || status >= 500 || (code !== null && passing.has(code))) {
+  if (StatusReason.isPassing(status) || (code !== null && passing.has(code))) {
     return new CredentialFailure({ reason: "unreachable", source: "upstream", retry: "later", code, message: words })
   }
   if (code !== null && grantRefused.has(code)) {
     return new CredentialFailure({ reason: "refused", source: "operator", retry: "never", code, message: words })
   }
-  if (status >= 300 && status < 400) return protocol("The token endpoint answered a redirect, which is not followed")
+  if (StatusReason.of(status) === "redirect") return protocol("The token endpoint answered a redirect, which is not followed")
   return code === null ? protocol(words) : new CredentialFailure({ reason: "rejected", source: "operator", retry: "never", code, message: words })
 }
 

@@ -13,6 +13,7 @@ import { managementCatalog } from "#src/routing/models/modelCatalog.ts"
 import { resolveModel } from "#src/routing/models/resolveModel.ts"
 import { ModelsGroup } from "./api.ts"
 import * as Surface from "#src/management/Surface.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 const KIND = "alias"
 
@@ -42,7 +43,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ModelsGroup), "models", E
     }, alias)
     if (found._tag === "Unresolved") {
       const extra = { candidates: [...found.candidates], nearMatches: [...found.nearMatches] }
-      return yield* Effect.fail(found.status === 404
+      return yield* Effect.fail(StatusReason.of(found.status) === "not-found"
         ? Refusal.notFound(found.message, { code: found.code, errorExtra: extra })
         : Refusal.badRequest(found.message, { code: found.code, errorExtra: extra }))
     }

@@ -15,6 +15,7 @@ import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Answers from "./answers.ts"
 import * as WireCalls from "./wireCalls.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 /** One probe with all its calls ends within this time (ms). */
 const PROBE_MS = 30_000
@@ -95,7 +96,7 @@ export const make = Effect.gen(function*() {
     return yield* Effect.match(send(call), {
       onFailure: (failure) => refused(Answers.ofFailure(failure), null, call.probe, failure.reason === "blocked-url"),
       onSuccess: ({ body, status }): Outcome => {
-        if (status < 200 || status >= 300) {
+        if (!StatusReason.isOk(status)) {
           const credential = candidate.credential === null ? null : Redacted.value(candidate.credential)
           return refused(Answers.ofStatus(status, body, credential, candidate.authType === "oauth"), status, call.probe)
         }
@@ -110,7 +111,7 @@ export const make = Effect.gen(function*() {
 
   /** The list is missing, or what answers under its path is something else. */
   const hasNoList = (outcome: Outcome): boolean =>
-    outcome.method === "models" && (outcome.statusCode === 404 || outcome.statusCode === 405 || outcome.statusCode === 501 || outcome.diagnosis?.code === "no_model_list")
+    outcome.method === "models" && ((outcome.statusCode !== null && StatusReason.isMissing(outcome.statusCode)) || outcome.diagnosis?.code === "no_model_list")
 
   const run = Effect.fnUntraced(function*(candidate: Candidate) {
     const calls = callsOf(candidate)

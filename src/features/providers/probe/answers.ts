@@ -1,6 +1,7 @@
 /** What an upstream's answer says about a credential. Pure. */
 import type { Diagnosis, UpstreamModel } from "#src/features/providers/ports/ProviderProbe.ts"
 import type { UpstreamFailure } from "#actors/request/ports/Upstream.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 /** Characters of an upstream's message that are kept. */
 const MESSAGE_MAX = 300
@@ -38,10 +39,11 @@ export const sanitize = (message: string, credential: string | null): string => 
 const isAuthText = (message: string): boolean => /api[ _-]?key|invalid.{0,12}(key|token|credential)|unauthori[sz]ed|authenticat/i.test(message)
 
 const typeOf = (status: number, message: string, oauth: boolean): Diagnosis["type"] => {
-  if (status === 401 || status === 403) return oauth && status === 401 ? "token_expired" : "upstream_auth_error"
-  if (status === 429) return "upstream_rate_limited"
-  if (status >= 500) return "upstream_unavailable"
-  return status === 400 && isAuthText(message) ? "upstream_auth_error" : "upstream_error"
+  const reason = StatusReason.of(status)
+  if (reason === "credential" || reason === "forbidden") return oauth && reason === "credential" ? "token_expired" : "upstream_auth_error"
+  if (reason === "rate-limit") return "upstream_rate_limited"
+  if (StatusReason.isServers(status)) return "upstream_unavailable"
+  return reason === "invalid" && isAuthText(message) ? "upstream_auth_error" : "upstream_error"
 }
 
 /** The diagnosis of an HTTP answer that is no success. */

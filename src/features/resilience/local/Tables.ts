@@ -26,6 +26,7 @@ import * as Rests from "./rests.ts"
 import type { Saved } from "./saved.ts"
 import * as Effective from "#src/features/resilience/ports/settings.ts"
 import * as Views from "#src/features/resilience/views.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 /** A record that says nearly this says this: two nodes have written it, each by its own clock, ms. */
 const NEAR_MS = 1_000
@@ -206,7 +207,7 @@ export class Tables implements Keeper {
     } else {
       const { network, status } = verdict
       // The request's own fault is no failure of the target.
-      if (status === 400 || status === 413 || status === 422) model.figures.neutral()
+      if (StatusReason.isRequests(status)) model.figures.neutral()
       else model.figures.fail()
       const counts = Breaker.counts(status, network)
       const first = blame === null || blame.failed(pass.target, counts)

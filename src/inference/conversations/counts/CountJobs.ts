@@ -4,8 +4,6 @@ import type { CountingFormat, Sampled } from "./counting.ts"
 
 export interface Count extends Subject {
   readonly format: CountingFormat
-  /** Path of the request. */
-  readonly path: string
 }
 
 export interface Counter extends Subject {

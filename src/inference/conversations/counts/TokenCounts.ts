@@ -1,121 +1,139 @@
 /**
- * Token counting: POST /v1/messages/count_tokens and `:countTokens` of the generateContent format. A combo counts for the target that
- * it would ask first. A provider that counts for itself is asked, within the limits of the key; otherwise, or when it rests or gives no
- * count, the tokenizer estimates. Costs nothing; each wire call leaves its row.
+ * Token counting as an operation of the lane: POST /v1/messages/count_tokens and `:countTokens` of the generateContent format. A combo
+ * counts for the target that it would ask first. A provider that counts for itself is asked, within the limits of the key; otherwise, or
+ * when it rests or gives no count, the tokenizer estimates. Costs nothing; each wire call leaves its row, without tokens.
  */
-import type { Accounting } from "#actors/request/ports/Accounting.ts"
-import type { Target } from "#actors/request/ports/Target.ts"
-import type { RequestActor } from "#actors/request/Request.ts"
+import { once } from "#actors/request/ports/WalkPolicy.ts"
+import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
-import * as Counting from "#src/inference/conversations/counts/counting.ts"
-import * as CountJobs from "./CountJobs.ts"
-import * as CountCall from "./countCall.ts"
-import type { ConversationServices } from "#src/inference/conversations/services.ts"
+import * as ConversationPaths from "#src/inference/conversations/conversationPaths.ts"
 import { silent } from "#src/inference/conversations/ensembles/part.ts"
 import * as GatewayHeaders from "#src/inference/lane/GatewayHeaders.ts"
-import * as Intake from "#src/inference/lane/Intake.ts"
-import * as Stages from "#src/inference/lane/stages/Stage.ts"
-import { unknownRequest } from "#src/routing/Router.ts"
-import { Blocked } from "#src/routing/unavailable.ts"
+import * as Lane from "#src/inference/lane/Lane.ts"
+import type { Operation } from "#src/inference/lane/Operation.ts"
+import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
+import { type Call, type ConversationCall, left, type Stage } from "#src/inference/lane/stages/Stage.ts"
 import type { DirectRoute } from "#src/platform/server/Exchange.ts"
-import * as GenerateModels from "#src/wire/generateContent/models.ts"
+import { type Route, unknownRequest } from "#src/routing/Router.ts"
+import { Blocked } from "#src/routing/unavailable.ts"
+import * as Formats from "#src/wire/formats.ts"
 import { client as generateContent } from "#src/wire/generateContent/index.ts"
-import * as MessagesCount from "#src/wire/messages/request/countTokens.ts"
+import * as GenerateModels from "#src/wire/generateContent/models.ts"
 import { client as messages } from "#src/wire/messages/index.ts"
-import type { ClientCodec } from "#src/wire/WireFormat.ts"
+import * as MessagesCount from "#src/wire/messages/request/countTokens.ts"
+import type { RequestHead } from "#src/wire/WireFormat.ts"
+import { Asked, type Words } from "./Asked.ts"
+import * as CountJobs from "./CountJobs.ts"
+import * as CountServices from "./countServices.ts"
+import * as Counting from "./counting.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
-export interface TokenCountServices extends ConversationServices {
-  readonly accounting: Accounting["Service"]
-}
+type CountOperation = Operation<RequestHead, ConversationCall>
+type Entry = Pick<CountOperation, "endpoint" | "fromPath">
 
 /** The stages of a conversation that a count passes before its provider is asked. */
 const passed: ReadonlySet<string> = new Set(["limits", "throttle"])
 
-/** What one format says about counting. */
-interface Dialect {
-  readonly gate: Intake.Gate
-  readonly codec: ClientCodec
-  readonly format: Counting.CountingFormat
-  readonly providerReply: (reply: Readonly<Record<string, unknown>>, target: Target) => string | null
-  readonly estimatedReply: (tokens: number) => string
-}
+/** The first target's provider counts nothing, so the count is an estimate. */
+const noCounter = Errors.make("model_not_supported", "The provider of this model counts no tokens.")
 
-const route = (services: TokenCountServices, { codec, estimatedReply, format, gate, providerReply }: Dialect): DirectRoute => {
-  const stages = services.stages.filter(({ name }) => passed.has(name))
-  return (exchange) => {
-    let request: RequestActor | null = null
-    let gone: (() => void) | null = null
-    exchange.onAbort((reason) => {
-      if (request === null) gone?.()
-      else if (reason === "shutdown") request.shutDown()
-      else request.clientLeft(reason === "slow-reader")
-    })
-    Intake.take(exchange, services, gate, ({ body, key, large, parsed, refuse, tags }) => {
-      /** Goes on unless the client left meanwhile. */
-      const heard = <A>(done: (said: A) => void) => (said: A | PublicError): void => {
-        if (said instanceof PublicError) refuse(said)
-        else if (!exchange.closed) done(said)
-      }
-      const counting = (asked: Counting.Sampled): void => {
-        // A count takes nobody's turn.
-        const routed = services.router().route({
-          model: asked.model, key, face: codec.name, session: null, headers: {}, about: () => unknownRequest, now: services.request.now(), dry: true
-        })
-        const rests = routed instanceof Blocked && routed.skipped.length > 0
-        if (routed instanceof PublicError && !rests) {
-          refuse(routed)
-          return
-        }
-        const answer = (reply: string | null): void => {
-          if (exchange.closed) return
-          exchange.respond(200, [
-            "X-Gateway-Request-Id", tags.requestId, "X-Gateway-Version", GatewayHeaders.version, "Content-Type", "application/json"
-          ], reply ?? estimatedReply(Math.round(services.accounting.estimate(asked.text) * asked.factor) + asked.fixedTokens))
-        }
-        const target = routed instanceof PublicError ? undefined : routed.targets[0]
-        const path = target === undefined || target.wireFormat !== codec.name ? null : Counting.counterPath(format, target)
-        if (routed instanceof PublicError || target === undefined || path === null) {
-          answer(null)
-          return
-        }
-        const ask = heard((sent: Uint8Array): void => {
-          const call: Stages.ConversationCall = {
-            tags, key, endpoint: gate.endpoint, format: codec.name, codec, body, parsed, head: { model: asked.model, stream: false, wantsUsage: false }, units: null, request: exchange,
-            client: { ...silent, respond: () => undefined }, companions: [], refuse,
-            onGone: (listener) => {
-              gone = listener
-            }
-          }
-          Stages.pass(stages, call, (admitted) => {
-            const actor = CountCall.actorOf(services, exchange, admitted, routed, { target, path, body: sent, replyOf: (reply) => providerReply(reply, target) }, answer)
-            request = actor
-            services.live.add(actor)
-            actor.attach(services.fork(actor.run))
-          })
-        })
-        if (large === null) ask(Counting.counterBody(format, parsed, target.model))
-        else services.bodies.ask(CountJobs.counter, { id: large.id, bytes: body, format, model: target.model }, ask)
-      }
-      if (large === null) heard(counting)(Counting.read(format, exchange.path, parsed))
-      else services.bodies.ask(CountJobs.count, { id: large.id, bytes: body, format, path: exchange.path }, heard(counting))
-    })
+/** The counter of the target that would be asked first. It costs nothing, whatever its model does. */
+const placeOf = ({ codec, format }: Words) => (route: Route): Route | PublicError => {
+  const [first] = route.targets
+  const path = first === undefined || first.wireFormat !== codec.name ? null : Counting.counterPath(format, first)
+  return first === undefined || path === null ? noCounter : {
+    ...route, targets: [{ ...first, path, streamPath: path, price: null }], policy: once, tracked: false, lastResort: false, succeeded: () => undefined
   }
 }
 
-/** POST /v1/messages/count_tokens. */
-export const ofMessages = (services: TokenCountServices): DirectRoute => route(services, {
-  gate: { endpoint: "/v1/messages/count_tokens", category: "chat", errorBody: messages.errorBody },
-  codec: messages,
-  format: "messages",
-  providerReply: (reply, target) => MessagesCount.providerReply(reply, target.publicModel, target.providerAlias),
-  estimatedReply: MessagesCount.estimatedReply
+const operationOf = (services: LaneServices, words: Words, { endpoint, fromPath }: Entry): CountOperation => {
+  const { codec } = words
+  const operation: CountOperation = {
+    endpoint, fromPath, category: "chat", codec, face: Formats.faceOf(codec, services.sseComments), errorBody: codec.errorBody,
+    // What is no count is told by the stage that reads the body.
+    head: ({ model }) => ({ model: typeof model === "string" ? model : "", stream: false, wantsUsage: false }),
+    about: () => unknownRequest,
+    dry: true,
+    place: placeOf(words),
+    stages: (all) => [estimates(services, words, (call) => Lane.plan(services, operation, call.request, call as ConversationCall)), ...all.filter(({ name }) => passed.has(name)), lastWord],
+    encode: (_call, { prompt }) => new Asked(words, prompt),
+    services: CountServices.of
+  }
+  return operation
+}
+
+/** Answers with an estimate where no provider can be asked; else lets the call go on, and estimates when the provider gives no count. */
+const estimates = (services: LaneServices, { estimatedReply, format }: Words, plan: (call: Call) => Lane.Plan): Stage => ({
+  name: "estimates",
+  applies: () => true,
+  run: (call, next) => {
+    const { body, client, large, parsed, refuse, tags } = call
+    const go = (asked: Counting.Sampled | PublicError): void => {
+      if (asked instanceof PublicError) {
+        refuse(asked)
+        return
+      }
+      const estimate = (): void => client.respond(
+        200, [...GatewayHeaders.common(tags), "Content-Type", "application/json"],
+        estimatedReply(Math.round(services.request.accounting.estimate(asked.text) * asked.factor) + asked.fixedTokens)
+      )
+      const planned = plan(call)
+      if (planned === noCounter || (planned instanceof Blocked && planned.skipped.length > 0)) estimate()
+      else if (planned instanceof PublicError) refuse(planned)
+      else next({
+        ...call,
+        client: { ...silent, respond: (status, headers, reply) => StatusReason.isOk(status) ? client.respond(status, headers, reply) : estimate() }
+      })
+    }
+    if (large === undefined) {
+      go(Counting.read(format, parsed))
+      return
+    }
+    let gone = false
+    call.onGone(() => {
+      gone = true
+      refuse(left("its tokens were counted"))
+    })
+    services.bodies.ask(CountJobs.count, { id: large.id, bytes: body, format }, (asked) => {
+      if (!gone) go(asked)
+    })
+  }
 })
 
-/** POST /v1beta/models/{model}:countTokens, or with `v1`. */
-export const ofGenerateContent = (services: TokenCountServices): DirectRoute => route(services, {
-  gate: { endpoint: "/v1beta/models:countTokens", category: "chat", errorBody: generateContent.errorBody },
+/** Behind the limits nothing is refused any more: whatever stands in the way of the provider's count, there is an estimate. */
+const lastWord: Stage = {
+  name: "lastWord",
+  applies: () => true,
+  run: (call, next) => next({
+    ...call,
+    refuse: (error) => {
+      if (error.code === "client_closed_request") call.refuse(error)
+      else call.client.respond(error.status, [], "")
+    }
+  })
+}
+
+const contentWords: Words = {
   codec: generateContent,
   format: "generateContent",
   providerReply: (reply) => typeof reply["totalTokens"] === "number" ? JSON.stringify(reply) : null,
   estimatedReply: (tokens) => JSON.stringify(GenerateModels.countTokensAnswer(tokens))
-})
+}
+
+const messagesWords: Words = {
+  codec: messages,
+  format: "messages",
+  providerReply: (reply, target) => MessagesCount.providerReply(reply, target.publicModel, target.providerAlias),
+  estimatedReply: MessagesCount.estimatedReply
+}
+
+/** POST /v1/messages/count_tokens. */
+export const ofMessages = (services: LaneServices): DirectRoute =>
+  Lane.route(services, operationOf(services, messagesWords, { endpoint: "/v1/messages/count_tokens" }))
+
+/** POST /v1beta/models/{model}:countTokens, or with `v1`. */
+export const ofGenerateContent = (services: LaneServices): DirectRoute =>
+  Lane.route(services, operationOf(services, contentWords, {
+    endpoint: "/v1beta/models:countTokens",
+    fromPath: (path) => ({ model: ConversationPaths.generateTarget(path)?.model ?? "" })
+  }))

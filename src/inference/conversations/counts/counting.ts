@@ -2,7 +2,6 @@
 import type { Target } from "#actors/request/ports/Target.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { sample } from "#src/platform/accounting/tokens/textSample.ts"
-import * as ConversationPaths from "#src/inference/conversations/conversationPaths.ts"
 import * as GenerateModels from "#src/wire/generateContent/models.ts"
 import * as GatewayFields from "#src/wire/gatewayFields.ts"
 import type { Countable } from "#src/wire/messages/request/countTokens.ts"
@@ -19,18 +18,16 @@ export interface Sampled extends Countable {
   readonly factor: number
 }
 
-const readers: Readonly<Record<CountingFormat, (path: string, body: Body) => Countable | PublicError>> = {
-  messages: (_path, body) => MessagesCount.readCountRequest(body),
-  generateContent: (path, body) => {
-    const target = ConversationPaths.generateTarget(path)
+const readers: Readonly<Record<CountingFormat, (body: Body) => Countable | PublicError>> = {
+  messages: MessagesCount.readCountRequest,
+  generateContent: (body) => {
     const conversation = GenerateModels.decodeCountTokens(body)
-    if (conversation instanceof PublicError) return conversation
-    return { model: target === null ? "" : target.model, text: promptText(conversation), fixedTokens: 0 }
+    return conversation instanceof PublicError ? conversation : { text: promptText(conversation), fixedTokens: 0 }
   }
 }
 
-export const read = (format: CountingFormat, path: string, body: Body): Sampled | PublicError => {
-  const asked = readers[format](path, body)
+export const read = (format: CountingFormat, body: Body): Sampled | PublicError => {
+  const asked = readers[format](body)
   if (asked instanceof PublicError) return asked
   return asked.text === "" ? { ...asked, factor: 1 } : { ...asked, ...sample(asked.text) }
 }
@@ -44,6 +41,6 @@ export const counterPath = (format: CountingFormat, target: Pick<Target, "path">
 
 /** What the provider's counter is sent: one family names the model in the body, the other in the path. */
 export const counterBody = (format: CountingFormat, body: Body, model: string): Uint8Array => {
-  const sent = GatewayFields.ofBody(body)
+  const { model: _model, ...sent } = GatewayFields.ofBody(body)
   return Buffer.from(JSON.stringify(format === "messages" ? { ...sent, model } : sent))
 }

@@ -13,6 +13,7 @@ import * as Formats from "#src/wire/formats.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { promptText } from "#src/wire/neutral/promptText.ts"
 import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 /** The request that a call belongs to. */
 export interface Whole {
@@ -70,7 +71,7 @@ export const partOf = (whole: Whole, { conversation, targets, view }: Asked): Ca
       client: {
         ...silent,
         respond: (status, _headers, bytes) => {
-          if (status === 200) body = bytes
+          if (StatusReason.isOk(status)) body = bytes
           else answer = null
         }
       },

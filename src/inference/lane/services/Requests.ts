@@ -17,6 +17,7 @@ import { Quotas } from "#src/routing/ports/Quotas.ts"
 import { Forks } from "./Forks.ts"
 import { Ids } from "./Ids.ts"
 import { LaneOptions } from "./LaneOptions.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 
 export class Requests extends Context.Service<Requests, Services>()("gateway/lane/Requests") {}
 
@@ -38,7 +39,7 @@ export const layer = Layer.effect(Requests, Effect.gen(function*() {
     upstream: yield* Upstream,
     credentials, limits, makeAttemptId, nodeId, now,
     report: (target, end) => {
-      if (end.upstreamStatus === 401 && target.tokenFrom !== null && target.tokenFrom !== undefined) credentials.refused(target.tokenFrom)
+      if (StatusReason.of(end.upstreamStatus) === "credential" && target.tokenFrom !== null && target.tokenFrom !== undefined) credentials.refused(target.tokenFrom)
       // The headers came when the stream began, or just now.
       quotas.note(target, end.headers, end.firstContentAt ?? now())
       marks.report(target, end)

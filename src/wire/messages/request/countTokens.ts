@@ -9,7 +9,6 @@ import type { Json as Body } from "#src/wire/WireFormat.ts"
 
 /** What a local estimate counts: `text` by a tokenizer, and tokens that no text stands for. */
 export interface Countable {
-  readonly model: string
   readonly text: string
   readonly fixedTokens: number
 }
@@ -46,7 +45,7 @@ export const readCountRequest = (body: Body): Countable | PublicError => {
     }
     const format = request.output_config?.format ?? request.output_format
     if (format !== undefined && format !== null) texts.push(JSON.stringify(format.schema))
-    return { model: request.model, text: texts.filter((text) => text !== "").join("\n"), fixedTokens }
+    return { text: texts.filter((text) => text !== "").join("\n"), fixedTokens }
   })
 }
 
