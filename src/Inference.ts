@@ -16,6 +16,7 @@ import * as Embeddings from "#src/inference/embeddings/Embeddings.ts"
 import * as Live from "#src/inference/lane/live/Live.ts"
 import * as Admission from "#src/inference/lane/services/Admission.ts"
 import * as CurrentRouter from "#src/inference/lane/services/CurrentRouter.ts"
+import * as Endpoint from "#src/inference/lane/services/Endpoint.ts"
 import * as Forks from "#src/inference/lane/services/Forks.ts"
 import * as Ids from "#src/inference/lane/services/Ids.ts"
 import * as Inference from "#src/inference/lane/services/Inference.ts"
@@ -23,7 +24,6 @@ import { LaneOptions } from "#src/inference/lane/services/LaneOptions.ts"
 import * as Reports from "#src/inference/lane/services/Reports.ts"
 import * as Requests from "#src/inference/lane/services/Requests.ts"
 import * as Waits from "#src/inference/lane/stages/Waits.ts"
-import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 
 export interface Options {
   readonly lane: LaneOptions["Service"]
@@ -37,13 +37,8 @@ const stages = Effect.all([
 
 const routes = ({ metricsAccess }: Options) => Effect.all([ConversationRoutes.routes, Embeddings.routes, SessionLeases.routes, Metrics.routes(metricsAccess)])
 
-const mounted = (options: Options) => Layer.effectDiscard(Effect.gen(function*() {
-  const frontEnd = yield* FrontEnd
-  for (const { method, path, route } of (yield* routes(options)).flat()) frontEnd.direct(method, path, route)
-}))
-
 export const layer = (options: Options) =>
-  Layer.mergeAll(mounted(options), TargetTests.layer, EvalCalls.layer, Reports.viewsLayer, Live.callsLayer, Repeats.viewLayer).pipe(
+  Layer.mergeAll(Endpoint.layer(routes(options)), TargetTests.layer, EvalCalls.layer, Reports.viewsLayer, Live.callsLayer, Repeats.viewLayer).pipe(
     Layer.provideMerge(Conversing.layer),
     Layer.provideMerge(Inference.layer(stages)),
     Layer.provideMerge(Layer.mergeAll(Repeats.layer, Requests.layer, Reports.layer, Admission.layer)),
