@@ -13,41 +13,33 @@ import * as TargetTests from "#src/inference/conversations/ensembles/targetTests
 import * as EvalCalls from "#src/inference/conversations/evalCalls.ts"
 import * as Conversing from "#src/inference/conversations/services.ts"
 import * as Embeddings from "#src/inference/embeddings/Embeddings.ts"
+import * as ConnectionMarks from "#src/inference/lane/ConnectionMarks.ts"
 import * as Live from "#src/inference/lane/live/Live.ts"
 import * as Admission from "#src/inference/lane/services/Admission.ts"
 import * as CurrentRouter from "#src/inference/lane/services/CurrentRouter.ts"
+import * as Endpoint from "#src/inference/lane/services/Endpoint.ts"
 import * as Forks from "#src/inference/lane/services/Forks.ts"
 import * as Ids from "#src/inference/lane/services/Ids.ts"
 import * as Inference from "#src/inference/lane/services/Inference.ts"
-import { LaneOptions } from "#src/inference/lane/services/LaneOptions.ts"
+import * as LaneOptions from "#src/inference/lane/services/LaneOptions.ts"
 import * as Reports from "#src/inference/lane/services/Reports.ts"
 import * as Requests from "#src/inference/lane/services/Requests.ts"
 import * as Waits from "#src/inference/lane/stages/Waits.ts"
-import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
-
-export interface Options {
-  readonly lane: LaneOptions["Service"]
-  readonly metricsAccess: "loopback" | "all"
-}
+import type { Values } from "#src/platform/configuration/Settings.ts"
 
 /** In this order: what was answered before costs nothing, so it neither waits nor counts. */
 const stages = Effect.all([
   UsageCommand.stage, LeaseStage.stage, Repeats.idempotency, Repeats.caching, LimitStage.stage, Waits.stage, Effect.succeed(LeaseStage.fence)
 ])
 
-const routes = ({ metricsAccess }: Options) => Effect.all([ConversationRoutes.routes, Embeddings.routes, SessionLeases.routes, Metrics.routes(metricsAccess)])
+const routes = ({ metricsAccess }: Values) => Effect.all([ConversationRoutes.routes, Embeddings.routes, SessionLeases.routes, Metrics.routes(metricsAccess)])
 
-const mounted = (options: Options) => Layer.effectDiscard(Effect.gen(function*() {
-  const frontEnd = yield* FrontEnd
-  for (const { method, path, route } of (yield* routes(options)).flat()) frontEnd.direct(method, path, route)
-}))
-
-export const layer = (options: Options) =>
-  Layer.mergeAll(mounted(options), TargetTests.layer, EvalCalls.layer, Reports.viewsLayer, Live.callsLayer, Repeats.viewLayer).pipe(
+export const layer = (settings: Values) =>
+  Layer.mergeAll(Endpoint.layer(routes(settings)), TargetTests.layer, EvalCalls.layer, Reports.viewsLayer, Live.callsLayer, Repeats.viewLayer).pipe(
     Layer.provideMerge(Conversing.layer),
     Layer.provideMerge(Inference.layer(stages)),
     Layer.provideMerge(Layer.mergeAll(Repeats.layer, Requests.layer, Reports.layer, Admission.layer)),
     Layer.provideMerge(Layer.mergeAll(CurrentRouter.layer, Live.layer)),
     Layer.provideMerge(Scoreboard.layer),
-    Layer.provideMerge(Layer.mergeAll(Forks.layer, Ids.layer, Layer.succeed(LaneOptions, options.lane)))
+    Layer.provideMerge(Layer.mergeAll(Forks.layer, Ids.layer, ConnectionMarks.layer, LaneOptions.layerOf(settings)))
   )

@@ -5,6 +5,8 @@ import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { version } from "#schemas/version.ts"
+import { processIdOf } from "#src/platform/configuration/nodeId.ts"
+import type { Values } from "#src/platform/configuration/Settings.ts"
 
 /** The launcher's side of the lifecycle. */
 export class LifecycleControl extends Context.Service<LifecycleControl, {
@@ -47,3 +49,5 @@ export const layer = (options: { readonly nodeId: string; readonly startedAt: nu
       stopRequested: Deferred.await(stop)
     }))
   }))
+
+export const layerOf = (settings: Values, startedAt: number) => layer({ nodeId: processIdOf(settings), startedAt })

@@ -9,7 +9,7 @@ import type * as SqlClient from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { DegradationRow } from "#schemas/degradation.ts"
 import type { Table } from "#src/management/acting/Table.ts"
-import type { Values } from "#src/platform/configuration/Settings.ts"
+import type { Settings } from "#src/platform/configuration/Settings.ts"
 import type { StoreOptions } from "#src/platform/postgres/operation.ts"
 
 /** One version of the database's schema. */
@@ -24,8 +24,10 @@ export interface Feature {
   readonly groups?: readonly [HttpApiGroup.Constraint, ...ReadonlyArray<HttpApiGroup.Constraint>]
   /** The handlers of the groups, with the services and the background work that belong to them. */
   readonly handlers?: AnyLayer
-  /** What requests and other features ask of it; built before the endpoints. */
-  readonly services?: (settings: Values) => AnyLayer
+  /** What the ledger and the services of all features stand on; a layer may stand in front of a store (webhooks hear the ledger). */
+  readonly shared?: (settings: Settings["Service"]) => AnyLayer
+  /** What requests and handlers ask of it; built over the ledger, before the endpoints, and stopped before the ledger is flushed. */
+  readonly services?: (settings: Settings["Service"]) => AnyLayer
   /** Its tables behind its store ports. */
   readonly stores?: (options: StoreOptions) => AnyLayer
   /** Which fields of its records act. */

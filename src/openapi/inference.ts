@@ -237,7 +237,7 @@ const show: Operation = {
   }
 }
 
-/** By method and path as `inferenceRoutes.ts` spells them. */
+/** By method and path as the kinds of requests list them. */
 const operations: Readonly<Record<string, Operation>> = {
   "POST /v1/chat/completions": conversation("chat.completions", "Chat completion", chat, "Chat-completions format."),
   "POST /v1/messages": conversation("messages.create", "Message", messages, "Messages format."),

@@ -13,6 +13,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Supervisor from "#actors/Supervisor.ts"
+import { SimulatorAddress } from "#src/platform/configuration/SimulatorAddress.ts"
 import { whenEnded } from "./control.ts"
 import { makeHandler } from "./handler.ts"
 import { Pacer } from "./Pacer.ts"
@@ -156,3 +157,9 @@ export const layer = (options?: Options): Layer.Layer<Simulator, SimulatorError>
 /** A script from untrusted JSON. */
 export const parseScript = (input: unknown): Effect.Effect<Script, SimulatorError> =>
   Effect.mapError(Effect.fromResult(decodeScript(input)), (error) => new SimulatorError({ reason: new BadScript({ message: String(error) }) }))
+
+/** The simulator of newcomers: a real upstream on loopback, never a shortcut inside the pipeline. */
+export const layerNewcomers = Layer.provideMerge(
+  Layer.effect(SimulatorAddress, Effect.map(Simulator, ({ url }) => ({ url }))),
+  layer({ defaults: { paceMs: 30 } })
+)

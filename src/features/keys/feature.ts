@@ -3,9 +3,12 @@ import * as Layer from "effect/Layer"
 import * as Feature from "#src/management/Feature.ts"
 import * as Acting from "./acting.ts"
 import { KeysGroup } from "./api.ts"
+import * as CachedKeys from "./CachedKeys.ts"
+import * as EnvironmentKeys from "./environmentKeys.ts"
 import * as Http from "./http.ts"
 import { RegisteredKeysGroup } from "./issued/api.ts"
 import * as IssuedHttp from "./issued/http.ts"
+import * as RepositoryIssues from "./issued/RepositoryIssues.ts"
 import * as ManagedKeys from "./ManagedKeys.ts"
 import version11 from "./migrations/0011_issuers.ts"
 import * as PostgresKeyStore from "./PostgresKeyStore.ts"
@@ -20,5 +23,10 @@ export const keys = Feature.make({
   migrations: { "11_issuers": version11 },
   acting: [Acting.apiKey],
   degradation,
-  services: () => KeyDevices.layer
+  shared: CachedKeys.layer,
+  services: (settings) => Layer.mergeAll(
+    KeyDevices.layer,
+    EnvironmentKeys.layerOf(settings),
+    RepositoryIssues.layer({ repository: settings.issuesRepository, token: settings.issuesToken, api: settings.issuesApi })
+  )
 })

@@ -17,7 +17,8 @@ import * as Intake from "#src/inference/lane/Intake.ts"
 import * as LeaseContext from "#src/inference/lane/leaseContext.ts"
 import * as LeaseErrors from "#src/inference/lane/leaseErrors.ts"
 import { Forks } from "#src/inference/lane/services/Forks.ts"
-import { Inference, type Mounted } from "#src/inference/lane/services/Inference.ts"
+import * as Endpoint from "#src/inference/lane/services/Endpoint.ts"
+import { Inference } from "#src/inference/lane/services/Inference.ts"
 import { type Asked, readAsked } from "./asked.ts"
 import { connectionView } from "./connectionView.ts"
 import { eligibilityOf } from "./eligibility.ts"
@@ -56,12 +57,16 @@ const timesOf = (state: "ACTIVE" | "RELEASED", { acquiredAt, expiresAt, generati
 
 const told = (lease: Lease): Reply => ({ error: null, body: JSON.stringify(timesOf("ACTIVE", lease)) })
 
+const endpoint = Endpoint.make("POST", path, "leases")
+
+export const endpoints: ReadonlyArray<Endpoint.Endpoint> = [endpoint]
+
 /** The endpoint over the leases of this gateway. */
 export const routes = Effect.gen(function*() {
   const configuration = yield* Configuration
   const { fork } = yield* Forks
   const services = { ...yield* Inference, leases: yield* Leases, snapshot: configuration.current, fork }
-  return [{ method: "POST", path, route: route(services) }] satisfies ReadonlyArray<Mounted>
+  return [{ endpoint, route: route(services) }] satisfies ReadonlyArray<Endpoint.Mounted>
 })
 
 export const route = (services: LeaseServices): DirectRoute => {

@@ -2,8 +2,9 @@
 import * as Effect from "effect/Effect"
 import { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import * as Errors from "#schemas/errors.ts"
+import { loopback } from "#schemas/api/Access.ts"
 import { version } from "#schemas/version.ts"
-import type { Mounted } from "#src/inference/lane/services/Inference.ts"
+import type { Endpoint, Mounted } from "#src/inference/lane/services/Endpoint.ts"
 import { isLocal } from "#src/platform/gate/loopback.ts"
 import type { DirectRoute, Exchange } from "#src/platform/server/Exchange.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
@@ -22,8 +23,12 @@ export const route = (telemetry: Telemetry["Service"], access: "loopback" | "all
   refuse(exchange, Errors.make("insufficient_permissions", "Metrics are for clients on this machine, not for those behind a proxy; GATEWAY_METRICS_ACCESS=all opens them."))
 }
 
+const scrape: Endpoint = { method: "GET", path: "/metrics", group: "telemetry", endpoint: "metrics", access: loopback }
+
+export const endpoints: ReadonlyArray<Endpoint> = [scrape]
+
 export const routes = (access: "loopback" | "all") => Effect.map(Telemetry, (telemetry): ReadonlyArray<Mounted> =>
-  [{ method: "GET", path: "/metrics", route: route(telemetry, access) }])
+  [{ endpoint: scrape, route: route(telemetry, access) }])
 
 const show = (exchange: Exchange, text: string): void =>
   exchange.respond(200, ["Content-Type", "text/plain; version=0.0.4; charset=utf-8"], text)

@@ -19,9 +19,10 @@ import * as Nodes from "./nodes/Nodes.ts"
 import * as PostgresNodeStore from "./nodes/PostgresNodeStore.ts"
 import * as Connections from "./ports/Connections.ts"
 import * as PostgresConnectionStore from "./PostgresConnectionStore.ts"
+import * as UpstreamProviderProbe from "./probe/UpstreamProviderProbe.ts"
 import * as Upstreams from "./Upstreams.ts"
 
-const services = Layer.mergeAll(Additions.layer, Nodes.layer, ConnectionSweep.layer, NodeModels.layer).pipe(
+const behind = Layer.mergeAll(Additions.layer, Nodes.layer, ConnectionSweep.layer, NodeModels.layer).pipe(
   Layer.provideMerge(Upstreams.layer),
   Layer.provideMerge(Layer.mergeAll(Connections.layer, ConnectionTests.layer))
 )
@@ -29,7 +30,8 @@ const services = Layer.mergeAll(Additions.layer, Nodes.layer, ConnectionSweep.la
 export const providers = Feature.make({
   name: "providers",
   groups: [ProvidersGroup, ProviderNodesGroup, ProviderModelsGroup, ModelsGroup],
-  handlers: Layer.provide(Layer.mergeAll(Http.layer, NodesHttp.layer, ModelsHttp.layer, CatalogHttp.layer), services),
+  handlers: Layer.provide(Layer.mergeAll(Http.layer, NodesHttp.layer, ModelsHttp.layer, CatalogHttp.layer), behind),
   stores: (options) => Layer.mergeAll(PostgresConnectionStore.layer(options), PostgresNodeStore.layer(options), PostgresCustomModelStore.layer(options)),
-  acting: [Acting.connection, Acting.paramFilters, Acting.interceptionRules, Acting.node, Acting.customModel]
+  acting: [Acting.connection, Acting.paramFilters, Acting.interceptionRules, Acting.node, Acting.customModel],
+  services: () => UpstreamProviderProbe.layer
 })

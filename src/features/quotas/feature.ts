@@ -2,6 +2,7 @@
 import * as Feature from "#src/management/Feature.ts"
 import { QuotasGroup } from "./api.ts"
 import * as Http from "./http.ts"
+import * as LocalQuotas from "./LocalQuotas.ts"
 import version10 from "./migrations/0010_quota.ts"
 import * as PostgresQuotaStore from "./PostgresQuotaStore.ts"
 
@@ -10,5 +11,6 @@ export const quotas = Feature.make({
   groups: [QuotasGroup],
   handlers: Http.layer,
   stores: PostgresQuotaStore.layer,
-  migrations: { "10_quota": version10 }
+  migrations: { "10_quota": version10 },
+  services: () => LocalQuotas.layer
 })

@@ -3,6 +3,7 @@ import * as Feature from "#src/management/Feature.ts"
 import * as Acting from "./acting.ts"
 import { ResilienceGroup } from "./api.ts"
 import * as Http from "./http.ts"
+import * as NodeResilience from "./nodeResilience.ts"
 import { degradation } from "./degradation.ts"
 
 export const resilience = Feature.make({
@@ -10,5 +11,6 @@ export const resilience = Feature.make({
   groups: [ResilienceGroup],
   handlers: Http.layer,
   acting: [Acting.resilience],
-  degradation
+  degradation,
+  shared: NodeResilience.layerOf
 })

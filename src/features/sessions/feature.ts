@@ -1,7 +1,7 @@
 /** Sessions that go on at another node or another model: who served them last, and what was said. */
 import * as Feature from "#src/management/Feature.ts"
 import { degradation } from "./degradation.ts"
-import { processIdOf } from "#src/platform/cluster/nodeId.ts"
+import { processIdOf } from "#src/platform/configuration/nodeId.ts"
 import { orShared } from "#src/platform/redis/orShared.ts"
 import * as SessionPlaces from "#src/inference/ports/SessionPlaces.ts"
 

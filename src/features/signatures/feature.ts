@@ -1,6 +1,6 @@
 /** Signatures of thoughts, kept for clients whose format has no field for them. */
 import * as Feature from "#src/management/Feature.ts"
-import { processIdOf } from "#src/platform/cluster/nodeId.ts"
+import { processIdOf } from "#src/platform/configuration/nodeId.ts"
 import { orShared } from "#src/platform/redis/orShared.ts"
 import * as MemoryThoughtSignatures from "./MemoryThoughtSignatures.ts"
 

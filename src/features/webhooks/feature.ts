@@ -2,10 +2,12 @@
 import * as Feature from "#src/management/Feature.ts"
 import * as Acting from "./acting.ts"
 import { WebhooksGroup } from "./api.ts"
+import * as EventTelemetry from "./EventTelemetry.ts"
 import * as Http from "./http.ts"
 import version5 from "./migrations/0005_webhooks.ts"
 import version14 from "./migrations/0014_webhookSince.ts"
 import * as PostgresWebhookStore from "./PostgresWebhookStore.ts"
+import * as Sending from "./sending.ts"
 import { degradation } from "./degradation.ts"
 
 export const webhooks = Feature.make({
@@ -15,5 +17,7 @@ export const webhooks = Feature.make({
   stores: PostgresWebhookStore.layer,
   migrations: { "5_webhooks": version5, "14_webhookSince": version14 },
   acting: [Acting.webhook],
-  degradation
+  degradation,
+  shared: Sending.layerOf,
+  services: () => EventTelemetry.layer
 })

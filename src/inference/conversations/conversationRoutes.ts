@@ -1,4 +1,4 @@
-/** Which path takes conversations in which format; `inferenceRoutes.ts` says who may call them. */
+/** Which path takes conversations in which format. */
 import * as Effect from "effect/Effect"
 import * as ConversationPaths from "./conversationPaths.ts"
 import * as Conversations from "./Conversations.ts"
@@ -6,7 +6,7 @@ import type { Entry } from "./Conversations.ts"
 import * as TokenCounts from "./counts/TokenCounts.ts"
 import { Conversing } from "./services.ts"
 import * as Paths from "#src/inference/lane/paths.ts"
-import type { Mounted } from "#src/inference/lane/services/Inference.ts"
+import * as Endpoint from "#src/inference/lane/services/Endpoint.ts"
 import * as ChatCompletions from "#src/wire/chatCompletions/index.ts"
 import * as Completions from "#src/wire/completions/index.ts"
 import * as GenerateContent from "#src/wire/generateContent/index.ts"
@@ -15,7 +15,7 @@ import * as Messages from "#src/wire/messages/index.ts"
 import * as Responses from "#src/wire/responses/index.ts"
 
 export interface ConversationRoute {
-  /** With `:name` parameters, or a last `*`. */
+  /** With `:name` parameters; a last `:path` takes slashes too. */
   readonly path: string
   readonly entry: Entry
 }
@@ -29,9 +29,13 @@ const tokenized = (path: string, like: string, codec: Entry["codec"]): Conversat
 })
 
 /** Model and method stand in what the pattern leaves open. */
-export const generatePaths: ReadonlyArray<string> = ["/v1beta/models/*", "/v1/models/*"]
+const generatePaths: ReadonlyArray<string> = ["/v1beta/models/:path", "/v1/models/:path"]
 
-export const all: ReadonlyArray<ConversationRoute> = [
+const countPath = "/v1/messages/count_tokens"
+
+const endpointOf = (path: string): Endpoint.Endpoint => Endpoint.make("POST", path, "chat")
+
+const all: ReadonlyArray<ConversationRoute> = [
   plain("/v1/chat/completions", ChatCompletions.client),
   plain("/v1/messages", Messages.client),
   plain("/v1/responses", Responses.client),
@@ -52,17 +56,19 @@ export const all: ReadonlyArray<ConversationRoute> = [
 ]
 
 /** The endpoints of conversations and of token counts. */
+export const endpoints: ReadonlyArray<Endpoint.Endpoint> = [...all.map(({ path }) => path), countPath].map(endpointOf)
+
 export const routes = Effect.gen(function*() {
   const services = yield* Conversing
   const countContents = TokenCounts.ofGenerateContent(services)
   return [
-    ...all.map(({ entry, path }): Mounted => {
+    ...all.map(({ entry, path }): Endpoint.Mounted => {
       const route = Conversations.route(services, entry)
       return {
-        method: "POST", path,
+        endpoint: endpointOf(path),
         route: generatePaths.includes(path) ? (exchange) => exchange.path.endsWith(":countTokens") ? countContents(exchange) : route(exchange) : route
       }
     }),
-    { method: "POST", path: "/v1/messages/count_tokens", route: TokenCounts.ofMessages(services) }
-  ] satisfies ReadonlyArray<Mounted>
+    { endpoint: endpointOf(countPath), route: TokenCounts.ofMessages(services) }
+  ] satisfies ReadonlyArray<Endpoint.Mounted>
 })

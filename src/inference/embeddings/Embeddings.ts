@@ -4,7 +4,8 @@ import type { PublicError } from "#schemas/errors.ts"
 import * as Lane from "#src/inference/lane/Lane.ts"
 import * as OneShot from "#src/inference/lane/oneShot/oneShot.ts"
 import * as Paths from "#src/inference/lane/paths.ts"
-import { Inference, type Mounted } from "#src/inference/lane/services/Inference.ts"
+import * as Endpoint from "#src/inference/lane/services/Endpoint.ts"
+import { Inference } from "#src/inference/lane/services/Inference.ts"
 import { unknownProvider } from "#src/routing/oneShot.ts"
 import { codec } from "#src/wire/embeddings/codec.ts"
 import type { EmbeddingHead } from "#src/wire/embeddings/request.ts"
@@ -23,7 +24,12 @@ const ofProvider: OneShot.OneShotOperation<EmbeddingHead> = {
   }
 }
 
-export const routes = Effect.map(Inference, (services): ReadonlyArray<Mounted> => [
-  { method: "POST", path: "/v1/embeddings", route: Lane.route(services, operation) },
-  { method: "POST", path: "/v1/providers/:provider/embeddings", route: Lane.route(services, ofProvider) }
-])
+const served = [
+  { endpoint: Endpoint.make("POST", "/v1/embeddings", "embeddings"), operation },
+  { endpoint: Endpoint.make("POST", "/v1/providers/:provider/embeddings", "embeddings"), operation: ofProvider }
+]
+
+export const endpoints: ReadonlyArray<Endpoint.Endpoint> = served.map(({ endpoint }) => endpoint)
+
+export const routes = Effect.map(Inference, (services) =>
+  served.map(({ endpoint, operation: asked }): Endpoint.Mounted => ({ endpoint, route: Lane.route(services, asked) })))

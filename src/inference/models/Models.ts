@@ -14,6 +14,7 @@ import * as AutoCandidates from "./autoCandidates.ts"
 import * as Pages from "#src/platform/gate/pages.ts"
 import * as GatewayHeaders from "#src/inference/lane/GatewayHeaders.ts"
 import * as Paths from "#src/inference/lane/paths.ts"
+import * as Endpoint from "#src/inference/lane/services/Endpoint.ts"
 import { Inference } from "#src/inference/lane/services/Inference.ts"
 import * as Intake from "#src/inference/lane/Intake.ts"
 import * as ModelLists from "./modelLists.ts"
@@ -222,21 +223,36 @@ const localModel = (place: Place) => get({ ...place, errorBody: localErrors, tak
 const editorModels = get({ prefix: "/api/v1/editor/", tokenAt: 4 }, ({ options, view }, visible) =>
   list(Catalog.entriesOf(view, options).filter(visible)))
 
-export const routes = HttpRouter.addAll([
-  // The router takes `/v1/models` itself for this pattern too.
-  HttpRouter.route("GET", "/v1/models/*", models),
-  HttpRouter.route("GET", "/v1/embeddings", ofType("/v1/embeddings", "embedding")),
-  HttpRouter.route("GET", "/v1/images/generations", ofType("/v1/images/generations", "image")),
-  HttpRouter.route("GET", "/v1/providers/:provider/models", ofProvider),
-  HttpRouter.route("GET", "/v1/auto-combo/:channel/candidates", autoCandidates),
-  HttpRouter.route("GET", "/v1beta/models/*", nativeModels),
-  HttpRouter.route("GET", "/api/tags", localModels({ prefix: "/api/tags" })),
-  HttpRouter.route("GET", "/v1/api/tags", localModels({ prefix: "/v1/api/tags" })),
-  HttpRouter.route("GET", "/v1/api/version", get({ prefix: "/v1/api/version", errorBody: localErrors }, () => LocalTags.version())),
-  HttpRouter.route("POST", "/v1/api/show", localModel({ prefix: "/v1/api/show" })),
-  HttpRouter.route("POST", "/api/v1/editor/:token/api/show", localModel({ prefix: "/api/v1/editor/", tokenAt: 4 })),
-  HttpRouter.route("GET", "/api/v1/editor/:token/api/version", get({ prefix: "/api/v1/editor/", tokenAt: 4 }, () => LocalTags.version())),
-  HttpRouter.route("GET", "/api/v1/editor/:token/", editorModels),
-  HttpRouter.route("GET", "/api/v1/editor/:token/models", editorModels),
-  HttpRouter.route("GET", "/api/v1/editor/:token/api/tags", localModels({ prefix: "/api/v1/editor/", tokenAt: 4 }))
-])
+/** A list with the endpoints that it answers; `pattern` where the router takes several of them at once. */
+interface Served {
+  readonly endpoints: readonly [Endpoint.Endpoint, ...ReadonlyArray<Endpoint.Endpoint>]
+  readonly pattern?: HttpRouter.PathInput
+  readonly handler: ReturnType<typeof get>
+}
+
+const reading = (path: HttpRouter.PathInput): Endpoint.Endpoint => Endpoint.make("GET", path, "models")
+const asking = (path: HttpRouter.PathInput): Endpoint.Endpoint => Endpoint.make("POST", path, "models")
+
+const served: ReadonlyArray<Served> = [
+  // The router takes the list itself for its pattern, too.
+  { endpoints: [reading("/v1/models"), reading("/v1/models/:id")], pattern: "/v1/models/*", handler: models },
+  { endpoints: [reading("/v1/embeddings")], handler: ofType("/v1/embeddings", "embedding") },
+  { endpoints: [reading("/v1/images/generations")], handler: ofType("/v1/images/generations", "image") },
+  { endpoints: [reading("/v1/providers/:provider/models")], handler: ofProvider },
+  { endpoints: [reading("/v1/auto-combo/:channel/candidates")], handler: autoCandidates },
+  { endpoints: [reading("/v1beta/models"), reading("/v1beta/models/:id")], pattern: "/v1beta/models/*", handler: nativeModels },
+  { endpoints: [reading("/api/tags")], handler: localModels({ prefix: "/api/tags" }) },
+  { endpoints: [reading("/v1/api/tags")], handler: localModels({ prefix: "/v1/api/tags" }) },
+  { endpoints: [reading("/v1/api/version")], handler: get({ prefix: "/v1/api/version", errorBody: localErrors }, () => LocalTags.version()) },
+  { endpoints: [asking("/v1/api/show")], handler: localModel({ prefix: "/v1/api/show" }) },
+  { endpoints: [reading("/api/v1/editor/:token/"), reading("/api/v1/editor/:token/models")], handler: editorModels },
+  { endpoints: [reading("/api/v1/editor/:token/api/tags")], handler: localModels({ prefix: "/api/v1/editor/", tokenAt: 4 }) },
+  { endpoints: [reading("/api/v1/editor/:token/api/version")], handler: get({ prefix: "/api/v1/editor/", tokenAt: 4 }, () => LocalTags.version()) },
+  { endpoints: [asking("/api/v1/editor/:token/api/show")], handler: localModel({ prefix: "/api/v1/editor/", tokenAt: 4 }) }
+]
+
+export const endpoints: ReadonlyArray<Endpoint.Endpoint> = served.flatMap((one) => one.endpoints)
+
+export const routes = HttpRouter.addAll(served.flatMap(({ endpoints: listed, handler, pattern }) => pattern === undefined
+  ? listed.map(({ method, path }) => HttpRouter.route(method, path as HttpRouter.PathInput, handler))
+  : [HttpRouter.route(listed[0].method, pattern, handler)]))

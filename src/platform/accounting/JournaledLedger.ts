@@ -2,6 +2,7 @@
  * The ledger: every opened attempt becomes exactly one row of the record store, through the journal. `open` and `settle` are
  * synchronous and never wait for the store; one fiber delivers in batches, another replays what dead processes left.
  */
+import * as Path from "node:path"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
@@ -12,6 +13,8 @@ import type * as Scope from "effect/Scope"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { Ledger, type Reconciliation } from "#actors/request/ports/Ledger.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
+import { processIdOf } from "#src/platform/configuration/nodeId.ts"
+import type { Values } from "#src/platform/configuration/Settings.ts"
 import { Delivery, type Report } from "./Delivery.ts"
 import type * as Journal from "#src/platform/accounting/journal/Journal.ts"
 import * as JournalOwner from "#src/platform/accounting/journal/JournalOwner.ts"
@@ -214,3 +217,7 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
   })
 
 export const layer = (options: Options): Layer.Layer<Ledger, never, UsageStore> => Layer.effect(Ledger, make(options))
+
+/** The journal lies in the data directory, a folder for each process. */
+export const layerOf = (settings: Values): Layer.Layer<Ledger, never, UsageStore> =>
+  layer({ directory: Path.join(settings.dataDir, "journal"), nodeId: processIdOf(settings) })

@@ -10,6 +10,8 @@ import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { ComboMappingStore, ComboStore, ConnectionStore, CustomModelStore, DocumentStore, NodeStore } from "#actors/ports/Stores.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
+import type { Values } from "./Settings.ts"
+import { SimulatorAddress } from "./SimulatorAddress.ts"
 
 /** Terminal states: such a connection is not tried until a test, a re-login or an edit clears it. */
 const terminal: ReadonlySet<string> = new Set(["expired", "banned", "credits_exhausted"])
@@ -134,3 +136,11 @@ export const make = Effect.fnUntraced(function*(options: Options) {
 })
 
 export const layer = (options: Options) => Layer.effect(Configuration, make(options))
+
+const simulatorModes = { auto: "auto", true: "always", false: "never" } as const
+
+/** The simulator is known unless the operator turned it off. */
+export const layerOf = ({ simulator }: Values) => Layer.unwrap(Effect.map(SimulatorAddress, ({ url }) => layer({
+  simulatorUrl: simulator === "false" ? null : `${url}/v1`,
+  simulatorMode: simulatorModes[simulator]
+})))

@@ -14,6 +14,7 @@ import type { Acquirer, Borrower } from "effect/sql/SqlConnection"
 import { SqlError } from "effect/sql/SqlError"
 import * as Statement from "effect/sql/Statement"
 import postgres from "postgres"
+import type { Values } from "#src/platform/configuration/Settings.ts"
 import * as Pglite from "#src/platform/postgres/pglite/Pglite.ts"
 import { Slot, type SlotOptions } from "./Slot.ts"
 import { connectionLost } from "./sqlErrors.ts"
@@ -193,3 +194,8 @@ export const pgliteLayer = (
   options: PgliteOptions
 ): Layer.Layer<SqlClient.SqlClient, Pglite.PgliteError> =>
   Layer.effect(SqlClient.SqlClient, makePglite(options)).pipe(Layer.provide(Reactivity.layer))
+
+/** The database that the operator named; without one the embedded server in the data directory. */
+export const layerOf = ({ dataDir, databasePool, databaseUrl }: Values): Layer.Layer<SqlClient.SqlClient> => databaseUrl === null
+  ? Layer.orDie(pgliteLayer({ dataDir }))
+  : Layer.orDie(layer({ url: databaseUrl, poolSize: databasePool }))

@@ -3,6 +3,7 @@
  * seal what the others cannot open, so it refuses to start.
  */
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
 import * as MasterKey from "./MasterKey.ts"
@@ -32,3 +33,6 @@ export const renew = Effect.gen(function*() {
   const { fingerprints } = yield* Secrets
   yield* documents.put(kind, key, fingerprints[0])
 })
+
+/** Built only where the check passes. */
+export const layer = Layer.effectDiscard(check)

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SealBroken, Secrets } from "#actors/ports/Secrets.ts"
+import type { Values } from "#src/platform/configuration/Settings.ts"
 import * as MasterKey from "./MasterKey.ts"
 
 const version = "v1"
@@ -86,3 +87,13 @@ export const make = (keys: MasterKey.MasterKeys): Secrets["Service"] => {
 /** `Secrets` from GATEWAY_SECRET or the key file of the data directory. */
 export const layer = (options: MasterKey.Options): Layer.Layer<Secrets, MasterKey.MasterKeyError> =>
   Layer.effect(Secrets, Effect.map(MasterKey.load(options), make))
+
+const listed = (text: Redacted.Redacted<string>): ReadonlyArray<Redacted.Redacted<string>> =>
+  Redacted.value(text).split(",").map((one) => one.trim()).filter((one) => one !== "").map((one) => Redacted.make(one))
+
+/** The secrets that the operator set. */
+export const layerOf = ({ dataDir, previousSecrets, secret }: Values) => layer({
+  dataDir,
+  secret: secret ?? undefined,
+  previous: previousSecrets === null ? undefined : listed(previousSecrets)
+})

@@ -2,10 +2,13 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
+import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { Ledger } from "#actors/request/ports/Ledger.ts"
 import { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import { Upstream } from "#actors/request/ports/Upstream.ts"
-import type { Registry } from "#src/providers/Registry.ts"
+import type { Values } from "#src/platform/configuration/Settings.ts"
+import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
+import { builtin, type Registry } from "#src/providers/Registry.ts"
 import { AccessLog } from "./AccessLog.ts"
 import { LogOutput } from "./Log.ts"
 import { Metrics } from "./Metrics.ts"
@@ -71,3 +74,13 @@ export const layer = (options: Options): Layer.Layer<Telemetry, never, Configura
 export const layerNone: Layer.Layer<Telemetry> = Layer.succeed(Telemetry, {
   requestStarted: () => {}, attemptSettled: () => {}, requestSettled: () => {}, render: () => ""
 })
+
+/** Failures are always logged; of successes every n-th. */
+const accessLogEvery = { off: 0, errors: Number.POSITIVE_INFINITY, all: 1 } as const
+
+/** What the operator set, over the bodies that the front end holds. */
+export const layerOf = (settings: Values) => Layer.unwrap(Effect.gen(function*() {
+  const { heldBodies } = yield* FrontEnd
+  const { startedAt } = yield* Lifecycle
+  return layer({ accessLogEvery: accessLogEvery[settings.accessLog], startedAt, registry: builtin, heldBodies })
+}))

@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import type * as LogLevel from "effect/LogLevel"
 import * as References from "effect/References"
+import type { Values } from "#src/platform/configuration/Settings.ts"
 import * as LogSink from "./LogSink.ts"
 import * as Redact from "./redact.ts"
 
@@ -77,3 +78,11 @@ export const layer = (options: Options): Layer.Layer<LogOutput> => {
   const logger = Layer.unwrap(Effect.map(LogOutput, ({ format, sink }) => Logger.layer([makeLogger(sink, format)])))
   return Layer.mergeAll(logger, Layer.succeed(References.MinimumLogLevel, options.level)).pipe(Layer.provideMerge(output))
 }
+
+const levels = { debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
+
+/** What the operator set; a terminal gets lines for people unless it is told otherwise. */
+export const layerOf = ({ logFormat, logLevel }: Values): Layer.Layer<LogOutput> => layer({
+  level: levels[logLevel],
+  format: logFormat === "auto" ? (process.stdout.isTTY ? "pretty" : "json") : logFormat
+})

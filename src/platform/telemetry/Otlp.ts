@@ -23,6 +23,9 @@ import type * as Scope from "effect/Scope"
 import * as Supervisor from "#actors/Supervisor.ts"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import { version } from "#schemas/version.ts"
+import { processIdOf } from "#src/platform/configuration/nodeId.ts"
+import type { Values } from "#src/platform/configuration/Settings.ts"
 import * as GenAi from "./genAi.ts"
 import * as Redact from "./redact.ts"
 import { SpanBuilder } from "./SpanBuilder.ts"
@@ -175,3 +178,26 @@ export const layer = (options: Options): Layer.Layer<Otlp> => {
   // Built on the exporters, so that the last spans and measurements are made before the last export.
   return Layer.effect(Otlp, make(options)).pipe(Layer.provideMerge(exporters), Layer.provide(OtlpExporter.layerFlusher), Layer.provide(serialization(options.protocol)), Layer.provide(client))
 }
+
+/** `name=value,name=value`, as the OpenTelemetry variable has it. */
+const headersOf = (text: Redacted.Redacted<string> | null): Record<string, Redacted.Redacted> => {
+  const headers: Record<string, Redacted.Redacted> = {}
+  for (const pair of text === null ? [] : Redacted.value(text).split(",")) {
+    const equals = pair.indexOf("=")
+    if (equals > 0) headers[pair.slice(0, equals).trim()] = Redacted.make(pair.slice(equals + 1).trim())
+  }
+  return headers
+}
+
+/** Everything to the collector that the operator named; nothing without one. */
+export const layerOf = (settings: Values): Layer.Layer<Otlp> => settings.otlpEndpoint === null ? layerOff : layer({
+  endpoint: settings.otlpEndpoint,
+  headers: headersOf(settings.otlpHeaders),
+  protocol: "json",
+  serviceName: "gateway",
+  serviceVersion: version,
+  nodeId: processIdOf(settings),
+  traces: true,
+  metrics: true,
+  logs: true
+})

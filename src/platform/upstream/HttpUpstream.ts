@@ -8,9 +8,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Supervisor from "#actors/Supervisor.ts"
+import { NodeGroup } from "#actors/ports/NodeGroup.ts"
 import { Upstream } from "#actors/request/ports/Upstream.ts"
 import type { UpstreamCall, UpstreamFailure, UpstreamHandler, UpstreamRequest } from "#actors/request/ports/Upstream.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
+import type { Values } from "#src/platform/configuration/Settings.ts"
+import { SimulatorAddress } from "#src/platform/configuration/SimulatorAddress.ts"
 import { Call } from "./Call.ts"
 import * as Dialer from "./Dialer.ts"
 import * as EgressProxy from "./EgressProxy.ts"
@@ -198,3 +201,10 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
 
 /** The port, over the guard. */
 export const layer = (options: Options = {}): Layer.Layer<Upstream, never, UrlGuard> => Layer.effect(Upstream, make(options))
+
+/** What the operator set; the simulator on loopback is trusted. */
+export const layerOf = ({ keepAliveTimeoutMs, upstreamConnections }: Values) => Layer.unwrap(Effect.gen(function*() {
+  const { id } = yield* NodeGroup
+  const { url } = yield* SimulatorAddress
+  return layer({ hop: id, keepAliveMs: keepAliveTimeoutMs, connections: upstreamConnections, isTrusted: (origin) => origin === url })
+}))

@@ -9,6 +9,7 @@ import { Flags } from "#actors/ports/Flags.ts"
 import { Keys } from "#actors/ports/Keys.ts"
 import { NodeGroup } from "#actors/ports/NodeGroup.ts"
 import type { AdmissionServices } from "#src/inference/lane/InferenceCall.ts"
+import { EnvironmentKeys } from "#src/inference/ports/EnvironmentKeys.ts"
 import { KeyDevices } from "#src/inference/ports/KeyDevices.ts"
 import * as Hops from "#src/platform/gate/hops.ts"
 import * as Pages from "#src/platform/gate/pages.ts"
@@ -33,7 +34,8 @@ export const layer = Layer.effect(Admission, Effect.gen(function*() {
   const frontEnd = yield* FrontEnd
   const keys = yield* Keys
   const limits = yield* Limits
-  const { environmentKeys, ownHops } = yield* LaneOptions
+  const environmentKeys = yield* EnvironmentKeys
+  const { ownHops } = yield* LaneOptions
   const { id: own } = yield* NodeGroup
   const { makeRequestId } = yield* Ids
   const pages = Pages.make(() => configuration.current().settings.get("corsOrigins"))

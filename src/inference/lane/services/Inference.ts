@@ -14,7 +14,6 @@ import { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import { Live } from "#src/inference/lane/live/Live.ts"
 import * as RouteReport from "#src/inference/lane/RouteReport.ts"
 import type { Stage } from "#src/inference/lane/stages/Stage.ts"
-import type { DirectRoute } from "#src/platform/server/Exchange.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
 import { Admission } from "./Admission.ts"
@@ -27,14 +26,6 @@ import { Reports } from "./Reports.ts"
 import { Requests } from "./Requests.ts"
 
 export class Inference extends Context.Service<Inference, LaneServices>()("gateway/lane/Inference") {}
-
-/** An endpoint that is mounted on the front end. */
-export interface Mounted {
-  readonly method: "GET" | "POST"
-  /** With `:name` parameters, or a last `*`. */
-  readonly path: string
-  readonly route: DirectRoute
-}
 
 /** A second thread that reads bodies where there is memory for it, and a heap that the worst body within the bounds fits in. */
 const threadsOf = () => {

@@ -1,7 +1,8 @@
 /** What an operator sets for the lane when the gateway starts. */
 import * as Context from "effect/Context"
+import * as Layer from "effect/Layer"
 import type { Limits } from "#actors/request/Request.ts"
-import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { Values } from "#src/platform/configuration/Settings.ts"
 
 export class LaneOptions extends Context.Service<LaneOptions, {
   readonly limits: Limits
@@ -10,9 +11,34 @@ export class LaneOptions extends Context.Service<LaneOptions, {
   readonly graceMs: number
   /** Comment lines are allowed in event streams (GATEWAY_SSE_COMMENTS). */
   readonly sseComments: boolean
-  readonly environmentKeys: ReadonlyMap<string, ApiKey>
   /** How often a call may come back to this gateway (GATEWAY_OWN_HOPS). */
   readonly ownHops: number
   /** Model for requests whose budget is used up (GATEWAY_EMERGENCY_FALLBACK_MODEL); null = a free one is looked for. */
   readonly emergencyModel: string | null
 }>()("gateway/lane/LaneOptions") {}
+
+/** What one request may take. The time for a whole request, where it is set, bounds the waits within it, too. */
+const limitsOf = (settings: Values): Limits => {
+  const request = settings.requestTimeoutMs
+  return {
+    timeouts: {
+      connect: settings.connectTimeoutMs,
+      headers: request ?? settings.headersTimeoutMs ?? settings.fetchTimeoutMs,
+      firstEvent: settings.readinessTimeoutMs,
+      idle: request ?? settings.idleTimeoutMs,
+      total: settings.totalTimeoutMs
+    },
+    maxAttempts: settings.maxAttempts,
+    pulse: { heartbeatMs: settings.heartbeatMs, earlyMs: settings.earlyKeepAliveMs },
+    drainForUsageMs: settings.drainForUsageMs
+  }
+}
+
+export const layerOf = (settings: Values): Layer.Layer<LaneOptions> => Layer.succeed(LaneOptions, {
+  limits: limitsOf(settings),
+  maxBodyBytes: settings.maxBodyBytes,
+  graceMs: settings.shutdownTimeoutMs,
+  sseComments: settings.sseComments === "on",
+  ownHops: settings.ownHops,
+  emergencyModel: settings.emergencyModel
+})
