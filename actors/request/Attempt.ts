@@ -5,19 +5,20 @@
  * one `Effect.callback`; the machine calls `done` exactly once and never again touches the client after it.
  */
 import type { AttemptEnd, AttemptOptions } from "#actors/request/steps/attemptValues.ts"
-import type { AnswerReader, AnswerView } from "#actors/request/ports/AnswerCheck.ts"
+import type { AnswerReader } from "#actors/request/ports/AnswerCheck.ts"
 import type { AnswerFacts, StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Ledger } from "#actors/request/ports/Ledger.ts"
 import { headerOf, type Phase, type Upstream, type UpstreamCall, type UpstreamFailure, type UpstreamHandler } from "#actors/request/ports/Upstream.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
+import * as AnswerReading from "#actors/request/steps/answerReading.ts"
 import { joinBytes } from "#actors/request/steps/bytes.ts"
+import { LargeBody } from "#actors/request/steps/LargeBody.ts"
 import type { PublicError } from "#schemas/errors.ts"
+import { LARGE_BYTES, QUICK_BYTES } from "#schemas/largeBodies.ts"
 import type { Outcome } from "#schemas/records/LedgerRow.ts"
 
 export type { AttemptClient, AttemptEnd, AttemptOptions } from "#actors/request/steps/attemptValues.ts"
 
-/** Bytes of an upstream error body. */
-const maxErrorBytes = 1024 * 1024
 /** Bytes of a stream held before its first content: its head may repeat the whole request. */
 const maxHeldBytes = 32 * 1024 * 1024
 /** Bytes held for stream recovery; a faster stream is released earlier than its time. */
@@ -26,7 +27,7 @@ const maxRecoverableBytes = 32 * 1024
 const maxCheckedBytes = 4 * 1024 * 1024
 /** An upstream that has said its last word gets so long to end its body, so that its socket can be used again, ms. */
 const lingerMs = 1_000
-/** Largest whole (not streamed) answer. */
+/** Largest whole (not streamed) answer. An error that is large is judged by its status alone. */
 const maxAnswerBytes = 64 * 1024 * 1024
 
 const noText = () => ""
@@ -45,6 +46,8 @@ export class Attempt implements UpstreamHandler {
   /** Reads a stream that is held until its end, for the rules of its combo. */
   private reader: AnswerReader | null = null
   private held: Array<Uint8Array> = []
+  /** What is no stream, and large. */
+  private large: LargeBody | null = null
   private heldBytes = 0
   private bytesOut = 0
   private committed = false
@@ -140,7 +143,7 @@ export class Attempt implements UpstreamHandler {
   private take(chunk: Uint8Array): void {
     const tap = this.tap
     if (tap === null) {
-      this.hold(chunk, this.status >= 200 && this.status < 300 ? maxAnswerBytes : maxErrorBytes)
+      this.collect(chunk)
       return
     }
     this.reader?.push(chunk)
@@ -267,16 +270,9 @@ export class Attempt implements UpstreamHandler {
 
   /** The stream is complete: it goes out, unless it breaks a rule. */
   private releaseWhole(): void {
-    const rule = this.reader === null ? null : this.brokenRule(this.reader.end())
+    const rule = this.reader === null ? null : AnswerReading.brokenRule(this.options.check, this.reader.end())
     if (rule === null) this.release()
     else this.reject(rule, null)
-  }
-
-  /** What cannot be read cannot be vouched for. */
-  private brokenRule(view: AnswerView | null): string | null {
-    const { check } = this.options
-    if (check === null) return null
-    return view !== null ? check.broken(view) : check.holds ? "readable" : null
   }
 
   /** The answer was complete and is refused: the model worked for it, and its upstream is well. */
@@ -347,18 +343,55 @@ export class Attempt implements UpstreamHandler {
     return { status: this.status, headers: this.headers, target, sent: requestHeaders, now: now() }
   }
 
-  private endWhole(): void {
-    const { dialect, stream, target } = this.options
-    const body = joinBytes(this.held, this.heldBytes)
+  private get isOk(): boolean {
+    return this.status >= 200 && this.status < 300
+  }
+
+  /** Keeps what is no stream. */
+  private collect(chunk: Uint8Array): void {
+    this.heldBytes += chunk.length
+    if (this.heldBytes <= LARGE_BYTES) this.held.push(Buffer.from(chunk))
+    else if (!this.isOk) {
+      this.call?.abort()
+      this.failWithStatus(null)
+    } else if (this.heldBytes > maxAnswerBytes) {
+      this.call?.abort()
+      this.finish("parse-error", AttemptFailure.tooLarge(this.options.target, maxAnswerBytes), !this.committed, null)
+    } else (this.large ??= this.beginLarge()).push(chunk)
+  }
+
+  private beginLarge(): LargeBody {
+    const { held } = this
     this.held = []
-    if (this.status < 200 || this.status >= 300) {
-      const error = AttemptFailure.ofStatus({ ...this.reply, body: dialect.readError(body) })
-      this.finish("upstream-status", error, AttemptFailure.mayRetryStatus(this.status), null)
+    return new LargeBody(held, Math.min(Number(headerOf(this.headers, "content-length")) || 0, maxAnswerBytes))
+  }
+
+  private failWithStatus(body: UpstreamErrorBody | null): void {
+    this.finish("upstream-status", AttemptFailure.ofStatus({ ...this.reply, body }), AttemptFailure.mayRetryStatus(this.status), null)
+  }
+
+  private endWhole(): void {
+    const { check, dialect, forwardUsage, stream } = this.options
+    const body = this.large === null ? joinBytes(this.held, this.heldBytes) : this.large.bytes
+    this.held = []
+    this.large = null
+    if (!this.isOk) {
+      this.failWithStatus(dialect.readError(body))
       return
     }
-    const facts = stream ? dialect.replayAnswer(body, { forwardUsage: this.options.forwardUsage }) : dialect.readAnswer(body)
+    if (body.length >= QUICK_BYTES && dialect.readElsewhere !== undefined) {
+      if (dialect.readElsewhere({ body, asStream: stream, forwardUsage, check }, (facts, broken) => this.judge(facts, broken))) return
+    }
+    const facts = AnswerReading.factsOf(dialect, body, stream, forwardUsage)
+    this.judge(facts, AnswerReading.brokenRuleOf(dialect, body, facts, check))
+  }
+
+  /** `broken`: the rule that the answer breaks. It may have been cut while it was read. */
+  private judge(facts: AnswerFacts | null, broken: string | null): void {
+    if (this.ended) return
+    const { continues, stream, target } = this.options
     // A whole answer cannot go on with a part of one.
-    if (facts === null || (stream && this.options.continues)) {
+    if (facts === null || (stream && continues)) {
       this.finish("parse-error", AttemptFailure.malformed(target), true, null)
       return
     }
@@ -367,14 +400,9 @@ export class Attempt implements UpstreamHandler {
       this.finish("upstream-status", error, AttemptFailure.mayRetryStatus(error.status), null)
       return
     }
-    const { check } = this.options
-    // A view costs another reading, so it is made for rules, and for an answer of which the tokenizer would see nothing.
-    if (check !== null && (check.holds || facts.outputText().trim() === "")) {
-      const rule = this.brokenRule(dialect.viewAnswer(body))
-      if (rule !== null) {
-        this.reject(rule, facts)
-        return
-      }
+    if (broken !== null) {
+      this.reject(broken, facts)
+      return
     }
     if (stream) {
       this.commit()
@@ -403,6 +431,7 @@ export class Attempt implements UpstreamHandler {
     if (this.ended) return
     this.ended = true
     this.held = []
+    this.large = null
     this.stopHolding()
     this.tap?.close()
     this.reader?.close()

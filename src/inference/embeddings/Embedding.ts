@@ -5,18 +5,20 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { EmbeddingFamily } from "#schemas/wire/formats.ts"
+import * as Answers from "#src/inference/lane/bodies/answers.ts"
 import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import type { Kind } from "#src/inference/lane/bodies/jobs.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { Encoding } from "#src/inference/lane/Operation.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
-import * as Dialects from "#src/wire/dialect.ts"
-import * as Answer from "#src/wire/embeddings/answer.ts"
 import * as Request from "#src/wire/embeddings/request.ts"
-import * as Json from "#src/wire/json/json.ts"
+import type { EmbedAnswer } from "./embedAnswer.ts"
 import type { Embed } from "./embedJob.ts"
+import { dialectOf } from "./reading.ts"
 
 const embedJob: Kind<Embed, Request.Encoded> = { module: new URL("./embedJob.ts", import.meta.url).href }
+
+const answerJob: Kind<EmbedAnswer, Answers.Said> = { module: new URL("./embedAnswer.ts", import.meta.url).href }
 
 const nothing: ReadonlyArray<string> = []
 
@@ -78,27 +80,15 @@ export class Embedding implements Encoding {
     this.#prepared = null
   }
 
-  dialectFor(target: Target, { request: { accounting } }: Pick<LaneServices, "request">): Dialect {
+  dialectFor(target: Target, { bodies, request: { accounting } }: Pick<LaneServices, "bodies" | "request">): Dialect {
     const family = familyOf(target)
-    const wanted: Answer.Wanted = {
-      model: target.publicModel, encoding: this.#head.encoding, count: this.#count, estimate: () => accounting.estimate(this.#prompt.text())
-    }
+    const wanted = { model: target.publicModel, encoding: this.#head.encoding, count: this.#count }
+    const estimate = (): number => accounting.estimate(this.#prompt.text())
     return {
-      ...unstreamed,
-      readAnswer: (body) => Answer.read(family, body, wanted),
-      readError: (body) => Dialects.readError(Answer.errorsOf(family), body)
+      ...dialectOf(family, { ...wanted, estimate }),
+      readElsewhere: (question, done) => Answers.ask(bodies, answerJob, question, (common) => ({ ...common, family, wanted, estimated: estimate() }), ignored, done)
     }
   }
 }
 
-const never = (): never => {
-  throw new Error("embeddings are not streamed")
-}
-
-const unstreamed: Omit<Dialect, "readAnswer" | "readError"> = {
-  makeTap: never, makeRecoverableTap: never, continueTap: never, replayAnswer: never, makeReader: never,
-  // A combo's rules on texts do not see vectors.
-  viewAnswer: (body) => ({
-    content: "", calls: false, empty: false, document: () => Json.parseRecord(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))
-  })
-}
+const ignored = (): void => undefined

@@ -41,7 +41,7 @@ export interface Encoding {
   /** Fields of the client's request that `bodyFor` left out. */
   readonly omittedFor: (target: Target) => ReadonlyArray<string>
   /** Reads the target's answer for the client: its bytes, its usage, its errors. */
-  readonly dialectFor: (target: Target, services: Pick<LaneServices, "makeResponseId" | "request">) => Dialect
+  readonly dialectFor: (target: Target, services: Pick<LaneServices, "bodies" | "makeResponseId" | "request">) => Dialect
   /** The reasoning effort that was chosen for the target, for the decision header; null = none. */
   readonly effortFor: (target: Target) => string | null
   /** The request will not be sent again. */
