@@ -26,6 +26,6 @@ const ask = () => {
 ask()
 
 readline.createInterface({ input: process.stdin }).on("line", () => {
-  console.log(slowest.toFixed(1))
+  process.stdout.write(`${slowest.toFixed(1)}\n`)
   slowest = 0
 }).on("close", () => process.exit(0))
