@@ -45,7 +45,8 @@ const blocks: Readonly<Record<string, () => Buffer>> = {
 const embeddings: Readonly<Record<string, () => Buffer>> = {
   vectors: () => Buffer.from(`{"object":"list","data":[${Array.from({ length: vectors }, (_, i) => vector(i)).join(",")}],"model":"m","usage":{"prompt_tokens":7,"total_tokens":7}}`)
 }
-const tables: Readonly<Record<string, Readonly<Record<string, () => Buffer>>>> = { "/v1/chat/completions": chats, "/v1/messages": blocks, "/v1/embeddings": embeddings }
+const counts: Readonly<Record<string, () => Buffer>> = { empty: () => filled("{\"input_tokens\":12345,\"x\":[", "{}", "]}") }
+const tables: Readonly<Record<string, Readonly<Record<string, () => Buffer>>>> = { "/v1/chat/completions": chats, "/v1/messages": blocks, "/v1/embeddings": embeddings, "/v1/messages/count_tokens": counts }
 
 /** An upstream whose models are the shapes of their answers; `<shape>-500` answers it with that status. */
 const startUpstream = async () => {
@@ -105,7 +106,8 @@ interface Seen {
 
 interface Way {
   readonly name: string
-  readonly call: Http.Call
+  /** What is asked in a round; a function where an answer is kept for the same question. */
+  readonly call: Http.Call | ((round: number) => Http.Call)
   /** The upstream's path and model whose bytes are compared. */
   readonly from: readonly [path: string, model: string]
   readonly status?: number
@@ -165,9 +167,9 @@ const embedded: ReadonlyArray<Way> = [undefined, "float", "base64"].map((encodin
   }
 }))
 
-const kept: ReadonlyArray<Way> = ["objects", "text"].flatMap((shape): ReadonlyArray<Way> => [
-  { name: `for the cache, ${shape}`, call: chat(`own/${shape}`, { temperature: 0 }), from: ["/v1/chat/completions", shape], right: same, tokens: null },
-  { name: `by name, ${shape}`, call: chat(`own/${shape}`, {}, { "idempotency-key": `name of ${shape}` }), from: ["/v1/chat/completions", shape], right: same, tokens: null },
+const kept: ReadonlyArray<Way> = ["objects", "choices", "text"].flatMap((shape): ReadonlyArray<Way> => [
+  { name: `for the cache, ${shape}`, call: (round) => chat(`own/${shape}`, { temperature: 0, seed: round }), from: ["/v1/chat/completions", shape], right: same, tokens: null },
+  { name: `by name, ${shape}`, call: (round) => chat(`own/${shape}`, {}, { "idempotency-key": `${shape} ${round}` }), from: ["/v1/chat/completions", shape], right: same, tokens: null },
   { name: `for rules, ${shape}`, call: chat(`combo/ruled-${shape}`), from: ["/v1/chat/completions", shape], right: same }
 ])
 
@@ -189,6 +191,10 @@ const together: ReadonlyArray<Way> = [
 const errors: ReadonlyArray<Way> = [
   { name: "an error of 10 MB", call: chat("own/refused-500"), from: ["/v1/chat/completions", "refused"], status: 500, tokens: [0, 0], right: ({ at }) => expect(at("error", "message")).toContain("500") },
   { name: "an error of 10 MB in a 200", call: chat("own/refused"), from: ["/v1/chat/completions", "refused"], status: 502, tokens: [0, 0], right: ({ at }) => expect(at("error", "message")).toBe("no such luck") },
+  {
+    name: "a count of 10 MB, which is estimated", call: { path: "/v1/messages/count_tokens", body: { model: "other/empty", messages: user } }, from: ["/v1/messages/count_tokens", "empty"], tokens: null,
+    right: ({ at }) => expect(at("input_tokens")).toBeLessThan(100)
+  },
   { name: "no JSON at its end", call: chat("own/broken"), from: ["/v1/chat/completions", "broken"], status: 502, tokens: [0, 0], right: ({ at }) => expect(at("error", "code")).toBe("upstream_invalid_response") }
 ]
 
@@ -238,7 +244,7 @@ describe("answers of 10 MB hold the loop for no more than 50 ms", () => {
       for (let round = 1; round <= rounds && !(longest < longestMs && slowest < slowestMs); round++) {
         await pinger.slowest()
         const replies: Array<Http.Reply> = []
-        longest = Math.min(longest, await clock.longest(gateway, () => Promise.all([1, 2, 3, 4].map(async () => replies.push(await Http.send(gateway.url, call))))))
+        longest = Math.min(longest, await clock.longest(gateway, () => Promise.all([1, 2, 3, 4].map(async () => replies.push(await Http.send(gateway.url, typeof call === "function" ? call(round) : call))))))
         slowest = Math.min(slowest, await pinger.slowest())
         expect([name, replies.map((one) => one.status)]).toEqual([name, replies.map(() => status)])
         reply = replies[0]
@@ -254,4 +260,13 @@ describe("answers of 10 MB hold the loop for no more than 50 ms", () => {
     }
     expect(tooLong).toEqual([])
   }, 240_000)
+
+  it("an eval judges no answer that is too long to be read at once", async () => {
+    const { operator } = gateway
+    const cases = [{ id: "long", name: "long", input: { messages: user }, expected: { strategy: "contains", value: "text" } }]
+    const { suite } = await operator.call<{ suite: { id: string } }>("POST", "/api/evals/suites", { name: "a suite", cases })
+    const { runs } = await operator.call<{ runs: ReadonlyArray<{ results: ReadonlyArray<{ status: string; error: string | null }> }> }>(
+      "POST", "/api/evals", { suiteId: suite.id, target: { type: "model", id: "own/text" } })
+    expect(runs[0]?.results[0]).toMatchObject({ status: "error", error: expect.stringContaining("longer than") as unknown })
+  })
 })

@@ -20,6 +20,8 @@ import * as Json from "#src/wire/json/json.ts"
 const withinMs = 10_000
 /** What a server answers that has no counter: nothing about its models. */
 const noCounter: ReadonlySet<number> = new Set([404, 405, 501])
+/** A count is a few numbers, bytes. */
+const longestCount = 64 * 1024
 const noTokens = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, reasoning: 0 }
 const noHeaders: ReadonlyArray<string> = []
 
@@ -61,7 +63,7 @@ export const actorOf = (
         model: target.publicModel, request: call.parsed, makeId: services.makeResponseId, now: () => Math.floor(services.request.now() / 1000)
       }),
       readAnswer: (answer) => {
-        const said = Json.parseRecord(Buffer.from(answer).toString("utf8"))
+        const said = answer.length > longestCount ? null : Json.parseRecord(Buffer.from(answer).toString("utf8"))
         const reply = said === null ? null : replyOf(said)
         return reply === null ? null : { usage: noTokens, error: null, body: Buffer.from(reply), outputText: () => "" }
       }
