@@ -8,7 +8,7 @@ const longestQuotes = 400_000
 /** Characters of an answer that may take part in an ensemble. */
 export const longestText = 1_000_000
 /** Characters of all answers whose words are compared. */
-const longestCompared = 400_000
+const longestCompared = 200_000
 
 export const textPart = (text: string): TextPart => ({ kind: "text", text, cache: null, annotations: [], signature: null })
 
