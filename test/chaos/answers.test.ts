@@ -144,14 +144,18 @@ const fromMessages: ReadonlyArray<Way> = ["objects", "text", "blocks"].map((shap
   right: ({ at }) => shape === "text" ? isWhole(at("choices", 0, "message", "content")) : expect(String(at("choices", 0, "message", "content")).slice(0, 3)).toBe("yes")
 }))
 
+/** The text of a complete stream. */
+const textIn = ({ text }: Http.Reply): string => {
+  expect(text.endsWith("data: [DONE]\n\n")).toBe(true)
+  return text.split("\n\n").filter((frame) => frame.startsWith("data: {"))
+    .map((frame) => (JSON.parse(frame.slice(6)) as { choices: ReadonlyArray<{ delta?: { content?: string } }> }).choices[0]?.delta?.content ?? "").join("")
+}
+
 const replayed: ReadonlyArray<Way> = ["objects", "text"].map((shape) => ({
   name: `as a stream, ${shape}`, call: chat(`own/${shape}`, { stream: true }), from: ["/v1/chat/completions", shape],
   right: ({ reply }) => {
-    const texts = reply.text.split("\n\n").filter((frame) => frame.startsWith("data: {"))
-      .map((frame) => (JSON.parse(frame.slice(6)) as { choices: ReadonlyArray<{ delta?: { content?: string } }> }).choices[0]?.delta?.content ?? "")
-    if (shape === "text") isWhole(texts.join(""))
-    else expect(texts.join("")).toBe("yes")
-    expect(reply.text.endsWith("data: [DONE]\n\n")).toBe(true)
+    if (shape === "text") isWhole(textIn(reply))
+    else expect(textIn(reply)).toBe("yes")
   }
 }))
 
@@ -178,6 +182,10 @@ const together: ReadonlyArray<Way> = [
     name: `${strategy}, ${shape}`, call: chat(`combo/${strategy}-${shape}`), from: ["/v1/chat/completions", "small"], tokens: null,
     right: ({ at }) => expect(at("choices", 0, "message", "content")).toBe("yes")
   }))),
+  {
+    name: "fusion of which one answers, as a stream", call: chat("combo/fusion-alone", { stream: true }), from: ["/v1/chat/completions", "objects"], tokens: null,
+    right: ({ reply }) => expect(textIn(reply)).toBe("yes")
+  },
   {
     name: "pipeline, objects", call: chat("combo/pipeline-objects"), from: ["/v1/chat/completions", "small"], tokens: null,
     right: ({ at }) => expect(at("choices", 0, "message", "content")).toBe("yes")
@@ -219,6 +227,7 @@ describe("answers of 10 MB hold the loop for no more than 50 ms", () => {
       await combo(`pipeline-${shape}`, "pipeline", [`own/${shape}`, "own/small"], {})
       await combo(`ruled-${shape}`, "priority", [`own/${shape}`], { responseValidation: { forbiddenSubstrings: ["never said"], jsonPathPredicates: [{ path: "$.choices", condition: "nonEmpty" }] } })
     }
+    await combo("fusion-alone", "fusion", ["own/objects", "own/broken"], {})
     // The threads, and what their jobs need, are there.
     expect((await Http.send(gateway.url, chat("own/small"))).status).toBe(200)
     expect((await Http.send(gateway.url, chat("own/objects"))).status).toBe(200)
