@@ -29,9 +29,12 @@ export interface Surroundings extends Grounds {
 
 /** What one call gave. `answer` is null when it gave none; then `error` says why, or is null when it was cut. */
 export interface Given {
+  /** Of a large answer its words only. */
   readonly answer: Answer | null
   /** The answer in the client's format, whole. */
   readonly body: Uint8Array | string
+  /** A large answer as the stream that the client asked for; absent or null: it is made of `answer`. */
+  readonly stream?: Uint8Array | null
   readonly error: PublicError | null
   /** Who answered, or was asked last. */
   readonly target: Target
@@ -130,7 +133,7 @@ export class Ensemble implements LiveRequest {
 
   /** Makes one call whose answer the client does not see as it comes. */
   ask(call: Call, role: Exclude<Part["role"], "last">, timeoutMs: number | null = null): Effect.Effect<Given> {
-    return Effect.suspend(() => {
+    return Effect.suspend((): Effect.Effect<Given> => {
       const part: Part = { role, cut: null }
       const first = call.inbound.targets[0] as Target
       if (this.isOver) return Effect.succeed({ answer: null, body: "", error: null, target: first })

@@ -3,6 +3,12 @@ import type { Answer, Conversation, Part, TextPart, ToolResultPart, Turn } from 
 
 /** Characters of one answer that another model is shown; the middle of a longer one is left out. */
 const longestQuote = 100_000
+/** And of all answers that it is shown. */
+const longestQuotes = 400_000
+/** Characters of an answer that may take part in an ensemble. */
+export const longestText = 1_000_000
+/** Characters of all answers whose words are compared. */
+const longestCompared = 200_000
 
 export const textPart = (text: string): TextPart => ({ kind: "text", text, cache: null, annotations: [], signature: null })
 
@@ -12,8 +18,23 @@ const turnOf = (role: Turn["role"], text: string, path: string): Turn => ({ role
 export const textOf = (answer: Answer): string =>
   (answer.choices[0]?.parts ?? []).map((part) => part.kind === "text" || part.kind === "refusal" ? part.text : "").join("").trim()
 
-const cut = (text: string): string =>
-  text.length <= longestQuote ? text : `${text.slice(0, longestQuote / 2)}\n[...]\n${text.slice(-longestQuote / 2)}`
+const cut = (text: string, most = longestQuote): string =>
+  text.length <= most ? text : `${text.slice(0, most / 2)}\n[...]\n${text.slice(-most / 2)}`
+
+/** Each answer with its share of so many characters. */
+const shared = (answers: ReadonlyArray<string>, characters: number): ReadonlyArray<string> => {
+  const most = Math.min(longestQuote, Math.floor(characters / answers.length))
+  return answers.map((answer) => cut(answer, most))
+}
+
+/** As much of the answers as is compared. */
+export const compared = (answers: ReadonlyArray<string>): ReadonlyArray<string> => shared(answers, longestCompared)
+
+/** An answer of these words. */
+export const answerOf = (text: string): Answer => ({
+  id: null, model: null, createdAt: null, usage: null, serviceTier: null, systemFingerprint: null,
+  choices: [{ index: 0, parts: [textPart(text)], finish: "stop", stopSequence: null, logprobs: null }]
+})
 
 /** The client offers tools, or brings what they gave: only a model that may call them can go on. */
 export const usesTools = ({ tools, turns }: Conversation): boolean => tools.length > 0 || turns.some(({ role }) => role === "tool")
@@ -52,7 +73,7 @@ const asked = (conversation: Conversation, text: string): Conversation => ({ ...
 
 /** By number, so that nobody knows whose they are. */
 const quoted = (answers: ReadonlyArray<string>): string =>
-  answers.map((answer, i) => `<answer number="${i + 1}">\n${cut(answer)}\n</answer>`).join("\n\n")
+  shared(answers, longestQuotes).map((answer, i) => `<answer number="${i + 1}">\n${answer}\n</answer>`).join("\n\n")
 
 /** What the judge of a fusion is asked: the client's conversation, then the answers of the panel. */
 export const judged = (conversation: Conversation, answers: ReadonlyArray<string>): Conversation => asked(conversation, [

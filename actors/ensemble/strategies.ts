@@ -106,7 +106,7 @@ export const debate = (plan: Plan, tuning: DebateTuning) => (ensemble: Ensemble)
   const failures = missingOf(plan)
   const round = (number: number, positions: ReadonlyArray<Answered | null>): Effect.Effect<ReadonlyArray<Answered | null>> => {
     const held = positions.flatMap((position) => position === null ? [] : [position.text])
-    if (number > tuning.debateRounds || held.length < 2 || agreement(held) >= tuning.consensusThreshold) return Effect.succeed(positions)
+    if (number > tuning.debateRounds || held.length < 2 || agreement(Speeches.compared(held)) >= tuning.consensusThreshold) return Effect.succeed(positions)
     const words = (member: number): Conversation => {
       const others = positions.flatMap((position, i) => i === member || position === null ? [] : [position.text])
       return Speeches.debated(question, positions[member]?.text ?? null, others)

@@ -5,20 +5,22 @@
  * one `Effect.callback`; the machine calls `done` exactly once and never again touches the client after it.
  */
 import type { AttemptEnd, AttemptOptions } from "#actors/request/steps/attemptValues.ts"
-import type { AnswerReader, AnswerView } from "#actors/request/ports/AnswerCheck.ts"
-import type { AnswerFacts, Dialect, StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
+import type { AnswerReader } from "#actors/request/ports/AnswerCheck.ts"
+import type { AnswerFacts, StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Ledger } from "#actors/request/ports/Ledger.ts"
 import { headerOf, type Phase, type Upstream, type UpstreamCall, type UpstreamFailure, type UpstreamHandler } from "#actors/request/ports/Upstream.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
+import * as AnswerReading from "#actors/request/steps/answerReading.ts"
+import * as Polling from "#actors/request/steps/polling.ts"
 import { joinBytes } from "#actors/request/steps/bytes.ts"
+import { LargeBody } from "#actors/request/steps/LargeBody.ts"
 import type { PublicError } from "#schemas/errors.ts"
+import { LARGE_BYTES, QUICK_BYTES } from "#schemas/largeBodies.ts"
 import type { Outcome } from "#schemas/records/LedgerRow.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 
 export type { AttemptClient, AttemptEnd, AttemptOptions } from "#actors/request/steps/attemptValues.ts"
 
-/** Bytes of an upstream error body. */
-const maxErrorBytes = 1024 * 1024
 /** Bytes of a stream held before its first content: its head may repeat the whole request. */
 const maxHeldBytes = 32 * 1024 * 1024
 /** Bytes held for stream recovery; a faster stream is released earlier than its time. */
@@ -27,7 +29,7 @@ const maxRecoverableBytes = 32 * 1024
 const maxCheckedBytes = 4 * 1024 * 1024
 /** An upstream that has said its last word gets so long to end its body, so that its socket can be used again, ms. */
 const lingerMs = 1_000
-/** Largest whole (not streamed) answer. */
+/** Largest whole (not streamed) answer. An error that is large is judged by its status alone. */
 const maxAnswerBytes = 64 * 1024 * 1024
 
 const noText = () => ""
@@ -50,6 +52,8 @@ export class Attempt implements UpstreamHandler {
   /** Reads a stream that is held until its end, for the rules of its combo. */
   private reader: AnswerReader | null = null
   private held: Array<Uint8Array> = []
+  /** What is no stream, and large. */
+  private large: LargeBody | null = null
   private heldBytes = 0
   private bytesOut = 0
   private committed = false
@@ -86,18 +90,15 @@ export class Attempt implements UpstreamHandler {
         this.finish("policy", AttemptFailure.ledgerUnavailable(unavailable.message), false, null)
         return
       }
-      const { target } = this.options
-      this.call = upstream.dispatch({
-        origin: target.origin,
-        path: (this.options.stream ? target.streamPath : target.path) + this.options.query,
-        method: "POST",
-        headers: this.options.requestHeaders,
-        body: this.options.body,
-        timeouts: this.options.timeouts,
-        proxy: target.proxy
-      }, this)
+      const { body, query, stream, target } = this.options
+      this.dispatch("POST", (stream ? target.streamPath : target.path) + query, body)
       this.options.body = noBytes
     })
+  }
+
+  private dispatch(method: "GET" | "POST", path: string, body: Uint8Array | null): void {
+    const { requestHeaders: headers, target: { origin, proxy }, timeouts } = this.options
+    this.call = (this.upstream as Upstream["Service"]).dispatch({ origin, path, method, headers, body, timeouts, proxy }, this)
   }
 
   /** Upstream response headers, flat; empty before the head. */
@@ -126,7 +127,7 @@ export class Attempt implements UpstreamHandler {
   onHead(status: number, headers: ReadonlyArray<string>): void {
     this.status = status
     this.headers = headers
-    if (this.options.stream && StatusReason.isOk(status) && !isPlainDocument(headers)) {
+    if (this.options.stream && StatusReason.isOk(status) && !AnswerReading.isPlainDocument(headers)) {
       this.tap = this.options.makeTap()
       if (this.options.check?.holds === true) this.reader = this.options.dialect.makeReader()
     }
@@ -146,7 +147,7 @@ export class Attempt implements UpstreamHandler {
   private take(chunk: Uint8Array): void {
     const tap = this.tap
     if (tap === null) {
-      this.hold(chunk, StatusReason.isOk(this.status) ? maxAnswerBytes : maxErrorBytes)
+      this.collect(chunk)
       return
     }
     this.reader?.push(chunk)
@@ -273,16 +274,9 @@ export class Attempt implements UpstreamHandler {
 
   /** The stream is complete: it goes out, unless it breaks a rule. */
   private releaseWhole(): void {
-    const rule = this.reader === null ? null : this.brokenRule(this.reader.end())
+    const rule = this.reader === null ? null : AnswerReading.brokenRule(this.options.check, this.reader.end())
     if (rule === null) this.release()
     else this.reject(rule, null)
-  }
-
-  /** What cannot be read cannot be vouched for. */
-  private brokenRule(view: AnswerView | null): string | null {
-    const { check } = this.options
-    if (check === null) return null
-    return view !== null ? check.broken(view) : check.holds ? "readable" : null
   }
 
   /** The answer was complete and is refused: the model worked for it, and its upstream is well. */
@@ -354,42 +348,69 @@ export class Attempt implements UpstreamHandler {
   }
 
   /** The reply says that its job is not over: the same attempt asks for it again. */
-  private asksAgain(body: Uint8Array, pollOf: NonNullable<Dialect["pollOf"]>): boolean {
-    const { requestHeaders, target, timeouts } = this.options
-    const next = pollOf({ status: this.status, headers: this.headers, body, polls: this.polls })
+  private asksAgain(body: Uint8Array): boolean {
+    const { dialect, target } = this.options
+    const next = Polling.next(dialect, { status: this.status, headers: this.headers, body, polls: this.polls }, target)
     if (next === null) return false
-    if ("code" in next) {
-      this.finish("gateway-timeout", next, false, "headers")
-      return true
+    if ("outcome" in next) this.finish(next.outcome, next.error, false, null)
+    else {
+      this.polls++
+      this.poll = setTimeout(() => this.dispatch("GET", next.path, null), next.afterMs)
     }
-    const path = AttemptFailure.pathOnOrigin(next.url, target)
-    if (path === null) {
-      this.finish("parse-error", AttemptFailure.malformed(target), false, null)
-      return true
-    }
-    this.polls++
-    this.poll = setTimeout(() => {
-      this.call = (this.upstream as Upstream["Service"]).dispatch({
-        origin: target.origin, path, method: "GET", headers: requestHeaders, body: null, timeouts, proxy: target.proxy
-      }, this)
-    }, next.afterMs)
     return true
   }
 
+  private get isOk(): boolean {
+    return StatusReason.isOk(this.status)
+  }
+
+  /** Keeps what is no stream. */
+  private collect(chunk: Uint8Array): void {
+    this.heldBytes += chunk.length
+    if (this.heldBytes <= LARGE_BYTES) this.held.push(Buffer.from(chunk))
+    else if (!this.isOk) {
+      this.call?.abort()
+      this.failWithStatus(null)
+    } else if (this.heldBytes > maxAnswerBytes) {
+      this.call?.abort()
+      this.finish("parse-error", AttemptFailure.tooLarge(this.options.target, maxAnswerBytes), !this.committed, null)
+    } else (this.large ??= this.beginLarge()).push(chunk)
+  }
+
+  private beginLarge(): LargeBody {
+    const { held } = this
+    this.held = []
+    return new LargeBody(held, Math.min(Number(headerOf(this.headers, "content-length")) || 0, maxAnswerBytes))
+  }
+
+  private failWithStatus(body: UpstreamErrorBody | null): void {
+    this.finish("upstream-status", AttemptFailure.ofStatus({ ...this.reply, body }), !StatusReason.isRequests(this.status), null)
+  }
+
   private endWhole(): void {
-    const { dialect, stream, target } = this.options
-    const body = joinBytes(this.held, this.heldBytes)
+    const { check, dialect, forwardUsage, stream } = this.options
+    const body = this.large === null ? joinBytes(this.held, this.heldBytes) : this.large.bytes
     this.held = []
     this.heldBytes = 0
-    if (dialect.pollOf !== undefined && this.asksAgain(body, dialect.pollOf)) return
-    if (!StatusReason.isOk(this.status)) {
-      const error = AttemptFailure.ofStatus({ ...this.reply, body: dialect.readError(body) })
-      this.finish("upstream-status", error, !StatusReason.isRequests(this.status), null)
+    this.large = null
+    if (dialect.pollOf !== undefined && this.asksAgain(body)) return
+    if (!this.isOk) {
+      this.failWithStatus(dialect.readError(body))
       return
     }
-    const facts = stream ? dialect.replayAnswer(body, { forwardUsage: this.options.forwardUsage }) : dialect.readAnswer(body)
+    if (body.length >= QUICK_BYTES && dialect.readElsewhere !== undefined) {
+      if (dialect.readElsewhere({ body, asStream: stream, forwardUsage, check }, (facts, broken) => this.judge(facts, broken))) return
+    }
+    const facts = AnswerReading.factsOf(dialect, body, stream, forwardUsage)
+    this.judge(facts, AnswerReading.brokenRuleOf(dialect, body, facts, check))
+  }
+
+  /** `broken`: the rule that the answer breaks. It may have been cut while it was read. */
+  private judge(facts: AnswerFacts | null, broken: string | null): void {
+    if (this.ended) return
+    const { continues, stream, target } = this.options
     // A whole answer cannot go on with a part of one.
-    if (facts === null || (stream && this.options.continues)) {
+    if (facts === null || (stream && continues)) {
       this.finish("parse-error", AttemptFailure.malformed(target), true, null)
       return
     }
@@ -398,14 +419,9 @@ export class Attempt implements UpstreamHandler {
       this.finish("upstream-status", error, !StatusReason.isRequests(error.status), null)
       return
     }
-    const { check } = this.options
-    // A view costs another reading, so it is made for rules, and for an answer of which the tokenizer would see nothing.
-    if (check !== null && (check.holds || facts.outputText().trim() === "")) {
-      const rule = this.brokenRule(dialect.viewAnswer(body))
-      if (rule !== null) {
-        this.reject(rule, facts)
-        return
-      }
+    if (broken !== null) {
+      this.reject(broken, facts)
+      return
     }
     if (stream) {
       this.commit()
@@ -436,6 +452,7 @@ export class Attempt implements UpstreamHandler {
     if (this.ended) return
     this.ended = true
     this.held = []
+    this.large = null
     this.stopHolding()
     if (this.poll !== null) clearTimeout(this.poll)
     this.tap?.close()
@@ -463,10 +480,4 @@ export class Attempt implements UpstreamHandler {
       headers: this.headers
     })
   }
-}
-
-/** JSON or HTML instead of an event stream or JSON lines: read whole, then judged. */
-const isPlainDocument = (headers: ReadonlyArray<string>): boolean => {
-  const type = headerOf(headers, "content-type")
-  return type !== undefined && ((type.includes("json") && !type.includes("ndjson") && !type.includes("jsonl")) || type.includes("html"))
 }

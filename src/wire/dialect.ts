@@ -17,6 +17,8 @@ export interface Options extends Omit<EncoderOptions, "includeUsage"> {
   readonly tools?: Restored | null
   /** Hears each signed tool call that is written for a client of another format. */
   readonly remember?: ((callId: string, signature: Signature) => void) | undefined
+  /** Reads large answers away from the loop; absent: all are read at once. */
+  readonly readElsewhere?: Dialect["readElsewhere"]
 }
 
 /** `family` speaks as it is; the client reads the same format. */
@@ -73,9 +75,10 @@ const rememberCalls = ({ choices }: Answer, { remember }: Options): void => {
 const translatingTap = (face: ClientCodec, family: UpstreamCodec, options: Options, includeUsage: boolean): TranslatingTap =>
   new TranslatingTap(family.makeDecoder, face.makeEncoder({ ...options, includeUsage }), family.emptyAnswers === true, null, options.remember)
 
-type Shared = Pick<Dialect, "makeRecoverableTap" | "continueTap" | "viewAnswer" | "makeReader">
+type Shared = Pick<Dialect, "readElsewhere" | "makeRecoverableTap" | "continueTap" | "viewAnswer" | "makeReader">
 
 const shared = (face: ClientCodec, family: UpstreamCodec, options: Options): Shared => ({
+  readElsewhere: options.readElsewhere,
   viewAnswer: (body) => {
     const parsed = parse(body)
     const answer = parsed === null ? null : family.decodeAnswer(parsed)

@@ -1,15 +1,11 @@
 /** Large bodies of the worst shapes: they neither end the process nor hold its loop. */
-import { spawn } from "node:child_process"
-import * as Fs from "node:fs"
 import * as NodeHttp from "node:http"
 import type { AddressInfo } from "node:net"
-import * as Os from "node:os"
-import * as Path from "node:path"
-import { createInterface } from "node:readline"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { eventually } from "#test/support/operator.ts"
 import { type Spawned, spawned } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
+import { startPinger, turnClock } from "#test/support/loop.ts"
 
 const MB = 1_000_000
 /** Just below the default limit of 10 MiB. */
@@ -92,20 +88,6 @@ const startWorld = async (environment: Readonly<Record<string, string>>): Promis
   }
 }
 
-/** Another process that asks the address again and again. */
-const startPinger = (url: string) => {
-  const child = spawn(process.execPath, [Path.resolve("test/support/pinger.mjs"), url], { stdio: ["pipe", "pipe", "inherit"] })
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  return {
-    /** The slowest answer since the last question, ms. */
-    slowest: async (): Promise<number> => {
-      child.stdin.write("\n")
-      return Number((await lines.next()).value)
-    },
-    stop: () => child.stdin.end()
-  }
-}
-
 const path = "/v1/chat/completions"
 const small = (world: World) => Http.send(world.gateway.url, { path, body: { model: "own/m", messages: [{ role: "user", content: "hello" }] } })
 const metric = async (world: World, name: string): Promise<number> =>
@@ -160,11 +142,11 @@ const rounds = 3
 const slowestMs = process.env["GATEWAY_TEST_FULL"] === "1" ? 50 : 500
 
 describe("bodies of 10 MB hold the loop for no more than 50 ms", () => {
-  const file = Path.join(Os.tmpdir(), `turns-${process.pid}`)
+  const clock = turnClock()
   let world: World
   let pinger: ReturnType<typeof startPinger>
   beforeAll(async () => {
-    world = await startWorld({ NODE_OPTIONS: `--import=${Path.resolve("test/support/turns.mjs")}`, GATEWAY_TEST_TURNS: file })
+    world = await startWorld(clock.environment)
     expect((await small(world)).status).toBe(200)
     pinger = startPinger(`${world.gateway.url}/api/health/ping`)
   }, 60_000)
@@ -172,17 +154,6 @@ describe("bodies of 10 MB hold the loop for no more than 50 ms", () => {
     pinger.stop()
     await world.close()
   })
-
-  /** The longest turn (ms of processor time) while the work ran, beyond what the bytes of four bodies take. */
-  const longestTurn = async (work: () => Promise<unknown>): Promise<number> => {
-    const told = (): ReadonlyArray<number> => Fs.readFileSync(file, "utf8").split(" ").map(Number)
-    const [before = 0] = told()
-    process.kill(world.gateway.pid(), "SIGUSR2")
-    await eventually(() => Promise.resolve(told()[0]), (begun) => begun === before + 1, "the clock of turns began anew")
-    await work()
-    const [, longest = NaN, copying = NaN] = told()
-    return longest - copying
-  }
 
   const few: ReadonlyArray<string> = ["small objects as many as may be", "parts as many as may be", "one text"]
   const ways: ReadonlyArray<readonly [name: string, model: string, more: string, headers: Record<string, string>, shapes: typeof shapes]> = [
@@ -200,7 +171,7 @@ describe("bodies of 10 MB hold the loop for no more than 50 ms", () => {
       for (let round = 1; round <= rounds && !(longest < longestMs && slowest < slowestMs); round++) {
         const statuses: Array<number> = []
         await pinger.slowest()
-        longest = Math.min(longest, await longestTurn(() => Promise.all([1, 2, 3, 4].map(async (i) => {
+        longest = Math.min(longest, await clock.longest(world.gateway, () => Promise.all([1, 2, 3, 4].map(async (i) => {
           const own = headers["idempotency-key"] === undefined ? headers : { "idempotency-key": `${shape} ${i} ${round}` }
           statuses.push((await Http.send(world.gateway.url, { path, body: bytes, headers: own })).status)
         }))))

@@ -201,6 +201,8 @@ describe("never kept", () => {
     ["a filtered stream", 200, { finishReason: "content_filter" }, { stream: true }],
     ["a tool call", 200, { answer: "tools", toolCalls: [{ name: "f", arguments: {} }] }, { tools: [{ type: "function", function: { name: "f", parameters: { type: "object", properties: {} } } }] }],
     ["an empty answer", 200, { text: "" }, {}],
+    ["a large answer", 200, { text: "many words ".repeat(25_000) }, {}],
+    ["a large stream", 200, { text: `${"w".repeat(2_000)} `.repeat(140) }, { stream: true }],
     ["a stream that broke off", 200, { text: "a b c d e f g h", resetAfter: { frames: 4 } }, { stream: true }],
     ["a stream with an error in it", 200, { text: "a b c d e f g h", malformed: [{ kind: "error", at: 4 }] }, { stream: true }]
   ]

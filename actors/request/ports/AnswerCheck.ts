@@ -1,4 +1,5 @@
 /** Whether an answer may be given to the client: not when it is empty, or breaks a combo's `responseValidation`. Pure. */
+import type { ComboConfig } from "#schemas/records/Combo.ts"
 
 /** A complete answer as rules read it. */
 export interface AnswerView {
@@ -25,9 +26,11 @@ export interface AnswerReader {
 export interface AnswerCheck {
   /** The rules need the whole answer: a stream is held until its end. False when only an empty answer is refused. */
   readonly holds: boolean
+  /** The rules that it was made of, for a thread that makes it anew. */
+  readonly rules: ComboConfig["responseValidation"]
   /** Name of the first rule that the answer breaks, never its content; null when it may go. */
   readonly broken: (view: AnswerView) => string | null
 }
 
 /** A combo without rules: an answer that is empty is none. */
-export const notEmpty: AnswerCheck = { holds: false, broken: ({ empty }) => empty ? "notEmpty" : null }
+export const notEmpty: AnswerCheck = { holds: false, rules: undefined, broken: ({ empty }) => empty ? "notEmpty" : null }

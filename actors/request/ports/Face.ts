@@ -2,7 +2,7 @@
  * Wire formats as the request actor needs them: the face is the client's format, a dialect is the pair of that face and the
  * family an upstream speaks. Pure; `src/wire` makes both.
  */
-import type { AnswerReader, AnswerView } from "./AnswerCheck.ts"
+import type { AnswerCheck, AnswerReader, AnswerView } from "./AnswerCheck.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { TokenUsage } from "#schemas/wire/conversation.ts"
 import type { Units } from "#schemas/records/Units.ts"
@@ -89,6 +89,19 @@ export interface JobReply {
   readonly polls: number
 }
 
+/** What is asked of a whole answer that is read away from the loop. */
+export interface AnswerQuestion {
+  readonly body: Uint8Array
+  /** The client asked for a stream, which the answer becomes. */
+  readonly asStream: boolean
+  readonly forwardUsage: boolean
+  /** What it must be; null = anything. */
+  readonly check: AnswerCheck | null
+}
+
+/** `facts` is null when the bytes are no answer; `broken` names the rule that it breaks, null when there is none. */
+export type AnswerRead = (facts: AnswerFacts | null, broken: string | null) => void
+
 /** How an upstream of one family is read for a client of one face. */
 export interface Dialect {
   readonly makeTap: (options: { readonly forwardUsage: boolean }) => StreamTap
@@ -104,6 +117,8 @@ export interface Dialect {
   /** A whole answer as rules read it; null when it is none. */
   readonly viewAnswer: (body: Uint8Array) => AnswerView | null
   readonly makeReader: () => AnswerReader
+  /** Reads a large answer away from the loop and calls back in a later turn; false, or absent, when it is to be read at once. */
+  readonly readElsewhere?: ((question: AnswerQuestion, done: AnswerRead) => boolean) | undefined
   /** Error object of a non-2xx body; null when it is no error of a known shape. */
   readonly readError: (body: Uint8Array) => UpstreamErrorBody | null
 }

@@ -209,9 +209,3 @@ export const ofCut = (reason: CutReason, target: Target): PublicError | null => 
       return internal()
   }
 }
-
-/** Path and query of an address that an upstream named; null when it is not on the target's own origin, where the credential belongs. */
-export const pathOnOrigin = (address: string, { origin }: Pick<Target, "origin">): string | null => {
-  const url = URL.canParse(address, origin) ? new URL(address, origin) : null
-  return url === null || url.origin !== origin ? null : url.pathname + url.search
-}

@@ -11,6 +11,7 @@ import type { CachedAnswer, ResponseCache } from "#src/features/cache/ports/Resp
 import type { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import { headerOf } from "#actors/request/ports/Upstream.ts"
 import * as Errors from "#schemas/errors.ts"
+import { LARGE_BYTES } from "#schemas/largeBodies.ts"
 import type { Answer } from "#schemas/wire/conversation.ts"
 import { formatCost } from "#src/platform/accounting/cost.ts"
 import * as Identity from "#src/inference/lane/bodies/identity.ts"
@@ -44,8 +45,10 @@ export const maxWaitMs = 30_000
 /** A stream waits only for an answer that is nearly there, ms: whoever streams wants the first words soon. */
 export const maxStreamWaitMs = 1_000
 const noBytes = Buffer.alloc(0)
-/** Bytes of a streamed answer that is kept. */
+/** Bytes of a streamed answer that is read for the cache: many times those of the whole answer that is kept of it. */
 const maxStreamBytes = 4 * 1024 * 1024
+/** Bytes of an answer that is kept: it is read on the loop, and once more for each stream that it is given as. */
+const maxKeptBytes = LARGE_BYTES
 /** Scope of keys whose every call is fenced by a lease: an old answer must not get past the fence. */
 const leased = "lease:exclusive"
 
@@ -220,7 +223,7 @@ class Miss implements Passenger<CachedAnswer>, LeadListener {
       return
     }
     const bytes = typeof body === "string" ? Buffer.from(body) : body
-    const answer = Storable.read(this.call.codec.name, bytes)
+    const answer = bytes.length > maxKeptBytes ? null : Storable.read(this.call.codec.name, bytes)
     this.finish(answer, () => bytes, headers, spent)
   }
 
@@ -253,7 +256,8 @@ class Miss implements Passenger<CachedAnswer>, LeadListener {
   /** Keeps what may be kept, and shares it with who waits. */
   private finish(answer: Answer | null, bodyOf: (answer: Answer) => Uint8Array, headers: ReadonlyArray<string>, spent: Spent): void {
     this.waited()
-    if (answer === null || !Storable.isStorable(answer)) {
+    const body = answer === null || !Storable.isStorable(answer) ? null : bodyOf(answer)
+    if (body === null || body.length > maxKeptBytes) {
       this.flight?.dispersed()
       return
     }
@@ -267,7 +271,7 @@ class Miss implements Passenger<CachedAnswer>, LeadListener {
       provider: headerOf(headers, "X-Gateway-Provider") ?? "",
       strategy: /strategy=([^;]+)/.exec(headerOf(headers, "X-Gateway-Decision") ?? "")?.[1] ?? "single",
       format: this.call.codec.name,
-      body: bodyOf(answer),
+      body,
       tokensIn: spent.usage.input,
       tokensOut: spent.usage.output,
       costUsd: spent.costUsd,

@@ -2,7 +2,7 @@
  * Which answers may be given again, and a streamed one as the whole answer it would have been. Pure.
  *
  * Kept: complete answers of text, also those that ran into their length limit (the same request would run into it again). Never
- * kept: errors, broken or filtered answers, refusals, tool calls, empty ones.
+ * kept: errors, broken or filtered answers, refusals, tool calls, empty ones. Neither is what is larger than the stage allows.
  */
 import type { Answer, Choice, FamilyName, FormatName, TokenUsage } from "#schemas/wire/conversation.ts"
 import * as Formats from "#src/wire/formats.ts"

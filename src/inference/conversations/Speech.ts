@@ -5,11 +5,13 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Conversation, Signature } from "#schemas/wire/conversation.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
+import * as Answers from "#src/inference/lane/bodies/answers.ts"
 import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import type { Kind } from "#src/inference/lane/bodies/jobs.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import type { Encoding } from "#src/inference/lane/Operation.ts"
+import type { Answered, Answering, PartSaid, PartWanted } from "./answering.ts"
 import type { ConversationServices } from "./services.ts"
 import type { Speak, Spoken } from "./speaking.ts"
 import * as BodyRules from "#src/providers/bodyRules.ts"
@@ -31,7 +33,15 @@ import { writeRequest } from "#src/wire/writeRequest.ts"
 
 const nothing: ReadonlyArray<string> = []
 
+const answering: Kind<Answering, Answered> = { module: new URL("./answering.ts", import.meta.url).href }
 const speaking: Kind<Speak, Spoken> = { module: new URL("./speaking.ts", import.meta.url).href }
+
+/** One answer of several. */
+export interface Part {
+  readonly wanted: PartWanted
+  /** Of a large answer, before it is judged; null when there is nothing in it. */
+  readonly heard: (said: PartSaid | null) => void
+}
 
 /** What a combo says about its requests' bodies. */
 export interface SpokenRoute {
@@ -274,15 +284,22 @@ export class Speech implements Encoding {
     return this.omitted
   }
 
-  dialectFor(target: Target, { makeResponseId, request: { now } }: Pick<LaneServices, "makeResponseId" | "request">): Dialect {
-    const { signatures } = this.services
-    return Formats.dialectOf(this.codec, Formats.family(target.wireFormat), {
-      model: target.publicModel,
-      tools: this.tools,
-      remember: this.losesSignatures(target) ? (callId, signature) => signatures.remember(this.prompt.tenant, callId, signature) : undefined,
-      request: Formats.repeatedOf(this.codec.name, this.prompt.parsed),
+  /** `part`: what else is wanted of a large answer, and who hears of it. */
+  dialectFor(target: Target, { bodies, makeResponseId, request: { now } }: Pick<LaneServices, "bodies" | "makeResponseId" | "request">, part: Part | null = null): Dialect {
+    const { codec, prompt, services: { signatures }, tools } = this
+    const model = target.publicModel
+    const request = Formats.repeatedOf(codec.name, prompt.parsed)
+    const remember = this.losesSignatures(target) ? (callId: string, signature: Signature) => signatures.remember(prompt.tenant, callId, signature) : undefined
+    return Formats.dialectOf(codec, Formats.family(target.wireFormat), {
+      model, tools, remember, request,
       makeId: makeResponseId,
-      now: () => Math.floor(now() / 1000)
+      now: () => Math.floor(now() / 1000),
+      readElsewhere: (question, done) => Answers.ask(bodies, answering, question, (common) => ({
+        ...common, face: codec.name, family: target.wireFormat, model, tools, request, now: Math.floor(now() / 1000), part: part === null ? null : part.wanted
+      }), (said) => {
+        if (said !== null && remember !== undefined) for (const [callId, signature] of said.signatures) remember(callId, signature)
+        part?.heard(said === null ? null : said.part)
+      }, done)
     })
   }
 

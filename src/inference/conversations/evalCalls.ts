@@ -4,6 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { type EvalAnswer, EvalCalls, type EvalQuestion } from "#src/inference/ports/EvalCalls.ts"
 import { PublicError } from "#schemas/errors.ts"
+import { LARGE_BYTES } from "#schemas/largeBodies.ts"
 import * as Conversations from "./Conversations.ts"
 import { type ConversationServices, Conversing } from "./services.ts"
 import * as Ensembles from "#src/inference/conversations/ensembles/Ensembles.ts"
@@ -69,6 +70,10 @@ export const make = (services: ConversationServices): EvalCalls["Service"] => {
       client: {
         ...silent,
         respond: (status, headers, bytes) => {
+          if (bytes.length > LARGE_BYTES) {
+            answer = failed(`The answer is longer than ${LARGE_BYTES} bytes, the most that is judged.`)
+            return
+          }
           const said = Json.parseRecord(typeof bytes === "string" ? bytes : Buffer.from(bytes).toString("utf8"))
           const text = StatusReason.isOk(status) ? textIn(said) : null
           answer = text === null

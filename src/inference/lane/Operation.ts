@@ -42,7 +42,7 @@ export interface Encoding {
   /** Fields of the client's request that `bodyFor` left out. */
   readonly omittedFor: (target: Target) => ReadonlyArray<string>
   /** Reads the target's answer for the client: its bytes, its usage, its errors. */
-  readonly dialectFor: (target: Target, services: Pick<LaneServices, "makeResponseId" | "request">) => Dialect
+  readonly dialectFor: (target: Target, services: Pick<LaneServices, "bodies" | "makeResponseId" | "request">) => Dialect
   /** Media type of the body that `bodyFor` made last; absent or null: JSON. */
   readonly contentTypeFor?: () => string | null
   /** The call uses no model, such as a provider's token count: its row has no tokens and no units, and none are estimated. */

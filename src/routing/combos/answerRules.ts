@@ -35,6 +35,7 @@ export const checkOf = (rules: Rules | undefined): AnswerCheck => {
   const predicates = jsonPathPredicates.map(predicateOf)
   return {
     holds: true,
+    rules,
     broken: (view) => {
       const { content } = view
       const forbidden = forbiddenSubstrings.findIndex((text) => content.includes(text))

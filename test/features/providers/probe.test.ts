@@ -138,5 +138,7 @@ describe("probing", () => {
   it("model lists of every form are read, anything else is no list", () => {
     assert.deepStrictEqual(Answers.modelsIn(JSON.stringify([{ id: "a" }, "b", 7, {}])), [{ id: "a", name: null }, { id: "b", name: null }])
     for (const body of ["", "{}", "null", "<html>", "{\"data\":{}}"]) assert.isNull(Answers.modelsIn(body))
+    // Reading it would hold the loop.
+    assert.isNull(Answers.modelsIn(`[${Array.from({ length: 300_000 }, () => "{}").join(",")}]`))
   })
 })

@@ -2,6 +2,7 @@
 import type { Diagnosis, UpstreamModel } from "#src/features/providers/ports/ProviderProbe.ts"
 import type { UpstreamFailure } from "#actors/request/ports/Upstream.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
+import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
 
 /** Characters of an upstream's message that are kept. */
 const MESSAGE_MAX = 300
@@ -10,7 +11,9 @@ type Json = Readonly<Record<string, unknown>>
 
 const asObject = (value: unknown): Json | null => typeof value === "object" && value !== null && !Array.isArray(value) ? value as Json : null
 
+/** Undefined for what is no JSON, or holds so much that reading it would hold the loop. */
 export const parse = (body: string): unknown => {
+  if (JsonBounds.excessOf(Buffer.from(body)) !== null) return undefined
   try {
     return JSON.parse(body) as unknown
   } catch {

@@ -23,6 +23,9 @@ export interface Words {
   readonly estimatedReply: (tokens: number) => string
 }
 
+/** A count is a few numbers, bytes. */
+const longestCount = 64 * 1024
+
 const nothing: ReadonlyArray<string> = []
 
 export class Asked implements Encoding {
@@ -74,7 +77,7 @@ export class Asked implements Encoding {
         model: target.publicModel, request: this.#prompt.parsed, makeId: makeResponseId, now: () => Math.floor(request.now() / 1000)
       }),
       readAnswer: (answer) => {
-        const said = Json.parseRecord(Buffer.from(answer).toString("utf8"))
+        const said = answer.length > longestCount ? null : Json.parseRecord(Buffer.from(answer).toString("utf8"))
         const reply = said === null ? null : providerReply(said, target)
         return reply === null ? null : { usage: null, error: null, body: Buffer.from(reply), outputText: () => "" }
       }

@@ -117,9 +117,9 @@ export const begin = (
       }
     }),
     terminal: (error) => view.terminal(error, attempts, skipped),
-    direct: ({ answer, body, target }) => !head.stream ? { stream: false, body } : {
+    direct: ({ answer, body, stream = null, target }) => !head.stream ? { stream: false, body } : {
       stream: true,
-      body: Buffer.from(Dialects.streamOf(answer, codec, {
+      body: stream ?? Buffer.from(Dialects.streamOf(answer, codec, {
         model: target.publicModel, request: prompt.parsed, includeUsage: head.wantsUsage, makeId: services.makeResponseId, now: () => Math.floor(services.request.now() / 1000)
       }))
     }

@@ -1,12 +1,15 @@
 /** One call of a request beside the client's own: another conversation to given targets, its answer kept in memory. */
 import type { Call } from "#actors/ensemble/Ensemble.ts"
+import * as Speeches from "#actors/ensemble/speeches.ts"
 import type { Client, Inbound, Recovery, RouteView } from "#actors/request/Inbound.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import { changed, once } from "#actors/request/ports/WalkPolicy.ts"
+import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Answer, Conversation } from "#schemas/wire/conversation.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
-import { Speech } from "#src/inference/conversations/Speech.ts"
+import type { PartSaid } from "#src/inference/conversations/answering.ts"
+import { type Part, Speech } from "#src/inference/conversations/Speech.ts"
 import type { ConversationServices } from "#src/inference/conversations/services.ts"
 import type { Route } from "#src/routing/Router.ts"
 import * as Formats from "#src/wire/formats.ts"
@@ -37,6 +40,11 @@ export interface Asked {
 const noRecovery: Recovery = { holds: false, continues: false, stopsAtEmpty: false, sibling: false }
 const noHeaders: ReadonlyArray<string> = []
 
+/** It is told to other models, whose prompts are made on the loop. */
+const tooLong = (characters: number): PublicError => Errors.make(
+  "bad_gateway", `It answered ${characters} characters; an answer that other models are told may have ${Speeches.longestText} characters.`
+)
+
 /** Nobody waits for the bytes; a whole answer is all it is given. */
 export const silent: Omit<Client, "respond"> = {
   start: () => undefined, relay: () => true, onDrain: () => undefined, end: () => undefined, close: () => undefined
@@ -60,11 +68,20 @@ export const saidInstead = ({ codec, head, prompt, route, services, words }: Omi
     : new Speech(services, codec, head, prompt, route, conversation, "auto", words.autoEffort())
 
 export const partOf = (whole: Whole, { conversation, targets, view }: Asked): Call => {
-  const { head, inbound, services } = whole
+  const { codec, head, inbound, prompt, services } = whole
   const speech = saidInstead({ ...whole, head: { ...head, stream: false, wantsUsage: false } }, conversation)
   let answer: Answer | null = null
-  let body: Uint8Array | string = ""
   let error: PublicError | null = null
+  let large: PartSaid | null = null
+  const own: Part = {
+    wanted: { stream: head.stream ? { request: Formats.repeatedOf(codec.name, prompt.parsed), includeUsage: head.wantsUsage } : null },
+    heard: (said) => {
+      large = said
+      answer = said === null ? null : Speeches.answerOf(said.text)
+      if (said !== null && said.characters > Speeches.longestText) error = tooLong(said.characters)
+    }
+  }
+  let body: Uint8Array | string = ""
   return {
     inbound: {
       ...inbound,
@@ -93,12 +110,13 @@ export const partOf = (whole: Whole, { conversation, targets, view }: Asked): Ca
       omittedFor: (target) => speech.omittedFor(target),
       dialectFor: (target) => {
         const family = Formats.family(target.wireFormat)
-        const dialect = speech.dialectFor(target, services)
+        const dialect = speech.dialectFor(target, services, own)
         return {
           ...dialect,
           readAnswer: (bytes) => {
             const parsed = Json.parseRecord(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"))
             const read = parsed === null ? null : family.decodeAnswer(parsed)
+            large = null
             answer = read !== null && "choices" in read ? read : null
             return dialect.readAnswer(bytes)
           }
@@ -110,6 +128,6 @@ export const partOf = (whole: Whole, { conversation, targets, view }: Asked): Ca
       responseHeaders: () => noHeaders,
       errorHeaders: () => noHeaders
     },
-    given: () => ({ answer: error === null && body !== "" ? answer : null, body, error })
+    given: () => ({ answer: error === null && body !== "" ? answer : null, body, stream: large === null ? null : large.stream, error })
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The threads that read large bodies, so that the loop never stands still for one. They are started by the first large body; each does
+ * The threads that read large bodies of requests and of answers, so that the loop never stands still for one. They are started by the first large body; each does
  * one job at a time, the others wait in one line. A thread that dies (its memory is bounded) fails its job alone.
  */
 import { Worker } from "node:worker_threads"
@@ -19,11 +19,6 @@ export type Reply =
   | { readonly ok: true; readonly said: object }
   | { readonly ok: false; readonly error: Pick<PublicError, "code" | "status" | "type" | "message" | "retryAfterSeconds" | "extra"> }
   | { readonly ok: false; readonly defect: string }
-
-/** Bodies above this many bytes are read here. */
-export const LARGE_BYTES = 256 * 1024
-/** And those with more objects and lists than this, however short. */
-export const LARGE_CONTAINERS = 5_000
 
 export interface Options {
   /** Threads at once. */
@@ -101,13 +96,22 @@ export class BodyWorkers {
     thread.doing = null
     this.#next()
     if (doing === null) return
-    if (reply.ok) doing.done(reply.said)
+    if (reply.ok) this.#tell(doing, reply.said)
     else if ("error" in reply) {
       const { code, extra, message, retryAfterSeconds, status, type } = reply.error
-      doing.done(new PublicError(code, status, type, message, retryAfterSeconds, extra))
+      this.#tell(doing, new PublicError(code, status, type, message, retryAfterSeconds, extra))
     } else {
       this.#options.onDefect(reply.defect)
-      doing.done(Errors.make("internal_server_error", "The request body could not be read: an internal error; the log holds it."))
+      this.#tell(doing, Errors.make("internal_server_error", "The request body could not be read: an internal error; the log holds it."))
+    }
+  }
+
+  /** What is thrown by one who asked ends neither the thread nor the process. */
+  #tell({ done }: Waiting, said: object): void {
+    try {
+      done(said)
+    } catch (cause) {
+      this.#options.onDefect(cause instanceof Error ? cause.stack ?? cause.message : String(cause))
     }
   }
 
@@ -116,7 +120,7 @@ export class BodyWorkers {
     if (at < 0) return
     this.#threads.splice(at, 1)
     const { doing } = thread
-    if (!this.#closed) this.#options.onLost(new Error(`A thread that reads request bodies was lost: ${why}`))
+    if (!this.#closed) this.#options.onLost(new Error(`A thread that reads large bodies was lost: ${why}`))
     doing?.done(this.#closed
       ? Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 })
       : Errors.make("payload_too_large", "The request body takes more memory than the gateway has for one: send less of it."))

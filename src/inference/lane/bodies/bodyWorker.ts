@@ -60,7 +60,5 @@ port.on("message", (task: Task) => {
 })
 
 /** The bytes of a reply are given away, not copied; those of a pool are shared with others, and stay. */
-const transferable = (said: object): Array<ArrayBuffer> => {
-  const bytes = "body" in said && said.body instanceof Uint8Array ? said.body : null
-  return bytes !== null && bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength ? [bytes.buffer] : []
-}
+const transferable = (said: object): Array<ArrayBuffer> => Object.values(said).flatMap((value: unknown) =>
+  value instanceof Uint8Array && value.buffer instanceof ArrayBuffer && value.byteLength === value.buffer.byteLength ? [value.buffer] : [])

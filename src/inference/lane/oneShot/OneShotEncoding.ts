@@ -5,18 +5,21 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { OneShotKind, TargetFamily } from "#schemas/wire/formats.ts"
+import * as Answers from "#src/inference/lane/bodies/answers.ts"
 import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import type { Kind } from "#src/inference/lane/bodies/jobs.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { Encoding } from "#src/inference/lane/Operation.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
-import * as Json from "#src/wire/json/json.ts"
 import type { Encoded, OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
-import { OpaqueTap } from "#src/wire/oneShot/OpaqueTap.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import type { Encode } from "./encodeJob.ts"
+import * as Reading from "./reading.ts"
+import type { Read } from "./readJob.ts"
 
 const encodeJob: Kind<Encode, Encoded<unknown>> = { module: new URL("./encodeJob.ts", import.meta.url).href }
+
+const readJob: Kind<Read, Answers.Said> = { module: new URL("./readJob.ts", import.meta.url).href }
 
 const nothing: ReadonlyArray<string> = []
 
@@ -79,30 +82,21 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
     if (this.#encoded !== null) this.#encoded = { ...this.#encoded, body: noBytes }
   }
 
-  dialectFor(target: Target, { request: { accounting } }: Pick<LaneServices, "request">): Dialect {
+  dialectFor(target: Target, { bodies, request: { accounting } }: Pick<LaneServices, "bodies" | "request">): Dialect {
     const family: TargetFamily = target.wireFormat
     const encoded = this.#encoded
     // A dialect is asked for after its body was made.
     if (encoded === null) throw new Error(`no body was made for ${target.publicModel}`)
-    const wanted = { head: this.#head, note: encoded.note, model: target.publicModel, estimate: () => accounting.estimate(this.#prompt.text()) }
-    const read: Dialect["readAnswer"] = (body) => this.#codec.read(family, body, wanted)
-    return { ...opaque, readAnswer: read, replayAnswer: read, readError: (body) => this.#codec.readError(family, body) }
+    const wanted = { head: this.#head, note: encoded.note, model: target.publicModel }
+    const estimate = (): number => accounting.estimate(this.#prompt.text())
+    return {
+      ...Reading.dialectOf(this.#codec, family, { ...wanted, estimate }),
+      readElsewhere: (question, done) =>
+        Answers.ask(bodies, readJob, question, (common) => ({ ...common, kind: this.#kind, family, wanted, estimated: estimate() }), ignored, done)
+    }
   }
 }
 
 const noBytes = new Uint8Array(0)
 
-const never = (): never => {
-  throw new Error("only conversations are continued")
-}
-
-const opaque: Omit<Dialect, "readAnswer" | "replayAnswer" | "readError"> = {
-  makeTap: () => new OpaqueTap(),
-  makeRecoverableTap: () => new OpaqueTap(),
-  continueTap: never,
-  makeReader: never,
-  // A combo's rules on texts see no such answers.
-  viewAnswer: (body) => ({
-    content: "", calls: false, empty: false, document: () => Json.parseRecord(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))
-  })
-}
+const ignored = (): void => undefined

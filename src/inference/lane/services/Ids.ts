@@ -1,9 +1,9 @@
 /** Ids of requests, attempts and responses: unique over nodes and restarts. */
-import * as crypto from "node:crypto"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import { makeResponseId } from "#src/platform/structures/responseId.ts"
 
 export class Ids extends Context.Service<Ids, {
   readonly nodeId: string
@@ -21,6 +21,6 @@ export const layer = Layer.effect(Ids, Effect.map(Lifecycle, ({ nodeId, startedA
     nodeId,
     makeAttemptId,
     makeRequestId: () => `req_${makeAttemptId()}`,
-    makeResponseId: () => crypto.randomBytes(18).toString("base64url").replace(/[-_]/g, "0")
+    makeResponseId
   }
 }))
