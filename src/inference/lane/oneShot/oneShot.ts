@@ -1,9 +1,18 @@
 /** What the operations of all requests without a conversation share. */
+import * as Effect from "effect/Effect"
 import type { Face } from "#actors/request/ports/Face.ts"
 import type { Units } from "#schemas/records/Units.ts"
+import type { PublicError } from "#schemas/errors.ts"
 import type { OneShotKind } from "#schemas/wire/formats.ts"
+import * as Lane from "#src/inference/lane/Lane.ts"
 import type { Operation } from "#src/inference/lane/Operation.ts"
+import * as Paths from "#src/inference/lane/paths.ts"
+import * as Endpoint from "#src/inference/lane/services/Endpoint.ts"
+import { Inference } from "#src/inference/lane/services/Inference.ts"
+import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import type { Call } from "#src/inference/lane/stages/Stage.ts"
+import type { DirectRoute } from "#src/platform/server/Exchange.ts"
+import { unknownProvider } from "#src/routing/oneShot.ts"
 import { client as chatCompletions } from "#src/wire/chatCompletions/index.ts"
 import * as Formats from "#src/wire/formats.ts"
 import type { OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
@@ -50,3 +59,31 @@ export const make = <Head extends RequestHead, Note>({ answerMs, category, codec
     encode: ({ head }, { prompt }) => new OneShotEncoding(kind, codec, head, prompt)
   }
 }
+
+/** An endpoint with the operation that serves it. */
+export interface Served {
+  readonly endpoint: Endpoint.Endpoint
+  readonly routeOf: (services: LaneServices) => DirectRoute
+}
+
+/** POST `path` is served by the operation. */
+export const serve = <Head extends RequestHead>(path: string, operation: OneShotOperation<Head>): Served => ({
+  endpoint: Endpoint.make("POST", path, operation.category),
+  routeOf: (services) => Lane.route(services, operation)
+})
+
+/** What the assemblies take of a kind: its endpoints with their access, and its routes. */
+export const listed = (served: ReadonlyArray<Served>) => ({
+  endpoints: served.map(({ endpoint }) => endpoint),
+  routes: Effect.map(Inference, (services) => served.map(({ endpoint, routeOf }): Endpoint.Mounted => ({ endpoint, route: routeOf(services) })))
+})
+
+/** The same operation at `/v1/providers/{provider}/...`: the provider stands in the path, and a model of another one is refused. */
+export const ofProvider = <Head extends RequestHead>(operation: OneShotOperation<Head>, kind: OneShotKind, endpoint: string): OneShotOperation<Head> => ({
+  ...operation,
+  endpoint,
+  fromPath: (path, body, aliasOf): Readonly<Record<string, unknown>> | PublicError => {
+    const provider = Paths.segment(path, 3) ?? ""
+    return aliasOf(provider) === null ? unknownProvider(kind, provider) : Paths.ofProvider(path, body, aliasOf)
+  }
+})
