@@ -68,18 +68,21 @@ const upstream = (settings: Values) => HttpUpstream.layerOf(settings).pipe(
   Layer.provideMerge(Simulator.layerNewcomers)
 )
 
-/** Tier 6: what features share: keys, credentials, breakers, and the webhooks that hear the ledger. */
+/** Tier 6: what features share: keys, credentials, breakers. */
 const shared = (settings: Values) => Feature.merged(Feature.parts(features, "shared").map((layerOf) => layerOf(settings)))
 
-/** Tier 7: the ledger, its money, and the figures. */
+/** Tier 7: who hears of events outside, before anything has one to tell. */
+const listeners = (settings: Values) => Feature.merged(Feature.parts(features, "listeners").map((layerOf) => layerOf(settings)))
+
+/** Tier 8: the ledger, its money, and the figures. */
 const accounting = (settings: Values) => Layer.merge(ProcessTelemetry.layerOf(settings), GatewayAccounting.layerTokenizer).pipe(
   Layer.provideMerge(JournaledLedger.layerOf(settings))
 )
 
-/** Tier 8: what requests and handlers ask of the features. */
+/** Tier 9: what requests and handlers ask of the features. */
 const services = (settings: Values) => Feature.merged(Feature.parts(features, "services").map((layerOf) => layerOf(settings)))
 
-/** Tier 9, above the lane and its routes: the endpoints of the router. */
+/** Tier 10, above the lane and its routes: the endpoints of the router. */
 const endpoints = (settings: Values) => HttpRouter.serve(Layer.merge(Models.routes, Management.layer(inferenceRoutes)), {
   disableLogger: true,
   disableListenLog: true,
@@ -93,6 +96,7 @@ export const behindDoor = (settings: Values, startedAt: number, settle: () => vo
     Layer.provideMerge(Inference.layer(settings)),
     Layer.provideMerge(services(settings)),
     Layer.provideMerge(accounting(settings)),
+    Layer.provideMerge(listeners(settings)),
     Layer.provideMerge(shared(settings)),
     Layer.provideMerge(upstream(settings)),
     Layer.provideMerge(cluster(settings)),

@@ -27,6 +27,20 @@ const importsOf = (file: string): ReadonlyArray<string> =>
   [...fs.readFileSync(path.join(root, file), "utf8").matchAll(/(?:from|import)\s*\(?\s*"(#|\.{1,2}\/)([^"]+)"/g)]
     .map(([, kind, rest]) => kind === "#" ? String(rest) : path.posix.join(path.posix.dirname(file), `${kind}${rest}`))
 
+/** The assemblies that are lists: what they do is in the folders that they name. */
+const lists = ["src/App.ts", "src/Inference.ts", "src/Management.ts", "src/ManagementApi.ts", "src/Stores.ts", "src/Migrations.ts", "src/features.ts", "src/inferenceRoutes.ts"]
+
+const controlFlow = /\b(?:if|else|for|while|do|switch|case|try|catch|throw)\b|(?<![?.])\?(?![?.:])/g
+
+/** What decides or repeats in a source, without its comments and texts. */
+const controlFlowOf = (source: string): ReadonlyArray<string> =>
+  source.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*|"(?:[^"\\]|\\.)*"/g, "").match(controlFlow) ?? []
+
+const mostImports = 25
+
+/** Files that have more imports than they should, and how many: a number here may fall and never rise. */
+const crowded: Readonly<Record<string, number>> = { "src/routing/Router.ts": 34 }
+
 /** Folders whose content is data or a list that grows with the vendors. */
 const long: ReadonlySet<string> = new Set<string>()
 
@@ -42,6 +56,22 @@ describe("the house", () => {
 
   it("keeps at most 15 files in a folder", () => {
     expect(folders.filter((folder) => folder !== "src" && !long.has(folder) && filesIn(folder).length > 15).map((folder) => `${folder}: ${filesIn(folder).length}`)).toEqual([])
+  })
+
+  it("keeps at most 25 imports in a file; the lists beside App.ts name as many as there are", () => {
+    const counted = files.filter((file) => path.dirname(file) !== "src")
+      .map((file) => ({ file, count: fs.readFileSync(path.join(root, file), "utf8").match(/^import /gm)?.length ?? 0 }))
+      .filter(({ count, file }) => count > mostImports || file in crowded)
+    expect(Object.fromEntries(counted.map(({ count, file }) => [file, count]))).toEqual(crowded)
+  })
+
+  it("keeps its assemblies lists: nothing in them decides or repeats", () => {
+    expect(lists.flatMap((file) => controlFlowOf(fs.readFileSync(path.join(root, file), "utf8")).map((word) => `${file}: ${word}`))).toEqual([])
+  })
+
+  it("finds what decides or repeats", () => {
+    expect(controlFlowOf("// if\n/** for */ const a = \"while\" + b?.c ?? (settle?: () => void)")).toEqual([])
+    expect(controlFlowOf("if (a) for (const b of c) d = e ? f : g")).toEqual(["if", "for", "?"])
   })
 
   it("lists every feature", () => {

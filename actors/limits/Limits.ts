@@ -3,35 +3,28 @@
  * that tells the other nodes. A key without limits costs one look into a weak map.
  */
 import * as Clock from "effect/Clock"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Semaphore from "effect/Semaphore"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { amountOf, type Counter, type Failure, heldPermit, KeyLimits, type Permit, type Rate } from "./KeyLimits.ts"
 import { LimitCompanion } from "./LimitCompanion.ts"
+import * as LimitSources from "./LimitSources.ts"
 import * as Meter from "./Meter.ts"
+import * as Notices from "./notices.ts"
 import * as Refusals from "./refusals.ts"
 import * as Rules from "./rules.ts"
 import * as Steady from "./steady.ts"
 import { spanAt } from "./window.ts"
 import { Accounting } from "#actors/request/ports/Accounting.ts"
-import { ChangeFeed } from "#actors/ports/ChangeFeed.ts"
-import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
-import { Events } from "#actors/webhook/Events.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { Hasty, LimitLedger, type Used } from "#actors/limits/ports/LimitLedger.ts"
-import { BudgetStore, TokenLimitStore } from "#actors/limits/ports/LimitRecords.ts"
 import { type Ask, Limits } from "#actors/limits/ports/Limits.ts"
 import { LimitStore } from "#actors/limits/ports/LimitStore.ts"
-import { DocumentStore } from "#actors/ports/Stores.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import type { QuotaExceeded } from "#schemas/events.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
-import type { Budget, TokenLimit } from "#schemas/records/Limits.ts"
 
 /** A session is over when it made no request for so long, ms. */
 const sessionIdleMs = 300_000
@@ -45,96 +38,23 @@ const reconcileMs = 60_000
 const forgetMs = 3_600_000
 /** A store that is away is said to be so at most so often, ms. */
 const quietMs = 10_000
-/** Kind of the documents that remember which limits were told to be used up. */
-const toldKind = "quota-told"
-
-export interface Options {
-  /** DEFAULT_RATE_LIMIT_PER_DAY: requests of keys without rate limits of their own; 0 = none. */
-  readonly defaultPerDay: number
-  /** The canonical id of a registered provider's id or alias; null for others. */
-  readonly providerOf: (name: string) => string | null
-}
-
-export const make = Effect.fnUntraced(function*(options: Options) {
+export const make = Effect.fnUntraced(function*(options: LimitSources.Options) {
   const accounting = yield* Accounting
-  const budgetStore = yield* BudgetStore
   const clock = yield* Clock.Clock
-  const configuration = yield* Configuration
-  const documents = yield* DocumentStore
-  const feed = yield* ChangeFeed
-  const events = Option.getOrNull(yield* Effect.serviceOption(Events))
   const ledger = yield* LimitLedger
   const lifecycle = yield* Lifecycle
   const store = yield* LimitStore
-  const tokenLimitStore = yield* TokenLimitStore
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
   const now = () => clock.currentTimeMillisUnsafe()
 
-  let budgets: ReadonlyMap<string, Budget> = new Map()
-  let tokenLimits: ReadonlyArray<TokenLimit> = []
   let compiled = new WeakMap<ApiKey, KeyLimits | "none">()
   const keys = new Map<string, KeyLimits>()
   /** Open while there are such keys: no timer runs for a feature that nobody uses. */
   const inUse = Latch.makeUnsafe(false)
-  let sources: Rules.Sources = { budgets, tokenLimits: new Map(), defaultPerDay: options.defaultPerDay, providerOf: () => null, nameOf: (provider) => provider }
-  let sequence = 0
-
-  const providerOf = (name: string): string | null =>
-    options.providerOf(name) ?? configuration.current().nodeByPrefix.get(name)?.id ?? (configuration.current().nodeById.has(name) ? name : null)
-
-  const nameOf = (provider: string): string => shownProvider(configuration.current(), provider)
-
-  const reload = Effect.map(Effect.all([budgetStore.list, tokenLimitStore.list]), ([budgetRows, limitRows]) => {
-    budgets = new Map(budgetRows.map((budget) => [budget.apiKeyId, budget]))
-    tokenLimits = limitRows
-    const byKey = new Map<string, Array<TokenLimit>>()
-    for (const limit of limitRows) {
-      const known = byKey.get(limit.apiKeyId)
-      if (known === undefined) byKey.set(limit.apiKeyId, [limit])
-      else known.push(limit)
-    }
-    sources = { budgets, tokenLimits: byKey, defaultPerDay: options.defaultPerDay, providerOf, nameOf }
+  const sources = yield* LimitSources.make(options, () => {
     compiled = new WeakMap()
   })
-  yield* reload
-  yield* feed.hear(({ changes }) =>
-    changes === null || changes.some(({ kind }) => kind === "budget" || kind === "token-limit") ? reload : Effect.void)
-  // A scope may name a provider that came, went or has another prefix now.
-  yield* Effect.acquireRelease(Effect.sync(() => configuration.onChange(() => {
-    compiled = new WeakMap()
-  })), (stop) => Effect.sync(stop))
-
-  const publish = (data: QuotaExceeded["data"], start: number): void => {
-    if (events === null || !events.wants("quota.exceeded")) return
-    const at = now()
-    const mine = `${lifecycle.nodeId}:${at}:${++sequence}`
-    const name = `${data.api_key_id}:${data.quota}:${data.scope}:${data.limit}:${start}`
-    // Once per key, limit and window, over nodes and restarts: the first to write it down is the one that tells.
-    fork(documents.putIfAbsent(toldKind, name, mine).pipe(
-      Effect.orElseSucceed(() => mine),
-      Effect.map((standing) => {
-        if (standing === mine) events.publish({ type: "quota.exceeded", at, data })
-      })
-    ))
-  }
-
-  const crossed = (keyId: string, { meter, rule }: Counter): void => {
-    const used = Meter.used(meter)
-    const shown = (amount: number) => rule.kind === "usd" ? amount / Rules.unitsPerUsd : amount
-    publish({
-      api_key_id: keyId, quota: rule.quota, scope: rule.scope, used: shown(used), limit: shown(rule.limit),
-      pct: Math.round(used / rule.limit * 10_000) / 100, resets_at: new Date(meter.end).toISOString()
-    }, meter.start)
-  }
-
-  const rateCrossed = (keyId: string, { rule }: Rate, waitMs: number): void => {
-    const every = Math.max(rule.windowMs, 60_000)
-    publish({
-      api_key_id: keyId, quota: "rate_limit", scope: `${rule.windowMs / 1_000}s`, used: rule.limit, limit: rule.limit, pct: 100,
-      resets_at: new Date(now() + waitMs).toISOString()
-    }, Math.floor(now() / every) * every)
-  }
-
+  const { crossed, rateCrossed } = yield* Notices.make(now, fork)
   const steady = Steady.make(clock)
   // A block of this life is younger than the word that earlier lives are in the ledger, so that word never stands for this one.
   const first = Semaphore.makeUnsafe(1)
@@ -155,7 +75,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       known.lastUsedAt = now()
       return known
     }
-    const rules = Rules.of(key, sources)
+    const rules = Rules.of(key, sources.current())
     if (rules === null) {
       compiled.set(key, "none")
       return null
@@ -271,16 +191,10 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     }
     if (keys.size === 0) inUse.closeUnsafe()
   })
-  // The last windows' documents: a month and a bit is the longest window.
-  const forgetTold = Effect.ignore(Effect.flatMap(documents.list(toldKind), (told) => Effect.forEach(told.keys(), (name) => {
-    const start = Number(name.slice(name.lastIndexOf(":") + 1))
-    return start + 40 * 86_400_000 < now() ? documents.remove(toldKind, name) : Effect.void
-  }, { discard: true })))
   const reconciled = Effect.andThen(each((limits) => limits.reconcile), forgotten)
   const whileInUse = (loop: "limit reconciliation" | "limit renewal", round: Effect.Effect<void>, everyMs: number) =>
     Supervisor.loop(loop, Effect.andThen(inUse.await, Effect.delay(round, everyMs)))
   yield* whileInUse("limit reconciliation", reconciled, reconcileMs)
-  yield* Supervisor.loop("limit notices", Effect.delay(forgetTold, Duration.hours(24)))
   if (store.shared) {
     yield* whileInUse("limit renewal", each((limits) => limits.renew), upkeepMs)
     // Other nodes wait for the word that this one's earlier lives are in the ledger, whether their keys are used here or not.
@@ -292,13 +206,13 @@ export const make = Effect.fnUntraced(function*(options: Options) {
 
   return Limits.of({
     of, open, status,
-    reload: Effect.tap(reload, () => Effect.sync(feed.announce)),
+    reload: sources.reload,
     companion: (limits, ask) => new LimitCompanion(limits, ask, { accounting, now, steady, failed }),
-    rulesOf: (key) => Rules.of(key, sources)?.amounts ?? [],
-    ruleOf: (limit) => Rules.ofTokenLimit(limit, { providerOf, nameOf }),
-    budgets: () => budgets,
-    tokenLimits: () => tokenLimits
+    rulesOf: (key) => Rules.of(key, sources.current())?.amounts ?? [],
+    ruleOf: (limit) => Rules.ofTokenLimit(limit, sources),
+    budgets: sources.budgets,
+    tokenLimits: sources.tokenLimits
   })
 })
 
-export const layer = (options: Options) => Layer.effect(Limits, make(options))
+export const layer = (options: LimitSources.Options) => Layer.effect(Limits, make(options))

@@ -24,8 +24,10 @@ export interface Feature {
   readonly groups?: readonly [HttpApiGroup.Constraint, ...ReadonlyArray<HttpApiGroup.Constraint>]
   /** The handlers of the groups, with the services and the background work that belong to them. */
   readonly handlers?: AnyLayer
-  /** What the ledger and the services of all features stand on; a layer may stand in front of a store (webhooks hear the ledger). */
+  /** What the services of all features stand on: keys, credentials, breakers; built on records, configuration and the way out. */
   readonly shared?: (settings: Settings["Service"]) => AnyLayer
+  /** Who hears of events: built over what is shared, before the ledger, in front of whose store they may stand. */
+  readonly listeners?: (settings: Settings["Service"]) => AnyLayer
   /** What requests and handlers ask of it; built over the ledger, before the endpoints, and stopped before the ledger is flushed. */
   readonly services?: (settings: Settings["Service"]) => AnyLayer
   /** Its tables behind its store ports. */

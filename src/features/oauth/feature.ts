@@ -15,6 +15,8 @@ export const oauth = Feature.make({
   groups: [OAuthGroup],
   handlers: Layer.provide(Http.layer, Layer.provide(SignedInConnections.layer, Connections.layer)),
   degradation,
-  shared: (settings) => Layer.merge(ConnectionCredentials.layer(settings), SharedSignIns.layerOf(settings)),
-  services: () => RefreshSweep.layer()
+  shared: (settings) => Layer.merge(
+    Layer.provideMerge(RefreshSweep.layer(), ConnectionCredentials.layer(settings)),
+    SharedSignIns.layerOf(settings)
+  )
 })

@@ -18,6 +18,6 @@ export const webhooks = Feature.make({
   migrations: { "5_webhooks": version5, "14_webhookSince": version14 },
   acting: [Acting.webhook],
   degradation,
-  shared: Sending.layerOf,
+  listeners: Sending.layerOf,
   services: () => EventTelemetry.layer
 })

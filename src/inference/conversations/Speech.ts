@@ -4,37 +4,28 @@ import type { Dialect } from "#actors/request/ports/Face.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Conversation, Signature } from "#schemas/wire/conversation.ts"
-import type { Combo } from "#schemas/records/Combo.ts"
 import * as Answers from "#src/inference/lane/bodies/answers.ts"
 import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
-import type { Kind } from "#src/inference/lane/bodies/jobs.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import type { Encoding } from "#src/inference/lane/Operation.ts"
-import type { Answered, Answering, PartSaid, PartWanted } from "./answering.ts"
+import * as ComboWords from "./comboWords.ts"
+import { answering, type PartSaid, type PartWanted, speaking, type Spoken } from "./conversationJobs.ts"
+import { jsonOf, ruled, sentOf, splice } from "./ownBytes.ts"
 import type { ConversationServices } from "./services.ts"
-import type { Speak, Spoken } from "./speaking.ts"
-import * as BodyRules from "#src/providers/bodyRules.ts"
 import { type AutoEffort, autoEffort, effortEdits, shapeOf, unshown } from "#src/routing/auto/effort.ts"
 import * as ReasoningBuffer from "#src/routing/combos/reasoningBuffer.ts"
-import * as SystemMessage from "#src/routing/combos/systemMessage.ts"
-import * as ToolFilter from "#src/routing/combos/toolFilter.ts"
 import * as Continuation from "#src/wire/neutral/continuation.ts"
 import { nameOf } from "#src/wire/neutral/settings.ts"
 import { withRecalled } from "#src/wire/neutral/recalled.ts"
 import { type Restored, restoredOf } from "#src/wire/neutral/toolNames.ts"
 import * as Formats from "#src/wire/formats.ts"
 import * as PromptCache from "#src/wire/promptCache.ts"
-import * as Json from "#src/wire/json/json.ts"
-import * as Splice from "#src/wire/json/splice.ts"
 import * as Thinking from "#src/wire/thinking.ts"
 import type { ClientCodec, RequestHead, TargetTraits, UpstreamCodec } from "#src/wire/WireFormat.ts"
 import { writeRequest } from "#src/wire/writeRequest.ts"
 
 const nothing: ReadonlyArray<string> = []
-
-const answering: Kind<Answering, Answered> = { module: new URL("./answering.ts", import.meta.url).href }
-const speaking: Kind<Speak, Spoken> = { module: new URL("./speaking.ts", import.meta.url).href }
 
 /** One answer of several. */
 export interface Part {
@@ -45,7 +36,7 @@ export interface Part {
 
 /** What a combo says about its requests' bodies. */
 export interface SpokenRoute {
-  readonly combo: Pick<Combo, "system_message" | "tool_filter_regex"> | null
+  readonly combo: ComboWords.Words | null
   readonly config: { readonly reasoningTokenBufferEnabled: boolean } | null
 }
 
@@ -225,8 +216,7 @@ export class Speech implements Encoding {
 
   /** The combo changes what every target is sent. */
   private get rewrites(): boolean {
-    const { combo } = this.route
-    return combo !== null && (combo.system_message !== null || combo.tool_filter_regex !== null)
+    return ComboWords.isAny(this.route.combo)
   }
 
   /** The target thinks inside the client's cap, and the combo gives it room beside it. */
@@ -247,10 +237,7 @@ export class Speech implements Encoding {
   }
 
   private rewritten(conversation: Conversation | PublicError): Conversation | PublicError {
-    const { combo } = this.route
-    if (combo === null || conversation instanceof PublicError) return conversation
-    const filtered = combo.tool_filter_regex === null ? conversation : ToolFilter.ofConversation(conversation, ToolFilter.keepsOf(combo.tool_filter_regex))
-    return combo.system_message === null ? filtered : SystemMessage.ofConversation(filtered, combo.system_message)
+    return conversation instanceof PublicError ? conversation : ComboWords.ofConversation(this.route.combo, conversation)
   }
 
   private encode(conversation: Conversation, target: Target, family: UpstreamCodec, traits: TargetTraits): Uint8Array | PublicError {
@@ -269,15 +256,13 @@ export class Speech implements Encoding {
 
   /** A body in its own format whose thinking the model id decides, or that a combo changes: rare, so it is written anew. */
   private varied(target: Target, family: UpstreamCodec, traits: TargetTraits): Uint8Array {
-    const sent = Json.parseRecord(this.prompt.body.toString("utf8")) ?? {}
+    const sent = sentOf(this.prompt)
     const own = this.unmarks ? PromptCache.bodyWithoutMarks(sent) : sent
     const thought = target.thinking === null ? own : Thinking.ofBody(own, family.name, target.thinking)
-    const { combo } = this.route
-    const filtered = combo === null || combo.tool_filter_regex === null ? thought : ToolFilter.ofBody(this.codec.name, thought, ToolFilter.keepsOf(combo.tool_filter_regex))
-    const said = combo === null || combo.system_message === null ? filtered : SystemMessage.ofBody(this.codec.name, filtered, combo.system_message)
+    const said = ComboWords.ofBody(this.route.combo, this.codec.name, thought)
     const body = this.widens(target) ? ReasoningBuffer.ofBody(this.codec.name, said, target.maxOutputTokens) : said
     const edits = family.passThroughEdits({ ...body, model: this.prompt.parsed["model"] }, traits)
-    return Buffer.from(JSON.stringify({ ...body, ...Object.fromEntries(edits.map((e) => [e.key, JSON.parse(e.value) as unknown])) }))
+    return jsonOf(body, edits)
   }
 
   omittedFor(_target: Target): ReadonlyArray<string> {
@@ -321,11 +306,3 @@ export class Speech implements Encoding {
     }
   }
 }
-
-/** What the target's provider needs beyond its format; nearly every target needs nothing. */
-const ruled = (target: Target, body: Uint8Array | PublicError): Uint8Array | PublicError =>
-  target.bodyRules === null || target.bodyRules === undefined || body instanceof PublicError ? body : BodyRules.apply(target.bodyRules, body)
-
-const splice = ({ body, parsed }: Prompt, edits: ReadonlyArray<Splice.Edit>): Uint8Array =>
-  Splice.edit(body, parsed, edits) ??
-    Buffer.from(JSON.stringify({ ...parsed, ...Object.fromEntries(edits.map((e) => [e.key, JSON.parse(e.value) as unknown])) }))

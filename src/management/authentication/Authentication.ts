@@ -5,13 +5,9 @@
  * access rule decides; a browser's ambient authority must come from our own origin; the body is bounded; the handler
  * runs; whatever it ended with becomes a reply with x-request-id. A defect shows a client nothing but its request id.
  */
-import * as ByteSize from "effect/ByteSize"
 import * as Cause from "effect/Cause"
-import * as Context from "effect/Context"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
-import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
-import * as HttpIncomingMessage from "effect/http/HttpIncomingMessage"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
@@ -19,19 +15,18 @@ import * as Option from "effect/Option"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { StoreDeadline } from "#actors/ports/StoreDeadline.ts"
-import { Access, type AccessRule } from "#schemas/api/Access.ts"
 import { Call, type CallFacts, type Caller, Management } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
 import { answer } from "#src/management/answer.ts"
 import { Assembled } from "#src/management/Assembled.ts"
-import { type Input, inputOf } from "#src/management/input.ts"
+import { boundedBody } from "#src/management/boundedBody.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import * as Render from "#src/management/render.ts"
 import { Callers, type Identified, type Presented } from "./Callers.ts"
 import * as Cookie from "./cookie.ts"
-import * as ContentCoding from "#src/platform/server/contentCoding.ts"
 import * as Origin from "#src/platform/gate/origin.ts"
+import { type Gate, gateOf } from "./endpointGate.ts"
 import { Password } from "./Password.ts"
 import { admit } from "./rights.ts"
 import * as LookUps from "#src/platform/structures/LookUps.ts"
@@ -46,37 +41,8 @@ export const presentedBy = (request: Request): Presented => ({
   remoteAddress: Option.getOrNull(request.remoteAddress)
 })
 
-/** What is known of an endpoint before the first request. */
-interface Gate {
-  readonly rule: AccessRule | null
-  readonly fits: (path: string) => boolean
-  readonly parametric: boolean
-  readonly takesBody: boolean
-  readonly input: Input
-  /** An operator changes something here: the call waits for a slow store of shared state. */
-  readonly waits: boolean
-}
-
 /** What an operator's change waits for one answer of shared state, ms; a request waits for GATEWAY_REDIS_TIMEOUT_MS. */
 const changeMs = 10_000
-/** Signing in, here and to providers, answers in the time of a request: a password is checked without shared state, too. */
-const signIns: ReadonlySet<string> = new Set(["auth", "oauth"])
-
-const gateOf = (endpoint: HttpApiEndpoint.Top, group: string): Gate => {
-  const pattern = RouteTable.compilePath(endpoint.path)
-  const rule = Context.getOrUndefined(endpoint.annotations, Access) ?? null
-  return {
-    rule,
-    fits: (path) => pattern.test(path),
-    parametric: endpoint.path.includes(":"),
-    takesBody: endpoint.payload.size > 0 && Origin.isMutation(endpoint.method),
-    input: inputOf(endpoint),
-    waits: Origin.isMutation(endpoint.method) && !signIns.has(group) && (rule?.tier === "MANAGEMENT" || rule?.tier === "ALWAYS_PROTECTED")
-  }
-}
-
-const isJson = (contentType: string | undefined): boolean =>
-  contentType === undefined || (contentType.split(";")[0] as string).trim().toLowerCase() === "application/json"
 
 /** A caller that a browser can be made to act for without knowing a secret. */
 const isAmbient = (caller: Caller): boolean => caller.kind === "session" || caller.kind === "open" || caller.kind === "anonymous"
@@ -126,21 +92,6 @@ export const make = Effect.gen(function*() {
     return admitted
   })
 
-  /** The request with its body read once, bounded in bytes and depth. */
-  const bounded = Effect.fnUntraced(function*(request: Request, input: Input) {
-    if (Number(request.headers["content-length"] ?? "0") > Render.BODY_MAX) return yield* Effect.fail(Refusal.payloadTooLarge(Render.BODY_MAX))
-    if (!isJson(request.headers["content-type"])) return yield* Effect.fail(Refusal.unsupportedMediaType())
-    const coded = request.headers["content-encoding"]
-    if (coded !== undefined && ContentCoding.parse(coded) === null) {
-      return yield* Effect.fail(Refusal.unsupportedMediaType(`Content-Encoding '${coded.slice(0, 40)}' is not accepted: send ${ContentCoding.accepted}`))
-    }
-    const text = yield* request.text
-    if (Render.isTooDeep(text)) {
-      return yield* Effect.fail(Refusal.invalidField("body", `Nested deeper than ${Render.DEPTH_MAX} levels`))
-    }
-    return Object.create(request, { text: { value: Effect.succeed(input.body(text)) } }) as Request
-  }, Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(Render.BODY_MAX)))
-
   const unrouted = (method: string, path: string): Refusal.Refusal => {
     const routes = table.match(path)
     return routes.length === 0 ? Refusal.unknownRoute(method, path) : Refusal.methodNotAllowed(method, RouteTable.allowed(routes))
@@ -184,7 +135,7 @@ export const make = Effect.gen(function*() {
         call = { ...call, caller: yield* authorize(gate, presented, identified, call.loopback) }
         const query = gate.input.query(yield* HttpServerRequest.ParsedSearchParams)
         if (query instanceof Refusal.Refusal) return yield* Effect.fail(query)
-        const ready = gate.takesBody ? yield* bounded(request, gate.input) : request
+        const ready = gate.takesBody ? yield* boundedBody(request, gate.input) : request
         return yield* handler.pipe(
           Effect.provideService(Call, call),
           Effect.provideService(HttpServerRequest.ParsedSearchParams, query),

@@ -10,7 +10,6 @@ import { Limits } from "#actors/limits/ports/Limits.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import type { PolicyInput } from "#src/features/keys/api.ts"
-import { Call } from "#schemas/api/Management.ts"
 import { type IssueLimitsInput, type IssueReport, type NewRegisteredKey, type RegisteredKeyView, RegisteredKeysGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { leaseScope } from "#schemas/protocols/Lease.ts"
@@ -18,13 +17,12 @@ import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { IssueLimits, RegisteredKey } from "#schemas/records/Limits.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
-import * as BearerKey from "#src/inference/lane/bearerKey.ts"
+import { holder as callerOf, type Issuer } from "./holder.ts"
 import * as Reports from "./issueReport.ts"
 import * as Issuing from "./issuing.ts"
 import { ManagedKeys } from "#src/features/keys/ManagedKeys.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Surface from "#src/management/Surface.ts"
-import * as StatusReason from "#schemas/statusReason.ts"
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 const missing = Effect.fail(Refusal.notFound("Registered key not found"))
@@ -37,16 +35,6 @@ const viewOf = (record: RegisteredKey, key: ApiKey | null, now: number): Registe
     dailyBudget: own.dailyBudget, hourlyBudget: own.hourlyBudget, expiresAt: own.expiresAt, createdAt: own.createdAt, revokedAt: own.revokedAt,
     isActive: Issuing.isActive(own, now) && key !== null && key.policy.isActive && !key.policy.isBanned
   }
-}
-
-/** The key that issues, and whose end is the end of what it issued; null for an operator without a key. */
-type Issuer = ApiKey | null
-
-/** Who calls. */
-interface Holder {
-  readonly key: Issuer
-  /** Sees what others issued, too. */
-  readonly isOperator: boolean
 }
 
 /** Records as their keys stand; one that was issued since the keys were read stands as it was issued. */
@@ -79,21 +67,7 @@ export const layer = HttpApiBuilder.group(Surface.make(RegisteredKeysGroup), "re
   const store = yield* RegisteredKeyStore
   const tracker = yield* IssueTracker
 
-  /** An operator, a key that manages, or any valid API key; nobody else. */
-  const holder = Effect.gen(function*() {
-    const { caller } = yield* Call
-    if (caller.kind !== "anonymous") return { key: caller.kind === "key" ? caller.key : null, isOperator: true } as Holder
-    const presented = yield* BearerKey.presented("registered-keys", yield* Clock.currentTimeMillis).pipe(
-      Effect.provideService(Keys, keys), Effect.provideService(Limits, limits)
-    )
-    if (presented === null) return yield* Effect.fail(Refusal.unauthorized())
-    if ("refused" in presented) {
-      return yield* Effect.fail(presented.error === null || StatusReason.of(presented.error.status) === "credential"
-        ? Refusal.unauthorized("The API key is not valid")
-        : Refusal.forbidden(presented.error.message))
-    }
-    return { key: presented.key, isOperator: false } as Holder
-  })
+  const holder = callerOf.pipe(Effect.provideService(Keys, keys), Effect.provideService(Limits, limits))
 
   /** A provider by its one name, so that an alias passes no limit; a name that leads nowhere stays as it is. */
   const canonical = (provider: string): string => {

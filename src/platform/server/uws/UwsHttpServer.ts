@@ -8,11 +8,7 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
-import * as HttpEffect from "effect/http/HttpEffect"
-import * as HttpMiddleware from "effect/http/HttpMiddleware"
 import * as HttpServer from "effect/http/HttpServer"
-import { ClientAbort } from "effect/http/HttpServerError"
-import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Layer from "effect/Layer"
 import * as NetAddress from "effect/net/NetAddress"
 import * as Result from "effect/Result"
@@ -26,15 +22,12 @@ import { listen, ListenError, open, resolve } from "#src/platform/server/Listene
 import type { NativeRequest, NativeResponse, NativeUpgradeContext } from "./native.ts"
 import { defaults, notReady, type ServerOptions } from "#src/platform/server/ServerOptions.ts"
 import { RouteTable } from "#src/platform/server/RouteTable.ts"
-import { handleResponse } from "./serverResponse.ts"
+import * as RequestFibers from "./requestFibers.ts"
 import { type ExchangeHost, UwsExchange } from "./UwsExchange.ts"
-import { type RequestOrigin, UwsServerRequest } from "./UwsServerRequest.ts"
 import { Upgrade, webSocketLimits } from "./UwsSocket.ts"
 import { Watch } from "#src/platform/server/Watch.ts"
 import { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
 import { Roster } from "#src/platform/structures/Roster.ts"
-
-type Handler = (exchange: UwsExchange, upgrade: Upgrade | undefined) => void
 
 /** Opens the port and answers both services; the server lives as long as the scope. */
 export const make = Effect.fnUntraced(function*(options: ServerOptions) {
@@ -68,7 +61,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   const fibers = new Set<Fiber.Fiber<void>>()
   const table = new RouteTable()
   const guards: Array<Guard> = options.guard === undefined ? [] : [options.guard]
-  let handler: Handler | undefined
+  let handler: RequestFibers.Handler | undefined
   let connections = 0
 
   const dispatch = (exchange: UwsExchange, upgrade: Upgrade | undefined): void => {
@@ -139,18 +132,15 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   })
   yield* Scope.addFinalizer(scope, drain)
 
-  const server = HttpServer.make({
-    address,
-    serve: Effect.fnUntraced(function*(httpEffect, middleware) {
-      const serveScope = yield* Effect.scope
-      const unlogged = middleware === HttpMiddleware.logger && options.httpLogger !== true
-      const handled = HttpEffect.toHandled(httpEffect, handleResponse, unlogged ? undefined : middleware)
-      const own = yield* makeHandler(handled as Effect.Effect<void, never, HttpServerRequest>, origin, host, fibers)
+  const server = RequestFibers.serverOf({
+    address, origin, host, fibers, drain,
+    logs: options.httpLogger === true,
+    attach: (own) => {
       handler = own
-      yield* Scope.addFinalizer(serveScope, Effect.andThen(drain, Effect.sync(() => {
-        if (handler === own) handler = undefined
-      })))
-    })
+    },
+    detach: (own) => {
+      if (handler === own) handler = undefined
+    }
   })
 
   const frontEnd = FrontEnd.of({
@@ -181,33 +171,6 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
 export const layer = (options: ServerOptions): Layer.Layer<HttpServer.HttpServer | FrontEnd, ListenError> =>
   Layer.effectContext(Effect.map(make(options), ({ frontEnd, server }) =>
     Context.make(HttpServer.HttpServer, server).pipe(Context.add(FrontEnd, frontEnd))))
-
-/**
- * One fiber per request, interrupted when its client goes and by the drain. They are not forked into the serve scope,
- * because closing that would wait without bound for a handler that cannot be interrupted.
- */
-const makeHandler = (
-  handled: Effect.Effect<void, never, HttpServerRequest>,
-  origin: RequestOrigin,
-  host: ExchangeHost,
-  fibers: Set<Fiber.Fiber<void>>
-): Effect.Effect<Handler> =>
-  Effect.withFiber((parent) => {
-    const services = parent.context
-    return Effect.succeed((exchange, upgrade) => {
-      const request = new UwsServerRequest(exchange, origin, upgrade)
-      const fiber = Effect.runForkWith(Context.add(services, HttpServerRequest, request))(handled)
-      if (fiber.pollUnsafe() !== undefined) return
-      fibers.add(fiber)
-      fiber.addObserver(() => {
-        fibers.delete(fiber)
-        host.onSettled?.()
-      })
-      exchange.onAbort((reason) => fiber.interruptUnsafe(parent.id, reason === "shutdown" ? undefined : ClientAbort.annotation))
-      exchange.onStop(() => fiber.interruptUnsafe(parent.id))
-      if (upgrade !== undefined) upgrade.onLost = () => fiber.interruptUnsafe(parent.id, ClientAbort.annotation)
-    })
-  })
 
 const isAnswered = (guards: ReadonlyArray<Guard>, exchange: UwsExchange): boolean => {
   for (const guard of guards) if (guard(exchange)) return true

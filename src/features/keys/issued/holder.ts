@@ -1,0 +1,32 @@
+/** Who asks for registered keys. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { Call } from "#schemas/api/Management.ts"
+import * as Refusal from "#schemas/api/Refusal.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
+import * as BearerKey from "#src/inference/lane/bearerKey.ts"
+
+/** The key that issues, and whose end is the end of what it issued; null for an operator without a key. */
+export type Issuer = ApiKey | null
+
+/** Who calls. */
+export interface Holder {
+  readonly key: Issuer
+  /** Sees what others issued, too. */
+  readonly isOperator: boolean
+}
+
+/** An operator, a key that manages, or any valid API key; nobody else. */
+export const holder = Effect.gen(function*() {
+  const { caller } = yield* Call
+  if (caller.kind !== "anonymous") return { key: caller.kind === "key" ? caller.key : null, isOperator: true } as Holder
+  const presented = yield* BearerKey.presented("registered-keys", yield* Clock.currentTimeMillis)
+  if (presented === null) return yield* Effect.fail(Refusal.unauthorized())
+  if ("refused" in presented) {
+    return yield* Effect.fail(presented.error === null || StatusReason.of(presented.error.status) === "credential"
+      ? Refusal.unauthorized("The API key is not valid")
+      : Refusal.forbidden(presented.error.message))
+  }
+  return { key: presented.key, isOperator: false } as Holder
+})

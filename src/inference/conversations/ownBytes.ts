@@ -1,0 +1,21 @@
+/** Bodies that leave in the format they came in: the client's bytes with a few members changed. */
+import type { Target } from "#actors/request/ports/Target.ts"
+import { PublicError } from "#schemas/errors.ts"
+import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
+import * as BodyRules from "#src/providers/bodyRules.ts"
+import * as Json from "#src/wire/json/json.ts"
+import * as Splice from "#src/wire/json/splice.ts"
+
+/** The body as it was sent. */
+export const sentOf = ({ body }: Prompt): Readonly<Record<string, unknown>> => Json.parseRecord(body.toString("utf8")) ?? {}
+
+/** Written anew, with the edits. */
+export const jsonOf = (body: Readonly<Record<string, unknown>>, edits: ReadonlyArray<Splice.Edit>): Buffer =>
+  Buffer.from(JSON.stringify({ ...body, ...Object.fromEntries(edits.map((e) => [e.key, JSON.parse(e.value) as unknown])) }))
+
+/** What the target's provider needs beyond its format; nearly every target needs nothing. */
+export const ruled = (target: Target, body: Uint8Array | PublicError): Uint8Array | PublicError =>
+  target.bodyRules === null || target.bodyRules === undefined || body instanceof PublicError ? body : BodyRules.apply(target.bodyRules, body)
+
+export const splice = ({ body, parsed }: Prompt, edits: ReadonlyArray<Splice.Edit>): Uint8Array =>
+  Splice.edit(body, parsed, edits) ?? jsonOf(parsed, edits)

@@ -1,0 +1,34 @@
+/** What the gate of the management API asks of each endpoint. */
+import * as Context from "effect/Context"
+import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import { Access, type AccessRule } from "#schemas/api/Access.ts"
+import * as RouteTable from "#schemas/api/RouteTable.ts"
+import { type Input, inputOf } from "#src/management/input.ts"
+import * as Origin from "#src/platform/gate/origin.ts"
+
+/** What is known of an endpoint before the first request. */
+export interface Gate {
+  readonly rule: AccessRule | null
+  readonly fits: (path: string) => boolean
+  readonly parametric: boolean
+  readonly takesBody: boolean
+  readonly input: Input
+  /** An operator changes something here: the call waits for a slow store of shared state. */
+  readonly waits: boolean
+}
+
+/** Signing in, here and to providers, answers in the time of a request: a password is checked without shared state, too. */
+const signIns: ReadonlySet<string> = new Set(["auth", "oauth"])
+
+export const gateOf = (endpoint: HttpApiEndpoint.Top, group: string): Gate => {
+  const pattern = RouteTable.compilePath(endpoint.path)
+  const rule = Context.getOrUndefined(endpoint.annotations, Access) ?? null
+  return {
+    rule,
+    fits: (path) => pattern.test(path),
+    parametric: endpoint.path.includes(":"),
+    takesBody: endpoint.payload.size > 0 && Origin.isMutation(endpoint.method),
+    input: inputOf(endpoint),
+    waits: Origin.isMutation(endpoint.method) && !signIns.has(group) && (rule?.tier === "MANAGEMENT" || rule?.tier === "ALWAYS_PROTECTED")
+  }
+}
