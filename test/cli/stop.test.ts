@@ -1,6 +1,9 @@
+import * as fs from "node:fs"
+import * as path from "node:path"
 import { describe, expect, it } from "vitest"
+import { marker } from "#src/platform/postgres/pglite/protocol.ts"
 import { watchLate } from "#test/support/late.ts"
-import { type Command } from "./support/command.ts"
+import { type Command, emptyDirectory, freePort, start } from "./support/command.ts"
 import { chat, migrated, serve } from "./support/dataDir.ts"
 
 /** Reads until the first token has come; answers the rest. */
@@ -50,6 +53,25 @@ describe("SIGTERM", () => {
     expect(ended.ms).toBeGreaterThan(grace - 100)
     // The exit itself is bounded by grace + 2 s; the rest is the noise of a loaded machine.
     expect(ended.ms).toBeLessThan(grace + 2_000 + 1_000 + ended.late)
+  })
+})
+
+describe("SIGTERM during the first start", () => {
+  it("does not wait for the database that is being made, and the next start makes one", async () => {
+    const dataDir = emptyDirectory()
+    const database = path.join(dataDir, "pglite")
+    const port = await freePort()
+    const command = start(["serve"], { env: { PORT: String(port), GATEWAY_DATA_DIR: dataDir } })
+    // The database's folder is there as soon as its thread is begun; the port answers from before that on.
+    while (!fs.existsSync(database)) await fetch(`http://127.0.0.1:${port}/api/health/ping`).then((reply) => reply.text(), () => "")
+    command.signal("SIGTERM")
+    const ended = await command.ended
+    expect(ended.code).toBe(0)
+    expect(ended.stderr).not.toMatch(/\n\s+at /)
+    expect(fs.existsSync(path.join(database, marker))).toBe(false)
+    const served = await serve(dataDir)
+    served.command.signal("SIGTERM")
+    expect((await served.command.ended).code).toBe(0)
   })
 })
 

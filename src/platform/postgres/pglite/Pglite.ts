@@ -159,14 +159,18 @@ export const make = Effect.fnUntraced(function*(options: Options) {
 
   const lost = yield* Supervisor.reporter("embedded database")
   const data: StartData = { directory, durable: options.durable ?? true, maintenance: options.maintenance ?? {} }
+  let starting: Life | null = null
   const start = async (): Promise<Life> => {
     const life = new Life(data, lost)
+    starting = life
     try {
       await life.expect("ready", options.startTimeout ?? 60_000)
       return life
     } catch (error) {
       await life.kill()
       throw error
+    } finally {
+      starting = null
     }
   }
   let closed = false
@@ -174,6 +178,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   yield* Effect.addFinalizer(() =>
     Effect.promise(async () => {
       closed = true
+      // A stop does not wait for a start: the next one recovers the database, or moves half of a first one aside.
+      await starting?.kill()
       const life = await current.catch(() => null)
       await life?.close()
     })
