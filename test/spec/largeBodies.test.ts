@@ -108,6 +108,8 @@ describe("a large request", () => {
   it("is answered from the cache, and repeated by its name, only when it is the same", async () => {
     const ask = (model: string, end: string, headers: Record<string, string> = {}) =>
       lab.chat({ model, temperature: headers["idempotency-key"] === undefined ? 0 : 1, messages: [user(padding + end)] }, headers)
+    // An answer that is large itself would not be kept.
+    await lab.sim.rule({ match: { model: "cached" }, script: { tokens: 5 } })
     const first = await ask("cached", "a")
     const second = await ask("cached", "a")
     expect([first.headers["x-gateway-cache"], second.headers["x-gateway-cache"], second.text]).toEqual(["MISS", "HIT", first.text])
