@@ -70,6 +70,8 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/inference/conversations": modality("conversations"),
   "src/inference/embeddings": modality("embeddings"),
   "src/inference/models": modality("models"),
+  "src/inference/moderations": modality("moderations"),
+  "src/inference/rerank": modality("rerank"),
   "src/management": {
     may: [...effect, ...node, ...schemas, ...actors, ...core, ...platform, ...lane, ...kit, "jose"],
     why: "the kit serves features and knows none of them."

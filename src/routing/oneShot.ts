@@ -15,6 +15,8 @@ export interface Place {
   readonly path: string
 }
 
+export type RemoteFlag = "RERANK_REMOTE_PROVIDER_NODES" | "AUDIO_REMOTE_PROVIDER_NODES"
+
 interface Rule {
   /** Its name in a provider's `paths`. */
   readonly endpoint: EndpointName
@@ -26,6 +28,10 @@ interface Rule {
   readonly general: boolean
   /** Below a node's base URL. */
   readonly nodePath: string
+  /** The same where the base URL has no version at its end. */
+  readonly unversionedPath?: string
+  /** The flag without which only nodes on this machine and in its container networks serve it. */
+  readonly remoteFlag?: RemoteFlag
   /** What the messages call it: `Unknown <noun> provider`. */
   readonly noun: string
   /** Format of a provider's servers, by the path that names it; absent: the clients' own. */
@@ -53,16 +59,21 @@ export const rules: Readonly<Record<OneShotKind, Rule>> = {
   },
   videos: { endpoint: "videos-generations", models: ["video"], apiType: null, general: true, nodePath: "/videos/generations", noun: "video", cannot: "makes no videos." },
   music: { endpoint: "music-generations", models: ["music"], apiType: null, general: true, nodePath: "/music/generations", noun: "music", cannot: "makes no music." },
-  speech: { endpoint: "audio-speech", models: ["audio"], apiType: "audio-speech", general: true, nodePath: "/audio/speech", noun: "speech", cannot: "makes no speech." },
+  speech: { endpoint: "audio-speech", models: ["audio"], apiType: "audio-speech", general: true, nodePath: "/audio/speech", noun: "speech", remoteFlag: "AUDIO_REMOTE_PROVIDER_NODES", cannot: "makes no speech." },
   transcriptions: {
     endpoint: "audio-transcriptions", models: ["audio"], apiType: "audio-transcriptions", general: true, nodePath: "/audio/transcriptions", noun: "transcription",
+    remoteFlag: "AUDIO_REMOTE_PROVIDER_NODES",
     cannot: "transcribes no audio."
   },
   translations: {
     endpoint: "audio-translations", models: ["audio"], apiType: "audio-transcriptions", general: true, nodePath: "/audio/translations", noun: "translation",
+    remoteFlag: "AUDIO_REMOTE_PROVIDER_NODES",
     cannot: "translates no audio."
   },
-  rerank: { endpoint: "rerank", models: ["rerank"], apiType: "rerank", general: true, nodePath: "/v1/rerank", noun: "rerank", cannot: "ranks no documents." },
+  rerank: {
+    endpoint: "rerank", models: ["rerank"], apiType: "rerank", general: true, nodePath: "/rerank", unversionedPath: "/v1/rerank", noun: "rerank", remoteFlag: "RERANK_REMOTE_PROVIDER_NODES",
+    familyOf: (_path, provider) => provider === "voyage" ? "rerank/voyage" : "rerank/plain", cannot: "ranks no documents."
+  },
   classify: { endpoint: "classify", models: ["embedding"], apiType: null, general: false, nodePath: "/classify", noun: "classification", cannot: "classifies nothing." },
   segment: { endpoint: "segment", models: [], apiType: null, general: false, nodePath: "/segment", noun: "segmentation", cannot: "segments no text." },
   moderations: {
@@ -77,15 +88,28 @@ export const unknownProvider = (kind: OneShotKind, prefix: string): PublicError 
 export const noCredentials = (kind: OneShotKind, provider: string): PublicError =>
   Errors.make("bad_request", `No credentials for ${rules[kind].noun} provider: ${provider}`)
 
-const ofNode = ({ apiType: said, chatPath, type }: ProviderNode, kind: OneShotKind): Place | null => {
-  const { apiType, general, nodePath } = rules[kind]
+const ofNode = ({ apiType: said, baseUrl, chatPath, type }: ProviderNode, kind: OneShotKind): Place | null => {
+  const { apiType, general, nodePath: versioned, unversionedPath } = rules[kind]
+  const nodePath = unversionedPath === undefined || /\/v\d+\w*\/?$/.test(baseUrl) ? versioned : unversionedPath
   if (type === "anthropic-compatible") return null
   if (apiType !== null && said === apiType) return { family: kind, path: chatPath ?? nodePath }
   return general && (said === null || said === "chat" || said === "responses") ? { family: kind, path: nodePath } : null
 }
 
-export const placeOf = (kind: OneShotKind, { facts, id, node: named, row }: ResolvedModel, node: ProviderNode | null): Place | PublicError => {
+/** This machine, and the addresses that container networks use (172.16.0.0/12). */
+const isNear = (baseUrl: string): boolean => {
+  const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname : ""
+  return host === "localhost" || host === "[::1]" || host.startsWith("127.") || /^172\.(?:1[6-9]|2\d|3[01])\.\d+\.\d+$/.test(host)
+}
+
+/** `isOn`: the flags. */
+export const placeOf = (
+  kind: OneShotKind, { facts, id, node: named, row }: ResolvedModel, node: ProviderNode | null, isOn: (flag: RemoteFlag) => boolean
+): Place | PublicError => {
   const rule = rules[kind]
+  if (node !== null && rule.remoteFlag !== undefined && !isNear(node.baseUrl) && !isOn(rule.remoteFlag)) {
+    return Errors.make("bad_request", `Provider node ${node.prefix} is not on this machine: flag ${rule.remoteFlag} lets such nodes serve ${rule.noun} requests.`)
+  }
   const path = row?.paths?.[rule.endpoint]
   const place = node !== null ? ofNode(node, kind) : path === undefined ? null : { family: rule.familyOf?.(path, row?.id ?? "") ?? kind, path }
   if (place === null) return unknownProvider(kind, row?.id ?? named?.prefix ?? "")

@@ -34,7 +34,11 @@ export interface PlannerOptions {
   /** False with flag GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS. */
   readonly thinkingLevels: boolean
   readonly priceOf: (provider: string, model: string) => Price | null
+  /** Flags that let remote nodes serve some kinds of requests; absent: all are off. */
+  readonly isOn?: (flag: OneShot.RemoteFlag) => boolean
 }
+
+const off = (): boolean => false
 
 /** Plans remembered per snapshot; the oldest goes first. */
 const rememberedPlans = 4096
@@ -115,7 +119,7 @@ const planOf = (options: PlannerOptions, resolution: Resolution, face: CallForma
   }
   if (isOneShot(face)) {
     // What a provider cannot do is said before a credential is asked for.
-    const place = OneShot.placeOf(face, resolution, resolution.node === null ? null : options.snapshot.nodeById.get(resolution.node.id) ?? null)
+    const place = OneShot.placeOf(face, resolution, resolution.node === null ? null : options.snapshot.nodeById.get(resolution.node.id) ?? null, options.isOn ?? off)
     if (place instanceof PublicError) return place
   }
   const connections = options.snapshot.activeByProvider.get(resolution.provider) ?? []
@@ -170,8 +174,8 @@ const placeOf = (resolved: ResolvedModel, face: CallFormat, node: ProviderNode |
   return { family: row.wireFormat, path: row.chatPath, streamPath: row.streamPath ?? row.chatPath }
 }
 
-const oneShotPlaceOf = (kind: OneShotKind, resolved: ResolvedModel, node: ProviderNode | null): Place | PublicError => {
-  const place = OneShot.placeOf(kind, resolved, node)
+const oneShotPlaceOf = (kind: OneShotKind, resolved: ResolvedModel, node: ProviderNode | null, { isOn }: PlannerOptions): Place | PublicError => {
+  const place = OneShot.placeOf(kind, resolved, node, isOn ?? off)
   return place instanceof PublicError ? place : onePath(place.family, place.path)
 }
 
@@ -180,7 +184,7 @@ const onePath = (family: TargetFamily, path: string): Place => ({ family, path, 
 const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: Connection | null, face: CallFormat): Target | PublicError => {
   const { snapshot } = options
   const node = resolved.node === null ? null : snapshot.nodeById.get(resolved.node.id) ?? null
-  const place = isOneShot(face) ? oneShotPlaceOf(face, resolved, node) : placeOf(resolved, face, node, connection) ?? cannotChat(resolved)
+  const place = isOneShot(face) ? oneShotPlaceOf(face, resolved, node, options) : placeOf(resolved, face, node, connection) ?? cannotChat(resolved)
   if (place instanceof PublicError) return place
   const endpointAt = (path: string): Endpoint.Endpoint | Endpoint.EndpointMissing =>
     node !== null

@@ -1,6 +1,8 @@
 /** The codec of each kind of request without a conversation. */
 import type { OneShotKind } from "#schemas/wire/formats.ts"
 import { codec as embeddings } from "#src/wire/embeddings/codec.ts"
+import { codec as moderations } from "#src/wire/moderations/codec.ts"
+import { codec as rerank } from "#src/wire/rerank/codec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import type { OneShotCodec } from "./OneShotCodec.ts"
 
@@ -9,7 +11,11 @@ type AnyCodec = OneShotCodec<RequestHead, unknown>
 
 const any = <Head extends RequestHead, Note>(codec: OneShotCodec<Head, Note>): AnyCodec => codec as unknown as AnyCodec
 
-const codecs: Partial<Readonly<Record<OneShotKind, AnyCodec>>> = { embeddings: any(embeddings) }
+const codecs: Partial<Readonly<Record<OneShotKind, AnyCodec>>> = {
+  embeddings: any(embeddings),
+  moderations: any(moderations),
+  rerank: any(rerank)
+}
 
 export const of = (kind: OneShotKind): AnyCodec => {
   const found = codecs[kind]

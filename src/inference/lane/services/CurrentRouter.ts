@@ -39,6 +39,7 @@ export const layer = Layer.effect(CurrentRouter, Effect.gen(function*() {
       snapshot: configuration.current(),
       registry: Registry.builtin,
       noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED"),
+      isOn: (flag) => flags.isOn(flag),
       thinkingLevels: !flags.isOn("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS"),
       priceOf: makePricer({ registry: Registry.builtin, user: configuration.current().pricing, synced: new Map() })
     })
