@@ -13,6 +13,7 @@ import * as TargetTests from "#src/inference/conversations/ensembles/targetTests
 import * as EvalCalls from "#src/inference/conversations/evalCalls.ts"
 import * as Conversing from "#src/inference/conversations/services.ts"
 import * as Embeddings from "#src/inference/embeddings/Embeddings.ts"
+import * as Images from "#src/inference/images/Images.ts"
 import * as Live from "#src/inference/lane/live/Live.ts"
 import * as Admission from "#src/inference/lane/services/Admission.ts"
 import * as CurrentRouter from "#src/inference/lane/services/CurrentRouter.ts"
@@ -35,7 +36,7 @@ const stages = Effect.all([
   UsageCommand.stage, LeaseStage.stage, Repeats.idempotency, Repeats.caching, LimitStage.stage, Waits.stage, Effect.succeed(LeaseStage.fence)
 ])
 
-const routes = ({ metricsAccess }: Options) => Effect.all([ConversationRoutes.routes, Embeddings.routes, SessionLeases.routes, Metrics.routes(metricsAccess)])
+const routes = ({ metricsAccess }: Options) => Effect.all([ConversationRoutes.routes, Embeddings.routes, Images.routes, SessionLeases.routes, Metrics.routes(metricsAccess)])
 
 const mounted = (options: Options) => Layer.effectDiscard(Effect.gen(function*() {
   const frontEnd = yield* FrontEnd

@@ -14,6 +14,8 @@ export const inferenceRoutes: ReadonlyArray<Route> = [
   route("POST", "/v1/providers/:provider/chat/completions", "chat"),
   route("POST", "/v1/embeddings", "embeddings"),
   route("POST", "/v1/providers/:provider/embeddings", "embeddings"),
+  route("POST", "/v1/images/generations", "images"),
+  route("POST", "/v1/providers/:provider/images/generations", "images"),
   route("POST", "/v1beta/models/:path", "chat"),
   route("POST", "/v1/models/:path", "chat"),
   route("POST", "/api/v1/editor/:token/chat/completions", "chat"),

@@ -3,6 +3,7 @@ import * as Schema from "effect/Schema"
 import * as ChatCompletions from "#schemas/wire/chatCompletions.ts"
 import * as Completions from "#schemas/wire/completions.ts"
 import * as Embeddings from "#schemas/wire/embeddings.ts"
+import * as Images from "#schemas/wire/images.ts"
 import * as GenerateContent from "#schemas/wire/generateContent.ts"
 import * as LocalModelServer from "#schemas/wire/localModelServer.ts"
 import * as Messages from "#schemas/wire/messages.ts"
@@ -102,6 +103,7 @@ const requestSchemas: Readonly<Record<string, Schema.Top>> = {
   ResponsesRequest: Responses.Request,
   CompletionRequest: Completions.Request,
   EmbeddingRequest: Embeddings.Request,
+  ImageRequest: Images.Request,
   GenerateContentRequest: GenerateContent.Request,
   LocalModelServerRequest: LocalModelServer.Request
 }
@@ -169,6 +171,25 @@ const conversation = (id: string, summary: string, format: Format, description: 
       }
     },
     ...errors([400, 401, 403, 404, 413, 429, 502, 503, 504], format.error)
+  }
+})
+
+const images = (id: string, summary: string, parameters?: ReadonlyArray<JsonObject>): Operation => ({
+  id,
+  summary,
+  description: "Makes images of a prompt; fields that are not named here are forwarded.",
+  ...(parameters === undefined ? {} : { parameters }),
+  body: {
+    required: true,
+    content: { "application/json": { schema: ref("ImageRequest"), example: { model: "openai/gpt-image-1", prompt: "A lighthouse at dusk", n: 1, size: "1024x1024" } } }
+  },
+  responses: {
+    200: {
+      description: "The images, as addresses or as base64.",
+      headers: { "X-Gateway-Request-Id": requestIdHeader },
+      content: { "application/json": { schema: { type: "object" }, example: { created: 1790000000, data: [{ b64_json: "iVBORw0KGgo=" }] } } }
+    },
+    ...errors([400, 401, 403, 404, 413, 429, 502, 503, 504], "ChatError")
   }
 })
 
@@ -256,6 +277,8 @@ const operations: Readonly<Record<string, Operation>> = {
   "POST /v1/api/chat": conversation("localModelServer.chat", "Chat in the local model server's format", localModelServer, "Streams lines of JSON unless `stream` is false."),
   "POST /v1/providers/:provider/chat/completions": conversation(
     "chat.providerCompletions", "Chat completion at one provider", chat, "The model may stand without its provider prefix; one of another provider is refused with 400.", [provider]),
+  "POST /v1/images/generations": images("images.generate", "Images"),
+  "POST /v1/providers/:provider/images/generations": images("images.atProvider", "Images of one provider", [provider]),
   "POST /v1/embeddings": embeddings("embeddings.create", "Embeddings", "Turns text or tokens into vectors; fields that are not named here are forwarded."),
   "POST /v1/providers/:provider/embeddings": embeddings(
     "embeddings.atProvider", "Embeddings of one provider", "The model may stand without its provider prefix; one of another provider is refused with 400.", [provider]),
