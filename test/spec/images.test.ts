@@ -66,4 +66,15 @@ describe("a request for images", () => {
     const made = await openai.images.generate({ model: "lab/im-sdk", prompt: "a bird", size: "256x256" })
     expect(made.data?.[0]?.b64_json).toBe(pictureOf("a bird", "256x256").toString("base64"))
   })
+
+  it("of a key for other endpoints, or for other models, reaches no server", async () => {
+    const keys = [{ allowedEndpoints: ["chat"] }, { allowedModels: ["lab/im-other"] }]
+    for (const policy of keys) {
+      const { key } = await lab.gateway.operator.createKey("im-policy", policy)
+      const body = { model: "lab/im-barred", prompt: "a" }
+      const reply = await Http.send(lab.gateway.url, { path: "/v1/images/generations", headers: { authorization: `Bearer ${key}` }, body })
+      expect(reply.status).toBe(403)
+    }
+    expect((await lab.sim.entries({ model: "im-barred" })).length).toBe(0)
+  })
 })
