@@ -69,6 +69,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/inference/lane": modality("lane"),
   "src/inference/conversations": modality("conversations"),
   "src/inference/embeddings": modality("embeddings"),
+  "src/inference/images": modality("images"),
   "src/inference/models": modality("models"),
   "src/inference/moderations": modality("moderations"),
   "src/inference/rerank": modality("rerank"),

@@ -13,6 +13,7 @@ import * as TargetTests from "#src/inference/conversations/ensembles/targetTests
 import * as EvalCalls from "#src/inference/conversations/evalCalls.ts"
 import * as Conversing from "#src/inference/conversations/services.ts"
 import * as Embeddings from "#src/inference/embeddings/Embeddings.ts"
+import * as Images from "#src/inference/images/Images.ts"
 import * as Moderations from "#src/inference/moderations/Moderations.ts"
 import * as Rerank from "#src/inference/rerank/Rerank.ts"
 import * as ConnectionMarks from "#src/inference/lane/ConnectionMarks.ts"
@@ -34,7 +35,9 @@ const stages = Effect.all([
   UsageCommand.stage, LeaseStage.stage, Repeats.idempotency, Repeats.caching, LimitStage.stage, Waits.stage, Effect.succeed(LeaseStage.fence)
 ])
 
-const routes = ({ metricsAccess }: Values) => Effect.all([ConversationRoutes.routes, Embeddings.routes, Moderations.routes, Rerank.routes, SessionLeases.routes, Metrics.routes(metricsAccess)])
+const routes = ({ metricsAccess }: Values) => Effect.all([
+  ConversationRoutes.routes, Embeddings.routes, Images.routes, Moderations.routes, Rerank.routes, SessionLeases.routes, Metrics.routes(metricsAccess)
+])
 
 export const layer = (settings: Values) =>
   Layer.mergeAll(Endpoint.layer(routes(settings)), TargetTests.layer, EvalCalls.layer, Reports.viewsLayer, Live.callsLayer, Repeats.viewLayer).pipe(

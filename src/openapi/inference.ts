@@ -3,6 +3,7 @@ import * as Schema from "effect/Schema"
 import * as ChatCompletions from "#schemas/wire/chatCompletions.ts"
 import * as Completions from "#schemas/wire/completions.ts"
 import * as Embeddings from "#schemas/wire/embeddings.ts"
+import * as Images from "#schemas/wire/images.ts"
 import * as GenerateContent from "#schemas/wire/generateContent.ts"
 import * as LocalModelServer from "#schemas/wire/localModelServer.ts"
 import * as Messages from "#schemas/wire/messages.ts"
@@ -102,6 +103,7 @@ const requestSchemas: Readonly<Record<string, Schema.Top>> = {
   ResponsesRequest: Responses.Request,
   CompletionRequest: Completions.Request,
   EmbeddingRequest: Embeddings.Request,
+  ImageRequest: Images.Request,
   GenerateContentRequest: GenerateContent.Request,
   LocalModelServerRequest: LocalModelServer.Request
 }
@@ -172,6 +174,25 @@ const conversation = (id: string, summary: string, format: Format, description: 
   }
 })
 
+const images = (id: string, summary: string, parameters?: ReadonlyArray<JsonObject>): Operation => ({
+  id,
+  summary,
+  description: "Makes images of a prompt; fields that are not named here are forwarded.",
+  ...(parameters === undefined ? {} : { parameters }),
+  body: {
+    required: true,
+    content: { "application/json": { schema: ref("ImageRequest"), example: { model: "openai/gpt-image-1", prompt: "A lighthouse at dusk", n: 1, size: "1024x1024" } } }
+  },
+  responses: {
+    200: {
+      description: "The images, as addresses or as base64.",
+      headers: { "X-Gateway-Request-Id": requestIdHeader },
+      content: { "application/json": { schema: { type: "object" }, example: { created: 1790000000, data: [{ b64_json: "iVBORw0KGgo=" }] } } }
+    },
+    ...errors([400, 401, 403, 404, 413, 429, 502, 503, 504], "ChatError")
+  }
+})
+
 const embeddings = (id: string, summary: string, description: string, parameters?: ReadonlyArray<JsonObject>): Operation => ({
   id,
   summary,
@@ -195,6 +216,21 @@ const embeddings = (id: string, summary: string, description: string, parameters
         }
       }
     },
+    ...errors([400, 401, 403, 404, 413, 429, 502, 503, 504], "ChatError")
+  }
+})
+
+/** A request that is answered whole, described by an example of each side. */
+const oneShot = (id: string, summary: string, description: string, request: JsonObject, answer: Json, required: ReadonlyArray<string>): Operation => ({
+  id,
+  summary,
+  description,
+  body: {
+    required: true,
+    content: { "application/json": { schema: { type: "object", properties: Object.fromEntries(Object.keys(request).map((name) => [name, {}])), required: [...required] }, example: request } }
+  },
+  responses: {
+    200: { description: "The answer.", headers: { "X-Gateway-Request-Id": requestIdHeader }, content: { "application/json": { schema: { type: "object" }, example: answer } } },
     ...errors([400, 401, 403, 404, 413, 429, 502, 503, 504], "ChatError")
   }
 })
@@ -256,9 +292,22 @@ const operations: Readonly<Record<string, Operation>> = {
   "POST /v1/api/chat": conversation("localModelServer.chat", "Chat in the local model server's format", localModelServer, "Streams lines of JSON unless `stream` is false."),
   "POST /v1/providers/:provider/chat/completions": conversation(
     "chat.providerCompletions", "Chat completion at one provider", chat, "The model may stand without its provider prefix; one of another provider is refused with 400.", [provider]),
+  "POST /v1/images/generations": images("images.generate", "Images"),
+  "POST /v1/providers/:provider/images/generations": images("images.atProvider", "Images of one provider", [provider]),
   "POST /v1/embeddings": embeddings("embeddings.create", "Embeddings", "Turns text or tokens into vectors; fields that are not named here are forwarded."),
   "POST /v1/providers/:provider/embeddings": embeddings(
     "embeddings.atProvider", "Embeddings of one provider", "The model may stand without its provider prefix; one of another provider is refused with 400.", [provider]),
+  "POST /v1/moderations": oneShot(
+    "moderations.create", "Moderations", "Says whether texts or images are harmful, and in what way. Costs nothing; without `model` it is `omni-moderation-latest`.",
+    { model: "openai/omni-moderation-latest", input: "I want to bake a cake." },
+    { id: "modr-9", model: "omni-moderation-latest", results: [{ flagged: false, categories: { violence: false }, category_scores: { violence: 0.001 } }] }, ["input"]),
+  "POST /v1/rerank": oneShot(
+    "rerank.create", "Rank documents", "Orders documents by how well they answer the query: results by score, the best first, at most `top_n`; `index` is the place in `documents`.",
+    { model: "cohere/rerank-v3.5", query: "What is the capital of France?", documents: ["Paris is the capital of France.", "Berlin is in Germany."], top_n: 1, return_documents: true },
+    {
+      model: "cohere/rerank-v3.5", results: [{ index: 0, relevance_score: 0.98, document: { text: "Paris is the capital of France." } }],
+      meta: { billed_units: { search_units: 1 } }
+    }, ["model", "query", "documents"]),
   "POST /v1beta/models/:path": conversation("generateContent.v1beta", "Generate content", generateContent, generated, generatePath),
   "POST /v1/models/:path": conversation("generateContent.v1", "Generate content, under /v1", generateContent, generated, generatePath),
   "POST /api/v1/editor/:token/chat/completions": conversation("editor.chat", "Chat completion with the key in the path", chat, keyInPath, [token]),

@@ -51,6 +51,7 @@ export const rules: Readonly<Record<OneShotKind, Rule>> = {
   },
   images: {
     endpoint: "images-generations", models: ["image"], apiType: "images-generations", general: true, nodePath: "/images/generations", noun: "image",
+    familyOf: (path) => path.endsWith(":predict") ? "images/predict" : "images",
     cannot: "makes no images: see GET /v1/images/generations for those that do."
   },
   "image-edits": {

@@ -4,12 +4,17 @@
 import { chatCompletions } from "#src/simulator/formats/chatCompletions/chatCompletions.ts"
 import { embeddings } from "./embeddings.ts"
 import type { Format } from "./Format.ts"
+import { images } from "./images.ts"
 import { batchEmbedContents, predict } from "./googleEmbeddings.ts"
 import { generateContent } from "#src/simulator/formats/generateContent/generateContent.ts"
 import { localModelServer } from "#src/simulator/formats/localModelServer/localModelServer.ts"
 import { messages } from "#src/simulator/formats/messages/messages.ts"
+import { moderations } from "./moderations.ts"
+import { rerank } from "./rerank.ts"
 import { responses } from "#src/simulator/formats/responses/responses.ts"
 
-export const FORMATS: ReadonlyArray<Format> = [chatCompletions, messages, responses, generateContent, localModelServer, embeddings, batchEmbedContents, predict]
+export const FORMATS: ReadonlyArray<Format> = [
+  chatCompletions, messages, responses, generateContent, localModelServer, embeddings, images, moderations, rerank, batchEmbedContents, predict
+]
 
 export const formatOf = (path: string): Format | undefined => FORMATS.find((format) => format.matches(path))

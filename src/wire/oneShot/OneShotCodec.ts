@@ -33,6 +33,8 @@ export interface Wanted<Head, Note> {
   readonly note: Note
   /** The canonical id that the answer names. */
   readonly model: string
+  /** Unix seconds. */
+  readonly now: number
   /** Tokens of the prompt, for a server that does not count them. */
   readonly estimate: () => number
 }

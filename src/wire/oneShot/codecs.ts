@@ -1,6 +1,7 @@
 /** The codec of each kind of request without a conversation. */
 import type { OneShotKind } from "#schemas/wire/formats.ts"
 import { codec as embeddings } from "#src/wire/embeddings/codec.ts"
+import { codec as images } from "#src/wire/images/codec.ts"
 import { codec as moderations } from "#src/wire/moderations/codec.ts"
 import { codec as rerank } from "#src/wire/rerank/codec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
@@ -13,6 +14,7 @@ const any = <Head extends RequestHead, Note>(codec: OneShotCodec<Head, Note>): A
 
 const codecs: Partial<Readonly<Record<OneShotKind, AnyCodec>>> = {
   embeddings: any(embeddings),
+  images: any(images),
   moderations: any(moderations),
   rerank: any(rerank)
 }

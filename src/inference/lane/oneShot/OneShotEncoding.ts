@@ -82,12 +82,12 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
     if (this.#encoded !== null) this.#encoded = { ...this.#encoded, body: noBytes }
   }
 
-  dialectFor(target: Target, { bodies, request: { accounting } }: Pick<LaneServices, "bodies" | "request">): Dialect {
+  dialectFor(target: Target, { bodies, request: { accounting, now } }: Pick<LaneServices, "bodies" | "request">): Dialect {
     const family: TargetFamily = target.wireFormat
     const encoded = this.#encoded
     // A dialect is asked for after its body was made.
     if (encoded === null) throw new Error(`no body was made for ${target.publicModel}`)
-    const wanted = { head: this.#head, note: encoded.note, model: target.publicModel }
+    const wanted = { head: this.#head, note: encoded.note, model: target.publicModel, now: Math.floor(now() / 1000) }
     const estimate = (): number => accounting.estimate(this.#prompt.text())
     return {
       ...Reading.dialectOf(this.#codec, family, { ...wanted, estimate }),

@@ -1,0 +1,57 @@
+/** The images format: `POST /v1/images/generations`. The picture of a prompt is one colour, of the size that was asked for. */
+import { crc32, deflateSync } from "node:zlib"
+import * as Predicate from "effect/Predicate"
+import { countTokens } from "#src/simulator/text.ts"
+import { Bad, optionalNumber, requiredModel, strictly } from "./chatRequest.ts"
+import { chatStreamError, renderChatError } from "./errors.ts"
+import type { Answer, Call, Format } from "./Format.ts"
+
+const MAX_IMAGES = 10
+
+const chunk = (name: string, data: Buffer): Buffer => {
+  const named = Buffer.concat([Buffer.from(name, "latin1"), data])
+  const framed = Buffer.alloc(named.length + 8)
+  framed.writeUInt32BE(data.length)
+  named.copy(framed, 4)
+  framed.writeUInt32BE(crc32(named), named.length + 4)
+  return framed
+}
+
+/** One bit a pixel, and a palette whose only colour is the prompt's. */
+export const pictureOf = (prompt: string, size: string): Buffer => {
+  const [width = 8, height = 8] = /^\d+x\d+$/.test(size) ? size.split("x").map(Number) : []
+  const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 0, 0, 0])
+  header.writeUInt32BE(width, 0)
+  header.writeUInt32BE(height, 4)
+  const colour = Buffer.alloc(4)
+  colour.writeUInt32BE(crc32(prompt))
+  return Buffer.concat([
+    Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), chunk("IHDR", header), chunk("PLTE", colour.subarray(0, 3)),
+    chunk("IDAT", deflateSync(Buffer.alloc((1 + Math.ceil(width / 8)) * height))), chunk("IEND", Buffer.alloc(0))
+  ])
+}
+
+const read = strictly((body): Call => {
+  const model = requiredModel(body)
+  const { prompt, response_format: format = "b64_json", size = "8x8" } = body
+  if (!Predicate.isString(prompt)) throw new Bad("Missing required parameter: 'prompt'.", "prompt", "missing_required_parameter")
+  if (format !== "url" && format !== "b64_json") throw new Bad("Supported values are: 'url', 'b64_json'.", "response_format", "invalid_value")
+  if (!Predicate.isString(size) || !/^(?:auto|\d{1,4}x\d{1,4})$/.test(size)) throw new Bad("Invalid size.", "size", "invalid_value")
+  const n = optionalNumber(body, "n", 1, MAX_IMAGES, true) ?? 1
+  const item = () => format === "url"
+    ? { url: `https://images.simulator.example/${crc32(prompt).toString(16)}.png` }
+    : { b64_json: pictureOf(prompt, size).toString("base64") }
+  const text = ({ created, usage }: Answer): string => JSON.stringify({
+    created, data: Array.from({ length: n }, item),
+    ...(usage === null ? {} : { usage: { input_tokens: usage.promptTokens, output_tokens: usage.completionTokens, total_tokens: usage.totalTokens } })
+  })
+  return {
+    model, stream: false, n: 1, includeUsage: false, maxTokens: null, stop: [], lastUserText: prompt, toolResult: null, tools: [], toolChoice: "none",
+    json: null, promptTokens: countTokens(prompt), reply: (answer) => ({ type: "application/json", pieces: [Buffer.from(text(answer))] })
+  }
+})
+
+export const images: Format = {
+  name: "images", matches: (path) => path === "/v1/images/generations", read, events: () => [], body: () => "", renderError: renderChatError,
+  streamError: chatStreamError
+}

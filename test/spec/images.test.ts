@@ -1,0 +1,92 @@
+/** POST /v1/images/generations and its twin below a provider, over HTTP. */
+import OpenAI from "openai"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { pictureOf } from "#src/simulator/formats/images.ts"
+import { type Combos, combosOf } from "#test/support/combos.ts"
+import * as Http from "#test/support/http.ts"
+import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
+
+let lab: Lab
+let combos: Combos
+beforeAll(async () => {
+  lab = await startLab()
+  combos = combosOf(lab, "im")
+})
+afterAll(() => lab.close())
+
+const draw = (body: Readonly<Record<string, unknown>>, path = "/v1/images/generations") => Http.send(lab.gateway.url, { path, body })
+
+describe("a request for images", () => {
+  it("is forwarded as it came but for the model", async () => {
+    const reply = await draw({ model: "lab/im-own", prompt: "a cat", n: 2, size: "16x8", background: "opaque" })
+    expect([reply.status, reply.text]).toEqual([200, expect.any(String)])
+    const picture = { b64_json: pictureOf("a cat", "16x8").toString("base64") }
+    expect(JSON.parse(reply.text)).toMatchObject({ data: [picture, picture] })
+    const [entry] = await lab.sim.entries({ model: "im-own" })
+    expect(entry?.body).toEqual({ model: "im-own", prompt: "a cat", n: 2, size: "16x8", background: "opaque" })
+  })
+
+  it.each([
+    ["no prompt", {}, "prompt"],
+    ["an empty prompt", { prompt: " " }, "prompt"],
+    ["no image", { prompt: "a", n: 0 }, "n"],
+    ["too many images", { prompt: "a", n: 11 }, "n"],
+    ["a number as size", { prompt: "a", size: 7 }, "size"],
+    ["another format", { prompt: "a", response_format: "png" }, "response_format"],
+    ["a word for a flag", { prompt: "a", stream: "yes" }, "stream"]
+  ] as const)("with %s is refused by the name of the field", async (_name, body, param) => {
+    const reply = await draw({ model: "lab/im-refused", ...body })
+    expect([reply.status, errorIn(reply)]).toEqual([400, expect.objectContaining({ code: "bad_request", param })])
+    expect((await lab.sim.entries({ model: "im-refused" })).length).toBe(0)
+  })
+
+  it("costs as many images as its answer holds", async () => {
+    await lab.gateway.operator.price(lab.node, "im-priced", { per_image: 0.04 })
+    const reply = await draw({ model: "lab/im-priced", prompt: "a dog", n: 3, response_format: "url" })
+    expect(reply.status).toBe(200)
+    expect(await lab.rows(reply)).toMatchObject([{ endpoint: "/v1/images/generations", units: { image: 3 }, costUsd: 0.12, outcome: "completed" }])
+  })
+
+  it("streams what its server streams, byte by byte, and a stream that breaks ends with its connection", async () => {
+    const events = 'event: image_generation.partial_image\ndata: {"b64_json":"AAAA"}\n\nevent: image_generation.completed\ndata: {"b64_json":"BBBB"}\n\n'
+    await lab.sim.rule({ match: { model: "im-streamed" }, script: { status: 200, contentType: "text/event-stream", body: events } })
+    const reply = await Http.send(lab.gateway.url, { path: "/v1/images/generations", body: { model: "lab/im-streamed", prompt: "a", stream: true, partial_images: 1 } })
+    expect([reply.status, reply.headers["content-type"], reply.text, reply.whole]).toEqual([200, "text/event-stream", events, true])
+    expect(await lab.rows(reply)).toMatchObject([{ outcome: "completed", stream: true, units: { image: 1 } }])
+    await lab.sim.rule({ match: { model: "im-broken" }, script: { status: 200, contentType: "text/event-stream", body: events, resetAfter: { bytes: 60 } } })
+    const broken = await Http.send(lab.gateway.url, { path: "/v1/images/generations", body: { model: "lab/im-broken", prompt: "a", stream: true } })
+    expect([broken.status, broken.whole, events.startsWith(broken.text)]).toEqual([200, false, true])
+    expect(await lab.rows(broken)).toMatchObject([{ outcome: "upstream-reset" }])
+  })
+
+  it("without an image in its answer is an upstream's failure", async () => {
+    await lab.sim.rule({ match: { model: "im-empty" }, script: { status: 200, body: { created: 1, data: [] } } })
+    const reply = await draw({ model: "lab/im-empty", prompt: "a" })
+    expect([reply.status, errorIn(reply)["code"]]).toEqual([502, "upstream_invalid_response"])
+  })
+
+  it("to a combo is answered by the next target", async () => {
+    await lab.sim.rule({ match: { model: "im-down" }, script: { status: 500, body: { error: { message: "down" } } } })
+    const model = await combos.combo("priority", ["lab/im-down", "lab/im-up"], { config: { maxRetries: 0 } })
+    expect((await draw({ model, prompt: "a" })).status).toBe(200)
+    expect((await lab.sim.entries({ model: "im-up" })).length).toBe(1)
+  })
+
+  it("of the vendor's own client is answered", async () => {
+    const { key } = await lab.gateway.operator.createKey("im-sdk")
+    const openai = new OpenAI({ baseURL: `${lab.gateway.url}/v1`, apiKey: key, maxRetries: 0 })
+    const made = await openai.images.generate({ model: "lab/im-sdk", prompt: "a bird", size: "256x256" })
+    expect(made.data?.[0]?.b64_json).toBe(pictureOf("a bird", "256x256").toString("base64"))
+  })
+
+  it("of a key for other endpoints, or for other models, reaches no server", async () => {
+    const keys = [{ allowedEndpoints: ["chat"] }, { allowedModels: ["lab/im-other"] }]
+    for (const policy of keys) {
+      const { key } = await lab.gateway.operator.createKey("im-policy", policy)
+      const body = { model: "lab/im-barred", prompt: "a" }
+      const reply = await Http.send(lab.gateway.url, { path: "/v1/images/generations", headers: { authorization: `Bearer ${key}` }, body })
+      expect(reply.status).toBe(403)
+    }
+    expect((await lab.sim.entries({ model: "im-barred" })).length).toBe(0)
+  })
+})

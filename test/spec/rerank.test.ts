@@ -1,0 +1,129 @@
+/** POST /v1/rerank over HTTP: what is refused, how each server is asked, how its answer is told, what it costs and who may ask. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { type Combos, combosOf } from "#test/support/combos.ts"
+import * as Http from "#test/support/http.ts"
+import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
+
+let lab: Lab
+let combos: Combos
+beforeAll(async () => {
+  lab = await startLab()
+  combos = combosOf(lab, "rr")
+})
+afterAll(() => lab.close())
+
+type Headers = Readonly<Record<string, string>>
+const query = "capital of France"
+const documents = ["Berlin is in Germany", "Paris is the capital of France", "a capital idea"]
+const rerank = (body: Readonly<Record<string, unknown>>, headers: Headers = {}) => Http.send(lab.gateway.url, { path: "/v1/rerank", headers, body: { query, documents, ...body } })
+const seen = (model: string) => lab.sim.entries({ model })
+interface Answer {
+  readonly model: string
+  readonly results: ReadonlyArray<{ readonly index: number; readonly relevance_score: number; readonly document?: { readonly text: string } }>
+  readonly meta: { readonly billed_units: { readonly search_units: number } }
+}
+const answerIn = (reply: Http.Reply): Answer => {
+  expect([reply.status, reply.text]).toEqual([200, expect.any(String)])
+  return JSON.parse(reply.text) as Answer
+}
+
+describe("a request that ranks documents", () => {
+  it("is answered by score, the best first, with as many as were asked for", async () => {
+    const answer = answerIn(await rerank({ model: "lab/rr-own" }))
+    expect([answer.model, answer.results.map(({ index }) => index)]).toEqual(["lab/rr-own", [1, 2, 0]])
+    expect(answer.results.every(({ document }) => document === undefined)).toBe(true)
+    const best = answerIn(await rerank({ model: "lab/rr-own", top_n: 1, return_documents: true }))
+    expect(best.results).toEqual([{ index: 1, relevance_score: 1, document: { text: documents[1] } }])
+  })
+
+  it("goes to a node in both spellings, with what a vendor adds", async () => {
+    answerIn(await rerank({ model: "lab/rr-node", documents: [{ text: "a" }, "b"], top_n: 2, return_documents: false, truncate: "END" }))
+    const [entry] = await seen("rr-node")
+    expect([entry?.path, entry?.body]).toEqual(["/v1/rerank", {
+      model: "rr-node", query, documents: ["a", "b"], texts: ["a", "b"], top_n: 2, return_documents: false, return_text: false, truncate: "END"
+    }])
+  })
+
+  it.each([
+    ["a bare list", [{ index: 0, score: 0.2, text: "x" }, { index: 2, score: 0.7, text: "y" }]],
+    ["results with scores", { results: [{ index: 2, score: 0.7 }, { index: 0, score: 0.2 }] }],
+    ["results with relevance", { results: [{ index: 0, relevance_score: 0.2 }, { index: 2, relevance_score: 0.7 }] }],
+    ["data", { object: "list", data: [{ index: 0, relevance_score: 0.2 }, { index: 2, relevance_score: 0.7 }] }]
+  ] as const)("is told in one shape when its server answers with %s", async (name, body) => {
+    const model = `rr-${name.replaceAll(" ", "-")}`
+    await lab.sim.rule({ match: { model }, script: { status: 200, body } })
+    expect(answerIn(await rerank({ model: `lab/${model}` })).results).toEqual([{ index: 2, relevance_score: 0.7 }, { index: 0, relevance_score: 0.2 }])
+  })
+
+  it.each([
+    ["an index beyond the documents", { results: [{ index: 9, relevance_score: 1 }] }], ["no score", { results: [{ index: 0 }] }], ["no list", { hello: 1 }]
+  ] as const)("that is answered with %s is not answered with it", async (name, body) => {
+    const model = `rr-${name.replaceAll(" ", "-")}`
+    await lab.sim.rule({ match: { model }, script: { status: 200, body } })
+    const reply = await rerank({ model: `lab/${model}` })
+    expect([reply.status, errorIn(reply)["code"]]).toEqual([502, "upstream_invalid_response"])
+  })
+
+  it.each([
+    ["no query", { query: undefined }, "query"], ["no documents", { documents: undefined }, "documents"], ["an empty list", { documents: [] }, "documents"],
+    ["a number among them", { documents: ["a", 7] }, "documents[1]"], ["nothing to answer", { top_n: 0 }, "top_n"], ["a word for a flag", { return_documents: "yes" }, "return_documents"]
+  ] as const)("with %s is refused by the name of the field, and nothing is sent", async (_name, body, param) => {
+    const reply = await rerank({ model: "lab/rr-refused", ...body })
+    expect([reply.status, errorIn(reply)]).toEqual([400, expect.objectContaining({ code: "bad_request", param })])
+    expect((await seen("rr-refused")).length).toBe(0)
+  })
+
+  it("asks vendors in their own words", async () => {
+    const { operator } = lab.gateway
+    await operator.createConnection({ provider: "voyage", apiKey: "pa-rr-000000000001", providerSpecificData: { baseUrl: `${lab.sim.url}/v1` } })
+    const answer = answerIn(await rerank({ model: "voyage/rerank-2.5", top_n: 2, return_documents: true }))
+    expect(answer.results.map(({ index, document }) => [index, document?.text])).toEqual([[1, documents[1]], [2, documents[2]]])
+    const [entry] = await seen("rerank-2.5")
+    expect(entry?.body).toEqual({ model: "rerank-2.5", query, documents, top_k: 2 })
+    expect((await rerank({ model: "anthropic/claude-sonnet-4-5" })).text).toContain("Unknown rerank provider: anthropic")
+    expect((await rerank({ model: "jina/jina-reranker-v3" })).text).toContain("No credentials for rerank provider: jina")
+  })
+
+  it("costs what its units cost, which budgets reserve", async () => {
+    const { operator } = lab.gateway
+    await operator.price(lab.node, "rr-priced", { per_search_unit: 0.6 })
+    const key = await operator.createKey("spends")
+    await operator.call("POST", "/api/usage/budget", { apiKeyId: key.id, dailyLimitUsd: 1 })
+    const ask = () => rerank({ model: "lab/rr-priced" }, { authorization: `Bearer ${key.key}` })
+    const first = await ask()
+    expect([first.status, first.headers["x-gateway-response-cost"]]).toEqual([200, "0.6000000000"])
+    expect(await lab.rows(first)).toMatchObject([{ endpoint: "/v1/rerank", units: { document: 3, query: 1, search_unit: 1 }, costUsd: 0.6, outcome: "completed" }])
+    expect((await ask()).status).toBe(200)
+    const refused = await ask()
+    expect([refused.status, errorIn(refused)["code"]]).toEqual([429, "budget_exceeded"])
+    expect((await seen("rr-priced")).length).toBe(2)
+  })
+
+  it("falls back inside a combo, and leaves a row for each call", async () => {
+    const [bad, good] = [await combos.place({ status: 503, error: { message: "away" } }), await combos.place()]
+    const model = await combos.combo("priority", [bad.model, good.model], { config: { maxRetries: 0 } })
+    const reply = await rerank({ model })
+    expect(answerIn(reply).model).toBe(good.model)
+    expect((await lab.rows(reply)).map(({ final, outcome }) => [outcome, final])).toEqual([["upstream-status", false], ["completed", true]])
+  })
+
+  it("with a key for other endpoints or models is refused before anything is sent", async () => {
+    const { operator } = lab.gateway
+    for (const policy of [{ allowedEndpoints: ["chat"] }, { allowedModels: ["lab/rr-other"] }]) {
+      const { key } = await operator.createKey("other", policy)
+      expect((await rerank({ model: "lab/rr-denied" }, { authorization: `Bearer ${key}` })).status).toBe(403)
+    }
+    expect((await seen("rr-denied")).length).toBe(0)
+  })
+
+  it("reaches a node elsewhere only with the flag that allows it", async () => {
+    const { operator } = lab.gateway
+    const node = await operator.createNode({ prefix: "far", baseUrl: "https://93.184.216.34/v1" })
+    await operator.createConnection({ provider: node, apiKey: "far-credential-000001" })
+    const refused = await rerank({ model: "far/ranker" })
+    expect([refused.status, String(errorIn(refused)["message"])]).toEqual([400, expect.stringContaining("RERANK_REMOTE_PROVIDER_NODES")])
+    await operator.setFlag("RERANK_REMOTE_PROVIDER_NODES", "true")
+    const explained = await operator.call<{ targets: ReadonlyArray<{ model: string; format: string }> }>("POST", "/api/routing/explain", { model: "far/ranker", format: "rerank" })
+    expect(explained.targets).toMatchObject([{ model: "far/ranker", format: "rerank" }])
+  })
+})
