@@ -67,6 +67,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/platform/upstream": platformRoom(),
   "src/inference/ports": { may: [...effect, ...schemas, ...actors, ...core, ...folder("src/inference/ports")], why: "ports are contracts over schemas and actors." },
   "src/inference/lane": modality("lane"),
+  "src/inference/audio": modality("audio"),
   "src/inference/conversations": modality("conversations"),
   "src/inference/embeddings": modality("embeddings"),
   "src/inference/images": modality("images"),

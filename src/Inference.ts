@@ -8,6 +8,7 @@ import * as LeaseStage from "#src/features/leases/stage.ts"
 import * as LimitStage from "#src/features/limits/stage.ts"
 import * as Metrics from "#src/features/metrics/http.ts"
 import * as UsageCommand from "#src/features/usage/own/stage.ts"
+import * as Audio from "#src/inference/audio/Audio.ts"
 import * as ConversationRoutes from "#src/inference/conversations/conversationRoutes.ts"
 import * as TargetTests from "#src/inference/conversations/ensembles/targetTests.ts"
 import * as EvalCalls from "#src/inference/conversations/evalCalls.ts"
@@ -36,7 +37,8 @@ const stages = Effect.all([
 ])
 
 const routes = ({ metricsAccess }: Values) => Effect.all([
-  ConversationRoutes.routes, Embeddings.routes, Images.routes, Moderations.routes, Rerank.routes, SessionLeases.routes, Metrics.routes(metricsAccess)
+  Audio.routes, ConversationRoutes.routes, Embeddings.routes, Images.routes, Moderations.routes, Rerank.routes, SessionLeases.routes,
+  Metrics.routes(metricsAccess)
 ])
 
 export const layer = (settings: Values) =>

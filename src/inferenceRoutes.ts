@@ -2,6 +2,7 @@
 import type { Route } from "#schemas/api/RouteTable.ts"
 import * as SessionLeases from "#src/features/leases/SessionLeases.ts"
 import * as Metrics from "#src/features/metrics/http.ts"
+import * as Audio from "#src/inference/audio/Audio.ts"
 import * as ConversationRoutes from "#src/inference/conversations/conversationRoutes.ts"
 import * as Embeddings from "#src/inference/embeddings/Embeddings.ts"
 import * as Images from "#src/inference/images/Images.ts"
@@ -10,6 +11,6 @@ import * as Rerank from "#src/inference/rerank/Rerank.ts"
 import * as Models from "#src/inference/models/Models.ts"
 
 export const inferenceRoutes: ReadonlyArray<Route> = [
-  ...ConversationRoutes.endpoints, ...Embeddings.endpoints, ...Images.endpoints, ...Moderations.endpoints, ...Rerank.endpoints,
+  ...Audio.endpoints, ...ConversationRoutes.endpoints, ...Embeddings.endpoints, ...Images.endpoints, ...Moderations.endpoints, ...Rerank.endpoints,
   ...SessionLeases.endpoints, ...Models.endpoints, ...Metrics.endpoints
 ]

@@ -16,7 +16,7 @@ export const flags: Readonly<Record<FlagKey, Row>> = {
   AUTH_LOG_INCLUDE_ACCOUNT_ID: actsIn("src/features/oauth/tokens/RefreshSweep.ts"),
   GATEWAY_OIDC_DISABLE_PASSWORD_LOGIN: inert("oidc"),
   ENABLE_TLS_FINGERPRINT: inert("vendorClients"),
-  AUDIO_REMOTE_PROVIDER_NODES: inert("media"),
+  AUDIO_REMOTE_PROVIDER_NODES: actsIn("src/routing/oneShot.ts"),
   RERANK_REMOTE_PROVIDER_NODES: actsIn("src/routing/oneShot.ts"),
   PROXY_AUTO_SELECT_ENABLED: inert("proxies"),
   GATEWAY_CONTROL_PLANE_PROXY_DIRECT_FALLBACK: inert("proxies"),

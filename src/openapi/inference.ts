@@ -9,12 +9,14 @@ import * as LocalModelServer from "#schemas/wire/localModelServer.ts"
 import * as Messages from "#schemas/wire/messages.ts"
 import * as Responses from "#schemas/wire/responses.ts"
 import { type Json, type JsonObject, rewrite } from "./json.ts"
+import { type ErrorSchema, errors, inPath, type Operation, provider, ref, requestIdHeader, text } from "./operation.ts"
+import { oneShots } from "./oneShots.ts"
 import { tidy } from "./schemas.ts"
 
 /** The wire format of an operation decides its schemas, its examples and the body of its errors. */
 interface Format {
   readonly request: string
-  readonly error: "ChatError" | "MessagesError" | "GenerateContentError" | "LocalModelServerError"
+  readonly error: ErrorSchema
   readonly example: JsonObject
   readonly answer: JsonObject
   /** Media type of a stream. */
@@ -115,7 +117,6 @@ const open = (untidy: JsonObject, name: string): JsonObject => {
   return additionalProperties === false ? rest : schema
 }
 
-const text = { type: "string" }
 const closed = (properties: JsonObject, required: ReadonlyArray<string> = Object.keys(properties)): JsonObject => ({ type: "object", properties, required })
 
 const errorSchemas: JsonObject = {
@@ -123,36 +124,6 @@ const errorSchemas: JsonObject = {
   MessagesError: closed({ type: { const: "error" }, error: closed({ type: text, message: text, code: text }, ["type", "message"]) }),
   GenerateContentError: closed({ error: closed({ code: { type: "integer" }, message: text, status: text, details: { type: "array", items: { type: "object" } } }, ["code", "message", "status"]) }),
   LocalModelServerError: closed({ error: text })
-}
-
-const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
-
-const failures: Readonly<Record<string, string>> = {
-  400: "The body cannot be used, or no target can say what it asks; the message names the field.",
-  401: "The key is missing or wrong, or a provider refused the stored credential (`upstream_auth_error`).",
-  403: "The key may not use this model, endpoint or address.",
-  404: "There is no such model.",
-  413: "The body is too large.",
-  429: "A limit of the key or of every provider is reached; `Retry-After` says when to repeat.",
-  502: "The provider failed or broke off.",
-  503: "Every provider rests, or the gateway is starting or draining.",
-  504: "The provider took too long."
-}
-
-const errors = (statuses: ReadonlyArray<number>, schema: Format["error"]): JsonObject => Object.fromEntries(statuses.map((status) => [String(status), {
-  description: failures[status] ?? "",
-  content: { "application/json": { schema: ref(schema) } }
-}]))
-
-const requestIdHeader = { description: "Id of this request in logs and in `GET /api/usage/call-logs`.", schema: text }
-
-interface Operation {
-  readonly id: string
-  readonly summary: string
-  readonly description: string
-  readonly parameters?: ReadonlyArray<JsonObject>
-  readonly body?: JsonObject
-  readonly responses: JsonObject
 }
 
 const conversation = (id: string, summary: string, format: Format, description: string, parameters?: ReadonlyArray<JsonObject>): Operation => ({
@@ -174,67 +145,6 @@ const conversation = (id: string, summary: string, format: Format, description: 
   }
 })
 
-const images = (id: string, summary: string, parameters?: ReadonlyArray<JsonObject>): Operation => ({
-  id,
-  summary,
-  description: "Makes images of a prompt; fields that are not named here are forwarded.",
-  ...(parameters === undefined ? {} : { parameters }),
-  body: {
-    required: true,
-    content: { "application/json": { schema: ref("ImageRequest"), example: { model: "openai/gpt-image-1", prompt: "A lighthouse at dusk", n: 1, size: "1024x1024" } } }
-  },
-  responses: {
-    200: {
-      description: "The images, as addresses or as base64.",
-      headers: { "X-Gateway-Request-Id": requestIdHeader },
-      content: { "application/json": { schema: { type: "object" }, example: { created: 1790000000, data: [{ b64_json: "iVBORw0KGgo=" }] } } }
-    },
-    ...errors([400, 401, 403, 404, 413, 429, 502, 503, 504], "ChatError")
-  }
-})
-
-const embeddings = (id: string, summary: string, description: string, parameters?: ReadonlyArray<JsonObject>): Operation => ({
-  id,
-  summary,
-  description: `${description} One vector for each item at the top of \`input\`, in its order; \`model\` of the answer is the canonical id.`,
-  ...(parameters === undefined ? {} : { parameters }),
-  body: {
-    required: true,
-    content: { "application/json": { schema: ref("EmbeddingRequest"), example: { model: "openai/text-embedding-3-small", input: ["first text", "second text"] } } }
-  },
-  responses: {
-    200: {
-      description: "The vectors.",
-      headers: { "X-Gateway-Request-Id": requestIdHeader },
-      content: {
-        "application/json": {
-          schema: { type: "object" },
-          example: {
-            object: "list", data: [{ object: "embedding", index: 0, embedding: [0.1, -0.2] }, { object: "embedding", index: 1, embedding: [0.3, 0.4] }],
-            model: "openai/text-embedding-3-small", usage: { prompt_tokens: 4, total_tokens: 4 }
-          }
-        }
-      }
-    },
-    ...errors([400, 401, 403, 404, 413, 429, 502, 503, 504], "ChatError")
-  }
-})
-
-/** A request that is answered whole, described by an example of each side. */
-const oneShot = (id: string, summary: string, description: string, request: JsonObject, answer: Json, required: ReadonlyArray<string>): Operation => ({
-  id,
-  summary,
-  description,
-  body: {
-    required: true,
-    content: { "application/json": { schema: { type: "object", properties: Object.fromEntries(Object.keys(request).map((name) => [name, {}])), required: [...required] }, example: request } }
-  },
-  responses: {
-    200: { description: "The answer.", headers: { "X-Gateway-Request-Id": requestIdHeader }, content: { "application/json": { schema: { type: "object" }, example: answer } } },
-    ...errors([400, 401, 403, 404, 413, 429, 502, 503, 504], "ChatError")
-  }
-})
-
 const reading = (id: string, summary: string, description: string, example: Json, error: Format["error"] = "ChatError", missing = false, parameters?: ReadonlyArray<JsonObject>): Operation => ({
   id,
   summary,
@@ -246,8 +156,6 @@ const reading = (id: string, summary: string, description: string, example: Json
   }
 })
 
-const inPath = (name: string, description: string, example: string): JsonObject => ({ name, in: "path", required: true, description, schema: text, example })
-const provider = inPath("provider", "Id, alias or node prefix of a provider.", "openai")
 const token = inPath("token", "An API key of this gateway, for clients that cannot send a header.", "sk-...")
 const generatePath = [
   inPath("model", "Model id; slashes may stand as they are or percent-encoded.", "gemini/gemini-2.5-flash"),
@@ -275,6 +183,7 @@ const show: Operation = {
 
 /** By method and path as the kinds of requests list them. */
 const operations: Readonly<Record<string, Operation>> = {
+  ...oneShots,
   "POST /v1/chat/completions": conversation("chat.completions", "Chat completion", chat, "Chat-completions format."),
   "POST /v1/messages": conversation("messages.create", "Message", messages, "Messages format."),
   "POST /v1/messages/count_tokens": {
@@ -292,22 +201,6 @@ const operations: Readonly<Record<string, Operation>> = {
   "POST /v1/api/chat": conversation("localModelServer.chat", "Chat in the local model server's format", localModelServer, "Streams lines of JSON unless `stream` is false."),
   "POST /v1/providers/:provider/chat/completions": conversation(
     "chat.providerCompletions", "Chat completion at one provider", chat, "The model may stand without its provider prefix; one of another provider is refused with 400.", [provider]),
-  "POST /v1/images/generations": images("images.generate", "Images"),
-  "POST /v1/providers/:provider/images/generations": images("images.atProvider", "Images of one provider", [provider]),
-  "POST /v1/embeddings": embeddings("embeddings.create", "Embeddings", "Turns text or tokens into vectors; fields that are not named here are forwarded."),
-  "POST /v1/providers/:provider/embeddings": embeddings(
-    "embeddings.atProvider", "Embeddings of one provider", "The model may stand without its provider prefix; one of another provider is refused with 400.", [provider]),
-  "POST /v1/moderations": oneShot(
-    "moderations.create", "Moderations", "Says whether texts or images are harmful, and in what way. Costs nothing; without `model` it is `omni-moderation-latest`.",
-    { model: "openai/omni-moderation-latest", input: "I want to bake a cake." },
-    { id: "modr-9", model: "omni-moderation-latest", results: [{ flagged: false, categories: { violence: false }, category_scores: { violence: 0.001 } }] }, ["input"]),
-  "POST /v1/rerank": oneShot(
-    "rerank.create", "Rank documents", "Orders documents by how well they answer the query: results by score, the best first, at most `top_n`; `index` is the place in `documents`.",
-    { model: "cohere/rerank-v3.5", query: "What is the capital of France?", documents: ["Paris is the capital of France.", "Berlin is in Germany."], top_n: 1, return_documents: true },
-    {
-      model: "cohere/rerank-v3.5", results: [{ index: 0, relevance_score: 0.98, document: { text: "Paris is the capital of France." } }],
-      meta: { billed_units: { search_units: 1 } }
-    }, ["model", "query", "documents"]),
   "POST /v1beta/models/:path": conversation("generateContent.v1beta", "Generate content", generateContent, generated, generatePath),
   "POST /v1/models/:path": conversation("generateContent.v1", "Generate content, under /v1", generateContent, generated, generatePath),
   "POST /api/v1/editor/:token/chat/completions": conversation("editor.chat", "Chat completion with the key in the path", chat, keyInPath, [token]),

@@ -51,6 +51,7 @@ describe("the census of upstream calls", () => {
     for (const model of [a.model, "gemini/gemini-embedding-001", "lab/cs-vectors"]) await post("/v1/embeddings", { model, input: "Hi." })
     await post("/v1/images/generations", { model: "lab/cs-images", prompt: "Hi." })
     await post("/v1/moderations", { model: "lab/cs-moderated", input: "Hi." })
+    await post("/v1/audio/speech", { model: "lab/cs-spoken", input: "Hi.", voice: "alloy" })
     await post("/v1/rerank", { model: await combos.combo("priority", [bad.model, a.model], { config: { maxRetries: 0 } }), query: "Hi.", documents: ["Hi.", "Ho."] })
     await post("/v1/embeddings", { model: await combos.combo("priority", [bad.model, a.model], { config: { maxRetries: 0 } }), input: ["Hi.", "Ho."] })
     for (const model of ["anthropic/claude-sonnet-4-5", a.model]) await post("/v1/messages/count_tokens", { model, messages: say("Count me.") })

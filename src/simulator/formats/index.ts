@@ -5,6 +5,7 @@ import { chatCompletions } from "#src/simulator/formats/chatCompletions/chatComp
 import { embeddings } from "./embeddings.ts"
 import type { Format } from "./Format.ts"
 import { images } from "./images.ts"
+import { speech, transcriptions, translations } from "./audio.ts"
 import { batchEmbedContents, predict } from "./googleEmbeddings.ts"
 import { generateContent } from "#src/simulator/formats/generateContent/generateContent.ts"
 import { localModelServer } from "#src/simulator/formats/localModelServer/localModelServer.ts"
@@ -14,7 +15,8 @@ import { rerank } from "./rerank.ts"
 import { responses } from "#src/simulator/formats/responses/responses.ts"
 
 export const FORMATS: ReadonlyArray<Format> = [
-  chatCompletions, messages, responses, generateContent, localModelServer, embeddings, images, moderations, rerank, batchEmbedContents, predict
+  chatCompletions, messages, responses, generateContent, localModelServer, embeddings, images, moderations, rerank, speech, transcriptions, translations,
+  batchEmbedContents, predict
 ]
 
 export const formatOf = (path: string): Format | undefined => FORMATS.find((format) => format.matches(path))

@@ -24,7 +24,7 @@ const read = strictly((body, { path }): Call => {
   if (!Array.isArray(documents) || documents.length === 0 || !documents.every(Predicate.isString)) throw invalidType("documents", "an array of strings", documents)
   const most = optionalNumber(body, "top_n", 1, documents.length, true) ?? optionalNumber(body, "top_k", 1, documents.length, true) ?? documents.length
   const tokens = countTokens(query) + documents.reduce((sum: number, text: string) => sum + countTokens(text), 0)
-  // In the order of the documents: who wants them by score sorts them.
+  // As they came, not by score: the gateway has to sort them.
   const found = documents.map((text: string, index) => ({ index, relevance_score: scoreOf(query, text), ...(body["return_documents"] === true ? { document: { text } } : {}) }))
     .sort((a, b) => b.relevance_score - a.relevance_score).slice(0, most).sort((a, b) => a.index - b.index)
   return oneShotCall(model, tokens, ({ id, usage }) => {

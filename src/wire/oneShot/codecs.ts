@@ -1,5 +1,7 @@
 /** The codec of each kind of request without a conversation. */
 import type { OneShotKind } from "#schemas/wire/formats.ts"
+import { codec as speech } from "#src/wire/audio/speech.ts"
+import { codec as transcriptions } from "#src/wire/audio/transcriptions.ts"
 import { codec as embeddings } from "#src/wire/embeddings/codec.ts"
 import { codec as images } from "#src/wire/images/codec.ts"
 import { codec as moderations } from "#src/wire/moderations/codec.ts"
@@ -16,7 +18,10 @@ const codecs: Partial<Readonly<Record<OneShotKind, AnyCodec>>> = {
   embeddings: any(embeddings),
   images: any(images),
   moderations: any(moderations),
-  rerank: any(rerank)
+  rerank: any(rerank),
+  speech: any(speech),
+  transcriptions: any(transcriptions),
+  translations: any(transcriptions)
 }
 
 export const of = (kind: OneShotKind): AnyCodec => {

@@ -25,6 +25,7 @@ import * as Told from "#src/inference/lane/stages/told.ts"
 import type { Call, Fork, Stage } from "#src/inference/lane/stages/Stage.ts"
 import { type Flight, type Passenger, SingleFlight } from "#src/platform/structures/SingleFlight.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
+import type { Form } from "#src/wire/form/Form.ts"
 
 export interface Options {
   /** ms; 0 = off. */
@@ -103,10 +104,17 @@ export class Idempotency implements Stage {
 
 const isNamed = (value: string | undefined): boolean => value !== undefined && value !== ""
 
+/** Of what a form says: another boundary between its parts makes no other request. */
+const digestOf = (body: Buffer, { parts }: Form): string => {
+  const hash = Crypto.createHash("sha256")
+  for (const { contentType, end, filename, name, start } of parts) hash.update(JSON.stringify([name, filename, contentType, end - start])).update(body.subarray(start, end))
+  return hash.digest("hex")
+}
+
 const nameOf = (call: Call): Named => {
-  const { body, endpoint, head, key, large, request } = call
+  const { body, endpoint, form, head, key, large, request } = call
   const given = request.header("idempotency-key")
-  const digest = Crypto.hash("sha256", `${endpoint}\n${head.model}\n${large?.digest ?? Crypto.hash("sha256", body, "hex")}`, "hex")
+  const digest = Crypto.hash("sha256", `${endpoint}\n${head.model}\n${large?.digest ?? (form === undefined ? Crypto.hash("sha256", body, "hex") : digestOf(body, form))}`, "hex")
   const tenant = key === null ? "anonymous" : key.id
   const parts = isNamed(given) ? [tenant, "key", given] : [tenant, "request", request.header("x-request-id"), digest]
   return { key: Crypto.hash("sha256", JSON.stringify(parts), "hex"), digest }

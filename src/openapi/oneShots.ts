@@ -1,0 +1,136 @@
+/** The operations of requests without a conversation, described by examples. */
+import type { Json, JsonObject } from "./json.ts"
+import { errors, type Operation, provider, ref, requestIdHeader, text } from "./operation.ts"
+
+const images = (id: string, summary: string, parameters?: ReadonlyArray<JsonObject>): Operation => ({
+  id,
+  summary,
+  description: "Makes images of a prompt; fields that are not named here are forwarded.",
+  ...(parameters === undefined ? {} : { parameters }),
+  body: {
+    required: true,
+    content: { "application/json": { schema: ref("ImageRequest"), example: { model: "openai/gpt-image-1", prompt: "A lighthouse at dusk", n: 1, size: "1024x1024" } } }
+  },
+  responses: {
+    200: {
+      description: "The images, as addresses or as base64.",
+      headers: { "X-Gateway-Request-Id": requestIdHeader },
+      content: { "application/json": { schema: { type: "object" }, example: { created: 1790000000, data: [{ b64_json: "iVBORw0KGgo=" }] } } }
+    },
+    ...errors([400, 401, 403, 404, 413, 429, 502, 503, 504], "ChatError")
+  }
+})
+
+const embeddings = (id: string, summary: string, description: string, parameters?: ReadonlyArray<JsonObject>): Operation => ({
+  id,
+  summary,
+  description: `${description} One vector for each item at the top of \`input\`, in its order; \`model\` of the answer is the canonical id.`,
+  ...(parameters === undefined ? {} : { parameters }),
+  body: {
+    required: true,
+    content: { "application/json": { schema: ref("EmbeddingRequest"), example: { model: "openai/text-embedding-3-small", input: ["first text", "second text"] } } }
+  },
+  responses: {
+    200: {
+      description: "The vectors.",
+      headers: { "X-Gateway-Request-Id": requestIdHeader },
+      content: {
+        "application/json": {
+          schema: { type: "object" },
+          example: {
+            object: "list", data: [{ object: "embedding", index: 0, embedding: [0.1, -0.2] }, { object: "embedding", index: 1, embedding: [0.3, 0.4] }],
+            model: "openai/text-embedding-3-small", usage: { prompt_tokens: 4, total_tokens: 4 }
+          }
+        }
+      }
+    },
+    ...errors([400, 401, 403, 404, 413, 429, 502, 503, 504], "ChatError")
+  }
+})
+
+/** A request that is answered whole, described by an example of each side. */
+const oneShot = (id: string, summary: string, description: string, request: JsonObject, answer: Json, required: ReadonlyArray<string>): Operation => ({
+  id,
+  summary,
+  description,
+  body: {
+    required: true,
+    content: { "application/json": { schema: { type: "object", properties: Object.fromEntries(Object.keys(request).map((name) => [name, {}])), required: [...required] }, example: request } }
+  },
+  responses: {
+    200: { description: "The answer.", headers: { "X-Gateway-Request-Id": requestIdHeader }, content: { "application/json": { schema: { type: "object" }, example: answer } } },
+    ...errors([400, 401, 403, 404, 413, 429, 502, 503, 504], "ChatError")
+  }
+})
+
+/** A form with audio. */
+const written = (id: string, summary: string, description: string): Operation => ({
+  id,
+  summary,
+  description: `${description} The form goes on as it came but for its model; \`response_format\` decides the type of the answer, and \`stream\` passes events.`,
+  body: {
+    required: true,
+    content: {
+      "multipart/form-data": {
+        schema: {
+          type: "object",
+          properties: {
+            file: { type: "string", format: "binary" }, model: text, language: text, prompt: text, temperature: { type: "number" },
+            response_format: { type: "string", enum: ["json", "text", "srt", "verbose_json", "vtt", "diarized_json"] }, stream: { type: "boolean" }
+          },
+          required: ["file", "model"]
+        }
+      }
+    }
+  },
+  responses: {
+    200: {
+      description: "The text.", headers: { "X-Gateway-Request-Id": requestIdHeader },
+      content: { "application/json": { schema: { type: "object" }, example: { text: "Hello!" } }, "text/plain": { schema: text } }
+    },
+    ...errors([400, 401, 403, 404, 413, 415, 429, 502, 503, 504], "ChatError")
+  }
+})
+
+/** By method and path as the kinds of requests list them. */
+export const oneShots: Readonly<Record<string, Operation>> = {
+  "POST /v1/images/generations": images("images.generate", "Images"),
+  "POST /v1/providers/:provider/images/generations": images("images.atProvider", "Images of one provider", [provider]),
+  "POST /v1/embeddings": embeddings("embeddings.create", "Embeddings", "Turns text or tokens into vectors; fields that are not named here are forwarded."),
+  "POST /v1/providers/:provider/embeddings": embeddings(
+    "embeddings.atProvider", "Embeddings of one provider", "The model may stand without its provider prefix; one of another provider is refused with 400.", [provider]),
+  "POST /v1/moderations": oneShot(
+    "moderations.create", "Moderations", "Says whether texts or images are harmful, and in what way. Costs nothing; without `model` it is `omni-moderation-latest`.",
+    { model: "openai/omni-moderation-latest", input: "I want to bake a cake." },
+    { id: "modr-9", model: "omni-moderation-latest", results: [{ flagged: false, categories: { violence: false }, category_scores: { violence: 0.001 } }] }, ["input"]),
+  "POST /v1/audio/speech": {
+    id: "audio.speech",
+    summary: "Speech of a text",
+    description: "The sound comes as the server makes it, in the type that `response_format` asks for; fields that are not named here are forwarded.",
+    body: {
+      required: true,
+      content: {
+        "application/json": {
+          schema: { type: "object", properties: { model: text, input: text, voice: {}, response_format: { type: "string" }, speed: { type: "number", minimum: 0.25, maximum: 4 } }, required: ["model", "input", "voice"] },
+          example: { model: "openai/gpt-4o-mini-tts", input: "Hello!", voice: "alloy", response_format: "wav" }
+        }
+      }
+    },
+    responses: {
+      200: {
+        description: "The sound; a stream that breaks ends with its connection.", headers: { "X-Gateway-Request-Id": requestIdHeader },
+        content: { "audio/mpeg": { schema: { type: "string", format: "binary" } } }
+      },
+      ...errors([400, 401, 403, 404, 413, 429, 502, 503, 504], "ChatError")
+    }
+  },
+  "POST /v1/audio/transcriptions": written("audio.transcriptions", "Transcription", "Writes down what is said, in its language."),
+  "POST /v1/audio/translations": written("audio.translations", "Translation of speech", "Writes down what is said, in English."),
+  "POST /v1/rerank": oneShot(
+    "rerank.create", "Rank documents", "Orders documents by how well they answer the query: results by score, the best first, at most `top_n`; `index` is the place in `documents`.",
+    { model: "cohere/rerank-v3.5", query: "What is the capital of France?", documents: ["Paris is the capital of France.", "Berlin is in Germany."], top_n: 1, return_documents: true },
+    {
+      model: "cohere/rerank-v3.5", results: [{ index: 0, relevance_score: 0.98, document: { text: "Paris is the capital of France." } }],
+      meta: { billed_units: { search_units: 1 } }
+    }, ["model", "query", "documents"])
+}
