@@ -99,6 +99,30 @@ export const oneShots: Readonly<Record<string, Operation>> = {
   "POST /v1/embeddings": embeddings("embeddings.create", "Embeddings", "Turns text or tokens into vectors; fields that are not named here are forwarded."),
   "POST /v1/providers/:provider/embeddings": embeddings(
     "embeddings.atProvider", "Embeddings of one provider", "The model may stand without its provider prefix; one of another provider is refused with 400.", [provider]),
+  "POST /v1/images/edits": {
+    id: "images.edit",
+    summary: "Edit images",
+    description: "Changes images as the prompt says. The form goes on as it came but for its model.",
+    body: {
+      required: true,
+      content: {
+        "multipart/form-data": {
+          schema: {
+            type: "object",
+            properties: { model: text, prompt: text, image: { type: "array", items: { type: "string", format: "binary" } }, mask: { type: "string", format: "binary" }, n: { type: "integer", minimum: 1 }, size: text },
+            required: ["model", "prompt", "image"]
+          }
+        }
+      }
+    },
+    responses: {
+      200: {
+        description: "The images, as addresses or as base64.", headers: { "X-Gateway-Request-Id": requestIdHeader },
+        content: { "application/json": { schema: { type: "object" }, example: { created: 1795219200, data: [{ b64_json: "iVBORw0KGgo=" }] } } }
+      },
+      ...errors([400, 401, 403, 404, 413, 415, 429, 502, 503, 504], "ChatError")
+    }
+  },
   "POST /v1/moderations": oneShot(
     "moderations.create", "Moderations", "Says whether texts or images are harmful, and in what way. Costs nothing; without `model` it is `omni-moderation-latest`.",
     { model: "openai/omni-moderation-latest", input: "I want to bake a cake." },

@@ -1,5 +1,5 @@
 /** POST /v1/images/generations and its twin below a provider, over HTTP. */
-import OpenAI from "openai"
+import OpenAI, { toFile } from "openai"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { pictureOf } from "#src/simulator/formats/images.ts"
 import { type Combos, combosOf } from "#test/support/combos.ts"
@@ -88,5 +88,40 @@ describe("a request for images", () => {
       expect(reply.status).toBe(403)
     }
     expect((await lab.sim.entries({ model: "im-barred" })).length).toBe(0)
+  })
+})
+
+describe("a form with images", () => {
+  const picture = pictureOf("before", "8x8")
+  const formOf = (fields: Readonly<Record<string, string>>, names: ReadonlyArray<string>, type = "image/png"): Buffer => Buffer.concat([
+    ...Object.entries(fields).map(([name, value]) => Buffer.from(`--edge\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`)),
+    ...names.flatMap((name) => [Buffer.from(`--edge\r\nContent-Disposition: form-data; name="${name}"; filename="a.png"\r\nContent-Type: ${type}\r\n\r\n`), picture, Buffer.from("\r\n")]),
+    Buffer.from("--edge--\r\n")
+  ])
+  const edit = (body: Buffer) => Http.send(lab.gateway.url, { path: "/v1/images/edits", headers: { "content-type": "multipart/form-data; boundary=edge" }, body })
+
+  it("goes on as it came but for the model, and costs as many images as come back", async () => {
+    await lab.gateway.operator.price(lab.node, "im-edited", { per_image: 0.25 })
+    const reply = await edit(formOf({ model: "lab/im-edited", prompt: "a hat", n: "2", quality: "low" }, ["image[]", "image[]", "mask"]))
+    expect([reply.status, (JSON.parse(reply.text) as { data: ReadonlyArray<unknown> }).data.length]).toEqual([200, 2])
+    const file = { filename: "a.png", contentType: "image/png", bytes: picture.length }
+    expect((await lab.sim.entries({ model: "im-edited" }))[0]?.body).toEqual({ model: "im-edited", prompt: "a hat", n: "2", quality: "low", image: [file, file], mask: file })
+    expect(await lab.rows(reply)).toMatchObject([{ endpoint: "/v1/images/edits", units: { image: 2 }, costUsd: 0.5, outcome: "completed" }])
+  })
+
+  it.each([
+    ["no image", formOf({ model: "lab/im-bad", prompt: "a" }, []), "image"], ["a sound", formOf({ model: "lab/im-bad", prompt: "a" }, ["image"], "audio/wav"), "image"],
+    ["no prompt", formOf({ model: "lab/im-bad" }, ["image"]), "prompt"], ["a word for a number", formOf({ model: "lab/im-bad", prompt: "a", n: "two" }, ["image"]), "n"],
+    ["a text as mask", formOf({ model: "lab/im-bad", prompt: "a", mask: "b" }, ["image"]), "mask"]
+  ])("with %s is refused by the name of the field, and nothing is sent", async (_name, body, param) => {
+    const reply = await edit(body)
+    expect([reply.status, errorIn(reply)["param"]]).toEqual([400, param])
+    expect((await lab.sim.entries({ model: "im-bad" })).length).toBe(0)
+  })
+
+  it("is edited for the vendor's own client", async () => {
+    const openai = new OpenAI({ baseURL: `${lab.gateway.url}/v1`, apiKey: (await lab.gateway.operator.createKey("edits")).key, maxRetries: 0 })
+    const made = await openai.images.edit({ model: "lab/im-sdk", prompt: "a hat", image: await toFile(picture, "a.png", { type: "image/png" }) })
+    expect(Buffer.from(made.data?.[0]?.b64_json ?? "", "base64").equals(pictureOf("a hat", "8x8"))).toBe(true)
   })
 })

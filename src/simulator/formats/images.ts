@@ -5,6 +5,7 @@ import { countTokens } from "#src/simulator/text.ts"
 import { Bad, optionalNumber, requiredModel, strictly } from "./chatRequest.ts"
 import { chatStreamError, renderChatError } from "./errors.ts"
 import type { Answer, Call, Format } from "./Format.ts"
+import { oneShotCall } from "./oneShotCall.ts"
 
 const MAX_IMAGES = 10
 
@@ -50,6 +51,22 @@ const read = strictly((body): Call => {
     json: null, promptTokens: countTokens(prompt), reply: (answer) => ({ type: "application/json", pieces: [Buffer.from(text(answer))] })
   }
 })
+
+/** One picture for each that is asked for, as large as the first that came. */
+const edited = strictly((body): Call => {
+  const model = requiredModel(body)
+  const { image, n = "1", prompt } = body
+  if (!Predicate.isString(prompt)) throw new Bad("Missing required parameter: 'prompt'.", "prompt", "missing_required_parameter")
+  const files: ReadonlyArray<unknown> = Array.isArray(image) ? image : [image]
+  if (!files.every((file) => Predicate.isObject(file) && "filename" in file)) throw new Bad("Missing required parameter: 'image'.", "image", "missing_required_parameter")
+  const data = Array.from({ length: Number(n) }, () => ({ b64_json: pictureOf(prompt, "8x8").toString("base64") }))
+  return oneShotCall(model, countTokens(prompt), ({ created }) => ({ type: "application/json", pieces: [Buffer.from(JSON.stringify({ created, data }))] }))
+})
+
+export const imageEdits: Format = {
+  name: "image-edits", isForm: true, matches: (path) => path === "/v1/images/edits", read: edited, events: () => [], body: () => "", renderError: renderChatError,
+  streamError: chatStreamError
+}
 
 export const images: Format = {
   name: "images", matches: (path) => path === "/v1/images/generations", read, events: () => [], body: () => "", renderError: renderChatError,

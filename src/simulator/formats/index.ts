@@ -4,7 +4,7 @@
 import { chatCompletions } from "#src/simulator/formats/chatCompletions/chatCompletions.ts"
 import { embeddings } from "./embeddings.ts"
 import type { Format } from "./Format.ts"
-import { images } from "./images.ts"
+import { imageEdits, images } from "./images.ts"
 import { speech, transcriptions, translations } from "./audio.ts"
 import { batchEmbedContents, predict } from "./googleEmbeddings.ts"
 import { generateContent } from "#src/simulator/formats/generateContent/generateContent.ts"
@@ -15,7 +15,7 @@ import { rerank } from "./rerank.ts"
 import { responses } from "#src/simulator/formats/responses/responses.ts"
 
 export const FORMATS: ReadonlyArray<Format> = [
-  chatCompletions, messages, responses, generateContent, localModelServer, embeddings, images, moderations, rerank, speech, transcriptions, translations,
+  chatCompletions, messages, responses, generateContent, localModelServer, embeddings, images, imageEdits, moderations, rerank, speech, transcriptions, translations,
   batchEmbedContents, predict
 ]
 

@@ -3,6 +3,7 @@ import type { OneShotKind } from "#schemas/wire/formats.ts"
 import { codec as speech } from "#src/wire/audio/speech.ts"
 import { codec as transcriptions } from "#src/wire/audio/transcriptions.ts"
 import { codec as embeddings } from "#src/wire/embeddings/codec.ts"
+import { codec as edits } from "#src/wire/images/edits.ts"
 import { codec as images } from "#src/wire/images/codec.ts"
 import { codec as moderations } from "#src/wire/moderations/codec.ts"
 import { codec as rerank } from "#src/wire/rerank/codec.ts"
@@ -17,6 +18,7 @@ const any = <Head extends RequestHead, Note>(codec: OneShotCodec<Head, Note>): A
 const codecs: Partial<Readonly<Record<OneShotKind, AnyCodec>>> = {
   embeddings: any(embeddings),
   images: any(images),
+  "image-edits": any(edits),
   moderations: any(moderations),
   rerank: any(rerank),
   speech: any(speech),
