@@ -73,6 +73,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/inference/images": modality("images"),
   "src/inference/models": modality("models"),
   "src/inference/moderations": modality("moderations"),
+  "src/inference/ocr": modality("ocr"),
   "src/inference/rerank": modality("rerank"),
   "src/management": {
     may: [...effect, ...node, ...schemas, ...actors, ...core, ...platform, ...lane, ...kit, "jose"],

@@ -17,6 +17,7 @@ import * as Embeddings from "#src/inference/embeddings/Embeddings.ts"
 import * as Images from "#src/inference/images/Images.ts"
 import * as Moderations from "#src/inference/moderations/Moderations.ts"
 import * as Rerank from "#src/inference/rerank/Rerank.ts"
+import * as Ocr from "#src/inference/ocr/Ocr.ts"
 import * as ConnectionMarks from "#src/inference/lane/ConnectionMarks.ts"
 import * as Live from "#src/inference/lane/live/Live.ts"
 import * as Admission from "#src/inference/lane/services/Admission.ts"
@@ -37,7 +38,7 @@ const stages = Effect.all([
 ])
 
 const routes = ({ metricsAccess }: Values) => Effect.all([
-  Audio.routes, ConversationRoutes.routes, Embeddings.routes, Images.routes, Moderations.routes, Rerank.routes, SessionLeases.routes,
+  Audio.routes, ConversationRoutes.routes, Embeddings.routes, Images.routes, Moderations.routes, Ocr.routes, Rerank.routes, SessionLeases.routes,
   Metrics.routes(metricsAccess)
 ])
 

@@ -8,9 +8,10 @@ import * as Embeddings from "#src/inference/embeddings/Embeddings.ts"
 import * as Images from "#src/inference/images/Images.ts"
 import * as Moderations from "#src/inference/moderations/Moderations.ts"
 import * as Rerank from "#src/inference/rerank/Rerank.ts"
+import * as Ocr from "#src/inference/ocr/Ocr.ts"
 import * as Models from "#src/inference/models/Models.ts"
 
 export const inferenceRoutes: ReadonlyArray<Route> = [
-  ...Audio.endpoints, ...ConversationRoutes.endpoints, ...Embeddings.endpoints, ...Images.endpoints, ...Moderations.endpoints, ...Rerank.endpoints,
+  ...Audio.endpoints, ...ConversationRoutes.endpoints, ...Embeddings.endpoints, ...Images.endpoints, ...Moderations.endpoints, ...Ocr.endpoints, ...Rerank.endpoints,
   ...SessionLeases.endpoints, ...Models.endpoints, ...Metrics.endpoints
 ]

@@ -42,6 +42,7 @@ export class Attempt implements UpstreamHandler {
   private upstream: Upstream["Service"] | null = null
   /** How often a job was asked for. */
   private polls = 0
+  private pollPath = ""
   private poll: ReturnType<typeof setTimeout> | null = null
   private ended = false
   private opened = false
@@ -350,11 +351,12 @@ export class Attempt implements UpstreamHandler {
   /** The reply says that its job is not over: the same attempt asks for it again. */
   private asksAgain(body: Uint8Array): boolean {
     const { dialect, target } = this.options
-    const next = Polling.next(dialect, { status: this.status, headers: this.headers, body, polls: this.polls }, target)
+    const next = Polling.next(dialect, { status: this.status, headers: this.headers, body, polls: this.polls }, target, this.pollPath)
     if (next === null) return false
     if ("outcome" in next) this.finish(next.outcome, next.error, false, null)
     else {
       this.polls++
+      this.pollPath = next.path
       this.poll = setTimeout(() => this.dispatch("GET", next.path, null), next.afterMs)
     }
     return true

@@ -123,6 +123,10 @@ export const oneShots: Readonly<Record<string, Operation>> = {
       ...errors([400, 401, 403, 404, 413, 415, 429, 502, 503, 504], "ChatError")
     }
   },
+  "POST /v1/ocr": oneShot(
+    "ocr.create", "Read a document", "Reads the pages of a document or an image as markdown. Servers that answer with a job are asked until it is over, for 30 s.",
+    { model: "mistral/mistral-ocr-latest", document: { type: "document_url", document_url: "https://example.com/a.pdf" } },
+    { pages: [{ index: 0, markdown: "# A page" }], model: "mistral/mistral-ocr-latest", usage_info: { pages_processed: 1 } }, ["document"]),
   "POST /v1/moderations": oneShot(
     "moderations.create", "Moderations", "Says whether texts or images are harmful, and in what way. Costs nothing; without `model` it is `omni-moderation-latest`.",
     { model: "openai/omni-moderation-latest", input: "I want to bake a cake." },

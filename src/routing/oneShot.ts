@@ -80,7 +80,7 @@ export const rules: Readonly<Record<OneShotKind, Rule>> = {
   moderations: {
     endpoint: "moderations", models: ["moderation"], apiType: null, general: true, nodePath: "/moderations", noun: "moderation", cannot: "moderates nothing."
   },
-  ocr: { endpoint: "ocr", models: ["ocr"], apiType: null, general: false, nodePath: "/ocr", noun: "OCR", cannot: "reads no documents." }
+  ocr: { endpoint: "ocr", models: ["ocr"], apiType: null, general: false, nodePath: "/ocr", noun: "OCR", familyOf: (path) => path.includes(":analyze") ? "ocr/analyze" : "ocr", cannot: "reads no documents." }
 }
 
 export const unknownProvider = (kind: OneShotKind, prefix: string): PublicError =>

@@ -74,8 +74,8 @@ export interface AnswerFacts {
 
 /** A job that is not over: where it is asked for again, on the target's own origin, and after how long. */
 export interface Poll {
-  /** Path with query, or a whole URL. */
-  readonly url: string
+  /** Path with query, or a whole URL; null: where it was asked for last. */
+  readonly url: string | null
   readonly afterMs: number
 }
 

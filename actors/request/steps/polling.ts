@@ -17,12 +17,12 @@ interface GivenUp {
   readonly error: PublicError
 }
 
-/** Null: the reply is the last one. */
-export const next = ({ pollOf }: Pick<Dialect, "pollOf">, reply: JobReply, target: Target): Next | GivenUp | null => {
+/** Null: the reply is the last one. `last`: where the job was asked for last. */
+export const next = ({ pollOf }: Pick<Dialect, "pollOf">, reply: JobReply, target: Target, last: string): Next | GivenUp | null => {
   const poll = pollOf?.(reply) ?? null
   if (poll === null) return null
   if ("code" in poll) return { outcome: "gateway-timeout", error: poll }
-  const path = pathOnOrigin(poll.url, target)
+  const path = poll.url === null ? last : pathOnOrigin(poll.url, target)
   return path === null ? { outcome: "parse-error", error: AttemptFailure.malformed(target) } : { path, afterMs: poll.afterMs }
 }
 

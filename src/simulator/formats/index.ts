@@ -12,10 +12,11 @@ import { localModelServer } from "#src/simulator/formats/localModelServer/localM
 import { messages } from "#src/simulator/formats/messages/messages.ts"
 import { moderations } from "./moderations.ts"
 import { rerank } from "./rerank.ts"
+import { documentAnalysis, ocr } from "./ocr.ts"
 import { responses } from "#src/simulator/formats/responses/responses.ts"
 
 export const FORMATS: ReadonlyArray<Format> = [
-  chatCompletions, messages, responses, generateContent, localModelServer, embeddings, images, imageEdits, moderations, rerank, speech, transcriptions, translations,
+  chatCompletions, messages, responses, generateContent, localModelServer, embeddings, images, imageEdits, moderations, ocr, documentAnalysis, rerank, speech, transcriptions, translations,
   batchEmbedContents, predict
 ]
 

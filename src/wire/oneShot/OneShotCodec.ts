@@ -1,5 +1,5 @@
 /** How one kind of request without a conversation is said to servers and read back: one value per kind. Pure. */
-import type { AnswerFacts, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
+import type { AnswerFacts, JobReply, Poll, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { TargetFamily } from "#schemas/wire/formats.ts"
 import type { Json, RequestHead } from "#src/wire/WireFormat.ts"
@@ -46,6 +46,8 @@ export interface OneShotCodec<Head extends RequestHead, Note = null> {
   readonly encode: (family: TargetFamily, asked: Asked) => Encoded<Note> | PublicError
   /** Null when the bytes are no answer of the family. */
   readonly read: (family: TargetFamily, bytes: Uint8Array, wanted: Wanted<Head, Note>) => AnswerFacts | null
+  /** Of servers that answer with jobs: as `Dialect.pollOf`. */
+  readonly pollOf?: (family: TargetFamily, reply: JobReply) => Poll | PublicError | null
   /** How the family's servers tell of an error. */
   readonly readError: (family: TargetFamily, body: Uint8Array) => UpstreamErrorBody | null
 }

@@ -7,6 +7,7 @@ import { codec as edits } from "#src/wire/images/edits.ts"
 import { codec as images } from "#src/wire/images/codec.ts"
 import { codec as moderations } from "#src/wire/moderations/codec.ts"
 import { codec as rerank } from "#src/wire/rerank/codec.ts"
+import { codec as ocr } from "#src/wire/ocr/codec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import type { OneShotCodec } from "./OneShotCodec.ts"
 
@@ -20,6 +21,7 @@ const codecs: Partial<Readonly<Record<OneShotKind, AnyCodec>>> = {
   images: any(images),
   "image-edits": any(edits),
   moderations: any(moderations),
+  ocr: any(ocr),
   rerank: any(rerank),
   speech: any(speech),
   transcriptions: any(transcriptions),

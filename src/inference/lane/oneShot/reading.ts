@@ -8,8 +8,14 @@ import type { RequestHead } from "#src/wire/WireFormat.ts"
 
 export const dialectOf = <Head extends RequestHead, Note>(codec: OneShotCodec<Head, Note>, family: TargetFamily, wanted: Wanted<Head, Note>): Dialect => {
   const read: Dialect["readAnswer"] = (body) => codec.read(family, body, wanted)
-  return { ...opaque, readAnswer: read, replayAnswer: read, readError: (body) => codec.readError(family, body) }
+  const { pollOf } = codec
+  return {
+    ...opaque, readAnswer: read, replayAnswer: read, readError: (body) => codec.readError(family, body),
+    ...(pollOf === undefined ? none : { pollOf: (reply) => pollOf(family, reply) })
+  }
 }
+
+const none: Pick<Dialect, "pollOf"> = {}
 
 const never = (): never => {
   throw new Error("only conversations are continued")

@@ -1,0 +1,84 @@
+/** POST /v1/ocr over HTTP: both kinds of servers, one shape, polls inside one attempt, what is refused. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { PublicError } from "#schemas/errors.ts"
+import { codec } from "#src/wire/ocr/codec.ts"
+import * as Http from "#test/support/http.ts"
+import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
+
+let lab: Lab
+beforeAll(async () => {
+  lab = await startLab()
+  const { operator } = lab.gateway
+  await operator.createConnection({ provider: "mistral", apiKey: "mi-oc-000000000001", providerSpecificData: { baseUrl: `${lab.sim.url}/v1` } })
+  await operator.createConnection({ provider: "azure-documents", apiKey: "az-oc-000000000001", providerSpecificData: { baseUrl: lab.sim.url } })
+})
+afterAll(() => lab.close())
+
+const document = { type: "document_url", document_url: "https://example.com/a.pdf" }
+const read = (body: Readonly<Record<string, unknown>>) => Http.send(lab.gateway.url, { path: "/v1/ocr", body })
+const seen = (model: string) => lab.sim.entries({ model })
+const job = "/documentintelligence/documentModels/prebuilt-layout"
+
+describe("a document", () => {
+  it("is read by the usual model when the client names none, and costs what its pages cost", async () => {
+    await lab.gateway.operator.price("mistral", "mistral-ocr-latest", { per_page: 0.5 })
+    const reply = await read({ document, include_image_base64: false })
+    expect([reply.status, JSON.parse(reply.text)]).toEqual([200, expect.objectContaining({
+      model: "mistral/mistral-ocr-latest", usage_info: expect.objectContaining({ pages_processed: 2 }),
+      pages: [expect.objectContaining({ index: 0, markdown: "# Page one of https://example.com/a.pdf" }), expect.objectContaining({ index: 1 })]
+    })])
+    expect((await seen("mistral-ocr-latest"))[0]?.body).toEqual({ model: "mistral-ocr-latest", document, include_image_base64: false })
+    expect(await lab.rows(reply)).toMatchObject([{ endpoint: "/v1/ocr", units: { page: 2 }, costUsd: 1, outcome: "completed" }])
+  })
+
+  it("may be a plain address, or an image", async () => {
+    for (const [given, sent] of [["https://example.com/b.pdf", { type: "document_url", document_url: "https://example.com/b.pdf" }], [{ type: "image_url", image_url: "data:image/png;base64,AAAA" }, { type: "image_url", image_url: "data:image/png;base64,AAAA" }]] as const) {
+      expect((await read({ model: "mistral/mistral-ocr-latest", document: given })).status).toBe(200)
+      expect((await seen("mistral-ocr-latest")).at(-1)?.body).toMatchObject({ document: sent })
+    }
+  })
+
+  it("is asked for until its job is over, as one attempt in the clients' shape", async () => {
+    const reply = await read({ model: "azure-documents/prebuilt-layout", document, pages: [0] })
+    expect([reply.status, JSON.parse(reply.text)]).toEqual([200, {
+      pages: [{ index: 0, markdown: "# Page one of a job" }, { index: 1, markdown: "The second page." }], model: "azure-documents/prebuilt-layout", usage_info: { pages_processed: 2 }
+    }])
+    expect(reply.headers["x-gateway-omitted"]).toBe("pages")
+    const entries = await seen("prebuilt-layout")
+    expect(entries.map(({ method }) => method)).toEqual(["POST", "GET"])
+    expect(entries[0]?.body).toEqual({ urlSource: document.document_url })
+    expect(await lab.rows(reply)).toMatchObject([{ outcome: "completed", units: { page: 2 }, final: true }])
+  })
+
+  it.each([
+    ["a job that failed", { status: 200, body: { status: "failed", error: { code: "InvalidContent", message: "no such page" } } }, 502, "upstream-status"],
+    ["a poll that is refused", { status: 500, error: { message: "away" } }, 502, "upstream-status"]
+  ])("ends with %s at once", async (_name, script, status, outcome) => {
+    await lab.sim.rule({ match: { path: `${job}/analyzeResults/*` }, times: 1, script })
+    const reply = await read({ model: "azure-documents/prebuilt-layout", document })
+    expect([Math.floor(reply.status / 100), reply.status >= status - 2]).toEqual([5, true])
+    expect(await lab.rows(reply)).toMatchObject([{ outcome }])
+  })
+
+  it("is not asked for elsewhere than at its own server", async () => {
+    await lab.sim.rule({ match: { path: `${job}:analyze` }, times: 1, script: { status: 202, headers: { "Operation-Location": "https://elsewhere.example.com/job/1" }, body: {} } })
+    const reply = await read({ model: "azure-documents/prebuilt-layout", document })
+    expect([reply.status, errorIn(reply)["code"]]).toEqual([502, "upstream_invalid_response"])
+  })
+
+  it("is given up after thirty questions", () => {
+    const running = { status: 200, headers: [], body: Buffer.from("{\"status\":\"running\"}") }
+    expect(codec.pollOf?.("ocr/analyze", { ...running, polls: 29 })).toEqual({ url: null, afterMs: 1_000 })
+    const over = codec.pollOf?.("ocr/analyze", { ...running, polls: 30 })
+    expect(over instanceof PublicError && [over.status, over.code]).toEqual([504, "gateway_timeout"])
+  })
+
+  it.each([
+    ["none", {}], ["no address", { document: { type: "document_url" } }], ["a plain http address", { document: "http://example.com/a.pdf" }], ["a file of the host", { document: "file:///etc/passwd" }]
+  ])("is refused when there is %s, and nothing is sent", async (_name, body) => {
+    const before = (await seen("mistral-ocr-latest")).length
+    const reply = await read(body)
+    expect([reply.status, errorIn(reply)["param"]]).toEqual([400, "document"])
+    expect((await seen("mistral-ocr-latest")).length).toBe(before)
+  })
+})
