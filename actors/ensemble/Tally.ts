@@ -6,7 +6,7 @@
  * second one is there, or the panel is over: its start is in the journal, so that a crash meanwhile leaves a row all the same.
  */
 import * as Errors from "#schemas/errors.ts"
-import type { Companion } from "#actors/request/ports/Companion.ts"
+import type { Companion } from "#actors/request/ports/Interceptor.ts"
 import type { Usage } from "#actors/request/ports/Face.ts"
 import type { Ledger } from "#actors/request/ports/Ledger.ts"
 import type { RequestSummary, Telemetry } from "#actors/request/ports/Telemetry.ts"

@@ -1,4 +1,4 @@
-/** May this key make a call now, from here, to this endpoint? Pure over the key and the time; which models it may use: `src/routing/rights.ts`. */
+/** May this key make a call now, from here, to this endpoint? Pure over the key and the time; which models it may use: `src/routing/Rights.ts`. */
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { leaseScope } from "#schemas/protocols/Lease.ts"

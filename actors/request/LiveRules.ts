@@ -1,6 +1,6 @@
 /** What one request is bound by, read from its plan, its key, the settings and the health of its targets. */
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
-import { Blame } from "./Blame.ts"
+import { Blame } from "./OwnFailures.ts"
 import { secondsUntil } from "#actors/request/walk/Course.ts"
 import type { Inbound, Recovery } from "./Inbound.ts"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"

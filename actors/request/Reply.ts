@@ -1,7 +1,7 @@
 /** The client's side of one request: the head, the answer or the one error, and what is said while nothing comes. */
 import type { AttemptClient, AttemptEnd } from "./Attempt.ts"
 import type { Inbound, Limits, Told } from "./Inbound.ts"
-import { Outlet } from "./Outlet.ts"
+import { Outlet } from "./ClientStream.ts"
 import type { StreamTap } from "#actors/request/ports/Face.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Try } from "./Try.ts"

@@ -3,7 +3,7 @@
  */
 import { Attempt, type AttemptEnd, type AttemptOptions } from "./Attempt.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
-import type { Blame } from "./Blame.ts"
+import type { Blame } from "./OwnFailures.ts"
 import type { Inbound } from "./Inbound.ts"
 import type { Pass, Verdict } from "#actors/request/ports/Resilience.ts"
 import type { Target } from "#actors/request/ports/Target.ts"

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest"
 import type { Target } from "#actors/request/ports/Target.ts"
 import { type ApiKey, type ApiKeyPolicy, defaultPolicy } from "#schemas/records/ApiKey.ts"
-import * as Rights from "#src/routing/rights.ts"
+import * as Rights from "#src/routing/Rights.ts"
 
 const key = (policy: Partial<ApiKeyPolicy>, more: Partial<ApiKey> = {}): ApiKey => ({
   id: "k", name: "k", keyHash: "", keyPrefix: "", keySuffix: "", sealedKey: null, machineId: "", issuerId: null, createdAt: "", updatedAt: "",

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Redacted from "effect/Redacted"
-import * as ApiKeySecret from "#src/platform/secrets/ApiKeySecret.ts"
+import * as ApiKeySecret from "#src/platform/secrets/apiKeySecret.ts"
 
 describe("ApiKeySecret", () => {
   it("an API key is sk- and 32 random characters; what is stored does not give it away", () => {

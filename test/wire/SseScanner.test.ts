@@ -3,8 +3,8 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { upstream } from "#src/wire/chatCompletions/index.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
-import { held, maxEventBytes, maxTotalBytes } from "#src/wire/stream/eventMemory.ts"
-import { passLent, pushLent } from "#test/support/wire/lent.ts"
+import { held, maxEventBytes, maxTotalBytes } from "#src/wire/stream/EventMemory.ts"
+import { passLent, pushLent } from "#test/support/wire/borrowed.ts"
 
 /** Data payloads that a scanner reports for the given segments. */
 const scan = (segments: ReadonlyArray<Buffer>): ReadonlyArray<string> => {

@@ -1,7 +1,7 @@
 /** The limits of keys as requests and handlers see them. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
-import type { Companion } from "#actors/request/ports/Companion.ts"
+import type { Companion } from "#actors/request/ports/Interceptor.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import type { KeyLimits } from "#actors/limits/KeyLimits.ts"
 import type { AmountRule } from "#actors/limits/rules.ts"

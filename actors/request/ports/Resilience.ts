@@ -3,7 +3,7 @@
  * it, and the lockout of a model on a connection. Decisions read local memory and never wait.
  */
 import * as Context from "effect/Context"
-import type { Blame } from "#actors/request/Blame.ts"
+import type { Blame } from "#actors/request/OwnFailures.ts"
 import type { Target } from "./Target.ts"
 
 export type BreakerState = "closed" | "degraded" | "open" | "half-open"

@@ -7,7 +7,7 @@ import type { Event } from "#actors/request/walk/RequestState.ts"
 import type { Try } from "#actors/request/Try.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { andThen, type Soon } from "./andThen.ts"
-import * as Companions from "./companions.ts"
+import * as Companions from "./interceptors.ts"
 import * as TargetToken from "./targetToken.ts"
 
 /** Ready or Refused; `partialText`: of the answer that the call is to continue, null for a new answer. */

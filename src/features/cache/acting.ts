@@ -4,8 +4,8 @@ import * as Table from "#src/management/acting/Table.ts"
 
 const rows: Rows = {
   ...actIn("src/features/cache/TieredCache.ts", "semanticCacheEnabled", "semanticCacheMaxSize", "semanticCacheTTL"),
-  ...actIn("src/inference/conversations/services.ts", "promptCacheEnabled", "promptCacheStrategy", "alwaysPreserveClientCache"),
-  idempotencyWindowMs: actsIn("src/features/cache/repeats.ts")
+  ...actIn("src/inference/conversations/ConversationServices.ts", "promptCacheEnabled", "promptCacheStrategy", "alwaysPreserveClientCache"),
+  idempotencyWindowMs: actsIn("src/features/cache/Repeats.ts")
 }
 
 export const cacheConfig = Table.make("Cache setting", rows, "PUT /api/settings/cache-config")

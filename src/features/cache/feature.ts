@@ -21,7 +21,7 @@ export const cache = Feature.make({
   services: (settings) => {
     const tiers = TieredCache.layer({ maxEntries: settings.cacheMaxSize, maxBytes: settings.cacheMaxBytes, ttlMs: settings.cacheTtlMs })
     return settings.redisUrl === null ? tiers : Layer.provideMerge(tiers, Layer.unwrap(Effect.map(
-      Effect.promise(() => import("./sharedRepeats.ts")),
+      Effect.promise(() => import("./SharedRepeats.ts")),
       (SharedRepeats) => SharedRepeats.layer
     )))
   }

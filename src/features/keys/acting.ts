@@ -5,7 +5,7 @@ import type { PolicyInput } from "./api.ts"
 
 const rows: Readonly<Record<keyof PolicyInput | "name", Row>> = {
   name: actsIn("src/features/keys/http.ts"),
-  ...actIn("src/routing/rights.ts", "modelAccessMode", "allowedModels", "blockedModels", "allowedCombos", "connectionAccessMode", "allowedConnections",
+  ...actIn("src/routing/Rights.ts", "modelAccessMode", "allowedModels", "blockedModels", "allowedCombos", "connectionAccessMode", "allowedConnections",
     "preferredConnections"),
   ...actIn("actors/keys/keyPolicy.ts", "allowedEndpoints", "isActive", "isBanned", "accessSchedule", "ipAllowlist", "expiresAt", "scopes"),
   allowedQuotas: lacks("connectionGroups", []),

@@ -5,7 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import type { Leases } from "#actors/lease/Leases.ts"
-import type { Refusal } from "#actors/request/ports/Companion.ts"
+import type { Refusal } from "#actors/request/ports/Interceptor.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Claim, EndReason, Lease, MoveReply } from "#schemas/protocols/Lease.ts"

@@ -12,7 +12,7 @@ export const layerOf = (settings: Values) => {
   if (settings.redisUrl === null) return Layer.provide(LocalResilience.layerWith(queue), CooldownFeed.layerAlone)
   return Layer.unwrap(Effect.gen(function*() {
     const { list } = yield* Nodes
-    const SharedResilience = yield* Effect.promise(() => import("./redis/sharedResilience.ts"))
+    const SharedResilience = yield* Effect.promise(() => import("./redis/SharedResilience.ts"))
     const countNodes = Effect.map(list, (nodes) => nodes.filter(isAlive).length)
     return SharedResilience.layer(processIdOf(settings), LocalResilience.layerWith({ ...queue, countNodes }))
   }))

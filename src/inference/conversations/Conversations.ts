@@ -15,14 +15,14 @@ import * as Lane from "#src/inference/lane/Lane.ts"
 import type { Operation, Planned, Served } from "#src/inference/lane/Operation.ts"
 import type * as Stages from "#src/inference/lane/stages/Stage.ts"
 import type { DirectRoute } from "#src/platform/server/Exchange.ts"
-import type { About } from "#src/routing/moment.ts"
+import type { About } from "#src/routing/RequestMoment.ts"
 import * as Formats from "#src/wire/formats.ts"
 import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
 import * as ContextWindow from "./contextWindow.ts"
-import type { ConversationServices } from "./services.ts"
-import { Speech } from "./Speech.ts"
+import type { ConversationServices } from "./ConversationServices.ts"
+import { Speech } from "./ConversationEncoding.ts"
 
-export type { ConversationServices } from "./services.ts"
+export type { ConversationServices } from "./ConversationServices.ts"
 
 /** One endpoint that takes conversations. */
 export interface Entry extends Pick<Operation<RequestHead>, "endpoint" | "fromPath" | "modelInPath" | "token"> {

@@ -1,5 +1,5 @@
 /** A job about a large answer to a conversation: it is read for the client's format in a thread. */
-import * as Speeches from "#actors/ensemble/speeches.ts"
+import * as Speeches from "#actors/ensemble/instructions.ts"
 import type { FormatName, Signature } from "#schemas/wire/conversation.ts"
 import type { TargetFamily } from "#schemas/wire/formats.ts"
 import * as Answers from "#src/inference/lane/bodies/answers.ts"
@@ -8,7 +8,7 @@ import { makeResponseId } from "#src/platform/structures/responseId.ts"
 import * as Dialects from "#src/wire/dialect.ts"
 import * as Formats from "#src/wire/formats.ts"
 import * as Json from "#src/wire/json/json.ts"
-import type { Restored } from "#src/wire/neutral/toolNames.ts"
+import type { Restored } from "#src/wire/neutral/ToolNames.ts"
 
 /** The answer is one of several: what else is wanted of it. */
 export interface PartWanted {

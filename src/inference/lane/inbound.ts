@@ -6,7 +6,7 @@ import type { Call } from "#src/inference/lane/stages/Stage.ts"
 import type { Route } from "#src/routing/Router.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
-import * as GatewayHeaders from "./GatewayHeaders.ts"
+import * as GatewayHeaders from "./gatewayHeaders.ts"
 import type { Asking, Encoding, Operation, Planned } from "./Operation.ts"
 import * as RouteReport from "./RouteReport.ts"
 

@@ -15,7 +15,7 @@ import * as Supervisor from "#actors/Supervisor.ts"
 import { ChangeFeed, type News } from "#actors/ports/ChangeFeed.ts"
 import { ClusterStore, type Node, Nodes } from "#actors/ports/Nodes.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
-import * as Company from "./Company.ts"
+import * as Company from "./ClusterCheck.ts"
 import { StandStill, TICK_MS } from "./StandStill.ts"
 
 /** Between two looks at the version, ms. */

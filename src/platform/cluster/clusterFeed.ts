@@ -12,7 +12,7 @@ import type { Values } from "#src/platform/configuration/Settings.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import * as AloneFeed from "./AloneFeed.ts"
 import * as PolledFeed from "./PolledFeed.ts"
-import * as RedisBell from "./RedisBell.ts"
+import * as RedisBell from "./RedisChangeNotifier.ts"
 
 /** This process as the others list it. */
 const selfOf = Effect.fnUntraced(function*(settings: Values) {

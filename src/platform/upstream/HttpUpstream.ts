@@ -14,7 +14,7 @@ import type { UpstreamCall, UpstreamFailure, UpstreamHandler, UpstreamRequest } 
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
 import { SimulatorAddress } from "#src/platform/configuration/SimulatorAddress.ts"
-import { Call } from "./Call.ts"
+import { Call } from "./HttpCall.ts"
 import * as Dialer from "./Dialer.ts"
 import * as EgressProxy from "./EgressProxy.ts"
 import * as Resolver from "./Resolver.ts"

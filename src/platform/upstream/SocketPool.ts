@@ -5,7 +5,7 @@
  * known exactly: a call is queued, connecting or sent.
  */
 import type { OnReadOpts } from "node:net"
-import type { Call } from "./Call.ts"
+import type { Call } from "./HttpCall.ts"
 import type { Dial, Dialed, Dialer, SessionSlot, Target } from "./Dialer.ts"
 import { peerOf } from "./Dialer.ts"
 import * as EgressProxy from "./EgressProxy.ts"

@@ -1,5 +1,5 @@
 /** The ids of automatic routing (`auto`, `auto/<variant>`, `auto/<category>[:<tier>]`) and what each asks for. */
-import { withHints } from "#src/routing/moment.ts"
+import { withHints } from "#src/routing/RequestMoment.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 import type { Candidate, Category, Moment, Skipped, Tier } from "#src/routing/models/candidate.ts"
 import { all, narrow } from "#src/routing/strategies/filter.ts"

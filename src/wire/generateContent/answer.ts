@@ -1,6 +1,6 @@
 /** Whole answers of the generateContent format, read and written. */
 import type { Choice, Part } from "#schemas/wire/conversation.ts"
-import { ChunkReader } from "#src/wire/generateContent/stream/chunk.ts"
+import { ChunkReader } from "#src/wire/generateContent/stream/ChunkReader.ts"
 import { groundingText } from "#src/wire/generateContent/citations.ts"
 import { argsOf } from "#src/wire/generateContent/request/encodeRequest.ts"
 import { errorOf, finishWord, logprobsText, usageOf, usageText } from "#src/wire/generateContent/facts.ts"

@@ -7,7 +7,7 @@ import type { Conversation, FamilyName, Part, Signature, TextPart, Tool, ToolCho
 import * as Carriers from "#src/wire/messages/carriers.ts"
 import * as Freeform from "#src/wire/neutral/freeform.ts"
 import { type Omitted, unsayable } from "#src/wire/neutral/settings.ts"
-import { ToolNames } from "#src/wire/neutral/toolNames.ts"
+import { ToolNames } from "#src/wire/neutral/ToolNames.ts"
 
 export interface Hearing {
   readonly family: FamilyName

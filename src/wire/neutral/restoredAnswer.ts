@@ -1,7 +1,7 @@
 /** A whole answer with the names and the free text that the client's own tools have. */
 import type { Answer, Part } from "#schemas/wire/conversation.ts"
 import { unwrapped } from "#src/wire/neutral/freeform.ts"
-import type { Restored } from "#src/wire/neutral/toolNames.ts"
+import type { Restored } from "#src/wire/neutral/ToolNames.ts"
 
 export const restoredAnswer = (answer: Answer, restored: Restored): Answer => ({
   ...answer,

@@ -4,7 +4,7 @@
  */
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
-import type { Restored } from "#src/wire/neutral/toolNames.ts"
+import type { Restored } from "#src/wire/neutral/ToolNames.ts"
 import { FreeText } from "#src/wire/stream/FreeText.ts"
 import type { Literal, StreamHead, StreamSink } from "#src/wire/stream/StreamSink.ts"
 

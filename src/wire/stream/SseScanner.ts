@@ -8,7 +8,7 @@
  * newline (`flush`). What it holds is bounded by `EventMemory`, so a hostile upstream cannot grow the buffer.
  */
 import * as Json from "#src/wire/json/json.ts"
-import { EventMemory, maxEventBytes } from "./eventMemory.ts"
+import { EventMemory, maxEventBytes } from "./EventMemory.ts"
 
 const LF = 0x0a
 const CR = 0x0d

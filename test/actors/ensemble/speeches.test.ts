@@ -1,6 +1,6 @@
 /** What members of an ensemble are told of each other's answers is bounded, however many and long they are. */
 import { assert, describe, it } from "@effect/vitest"
-import * as Speeches from "#actors/ensemble/speeches.ts"
+import * as Speeches from "#actors/ensemble/instructions.ts"
 import type { Conversation } from "#schemas/wire/conversation.ts"
 
 const empty = { turns: [], tools: [], settings: {} } as unknown as Conversation

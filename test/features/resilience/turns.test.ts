@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { type Entry, Turns } from "#actors/resilience/Turns.ts"
+import { type Entry, Turns } from "#actors/resilience/WaitQueue.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 const Act = Schema.Union([

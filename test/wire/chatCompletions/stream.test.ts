@@ -5,7 +5,7 @@ import { AnswerBuilder } from "#src/wire/neutral/AnswerBuilder.ts"
 import type { StreamSink } from "#src/wire/stream/StreamSink.ts"
 import { TranslatingTap } from "#src/wire/stream/TranslatingTap.ts"
 import { RecordingSink } from "#test/support/wire/RecordingSink.ts"
-import { passLent, pushLent } from "#test/support/wire/lent.ts"
+import { passLent, pushLent } from "#test/support/wire/borrowed.ts"
 import { byBytes, everyCut, randomCut } from "#test/support/wire/splits.ts"
 import { framesOf, named, options, streams } from "#test/wire/chatCompletions/fixtures.ts"
 

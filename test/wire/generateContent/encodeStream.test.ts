@@ -6,7 +6,7 @@ import { AnswerBuilder } from "#src/wire/neutral/AnswerBuilder.ts"
 import { replay } from "#src/wire/neutral/replay.ts"
 import type { StreamSink } from "#src/wire/stream/StreamSink.ts"
 import type { Json } from "#src/wire/WireFormat.ts"
-import { pushLent } from "#test/support/wire/lent.ts"
+import { pushLent } from "#test/support/wire/borrowed.ts"
 import { countTerminals } from "#test/support/wire/terminals.ts"
 import { chunksOf, decoded, fixture, fixtures, json, options } from "./support.ts"
 

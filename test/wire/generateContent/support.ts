@@ -7,7 +7,7 @@ import { client, upstream } from "#src/wire/generateContent/index.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
 import type { Json, TargetTraits } from "#src/wire/WireFormat.ts"
 import { RecordingSink } from "#test/support/wire/RecordingSink.ts"
-import { passLent, pushLent } from "#test/support/wire/lent.ts"
+import { passLent, pushLent } from "#test/support/wire/borrowed.ts"
 
 const root = new URL("../../golden/generateContent/", import.meta.url)
 

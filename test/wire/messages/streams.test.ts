@@ -5,7 +5,7 @@ import { client, upstream } from "#src/wire/messages/index.ts"
 import * as Signatures from "#src/wire/signature.ts"
 import { escape } from "#src/wire/stream/literal.ts"
 import type { StreamSink } from "#src/wire/stream/StreamSink.ts"
-import { passLent } from "#test/support/wire/lent.ts"
+import { passLent } from "#test/support/wire/borrowed.ts"
 import { byBytes, everyCut, randomCut } from "#test/support/wire/splits.ts"
 import { events, fixtures, json, options, streamOf } from "#test/wire/messages/support.ts"
 

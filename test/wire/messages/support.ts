@@ -7,7 +7,7 @@ import { none } from "#src/wire/neutral/settings.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
 import type { Json, TargetTraits } from "#src/wire/WireFormat.ts"
 import { RecordingSink } from "#test/support/wire/RecordingSink.ts"
-import { pushLent } from "#test/support/wire/lent.ts"
+import { pushLent } from "#test/support/wire/borrowed.ts"
 
 const root = new URL("../../golden/messages/", import.meta.url)
 

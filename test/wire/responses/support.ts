@@ -11,7 +11,7 @@ import { client, upstream } from "#src/wire/responses/index.ts"
 import type { EncoderOptions, StreamEncoder } from "#src/wire/stream/StreamSink.ts"
 import type { TargetTraits } from "#src/wire/WireFormat.ts"
 import { RecordingSink } from "#test/support/wire/RecordingSink.ts"
-import { passLent, pushLent } from "#test/support/wire/lent.ts"
+import { passLent, pushLent } from "#test/support/wire/borrowed.ts"
 
 const root = Path.join(Path.dirname(fileURLToPath(import.meta.url)), "../../golden/responses")
 

@@ -1,5 +1,5 @@
 /** One place in use: given back once, whatever happens. */
-import type { Blame } from "#actors/request/Blame.ts"
+import type { Blame } from "#actors/request/OwnFailures.ts"
 import type * as Cooldown from "#actors/resilience/ConnectionCooldown.ts"
 import type { Pass, Verdict } from "#actors/request/ports/Resilience.ts"
 import type { Target } from "#actors/request/ports/Target.ts"

@@ -2,7 +2,7 @@
  * The `Resilience` of one node as plain memory: every answer is a few look-ups, and nothing here waits. What must outlive the
  * process is told to `saved`, which the service writes off the hot path.
  */
-import type { Blame } from "#actors/request/Blame.ts"
+import type { Blame } from "#actors/request/OwnFailures.ts"
 import type { Cooled, Locked } from "#src/features/resilience/ports/CooldownFeed.ts"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import { type Pass, stricter, type TargetHealth, type Unavailable, type Verdict } from "#actors/request/ports/Resilience.ts"
@@ -12,7 +12,7 @@ import * as Cooldown from "#actors/resilience/ConnectionCooldown.ts"
 import * as Lockout from "#actors/resilience/ModelLockout.ts"
 import * as Pace from "#actors/resilience/Pace.ts"
 import * as Breaker from "#actors/resilience/ProviderBreaker.ts"
-import type { Block } from "#actors/resilience/Turns.ts"
+import type { Block } from "#actors/resilience/WaitQueue.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProfileName } from "#schemas/records/ResilienceSettings.ts"
 import { Gates, lineOf as gateLine } from "./Gates.ts"

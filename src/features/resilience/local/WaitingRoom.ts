@@ -5,7 +5,7 @@
 import type { Leave, Turn, Wish } from "#actors/request/ports/Turns.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
-import { type Block, type Entry, Turns } from "#actors/resilience/Turns.ts"
+import { type Block, type Entry, Turns } from "#actors/resilience/WaitQueue.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Lines } from "./lines.ts"

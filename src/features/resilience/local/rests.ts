@@ -1,5 +1,5 @@
 /** What a call leaves in the cooldowns of its model and connection. */
-import type { Blame } from "#actors/request/Blame.ts"
+import type { Blame } from "#actors/request/OwnFailures.ts"
 import * as Cooldown from "#actors/resilience/ConnectionCooldown.ts"
 import type { Unavailable, Verdict } from "#actors/request/ports/Resilience.ts"
 import type { HeldPass } from "./HeldPass.ts"

@@ -4,7 +4,7 @@
  * time may probe: a node that has traffic for the provider asks for the claim when the time is up, so that its next request finds it
  * there, and gives an unused one back when another node wants it. Memory only, and no waiting; the hands reach the other nodes.
  */
-import type { Blame } from "#actors/request/Blame.ts"
+import type { Blame } from "#actors/request/OwnFailures.ts"
 import { type Pass, type Resilience, stricter, type Unavailable, type Verdict } from "#actors/request/ports/Resilience.ts"
 import type { BreakerView, ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
 import type { Target } from "#actors/request/ports/Target.ts"

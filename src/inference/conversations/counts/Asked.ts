@@ -11,7 +11,7 @@ import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import * as Formats from "#src/wire/formats.ts"
 import * as Json from "#src/wire/json/json.ts"
 import type { ClientCodec } from "#src/wire/WireFormat.ts"
-import * as CountJobs from "./CountJobs.ts"
+import * as CountJobs from "./countJobs.ts"
 import * as Counting from "./counting.ts"
 
 /** What one format says about counting. */

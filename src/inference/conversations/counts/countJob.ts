@@ -1,6 +1,6 @@
 import { PublicError } from "#schemas/errors.ts"
 import type { Run } from "#src/inference/lane/bodies/jobs.ts"
-import type { Count } from "./CountJobs.ts"
+import type { Count } from "./countJobs.ts"
 import * as Counting from "./counting.ts"
 
 export const run: Run<Count, Counting.Sampled> = (job, parse) => {

@@ -1,6 +1,6 @@
 import { PublicError } from "#schemas/errors.ts"
 import type { Run } from "#src/inference/lane/bodies/jobs.ts"
-import type { Counter } from "./CountJobs.ts"
+import type { Counter } from "./countJobs.ts"
 import * as Counting from "./counting.ts"
 
 export const run: Run<Counter, Uint8Array> = (job, parse) => {

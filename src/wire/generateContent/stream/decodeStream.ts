@@ -1,7 +1,7 @@
 /** Reads an upstream's stream (server-sent events, each a whole chunk; the end of the body is the end) into a sink. */
-import { ChunkReader } from "./chunk.ts"
+import { ChunkReader } from "./ChunkReader.ts"
 import { quickDataOf } from "./frameData.ts"
-import { PlainFrame } from "./plainFrame.ts"
+import { PlainFrame } from "./PlainFrame.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { SseScanner } from "#src/wire/stream/SseScanner.ts"
 import type { StreamDecoder, StreamSink } from "#src/wire/stream/StreamSink.ts"

@@ -1,6 +1,6 @@
 /** Finds the lines of newline-delimited JSON whatever the segment boundaries; a line inside one chunk is handed on as offsets. */
 import * as Json from "#src/wire/json/json.ts"
-import { EventMemory } from "#src/wire/stream/eventMemory.ts"
+import { EventMemory } from "#src/wire/stream/EventMemory.ts"
 
 const LF = 0x0a
 const BOM = /^\uFEFF/

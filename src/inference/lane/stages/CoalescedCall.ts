@@ -3,7 +3,7 @@
  * without its client for as long as its listener wants.
  */
 import type { Client } from "#actors/request/Inbound.ts"
-import type { Companion } from "#actors/request/ports/Companion.ts"
+import type { Companion } from "#actors/request/ports/Interceptor.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import type { TokenUsage } from "#schemas/wire/conversation.ts"
 import type { PublicError } from "#schemas/errors.ts"

@@ -1,7 +1,7 @@
 /** What strategies remember between requests, and which connection a session is pinned to: bounded, of this process. */
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Memory, Moment } from "#src/routing/models/candidate.ts"
-import { Generations } from "#src/routing/models/generations.ts"
+import { Generations } from "#src/routing/models/Generations.ts"
 
 /** Memories and pins that are surely kept; up to twice as many are. */
 const keptEntries = 10_000

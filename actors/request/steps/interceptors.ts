@@ -1,5 +1,5 @@
 /** Asks those who go along with a request, one after another, for leave to call a target. */
-import type { Companion, Refusal } from "#actors/request/ports/Companion.ts"
+import type { Companion, Refusal } from "#actors/request/ports/Interceptor.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import { andThen, type Soon } from "./andThen.ts"
 

@@ -6,7 +6,7 @@ import { type EvalAnswer, EvalCalls, type EvalQuestion } from "#src/inference/po
 import { PublicError } from "#schemas/errors.ts"
 import { LARGE_BYTES } from "#schemas/largeBodies.ts"
 import * as Conversations from "./Conversations.ts"
-import { type ConversationServices, Conversing } from "./services.ts"
+import { type ConversationServices, Conversing } from "./ConversationServices.ts"
 import * as Ensembles from "#src/inference/conversations/ensembles/Ensembles.ts"
 import { silent } from "#src/inference/conversations/ensembles/part.ts"
 import * as Lane from "#src/inference/lane/Lane.ts"

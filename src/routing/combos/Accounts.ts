@@ -7,7 +7,7 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { Candidate, Memory, Moment, Order } from "#src/routing/models/candidate.ts"
 import type { OrderOf } from "#src/routing/combos/arrange.ts"
-import type { Memories, SessionPins } from "#src/routing/memories.ts"
+import type { Memories, SessionPins } from "#src/routing/Memories.ts"
 import * as Selection from "#src/routing/selection.ts"
 import { memoryKey } from "#src/routing/strategies/index.ts"
 
