@@ -40,7 +40,7 @@ export const LOG_EVERY_MS = 10_000
 /** What a stop ends first stands first; within a step the order is free. */
 export const drainOrder = ["requests", "accounting", "webhooks", "connections", "sweeps", "nodes", "records", "export", "process"] as const
 
-export interface Row {
+export interface LoopRow {
   /** A fiber that runs rounds; a timer of plain callbacks; a thread; an actor that lives for one request. */
   readonly kind: "fiber" | "timer" | "thread" | "actor"
   readonly restart: Restart
@@ -50,13 +50,13 @@ export interface Row {
   readonly log: string
 }
 
-const fiber = (drain: Row["drain"], backoff: Backoff, log: string) => ({ kind: "fiber", restart: "always", backoff, drain, log }) as const
+const fiber = (drain: LoopRow["drain"], backoff: Backoff, log: string) => ({ kind: "fiber", restart: "always", backoff, drain, log }) as const
 /** Begun by what it works on, and over when nothing is left. */
-const task = (drain: Row["drain"], backoff: Backoff, log: string) => ({ kind: "fiber", restart: "after a defect", backoff, drain, log }) as const
+const task = (drain: LoopRow["drain"], backoff: Backoff, log: string) => ({ kind: "fiber", restart: "after a defect", backoff, drain, log }) as const
 /** Its pace is its backoff: the next tick comes at its time. */
-const timer = (drain: Row["drain"], log: string) => ({ kind: "timer", restart: "always", backoff: { firstMs: 0, mostMs: 0 }, drain, log }) as const
+const timer = (drain: LoopRow["drain"], log: string) => ({ kind: "timer", restart: "always", backoff: { firstMs: 0, mostMs: 0 }, drain, log }) as const
 /** Started again by the next work for it. */
-const thread = (drain: Row["drain"], log: string) => ({ kind: "thread", restart: "after a defect", backoff: { firstMs: 0, mostMs: 0 }, drain, log }) as const
+const thread = (drain: LoopRow["drain"], log: string) => ({ kind: "thread", restart: "after a defect", backoff: { firstMs: 0, mostMs: 0 }, drain, log }) as const
 
 export const loops = {
   request: { kind: "actor", restart: "never", backoff: { firstMs: 0, mostMs: 0 }, drain: "requests", log: "A request failed unexpectedly" },
@@ -105,10 +105,10 @@ export const loops = {
   "span export": fiber("export", STEADY, "spans wait to be built"),
   "slow clients": timer("process", "one client's deadline may be missed"),
   worker: fiber("process", PROCESS, "one process fewer serves")
-} as const satisfies Readonly<Record<string, Row>>
+} as const satisfies Readonly<Record<string, LoopRow>>
 
 export type Loop = keyof typeof loops
-type OfKind<Kind extends Row["kind"]> = { [Name in Loop]: typeof loops[Name]["kind"] extends Kind ? Name : never }[Loop]
+type OfKind<Kind extends LoopRow["kind"]> = { [Name in Loop]: typeof loops[Name]["kind"] extends Kind ? Name : never }[Loop]
 
 /** For tests: sees each round begin, and ends one with a defect by throwing. */
 export class Probe extends Context.Reference<{ readonly round: (loop: Loop) => void; readonly ended: (loop: Loop) => void } | null>(
@@ -131,7 +131,7 @@ const line = (name: Loop, cause: Cause.Cause<unknown>, after: string, defects: n
 
 const isAlways = (): boolean => true
 
-export interface Turns {
+export interface LoopRounds {
   /** Asked before each round; false ends the loop. */
   readonly while?: () => boolean
   /** The first round of a `loop` runs up to its first wait before the caller goes on. */
@@ -144,7 +144,7 @@ export interface Turns {
  * Rounds under the rule of their row, in the fiber that runs this. A round waits for its time or its work itself. What it fails with ends
  * the loop with that failure.
  */
-export const supervised = <E, R>(name: OfKind<"fiber">, round: Effect.Effect<unknown, E, R>, turns: Turns = {}): Effect.Effect<void, E, R> =>
+export const supervised = <E, R>(name: OfKind<"fiber">, round: Effect.Effect<unknown, E, R>, turns: LoopRounds = {}): Effect.Effect<void, E, R> =>
   Effect.gen(function*() {
     const context = yield* Effect.context<never>()
     const probe = Context.get(context, Probe)
@@ -179,14 +179,14 @@ export const supervised = <E, R>(name: OfKind<"fiber">, round: Effect.Effect<unk
   })
 
 /** A loop of the scope that this is run in. */
-export const loop = <R>(name: OfKind<"fiber">, round: Effect.Effect<unknown, never, R>, turns?: Turns): Effect.Effect<void, never, R | Scope.Scope> =>
+export const loop = <R>(name: OfKind<"fiber">, round: Effect.Effect<unknown, never, R>, turns?: LoopRounds): Effect.Effect<void, never, R | Scope.Scope> =>
   Effect.asVoid(Effect.forkScoped(supervised(name, round, turns), { startImmediately: turns?.atOnce === true }))
 
 /** Where an actor, a thread or a part of a round tells of its defect: what goes on does so by itself. */
 export const reporter = (name: Loop): Effect.Effect<(error: unknown, fields?: Fields) => void> => Effect.map(Effect.context<never>(), (context) => {
   const run = Effect.runForkWith(context)
   const clock = Context.get(context, Clock.Clock)
-  const row: Row = loops[name]
+  const row: LoopRow = loops[name]
   const counter = row.restart === "never" ? null : restarts(name)
   counter?.updateUnsafe(0, context)
   const everyMs = row.kind === "thread" || row.kind === "actor" ? 0 : LOG_EVERY_MS

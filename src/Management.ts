@@ -2,7 +2,7 @@
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
-import type { Route } from "#schemas/api/RouteTable.ts"
+import type { RouteRule } from "#schemas/api/RouteTable.ts"
 import * as Docs from "#src/features/docs/Docs.ts"
 import * as Hello from "#src/features/welcome/Hello.ts"
 import * as Welcome from "#src/features/welcome/Welcome.ts"
@@ -20,7 +20,7 @@ import { features } from "./features.ts"
 import { ManagementApi, managementRoutes } from "./ManagementApi.ts"
 
 /** Every route of this surface with its access rule. */
-export const routes = (): ReadonlyArray<Route> => [...managementRoutes(), ...Docs.routes, ...Welcome.routes, ...Hello.routes]
+export const routes = (): ReadonlyArray<RouteRule> => [...managementRoutes(), ...Docs.routes, ...Welcome.routes, ...Hello.routes]
 
 /** The management kit: what the handlers of all features share. */
 const kit = PasswordGate.layer.pipe(
@@ -35,7 +35,7 @@ export const acting = Feature.parts(features, "acting").flat()
 const assembled = Layer.sync(Assembled, () => ({ routes: managementRoutes(), acting, degradation: Feature.parts(features, "degradation").flat() }))
 
 /** `otherRoutes`: routes of other surfaces on the same router, so that their paths answer 405 for a wrong method. */
-export const layer = (otherRoutes: ReadonlyArray<Route> = []) => Layer.mergeAll(
+export const layer = (otherRoutes: ReadonlyArray<RouteRule> = []) => Layer.mergeAll(
   HttpApiBuilder.layer(ManagementApi),
   Docs.layer(ManagementApi, async () => (await import("#src/openapi/document.ts")).document()),
   Welcome.layer,

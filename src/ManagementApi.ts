@@ -20,4 +20,4 @@ export class ManagementApi extends Surface.make(first!, ...others)
 {}
 
 /** Every route of the management API with its access rule. */
-export const managementRoutes = (): ReadonlyArray<RouteTable.Route> => RouteTable.fromApi(ManagementApi)
+export const managementRoutes = (): ReadonlyArray<RouteTable.RouteRule> => RouteTable.fromApi(ManagementApi)

@@ -1,5 +1,5 @@
 /** Every inference endpoint with its access rule, as each kind of request lists its own; the management route table includes them. */
-import type { Route } from "#schemas/api/RouteTable.ts"
+import type { RouteRule } from "#schemas/api/RouteTable.ts"
 import * as SessionLeases from "#src/features/leases/SessionLeases.ts"
 import * as Metrics from "#src/features/metrics/http.ts"
 import * as Audio from "#src/inference/audio/Audio.ts"
@@ -11,7 +11,7 @@ import * as Rerank from "#src/inference/rerank/Rerank.ts"
 import * as Ocr from "#src/inference/ocr/Ocr.ts"
 import * as Models from "#src/inference/models/Models.ts"
 
-export const inferenceRoutes: ReadonlyArray<Route> = [
+export const inferenceRoutes: ReadonlyArray<RouteRule> = [
   ...Audio.endpoints, ...ConversationRoutes.endpoints, ...Embeddings.endpoints, ...Images.endpoints, ...Moderations.endpoints, ...Ocr.endpoints, ...Rerank.endpoints,
   ...SessionLeases.endpoints, ...Models.endpoints, ...Metrics.endpoints
 ]

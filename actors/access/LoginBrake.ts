@@ -14,7 +14,7 @@ export interface State {
   readonly lockedUntil: number
 }
 
-export interface Verdict {
+export interface LoginVerdict {
   /** 0 = go ahead. */
   readonly waitMs: number
   /** This attempt goes ahead, and locks the address unless it succeeds. */
@@ -22,7 +22,7 @@ export interface Verdict {
 }
 
 /** The state after one more attempt, and how long the address has to wait. */
-export const attempt = (state: State | undefined, now: number): Verdict & { readonly state: State } => {
+export const attempt = (state: State | undefined, now: number): LoginVerdict & { readonly state: State } => {
   if (state !== undefined && state.lockedUntil > now) {
     return { waitMs: state.lockedUntil - now, locks: false, state }
   }

@@ -10,12 +10,12 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
-import { type Grounds, runCall } from "#actors/ensemble/runCall.ts"
-import { type Part, Tally } from "#actors/ensemble/Tally.ts"
-import type { Client, Inbound, Told } from "#actors/request/Inbound.ts"
+import { type CallServices, runCall } from "#actors/ensemble/runCall.ts"
+import { type EnsemblePart, Tally } from "#actors/ensemble/Tally.ts"
+import type { Client, Inbound, RouteNotes } from "#actors/request/Inbound.ts"
 import type { LiveRequest } from "#actors/request/LiveRequest.ts"
-import { Outlet } from "#actors/request/ClientStream.ts"
-import type { Companion } from "#actors/request/ports/Interceptor.ts"
+import { ClientStream } from "#actors/request/ClientStream.ts"
+import type { Interceptor } from "#actors/request/ports/Interceptor.ts"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { RequestActor, Services } from "#actors/request/Request.ts"
@@ -23,7 +23,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { Answer } from "#schemas/wire/conversation.ts"
 
 /** What an ensemble needs of the process. */
-export interface Surroundings extends Grounds {
+export interface EnsembleServices extends CallServices {
   readonly services: Services
 }
 
@@ -41,7 +41,7 @@ export interface Given {
 }
 
 /** One call with a client in memory, ready to be made; `given` is asked for when it is over. */
-export interface Call {
+export interface PreparedCall {
   readonly inbound: Inbound
   readonly given: () => Omit<Given, "target">
 }
@@ -55,7 +55,7 @@ export interface Direct {
 const noHeaders: ReadonlyArray<string> = []
 
 /** Its calls are noted by whoever made them. */
-const nothingTold: Told = { notes: [], skips: [] }
+const noNotes: RouteNotes = { notes: [], skips: [] }
 
 /** Error code of the rows of panel members that were too late. */
 const tooLate = "panel_closed"
@@ -65,13 +65,13 @@ export class Ensemble implements LiveRequest {
   /** Its calls are live requests of their own. */
   readonly target = null
   readonly tally: Tally
-  private readonly around: Surroundings
+  private readonly around: EnsembleServices
   private readonly inbound: Inbound
   private readonly finished: (ok: boolean | null, latencyMs: number) => void
   private readonly work: (ensemble: Ensemble) => Effect.Effect<void>
-  private readonly outlet: Outlet | null
+  private readonly clientStream: ClientStream | null
   private readonly startedAt: number
-  private readonly calls = new Map<RequestActor, { readonly part: Part; readonly fiber: Fiber.Fiber<void> }>()
+  private readonly calls = new Map<RequestActor, { readonly part: EnsemblePart; readonly fiber: Fiber.Fiber<void> }>()
   private fiber: Fiber.Fiber<void> | null = null
   private handedOver = false
   private answered = false
@@ -85,7 +85,7 @@ export class Ensemble implements LiveRequest {
    * stream that begins early). `work` makes the calls. `finished` hears of the end; `ok` is null for a client that left.
    */
   constructor(
-    around: Surroundings, inbound: Inbound, work: (ensemble: Ensemble) => Effect.Effect<void>, finished: (ok: boolean | null, latencyMs: number) => void
+    around: EnsembleServices, inbound: Inbound, work: (ensemble: Ensemble) => Effect.Effect<void>, finished: (ok: boolean | null, latencyMs: number) => void
   ) {
     const { services } = around
     this.around = around
@@ -93,8 +93,8 @@ export class Ensemble implements LiveRequest {
     this.work = work
     this.finished = finished
     this.startedAt = inbound.since ?? services.now()
-    this.tally = new Tally(services, inbound.companions, Math.max(0, services.limits.maxAttempts - 1), this.startedAt)
-    this.outlet = inbound.stream ? new Outlet(inbound.client, inbound.face, services.limits.pulse, inbound.progress, this.startedAt) : null
+    this.tally = new Tally(services, inbound.interceptors, Math.max(0, services.limits.maxAttempts - 1), this.startedAt)
+    this.clientStream = inbound.stream ? new ClientStream(inbound.client, inbound.face, services.limits.pulse, inbound.progress, this.startedAt) : null
     services.telemetry.requestStarted(inbound.endpoint, inbound.stream)
   }
 
@@ -110,8 +110,8 @@ export class Ensemble implements LiveRequest {
 
   beat(now: number): void {
     // The last call has its own outlet.
-    if (this.outlet === null || this.handedOver || this.isOver) return
-    this.outlet.beat(now, () => this.headers(this.inbound.targets[0] as Target, true))
+    if (this.clientStream === null || this.handedOver || this.isOver) return
+    this.clientStream.beat(now, () => this.headers(this.inbound.targets[0] as Target, true))
   }
 
   clientLeft(wasSlow = false): void {
@@ -132,17 +132,17 @@ export class Ensemble implements LiveRequest {
   }
 
   /** Makes one call whose answer the client does not see as it comes. */
-  ask(call: Call, role: Exclude<Part["role"], "last">, timeoutMs: number | null = null): Effect.Effect<Given> {
+  ask(call: PreparedCall, role: Exclude<EnsemblePart["role"], "last">, timeoutMs: number | null = null): Effect.Effect<Given> {
     return Effect.suspend((): Effect.Effect<Given> => {
-      const part: Part = { role, cut: null }
+      const part: EnsemblePart = { role, cut: null }
       const first = call.inbound.targets[0] as Target
       if (this.isOver) return Effect.succeed({ answer: null, body: "", error: null, target: first })
-      return this.make({ ...call.inbound, companions: this.tally.companionsOf() }, part, timeoutMs, (actor) => ({ ...call.given(), target: actor.target }))
+      return this.make({ ...call.inbound, interceptors: this.tally.interceptorsOf() }, part, timeoutMs, (actor) => ({ ...call.given(), target: actor.target }))
     })
   }
 
   /** Makes the call that has the last word: it speaks to the client itself. `companions` go with this call alone. */
-  finish(last: Inbound, companions: ReadonlyArray<Companion> = []): Effect.Effect<void> {
+  finish(last: Inbound, interceptors: ReadonlyArray<Interceptor> = []): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.isOver) {
         this.refuse(AttemptFailure.shuttingDown())
@@ -153,10 +153,10 @@ export class Ensemble implements LiveRequest {
       const inbound: Inbound = {
         ...last,
         client: this.lastClient,
-        companions: [...this.tally.companionsOf(), ...companions],
+        interceptors: [...this.tally.interceptorsOf(), ...interceptors],
         face: { ...face, errorBody: (error) => this.headIsOut ? Buffer.from(face.errorFrames(error)).toString("utf8") : face.errorBody(error) },
         // The row of this call is in the sum already: it is settled before its answer goes out.
-        responseHeaders: (facts, told) => last.responseHeaders({ ...facts, settled: facts.settled === null ? null : this.settled }, told)
+        responseHeaders: (facts, notes) => last.responseHeaders({ ...facts, settled: facts.settled === null ? null : this.settled }, notes)
       }
       return this.make(inbound, { role: "last", cut: null }, null, () => undefined)
     })
@@ -183,7 +183,7 @@ export class Ensemble implements LiveRequest {
     this.answered = true
     const { client, face } = this.inbound
     if (this.headIsOut) client.end(face.errorFrames(error))
-    else client.respond(error.status, this.inbound.errorHeaders(error, 0, nothingTold), face.errorBody(error))
+    else client.respond(error.status, this.inbound.errorHeaders(error, 0, noNotes), face.errorBody(error))
   }
 
   private get isOver(): boolean {
@@ -191,7 +191,7 @@ export class Ensemble implements LiveRequest {
   }
 
   private get headIsOut(): boolean {
-    return this.outlet !== null && this.outlet.started
+    return this.clientStream !== null && this.clientStream.started
   }
 
   private get settled() {
@@ -208,7 +208,7 @@ export class Ensemble implements LiveRequest {
       upstreamHeaders: noHeaders,
       contentType: null,
       omitted: noHeaders
-    }, nothingTold)
+    }, noNotes)
   }
 
   /** The client for the last call: the head may have gone ahead of it. */
@@ -229,7 +229,7 @@ export class Ensemble implements LiveRequest {
   }
 
   /** Runs one request actor; interrupting cuts it. */
-  private make<A>(inbound: Inbound, part: Part, timeoutMs: number | null, given: (actor: RequestActor) => A): Effect.Effect<A> {
+  private make<A>(inbound: Inbound, part: EnsemblePart, timeoutMs: number | null, given: (actor: RequestActor) => A): Effect.Effect<A> {
     let made: RequestActor | null = null
     const running = runCall(this.around, this.tally.servicesOf(part, timeoutMs), inbound, {
       began: (actor, fiber) => {
@@ -279,7 +279,7 @@ export class Ensemble implements LiveRequest {
       cache: "off",
       ttftMs: answered ? latencyMs : null,
       bytesOut: 0,
-      ...(answered ? {} : { route: this.inbound.route.line(nothingTold) })
+      ...(answered ? {} : { route: this.inbound.route.line(noNotes) })
     }
   }
 }

@@ -6,7 +6,7 @@
  * second one is there, or the panel is over: its start is in the journal, so that a crash meanwhile leaves a row all the same.
  */
 import * as Errors from "#schemas/errors.ts"
-import type { Companion } from "#actors/request/ports/Interceptor.ts"
+import type { Interceptor } from "#actors/request/ports/Interceptor.ts"
 import type { Usage } from "#actors/request/ports/Face.ts"
 import type { Ledger } from "#actors/request/ports/Ledger.ts"
 import type { RequestSummary, Telemetry } from "#actors/request/ports/Telemetry.ts"
@@ -14,7 +14,7 @@ import type { Services } from "#actors/request/Request.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 /** How a part's rows are told from the others. */
-export interface Part {
+export interface EnsemblePart {
   /**
    * `last`: its answer or error is the client's. `step`: its error is, its answer is not. `panel`: its answer is when it stays the
    * only one, its error when nobody answers. `aside`: never.
@@ -24,7 +24,7 @@ export interface Part {
   cut: string | null
 }
 
-type Told = Pick<Telemetry["Service"], "attemptSettled"> & { readonly ledger: Pick<Ledger["Service"], "open" | "settle"> }
+type AttemptSinks = Pick<Telemetry["Service"], "attemptSettled"> & { readonly ledger: Pick<Ledger["Service"], "open" | "settle"> }
 
 const noUsage: Usage = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, reasoning: 0 }
 
@@ -46,21 +46,21 @@ export class Tally {
   private answers = 0
   private held: LedgerRow | null = null
   private readonly services: Services
-  private readonly companions: ReadonlyArray<Companion>
+  private readonly interceptors: ReadonlyArray<Interceptor>
   private readonly startedAt: number
-  private readonly told: Told
+  private readonly told: AttemptSinks
 
   /** `spare`: see there. `startedAt`: ms since the epoch, from which the deadline of all parts counts. */
-  constructor(services: Services, companions: ReadonlyArray<Companion>, spare: number, startedAt: number) {
+  constructor(services: Services, interceptors: ReadonlyArray<Interceptor>, spare: number, startedAt: number) {
     this.services = services
-    this.companions = companions
+    this.interceptors = interceptors
     this.spare = spare
     this.startedAt = startedAt
     this.told = { ledger: services.ledger, attemptSettled: (row) => services.telemetry.attemptSettled(row) }
   }
 
   /** The services of one part; `timeoutMs` is its own limit, null = the request's alone. */
-  servicesOf(part: Part, timeoutMs: number | null = null): Services {
+  servicesOf(part: EnsemblePart, timeoutMs: number | null = null): Services {
     const { services } = this
     const { ledger, limits, telemetry } = services
     const numbers = new Map<string, number>()
@@ -98,9 +98,9 @@ export class Tally {
   }
 
   /** The companions of one part: they give leave as ever, and are told by the tally. */
-  companionsOf(): ReadonlyArray<Companion> {
+  interceptorsOf(): ReadonlyArray<Interceptor> {
     let asked = false
-    const bounded: Companion = {
+    const bounded: Interceptor = {
       beforeAttempt: () => {
         if (asked && this.spare <= 0) return { error: Errors.make("bad_gateway", "The request has used up the calls it may cost (GATEWAY_MAX_ATTEMPTS)."), final: true }
         asked = true
@@ -109,8 +109,8 @@ export class Tally {
       attemptSettled: () => undefined,
       closed: () => undefined
     }
-    return [bounded, ...this.companions.map((companion): Companion => ({
-      beforeAttempt: (target) => companion.beforeAttempt(target),
+    return [bounded, ...this.interceptors.map((interceptor): Interceptor => ({
+      beforeAttempt: (target) => interceptor.beforeAttempt(target),
       attemptSettled: () => undefined,
       closed: () => undefined
     }))]
@@ -132,10 +132,10 @@ export class Tally {
   /** Everything is over. */
   close(): void {
     this.release(true)
-    for (const companion of this.companions) companion.closed()
+    for (const interceptor of this.interceptors) interceptor.closed()
   }
 
-  private settle(row: LedgerRow, part: Part): void {
+  private settle(row: LedgerRow, part: EnsemblePart): void {
     this.costUsd += row.costUsd
     this.usage = {
       input: this.usage.input + row.tokensIn,
@@ -162,7 +162,7 @@ export class Tally {
     if (row.final) this.final = row
     this.told.ledger.settle(row)
     this.told.attemptSettled(row)
-    for (const companion of this.companions) companion.attemptSettled(row)
+    for (const interceptor of this.interceptors) interceptor.attemptSettled(row)
   }
 
   /** ms; 0 = no limit. */

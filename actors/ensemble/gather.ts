@@ -6,7 +6,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
-export interface Patience {
+export interface GatherPatience {
   /** Answers that are enough. */
   readonly minPanel: number
   /** How long the others may take after the quorum, ms. */
@@ -16,10 +16,10 @@ export interface Patience {
 }
 
 /** What each call gave, in the order of the calls; null for one that was interrupted. A call answers null when it gave nothing. */
-export const gather = <A>(calls: ReadonlyArray<Effect.Effect<A | null>>, patience: Patience): Effect.Effect<ReadonlyArray<A | null>> =>
+export const gather = <A>(calls: ReadonlyArray<Effect.Effect<A | null>>, patience: GatherPatience): Effect.Effect<ReadonlyArray<A | null>> =>
   Effect.gen(function*() {
     const given = calls.map((): A | null => null)
-    const everybody = yield* Deferred.make<void>()
+    const allAnswered = yield* Deferred.make<void>()
     const enough = yield* Deferred.make<void>()
     const quorum = Math.min(Math.max(1, patience.minPanel), calls.length)
     let answers = 0
@@ -29,12 +29,12 @@ export const gather = <A>(calls: ReadonlyArray<Effect.Effect<A | null>>, patienc
         given[i] = value
         if (value !== null) answers++
         open--
-        if (open === 0) return Deferred.succeed(everybody, undefined)
+        if (open === 0) return Deferred.succeed(allAnswered, undefined)
         return answers >= quorum ? Deferred.succeed(enough, undefined) : Effect.void
       })))
     if (calls.length > 0) {
       const patient = Effect.andThen(Deferred.await(enough), Effect.sleep(patience.stragglerGraceMs))
-      yield* Effect.raceFirst(Deferred.await(everybody), Effect.raceFirst(patient, Effect.sleep(patience.panelHardTimeoutMs)))
+      yield* Effect.raceFirst(Deferred.await(allAnswered), Effect.raceFirst(patient, Effect.sleep(patience.panelHardTimeoutMs)))
     }
     yield* Fiber.interruptAll(fibers)
     return given

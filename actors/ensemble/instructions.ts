@@ -1,5 +1,5 @@
 /** What the models of an ensemble are told, as changes of the client's conversation. Pure. */
-import type { Answer, Conversation, Part, TextPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
+import type { Answer, Conversation, ContentPart, TextPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 
 /** Characters of one answer that another model is shown; the middle of a longer one is left out. */
 const longestQuote = 100_000
@@ -42,7 +42,7 @@ export const usesTools = ({ tools, turns }: Conversation): boolean => tools.leng
 const resultText = (part: ToolResultPart): string =>
   `[Result of ${part.name ?? "a tool"}${part.isError ? ", failed" : ""}: ${part.content.map((piece) => piece.kind === "text" ? piece.text : `(${piece.kind})`).join("\n")}]`
 
-const told = (part: Part): Part => {
+const told = (part: ContentPart): ContentPart => {
   switch (part.kind) {
     case "toolCall":
       return textPart(`[Called ${part.name} with ${part.arguments}]`)

@@ -6,13 +6,13 @@ import type { LiveRequest } from "#actors/request/LiveRequest.ts"
 import { RequestActor, type Services } from "#actors/request/Request.ts"
 
 /** Where the fibers and the live requests of calls are. */
-export interface Grounds {
+export interface CallServices {
   readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   readonly live: { readonly add: (request: LiveRequest) => void; readonly remove: (request: LiveRequest) => void }
 }
 
 /** `began` is given the actor and its fiber at once; `cut` hears of the interruption before the actor does. */
-export const runCall = ({ fork, live }: Grounds, services: Services, inbound: Inbound, hooks: {
+export const runCall = ({ fork, live }: CallServices, services: Services, inbound: Inbound, hooks: {
   readonly began?: (actor: RequestActor, fiber: Fiber.Fiber<void>) => void
   readonly cut?: () => void
 } = {}): Effect.Effect<RequestActor> =>

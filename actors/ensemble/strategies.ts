@@ -1,16 +1,16 @@
 /** Fusion, pipeline and debate: which model gets which prompt, and how the answers become one. */
 import * as Effect from "effect/Effect"
-import type { Call, Ensemble, Given } from "#actors/ensemble/Ensemble.ts"
-import { gather, type Patience } from "#actors/ensemble/gather.ts"
+import type { PreparedCall, Ensemble, Given } from "#actors/ensemble/Ensemble.ts"
+import { gather, type GatherPatience } from "#actors/ensemble/gather.ts"
 import { agreement } from "#actors/ensemble/similarity.ts"
-import * as Speeches from "#actors/ensemble/instructions.ts"
+import * as Instructions from "#actors/ensemble/instructions.ts"
 import type { Inbound } from "#actors/request/Inbound.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Answer, Conversation } from "#schemas/wire/conversation.ts"
 
 /** One model of an ensemble, on the connections that serve it. */
-export interface Member {
+export interface PanelMember {
   /** For people: the step's label, or its model. */
   readonly name: string
   /** The step's system instruction; null without one. */
@@ -18,14 +18,14 @@ export interface Member {
   /** Why nobody can be asked; null when somebody can. */
   readonly missing: PublicError | null
   /** A call that brings a whole answer to this conversation. */
-  readonly call: (conversation: Conversation) => Call
+  readonly call: (conversation: Conversation) => PreparedCall
 }
 
-export interface Plan {
+export interface EnsemblePlan {
   readonly combo: string
-  readonly members: ReadonlyArray<Member>
+  readonly members: ReadonlyArray<PanelMember>
   readonly conversation: Conversation
-  readonly patience: Patience
+  readonly patience: GatherPatience
   /** The call that has the last word; `null`: the client's own words, unchanged. */
   readonly last: (conversation: Conversation | null) => Inbound
   /** What the error that ends the request says beside its message. */
@@ -42,7 +42,7 @@ interface Answered {
 /** The answer with its words; null when there are none. */
 const answeredOf = (given: Given | null): Answered | null => {
   if (given === null || given.answer === null) return null
-  const text = Speeches.textOf(given.answer)
+  const text = Instructions.textOf(given.answer)
   return text === "" ? null : { given: { ...given, answer: given.answer }, text }
 }
 
@@ -50,7 +50,7 @@ const answeredOf = (given: Given | null): Answered | null => {
 type Failures = Map<number, PublicError>
 
 /** The panel's answers, by member; `failures` is told of every error. */
-const panelOf = (ensemble: Ensemble, plan: Plan, words: (member: number) => Conversation, failures: Failures): Effect.Effect<ReadonlyArray<Answered | null>> =>
+const panelOf = (ensemble: Ensemble, plan: EnsemblePlan, words: (member: number) => Conversation, failures: Failures): Effect.Effect<ReadonlyArray<Answered | null>> =>
   gather(plan.members.map((member, i) =>
     member.missing !== null ? Effect.succeed(null) : Effect.map(ensemble.ask(member.call(words(i)), "panel"), (given) => {
       if (given.error !== null) failures.set(i, given.error)
@@ -62,7 +62,7 @@ const namedMembers = 8
 const maxReason = 300
 
 /** Nobody of the panel answered: who said what, and the earliest time to come back. */
-const noAnswer = ({ combo, members, terminal }: Plan, failures: Failures): PublicError => {
+const noAnswer = ({ combo, members, terminal }: EnsemblePlan, failures: Failures): PublicError => {
   const hints = [...failures.values()].flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? [])
   const why = members.slice(0, namedMembers).map(({ name }, i) => `${name}: ${(failures.get(i)?.message ?? "no answer").slice(0, maxReason)}`)
   const more = members.length > namedMembers ? `; and ${members.length - namedMembers} more` : ""
@@ -72,21 +72,21 @@ const noAnswer = ({ combo, members, terminal }: Plan, failures: Failures): Publi
   ))
 }
 
-const missingOf = ({ members }: Plan): Failures =>
+const missingOf = ({ members }: EnsemblePlan): Failures =>
   new Map(members.flatMap(({ missing }, i): ReadonlyArray<readonly [number, PublicError]> => missing === null ? [] : [[i, missing]]))
 
 /** A panel answers at once, a judge makes one answer of theirs. */
-export const fusion = (plan: Plan) => (ensemble: Ensemble): Effect.Effect<void> => {
+export const fusion = (plan: EnsemblePlan) => (ensemble: Ensemble): Effect.Effect<void> => {
   // Only one that may call them can go on.
-  if (Speeches.usesTools(plan.conversation)) return ensemble.finish(plan.last(null))
-  const question = Speeches.spoken(plan.conversation)
+  if (Instructions.usesTools(plan.conversation)) return ensemble.finish(plan.last(null))
+  const question = Instructions.spoken(plan.conversation)
   const failures = missingOf(plan)
   return Effect.flatMap(panelOf(ensemble, plan, () => question, failures), (panel) => {
     const answers = panel.filter((one) => one !== null)
     const [first] = answers
     if (first === undefined) return Effect.sync(() => ensemble.refuse(noAnswer(plan, failures)))
     if (answers.length === 1) return Effect.sync(() => ensemble.give(first.given.target, plan.direct(first.given)))
-    return ensemble.finish(plan.last(Speeches.judged(plan.conversation, answers.map(({ text }) => text))))
+    return ensemble.finish(plan.last(Instructions.judged(plan.conversation, answers.map(({ text }) => text))))
   })
 }
 
@@ -100,16 +100,16 @@ export interface DebateTuning {
  * The panel answers, then each member sees the others' answers and may revise its own, until they agree or the rounds are over; then
  * one final answer is written out of the last positions. A member that fails in a later round keeps its position.
  */
-export const debate = (plan: Plan, tuning: DebateTuning) => (ensemble: Ensemble): Effect.Effect<void> => {
-  if (Speeches.usesTools(plan.conversation)) return ensemble.finish(plan.last(null))
-  const question = Speeches.spoken(plan.conversation)
+export const debate = (plan: EnsemblePlan, tuning: DebateTuning) => (ensemble: Ensemble): Effect.Effect<void> => {
+  if (Instructions.usesTools(plan.conversation)) return ensemble.finish(plan.last(null))
+  const question = Instructions.spoken(plan.conversation)
   const failures = missingOf(plan)
   const round = (number: number, positions: ReadonlyArray<Answered | null>): Effect.Effect<ReadonlyArray<Answered | null>> => {
     const held = positions.flatMap((position) => position === null ? [] : [position.text])
-    if (number > tuning.debateRounds || held.length < 2 || agreement(Speeches.compared(held)) >= tuning.consensusThreshold) return Effect.succeed(positions)
+    if (number > tuning.debateRounds || held.length < 2 || agreement(Instructions.compared(held)) >= tuning.consensusThreshold) return Effect.succeed(positions)
     const words = (member: number): Conversation => {
       const others = positions.flatMap((position, i) => i === member || position === null ? [] : [position.text])
-      return Speeches.debated(question, positions[member]?.text ?? null, others)
+      return Instructions.debated(question, positions[member]?.text ?? null, others)
     }
     return Effect.flatMap(panelOf(ensemble, plan, words, failures), (revised) => round(number + 1, revised.map((position, i) => position ?? positions[i] ?? null)))
   }
@@ -119,12 +119,12 @@ export const debate = (plan: Plan, tuning: DebateTuning) => (ensemble: Ensemble)
     const [first] = answers
     if (first === undefined) return Effect.sync(() => ensemble.refuse(noAnswer(plan, failures)))
     if (answers.length === 1) return Effect.sync(() => ensemble.give(first.given.target, plan.direct(first.given)))
-    return ensemble.finish(plan.last(Speeches.concluded(plan.conversation, answers.map(({ text }) => text))))
+    return ensemble.finish(plan.last(Instructions.concluded(plan.conversation, answers.map(({ text }) => text))))
   })
 }
 
 /** The step that failed, in the words of the client's error. */
-export const stepFailed = ({ combo, members }: Pick<Plan, "combo" | "members">, step: number, error: PublicError | null): PublicError =>
+export const stepFailed = ({ combo, members }: Pick<EnsemblePlan, "combo" | "members">, step: number, error: PublicError | null): PublicError =>
   new Errors.PublicError(
     "pipeline_step_failed", 502, "server_error",
     `Step ${step + 1} of ${members.length} (${members[step]?.name ?? ""}) of pipeline '${combo}' failed: ${error === null ? "it answered nothing." : error.message}`,
@@ -132,22 +132,22 @@ export const stepFailed = ({ combo, members }: Pick<Plan, "combo" | "members">, 
   )
 
 /** One step after the other, each with the answer of the one before it; the client gets the last answer. */
-export const pipeline = (plan: Plan, common: string | null) => (ensemble: Ensemble): Effect.Effect<void> => {
+export const pipeline = (plan: EnsemblePlan, common: string | null) => (ensemble: Ensemble): Effect.Effect<void> => {
   const { conversation, members } = plan
   const end = members.length - 1
   /** What a step is told: the first one the client's words, the others the answer before theirs. */
   const words = (step: number, input: Conversation): Conversation => {
-    const own = Speeches.instructed(input, members[step]?.prompt ?? null)
-    return step === 0 ? own : Speeches.instructed(own, common)
+    const own = Instructions.instructed(input, members[step]?.prompt ?? null)
+    return step === 0 ? own : Instructions.instructed(own, common)
   }
   const run = (step: number, input: Conversation): Effect.Effect<void> => {
-    const member = members[step] as Member
+    const member = members[step] as PanelMember
     if (step === end) return ensemble.finish(plan.last(words(step, input)))
-    const told = Speeches.unshaped(Speeches.spoken(words(step, input)))
+    const told = Instructions.unshaped(Instructions.spoken(words(step, input)))
     return Effect.flatMap(ensemble.ask(member.call(told), "step"), (given) => {
       const answered = answeredOf(given)
       if (answered === null) return Effect.sync(() => ensemble.refuse(plan.terminal(stepFailed(plan, step, given.error))))
-      return run(step + 1, Speeches.handedOn(conversation, answered.text))
+      return run(step + 1, Instructions.handedOn(conversation, answered.text))
     })
   }
   return Effect.suspend(() => {
@@ -157,7 +157,7 @@ export const pipeline = (plan: Plan, common: string | null) => (ensemble: Ensemb
       return Effect.void
     }
     // What a tool gave was asked for by the last step: it goes on alone.
-    if (conversation.turns[conversation.turns.length - 1]?.role === "tool") return ensemble.finish(plan.last(Speeches.instructed(conversation, members[end]?.prompt ?? null)))
+    if (conversation.turns[conversation.turns.length - 1]?.role === "tool") return ensemble.finish(plan.last(Instructions.instructed(conversation, members[end]?.prompt ?? null)))
     return run(0, conversation)
   })
 }

@@ -6,7 +6,7 @@
  * accepted only in the same life of the store (`epoch`) and above every generation this life has seen of the owner.
  */
 import type {
-  Acquire, AcquireReply, Change, Claim, ClaimReply, EndReason, Lease, MoveReply, ReleaseReason
+  Acquire, AcquireReply, LeaseChange, LeaseClaim, ClaimReply, EndReason, Lease, MoveReply, ReleaseReason
 } from "#schemas/protocols/Lease.ts"
 
 export interface State {
@@ -19,20 +19,20 @@ export interface State {
   readonly highest: ReadonlyMap<string, number>
 }
 
-export type Step<Reply> = readonly [reply: Reply, state: State, changes: ReadonlyArray<Change>]
+export type LeaseStep<Reply> = readonly [reply: Reply, state: State, changes: ReadonlyArray<LeaseChange>]
 
 export const fresh = (epoch: string): State => ({ epoch, leases: new Map(), holders: new Map(), highest: new Map() })
 
 /** Owners whose highest generation is kept: enough for those who draw at the same moment, the durable counter knows the rest. */
 export const rememberedOwners = 1_000
 
-const none: ReadonlyArray<Change> = []
+const none: ReadonlyArray<LeaseChange> = []
 const stale: { readonly _tag: "Stale" } = { _tag: "Stale" }
 
 const isLive = (lease: Lease, now: number): boolean => lease.expiresAt > now
 
 /** The owner's ACTIVE lease if the claim fits it: owner, key and exact generation. */
-export const find = (state: State, claim: Claim, now: number): Lease | null => {
+export const find = (state: State, claim: LeaseClaim, now: number): Lease | null => {
   const lease = state.leases.get(claim.owner)
   return lease !== undefined && isLive(lease, now) && lease.generation === claim.generation && lease.keyId === claim.keyId &&
       lease.keyPrint === claim.keyPrint
@@ -65,7 +65,7 @@ const remembering = (state: State, { generation, owner }: Lease): State => {
   return { ...state, highest }
 }
 
-const ended = (lease: Lease, reason: EndReason, now: number): Change => ({
+const ended = (lease: Lease, reason: EndReason, now: number): LeaseChange => ({
   kind: reason === "TTL_EXPIRED" ? "EXPIRED" : reason === "OWNER_EXIT" || reason === "CLIENT_CANCELLED" ? "RELEASED" : "INVALIDATED",
   lease, reason, at: now
 })
@@ -74,7 +74,7 @@ const ended = (lease: Lease, reason: EndReason, now: number): Change => ({
 const succeeded = (lease: Lease, command: Acquire, now: number): EndReason =>
   !isLive(lease, now) ? "TTL_EXPIRED" : lease.keyPrint !== command.keyPrint ? "MANAGED_KEY_REVOKED" : "MODEL_INELIGIBLE"
 
-export const acquire = (state: State, command: Acquire, now: number): Step<AcquireReply> => {
+export const acquire = (state: State, command: Acquire, now: number): LeaseStep<AcquireReply> => {
   const { available, drawn, fits, keyId, keyPrint, owner, ttlMs } = command
   const own = state.leases.get(owner)
   if (own !== undefined && isLive(own, now)) {
@@ -99,7 +99,7 @@ export const acquire = (state: State, command: Acquire, now: number): Step<Acqui
   if (drawn === null || drawn.epoch !== state.epoch || drawn.generation <= highest) {
     return [{ _tag: "Draw", epoch: state.epoch, highest }, state, none]
   }
-  const changes: Array<Change> = []
+  const changes: Array<LeaseChange> = []
   let next = state
   const leaves = (lease: Lease, reason: EndReason): void => {
     changes.push(ended(lease, reason, now))
@@ -116,20 +116,20 @@ export const acquire = (state: State, command: Acquire, now: number): Step<Acqui
   return [{ _tag: "Granted", lease, reused: false }, remembering(withLease(next, lease), lease), changes]
 }
 
-export const renew = (state: State, claim: Claim, ttlMs: number, now: number): Step<ClaimReply> => {
+export const renew = (state: State, claim: LeaseClaim, ttlMs: number, now: number): LeaseStep<ClaimReply> => {
   const found = find(state, claim, now)
   if (found === null) return [stale, state, none]
   const lease = { ...found, renewedAt: now, expiresAt: now + ttlMs }
   return [{ _tag: "Held", lease }, withLease(state, lease), none]
 }
 
-export const release = (state: State, claim: Claim, reason: ReleaseReason, now: number): Step<ClaimReply> => {
+export const release = (state: State, claim: LeaseClaim, reason: ReleaseReason, now: number): LeaseStep<ClaimReply> => {
   const lease = find(state, claim, now)
   return lease === null ? [stale, state, none] : [{ _tag: "Held", lease }, without(state, lease), [ended(lease, reason, now)]]
 }
 
 /** Binds the lease to another connection; its generation and its time stay. Does nothing when it is no longer at `from`. */
-export const move = (state: State, claim: Claim, from: string, to: string, now: number): Step<MoveReply> => {
+export const move = (state: State, claim: LeaseClaim, from: string, to: string, now: number): LeaseStep<MoveReply> => {
   const found = find(state, claim, now)
   if (found === null) return [stale, state, none]
   if (found.connection !== from || from === to) return [{ _tag: "Held", lease: found }, state, none]
@@ -137,22 +137,22 @@ export const move = (state: State, claim: Claim, from: string, to: string, now: 
   const other = holder === undefined ? undefined : state.leases.get(holder)
   if (other !== undefined && isLive(other, now)) return [{ _tag: "Taken" }, state, none]
   const lease = { ...found, connection: to }
-  const changes: Array<Change> = other === undefined ? [] : [ended(other, "TTL_EXPIRED", now)]
+  const changes: Array<LeaseChange> = other === undefined ? [] : [ended(other, "TTL_EXPIRED", now)]
   changes.push({ kind: "MOVED", lease, reason: null, at: now })
   return [{ _tag: "Held", lease }, withLease(other === undefined ? state : without(state, other), lease), changes]
 }
 
 /** Ends exactly this lease, unless it has moved or was followed by another meanwhile. */
-export const invalidate = (state: State, given: Lease, reason: EndReason, now: number): Step<boolean> => {
+export const invalidate = (state: State, given: Lease, reason: EndReason, now: number): LeaseStep<boolean> => {
   const lease = state.leases.get(given.owner)
   if (lease === undefined || lease.generation !== given.generation || lease.connection !== given.connection) return [false, state, none]
   return [true, without(state, lease), [ended(lease, isLive(lease, now) ? reason : "TTL_EXPIRED", now)]]
 }
 
 /** Takes away what expired; answers how many leases are ACTIVE. */
-export const sweep = (state: State, now: number): Step<number> => {
+export const sweep = (state: State, now: number): LeaseStep<number> => {
   let next = state
-  const changes: Array<Change> = []
+  const changes: Array<LeaseChange> = []
   for (const lease of state.leases.values()) {
     if (isLive(lease, now)) continue
     changes.push(ended(lease, "TTL_EXPIRED", now))

@@ -9,7 +9,7 @@ import * as Supervisor from "#actors/Supervisor.ts"
 import { LeaseRecords } from "./LeaseRecords.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { AuditStore } from "#actors/ports/Stores.ts"
-import type { Change } from "#schemas/protocols/Lease.ts"
+import type { LeaseChange } from "#schemas/protocols/Lease.ts"
 import type { AuditEntry } from "#schemas/records/AuditEntry.ts"
 
 /** Changes that wait for the records at most. */
@@ -20,20 +20,20 @@ const batch = 500
 const firstPauseMs = 250
 const longestPauseMs = 15_000
 /** What is left when the gateway stops gets so long, ms. */
-const lastWordMs = 2_000
+const finalWriteMs = 2_000
 
 export interface LeaseAudit {
-  readonly note: (changes: ReadonlyArray<Change>) => void
+  readonly note: (changes: ReadonlyArray<LeaseChange>) => void
 }
 
 /** A change that waits, with its entry of the audit log if it is to have one. */
 interface Waiting {
-  readonly change: Change
+  readonly change: LeaseChange
   readonly entry: AuditEntry | null
 }
 
 /** The entry never names the owner: its hash tells one session from another, and operators need the key and the connection only. */
-const entryOf = ({ at, kind, lease, reason }: Change): AuditEntry | null => kind !== "INVALIDATED" ? null : {
+const entryOf = ({ at, kind, lease, reason }: LeaseChange): AuditEntry | null => kind !== "INVALIDATED" ? null : {
   id: SecureRandom.uuidV4Unsafe(),
   timestamp: new Date(at).toISOString(),
   action: "lease.invalidated",
@@ -85,7 +85,7 @@ export const make = Effect.gen(function*() {
     })
 
   yield* Effect.addFinalizer(() =>
-    Effect.suspend(() => pending.length === 0 ? Effect.void : Effect.ignore(Effect.timeout(keep(pending), lastWordMs))))
+    Effect.suspend(() => pending.length === 0 ? Effect.void : Effect.ignore(Effect.timeout(keep(pending), finalWriteMs))))
 
   const audit: LeaseAudit = {
     note: (changes) => {

@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { StoreError } from "#actors/ports/StoreError.ts"
-import type { Change } from "#schemas/protocols/Lease.ts"
+import type { LeaseChange } from "#schemas/protocols/Lease.ts"
 
 export class LeaseRecords extends Context.Service<LeaseRecords, {
   /**
@@ -11,7 +11,7 @@ export class LeaseRecords extends Context.Service<LeaseRecords, {
    */
   readonly nextGeneration: (owner: string, atLeast: number) => Effect.Effect<number, StoreError>
   /** Writes changes down; one that is there already stays as it is. */
-  readonly append: (changes: ReadonlyArray<Change>) => Effect.Effect<void, StoreError>
+  readonly append: (changes: ReadonlyArray<LeaseChange>) => Effect.Effect<void, StoreError>
   /** The changes of one owner, or of all, newest first. */
-  readonly changes: (query: { readonly owner?: string; readonly limit: number }) => Effect.Effect<ReadonlyArray<Change>, StoreError>
+  readonly changes: (query: { readonly owner?: string; readonly limit: number }) => Effect.Effect<ReadonlyArray<LeaseChange>, StoreError>
 }>()("gateway/ports/LeaseRecords") {}

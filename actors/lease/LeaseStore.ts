@@ -4,7 +4,7 @@
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
-import type { Acquire, AcquireReply, Change, Claim, ClaimReply, EndReason, Lease, MoveReply, ReleaseReason } from "#schemas/protocols/Lease.ts"
+import type { Acquire, AcquireReply, LeaseChange, LeaseClaim, ClaimReply, EndReason, Lease, MoveReply, ReleaseReason } from "#schemas/protocols/Lease.ts"
 
 /** The store cannot be asked; nothing is known about what it did. Who needs a lease is refused (fail closed). */
 export class LeaseStoreDown {
@@ -16,21 +16,21 @@ export class LeaseStoreDown {
 }
 
 /** A reply and what it changed, for the audit. */
-export interface Outcome<Reply> {
+export interface LeaseOutcome<Reply> {
   readonly reply: Reply
-  readonly changes: ReadonlyArray<Change>
+  readonly changes: ReadonlyArray<LeaseChange>
 }
 
-type Op<Reply> = Effect.Effect<Outcome<Reply>, LeaseStoreDown>
+type Op<Reply> = Effect.Effect<LeaseOutcome<Reply>, LeaseStoreDown>
 
 export class LeaseStore extends Context.Service<LeaseStore, {
   readonly acquire: (command: Acquire) => Op<AcquireReply>
-  readonly renew: (claim: Claim, ttlMs: number) => Op<ClaimReply>
-  readonly release: (claim: Claim, reason: ReleaseReason) => Op<ClaimReply>
+  readonly renew: (claim: LeaseClaim, ttlMs: number) => Op<ClaimReply>
+  readonly release: (claim: LeaseClaim, reason: ReleaseReason) => Op<ClaimReply>
   /** The ACTIVE lease that the claim fits, or null; at once where the store is this process. */
-  readonly find: (claim: Claim) => Lease | null | Effect.Effect<Lease | null, LeaseStoreDown>
+  readonly find: (claim: LeaseClaim) => Lease | null | Effect.Effect<Lease | null, LeaseStoreDown>
   /** Binds the lease to another connection if it is still at `from` and nobody holds `to`. */
-  readonly move: (claim: Claim, from: string, to: string) => Op<MoveReply>
+  readonly move: (claim: LeaseClaim, from: string, to: string) => Op<MoveReply>
   /** Ends exactly this lease where it stands; false when it has ended, moved or was followed by another. */
   readonly invalidate: (lease: Lease, reason: EndReason) => Op<boolean>
   /** Takes away what expired; answers how many are ACTIVE. */

@@ -14,10 +14,10 @@ import * as Standing from "#actors/lease/standing.ts"
 import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Keys } from "#actors/ports/Keys.ts"
 import { LeaseRecords } from "./LeaseRecords.ts"
-import { LeaseStore, LeaseStoreDown, type Outcome } from "./LeaseStore.ts"
+import { LeaseStore, LeaseStoreDown, type LeaseOutcome } from "./LeaseStore.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import type {
-  Acquire, AcquireReply, Claim, ClaimReply, Draw, EndReason, Lease, MoveReply, ReleaseReason
+  Acquire, AcquireReply, LeaseClaim, ClaimReply, GenerationDraw, EndReason, Lease, MoveReply, ReleaseReason
 } from "#schemas/protocols/Lease.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 
@@ -31,7 +31,7 @@ const maxDraws = 8
 
 const gauge = Metric.gauge("gateway_leases_active", { description: "Session leases that are ACTIVE, as this node last knew." })
 
-type Asked<A> = Effect.Effect<A, LeaseStoreDown>
+type StoreQuestion<A> = Effect.Effect<A, LeaseStoreDown>
 /** At once where the store is this process. */
 type Found = Lease | null
 
@@ -41,12 +41,12 @@ export interface Options {
 
 export class Leases extends Context.Service<Leases, {
   /** `fits` and `available` are ids of connections, as `Acquire` has them. */
-  readonly acquire: (owner: string, key: ApiKey, fits: ReadonlyArray<string>, available: ReadonlyArray<string>) => Asked<Exclude<AcquireReply, Draw>>
-  readonly renew: (claim: Claim, key: ApiKey) => Asked<ClaimReply>
-  readonly release: (claim: Claim, key: ApiKey, reason: ReleaseReason) => Asked<ClaimReply>
+  readonly acquire: (owner: string, key: ApiKey, fits: ReadonlyArray<string>, available: ReadonlyArray<string>) => StoreQuestion<Exclude<AcquireReply, GenerationDraw>>
+  readonly renew: (claim: LeaseClaim, key: ApiKey) => StoreQuestion<ClaimReply>
+  readonly release: (claim: LeaseClaim, key: ApiKey, reason: ReleaseReason) => StoreQuestion<ClaimReply>
   /** The ACTIVE lease that the claim fits and that its key and connection may still have. */
-  readonly find: (claim: Claim, key: ApiKey) => Found | Asked<Found>
-  readonly move: (claim: Claim, from: string, to: string) => Asked<MoveReply>
+  readonly find: (claim: LeaseClaim, key: ApiKey) => Found | StoreQuestion<Found>
+  readonly move: (claim: LeaseClaim, from: string, to: string) => StoreQuestion<MoveReply>
   /** Ends exactly this lease, soon. */
   readonly end: (lease: Lease, reason: EndReason) => void
   /** ACTIVE leases of the store, as this node last knew. */
@@ -54,7 +54,7 @@ export class Leases extends Context.Service<Leases, {
 }>()("gateway/actors/Leases") {}
 
 /** What a key claims when it presents an owner (SHA-256, hex) and a generation. */
-export const claimOf = (owner: string, key: ApiKey, generation: number): Claim => ({
+export const claimOf = (owner: string, key: ApiKey, generation: number): LeaseClaim => ({
   owner, keyId: key.id, keyPrint: Standing.printOf(key), generation
 })
 
@@ -77,7 +77,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     ({ remove }) => Effect.sync(remove)
   )
 
-  const told = <Reply>(op: Effect.Effect<Outcome<Reply>, LeaseStoreDown>): Asked<Reply> =>
+  const told = <Reply>(op: Effect.Effect<LeaseOutcome<Reply>, LeaseStoreDown>): StoreQuestion<Reply> =>
     Effect.map(op, ({ changes, reply }) => {
       for (const { kind } of changes) {
         if (kind === "ACQUIRED") active++
@@ -107,12 +107,12 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     return null
   }
 
-  const find = (claim: Claim, key: ApiKey): Found | Asked<Found> => {
+  const find = (claim: LeaseClaim, key: ApiKey): Found | StoreQuestion<Found> => {
     const found = store.find(claim)
     return Effect.isEffect(found) ? Effect.map(found, (lease) => standing(lease, key)) : standing(found, key)
   }
 
-  const acquire = (command: Acquire, draws: number): Asked<Exclude<AcquireReply, Draw>> =>
+  const acquire = (command: Acquire, draws: number): StoreQuestion<Exclude<AcquireReply, GenerationDraw>> =>
     Effect.flatMap(told(store.acquire(command)), (reply) => {
       if (reply._tag !== "Draw") return Effect.succeed(reply)
       if (draws === 0) return Effect.fail(new LeaseStoreDown("Other acquisitions of the same owner came before this one again and again."))
@@ -192,13 +192,13 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     renew: (claim, key) => {
       const found = find(claim, key)
       const renewal = told(store.renew(claim, ttlMs))
-      const go = (lease: Found): Asked<ClaimReply> => lease === null ? Effect.succeed({ _tag: "Stale" }) : renewal
+      const go = (lease: Found): StoreQuestion<ClaimReply> => lease === null ? Effect.succeed({ _tag: "Stale" }) : renewal
       return Effect.isEffect(found) ? Effect.flatMap(found, go) : go(found)
     },
     release: (claim, key, reason) => {
       const found = find(claim, key)
       const going = told(store.release(claim, reason))
-      const go = (lease: Found): Asked<ClaimReply> => lease === null ? Effect.succeed({ _tag: "Stale" }) : going
+      const go = (lease: Found): StoreQuestion<ClaimReply> => lease === null ? Effect.succeed({ _tag: "Stale" }) : going
       return Effect.isEffect(found) ? Effect.flatMap(found, go) : go(found)
     },
     find,

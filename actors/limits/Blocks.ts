@@ -5,18 +5,18 @@
  * What a node has spent only grows, and the most that anybody said of it counts: the node itself, or the ledger for it. So nothing is
  * booked twice, whoever speaks first or again. An expired block stays and counts as spent until one of them has said all.
  */
-import type { Draw, Drawn, Unsettled } from "#actors/limits/ports/LimitStore.ts"
+import type { BlockDraw, BlockDrawn, Unsettled } from "#actors/limits/ports/LimitStore.ts"
 
-export interface Part {
+export interface NodeShare {
   /** All that this node is known to have spent. */
-  readonly told: number
+  readonly reported: number
   /** Its block; 0 = none. */
   readonly held: number
   /** When the block expires (ms since the epoch). */
   readonly until: number
 }
 
-export type Blocks = ReadonlyMap<string, Part>
+export type Blocks = ReadonlyMap<string, NodeShare>
 
 export interface Terms {
   /** ms that a block is its node's without another exchange. */
@@ -25,27 +25,27 @@ export interface Terms {
   readonly share: number
 }
 
-const unknown: Drawn = { known: false, booked: 0, told: 0, held: 0, leaseMs: 0, unsettled: [], nextExpiryMs: null }
-const nothing: Part = { told: 0, held: 0, until: 0 }
+const unknown: BlockDrawn = { known: false, booked: 0, reported: 0, held: 0, leaseMs: 0, unsettled: [], nextExpiryMs: null }
+const nothing: NodeShare = { reported: 0, held: 0, until: 0 }
 
 /** Null = nothing is known. */
-export const exchange = (blocks: Blocks | null, draw: Draw, node: string, terms: Terms, now: number): readonly [Drawn, Blocks | null] => {
+export const exchange = (blocks: Blocks | null, draw: BlockDraw, node: string, terms: Terms, now: number): readonly [BlockDrawn, Blocks | null] => {
   if (blocks === null && draw.seen === null) return [unknown, null]
   const parts = new Map(blocks)
   for (const [name, amount] of draw.seen ?? []) {
     const part = parts.get(name) ?? nothing
-    parts.set(name, { ...part, told: Math.max(part.told, amount) })
+    parts.set(name, { ...part, reported: Math.max(part.reported, amount) })
   }
-  const told = Math.max(parts.get(node)?.told ?? 0, draw.total)
-  let booked = told
+  const reported = Math.max(parts.get(node)?.reported ?? 0, draw.total)
+  let booked = reported
   let others = 0
   let next = Number.POSITIVE_INFINITY
   const unsettled: Array<Unsettled> = []
   for (const [name, part] of parts) {
     if (name === node) continue
-    booked += part.told
+    booked += part.reported
     const isExpired = part.held > 0 && part.until <= now
-    if (isExpired && draw.settled.includes(name)) parts.set(name, { ...nothing, told: part.told })
+    if (isExpired && draw.settled.includes(name)) parts.set(name, { ...nothing, reported: part.reported })
     else {
       others += part.held
       if (isExpired) unsettled.push({ node: name, amount: part.held, grantedAt: part.until - terms.leaseMs, forMs: now - part.until })
@@ -56,6 +56,6 @@ export const exchange = (blocks: Blocks | null, draw: Draw, node: string, terms:
   const held = draw.need <= 0 ? 0 : Math.min(free, Math.max(draw.need, Math.min(draw.want, Math.floor(free / terms.share))))
   // Calls in flight may use what they reserved, whatever is left; only new ones are bound by what is.
   const counted = Math.max(draw.reserved, held)
-  parts.set(node, { told, held: counted, until: counted > 0 ? now + terms.leaseMs : 0 })
-  return [{ known: true, booked, told, held, leaseMs: terms.leaseMs, unsettled, nextExpiryMs: Number.isFinite(next) ? next : null }, parts]
+  parts.set(node, { reported, held: counted, until: counted > 0 ? now + terms.leaseMs : 0 })
+  return [{ known: true, booked, reported, held, leaseMs: terms.leaseMs, unsettled, nextExpiryMs: Number.isFinite(next) ? next : null }, parts]
 }

@@ -5,10 +5,10 @@
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import * as Meter from "#actors/limits/Meter.ts"
-import type { AmountRule, RateRule, Rules } from "#actors/limits/rules.ts"
+import type { AmountRule, RateRule, LimitRules } from "#actors/limits/rules.ts"
 import { unitsPerUsd } from "#actors/limits/rules.ts"
-import { Hasty, type LimitLedger, type Used } from "#actors/limits/ports/LimitLedger.ts"
-import type { Draw, Drawn, LimitStore, LimitStoreDown, Unsettled } from "#actors/limits/ports/LimitStore.ts"
+import { ShortWait, type LimitLedger, type Used } from "#actors/limits/ports/LimitLedger.ts"
+import type { BlockDraw, BlockDrawn, LimitStore, LimitStoreDown, Unsettled } from "#actors/limits/ports/LimitStore.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 
 /** A block stops being used so long before its lease ends, ms: clocks and answers take time. */
@@ -31,17 +31,17 @@ export interface World {
   readonly steady: () => number
   readonly nodeId: string
   /** Succeeds once the ledger has what earlier lives of this node used, and the store was told so; to be run before an exchange. */
-  readonly begun: Effect.Effect<void, Failure>
+  readonly begun: Effect.Effect<void, LimitFailure>
   /** A limit is used up. */
-  readonly crossed: (keyId: string, counter: Counter) => void
+  readonly crossed: (keyId: string, counter: RuleCounter) => void
 }
 
-type Sums = ReadonlyMap<Counter, ReadonlyMap<string, number>>
+type Sums = ReadonlyMap<RuleCounter, ReadonlyMap<string, number>>
 
-export type Failure = LimitStoreDown | StoreError
+export type LimitFailure = LimitStoreDown | StoreError
 
 /** One amount rule with its meter. */
-export class Counter {
+export class RuleCounter {
   rule: AmountRule
   meter: Meter.Meter
   /** Begin of the window in which the meter counts all that this node used, what it did before the meter began too. */
@@ -105,8 +105,8 @@ export const amountOf = (rule: AmountRule, used: ReadonlyArray<Used>): number =>
 
 export class KeyLimits {
   readonly id: string
-  rules: Rules
-  counters: ReadonlyArray<Counter> = []
+  rules: LimitRules
+  counters: ReadonlyArray<RuleCounter> = []
   rates: ReadonlyArray<Rate> = []
   /** Sessions this node knows to be active, and until when it need not ask again (ms since the epoch). */
   readonly sessions = new Map<string, number>()
@@ -116,7 +116,7 @@ export class KeyLimits {
   private readonly world: World
   private readonly turn = Semaphore.makeUnsafe(1)
 
-  constructor(world: World, id: string, rules: Rules) {
+  constructor(world: World, id: string, rules: LimitRules) {
     this.world = world
     this.id = id
     this.rules = rules
@@ -124,12 +124,12 @@ export class KeyLimits {
   }
 
   /** New rules: what stands is kept, with its new limit. */
-  follow(rules: Rules): void {
+  follow(rules: LimitRules): void {
     const now = this.world.now()
     this.rules = rules
     this.counters = rules.amounts.map((rule) => {
       const known = this.counters.find((counter) => counter.rule.id === rule.id)
-      if (known === undefined) return new Counter(rule, now)
+      if (known === undefined) return new RuleCounter(rule, now)
       known.rule = rule
       if (known.meter.limit !== rule.limit) this.apply(known, { type: "limit", limit: rule.limit })
       return known
@@ -144,7 +144,7 @@ export class KeyLimits {
     })
   }
 
-  apply(counter: Counter, command: Meter.Command): Meter.Reply {
+  apply(counter: RuleCounter, command: Meter.Command): Meter.MeterReply {
     const now = this.world.steady()
     const [reply, meter] = Meter.transition(counter.meter, command, now)
     counter.meter = meter
@@ -153,7 +153,7 @@ export class KeyLimits {
   }
 
   /** Brings a counter into the window of now. Alone, a window that began while we watched is known to be empty. */
-  roll(counter: Counter, now: number): void {
+  roll(counter: RuleCounter, now: number): void {
     const before = counter.meter
     counter.meter = Meter.rolled(before, counter.rule.window, now)
     if (counter.meter === before) return
@@ -168,23 +168,23 @@ export class KeyLimits {
   }
 
   /** In one process the store answers at once, and the block is all there is. */
-  private supplyAlone(counter: Counter): void {
+  private supplyAlone(counter: RuleCounter): void {
     const draw = this.drawOf(counter, { need: 1, want: Number.MAX_SAFE_INTEGER, seen: new Map(), settled: [] })
     const [answer] = Effect.runSync(this.world.store.exchange([draw]))
     if (answer !== undefined && answer.known) this.drawn(counter, answer, draw, this.world.steady())
   }
 
-  private drawOf({ meter, rule }: Counter, terms: Pick<Draw, "need" | "want" | "seen" | "settled">): Draw {
+  private drawOf({ meter, rule }: RuleCounter, terms: Pick<BlockDraw, "need" | "want" | "seen" | "settled">): BlockDraw {
     return { id: `${this.id}:${rule.id}:${meter.start}`, end: meter.end, limit: meter.limit, total: meter.total, reserved: meter.reserved, ...terms }
   }
 
   /** `askedAt`: the lease runs from when it was asked for, however late the answer was read. */
-  private drawn(counter: Counter, answer: Drawn, draw: Draw, askedAt: number): void {
+  private drawn(counter: RuleCounter, answer: BlockDrawn, draw: BlockDraw, askedAt: number): void {
     counter.isCounted = answer.held > 0 || draw.reserved > 0
     counter.unsettled = answer.unsettled
     counter.nextExpiryAt = answer.nextExpiryMs === null ? Number.POSITIVE_INFINITY : askedAt + answer.nextExpiryMs
     this.apply(counter, {
-      type: "drawn", start: counter.meter.start, booked: answer.booked, told: answer.told, held: answer.held, sent: draw.total,
+      type: "drawn", start: counter.meter.start, booked: answer.booked, reported: answer.reported, held: answer.held, sent: draw.total,
       heldUntil: answer.leaseMs === Number.POSITIVE_INFINITY ? answer.leaseMs : askedAt + answer.leaseMs - leaseMarginMs
     })
   }
@@ -194,13 +194,13 @@ export class KeyLimits {
    * is asked in any case, and has all that these nodes used.
    */
   private exchange(
-    counters: ReadonlyArray<Counter>, needOf: (counter: Counter) => number, settled: ReadonlyArray<string> | null = null
-  ): Effect.Effect<void, Failure> {
+    counters: ReadonlyArray<RuleCounter>, needOf: (counter: RuleCounter) => number, settled: ReadonlyArray<string> | null = null
+  ): Effect.Effect<void, LimitFailure> {
     const { begun, ledger, steady, store } = this.world
-    const wantOf = (counter: Counter): number =>
-      store.shared ? counter.meter.reserved + counter.waiting + Math.max(4 * counter.typical, Meter.untold(counter.meter)) : Number.MAX_SAFE_INTEGER
+    const wantOf = (counter: RuleCounter): number =>
+      store.shared ? counter.meter.reserved + counter.waiting + Math.max(4 * counter.typical, Meter.unreported(counter.meter)) : Number.MAX_SAFE_INTEGER
     /** Answers what the store does not know. */
-    const once = (some: ReadonlyArray<Counter>, seen: Sums | null) => Effect.suspend(() => {
+    const once = (some: ReadonlyArray<RuleCounter>, seen: Sums | null) => Effect.suspend(() => {
       const askedAt = steady()
       // What was told can never be taken back: a node that dies now must find it in its journal.
       if (store.shared) ledger.journal()
@@ -224,7 +224,7 @@ export class KeyLimits {
         return !answer.known
       }).map(({ counter }) => counter))
     })
-    const seeded = (some: ReadonlyArray<Counter>) => some.length === 0 ? Effect.void : Effect.flatMap(this.sumsOf(some), (sums) => once(some, sums))
+    const seeded = (some: ReadonlyArray<RuleCounter>) => some.length === 0 ? Effect.void : Effect.flatMap(this.sumsOf(some), (sums) => once(some, sums))
     return Effect.gen({ self: this }, function*() {
       if (store.shared) yield* begun
       if (settled !== null) return yield* seeded(counters)
@@ -235,7 +235,7 @@ export class KeyLimits {
   }
 
   /** Nodes with expired blocks of which the ledger has all: their journals were replayed, or they are silent for too long to be waited for. */
-  private settledNodes(counters: ReadonlyArray<Counter>): Effect.Effect<ReadonlyArray<string>, Failure> {
+  private settledNodes(counters: ReadonlyArray<RuleCounter>): Effect.Effect<ReadonlyArray<string>, LimitFailure> {
     const { steady, store } = this.world
     return Effect.suspend(() => {
       const at = steady()
@@ -251,14 +251,14 @@ export class KeyLimits {
   }
 
   /** What the ledger says each node used in the counters' windows; a counter that did not know its own part learns it. */
-  private sumsOf(counters: ReadonlyArray<Counter>): Effect.Effect<Sums, StoreError> {
+  private sumsOf(counters: ReadonlyArray<RuleCounter>): Effect.Effect<Sums, StoreError> {
     const asked = counters.map((counter) => [counter, counter.meter.start] as const)
     const starts = Array.from(new Set(asked.map(([, start]) => start)))
     return Effect.map(
       Effect.forEach(starts, (start) => Effect.map(this.world.ledger.used(this.id, start), (used) => [start, Map.groupBy(used, ({ nodeId }) => nodeId)] as const)),
       (pairs) => {
         const byStart = new Map(pairs)
-        const sums = new Map<Counter, ReadonlyMap<string, number>>()
+        const sums = new Map<RuleCounter, ReadonlyMap<string, number>>()
         for (const [counter, start] of asked) {
           const { meter, rule } = counter
           const own = new Map<string, number>()
@@ -275,7 +275,7 @@ export class KeyLimits {
   }
 
   /** True when nothing but an exchange can say more about this reservation. */
-  lacks(counter: Counter, amount: number, now: number): boolean {
+  lacks(counter: RuleCounter, amount: number, now: number): boolean {
     const { meter } = counter
     if (meter.held === null) return true
     if (Meter.used(meter) >= meter.limit) return false
@@ -285,7 +285,7 @@ export class KeyLimits {
   }
 
   /** Supplies what the amounts lack; waits its turn, and asks only if it is still lacking then. */
-  supply(needs: ReadonlyArray<readonly [counter: Counter, amount: number]>): Effect.Effect<void, Failure> {
+  supply(needs: ReadonlyArray<readonly [counter: RuleCounter, amount: number]>): Effect.Effect<void, LimitFailure> {
     return Effect.suspend(() => {
       for (const [counter, amount] of needs) counter.waiting += amount
       return Effect.ensuring(
@@ -313,18 +313,18 @@ export class KeyLimits {
   }
 
   /** Tells the store what was spent, renews blocks in use and gives idle ones back. */
-  readonly renew: Effect.Effect<void, Failure> = Effect.suspend(() => {
+  readonly renew: Effect.Effect<void, LimitFailure> = Effect.suspend(() => {
     this.rollAll()
     const now = this.world.steady()
-    const isLost = ({ lookedAt, unsettled }: Counter): boolean => unsettled.length > 0 && now - lookedAt >= lookMs
-    const isDue = (counter: Counter): boolean => {
+    const isLost = ({ lookedAt, unsettled }: RuleCounter): boolean => unsettled.length > 0 && now - lookedAt >= lookMs
+    const isDue = (counter: RuleCounter): boolean => {
       const { isCounted, lastUsedAt, meter, nextExpiryAt, unsure } = counter
-      return Meter.untold(meter) > 0 || unsure || isLost(counter) || now >= nextExpiryAt
+      return Meter.unreported(meter) > 0 || unsure || isLost(counter) || now >= nextExpiryAt
         || (isCounted && (now - lastUsedAt > idleMs || now > meter.heldUntil - 5_000))
     }
     const due = this.counters.filter(isDue)
     if (due.length === 0) return Effect.void
-    const needOf = ({ lastUsedAt, meter, typical }: Counter) => meter.reserved === 0 && now - lastUsedAt > idleMs ? 0 : meter.reserved + typical
+    const needOf = ({ lastUsedAt, meter, typical }: RuleCounter) => meter.reserved === 0 && now - lastUsedAt > idleMs ? 0 : meter.reserved + typical
     return this.turn.withPermits(1)(Effect.gen({ self: this }, function*() {
       yield* this.exchange(due, needOf)
       const lost = this.counters.filter(isLost)
@@ -334,16 +334,16 @@ export class KeyLimits {
   })
 
   /** Raises what is booked to what the ledger says. */
-  readonly reconcile: Effect.Effect<void, Failure> = Effect.suspend(() => {
+  readonly reconcile: Effect.Effect<void, LimitFailure> = Effect.suspend(() => {
     this.rollAll()
     const known = this.counters.filter(({ meter }) => meter.held !== null)
-    const needOf = ({ meter, typical }: Counter) => this.world.store.shared && meter.held === 0 ? 0 : meter.reserved + typical
+    const needOf = ({ meter, typical }: RuleCounter) => this.world.store.shared && meter.held === 0 ? 0 : meter.reserved + typical
     return known.length === 0 ? Effect.void : this.turn.withPermits(1)(this.exchange(known, needOf, []))
   })
 
   /** Books what was spent and gives everything back: the node stops. */
-  readonly leave: Effect.Effect<void, Failure> = Effect.suspend(() => {
-    const due = this.counters.filter(({ isCounted, meter, unsure }) => Meter.untold(meter) > 0 || unsure || isCounted)
+  readonly leave: Effect.Effect<void, LimitFailure> = Effect.suspend(() => {
+    const due = this.counters.filter(({ isCounted, meter, unsure }) => Meter.unreported(meter) > 0 || unsure || isCounted)
     return due.length === 0 ? Effect.void : this.turn.withPermits(1)(this.exchange(due, () => 0))
   })
 
@@ -361,11 +361,11 @@ export class KeyLimits {
   }
 
   /** Asks for places; takes one, or answers how long to wait for one. */
-  askPermit(rate: Rate): Effect.Effect<Permit, Failure> {
+  askPermit(rate: Rate): Effect.Effect<Permit, LimitFailure> {
     const { ledger, now, store } = this.world
     const { limit, windowMs } = rate.rule
     const id = this.windowOf(rate)
-    const ask: Effect.Effect<Permit, Failure> = Effect.suspend(() => {
+    const ask: Effect.Effect<Permit, LimitFailure> = Effect.suspend(() => {
       // Ahead of need only while it was used before, and never much of the limit.
       const ahead = store.shared ? Math.min(Math.floor(rate.usedOfGrant / 2), Math.floor(limit / 20)) : 0
       // However late the answer is read: places may be used from now on.
@@ -384,7 +384,7 @@ export class KeyLimits {
         return Effect.succeed({ waitMs: 0, slot: answer.slot })
       })
     })
-    const seed = Effect.suspend(() => Effect.flatMap(Effect.provideService(ledger.requests(this.id, windowMs), Hasty, true), (seen) => store.seedPermits(id, windowMs, limit, seen)))
+    const seed = Effect.suspend(() => Effect.flatMap(Effect.provideService(ledger.requests(this.id, windowMs), ShortWait, true), (seen) => store.seedPermits(id, windowMs, limit, seen)))
     return Effect.suspend(() => {
       rate.waiting++
       return Effect.ensuring(

@@ -1,13 +1,13 @@
 /** A request's reservations: taken before each wire call, settled with what the call really used, never twice for one attempt. */
 import * as Effect from "effect/Effect"
-import type { Counter, KeyLimits } from "#actors/limits/KeyLimits.ts"
+import type { RuleCounter, KeyLimits } from "#actors/limits/KeyLimits.ts"
 import * as Meter from "#actors/limits/Meter.ts"
 import * as Refusals from "#actors/limits/refusals.ts"
 import { unitsPerUsd } from "#actors/limits/rules.ts"
 import type { Accounting } from "#actors/request/ports/Accounting.ts"
-import type { Companion, Refusal } from "#actors/request/ports/Interceptor.ts"
-import { Hasty } from "#actors/limits/ports/LimitLedger.ts"
-import type { Ask } from "#actors/limits/ports/Limits.ts"
+import type { Interceptor, CallRefusal } from "#actors/request/ports/Interceptor.ts"
+import { ShortWait } from "#actors/limits/ports/LimitLedger.ts"
+import type { LimitQuestion } from "#actors/limits/ports/Limits.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
@@ -19,7 +19,7 @@ const usualAnswerTokens = 4_096
 /** How fast a long answer is forgotten. */
 const fading = 0.98
 
-export interface Services {
+export interface LimitServices {
   readonly accounting: Pick<Accounting["Service"], "cost">
   /** ms since the epoch. */
   readonly now: () => number
@@ -36,30 +36,30 @@ export const answerTokens = (cap: number | null, modelMax: number | null, larges
 /** What one wire call reserved. */
 interface Held {
   readonly target: Target
-  readonly parts: ReadonlyArray<{ readonly counter: Counter; readonly reservation: Meter.Reservation }>
+  readonly parts: ReadonlyArray<{ readonly counter: RuleCounter; readonly reservation: Meter.Reservation }>
 }
 
 interface Need {
-  readonly counter: Counter
+  readonly counter: RuleCounter
   readonly amount: number
 }
 
-export class LimitCompanion implements Companion {
+export class LimitInterceptor implements Interceptor {
   private readonly limits: KeyLimits
-  private readonly ask: Ask
-  private readonly services: Services
+  private readonly ask: LimitQuestion
+  private readonly services: LimitServices
   /** One for each wire call that has leave and is not settled; several of an ensemble may run at once. */
   private calls: Array<Held> = []
   /** Attempts that were settled. */
   private readonly settled: Array<string> = []
 
-  constructor(limits: KeyLimits, ask: Ask, services: Services) {
+  constructor(limits: KeyLimits, ask: LimitQuestion, services: LimitServices) {
     this.limits = limits
     this.ask = ask
     this.services = services
   }
 
-  beforeAttempt(target: Target): Refusal | null | Effect.Effect<Refusal | null> {
+  beforeAttempt(target: Target): CallRefusal | null | Effect.Effect<CallRefusal | null> {
     const { limits, services } = this
     if (this.ask.free && !this.isFree(target)) {
       const error = this.notFree(target)
@@ -71,7 +71,7 @@ export class LimitCompanion implements Companion {
     const steady = services.steady()
     const lacking = needs.filter(({ amount, counter }) => limits.lacks(counter, amount, steady))
     if (lacking.length === 0) return this.reserve(target, needs)
-    return Effect.match(Effect.provideService(limits.supply(lacking.map(({ amount, counter }) => [counter, amount] as const)), Hasty, true), {
+    return Effect.match(Effect.provideService(limits.supply(lacking.map(({ amount, counter }) => [counter, amount] as const)), ShortWait, true), {
       onFailure: (failure) => {
         services.failed(limits.id, failure.message)
         return this.reserve(target, needs, true)
@@ -123,7 +123,7 @@ export class LimitCompanion implements Companion {
   }
 
   /** All or nothing; the refusal that lasts longest is the one that is told. `unasked`: the store could not be asked for what is lacking. */
-  private reserve(target: Target, needs: ReadonlyArray<Need>, unasked = false): Refusal | null {
+  private reserve(target: Target, needs: ReadonlyArray<Need>, storeDown = false): CallRefusal | null {
     const { limits, services } = this
     const now = services.now()
     let worst: PublicError | null = null
@@ -139,7 +139,7 @@ export class LimitCompanion implements Companion {
         parts.push({ counter, reservation: reply.reservation })
       } else if (reply.type === "refused") {
         const { meter, rule } = counter
-        const error = reply.reason === "unknown" || (unasked && reply.reason === "short") ? Refusals.unavailable() : Refusals.ofAmount(rule, reply.reason, Meter.used(meter), meter.end, now)
+        const error = reply.reason === "unknown" || (storeDown && reply.reason === "short") ? Refusals.unavailable() : Refusals.ofAmount(rule, reply.reason, Meter.used(meter), meter.end, now)
         if (worst === null || (error.retryAfterSeconds ?? 0) > (worst.retryAfterSeconds ?? 0)) {
           worst = error
           until = reply.reason === "exhausted" ? meter.end : now + 1_000 * (error.retryAfterSeconds ?? 1)

@@ -20,7 +20,7 @@ export const make = Effect.fnUntraced(function*(options: Options, changed: () =>
   const feed = yield* ChangeFeed
   const tokenLimitStore = yield* TokenLimitStore
   let tokenLimits: ReadonlyArray<TokenLimit> = []
-  let sources: Rules.Sources = { budgets: new Map(), tokenLimits: new Map(), defaultPerDay: options.defaultPerDay, providerOf: () => null, nameOf: (provider) => provider }
+  let sources: Rules.LimitSources = { budgets: new Map(), tokenLimits: new Map(), defaultPerDay: options.defaultPerDay, providerOf: () => null, nameOf: (provider) => provider }
 
   const providerOf = (name: string): string | null =>
     options.providerOf(name) ?? configuration.current().nodeByPrefix.get(name)?.id ?? (configuration.current().nodeById.has(name) ? name : null)

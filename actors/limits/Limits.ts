@@ -9,8 +9,8 @@ import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
 import * as Supervisor from "#actors/Supervisor.ts"
-import { amountOf, type Counter, type Failure, heldPermit, KeyLimits, type Permit, type Rate } from "./KeyLimits.ts"
-import { LimitCompanion } from "./LimitInterceptor.ts"
+import { amountOf, type RuleCounter, type LimitFailure, heldPermit, KeyLimits, type Permit, type Rate } from "./KeyLimits.ts"
+import { LimitInterceptor } from "./LimitInterceptor.ts"
 import * as LimitSources from "./LimitSources.ts"
 import * as Meter from "./Meter.ts"
 import * as Notices from "./notices.ts"
@@ -20,8 +20,8 @@ import * as Steady from "./steady.ts"
 import { spanAt } from "./window.ts"
 import { Accounting } from "#actors/request/ports/Accounting.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
-import { Hasty, LimitLedger, type Used } from "#actors/limits/ports/LimitLedger.ts"
-import { type Ask, Limits } from "#actors/limits/ports/Limits.ts"
+import { ShortWait, LimitLedger, type Used } from "#actors/limits/ports/LimitLedger.ts"
+import { type LimitQuestion, Limits } from "#actors/limits/ports/Limits.ts"
 import { LimitStore } from "#actors/limits/ports/LimitStore.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
@@ -99,7 +99,7 @@ export const make = Effect.fnUntraced(function*(options: LimitSources.Options) {
   }
 
   /** The amounts that hold everywhere: the longest refusal of those that are used up. */
-  const usedUp = (limits: KeyLimits, ask: Ask): PublicError | null => {
+  const usedUp = (limits: KeyLimits, ask: LimitQuestion): PublicError | null => {
     const at = now()
     let refusal: PublicError | null = null
     for (const { meter, rule } of limits.counters) {
@@ -110,7 +110,7 @@ export const make = Effect.fnUntraced(function*(options: LimitSources.Options) {
     return refusal
   }
 
-  const session = (limits: KeyLimits, tag: string): Effect.Effect<PublicError | null, Failure> => Effect.suspend(() => {
+  const session = (limits: KeyLimits, tag: string): Effect.Effect<PublicError | null, LimitFailure> => Effect.suspend(() => {
     const { maxSessions } = limits.rules
     const at = now()
     if ((limits.sessions.get(tag) ?? 0) > at) return Effect.succeed(null)
@@ -144,9 +144,9 @@ export const make = Effect.fnUntraced(function*(options: LimitSources.Options) {
     return Refusals.ofRate(worst.rule, waitMs)
   })
 
-  const open = (limits: KeyLimits, ask: Ask): PublicError | null | Effect.Effect<PublicError | null> => {
+  const open = (limits: KeyLimits, ask: LimitQuestion): PublicError | null | Effect.Effect<PublicError | null> => {
     const at = now()
-    let unknown: Array<readonly [Counter, number]> | null = null
+    let unknown: Array<readonly [RuleCounter, number]> | null = null
     for (const counter of limits.counters) {
       limits.roll(counter, at)
       if (counter.meter.held === null && counter.rule.within === null) (unknown ??= []).push([counter, 1])
@@ -154,9 +154,9 @@ export const make = Effect.fnUntraced(function*(options: LimitSources.Options) {
     const tag = limits.rules.maxSessions > 0 ? ask.session : null
     if (unknown === null && limits.rates.length === 0 && tag === null) return usedUp(limits, ask)
     return Effect.gen(function*() {
-      if (unknown !== null) yield* Effect.provideService(limits.supply(unknown), Hasty, true)
+      if (unknown !== null) yield* Effect.provideService(limits.supply(unknown), ShortWait, true)
       return usedUp(limits, ask) ?? (tag === null ? null : yield* session(limits, tag)) ?? (yield* rates(limits))
-    }).pipe(Effect.catch((failure: Failure) => {
+    }).pipe(Effect.catch((failure: LimitFailure) => {
       failed(limits.id, failure.message)
       return Effect.succeed(Refusals.unavailable())
     }))
@@ -179,9 +179,9 @@ export const make = Effect.fnUntraced(function*(options: LimitSources.Options) {
     })
   })
 
-  const each = (turn: (limits: KeyLimits) => Effect.Effect<void, Failure>) => Effect.suspend(() => Effect.forEach(
+  const each = (turn: (limits: KeyLimits) => Effect.Effect<void, LimitFailure>) => Effect.suspend(() => Effect.forEach(
     Array.from(keys.values()),
-    (limits) => turn(limits).pipe(Effect.catch((failure: Failure) => Effect.sync(() => failed(limits.id, failure.message)))),
+    (limits) => turn(limits).pipe(Effect.catch((failure: LimitFailure) => Effect.sync(() => failed(limits.id, failure.message)))),
     { concurrency: 16, discard: true }
   ))
   const forgotten = Effect.sync(() => {
@@ -207,7 +207,7 @@ export const make = Effect.fnUntraced(function*(options: LimitSources.Options) {
   return Limits.of({
     of, open, status,
     reload: sources.reload,
-    companion: (limits, ask) => new LimitCompanion(limits, ask, { accounting, now, steady, failed }),
+    interceptor: (limits, ask) => new LimitInterceptor(limits, ask, { accounting, now, steady, failed }),
     rulesOf: (key) => Rules.of(key, sources.current())?.amounts ?? [],
     ruleOf: (limit) => Rules.ofTokenLimit(limit, sources),
     budgets: sources.budgets,

@@ -20,7 +20,7 @@ export interface Meter extends Span {
   readonly heldUntil: number
   /** All that this node used in this window, and how much of it is booked. */
   readonly total: number
-  readonly told: number
+  readonly reported: number
   readonly reserved: number
   /** Reservations in flight. */
   readonly inFlight: number
@@ -43,14 +43,14 @@ export type Command =
   /** The ledger knows what this node used before this meter began to count. */
   | { readonly type: "base"; readonly start: number; readonly amount: number }
   /** The store's answer to an exchange that said `sent` for the total. */
-  | { readonly type: "drawn"; readonly start: number; readonly booked: number; readonly told: number; readonly held: number; readonly heldUntil: number; readonly sent: number }
+  | { readonly type: "drawn"; readonly start: number; readonly booked: number; readonly reported: number; readonly held: number; readonly heldUntil: number; readonly sent: number }
   /** The block is not used any more, whether the store hears of that or not. */
   | { readonly type: "yield" }
   /** The operator changed the limit. */
   | { readonly type: "limit"; readonly limit: number }
   | { readonly type: "look" }
 
-export type Reply =
+export type MeterReply =
   | { readonly type: "reserved"; readonly reservation: Reservation }
   /** `unknown`: the store was not asked in this window; `exhausted`: the limit is used up; `short`: what is left is held by requests in flight or other nodes. */
   | { readonly type: "refused"; readonly reason: "unknown" | "exhausted" | "short" }
@@ -58,17 +58,17 @@ export type Reply =
   | { readonly type: "done"; readonly crossed: boolean }
 
 export const make = (window: FixedWindow, limit: number, now: number): Meter => ({
-  ...spanAt(window, now), limit, booked: 0, held: null, heldUntil: 0, total: 0, told: 0, reserved: 0, inFlight: 0, announced: false
+  ...spanAt(window, now), limit, booked: 0, held: null, heldUntil: 0, total: 0, reported: 0, reserved: 0, inFlight: 0, announced: false
 })
 
 /** Used by this node and not yet booked. */
-export const untold = (meter: Meter): number => meter.total - meter.told
+export const unreported = (meter: Meter): number => meter.total - meter.reported
 
-export const used = (meter: Meter): number => meter.booked + untold(meter)
+export const used = (meter: Meter): number => meter.booked + unreported(meter)
 
 /** What is left of this node's block, reserved or not: it goes on using that until it hears otherwise. */
 export const remaining = (meter: Meter, now: number): number =>
-  meter.held === null || now >= meter.heldUntil ? 0 : Math.max(0, meter.held - untold(meter))
+  meter.held === null || now >= meter.heldUntil ? 0 : Math.max(0, meter.held - unreported(meter))
 
 /** What may still be reserved here and now. */
 export const available = (meter: Meter, now: number): number => Math.max(0, remaining(meter, now) - meter.reserved)
@@ -77,13 +77,13 @@ export const available = (meter: Meter, now: number): number => Math.max(0, rema
 export const rolled = (meter: Meter, window: FixedWindow, now: number): Meter =>
   now < meter.end ? meter : make(window, meter.limit, now)
 
-const done = (meter: Meter): readonly [Reply, Meter] => {
+const done = (meter: Meter): readonly [MeterReply, Meter] => {
   const crossed = !meter.announced && meter.limit > 0 && used(meter) >= meter.limit
   return [{ type: "done", crossed }, crossed ? { ...meter, announced: true } : meter]
 }
 
 /** Commands about another window than the meter's are answered and change nothing. `now`: ms by a clock that nobody sets. */
-export const transition = (meter: Meter, command: Command, now: number): readonly [Reply, Meter] => {
+export const transition = (meter: Meter, command: Command, now: number): readonly [MeterReply, Meter] => {
   switch (command.type) {
     case "reserve": {
       const amount = Math.max(1, Math.ceil(command.amount))
@@ -107,12 +107,12 @@ export const transition = (meter: Meter, command: Command, now: number): readonl
     case "base":
       return command.start !== meter.start
         ? [{ type: "done", crossed: false }, meter]
-        : [{ type: "done", crossed: false }, { ...meter, total: meter.total + command.amount, told: meter.told + command.amount }]
+        : [{ type: "done", crossed: false }, { ...meter, total: meter.total + command.amount, reported: meter.reported + command.amount }]
     case "drawn": {
       if (command.start !== meter.start) return [{ type: "done", crossed: false }, meter]
       // The store heard more of us from the ledger than we knew ourselves.
-      const ahead = Math.max(0, command.told - command.sent)
-      return done({ ...meter, booked: command.booked, held: command.held, heldUntil: command.heldUntil, total: meter.total + ahead, told: command.told })
+      const ahead = Math.max(0, command.reported - command.sent)
+      return done({ ...meter, booked: command.booked, held: command.held, heldUntil: command.heldUntil, total: meter.total + ahead, reported: command.reported })
     }
     case "yield":
       return [{ type: "done", crossed: false }, meter.held === null ? meter : { ...meter, held: 0 }]

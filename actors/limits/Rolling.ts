@@ -47,7 +47,7 @@ export const giveBack = (rolling: Rolling, slot: number): Rolling => ({
   slots: rolling.slots.flatMap((one): ReadonlyArray<Slot> => one[0] !== slot ? [one] : one[1] > 1 ? [[one[0], one[1] - 1, one[2]]] : [])
 })
 
-export type Taken =
+export type RollingReply =
   /** `slot`: begin of the slot in which the first place is counted. */
   | { readonly type: "taken"; readonly count: number; readonly slot: number }
   /** `until`: when the first place comes free (ms since the epoch). */
@@ -57,7 +57,7 @@ export type Taken =
  * Takes up to `n` places. The first is for a request of now. The others may be used until the end of the slot and count as used then.
  * So the oldest slot that counts holds a request of the past, and its place is free within one window.
  */
-export const take = (given: Rolling, n: number, now: number): readonly [Taken, Rolling] => {
+export const take = (given: Rolling, n: number, now: number): readonly [RollingReply, Rolling] => {
   const rolling = current(given, now)
   const used = count(rolling)
   const free = Math.min(n, rolling.limit - used)

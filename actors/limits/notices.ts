@@ -7,7 +7,7 @@ import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import { Events } from "#actors/webhook/Events.ts"
 import type { QuotaExceeded } from "#schemas/events.ts"
-import type { Counter, Rate } from "./KeyLimits.ts"
+import type { RuleCounter, Rate } from "./KeyLimits.ts"
 import * as Meter from "./Meter.ts"
 import * as Rules from "./rules.ts"
 
@@ -34,7 +34,7 @@ export const make = Effect.fnUntraced(function*(now: () => number, fork: (effect
     ))
   }
 
-  const crossed = (keyId: string, { meter, rule }: Counter): void => {
+  const crossed = (keyId: string, { meter, rule }: RuleCounter): void => {
     const used = Meter.used(meter)
     const shown = (amount: number) => rule.kind === "usd" ? amount / Rules.unitsPerUsd : amount
     publish({

@@ -8,7 +8,7 @@ import type { Budget, TokenLimit } from "#schemas/records/Limits.ts"
 export const unitsPerUsd = 1e10
 
 /** Where a call goes, or went. */
-export interface Place {
+export interface CallPlace {
   readonly provider: string
   readonly model: string
 }
@@ -21,7 +21,7 @@ export interface AmountRule {
   /** What the limit is about, for people and events: `global`, `model:<id>`, `provider:<id>`, or a period. */
   readonly scope: string
   /** Null = every place. */
-  readonly within: ((place: Place) => boolean) | null
+  readonly within: ((place: CallPlace) => boolean) | null
   readonly window: FixedWindow
   /** Tokens, or units of 1e-10 USD. */
   readonly limit: number
@@ -34,14 +34,14 @@ export interface RateRule {
   readonly windowMs: number
 }
 
-export interface Rules {
+export interface LimitRules {
   readonly amounts: ReadonlyArray<AmountRule>
   readonly rates: ReadonlyArray<RateRule>
   /** 0 = no cap. */
   readonly maxSessions: number
 }
 
-export interface Sources {
+export interface LimitSources {
   readonly budgets: ReadonlyMap<string, Budget>
   /** By key id. */
   readonly tokenLimits: ReadonlyMap<string, ReadonlyArray<TokenLimit>>
@@ -58,7 +58,7 @@ const usdWindowMinutes = 3 * 60
 const daySeconds = 86_400
 
 /** Null when nothing limits the key: its calls cost one look at this. */
-export const of = (key: ApiKey, sources: Sources): Rules | null => {
+export const of = (key: ApiKey, sources: LimitSources): LimitRules | null => {
   const { policy } = key
   const amounts: Array<AmountRule> = []
   const usd = (quota: AmountRule["quota"], scope: string, interval: FixedWindow["interval"], minutes: number, limitUsd: number | null) => {
@@ -81,7 +81,7 @@ export const of = (key: ApiKey, sources: Sources): Rules | null => {
   return amounts.length === 0 && rates.length === 0 && policy.maxSessions <= 0 ? null : { amounts, rates, maxSessions: policy.maxSessions }
 }
 
-export const ofTokenLimit = (limit: TokenLimit, { nameOf, providerOf }: Pick<Sources, "nameOf" | "providerOf">): AmountRule => {
+export const ofTokenLimit = (limit: TokenLimit, { nameOf, providerOf }: Pick<LimitSources, "nameOf" | "providerOf">): AmountRule => {
   const window: FixedWindow = { interval: limit.resetInterval, minutes: minutesOf(limit.resetTime) }
   const scope = limit.scopeType === "global" ? "global" : `${limit.scopeType}:${limit.scopeValue}`
   return {
@@ -91,14 +91,14 @@ export const ofTokenLimit = (limit: TokenLimit, { nameOf, providerOf }: Pick<Sou
 }
 
 /** Unlike the rule's id, which is a key of stores, it changes with a node's prefix. */
-const scopeOf = ({ scopeType, scopeValue }: TokenLimit, nameOf: Sources["nameOf"]): string => {
+const scopeOf = ({ scopeType, scopeValue }: TokenLimit, nameOf: LimitSources["nameOf"]): string => {
   if (scopeType === "global") return "global"
   const slash = scopeType === "model" ? scopeValue.indexOf("/") : scopeValue.length
   return `${scopeType}:${slash > 0 ? nameOf(scopeValue.slice(0, slash)) + scopeValue.slice(slash) : scopeValue}`
 }
 
 /** A model is named by its bare id, or by `<provider>/<id>` with any name of the provider. */
-const withinOf = ({ scopeType, scopeValue }: TokenLimit, providerOf: Sources["providerOf"]): AmountRule["within"] => {
+const withinOf = ({ scopeType, scopeValue }: TokenLimit, providerOf: LimitSources["providerOf"]): AmountRule["within"] => {
   if (scopeType === "global") return null
   if (scopeType === "provider") {
     const provider = providerOf(scopeValue) ?? scopeValue

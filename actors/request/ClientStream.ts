@@ -7,7 +7,7 @@
 import type { Face, Identity } from "#actors/request/ports/Face.ts"
 
 /** The response as an outlet needs it. */
-export interface OutletClient {
+export interface StreamResponse {
   readonly start: (status: number, headers: ReadonlyArray<string>) => void
   readonly relay: (chunk: Uint8Array) => boolean
   readonly onDrain: (listener: () => void) => void
@@ -28,10 +28,10 @@ const progressMs = 2_000
 /** Chunks that are searched for the stream's identity: it stands in the first events or nowhere. */
 const searchedChunks = 4
 
-export class Outlet {
+export class ClientStream {
   /** The response's head was sent. */
   started = false
-  private readonly client: OutletClient
+  private readonly client: StreamResponse
   private readonly face: Face
   private readonly pulse: Pulse
   private readonly progress: boolean
@@ -46,7 +46,7 @@ export class Outlet {
   private identity: Identity | null = null
   private unsearched: number
 
-  constructor(client: OutletClient, face: Face, pulse: Pulse, progress: boolean, now: number) {
+  constructor(client: StreamResponse, face: Face, pulse: Pulse, progress: boolean, now: number) {
     this.client = client
     this.face = face
     this.pulse = pulse

@@ -1,13 +1,13 @@
 /** What one request leaves behind: a note of each attempt, the newest row, and how it all ended. */
 import type { AttemptEnd } from "./Attempt.ts"
-import type { AttemptNote, Inbound, SkipNote, Told } from "./Inbound.ts"
+import type { AttemptNote, Inbound, SkipNote, RouteNotes } from "./Inbound.ts"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
-import * as Facts from "./requestFacts.ts"
+import * as RequestFacts from "./requestFacts.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 const noSkips: ReadonlyArray<SkipNote> = []
 
-export class History implements Told {
+export class History implements RouteNotes {
   readonly notes: Array<AttemptNote> = []
   /** Targets that were passed over, once the first one did not answer. */
   skips: ReadonlyArray<SkipNote> = noSkips
@@ -28,8 +28,8 @@ export class History implements Told {
     return this.newest !== null && this.newest.outcome === "completed"
   }
 
-  summary(inbound: Inbound, facts: Omit<Facts.SummaryFacts, "bytesOut">): RequestSummary {
-    const summary = Facts.summaryOf(inbound, this.newest, { ...facts, bytesOut: this.bytesOut })
+  summary(inbound: Inbound, facts: Omit<RequestFacts.SummaryFacts, "bytesOut">): RequestSummary {
+    const summary = RequestFacts.summaryOf(inbound, this.newest, { ...facts, bytesOut: this.bytesOut })
     return this.completed && this.notes.length < 2 && this.skips.length === 0 ? summary : { ...summary, route: inbound.route.line(this) }
   }
 }

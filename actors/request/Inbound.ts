@@ -1,8 +1,8 @@
 /** One admitted request with its plan, as the request actor is given it. */
 import type * as Effect from "effect/Effect"
-import type { Companion } from "#actors/request/ports/Interceptor.ts"
+import type { Interceptor } from "#actors/request/ports/Interceptor.ts"
 import type { Dialect, Face, Usage } from "#actors/request/ports/Face.ts"
-import type { Guard, Target } from "#actors/request/ports/Target.ts"
+import type { TargetGuard, Target } from "#actors/request/ports/Target.ts"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
 import type { Timeouts } from "#actors/request/ports/Upstream.ts"
 import type { WalkPolicy } from "#actors/request/walk/Walk.ts"
@@ -55,7 +55,7 @@ export interface SkipNote {
 }
 
 /** What was found out on the way over the targets; it grows while the request lives. */
-export interface Told {
+export interface RouteNotes {
   readonly notes: ReadonlyArray<AttemptNote>
   readonly skips: ReadonlyArray<SkipNote>
 }
@@ -74,7 +74,7 @@ export interface RouteView {
   /** Adds what a terminal error of this route says beside its message. */
   readonly terminal: (error: PublicError, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>) => PublicError
   /** What became of the targets, in one short line for the log. */
-  readonly line: (told: Told) => string
+  readonly line: (notes: RouteNotes) => string
 }
 
 /** One admitted request with its plan. */
@@ -92,16 +92,16 @@ export interface Inbound {
   readonly cache?: "miss" | "off"
   /** When its waiting for a turn began, ms since the epoch; absent = it did not wait. */
   readonly since?: number
-  readonly recovery: Recovery
+  readonly recovery: RecoveryOptions
   readonly key: ApiKey | null
   readonly sessionTag: string | null
   /** In the order of preference; never empty. */
   readonly targets: ReadonlyArray<Target>
   /** The key's word on each target, whoever chose it. */
-  readonly refusalOf: Guard
+  readonly refusalOf: TargetGuard
   readonly route: RouteView
   /** Who goes along: leases, limits, recorders; asked in this order. */
-  readonly companions: ReadonlyArray<Companion>
+  readonly interceptors: ReadonlyArray<Interceptor>
   /**
    * Makes a large body elsewhere, before it is asked for; `partialText` as for `continuationFor`, null for the body itself. Answers null,
    * and is absent, when there is nothing to wait for.
@@ -130,12 +130,12 @@ export interface Inbound {
   readonly promptText: () => string
   /** Called at the commit point: the body will not be sent again, so a long prompt need not live as long as its stream. */
   readonly release: () => void
-  readonly responseHeaders: (facts: ResponseFacts, told: Told) => ReadonlyArray<string>
-  readonly errorHeaders: (error: PublicError, fallbackAttempts: number, told: Told) => ReadonlyArray<string>
+  readonly responseHeaders: (facts: ResponseFacts, notes: RouteNotes) => ReadonlyArray<string>
+  readonly errorHeaders: (error: PublicError, fallbackAttempts: number, notes: RouteNotes) => ReadonlyArray<string>
 }
 
 /** The stream recovery flags as they stood when the request came. */
-export interface Recovery {
+export interface RecoveryOptions {
   /** STREAM_RECOVERY_ENABLED: the first bytes are held shortly, so that a stream cut in them is repeated unseen. */
   readonly holds: boolean
   /** STREAM_RECOVERY_MIDSTREAM_ENABLED: an answer that broke off is gone on with by another call. */
@@ -146,7 +146,7 @@ export interface Recovery {
   readonly sibling: boolean
 }
 
-export interface Limits {
+export interface RequestLimits {
   readonly pulse: Pulse
   readonly timeouts: Timeouts
   /** Wire calls one request may cost. */

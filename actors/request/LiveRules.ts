@@ -1,26 +1,26 @@
 /** What one request is bound by, read from its plan, its key, the settings and the health of its targets. */
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
-import { Blame } from "./OwnFailures.ts"
+import { OwnFailures } from "./OwnFailures.ts"
 import { secondsUntil } from "#actors/request/walk/Course.ts"
-import type { Inbound, Recovery } from "./Inbound.ts"
+import type { Inbound, RecoveryOptions } from "./Inbound.ts"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Wish } from "#actors/request/ports/Turns.ts"
 import { policyAt, type WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
-import type { Rules } from "#actors/request/walk/RequestState.ts"
+import type { WalkRules } from "#actors/request/walk/RequestState.ts"
 import type { Services } from "./services.ts"
 import type { PublicError } from "#schemas/errors.ts"
 
 /** Calls that may continue one answer. */
 const maxContinuations = 2
 
-export class LiveRules implements Rules {
+export class LiveRules implements WalkRules {
   readonly startedAt: number
   readonly deadline: number
   readonly #inbound: Inbound
   readonly #services: Services
   /** Made with the first failure. */
-  #blame: Blame | null = null
+  #ownFailures: OwnFailures | null = null
 
   constructor(inbound: Inbound, services: Services, startedAt: number) {
     const { total } = services.limits.timeouts
@@ -50,7 +50,7 @@ export class LiveRules implements Rules {
     return this.#services.limits.maxAttempts
   }
 
-  get recovery(): Recovery {
+  get recovery(): RecoveryOptions {
     return this.#inbound.recovery
   }
 
@@ -68,13 +68,13 @@ export class LiveRules implements Rules {
   }
 
   /** What this request's own failures began; null before the first one. */
-  get blame(): Blame | null {
-    return this.#blame
+  get ownFailures(): OwnFailures | null {
+    return this.#ownFailures
   }
 
   /** The first failure makes it. */
-  blameOf(failure: PublicError | null): Blame | null {
-    return failure === null ? null : this.#blame ??= new Blame()
+  ownFailuresAfter(failure: PublicError | null): OwnFailures | null {
+    return failure === null ? null : this.#ownFailures ??= new OwnFailures()
   }
 
   readonly policyOf = (index: number): WalkPolicy => policyAt(this.policy, this.targetAt(index))
@@ -86,7 +86,7 @@ export class LiveRules implements Rules {
   }
 
   blocked(index: number, at: number): Unavailable | null {
-    return this.#services.resilience.check(this.targetAt(index), at, this.#blame)
+    return this.#services.resilience.check(this.targetAt(index), at, this.#ownFailures)
   }
 
   resting(index: number, at: number): Unavailable | null {

@@ -4,7 +4,7 @@
  */
 import type { Target } from "#actors/request/ports/Target.ts"
 
-export class Blame {
+export class OwnFailures {
   private readonly failures: Array<Target> = []
   private readonly rests = new Set<object>()
   /** Providers whose breaker has counted it. */

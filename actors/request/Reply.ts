@@ -1,7 +1,7 @@
 /** The client's side of one request: the head, the answer or the one error, and what is said while nothing comes. */
 import type { AttemptClient, AttemptEnd } from "./Attempt.ts"
-import type { Inbound, Limits, Told } from "./Inbound.ts"
-import { Outlet } from "./ClientStream.ts"
+import type { Inbound, RequestLimits, RouteNotes } from "./Inbound.ts"
+import { ClientStream } from "./ClientStream.ts"
 import type { StreamTap } from "#actors/request/ports/Face.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Try } from "./Try.ts"
@@ -9,50 +9,50 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 const nothing: ReadonlyArray<string> = []
-const silent: Limits["pulse"] = { heartbeatMs: 0, earlyMs: 0 }
+const silent: RequestLimits["pulse"] = { heartbeatMs: 0, earlyMs: 0 }
 
 export class Reply {
   /** The client was told something that cannot be taken back. */
   answered = false
   private readonly inbound: Inbound
   /** Where a streamed answer goes; null for a whole one. */
-  private readonly outlet: Outlet | null
+  private readonly clientStream: ClientStream | null
   private readonly startedAt: number
   private readonly now: () => number
-  private readonly told: Told
+  private readonly notes: RouteNotes
 
-  constructor(inbound: Inbound, pulse: Limits["pulse"], startedAt: number, now: () => number, told: Told) {
+  constructor(inbound: Inbound, pulse: RequestLimits["pulse"], startedAt: number, now: () => number, notes: RouteNotes) {
     this.inbound = inbound
     this.startedAt = startedAt
     this.now = now
-    this.told = told
-    this.outlet = inbound.stream ? new Outlet(inbound.client, inbound.face, inbound.face.opaque === true ? silent : pulse, inbound.progress, startedAt) : null
+    this.notes = notes
+    this.clientStream = inbound.stream ? new ClientStream(inbound.client, inbound.face, inbound.face.opaque === true ? silent : pulse, inbound.progress, startedAt) : null
   }
 
   /** The head of a stream is out: the client was given 200. */
   get headSent(): boolean {
-    return this.outlet !== null && this.outlet.started
+    return this.clientStream !== null && this.clientStream.started
   }
 
   /** Where an attempt writes its stream. */
   get stream(): AttemptClient {
-    return this.outlet ?? this.inbound.client
+    return this.clientStream ?? this.inbound.client
   }
 
   /** Says something on a stream that is silent; `target` and `attempts`: so far. */
   beat(now: number, target: Target, attempts: number): void {
-    this.outlet?.beat(now, () => this.headers(target, attempts, nothing, nothing, null))
+    this.clientStream?.beat(now, () => this.headers(target, attempts, nothing, nothing, null))
   }
 
   /** The head of a stream: the commit point. */
   start(one: Try, attempts: number): void {
-    this.outlet?.start(this.headers(one.target, attempts, one.responseHeaders, one.omitted, null))
+    this.clientStream?.start(this.headers(one.target, attempts, one.responseHeaders, one.omitted, null))
     this.answered = true
   }
 
   /** The end of a stream whose head is out; `broken`: the tap of an answer that was being gone on with. */
   end(end: AttemptEnd, broken: StreamTap | null): void {
-    const out = this.outlet ?? this.inbound.client
+    const out = this.clientStream ?? this.inbound.client
     if (end.error === null || end.terminated) {
       out.end()
       return
@@ -74,8 +74,8 @@ export class Reply {
   refuse(error: PublicError, attempts: number): void {
     const { client, face } = this.inbound
     // The response head was sent while the upstream was silent: the error goes out as a frame.
-    if (this.outlet !== null && this.outlet.started) this.outlet.end(face.errorFrames(error))
-    else client.respond(error.status, this.inbound.errorHeaders(error, Math.max(0, attempts - 1), this.told), face.errorBody(error))
+    if (this.clientStream !== null && this.clientStream.started) this.clientStream.end(face.errorFrames(error))
+    else client.respond(error.status, this.inbound.errorHeaders(error, Math.max(0, attempts - 1), this.notes), face.errorBody(error))
     this.answered = true
   }
 
@@ -99,6 +99,6 @@ export class Reply {
       upstreamHeaders,
       contentType,
       omitted
-    }, this.told)
+    }, this.notes)
   }
 }

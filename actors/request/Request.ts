@@ -18,9 +18,9 @@ import { History } from "./History.ts"
 import type { Inbound } from "./Inbound.ts"
 import { LiveRules } from "./LiveRules.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
-import type { Turn } from "#actors/request/ports/Turns.ts"
+import type { TurnOutcome } from "#actors/request/ports/Turns.ts"
 import { Reply } from "./Reply.ts"
-import * as Facts from "./requestFacts.ts"
+import * as RequestFacts from "./requestFacts.ts"
 import * as RequestState from "#actors/request/walk/RequestState.ts"
 import * as Resumption from "./Resumption.ts"
 import type { Services } from "./services.ts"
@@ -32,9 +32,9 @@ import { Try } from "./Try.ts"
 import type { PublicError } from "#schemas/errors.ts"
 
 export type { Services } from "./services.ts"
-export type { Client, Inbound, Limits, Recovery, ResponseFacts } from "./Inbound.ts"
+export type { Client, Inbound, RequestLimits, RecoveryOptions, ResponseFacts } from "./Inbound.ts"
 
-const started: RequestState.Event = { _tag: "Started" }
+const started: RequestState.RequestEvent = { _tag: "Started" }
 
 /** A request that is being served: what the front end and a shutdown may do to it. */
 export class RequestActor {
@@ -56,7 +56,7 @@ export class RequestActor {
   private depth = 0
   private stopDelay: (() => void) | null = null
   private disarmHedge: (() => void) | null = null
-  private goneCode: Facts.GoneCode = "client_closed_request"
+  private goneCode: RequestFacts.GoneCode = "client_closed_request"
   private drainTimer: ReturnType<typeof setTimeout> | null = null
   private fiber: Fiber.Fiber<unknown, unknown> | null = null
   private resume: ((effect: Effect.Effect<void>) => void) | null = null
@@ -123,7 +123,7 @@ export class RequestActor {
   // ---- events and intents -------------------------------------------------------------------------------------------------------
 
   /** What is thrown here ends the request: thrown into an upstream's callback it would be lost, and the client would wait for ever. */
-  private hear(event: RequestState.Event): void {
+  private hear(event: RequestState.RequestEvent): void {
     try {
       this.handle(event)
     } catch (defect) {
@@ -131,10 +131,10 @@ export class RequestActor {
     }
   }
 
-  private handle(first: RequestState.Event): void {
+  private handle(first: RequestState.RequestEvent): void {
     this.depth++
     try {
-      for (let event: RequestState.Event | null = first; event !== null && this.defect === null;) event = this.take(event)
+      for (let event: RequestState.RequestEvent | null = first; event !== null && this.defect === null;) event = this.take(event)
     } catch (defect) {
       this.depth--
       throw defect
@@ -144,11 +144,11 @@ export class RequestActor {
   }
 
   /** One step; answers the event that its intents brought at once. */
-  private take(event: RequestState.Event): RequestState.Event | null {
+  private take(event: RequestState.RequestEvent): RequestState.RequestEvent | null {
     const [state, intents] = Transition.step(this.state, event, this.services.now(), this.rules)
     this.state = state
     if (state.course !== null) this.history.skips = state.course.skips
-    let brought: RequestState.Event | null = null
+    let brought: RequestState.RequestEvent | null = null
     for (const intent of intents) {
       brought = this.perform(intent)
       if (this.defect !== null) return null
@@ -169,7 +169,7 @@ export class RequestActor {
   }
 
   /** Answers the event that it brought at once; only Prepare, the last intent of a step, brings one that way. */
-  private perform(intent: RequestState.Intent): RequestState.Event | null {
+  private perform(intent: RequestState.Intent): RequestState.RequestEvent | null {
     switch (intent._tag) {
       case "Prepare":
         return this.prepare(intent)
@@ -234,7 +234,7 @@ export class RequestActor {
   }
 
   /** Runs beside the request until it brings its event; answers how to end it. */
-  private wait(effect: Effect.Effect<RequestState.Event>): () => void {
+  private wait(effect: Effect.Effect<RequestState.RequestEvent>): () => void {
     let isOver = false
     const fiber = Effect.runForkWith((this.fiber as Fiber.Fiber<unknown, unknown>).context)(effect)
     fiber.addObserver((exit) => {
@@ -251,17 +251,17 @@ export class RequestActor {
 
   // ---- one try ------------------------------------------------------------------------------------------------------------------
 
-  private prepare({ id, index, passesGuesses }: Extract<RequestState.Intent, { readonly _tag: "Prepare" }>): RequestState.Event | null {
+  private prepare({ id, index, passesGuesses }: Extract<RequestState.Intent, { readonly _tag: "Prepare" }>): RequestState.RequestEvent | null {
     // An intent that was run before this one may have ended the request.
     if (!RequestState.isWaiting(this.state, id)) return null
     const target = this.rules.targetAt(index)
     const one = this.tries[id] ??= new Try(id, index, target)
     this.currentTarget = target
     one.stopWaiting = null
-    const place = this.services.resilience.enter(target, this.services.now(), passesGuesses, this.rules.blame)
+    const place = this.services.resilience.enter(target, this.services.now(), passesGuesses, this.rules.ownFailures)
     if (!("release" in place)) return { _tag: "Blocked", id, unavailable: place }
     one.pass = place
-    const ready: Soon<RequestState.Event> = Readiness.of(one, this.inbound, this.services.credentials, this.partialText)
+    const ready: Soon<RequestState.RequestEvent> = Readiness.of(one, this.inbound, this.services.credentials, this.partialText)
     if (!Effect.isEffect(ready)) return ready
     one.stopWaiting = this.wait(ready)
     return null
@@ -273,9 +273,9 @@ export class RequestActor {
   }
 
   /** The place of a turn `go` is taken before the call-back returns. */
-  private queue(one: Try, { id, rounds, unavailable }: Extract<RequestState.Intent, { readonly _tag: "Queue" }>): RequestState.Event | null {
+  private queue(one: Try, { id, rounds, unavailable }: Extract<RequestState.Intent, { readonly _tag: "Queue" }>): RequestState.RequestEvent | null {
     let isJoining = true
-    let turn: Turn | null = null
+    let turn: TurnOutcome | null = null
     const joined = this.services.turns?.join(this.rules.wishFor(one.index, unavailable, rounds), (came) => {
       turn = came
       one.stopWaiting = null
@@ -303,7 +303,7 @@ export class RequestActor {
   private ended(one: Try, end: AttemptEnd): void {
     try {
       one.end = end
-      const verdict = one.judge(end, this.state.clientGone, this.services.now(), this.rules.blameOf(end.error))
+      const verdict = one.judge(end, this.state.clientGone, this.services.now(), this.rules.ownFailuresAfter(end.error))
       const isBroken = end.committed && end.outcome === "upstream-reset"
       this.handle({
         _tag: "Ended", id: one.id, end,
@@ -387,7 +387,7 @@ export class RequestActor {
     }))
     const { finished } = inbound.route
     if (finished !== null) finished(clientGone ? null : this.history.completed, this.history.notes, this.history.skips, now - startedAt)
-    for (const companion of inbound.companions) companion.closed()
+    for (const interceptor of inbound.interceptors) interceptor.closed()
     services.closed(this)
   }
 
@@ -402,5 +402,5 @@ export class RequestActor {
   }
 }
 
-const delayOver: RequestState.Event = { _tag: "DelayOver" }
-const hedgeDue: RequestState.Event = { _tag: "HedgeDue" }
+const delayOver: RequestState.RequestEvent = { _tag: "DelayOver" }
+const hedgeDue: RequestState.RequestEvent = { _tag: "HedgeDue" }

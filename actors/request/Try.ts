@@ -3,12 +3,12 @@
  */
 import { Attempt, type AttemptEnd, type AttemptOptions } from "./Attempt.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
-import type { Blame } from "./OwnFailures.ts"
+import type { OwnFailures } from "./OwnFailures.ts"
 import type { Inbound } from "./Inbound.ts"
 import type { Pass, Verdict } from "#actors/request/ports/Resilience.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Services } from "./services.ts"
-import * as Facts from "./requestFacts.ts"
+import * as RequestFacts from "./requestFacts.ts"
 import { verdictOf } from "./verdict.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { AttemptStart, LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
@@ -77,23 +77,23 @@ export class Try {
   /** It will not be called: it waits for nothing any more, and its place is free. */
   cancel(now: number): void {
     this.stopWaiting?.()
-    this.letGo(now)
+    this.releasePlace(now)
     this.body = null
   }
 
   /** Gives the place back when nothing was learned there. */
-  letGo(now: number): void {
+  releasePlace(now: number): void {
     this.pass?.release(null, now)
     this.pass = null
   }
 
   /** Tells the target's health of the attempt before the next step is chosen, so that the choice knows of it. */
-  judge(end: AttemptEnd, clientGone: boolean, now: number, blame: Blame | null): Verdict | null {
+  judge(end: AttemptEnd, clientGone: boolean, now: number, ownFailures: OwnFailures | null): Verdict | null {
     const { pass, start } = this
     this.pass = null
     if (this.limit !== null) clearTimeout(this.limit)
     const verdict = start === null || this.isOwnDoing(end) ? null : verdictOf(end, clientGone ? "client-abort" : end.outcome, start.startedAt, now)
-    pass?.release(verdict, now, blame)
+    pass?.release(verdict, now, ownFailures)
     return verdict
   }
 
@@ -101,21 +101,21 @@ export class Try {
    * Makes the outcome, tokens and cost final: exactly once, whoever ended it; null when that was done before. `clientStatus`: the HTTP
    * status that it gives the client, 0 = none.
    */
-  settle(end: AttemptEnd, final: boolean, clientStatus: number, gone: Facts.GoneCode | null, inbound: Inbound, services: Services): LedgerRow | null {
+  settle(end: AttemptEnd, final: boolean, clientStatus: number, gone: RequestFacts.GoneCode | null, inbound: Inbound, services: Services): LedgerRow | null {
     const { start, target } = this
     if (start === null) return null
     this.start = null
     const outcome: Outcome = gone !== null ? "client-abort" : end.outcome
-    const counted = Facts.usageOf(end, outcome, inbound, services.accounting)
-    const units = Facts.unitsOf(end, outcome, inbound, target)
-    const row = Facts.rowOf(start, end, {
+    const counted = RequestFacts.usageOf(end, outcome, inbound, services.accounting)
+    const units = RequestFacts.unitsOf(end, outcome, inbound, target)
+    const row = RequestFacts.rowOf(start, end, {
       final, outcome, counted, units, unpriced: Units.unpriced(units, target.price), clientStatus, settledAt: services.now(), goneCode: gone,
       costUsd: services.accounting.cost(target, counted.usage, units)
     })
     if (!end.opened) return row
     services.ledger.settle(row)
     services.telemetry.attemptSettled(row)
-    for (const companion of inbound.companions) companion.attemptSettled(row)
+    for (const interceptor of inbound.interceptors) interceptor.attemptSettled(row)
     // Only the upstream's own classes speak about its health; a client that leaves never does.
     if (outcome !== "client-abort" && outcome !== "policy" && !this.isOwnDoing(end)) services.report(target, end)
     return row

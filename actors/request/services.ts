@@ -1,7 +1,7 @@
 /** What a request actor works with: ports, limits and who hears of what. */
 import type * as Cause from "effect/Cause"
 import type { AttemptEnd } from "./Attempt.ts"
-import type { Limits } from "./Inbound.ts"
+import type { RequestLimits } from "./Inbound.ts"
 import type { Accounting } from "#actors/request/ports/Accounting.ts"
 import type { Credentials } from "#actors/request/ports/Credentials.ts"
 import type { Ledger } from "#actors/request/ports/Ledger.ts"
@@ -21,7 +21,7 @@ export interface Services {
   readonly credentials: Pick<Credentials["Service"], "peek" | "token">
   readonly accounting: Accounting["Service"]
   readonly telemetry: Telemetry["Service"]
-  readonly limits: Limits
+  readonly limits: RequestLimits
   readonly nodeId: string
   /** ms since the epoch. */
   readonly now: () => number

@@ -6,7 +6,7 @@ import type { Outcome } from "#schemas/records/LedgerRow.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 
 /** Status of an answer that was none: the upstream spoke, and nobody could understand it. */
-const gibberish = 502
+const unreadableAnswer = 502
 
 /**
  * Null for client aborts, our own refusals and attempts that never opened. An answer that broke a rule of its combo is one all the same:
@@ -17,7 +17,7 @@ export const verdictOf = (end: AttemptEnd, outcome: Outcome, startedAt: number, 
   if (end.rejected) return { ok: true, status: end.upstreamStatus, network: false, message: "", retryAfterMs: null, accountWide: false, ttftMs: ttftOf(end, startedAt), latencyMs: now - startedAt }
   const ok = end.error === null
   const inStream = StatusReason.isOk(end.upstreamStatus)
-  const status = ok || !inStream ? end.upstreamStatus : outcome === "parse-error" ? gibberish : end.error.status
+  const status = ok || !inStream ? end.upstreamStatus : outcome === "parse-error" ? unreadableAnswer : end.error.status
   return {
     ok,
     status,

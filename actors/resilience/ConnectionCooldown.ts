@@ -9,7 +9,7 @@ import { maxHintMs } from "./retryHint.ts"
 import type { Verdict } from "#actors/request/ports/Resilience.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 
-export interface Settings {
+export interface CooldownRules {
   /** First pause after a server error or lack of capacity, ms. */
   readonly transientBaseMs: number
   /** First pause after a rate limit without a hint, ms; 0 = only hints pause. */
@@ -19,14 +19,14 @@ export interface Settings {
   readonly useHints: boolean
 }
 
-export type Reason = "rate_limit_exceeded" | "quota_exhausted" | "model_capacity" | "server_error" | "auth_error" | "unknown"
+export type CooldownReason = "rate_limit_exceeded" | "quota_exhausted" | "model_capacity" | "server_error" | "auth_error" | "unknown"
 
 export interface State {
   /** ms since the epoch; 0 = never cooled. */
   readonly until: number
   /** Exponent of the next pause. */
   readonly level: number
-  readonly reason: Reason
+  readonly reason: CooldownReason
   /** Status of the failure that began it; 0 = the network's. */
   readonly status: number
   /** True when the pause is our own guess and not the upstream's word: a last resort may pass it over. */
@@ -34,12 +34,12 @@ export interface State {
 }
 
 /** What a failure asks for: a pause of its own length, or one that doubles from a base. */
-export type Rule =
-  | { readonly reason: Reason; readonly pause: "fixed"; readonly ms: number }
-  | { readonly reason: Reason; readonly pause: "transient" | "rate-limit" | "general" }
+export type CooldownRule =
+  | { readonly reason: CooldownReason; readonly pause: "fixed"; readonly ms: number }
+  | { readonly reason: CooldownReason; readonly pause: "transient" | "rate-limit" | "general" }
 
-export type Event =
-  | { readonly _tag: "Failed"; readonly rule: Rule; readonly hintMs: number | null; readonly status: number }
+export type CooldownEvent =
+  | { readonly _tag: "Failed"; readonly rule: CooldownRule; readonly hintMs: number | null; readonly status: number }
   /** `letIn`: the call began while this very cooldown ran. */
   | { readonly _tag: "Succeeded"; readonly letIn: boolean }
   /** The stored record says otherwise: an operator or another node changed it. */
@@ -50,22 +50,22 @@ export type Event =
   | { readonly _tag: "HeardWell" }
 
 /** `save`: the record of the connection should say what the state says. */
-export type Intent = "save"
+export type CooldownIntent = "save"
 
 /** The reply is the pause that the event began or extended, ms; 0 = none. */
-export type Step = readonly [pauseMs: number, state: State, intents: ReadonlyArray<Intent>]
+export type CooldownStep = readonly [pauseMs: number, state: State, intents: ReadonlyArray<CooldownIntent>]
 
 export const idle: State = { until: 0, level: 0, reason: "unknown", status: 0, guessed: false }
 
 const general = { baseMs: 1_000, capMs: 120_000, maxLevel: 15 }
 
-const none: ReadonlyArray<Intent> = []
-const save: ReadonlyArray<Intent> = ["save"]
+const none: ReadonlyArray<CooldownIntent> = []
+const save: ReadonlyArray<CooldownIntent> = ["save"]
 
-const backoff = (reason: Reason, pause: "transient" | "rate-limit" | "general"): Rule => ({ reason, pause })
-const fixed = (reason: Reason, ms: number): Rule => ({ reason, pause: "fixed", ms })
+const backoff = (reason: CooldownReason, pause: "transient" | "rate-limit" | "general"): CooldownRule => ({ reason, pause })
+const fixed = (reason: CooldownReason, ms: number): CooldownRule => ({ reason, pause: "fixed", ms })
 
-const texts: ReadonlyArray<readonly [pattern: RegExp, rule: Rule]> = [
+const texts: ReadonlyArray<readonly [pattern: RegExp, rule: CooldownRule]> = [
   [/no credentials/i, fixed("auth_error", 120_000)],
   [/request not allowed/i, fixed("unknown", 5_000)],
   [/improperly formed request/i, fixed("unknown", 0)],
@@ -77,7 +77,7 @@ const texts: ReadonlyArray<readonly [pattern: RegExp, rule: Rule]> = [
 /** Characters of an upstream's message that are searched. */
 const longestText = 2_000
 
-const ofStatus = (status: number, network: boolean): Rule | null => {
+const ofStatus = (status: number, network: boolean): CooldownRule | null => {
   switch (StatusReason.of(status)) {
     case "credential":
       return fixed("auth_error", 0)
@@ -104,7 +104,7 @@ const ofStatus = (status: number, network: boolean): Rule | null => {
  * Of 400, 404, 413 and 422 nothing is read: they are about the request, and their text quotes it, so that a client could put
  * everybody's connection to rest with a well-chosen parameter. What a 404 means for its model is the lockout's business.
  */
-export const ruleOf = (verdict: Pick<Verdict, "status" | "network" | "message">): Rule | null => {
+export const ruleOf = (verdict: Pick<Verdict, "status" | "network" | "message">): CooldownRule | null => {
   const { message, network, status } = verdict
   if (StatusReason.isRequests(status) || StatusReason.of(status) === "not-found") return null
   const text = message.length > longestText ? message.slice(0, longestText) : message
@@ -113,17 +113,17 @@ export const ruleOf = (verdict: Pick<Verdict, "status" | "network" | "message">)
 }
 
 /** The failure is about the credential, whatever the model: its sign-in, its quota, or a limit that the upstream calls the account's. */
-export const isWide = (rule: Rule, verdict: Pick<Verdict, "accountWide">): boolean =>
+export const isWide = (rule: CooldownRule, verdict: Pick<Verdict, "accountWide">): boolean =>
   verdict.accountWide || rule.reason === "auth_error" || rule.reason === "quota_exhausted"
 
-const backoffMs = (rule: Exclude<Rule, { readonly pause: "fixed" }>, level: number, settings: Settings): number => {
+const backoffMs = (rule: Exclude<CooldownRule, { readonly pause: "fixed" }>, level: number, settings: CooldownRules): number => {
   // An operator who switched the guess off for server errors meant the odd ones, too.
   if (rule.pause === "general") return settings.transientBaseMs === 0 ? 0 : Math.min(general.baseMs * 2 ** Math.min(level, general.maxLevel), general.capMs)
   const base = rule.pause === "transient" ? settings.transientBaseMs : settings.rateLimitBaseMs
   return Math.min(base * 2 ** Math.min(level, settings.maxBackoffLevel), maxHintMs)
 }
 
-const failed = (state: State, event: Extract<Event, { readonly _tag: "Failed" }>, settings: Settings, now: number): Step => {
+const failed = (state: State, event: Extract<CooldownEvent, { readonly _tag: "Failed" }>, settings: CooldownRules, now: number): CooldownStep => {
   const { hintMs, rule, status } = event
   const hinted = rule.pause !== "fixed" && settings.useHints && hintMs !== null
   const pause = rule.pause === "fixed" ? rule.ms : hinted ? Math.min(Math.max(hintMs, 0), maxHintMs) : backoffMs(rule, state.level, settings)
@@ -138,7 +138,7 @@ const failed = (state: State, event: Extract<Event, { readonly _tag: "Failed" }>
   return [pause, { until, level, reason: rule.reason, status, guessed: grows }, save]
 }
 
-export const step = (state: State, event: Event, settings: Settings, now: number): Step => {
+export const step = (state: State, event: CooldownEvent, settings: CooldownRules, now: number): CooldownStep => {
   switch (event._tag) {
     case "Failed":
       return failed(state, event, settings, now)

@@ -7,7 +7,7 @@
 import * as StatusReason from "#schemas/statusReason.ts"
 
 /** Setting `modelLockout`; times in ms. */
-export interface Settings {
+export interface LockoutRules {
   readonly enabled: boolean
   readonly errorCodes: ReadonlyArray<number>
   readonly baseCooldownMs: number
@@ -25,21 +25,21 @@ export interface State {
   readonly status: number
 }
 
-export type Event =
+export type LockoutEvent =
   | { readonly _tag: "Failed"; readonly status: number }
   | { readonly _tag: "Succeeded" }
   /** Another node's state, its end on this node's clock; no failures = it is forgotten. */
   | ({ readonly _tag: "Heard" } & State)
 
 /** The reply is the pause that the event began, ms; 0 = none. Null is no lockout at all. */
-export type Step = readonly [pauseMs: number, state: State | null, intents: readonly []]
+export type LockoutStep = readonly [pauseMs: number, state: State | null, intents: readonly []]
 
 /** Lockout of a model that the upstream does not know (404), ms. */
 export const unknownModelMs = 120_000
 
 const none: readonly [] = []
 
-const pauseOf = (status: number, failures: number, settings: Settings): number => {
+const pauseOf = (status: number, failures: number, settings: LockoutRules): number => {
   if (settings.enabled && settings.errorCodes.includes(status)) {
     const steps = settings.useExponentialBackoff ? Math.min(failures, settings.maxBackoffSteps) : 0
     return Math.min(settings.baseCooldownMs * 2 ** steps, settings.maxCooldownMs)
@@ -47,7 +47,7 @@ const pauseOf = (status: number, failures: number, settings: Settings): number =
   return StatusReason.of(status) === "not-found" ? unknownModelMs : 0
 }
 
-export const step = (state: State | null, event: Event, settings: Settings, now: number): Step => {
+export const step = (state: State | null, event: LockoutEvent, settings: LockoutRules, now: number): LockoutStep => {
   switch (event._tag) {
     case "Failed": {
       if (state !== null && now < state.until) return [0, state, none]

@@ -5,7 +5,7 @@
  * minute up to a second late, never early.
  */
 
-export interface Rules {
+export interface PaceRules {
   /** Starts in any 60 s; 0 = no limit. */
   readonly perMinute: number
   /** ms between two starts; 0 = none. */
@@ -37,7 +37,7 @@ const countsAt = (state: State, second: number): ReadonlyArray<number> => {
 }
 
 /** The earliest moment (ms since the epoch) at which the next call may begin; `now` when it may begin at once. */
-export const opensAt = (state: State, rules: Rules, now: number): number => {
+export const opensAt = (state: State, rules: PaceRules, now: number): number => {
   // A clock that was set back must not prolong a gap.
   const gap = rules.gapMs === 0 ? now : Math.min(state.lastAt, now) + rules.gapMs
   if (rules.perMinute === 0) return Math.max(now, gap)
@@ -58,4 +58,4 @@ export const started = (state: State, now: number): State => {
 }
 
 /** ms from one start to the next when many wait. */
-export const intervalOf = (rules: Rules): number => Math.max(rules.gapMs, rules.perMinute === 0 ? 0 : 60_000 / rules.perMinute)
+export const intervalOf = (rules: PaceRules): number => Math.max(rules.gapMs, rules.perMinute === 0 ? 0 : 60_000 / rules.perMinute)

@@ -9,7 +9,7 @@ import type { BreakerState } from "#actors/request/ports/Resilience.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 
 /** Failures in a row; `resetTimeoutMs` is how long an open breaker refuses, in ms. */
-export interface Settings {
+export interface BreakerRules {
   readonly degradationThreshold: number
   readonly failureThreshold: number
   readonly resetTimeoutMs: number
@@ -41,20 +41,20 @@ export interface Ticket {
 }
 
 /** `neutral`: the call says nothing about the provider (a client abort, a 4xx). */
-export type Event =
+export type BreakerEvent =
   | { readonly _tag: "Enter"; readonly model: string }
   | { readonly _tag: "Ended"; readonly ticket: Ticket; readonly result: "ok" | "failed" | "neutral"; readonly status: number }
   | { readonly _tag: "Reset" }
 
-export type Reply =
+export type BreakerReply =
   | { readonly _tag: "Entered"; readonly ticket: Ticket }
   | { readonly _tag: "Refused"; readonly reason: "breaker-open" | "breaker-probing"; readonly until: number }
   | { readonly _tag: "Noted" }
 
 /** What the service does about it: keep an open breaker across a restart, or forget it. */
-export type Intent = "save" | "forget"
+export type BreakerIntent = "save" | "forget"
 
-export type Step = readonly [reply: Reply, state: State, intents: ReadonlyArray<Intent>]
+export type BreakerStep = readonly [reply: BreakerReply, state: State, intents: ReadonlyArray<BreakerIntent>]
 
 export const fresh: State = { failures: 0, only: null, others: 0, openUntil: null, probeSince: null, era: 0, lastFailureAt: null, lastStatus: 0 }
 
@@ -63,8 +63,8 @@ export const probeLeaseMs = 600_000
 /** Retry hint while a probe runs: its end is not known (ms). */
 export const probingRetryMs = 1_000
 
-const none: ReadonlyArray<Intent> = []
-const noted: Reply = { _tag: "Noted" }
+const none: ReadonlyArray<BreakerIntent> = []
+const noted: BreakerReply = { _tag: "Noted" }
 
 const breakdowns: ReadonlySet<StatusReason.StatusReason> = new Set(["request-timeout", "failed", "bad-gateway", "unavailable", "gateway-timeout"])
 
@@ -73,22 +73,22 @@ export const counts = (status: number, network: boolean): boolean =>
   network || breakdowns.has(StatusReason.of(status))
 
 /** Lazy recovery: an open breaker is half-open as soon as somebody looks after its time. */
-export const phaseOf = (state: State, settings: Settings, now: number): BreakerState => {
+export const phaseOf = (state: State, settings: BreakerRules, now: number): BreakerState => {
   if (state.openUntil !== null) return now < state.openUntil ? "open" : "half-open"
   return degraded(state.failures, settings)
 }
 
 /** What one model has of it: a breaker that is open for another model is none of its business. */
-export const phaseFor = (state: State, model: string, settings: Settings, now: number): BreakerState =>
+export const phaseFor = (state: State, model: string, settings: BreakerRules, now: number): BreakerState =>
   spares(state, model) ? degraded(state.others, settings) : phaseOf(state, settings, now)
 
-const degraded = (failures: number, settings: Settings): BreakerState => failures >= settings.degradationThreshold ? "degraded" : "closed"
+const degraded = (failures: number, settings: BreakerRules): BreakerState => failures >= settings.degradationThreshold ? "degraded" : "closed"
 
 /** It is open for another model. */
 const spares = (state: State, model: string): boolean => state.openUntil !== null && state.only !== null && state.only !== model
 
 /** Why a call may not enter now; null when it may. Takes nothing. */
-export const refusalOf = (state: State, model: string, now: number): Extract<Reply, { readonly _tag: "Refused" }> | null => {
+export const refusalOf = (state: State, model: string, now: number): Extract<BreakerReply, { readonly _tag: "Refused" }> | null => {
   if (state.openUntil === null || spares(state, model)) return null
   if (now < state.openUntil) return { _tag: "Refused", reason: "breaker-open", until: state.openUntil }
   if (state.probeSince === null || now - state.probeSince >= probeLeaseMs) return null
@@ -97,7 +97,7 @@ export const refusalOf = (state: State, model: string, now: number): Extract<Rep
 
 const closedAgain = (state: State): State => ({ ...fresh, era: state.era + 1, lastFailureAt: state.lastFailureAt, lastStatus: state.lastStatus })
 
-const opened = (state: State, only: string | null, settings: Settings, status: number, now: number): State => ({
+const opened = (state: State, only: string | null, settings: BreakerRules, status: number, now: number): State => ({
   failures: state.failures + 1,
   only,
   others: 0,
@@ -111,7 +111,7 @@ const opened = (state: State, only: string | null, settings: Settings, status: n
 /** For a call that the breaker does not stop: it probes nothing. */
 export const ticketOf = (state: State, model: string): Ticket => ({ era: state.era, probe: false, model })
 
-const enter = (state: State, model: string, now: number): Step => {
+const enter = (state: State, model: string, now: number): BreakerStep => {
   if (state.openUntil === null || spares(state, model)) return [{ _tag: "Entered", ticket: ticketOf(state, model) }, state, none]
   const refusal = refusalOf(state, model, now)
   if (refusal !== null) return [refusal, state, none]
@@ -120,7 +120,7 @@ const enter = (state: State, model: string, now: number): Step => {
   return [{ _tag: "Entered", ticket: { era, probe: true, model } }, { ...state, era, probeSince: now }, none]
 }
 
-const ended = (state: State, event: Extract<Event, { readonly _tag: "Ended" }>, settings: Settings, now: number): Step => {
+const ended = (state: State, event: Extract<BreakerEvent, { readonly _tag: "Ended" }>, settings: BreakerRules, now: number): BreakerStep => {
   const { result, status, ticket } = event
   if (ticket.era !== state.era) return [noted, state, none]
   if (ticket.probe) {
@@ -138,7 +138,7 @@ const ended = (state: State, event: Extract<Event, { readonly _tag: "Ended" }>, 
 }
 
 /** A call that entered beside an open breaker: of another model, or of a request that had failed here itself. */
-const beside = (state: State, { result, status, ticket }: Extract<Event, { readonly _tag: "Ended" }>, settings: Settings, now: number): Step => {
+const beside = (state: State, { result, status, ticket }: Extract<BreakerEvent, { readonly _tag: "Ended" }>, settings: BreakerRules, now: number): BreakerStep => {
   if (state.only === null) return result === "ok" ? [noted, closedAgain(state), ["forget"]] : [noted, state, none]
   if (ticket.model === state.only) return [noted, state, none]
   if (result === "ok") return [noted, state.others === 0 ? state : { ...state, others: 0 }, none]
@@ -146,7 +146,7 @@ const beside = (state: State, { result, status, ticket }: Extract<Event, { reado
   return [noted, { ...state, others: state.others + 1, lastFailureAt: now, lastStatus: status }, none]
 }
 
-export const step = (state: State, event: Event, settings: Settings, now: number): Step => {
+export const step = (state: State, event: BreakerEvent, settings: BreakerRules, now: number): BreakerStep => {
   switch (event._tag) {
     case "Enter":
       return enter(state, event.model, now)

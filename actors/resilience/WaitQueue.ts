@@ -18,14 +18,14 @@ export interface Block {
 /** Asked for one choice of a waiter; null = it may go. It must answer the same until a turn was given or time has passed. */
 export type Look<W> = (waiter: W, choice: number, now: number) => Block | null
 
-export interface Turn<W> {
+export interface QueueTurn<W> {
   readonly waiter: W
   /** `late`: its time is over, or there is nothing left to wait for. */
   readonly end: "go" | "late"
 }
 
 /** One who waits, in the line of each of its choices. */
-export class Entry<W> {
+export class QueueEntry<W> {
   /** Null once its turn has come or it has left: an alarm that is still set holds nobody's request. */
   waiter: W | null
   /** ms since the epoch. */
@@ -41,7 +41,7 @@ export class Entry<W> {
 }
 
 interface Node<W> {
-  readonly entry: Entry<W>
+  readonly entry: QueueEntry<W>
   readonly choice: number
   line: Line<W>
   before: Node<W> | null
@@ -62,11 +62,11 @@ interface Line<W> {
 
 interface Alarm<W> {
   readonly at: number
-  readonly entry: Entry<W> | null
+  readonly entry: QueueEntry<W> | null
   readonly line: Line<W> | null
 }
 
-export class Turns<W> {
+export class WaitQueue<W> {
   private readonly look: Look<W>
   private readonly lines = new Map<string, Line<W>>()
   private readonly stirred: Array<Line<W>> = []
@@ -89,8 +89,8 @@ export class Turns<W> {
   }
 
   /** Everybody who waits, in no order. */
-  entries(): ReadonlyArray<Entry<W>> {
-    const all = new Set<Entry<W>>()
+  entries(): ReadonlyArray<QueueEntry<W>> {
+    const all = new Set<QueueEntry<W>>()
     for (const line of this.lines.values()) for (let node = line.first; node !== null; node = node.after) all.add(node.entry)
     return [...all]
   }
@@ -106,8 +106,8 @@ export class Turns<W> {
   }
 
   /** Puts a waiter at the end of the line of each of its choices; `blocks` by choice, as the world just answered. */
-  join(waiter: W, blocks: ReadonlyArray<Block>, deadline: number): Entry<W> {
-    const entry = new Entry(waiter, deadline, ++this.arrivals)
+  join(waiter: W, blocks: ReadonlyArray<Block>, deadline: number): QueueEntry<W> {
+    const entry = new QueueEntry(waiter, deadline, ++this.arrivals)
     for (const [choice, { line: id, until }] of blocks.entries()) {
       const line = this.line(id)
       this.append({ entry, choice, line, before: null, after: null })
@@ -119,7 +119,7 @@ export class Turns<W> {
   }
 
   /** Takes a waiter out of every line; false when its turn had come already. */
-  leave(entry: Entry<W>): boolean {
+  leave(entry: QueueEntry<W>): boolean {
     if (entry.waiter === null) return false
     entry.waiter = null
     this.waiting--
@@ -142,7 +142,7 @@ export class Turns<W> {
   }
 
   /** The next turn that is due; the caller acts on it and asks again, until null. */
-  next(now: number): Turn<W> | null {
+  next(now: number): QueueTurn<W> | null {
     for (let alarm = this.alarms[0]; alarm !== undefined && alarm.at <= now; alarm = this.alarms[0]) {
       this.dropFirst()
       const { entry, line } = alarm
@@ -175,7 +175,7 @@ export class Turns<W> {
   }
 
   /** The first of a line who waits for what the line waits for: it goes, or nobody does. */
-  private along(line: Line<W>, now: number): Turn<W> | null {
+  private along(line: Line<W>, now: number): QueueTurn<W> | null {
     for (let node = line.first; node !== null;) {
       const { after, choice, entry } = node
       const waiter = entry.waiter as W
@@ -199,7 +199,7 @@ export class Turns<W> {
     return null
   }
 
-  private isHopeless(entry: Entry<W>, waiter: W, now: number): boolean {
+  private isHopeless(entry: QueueEntry<W>, waiter: W, now: number): boolean {
     return entry.nodes.every(({ choice }) => {
       const block = this.look(waiter, choice, now)
       return block !== null && block.until !== null && block.until > entry.deadline
@@ -220,7 +220,7 @@ export class Turns<W> {
   }
 
   /** The waiter of an entry that leaves; null when it has left already. */
-  private take(entry: Entry<W>): W | null {
+  private take(entry: QueueEntry<W>): W | null {
     const { waiter } = entry
     this.leave(entry)
     return waiter

@@ -23,16 +23,16 @@ const STORE_PAUSE_MS = 1_000
 /** How often that is tried before the job is left to its claim's end. */
 const STORE_TRIES = 20
 
-export type Step =
+export type DeliveryStep =
   | { readonly _tag: "Delivered" }
   | { readonly _tag: "Again"; readonly afterMs: number }
   | { readonly _tag: "Failed" }
 
-const delivered: Step = { _tag: "Delivered" }
-const failed: Step = { _tag: "Failed" }
+const delivered: DeliveryStep = { _tag: "Delivered" }
+const failed: DeliveryStep = { _tag: "Failed" }
 
 /** What follows the `attempt`-th attempt (from 1): only silence and 5xx are worth another one, and chat tools get none. */
-export const after = (kind: WebhookKind, attempt: number, { blocked, error, status }: Answered): Step => {
+export const after = (kind: WebhookKind, attempt: number, { blocked, error, status }: Answered): DeliveryStep => {
   if (error === null) return delivered
   const afterMs = BACKOFF_MS[attempt - 1]
   return kind === "custom" && afterMs !== undefined && !blocked && (StatusReason.of(status) === "none" || StatusReason.isServers(status)) ? { _tag: "Again", afterMs } : failed
@@ -57,7 +57,7 @@ export const deliveryOf = (
   createdAt: new Date(times.startedAt).toISOString()
 })
 
-export interface LaneOptions {
+export interface WebhookLaneOptions {
   readonly store: WebhookStore["Service"]
   readonly queue: WebhookQueue["Service"]
   readonly sender: WebhookSender["Service"]
@@ -79,7 +79,7 @@ const patiently = <A>(op: Effect.Effect<A, StoreError>): Effect.Effect<A, StoreE
 }
 
 /** One attempt, written down. */
-export const attempt = Effect.fnUntraced(function*(options: Pick<LaneOptions, "store" | "sender" | "makeId">, webhook: Webhook, event: { readonly type: string; readonly body: string }, number: number) {
+export const attempt = Effect.fnUntraced(function*(options: Pick<WebhookLaneOptions, "store" | "sender" | "makeId">, webhook: Webhook, event: { readonly type: string; readonly body: string }, number: number) {
   const startedAt = yield* Clock.currentTimeMillis
   const answered = yield* options.sender.send(webhook, event)
   const latencyMs = Math.max(0, (yield* Clock.currentTimeMillis) - startedAt)
@@ -94,10 +94,10 @@ export class Lane {
   webhook: Webhook
   readonly wake = Latch.makeUnsafe(true)
   readonly #room = Latch.makeUnsafe(true)
-  readonly #options: LaneOptions
+  readonly #options: WebhookLaneOptions
   #running = 0
 
-  constructor(webhook: Webhook, options: LaneOptions) {
+  constructor(webhook: Webhook, options: WebhookLaneOptions) {
     this.webhook = webhook
     this.#options = options
   }

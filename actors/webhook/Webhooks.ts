@@ -14,7 +14,7 @@ import { Placement } from "#actors/ports/Placement.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { WebhookQueue, Webhooks, WebhookSender, WebhookStore } from "./WebhookQueue.ts"
 import * as Sweeps from "#actors/Sweeps.ts"
-import { attempt, Lane, type LaneOptions } from "./Webhook.ts"
+import { attempt, Lane, type WebhookLaneOptions } from "./Webhook.ts"
 import * as Payloads from "./payloads.ts"
 import type { Webhook } from "#schemas/records/Webhook.ts"
 
@@ -57,7 +57,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
   const forkLane = yield* FiberSet.makeRuntime<never, void, never>()
 
-  const laneOptions: LaneOptions = {
+  const laneOptions: WebhookLaneOptions = {
     store, queue, sender, makeId, fork,
     owner: options.owner,
     onDisabled: (webhook) => Effect.logWarning(

@@ -110,7 +110,7 @@ class FakeExchange implements Exchange {
   readBody(_limit: number, done: (body: Uint8Array | null, failure: null) => void): void {
     done(requestBody, null)
   }
-  forgetBody(): void {}
+  releaseBody(): void {}
   onAbort(): void {}
   addHeaders(): void {}
   start(): void {}

@@ -1,5 +1,5 @@
 /** Features that the interface reserves fields, flags and paths for, and that this release does not have. */
-export interface Feature {
+export interface ActingFeature {
   readonly title: string
   /** What a caller meets today, in one or two sentences. */
   readonly today: string
@@ -7,7 +7,7 @@ export interface Feature {
   readonly paths: ReadonlyArray<string>
 }
 
-const feature = (title: string, today: string, ...paths: ReadonlyArray<string>): Feature => ({ title, today, paths })
+const feature = (title: string, today: string, ...paths: ReadonlyArray<string>): ActingFeature => ({ title, today, paths })
 
 export const features = {
   a2a: feature("Agent-to-agent server", "There is no agent card and no JSON-RPC endpoint.", "/a2a", "/api/a2a/status", "/api/a2a/tasks", "/.well-known/agent.json"),
@@ -36,7 +36,7 @@ export const features = {
   nodeQuota: feature("Daily quota resets of nodes", "Quota windows are read from the upstream's answers."),
   oidc: feature("Single sign-on", "Operators sign in with the password.", "/api/auth/oidc/login", "/api/auth/oidc/callback"),
   plugins: feature("Plugins and skills", "Nothing is run in a sandbox.", "/api/plugins", "/api/skills", "/api/agent-skills"),
-  privateModels: feature("Rules about which bare or non-public model is meant", "An unknown or ambiguous bare model id is refused, and models are not told apart by being public."),
+  privateModels: feature("Rules about which bare or non-public model is meant", "An unknown or ambiguous bare model id is refused, and public and private models are not distinguished."),
   promptCachePlanning: feature("Protection of cached prefixes in combos", "Use the strategy cache-optimized."),
   proxies: feature("Outbound proxies", "Upstreams are called directly, or through HTTPS_PROXY.", "/api/v1/management/proxies", "/api/settings/proxy"),
   quotaRefresh: feature("Reading quotas on a schedule", "Quota windows are read from the answers that pass."),
@@ -48,7 +48,7 @@ export const features = {
   vendorClients: feature("Behaviour of single vendors and clients", "No traffic is shaped after a vendor's own client, and no free tier is rotated."),
   webSockets: feature("WebSockets", "Streams are server-sent events over HTTP.", "/v1/ws", "/api/live"),
   whitelists: feature("Lists of blocked providers and addresses", "Deactivate a provider's connections; limit a key by ipAllowlist.", "/api/settings/ip-filter")
-} as const satisfies Readonly<Record<string, Feature>>
+} as const satisfies Readonly<Record<string, ActingFeature>>
 
 export type FeatureName = keyof typeof features
 export const featureNames = Object.keys(features) as ReadonlyArray<FeatureName>

@@ -30,8 +30,8 @@ export interface CallFacts {
 }
 
 /** The call that is being served; provided to every management handler. */
-export class Call extends Context.Service<Call, CallFacts>()("gateway/api/Call") {}
+export class ManagementCall extends Context.Service<ManagementCall, CallFacts>()("gateway/api/ManagementCall") {}
 
-export class Management extends HttpApiMiddleware.Service<Management, { provides: Call }>()("gateway/api/Management", {
+export class Management extends HttpApiMiddleware.Service<Management, { provides: ManagementCall }>()("gateway/api/Management", {
   error: errorResponses
 }) {}

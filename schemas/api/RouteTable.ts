@@ -4,7 +4,7 @@ import * as HttpApi from "effect/http-api/HttpApi"
 import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import { Access, type AccessRule } from "#schemas/api/Access.ts"
 
-export interface Route {
+export interface RouteRule {
   readonly method: string
   /** With `:name` parameters. */
   readonly path: string
@@ -15,9 +15,9 @@ export interface Route {
 }
 
 export interface RouteTable {
-  readonly routes: ReadonlyArray<Route>
+  readonly routes: ReadonlyArray<RouteRule>
   /** Routes whose pattern fits the raw path exactly; those without parameters win over those with. */
-  readonly match: (path: string) => ReadonlyArray<Route>
+  readonly match: (path: string) => ReadonlyArray<RouteRule>
 }
 
 /** Documented paths that are not built yet and have the form of a path with a parameter: a fixed word is never read as an id. */
@@ -37,9 +37,9 @@ export const rawPath = (target: string): string => {
   return end < 0 ? target : target.slice(0, end)
 }
 
-export const make = (routes: ReadonlyArray<Route>): RouteTable => {
-  const fixed = new Map<string, Array<Route>>()
-  const patterns: Array<{ readonly regexp: RegExp; readonly route: Route }> = []
+export const make = (routes: ReadonlyArray<RouteRule>): RouteTable => {
+  const fixed = new Map<string, Array<RouteRule>>()
+  const patterns: Array<{ readonly regexp: RegExp; readonly route: RouteRule }> = []
   for (const route of routes) {
     if (route.path.includes(":")) {
       patterns.push({ regexp: compilePath(route.path), route })
@@ -57,8 +57,8 @@ export const make = (routes: ReadonlyArray<Route>): RouteTable => {
 
 export const fromApi = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>
-): ReadonlyArray<Route> => {
-  const routes: Array<Route> = []
+): ReadonlyArray<RouteRule> => {
+  const routes: Array<RouteRule> = []
   HttpApi.reflect(api, {
     onGroup: () => {},
     onEndpoint: ({ endpoint, group, mergedAnnotations }) => {
@@ -75,7 +75,7 @@ export const fromApi = <Id extends string, Groups extends HttpApiGroup.Constrain
 }
 
 /** Methods to name in an Allow header; GET implies HEAD. */
-export const allowed = (routes: ReadonlyArray<Route>): ReadonlyArray<string> => {
+export const allowed = (routes: ReadonlyArray<RouteRule>): ReadonlyArray<string> => {
   const methods = new Set(routes.map((route) => route.method))
   if (methods.has("GET")) methods.add("HEAD")
   return Array.from(methods)

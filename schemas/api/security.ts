@@ -1,5 +1,5 @@
 /** Adds security schemes and the tier of every operation to a generated OpenAPI document. */
-import type { Route } from "#schemas/api/RouteTable.ts"
+import type { RouteRule } from "#schemas/api/RouteTable.ts"
 
 const schemes = {
   session: { type: "apiKey", in: "cookie", name: "auth_token", description: "Dashboard session of POST /api/auth/login." },
@@ -18,7 +18,7 @@ const member = (value: unknown, key: string): Spec | null => {
 }
 
 /** Pure over plain JSON: unknown members are kept as they are. */
-export const describeSecurity = (spec: Spec, routes: ReadonlyArray<Route>): Spec => {
+export const describeSecurity = (spec: Spec, routes: ReadonlyArray<RouteRule>): Spec => {
   const components = member(spec, "components") ?? {}
   const paths = member(spec, "paths")
   for (const route of routes) {

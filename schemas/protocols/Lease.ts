@@ -44,17 +44,17 @@ export const Lease = Schema.Struct({
 export interface Lease extends Schema.Schema.Type<typeof Lease> {}
 
 /** One line of the audit: `lease` as it stood after the change. */
-export const Change = Schema.Struct({
+export const LeaseChange = Schema.Struct({
   kind: ChangeKind,
   lease: Lease,
   /** Null while the lease lives. */
   reason: Schema.NullOr(EndReason),
   at: moment
 })
-export interface Change extends Schema.Schema.Type<typeof Change> {}
+export interface LeaseChange extends Schema.Schema.Type<typeof LeaseChange> {}
 
 /** What a client says of its lease; it holds only if all of it fits the ACTIVE lease of the owner. */
-export interface Claim {
+export interface LeaseClaim {
   readonly owner: string
   readonly keyId: string
   readonly keyPrint: string
@@ -62,7 +62,7 @@ export interface Claim {
 }
 
 /** A generation that was drawn for a lease that is to be made, and the life of the store in which that was asked for. */
-export interface Drawn {
+export interface GenerationDrawn {
   readonly generation: number
   readonly epoch: string
 }
@@ -77,7 +77,7 @@ export interface Acquire {
   readonly available: ReadonlyArray<string>
   readonly ttlMs: number
   /** Null at the first try: the answer says what to draw. */
-  readonly drawn: Drawn | null
+  readonly drawn: GenerationDrawn | null
 }
 
 export interface Granted {
@@ -86,7 +86,7 @@ export interface Granted {
   readonly reused: boolean
 }
 /** A connection is free: come again with a generation above `highest`, drawn for this `epoch`. */
-export interface Draw {
+export interface GenerationDraw {
   readonly _tag: "Draw"
   readonly epoch: string
   readonly highest: number
@@ -110,11 +110,11 @@ export interface Held {
   readonly lease: Lease
 }
 /** The other connection is held by another owner. */
-export interface Taken {
+export interface LeaseTaken {
   readonly _tag: "Taken"
 }
 
-export type AcquireReply = Granted | Draw | Capacity | Unavailable | Stale
+export type AcquireReply = Granted | GenerationDraw | Capacity | Unavailable | Stale
 export type ClaimReply = Held | Stale
 /** `Held` also when somebody moved the lease before: its connection says where it is. */
-export type MoveReply = Held | Taken | Stale
+export type MoveReply = Held | LeaseTaken | Stale

@@ -109,11 +109,11 @@ export interface OpaquePart {
   readonly fallback: string | null
 }
 
-export type Part = TextPart | MediaPart | ReasoningPart | ToolCallPart | ToolResultPart | RefusalPart | OpaquePart
+export type ContentPart = TextPart | MediaPart | ReasoningPart | ToolCallPart | ToolResultPart | RefusalPart | OpaquePart
 
 export interface Turn {
   readonly role: "system" | "developer" | "user" | "assistant" | "tool"
-  readonly parts: ReadonlyArray<Part>
+  readonly parts: ReadonlyArray<ContentPart>
   /** The participant's name of the chat format. */
   readonly name: string | null
   /** Where the turn stood in the client's request, for error messages: `messages[3]`, `input[0]`, `contents[2]`. */
@@ -191,7 +191,7 @@ export type OutputFormat =
   }
 
 /** Parameters that more than one format knows; null = not said. */
-export interface Settings {
+export interface GenerationSettings {
   readonly maxTokens: number | null
   readonly temperature: number | null
   readonly topP: number | null
@@ -238,7 +238,7 @@ export interface Conversation {
   /** Absent where the format has none. */
   readonly namespaces?: ReadonlyArray<Namespace>
   readonly toolChoice: ToolChoice | null
-  readonly settings: Settings
+  readonly settings: GenerationSettings
   readonly extras: ReadonlyArray<Extra>
 }
 
@@ -279,7 +279,7 @@ export interface TokenUsage {
 export interface Choice {
   readonly index: number
   /** Reasoning, text, refusal, media, opaque and tool calls in the model's order. */
-  readonly parts: ReadonlyArray<Part>
+  readonly parts: ReadonlyArray<ContentPart>
   readonly finish: FinishReason | null
   /** Which stop sequence ended it, when known. */
   readonly stopSequence: string | null

@@ -2,11 +2,11 @@
 import * as Context from "effect/Context"
 import type { DegradationRow } from "#schemas/degradation.ts"
 import type { Table } from "#src/management/acting/Table.ts"
-import type { Route } from "#schemas/api/RouteTable.ts"
+import type { RouteRule } from "#schemas/api/RouteTable.ts"
 
 export class Assembled extends Context.Service<Assembled, {
   /** Every route of the management API with its access rule. */
-  readonly routes: ReadonlyArray<Route>
+  readonly routes: ReadonlyArray<RouteRule>
   /** Which fields of which records act. */
   readonly acting: ReadonlyArray<Table>
   /** What every feature does while something that it depends on fails. */

@@ -18,7 +18,7 @@ const isRouteNotFound = (cause: Cause.Cause<unknown>): boolean => cause.reasons.
   Cause.isFailReason(reason) && HttpServerError.isHttpServerError(reason.error) && reason.error.reason._tag === "RouteNotFound")
 
 /** Wraps the whole router; `routes` are those whose methods may be named in an Allow header. */
-export const layer = (routes: ReadonlyArray<RouteTable.Route>) => {
+export const layer = (routes: ReadonlyArray<RouteTable.RouteRule>) => {
   const table = RouteTable.make(routes)
   return HttpRouter.middleware(Effect.gen(function*() {
     const lifecycle = yield* Lifecycle

@@ -2,7 +2,7 @@
 import * as OpenApi from "effect/http-api/OpenApi"
 import { managementRoutes, ManagementApi } from "#src/ManagementApi.ts"
 import type { AccessRule } from "#schemas/api/Access.ts"
-import type { Route } from "#schemas/api/RouteTable.ts"
+import type { RouteRule } from "#schemas/api/RouteTable.ts"
 import { inferenceRoutes } from "#src/inferenceRoutes.ts"
 import { exampleOf } from "./examples.ts"
 import * as Inference from "./inference.ts"
@@ -10,7 +10,7 @@ import { isObject, type Json, type JsonObject, member } from "./json.ts"
 import { ownErrors } from "./responses.ts"
 import { tidied, typedQueries } from "./schemas.ts"
 
-const pathOf = (route: Route): string => route.path.replaceAll(/:(\w+)/g, "{$1}")
+const pathOf = (route: RouteRule): string => route.path.replaceAll(/:(\w+)/g, "{$1}")
 
 const callers = (access: AccessRule | null): string => {
   if (access === null) return "Served to no caller."

@@ -1,6 +1,6 @@
 /** Which errors each management operation can answer, as references to shared responses. */
 import type { AccessRule } from "#schemas/api/Access.ts"
-import type { Route } from "#schemas/api/RouteTable.ts"
+import type { RouteRule } from "#schemas/api/RouteTable.ts"
 import { isObject, type JsonObject, member } from "./json.ts"
 
 const error = (description: string, headers?: JsonObject): JsonObject => ({
@@ -80,7 +80,7 @@ const statusesOf = (id: string, operation: JsonObject, access: AccessRule | null
 const isError = (status: string): boolean => status.startsWith("4") || status.startsWith("5")
 
 /** Replaces the list of all errors, which the generator gives every operation, by its own ones. */
-export const ownErrors = (spec: JsonObject, routes: ReadonlyArray<Route>): JsonObject => {
+export const ownErrors = (spec: JsonObject, routes: ReadonlyArray<RouteRule>): JsonObject => {
   const access = new Map(routes.map((route) => [`${route.method.toLowerCase()} ${route.path.replaceAll(/:(\w+)/g, "{$1}")}`, route.access]))
   const paths = Object.fromEntries(Object.entries(member(spec, "paths")).map(([path, methods]) => [path, Object.fromEntries(
     Object.entries(isObject(methods) ? methods : {}).map(([method, operation]) => {

@@ -26,7 +26,7 @@ export interface Directory {
  * The id that was asked for, which may stand on a list itself. Null where an operator's combo named the model; empty where automatic
  * routing chose it, whose own id lists no model.
  */
-export type AskedAs = string | null
+export type RequestedAs = string | null
 
 type Matches = (text: string) => boolean
 
@@ -130,7 +130,7 @@ class Lists {
     return this.blocked.matches(id) || this.meets(this.judge(named), id) ? this.notModel(id) : null
   }
 
-  ofTarget(target: Target, asked: AskedAs): PublicError | null {
+  ofTarget(target: Target, asked: RequestedAs): PublicError | null {
     const verdict = this.verdictOf(target)
     if (asked !== null && this.blocked.matches(asked)) return this.notModel(asked)
     if (!this.meets(verdict, asked)) return null
@@ -140,7 +140,7 @@ class Lists {
   }
 
   /** The verdict stands in the way of what was asked for. */
-  private meets(verdict: Verdict, asked: AskedAs): boolean {
+  private meets(verdict: Verdict, asked: RequestedAs): boolean {
     if (verdict === "unlisted") return asked !== null && this.allowed?.matches(asked) !== true
     return verdict !== "free"
   }
@@ -191,7 +191,7 @@ export class Rights {
   }
 
   /** Why no call of the key may go to the target. */
-  ofTarget(target: Target, asked: AskedAs): PublicError | null {
+  ofTarget(target: Target, asked: RequestedAs): PublicError | null {
     for (let i = 0; i < this.lists.length; i++) {
       const refusal = this.lists[i]?.ofTarget(target, asked) ?? null
       if (refusal !== null) return refusal

@@ -5,7 +5,7 @@
 import type { EvalScores } from "#src/routing/ports/EvalScores.ts"
 import type { Quotas } from "#src/routing/ports/Quotas.ts"
 import type { Resilience } from "#actors/request/ports/Resilience.ts"
-import type { Guard, Target } from "#actors/request/ports/Target.ts"
+import type { TargetGuard, Target } from "#actors/request/ports/Target.ts"
 import { once, type WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
@@ -17,9 +17,9 @@ import { channelOf } from "#src/routing/auto/channel.ts"
 import { emptiedByBudget } from "#src/routing/auto/budget.ts"
 import type { Candidate, Moment, Order, Skipped } from "#src/routing/models/candidate.ts"
 import { Accounts } from "#src/routing/combos/Accounts.ts"
-import { arrange, type Placement } from "#src/routing/combos/arrange.ts"
+import { arrange, type ComboPlacement } from "#src/routing/combos/arrange.ts"
 import { type CompleteConfig, makeConfigs } from "#src/routing/combos/config.ts"
-import { candidatesOf, type Expansion, expand, forbiddenOf, type Refused as RefusedStep, refusedOf } from "#src/routing/combos/expand.ts"
+import { candidatesOf, type Expansion, expand, forbiddenOf, type RefusedStep, refusedOf } from "#src/routing/combos/expand.ts"
 import { byName } from "#src/routing/combos/nesting.ts"
 import { makeComboStep, type ResolvedCombo } from "#src/routing/combos/resolve.ts"
 import { factsFrom, gatedBy, preferredFirst, targetsFrom } from "#src/routing/combos/targets.ts"
@@ -102,7 +102,7 @@ export interface Router {
   /** May the key ask for the id, as far as its lists say? */
   readonly admits: (key: ApiKey, id: string) => boolean
   /** Asked before every wire call of a request for `model` that `route` serves. */
-  readonly guardOf: (key: ApiKey | null, model: string, route: Pick<Route, "combo">) => Guard
+  readonly guardOf: (key: ApiKey | null, model: string, route: Pick<Route, "combo">) => TargetGuard
   readonly planner: Planner
 }
 
@@ -114,7 +114,7 @@ const noConnections: ReadonlyArray<string> = []
 const nothing = (): void => {}
 const noneRefused = (): ReadonlyArray<RefusedStep> => []
 const noneForbidden = (): ReadonlyArray<Skipped> => []
-const mayAll: Guard = () => null
+const mayAll: TargetGuard = () => null
 
 export const makeRouter = (options: RouterOptions): Router => {
   const { evals, memory, registry, snapshot } = options
@@ -238,7 +238,7 @@ export const makeRouter = (options: RouterOptions): Router => {
         Refused.errorOfCombo(pool, now)
     }
     const succeeded = (index: number): void => {
-      const { candidate: { target }, chain } = arranged.order[index] as Placement
+      const { candidate: { target }, chain } = arranged.order[index] as ComboPlacement
       accounts.answered(target, moment)
       for (const { candidate, combo: one } of chain) {
         const remembers = memoryKey(one.strategy, one.id, moment)
@@ -258,7 +258,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     // A combo of automatic routing is made anew when its pool changes, which is with the snapshot.
     if (known !== undefined && known.combo === combo) return known
     const rights = rightsOf(key)
-    const asked = askedIn(combo, granted)
+    const asked = requestedIn(combo, granted)
     const made = expand(combo, {
       combos, factsOf, configOf, gated, prefixOf: (provider) => prefixes.get(provider) ?? provider,
       targetsOf: targetsFrom(planner, face, key === null ? noConnections : key.policy.preferredConnections),
@@ -320,7 +320,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     guardOf: (key, model, { combo }) => {
       const rights = rightsOf(key)
       if (rights === null) return mayAll
-      const asked = combo === null ? model : askedIn(combo, false)
+      const asked = combo === null ? model : requestedIn(combo, false)
       return (target) => rights.ofTarget(target, asked)
     },
     route: (question) => {
@@ -342,7 +342,7 @@ interface Permitted {
 }
 
 /** A stored combo brings its models with it; automatic routing asks models that the key may ask for itself. */
-const askedIn = (combo: Combo, granted: boolean): Rights.AskedAs => granted || !isAutomatic(combo) ? null : ""
+const requestedIn = (combo: Combo, granted: boolean): Rights.RequestedAs => granted || !isAutomatic(combo) ? null : ""
 
 const prints = new WeakMap<ApiKey, string>()
 

@@ -5,14 +5,14 @@ import type { Combo } from "#schemas/records/Combo.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { Skipped } from "#src/routing/models/candidate.ts"
 import { isAutomatic } from "#src/routing/auto/combo.ts"
-import type { Refused } from "#src/routing/combos/expand.ts"
+import type { RefusedStep } from "#src/routing/combos/expand.ts"
 import * as Wording from "#src/wire/contextWindow/wording.ts"
 
 /** What a plan without a free target was made of. */
-export interface Pool {
+export interface EmptyPool {
   readonly skipped: ReadonlyArray<Skipped>
   /** Steps of the combo that gave no target. */
-  readonly refused: ReadonlyArray<Refused>
+  readonly refused: ReadonlyArray<RefusedStep>
   /** Null for a single model. */
   readonly combo: Combo | null
   /** What the key may not use, for operators. */
@@ -21,8 +21,8 @@ export interface Pool {
 
 /** No target may be called at this moment; some of them may be waited for. */
 export class Blocked extends PublicError {
-  readonly pool: Pool
-  constructor({ code, extra, message, retryAfterSeconds, status, type }: PublicError, pool: Pool) {
+  readonly pool: EmptyPool
+  constructor({ code, extra, message, retryAfterSeconds, status, type }: PublicError, pool: EmptyPool) {
     super(code, status, type, message, retryAfterSeconds, extra)
     this.pool = pool
   }
@@ -59,7 +59,7 @@ const isBusy = (skipped: ReadonlyArray<Skipped>): boolean =>
 const isOverflow = ({ unavailable }: Skipped): boolean => "overflow" in unavailable && unavailable.overflow !== undefined
 
 /** The largest window, when the prompt fits none of those that could be asked; null while some other target is left. */
-export const tooLong = (face: CallFormat, pool: Pool): Blocked | null => {
+export const tooLong = (face: CallFormat, pool: EmptyPool): Blocked | null => {
   const left = pool.skipped.filter(({ unavailable: { reason } }) => reason !== "not-allowed")
   if (left.length === 0 || !left.every(isOverflow)) return null
   let [tokens, window] = [0, 0]
@@ -75,17 +75,17 @@ const all = (skipped: ReadonlyArray<Skipped>, ...reasons: ReadonlyArray<string>)
   skipped.length > 0 && skipped.every(({ unavailable }) => reasons.includes(unavailable.reason))
 
 /** What diagnostics say of steps that gave no target: a combo that is asked for by reference is its own provider. Of what its key may not use a client hears nothing. */
-export const withoutTarget = (refused: ReadonlyArray<Refused>) => refused.filter(({ error }) => error.code !== forbiddenCode).map(({ asked, error }) => ({
+export const withoutTarget = (refused: ReadonlyArray<RefusedStep>) => refused.filter(({ error }) => error.code !== forbiddenCode).map(({ asked, error }) => ({
   provider: asked.includes("/") ? asked.slice(0, asked.indexOf("/")) : "combo",
   model: asked,
   reason: error.code === "ALL_ACCOUNTS_INACTIVE" ? "inactive" : error.code
 }))
 
 /** Nothing is left that the key may use. */
-export const forbidden = (refusal: PublicError, pool: Omit<Pool, "skipped">): Blocked => new Blocked(refusal, { ...pool, skipped: [] })
+export const forbidden = (refusal: PublicError, pool: Omit<EmptyPool, "skipped">): Blocked => new Blocked(refusal, { ...pool, skipped: [] })
 
 /** What diagnostics say of a pool of which no target was asked. */
-export const diagnosticsOf = ({ refused, skipped }: Pick<Pool, "skipped" | "refused">) => ({
+export const diagnosticsOf = ({ refused, skipped }: Pick<EmptyPool, "skipped" | "refused">) => ({
   poolSize: skipped.length + refused.length,
   attempted: 0,
   excluded: [
@@ -131,7 +131,7 @@ const cooling = (model: string, skipped: ReadonlyArray<Skipped>, retryAfterSecon
   })
 }
 
-const inactive = (message: string, pool: Pick<Pool, "skipped" | "refused">, seconds: number | null): PublicError =>
+const inactive = (message: string, pool: Pick<EmptyPool, "skipped" | "refused">, seconds: number | null): PublicError =>
   Errors.make("ALL_ACCOUNTS_INACTIVE", message, {
     ...(seconds === null ? {} : { retryAfterSeconds: seconds }),
     extra: {
@@ -142,7 +142,7 @@ const inactive = (message: string, pool: Pick<Pool, "skipped" | "refused">, seco
     }
   })
 
-type ComboPool = Pool & { readonly combo: Combo }
+type ComboPool = EmptyPool & { readonly combo: Combo }
 
 /** For a combo. */
 export const errorOfCombo = (pool: ComboPool, now: number): Blocked => forbiddenCombo(pool) ?? new Blocked(comboError(pool, now), pool)
@@ -153,7 +153,7 @@ export const forbiddenCombo = (pool: ComboPool): Blocked | null =>
     ? forbidden(Errors.make(forbiddenCode, `This API key may not use any model of the combo '${pool.combo.name}'.`), pool)
     : null
 
-const comboError = ({ combo, refused, skipped }: Pool & { readonly combo: Combo }, now: number): PublicError => {
+const comboError = ({ combo, refused, skipped }: EmptyPool & { readonly combo: Combo }, now: number): PublicError => {
   const { name } = combo
   const able = skipped.some(isOverflow) ? skipped.filter((one) => !isOverflow(one)) : skipped
   if (isBusy(able)) {
@@ -165,7 +165,7 @@ const comboError = ({ combo, refused, skipped }: Pool & { readonly combo: Combo 
 }
 
 /** Names what would give the combo a target, where it has none. */
-const inactiveText = (combo: Combo, skipped: ReadonlyArray<Skipped>, refused: ReadonlyArray<Refused>): string => {
+const inactiveText = (combo: Combo, skipped: ReadonlyArray<Skipped>, refused: ReadonlyArray<RefusedStep>): string => {
   const [first] = refused
   if (skipped.length > 0) return `Every target of combo '${combo.name}' is inactive or excluded.`
   if (first !== undefined) return `Combo '${combo.name}' has no usable target: ${first.error.message}`

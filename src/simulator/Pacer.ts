@@ -10,7 +10,7 @@ import type { Ticker } from "#actors/Ticker.ts"
 const SLOTS = 1024
 const MASK = SLOTS - 1
 
-export interface Entry {
+export interface PacerEntry {
   /** Milliseconds on the pacer's clock; owned by the pacer while scheduled. */
   deadline: number
   /** Called once when due, with the pacer's present. */
@@ -21,8 +21,8 @@ export interface Entry {
 export class Pacer {
   readonly now: () => number
   readonly #ticker: Ticker
-  readonly #slots: Array<Array<Entry>> = Array.from({ length: SLOTS }, () => [])
-  #spare: Array<Entry> = []
+  readonly #slots: Array<Array<PacerEntry>> = Array.from({ length: SLOTS }, () => [])
+  #spare: Array<PacerEntry> = []
   #last = 0
   #size = 0
   #stop: (() => void) | null = null
@@ -38,12 +38,12 @@ export class Pacer {
     return this.#size
   }
 
-  entry(fire: (now: number) => void): Entry {
+  entry(fire: (now: number) => void): PacerEntry {
     return { deadline: 0, fire, scheduled: false }
   }
 
   /** Fires `entry` once at `deadline`. An entry waits for one deadline at a time: a second call before it fired is ignored. */
-  schedule(entry: Entry, deadline: number): void {
+  schedule(entry: PacerEntry, deadline: number): void {
     if (entry.scheduled) return
     entry.deadline = deadline
     entry.scheduled = true
@@ -56,7 +56,7 @@ export class Pacer {
   }
 
   /** Final: a cancelled entry must not be scheduled again. */
-  cancel(entry: Entry): void {
+  cancel(entry: PacerEntry): void {
     entry.deadline = Infinity
   }
 
@@ -78,7 +78,7 @@ export class Pacer {
     this.#stop = null
   }
 
-  #place(entry: Entry): void {
+  #place(entry: PacerEntry): void {
     // The slot of the first whole millisecond at or after the deadline, and never one the wheel has already passed.
     const slot = Math.max(Math.ceil(Math.min(entry.deadline, Number.MAX_SAFE_INTEGER)), this.#last + 1)
     this.#slots[slot & MASK]!.push(entry)

@@ -7,11 +7,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { gzipSync } from "node:zlib"
-import { chunkOf, type Frame } from "./framing.ts"
-import type { Entry as PacerEntry, Pacer } from "./Pacer.ts"
-import type { Plan, Stop } from "./plans.ts"
+import { chunkOf, type SimulatedFrame } from "./framing.ts"
+import type { PacerEntry, Pacer } from "./Pacer.ts"
+import type { AnswerPlan, Stop } from "./plans.ts"
 import { random } from "./text.ts"
-import type { Entry, TruthLog } from "./TruthLog.ts"
+import type { TruthEntry, TruthLog } from "./TruthLog.ts"
 
 /** Frames taken into one write when nothing paces the stream. */
 const BATCH_FRAMES = 64
@@ -31,10 +31,10 @@ interface Piece {
 export class Player {
   readonly #req: IncomingMessage
   readonly #res: ServerResponse
-  readonly #plan: Plan
+  readonly #plan: AnswerPlan
   readonly #pacer: Pacer
   readonly #log: TruthLog
-  readonly #entry: Entry
+  readonly #entry: TruthEntry
   readonly #timer: PacerEntry
   readonly #cut: () => number
   #keepalive: PacerEntry | null = null
@@ -43,14 +43,14 @@ export class Player {
   #deadline = 0
   #framesTaken = 0
   #bytesTaken = 0
-  #held: Frame | null = null
+  #held: SimulatedFrame | null = null
   #exhausted = false
   #waiting: Array<Piece> = []
   #after: (() => void) | null = null
   #over = false
   #next: (now: number) => void
 
-  constructor(req: IncomingMessage, res: ServerResponse, plan: Plan, pacer: Pacer, log: TruthLog, entry: Entry) {
+  constructor(req: IncomingMessage, res: ServerResponse, plan: AnswerPlan, pacer: Pacer, log: TruthLog, entry: TruthEntry) {
     this.#req = req
     this.#res = res
     this.#plan = plan
@@ -188,7 +188,7 @@ export class Player {
     })
   }
 
-  #peek(): Frame | null {
+  #peek(): SimulatedFrame | null {
     if (this.#held === null && !this.#exhausted) {
       const next = this.#plan.frames.next()
       if (next.done === true) this.#exhausted = true
@@ -203,11 +203,11 @@ export class Player {
   }
 
   /** The frames of the next write. A paced write is `burst` tokens, with the frames around them that carry none. */
-  #take(): Array<Frame> {
+  #take(): Array<SimulatedFrame> {
     const { burst, paceMs, stop } = this.#plan
     const paced = paceMs > 0
     const limit = burst ?? (paced ? 1 : BATCH_FRAMES)
-    const taken: Array<Frame> = []
+    const taken: Array<SimulatedFrame> = []
     let tokens = 0
     let bytes = 0
     for (let frame = this.#peek(); frame !== null; frame = this.#peek()) {
@@ -232,7 +232,7 @@ export class Player {
   }
 
   /** Hands frames to the socket, or to the queue of a slow split; returns the bytes handed over. */
-  #send(frames: ReadonlyArray<Frame>): number {
+  #send(frames: ReadonlyArray<SimulatedFrame>): number {
     const { burst, gzip, split } = this.#plan
     const only = frames.length === 1 ? frames[0]! : null
     if (only !== null && split === "frame" && !gzip) {
@@ -260,12 +260,12 @@ export class Player {
     return this.#chunked && bytes.length > 0 ? chunkOf(bytes) : bytes
   }
 
-  #piece(bytes: Buffer, done: ReadonlyArray<Frame>): Piece {
+  #piece(bytes: Buffer, done: ReadonlyArray<SimulatedFrame>): Piece {
     return { bytes, wire: this.#coded(bytes), ...totals(done) }
   }
 
   /** Joins frames and cuts them anew; a frame counts with the piece that holds its last byte. */
-  #pieces(frames: ReadonlyArray<Frame>): Array<Piece> {
+  #pieces(frames: ReadonlyArray<SimulatedFrame>): Array<Piece> {
     const plain = Buffer.concat(frames.map((frame) => frame.bytes))
     if (this.#plan.gzip) return [this.#piece(gzipSync(plain), frames)]
     const pieces: Array<Piece> = []
@@ -273,7 +273,7 @@ export class Player {
     let frameEnd = frames.length > 0 ? frames[0]!.bytes.length : 0
     for (let start = 0; start < plain.length;) {
       const end = Math.min(plain.length, start + this.#cut())
-      const done: Array<Frame> = []
+      const done: Array<SimulatedFrame> = []
       while (index < frames.length && frameEnd <= end) {
         done.push(frames[index]!)
         index++
@@ -379,7 +379,7 @@ export class Player {
   }
 }
 
-const totals = (frames: ReadonlyArray<Frame>): { readonly frames: number; readonly tokens: number; readonly usage: boolean } => {
+const totals = (frames: ReadonlyArray<SimulatedFrame>): { readonly frames: number; readonly tokens: number; readonly usage: boolean } => {
   let count = 0
   let tokens = 0
   let usage = false

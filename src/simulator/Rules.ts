@@ -7,7 +7,7 @@
 import type { IncomingHttpHeaders } from "node:http"
 import type { Rule } from "./Script.ts"
 
-export interface Subject {
+export interface RuleSubject {
   readonly model: string | null
   readonly path: string
   readonly key: string | null
@@ -31,7 +31,7 @@ const glob = (pattern: string, text: string): boolean =>
   pattern === text || pattern === "*" ||
   (pattern.includes("*") && new RegExp(`^${pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&")).join(".*")}$`, "s").test(text))
 
-const satisfies = (rule: Rule, subject: Subject): boolean => {
+const satisfies = (rule: Rule, subject: RuleSubject): boolean => {
   const match = rule.match
   if (match === undefined) return true
   if (match.model !== undefined && !(subject.model !== null && glob(match.model, subject.model))) return false
@@ -77,7 +77,7 @@ export class Rules {
   }
 
   /** The rule that takes this request, counted as used, or null. */
-  take(subject: Subject): Registered | null {
+  take(subject: RuleSubject): Registered | null {
     let taken: Registered | null = null
     for (const one of this.#rules) {
       if (!satisfies(one.rule, subject)) continue

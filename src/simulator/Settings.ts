@@ -51,4 +51,4 @@ export const resolve = (options: Options) => {
   }
 }
 
-export type Settings = ReturnType<typeof resolve>
+export type SimulatorSettings = ReturnType<typeof resolve>

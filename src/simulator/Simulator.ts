@@ -19,10 +19,10 @@ import { makeHandler } from "./handler.ts"
 import { Pacer } from "./Pacer.ts"
 import { Rules } from "./Rules.ts"
 import { decodeRules, decodeScript, type Rule, type Script } from "./Script.ts"
-import { type Options, resolve, type Settings } from "./Settings.ts"
-import { type Entry, type Filter, type Summary, TruthLog } from "./TruthLog.ts"
+import { type Options, resolve, type SimulatorSettings } from "./Settings.ts"
+import { type TruthEntry, type TruthFilter, type Summary, TruthLog } from "./TruthLog.ts"
 
-export type { Entry, Filter, KeyMark, Outcome, Summary } from "./TruthLog.ts"
+export type { TruthEntry, TruthFilter, KeyMark, TruthOutcome, Summary } from "./TruthLog.ts"
 export type { Malformed, Match, Point, Rule, Script, Split } from "./Script.ts"
 export type { Options } from "./Settings.ts"
 
@@ -53,9 +53,9 @@ export class Simulator extends Context.Service<Simulator, {
   readonly removeRule: (id: string) => Effect.Effect<boolean>
   readonly clearRules: Effect.Effect<void>
   /** Truth-log entries, oldest first. */
-  readonly entries: (filter?: Filter) => Effect.Effect<ReadonlyArray<Entry>>
+  readonly entries: (filter?: TruthFilter) => Effect.Effect<ReadonlyArray<TruthEntry>>
   /** Waits until `count` requests that match have ended (with outcome "open": have arrived), and answers them. */
-  readonly ended: (filter?: Filter, count?: number) => Effect.Effect<ReadonlyArray<Entry>>
+  readonly ended: (filter?: TruthFilter, count?: number) => Effect.Effect<ReadonlyArray<TruthEntry>>
   /** Waits until no request is open. */
   readonly idle: Effect.Effect<void>
   readonly summary: Effect.Effect<Summary>
@@ -63,7 +63,7 @@ export class Simulator extends Context.Service<Simulator, {
   readonly reset: Effect.Effect<void>
 }>()("gateway/simulator/Simulator") {}
 
-const checkScripts = (settings: Settings): SimulatorError | null => {
+const checkScripts = (settings: SimulatorSettings): SimulatorError | null => {
   for (const [name, script] of [["defaults", settings.defaults] as const, ...settings.models]) {
     const decoded = decodeScript(script)
     if (Result.isFailure(decoded)) return new SimulatorError({ reason: new BadScript({ message: `script of '${name}': ${String(decoded.failure)}` }) })
@@ -71,7 +71,7 @@ const checkScripts = (settings: Settings): SimulatorError | null => {
   return null
 }
 
-const listen = (settings: Settings, server: Server): Effect.Effect<number, SimulatorError> =>
+const listen = (settings: SimulatorSettings, server: Server): Effect.Effect<number, SimulatorError> =>
   Effect.callback<number, SimulatorError>((resume) => {
     const failed = (error: Error): void =>
       resume(Effect.fail(new SimulatorError({

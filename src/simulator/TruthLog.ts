@@ -6,10 +6,10 @@
  */
 import { hash } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
-import type { Usage } from "./formats/Format.ts"
+import type { SimulatedUsage } from "./formats/Format.ts"
 
 /** How a request ended. `open` has not. `error`: the simulator was stopped, or failed itself. */
-export type Outcome = "open" | "completed" | "client-aborted" | "reset-by-script" | "closed-by-script" | "ended-by-script" | "error"
+export type TruthOutcome = "open" | "completed" | "client-aborted" | "reset-by-script" | "closed-by-script" | "ended-by-script" | "error"
 
 export interface KeyMark {
   /** Empty for a key shorter than 12 characters. */
@@ -17,7 +17,7 @@ export interface KeyMark {
   readonly sha256: string
 }
 
-export interface Entry {
+export interface TruthEntry {
   /** Also the unique part of the ids in the answer: `chatcmpl-<id>`. */
   readonly id: string
   readonly at: number
@@ -45,8 +45,8 @@ export interface Entry {
   tokensPlanned: number
   tokensSent: number
   /** Usage as reported on the wire; null when that frame was never sent. */
-  usageSent: Usage | null
-  outcome: Outcome
+  usageSent: SimulatedUsage | null
+  outcome: TruthOutcome
   /** Why the simulator itself failed; null when it did not. */
   failure: string | null
   headAt: number | null
@@ -71,7 +71,7 @@ export interface Summary {
   bytesSent: number
 }
 
-export interface Filter {
+export interface TruthFilter {
   readonly id?: string
   readonly model?: string
   /** The whole key, or its last four characters. */
@@ -79,7 +79,7 @@ export interface Filter {
   readonly path?: string
   /** Milliseconds since the epoch; entries that arrived at or after it. */
   readonly since?: number
-  readonly outcome?: Outcome
+  readonly outcome?: TruthOutcome
   readonly rule?: string
 }
 
@@ -116,7 +116,7 @@ const emptySummary = (): Summary => ({
   bytesSent: 0
 })
 
-export const matches = (filter: Filter, entry: Entry): boolean =>
+export const matches = (filter: TruthFilter, entry: TruthEntry): boolean =>
   (filter.id === undefined || entry.id === filter.id) &&
   (filter.model === undefined || entry.model === filter.model) &&
   (filter.path === undefined || entry.path === filter.path) &&
@@ -138,7 +138,7 @@ export interface Arrival {
 export class TruthLog {
   readonly now: () => number
   readonly #options: Options
-  #entries: Array<Entry> = []
+  #entries: Array<TruthEntry> = []
   #bodyBytes = 0
   #summary = emptySummary()
   #open = 0
@@ -159,8 +159,8 @@ export class TruthLog {
     return this.#dropped
   }
 
-  open(arrival: Arrival): Entry {
-    const entry: Entry = {
+  open(arrival: Arrival): TruthEntry {
+    const entry: TruthEntry = {
       id: arrival.id,
       at: this.now(),
       method: arrival.method,
@@ -200,7 +200,7 @@ export class TruthLog {
   }
 
   /** Keeps the request body, within the budget. */
-  keepBody(entry: Entry, body: unknown, bytes: number): void {
+  keepBody(entry: TruthEntry, body: unknown, bytes: number): void {
     entry.bodyBytes = bytes
     if (!this.enabled || bytes > this.#options.bodyBudget) return
     entry.body = body
@@ -209,7 +209,7 @@ export class TruthLog {
   }
 
   /** Ends an entry once; a second outcome is ignored. */
-  settle(entry: Entry, outcome: Exclude<Outcome, "open">): void {
+  settle(entry: TruthEntry, outcome: Exclude<TruthOutcome, "open">): void {
     if (entry.outcome !== "open") return
     entry.outcome = outcome
     entry.endedAt = this.now()
@@ -228,13 +228,13 @@ export class TruthLog {
   }
 
   /** The simulator's own failure on a request: a defect, kept where a test will see it. */
-  fail(entry: Entry, error: unknown): void {
+  fail(entry: TruthEntry, error: unknown): void {
     entry.failure = error instanceof Error ? error.stack ?? error.message : String(error)
     this.settle(entry, "error")
   }
 
   /** Oldest first. */
-  query(filter: Filter = {}): ReadonlyArray<Entry> {
+  query(filter: TruthFilter = {}): ReadonlyArray<TruthEntry> {
     return this.#entries.filter((entry) => matches(filter, entry))
   }
 
@@ -273,7 +273,7 @@ export class TruthLog {
     }
   }
 
-  #headersOf(headers: IncomingHttpHeaders): Entry["headers"] {
+  #headersOf(headers: IncomingHttpHeaders): TruthEntry["headers"] {
     if (this.#options.recordSecrets) return { ...headers }
     const kept: Record<string, string | ReadonlyArray<string> | undefined> = { ...headers }
     for (const name of SECRET_HEADERS) {

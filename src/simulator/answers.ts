@@ -1,16 +1,16 @@
 /**
  * Composes the answer to a call from its script: which tokens, which tool calls, why it stopped, what usage is reported.
  */
-import type { Answer, AnsweredToolCall, Call, Choice, Usage } from "./formats/Format.ts"
+import type { SimulatedAnswer, AnsweredToolCall, SimulatedCall, Choice, SimulatedUsage } from "./formats/Format.ts"
 import type { Script } from "./Script.ts"
 import { sampleOf, tokenize, words } from "./text.ts"
 
 const DEFAULT_TOKENS = 20
 
-const jsonText = (call: Call): string =>
+const jsonText = (call: SimulatedCall): string =>
   JSON.stringify(call.json?.schema === undefined ? { echo: call.lastUserText } : sampleOf(call.json.schema))
 
-const textOf = (call: Call, script: Script): ReadonlyArray<string> => {
+const textOf = (call: SimulatedCall, script: Script): ReadonlyArray<string> => {
   const size = script.tokenSize
   if (script.text !== undefined) return tokenize(script.text, size)
   if (script.tokens !== undefined) return words(script.tokens, size)
@@ -25,7 +25,7 @@ const reasoningOf = (script: Script): ReadonlyArray<string> => {
   return typeof script.reasoning === "number" ? words(script.reasoning, script.tokenSize) : tokenize(script.reasoning, script.tokenSize)
 }
 
-const toolCallsOf = (call: Call, script: Script, id: string): ReadonlyArray<AnsweredToolCall> => {
+const toolCallsOf = (call: SimulatedCall, script: Script, id: string): ReadonlyArray<AnsweredToolCall> => {
   const answered = (index: number, name: string, args: unknown, own?: string): AnsweredToolCall => ({
     id: own ?? `call_${id}_${index}`,
     name,
@@ -61,7 +61,7 @@ const cutAtStop = (tokens: ReadonlyArray<string>, stop: ReadonlyArray<string>): 
   return kept
 }
 
-const choiceOf = (call: Call, script: Script, id: string): Choice => {
+const choiceOf = (call: SimulatedCall, script: Script, id: string): Choice => {
   let toolCalls = toolCallsOf(call, script, id)
   // A call is an answer of its own; a script that names a text as well gets both.
   const silent = toolCalls.length > 0 && script.text === undefined && script.tokens === undefined
@@ -88,7 +88,7 @@ const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((a, b) =>
 export const completionTokens = (choices: ReadonlyArray<Choice>): number =>
   sum(choices.map((choice) => choice.reasoning.length + choice.text.length + sum(choice.toolCalls.map((call) => call.pieces.length))))
 
-const usageOf = (call: Call, script: Script, choices: ReadonlyArray<Choice>): Usage | null => {
+const usageOf = (call: SimulatedCall, script: Script, choices: ReadonlyArray<Choice>): SimulatedUsage | null => {
   if (script.usage === "omit") return null
   const over = script.usage ?? {}
   const promptTokens = over.promptTokens ?? call.promptTokens
@@ -104,7 +104,7 @@ const usageOf = (call: Call, script: Script, choices: ReadonlyArray<Choice>): Us
 }
 
 /** `id` is the unique part of every id of the answer; `nowMs` the present in milliseconds since the epoch. */
-export const compose = (call: Call, script: Script, id: string, nowMs: number): Answer => {
+export const compose = (call: SimulatedCall, script: Script, id: string, nowMs: number): SimulatedAnswer => {
   const choices = call.embeddings !== undefined ? [] : Array.from({ length: call.n }, (_, i) => choiceOf(call, script, i === 0 ? id : `${id}_${i}`))
   return {
     id,

@@ -6,7 +6,7 @@ import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import type { Core } from "./handler.ts"
 import { decodeRules } from "./Script.ts"
-import type { Entry, Filter, Outcome } from "./TruthLog.ts"
+import type { TruthEntry, TruthFilter, TruthOutcome } from "./TruthLog.ts"
 import { matches } from "./TruthLog.ts"
 
 /** Longest wait of `GET /__sim/requests?wait=`, in milliseconds. */
@@ -14,7 +14,7 @@ const MAX_WAIT_MS = 60_000
 const DEFAULT_WAIT_MS = 10_000
 const DEFAULT_LIMIT = 1000
 
-const OUTCOMES: ReadonlyArray<Outcome> = ["open", "completed", "client-aborted", "reset-by-script", "closed-by-script", "ended-by-script", "error"]
+const OUTCOMES: ReadonlyArray<TruthOutcome> = ["open", "completed", "client-aborted", "reset-by-script", "closed-by-script", "ended-by-script", "error"]
 
 const reply = (res: ServerResponse, status: number, body: unknown): void => {
   const text = JSON.stringify(body)
@@ -25,7 +25,7 @@ const reply = (res: ServerResponse, status: number, body: unknown): void => {
 const problem = (res: ServerResponse, status: number, message: string): void =>
   reply(res, status, { error: { message, type: "sim_control_error", param: null, code: null } })
 
-const filterOf = (query: URLSearchParams): Result.Result<Filter, string> => {
+const filterOf = (query: URLSearchParams): Result.Result<TruthFilter, string> => {
   const text = (name: string) => query.has(name) ? { [name]: query.get(name) ?? "" } : {}
   const outcome = query.get("outcome")
   if (outcome !== null && !OUTCOMES.some((one) => one === outcome)) {
@@ -39,7 +39,7 @@ const filterOf = (query: URLSearchParams): Result.Result<Filter, string> => {
     ...text("key"),
     ...text("path"),
     ...text("rule"),
-    ...(outcome === null ? {} : { outcome: outcome as Outcome }),
+    ...(outcome === null ? {} : { outcome: outcome as TruthOutcome }),
     ...(since === null ? {} : { since: Number(since) })
   })
 }
@@ -77,8 +77,8 @@ const requests = (core: Core, res: ServerResponse, query: URLSearchParams): void
 }
 
 /** Calls back, on a later turn, once `count` entries that match have ended; returns how to stop waiting. */
-export const whenEnded = (core: Pick<Core, "log">, filter: Filter, count: number, done: (entries: ReadonlyArray<Entry>) => void): () => void => {
-  const ended = (): ReadonlyArray<Entry> =>
+export const whenEnded = (core: Pick<Core, "log">, filter: TruthFilter, count: number, done: (entries: ReadonlyArray<TruthEntry>) => void): () => void => {
+  const ended = (): ReadonlyArray<TruthEntry> =>
     core.log.query().filter((entry) => matches(filter, entry) && (filter.outcome === "open" || entry.outcome !== "open"))
   let over = false
   const check = (): void => {

@@ -5,7 +5,7 @@ import type { WireEvent } from "./formats/Format.ts"
 import type { Malformed, Script } from "./Script.ts"
 
 /** One frame: the bytes of one event with its comments and blank line. */
-export interface Frame {
+export interface SimulatedFrame {
   readonly bytes: Buffer
   readonly tokens: number
   /** Reports usage. */
@@ -19,7 +19,7 @@ export interface Frame {
 }
 
 /** Where a reply takes its frames from. */
-export type Frames = Iterator<Frame, void>
+export type Frames = Iterator<SimulatedFrame, void>
 
 const DEFAULT_HUGE_BYTES = 1024 * 1024
 const EOL = { LF: "\n", CRLF: "\r\n", CR: "\r" } as const
@@ -64,7 +64,7 @@ const render = (event: WireEvent, lines: Lines, index: number, field = "data"): 
   return text + eol
 }
 
-const frame = (text: string, tokens = 0, usage = false): Frame => ({ bytes: Buffer.from(text), tokens, usage })
+const frame = (text: string, tokens = 0, usage = false): SimulatedFrame => ({ bytes: Buffer.from(text), tokens, usage })
 
 /** A blank line between comments keeps a parser honest; keepalives use the same form. */
 export const keepaliveBytes = (lines: Lines): Buffer => {
@@ -76,7 +76,7 @@ export const keepaliveBytes = (lines: Lines): Buffer => {
 const padded = (data: string, bytes: number): string =>
   data.endsWith("}") ? `${data.slice(0, -1)},"obfuscation":"${"x".repeat(bytes)}"}` : `{"obfuscation":"${"x".repeat(bytes)}"}`
 
-const malformedFrame = (bad: Malformed, event: WireEvent, lines: Lines, index: number, error: WireEvent): Frame => {
+const malformedFrame = (bad: Malformed, event: WireEvent, lines: Lines, index: number, error: WireEvent): SimulatedFrame => {
   const eol = EOL[lines.lineEnding ?? "LF"]
   const half = Math.floor(event.data.length / 2)
   switch (bad.kind) {
@@ -97,7 +97,7 @@ const malformedFrame = (bad: Malformed, event: WireEvent, lines: Lines, index: n
   }
 }
 
-function* shaped(events: Iterable<WireEvent>, script: Script & Lines, error: WireEvent): Generator<Frame, void> {
+function* shaped(events: Iterable<WireEvent>, script: Script & Lines, error: WireEvent): Generator<SimulatedFrame, void> {
   let index = 0
   for (const event of events) {
     if (event.terminal === true && script.omitDone === true) continue
@@ -114,8 +114,8 @@ function* shaped(events: Iterable<WireEvent>, script: Script & Lines, error: Wir
 }
 
 /** Takes the newlines off the last frame. */
-function* unterminated(frames: Iterable<Frame>): Generator<Frame, void> {
-  let held: Frame | null = null
+function* unterminated(frames: Iterable<SimulatedFrame>): Generator<SimulatedFrame, void> {
+  let held: SimulatedFrame | null = null
   for (const next of frames) {
     if (held !== null) yield held
     held = next
@@ -123,11 +123,11 @@ function* unterminated(frames: Iterable<Frame>): Generator<Frame, void> {
   if (held !== null) yield { ...held, bytes: Buffer.from(held.bytes.toString().replace(/[\r\n]+$/, "")) }
 }
 
-function* unframed(events: Iterable<WireEvent>): Generator<Frame, void> {
+function* unframed(events: Iterable<WireEvent>): Generator<SimulatedFrame, void> {
   for (const event of events) yield frame(event.data, event.tokens, event.usage === true)
 }
 
-function* plain(events: Iterable<WireEvent>): Generator<Frame, void> {
+function* plain(events: Iterable<WireEvent>): Generator<SimulatedFrame, void> {
   for (const event of events) {
     const text = event.event === undefined ? `data: ${event.data}\n\n` : `event: ${event.event}\ndata: ${event.data}\n\n`
     yield { bytes: Buffer.from(text), tokens: event.tokens, usage: event.usage === true }

@@ -9,20 +9,20 @@ import { catalogue, isCatalogue } from "./formats/catalogues.ts"
 import * as Form from "#src/wire/form/Form.ts"
 import { formatOf } from "./formats/index.ts"
 import { renderChatError } from "./formats/errors.ts"
-import type { Format, Refusal } from "./formats/Format.ts"
-import { chunkOf, type Frame } from "./framing.ts"
+import type { Format, SimulatedRefusal } from "./formats/Format.ts"
+import { chunkOf, type SimulatedFrame } from "./framing.ts"
 import { BUILT_IN, scriptOf } from "./models.ts"
 import type { Pacer } from "./Pacer.ts"
 import * as plans from "./plans.ts"
-import type { Plan } from "./plans.ts"
+import type { AnswerPlan } from "./plans.ts"
 import { Player } from "./Player.ts"
 import type { Rules } from "./Rules.ts"
 import { decodeScript, merge, type Script } from "./Script.ts"
-import type { Settings } from "./Settings.ts"
-import type { Entry, TruthLog } from "./TruthLog.ts"
+import type { SimulatorSettings } from "./Settings.ts"
+import type { TruthEntry, TruthLog } from "./TruthLog.ts"
 
 export interface Core {
-  readonly settings: Settings
+  readonly settings: SimulatorSettings
   readonly rules: Rules
   readonly log: TruthLog
   readonly pacer: Pacer
@@ -46,8 +46,8 @@ export const keyOf = (headers: IncomingHttpHeaders, query: string): string | nul
 }
 
 interface Shared {
-  readonly plan: Plan
-  readonly frames: ReadonlyArray<Frame>
+  readonly plan: AnswerPlan
+  readonly frames: ReadonlyArray<SimulatedFrame>
   readonly model: string | null
   readonly stream: boolean
 }
@@ -56,7 +56,7 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
   const { log, pacer, rules, settings } = core
   const shared = new Map<string, Shared>()
 
-  const begin = (req: IncomingMessage, path: string, query: string): Entry =>
+  const begin = (req: IncomingMessage, path: string, query: string): TruthEntry =>
     log.open({
       id: core.nextId(),
       method: req.method ?? "GET",
@@ -67,10 +67,10 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
       port: req.socket.remotePort ?? null
     })
 
-  const play = (req: IncomingMessage, res: ServerResponse, entry: Entry, plan: Plan): void =>
+  const play = (req: IncomingMessage, res: ServerResponse, entry: TruthEntry, plan: AnswerPlan): void =>
     new Player(req, res, plan, pacer, log, entry).play()
 
-  const refuse = (req: IncomingMessage, res: ServerResponse, entry: Entry, format: Pick<Format, "renderError">, script: Script, refused: Refusal): void => play(req, res, entry, plans.refusal(format, script, refused, entry.id))
+  const refuse = (req: IncomingMessage, res: ServerResponse, entry: TruthEntry, format: Pick<Format, "renderError">, script: Script, refused: SimulatedRefusal): void => play(req, res, entry, plans.refusal(format, script, refused, entry.id))
 
   const keyRefused = (script: Script, key: string | null): boolean =>
     (settings.keys !== null && (key === null || !settings.keys.has(key))) ||
@@ -85,7 +85,7 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
   })
 
   /** Model, header and rule, in rising strength; undefined when the model is unknown and no rule takes the request. */
-  const scriptFor = (req: IncomingMessage, entry: Entry, key: string | null): Result.Result<Script | undefined, string> => {
+  const scriptFor = (req: IncomingMessage, entry: TruthEntry, key: string | null): Result.Result<Script | undefined, string> => {
     const base = entry.model === null ? {} : settings.models.get(entry.model) ?? scriptOf(entry.model)
     let script = base === undefined ? undefined : merge(settings.defaults, base)
     const header = settings.trustHeaders ? req.headers["x-sim-script"] : undefined
@@ -105,7 +105,7 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
   }
 
   /** A path without a format: only a rule can answer it, with a fixed reply. */
-  const unknown = (req: IncomingMessage, res: ServerResponse, entry: Entry, bytes: Buffer): void => {
+  const unknown = (req: IncomingMessage, res: ServerResponse, entry: TruthEntry, bytes: Buffer): void => {
     const key = keyOf(req.headers, entry.query)
     const text = bytes.toString()
     const body = bytes.length === 0 ? null : parseJson(text)
@@ -127,7 +127,7 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
     })
   }
 
-  const guarded = (res: ServerResponse, entry: Entry, run: () => void): void => {
+  const guarded = (res: ServerResponse, entry: TruthEntry, run: () => void): void => {
     try {
       run()
     } catch (error) {
@@ -137,7 +137,7 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
     }
   }
 
-  const answer = (req: IncomingMessage, res: ServerResponse, entry: Entry, format: Format, bytes: Buffer): void => {
+  const answer = (req: IncomingMessage, res: ServerResponse, entry: TruthEntry, format: Format, bytes: Buffer): void => {
     const key = keyOf(req.headers, entry.query)
     const text = format.isForm === true ? "" : bytes.toString()
     const body = format.isForm === true ? fieldsOf(bytes, req.headers["content-type"]) : entry.method === "POST" ? parseJson(text) : {}
@@ -177,10 +177,10 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
   /** Replies are shared only while nothing but the request decides about them. */
   const sharing = (): boolean => settings.shareReplies && rules.size === 0 && settings.keys === null && !settings.trustHeaders
 
-  const sharedKey = (entry: Entry, text: string): string => `${entry.path}?${entry.query}\n${text}`
+  const sharedKey = (entry: TruthEntry, text: string): string => `${entry.path}?${entry.query}\n${text}`
 
-  const share = (entry: Entry, text: string, plan: Plan): Plan => {
-    const frames: Array<Frame> = []
+  const share = (entry: TruthEntry, text: string, plan: AnswerPlan): AnswerPlan => {
+    const frames: Array<SimulatedFrame> = []
     let bytes = 0
     for (let next = plan.frames.next(); next.done !== true; next = plan.frames.next()) {
       bytes += next.value.bytes.length
@@ -193,7 +193,7 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
     return { ...plan, frames: frames.values() }
   }
 
-  const models = (req: IncomingMessage, res: ServerResponse, entry: Entry): void => {
+  const models = (req: IncomingMessage, res: ServerResponse, entry: TruthEntry): void => {
     const key = keyOf(req.headers, entry.query)
     const rule = rules.take({ model: null, path: entry.path, key, stream: false, headers: req.headers })
     if (rule !== null) entry.rule = rule.id

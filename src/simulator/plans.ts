@@ -3,14 +3,14 @@
  */
 import { gzipSync } from "node:zlib"
 import { completionTokens, compose } from "./answers.ts"
-import type { Call, Format, Refusal, Reply, Usage } from "./formats/Format.ts"
-import { type Frame, type Frames, framesOf, htmlPage, keepaliveBytes } from "./framing.ts"
+import type { SimulatedCall, Format, SimulatedRefusal, Reply, SimulatedUsage } from "./formats/Format.ts"
+import { type SimulatedFrame, type Frames, framesOf, htmlPage, keepaliveBytes } from "./framing.ts"
 import type { Point, Script, Split } from "./Script.ts"
 
 /** What a fault does at its point. */
 export type Stop = { readonly how: "reset" | "close" | "end" | "hang"; readonly at: Point }
 
-export interface Plan {
+export interface AnswerPlan {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly frames: Frames
@@ -32,7 +32,7 @@ export interface Plan {
   readonly gzip: boolean
   readonly promptTokens: number
   readonly tokens: number
-  readonly usage: Usage | null
+  readonly usage: SimulatedUsage | null
 }
 
 const DEFAULT_RESET_DELAY_MS = 10
@@ -64,10 +64,10 @@ const common = (script: Script) => ({
 } as const)
 
 /** One body with its content-length. */
-export const whole = (script: Script, status: number, contentType: string, text: string | Buffer, id: string, extra: Partial<Plan> = {}): Plan => {
+export const whole = (script: Script, status: number, contentType: string, text: string | Buffer, id: string, extra: Partial<AnswerPlan> = {}): AnswerPlan => {
   const plain = typeof text === "string" ? Buffer.from(text) : text
   const bytes = script.gzip === true ? gzipSync(plain) : plain
-  const only: Frame = { bytes, tokens: extra.tokens ?? 0, usage: extra.usage !== undefined && extra.usage !== null }
+  const only: SimulatedFrame = { bytes, tokens: extra.tokens ?? 0, usage: extra.usage !== undefined && extra.usage !== null }
   return {
     ...common(script),
     status,
@@ -89,11 +89,11 @@ export const whole = (script: Script, status: number, contentType: string, text:
 
 const JSON_TYPE = "application/json"
 
-export const refusal = (format: Pick<Format, "renderError">, script: Script, refused: Refusal, id: string): Plan =>
+export const refusal = (format: Pick<Format, "renderError">, script: Script, refused: SimulatedRefusal, id: string): AnswerPlan =>
   whole(script, refused.status, JSON_TYPE, format.renderError(refused), id)
 
 /** The reply of a script that names status, body or page itself; null when it leaves the answer to the format. */
-export const fixed = (format: Pick<Format, "renderError">, script: Script, id: string): Plan | null => {
+export const fixed = (format: Pick<Format, "renderError">, script: Script, id: string): AnswerPlan | null => {
   if (script.html === true) return whole(script, script.status ?? 200, "text/html; charset=utf-8", htmlPage, id)
   if (script.body !== undefined) {
     const text = typeof script.body === "string"
@@ -105,15 +105,15 @@ export const fixed = (format: Pick<Format, "renderError">, script: Script, id: s
 }
 
 /** The answer of a call that is no conversation. Its pieces come at the script's pace. */
-const replied = ({ headers, pieces, status, type }: Reply, script: Script, id: string, counts: Pick<Plan, "promptTokens" | "tokens" | "usage">): Plan => {
+const replied = ({ headers, pieces, status, type }: Reply, script: Script, id: string, counts: Pick<AnswerPlan, "promptTokens" | "tokens" | "usage">): AnswerPlan => {
   const latencyMs = (script.latencyMs ?? 0) + (script.ttftMs ?? 0)
   const plan = whole(script, script.status ?? status ?? 200, type, Buffer.concat(pieces), id, { ...counts, latencyMs })
   const own = { ...plan, headers: { ...plan.headers, ...headers } }
   if (pieces.length < 2 || script.gzip === true) return own
-  return { ...own, frames: pieces.map((bytes, i): Frame => ({ bytes, tokens: 0, usage: i === pieces.length - 1 && counts.usage !== null })).values(), length: null, paceMs: script.paceMs ?? 0 }
+  return { ...own, frames: pieces.map((bytes, i): SimulatedFrame => ({ bytes, tokens: 0, usage: i === pieces.length - 1 && counts.usage !== null })).values(), length: null, paceMs: script.paceMs ?? 0 }
 }
 
-export const answered = (format: Format, call: Call, script: Script, id: string, nowMs: number): Plan => {
+export const answered = (format: Format, call: SimulatedCall, script: Script, id: string, nowMs: number): AnswerPlan => {
   const answer = compose(call, script, id, nowMs)
   const tokens = completionTokens(answer.choices)
   const counts = { promptTokens: call.promptTokens, tokens, usage: answer.usage }

@@ -1,6 +1,6 @@
 /** An answer as the rules of a combo read it: what the model said, and the document a client is given. */
 import type { AnswerReader, AnswerView } from "#actors/request/ports/AnswerCheck.ts"
-import type { Answer, Part } from "#schemas/wire/conversation.ts"
+import type { Answer, ContentPart } from "#schemas/wire/conversation.ts"
 import { AnswerBuilder } from "#src/wire/neutral/AnswerBuilder.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
 import type { ClientCodec, UpstreamCodec } from "#src/wire/WireFormat.ts"
@@ -13,7 +13,7 @@ export const viewOf = (answer: Answer, document: () => unknown): AnswerView => (
   document
 })
 
-const saysNothing = (part: Part): boolean => {
+const saysNothing = (part: ContentPart): boolean => {
   switch (part.kind) {
     case "text":
     case "refusal":

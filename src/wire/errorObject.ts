@@ -8,10 +8,10 @@ import { oneShotKinds, type TargetFamily } from "#schemas/wire/formats.ts"
 export type Members = Readonly<Record<string, unknown>>
 
 /** What of an error its renderers read. */
-export type Told = Pick<PublicError, "status" | "code" | "type" | "message" | "retryAfterSeconds" | "extra" | "upstream">
+export type ClientError = Pick<PublicError, "status" | "code" | "type" | "message" | "retryAfterSeconds" | "extra" | "upstream">
 
 /** The vendor's error object for a client that speaks one of `families`; null when the error is another family's, or ours. */
-export const vendorOf = ({ upstream }: Told, families: ReadonlyArray<TargetFamily>): Members | null =>
+export const vendorOf = ({ upstream }: ClientError, families: ReadonlyArray<TargetFamily>): Members | null =>
   upstream !== null && families.includes(upstream.family) ? upstream.error : null
 
 /** `ours` for what the vendor's object does not say, the vendor's own members, and what else the gateway knows. */
@@ -22,11 +22,11 @@ export const merged = (ours: Members, vendor: Members | null, extra: PublicError
 const commonFamilies: ReadonlyArray<TargetFamily> = ["chat-completions", "responses", ...oneShotKinds]
 
 /** The error object of the common form, which chat-completions, completions and responses share. */
-export const common = (error: Told): Members =>
+export const common = (error: ClientError): Members =>
   merged({ message: error.message, type: error.type, code: error.code }, vendorOf(error, commonFamilies), error.extra)
 
 /** The same without what only the body of a refused request says: the error of a response that failed. */
-export const commonInStream = (error: Told): Members & { readonly code: string; readonly message: string } => {
+export const commonInStream = (error: ClientError): Members & { readonly code: string; readonly message: string } => {
   const vendor = vendorOf(error, commonFamilies)
   const ours = { code: error.code, message: error.message }
   if (vendor === null) return ours

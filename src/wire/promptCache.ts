@@ -3,7 +3,7 @@
  * alwaysPreserveClientCache). A client that speaks such a vendor's own format sets the marks itself; for a client of another format,
  * which cannot, the gateway marks what its next request will begin with. Pure.
  */
-import type { CacheControl, Conversation, FamilyName, Part, Tool, Turn } from "#schemas/wire/conversation.ts"
+import type { CacheControl, Conversation, FamilyName, ContentPart, Tool, Turn } from "#schemas/wire/conversation.ts"
 import type { Json } from "#src/wire/WireFormat.ts"
 
 export interface PromptCacheRules {
@@ -22,12 +22,12 @@ const shortest = 4_096
 const mostMarks = 4
 const here: CacheControl = { ttl: null }
 
-const markable = (part: Part): boolean => "cache" in part && part.kind !== "toolCall" && (part.kind !== "text" || part.text !== "")
+const markable = (part: ContentPart): boolean => "cache" in part && part.kind !== "toolCall" && (part.kind !== "text" || part.text !== "")
 
-const countOf = (part: Part): number =>
+const countOf = (part: ContentPart): number =>
   ("cache" in part && part.cache !== null ? 1 : 0) + (part.kind === "toolResult" ? part.content.filter(({ cache }) => cache !== null).length : 0)
 
-const plain = (part: Part): Part => {
+const plain = (part: ContentPart): ContentPart => {
   if (part.kind === "toolResult") return { ...part, cache: null, content: part.content.map((one) => ({ ...one, cache: null })) }
   return "cache" in part ? { ...part, cache: null } : part
 }

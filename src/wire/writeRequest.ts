@@ -4,7 +4,7 @@
  * escaped nor encoded a second time.
  */
 import type { PublicError } from "#schemas/errors.ts"
-import type { Conversation, MediaPart, Part, TextPart, Turn } from "#schemas/wire/conversation.ts"
+import type { Conversation, MediaPart, ContentPart, TextPart, Turn } from "#schemas/wire/conversation.ts"
 import * as Base64 from "#src/wire/json/base64.ts"
 import * as LiteralRanges from "#src/wire/json/literalRanges.ts"
 import type { EncodedRequest, Json, TargetTraits, UpstreamCodec } from "#src/wire/WireFormat.ts"
@@ -59,7 +59,7 @@ class Marks {
     const textsAreRead = conversation.settings.output?.kind === "json"
     let turns: Array<Turn> | null = null
     conversation.turns.forEach((turn, at) => {
-      let parts: Array<Part> | null = null
+      let parts: Array<ContentPart> | null = null
       turn.parts.forEach((part, i) => {
         const mark = part.kind === "text" && !textsAreRead ? this.text(part) : part.kind === "image" ? this.image(part) : null
         if (mark === null) return

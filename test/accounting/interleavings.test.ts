@@ -72,7 +72,7 @@ describe("any interleaving of open, settle and crash", () => {
         const disk = new Support.Disk()
         let life = yield* startLife(store, disk, yield* Support.temporaryDirectory)
         const running: Array<string> = []
-        const letGo = new Set<string>()
+        const unblock = new Set<string>()
         const refused = new Set<string>()
         /** Settled in a life that committed it afterwards with a sound disk. */
         const settled = new Set<string>()
@@ -85,7 +85,7 @@ describe("any interleaving of open, settle and crash", () => {
               const id = `a${next++}`
               life.ledger.open(attemptStart(id), (error) => {
                 if (error === null) {
-                  letGo.add(id)
+                  unblock.add(id)
                   running.push(id)
                 } else refused.add(id)
               })
@@ -134,11 +134,11 @@ describe("any interleaving of open, settle and crash", () => {
         life.kill(directory)
         life = yield* startLife(store, disk, directory)
         assert.strictEqual(yield* Support.passing(life.ledger.flush(Support.PATIENCE_MS)), 0)
-        assert.deepStrictEqual([...letGo].filter((id) => !store.rows.has(id)), [])
+        assert.deepStrictEqual([...unblock].filter((id) => !store.rows.has(id)), [])
         assert.deepStrictEqual([...settled].filter((id) => store.rows.get(id)?.outcome !== "completed"), [])
         assert.deepStrictEqual([...store.rows.values()].filter((row) => row.outcome === "parse-error"), [])
         // A refused or never answered attempt may leave a row only if the disk could not even be cut.
-        if (!commands.some(([command]) => command === "disk")) assert.strictEqual(store.rows.size, letGo.size)
+        if (!commands.some(([command]) => command === "disk")) assert.strictEqual(store.rows.size, unblock.size)
       })),
     { timeout: 120_000, arbitrary: { runs: 150 } }
   )

@@ -2,16 +2,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import * as Cooldown from "#actors/resilience/ConnectionCooldown.ts"
+import * as ConnectionCooldown from "#actors/resilience/ConnectionCooldown.ts"
 import { maxHintMs } from "#actors/resilience/retryHint.ts"
 
-const oauth: Cooldown.Settings = { transientBaseMs: 5_000, rateLimitBaseMs: 60_000, maxBackoffLevel: 8, useHints: true }
-const apikey: Cooldown.Settings = { transientBaseMs: 3_000, rateLimitBaseMs: 0, maxBackoffLevel: 5, useHints: true }
+const oauth: ConnectionCooldown.CooldownRules = { transientBaseMs: 5_000, rateLimitBaseMs: 60_000, maxBackoffLevel: 8, useHints: true }
+const apikey: ConnectionCooldown.CooldownRules = { transientBaseMs: 3_000, rateLimitBaseMs: 0, maxBackoffLevel: 5, useHints: true }
 
-const rule = (status: number, message = "", network = false) => Cooldown.ruleOf({ status, message, network })
-const fail = (state: Cooldown.State, status: number, now: number, settings = oauth, hintMs: number | null = null, message = "") => {
+const rule = (status: number, message = "", network = false) => ConnectionCooldown.ruleOf({ status, message, network })
+const fail = (state: ConnectionCooldown.State, status: number, now: number, settings = oauth, hintMs: number | null = null, message = "") => {
   const found = rule(status, message, status === 0)
-  return found === null ? [0, state, []] as const : Cooldown.step(state, { _tag: "Failed", rule: found, hintMs, status }, settings, now)
+  return found === null ? [0, state, []] as const : ConnectionCooldown.step(state, { _tag: "Failed", rule: found, hintMs, status }, settings, now)
 }
 
 describe("the rule of a failure", () => {
@@ -40,7 +40,7 @@ describe("the rule of a failure", () => {
 
 describe("a cooldown", () => {
   it("doubles from its base up to the highest level", () => {
-    let state = Cooldown.idle
+    let state = ConnectionCooldown.idle
     let now = 0
     const pauses = []
     for (let i = 0; i < 11; i++) {
@@ -54,7 +54,7 @@ describe("a cooldown", () => {
   })
 
   it("is not restarted by the rest of a burst, and a longer hint extends it", () => {
-    const [, first] = fail(Cooldown.idle, 503, 0)
+    const [, first] = fail(ConnectionCooldown.idle, 503, 0)
     assert.strictEqual(fail(first, 503, 4_999)[1], first)
     const [pause, longer, intents] = fail(first, 429, 1_000, oauth, 90_000)
     assert.deepStrictEqual([pause, longer.until, longer.level, intents], [90_000, 91_000, 1, ["save"]])
@@ -62,32 +62,32 @@ describe("a cooldown", () => {
   })
 
   it("a rate limit of a key without a hint pauses nothing; a hint does, at most 24 h", () => {
-    assert.strictEqual(fail(Cooldown.idle, 429, 0, apikey)[1], Cooldown.idle)
-    assert.strictEqual(fail(Cooldown.idle, 429, 0, apikey, 2_000)[1].until, 2_000)
-    assert.strictEqual(fail(Cooldown.idle, 429, 0, apikey, 99 * maxHintMs)[1].until, maxHintMs)
-    assert.strictEqual(fail(Cooldown.idle, 429, 0, { ...apikey, useHints: false }, 2_000)[1], Cooldown.idle)
+    assert.strictEqual(fail(ConnectionCooldown.idle, 429, 0, apikey)[1], ConnectionCooldown.idle)
+    assert.strictEqual(fail(ConnectionCooldown.idle, 429, 0, apikey, 2_000)[1].until, 2_000)
+    assert.strictEqual(fail(ConnectionCooldown.idle, 429, 0, apikey, 99 * maxHintMs)[1].until, maxHintMs)
+    assert.strictEqual(fail(ConnectionCooldown.idle, 429, 0, { ...apikey, useHints: false }, 2_000)[1], ConnectionCooldown.idle)
   })
 
   it("a success ends what is over and leaves what runs", () => {
-    const [, cooling] = fail(Cooldown.idle, 503, 0)
-    assert.strictEqual(Cooldown.step(cooling, { _tag: "Succeeded", letIn: false }, oauth, 4_999)[1], cooling)
-    const [, state, intents] = Cooldown.step(cooling, { _tag: "Succeeded", letIn: false }, oauth, 5_000)
-    assert.deepStrictEqual([state, intents], [Cooldown.idle, ["save"]])
-    assert.deepStrictEqual(Cooldown.step(Cooldown.idle, { _tag: "Succeeded", letIn: false }, oauth, 5_000)[2], [])
+    const [, cooling] = fail(ConnectionCooldown.idle, 503, 0)
+    assert.strictEqual(ConnectionCooldown.step(cooling, { _tag: "Succeeded", letIn: false }, oauth, 4_999)[1], cooling)
+    const [, state, intents] = ConnectionCooldown.step(cooling, { _tag: "Succeeded", letIn: false }, oauth, 5_000)
+    assert.deepStrictEqual([state, intents], [ConnectionCooldown.idle, ["save"]])
+    assert.deepStrictEqual(ConnectionCooldown.step(ConnectionCooldown.idle, { _tag: "Succeeded", letIn: false }, oauth, 5_000)[2], [])
   })
 
   it("a success of a call that was let in while it ran ends a guess, never the upstream's word", () => {
     const inside = { _tag: "Succeeded", letIn: true } as const
-    const [, guess] = fail(Cooldown.idle, 503, 0)
-    assert.strictEqual(Cooldown.step(guess, inside, oauth, 1)[1], Cooldown.idle)
-    const [, word] = fail(Cooldown.idle, 503, 0, oauth, 1_000)
-    assert.strictEqual(Cooldown.step(word, inside, oauth, 1)[1], word)
+    const [, guess] = fail(ConnectionCooldown.idle, 503, 0)
+    assert.strictEqual(ConnectionCooldown.step(guess, inside, oauth, 1)[1], ConnectionCooldown.idle)
+    const [, word] = fail(ConnectionCooldown.idle, 503, 0, oauth, 1_000)
+    assert.strictEqual(ConnectionCooldown.step(word, inside, oauth, 1)[1], word)
   })
 
   it("is the connection's as a whole for sign-ins, quotas and limits of the account, else its model's", () => {
     const wide = (status: number, message = "", accountWide = false) => {
       const found = rule(status, message)
-      return found !== null && Cooldown.isWide(found, { accountWide })
+      return found !== null && ConnectionCooldown.isWide(found, { accountWide })
     }
     assert.deepStrictEqual([wide(403, "quota exceeded"), wide(401, "no credentials"), wide(429, "", true)], [true, true, true])
     assert.deepStrictEqual([500, 503, 429, 529].map((status) => wide(status)), [false, false, false, false])
@@ -95,8 +95,8 @@ describe("a cooldown", () => {
   })
 
   it("is the upstream's word with a hint and our guess without", () => {
-    assert.isTrue(fail(Cooldown.idle, 503, 0)[1].guessed)
-    assert.isFalse(fail(Cooldown.idle, 503, 0, oauth, 1_000)[1].guessed)
+    assert.isTrue(fail(ConnectionCooldown.idle, 503, 0)[1].guessed)
+    assert.isFalse(fail(ConnectionCooldown.idle, 503, 0, oauth, 1_000)[1].guessed)
   })
 
   const Act = Schema.Struct({
@@ -108,17 +108,17 @@ describe("a cooldown", () => {
     acts: Arbitrary.schema(Schema.Array(Act).check(Schema.isMaxLength(60)))
   }, ({ acts }) => {
     let now = 0
-    let state = Cooldown.idle
+    let state = ConnectionCooldown.idle
     for (const { hintMs, status, wait } of acts) {
       now += wait
       const before = state
-      const [, next, intents] = status === 200 ? Cooldown.step(state, { _tag: "Succeeded", letIn: false }, oauth, now) : fail(state, status, now, oauth, hintMs)
+      const [, next, intents] = status === 200 ? ConnectionCooldown.step(state, { _tag: "Succeeded", letIn: false }, oauth, now) : fail(state, status, now, oauth, hintMs)
       state = next
       if (now < before.until) assert.isAtLeast(state.until, before.until)
       assert.isAtMost(state.until, Math.max(before.until, now + maxHintMs))
       assert.isAtMost(state.level, 15)
       assert.strictEqual(intents.length > 0, state !== before)
-      if (status === 200 && now >= before.until) assert.strictEqual(state, Cooldown.idle)
+      if (status === 200 && now >= before.until) assert.strictEqual(state, ConnectionCooldown.idle)
       if (status === 400 || status === 404) assert.strictEqual(state, before)
     }
   })

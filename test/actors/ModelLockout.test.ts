@@ -2,13 +2,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import * as Lockout from "#actors/resilience/ModelLockout.ts"
+import * as ModelLockout from "#actors/resilience/ModelLockout.ts"
 import { modelLockoutDefaults } from "#schemas/records/ResilienceSettings.ts"
 
-const on: Lockout.Settings = { ...modelLockoutDefaults, enabled: true }
-const fail = (state: Lockout.State | null, status: number, now: number, settings: Lockout.Settings = on) =>
-  Lockout.step(state, { _tag: "Failed", status }, settings, now)
-const succeed = (state: Lockout.State | null) => Lockout.step(state, { _tag: "Succeeded" }, on, 0)[1]
+const on: ModelLockout.LockoutRules = { ...modelLockoutDefaults, enabled: true }
+const fail = (state: ModelLockout.State | null, status: number, now: number, settings: ModelLockout.LockoutRules = on) =>
+  ModelLockout.step(state, { _tag: "Failed", status }, settings, now)
+const succeed = (state: ModelLockout.State | null) => ModelLockout.step(state, { _tag: "Succeeded" }, on, 0)[1]
 
 describe("a model lockout", () => {
   it("by default follows only a 404, for 120 s", () => {
@@ -18,10 +18,10 @@ describe("a model lockout", () => {
 
   it("when enabled follows the listed codes and doubles up to its cap", () => {
     assert.isNull(fail(null, 500, 0)[1])
-    let state: Lockout.State | null = null
+    let state: ModelLockout.State | null = null
     const pauses = []
     for (let i = 0, now = 0; i < 6; i++) {
-      const [pause, next]: Lockout.Step = fail(state, 429, now)
+      const [pause, next]: ModelLockout.LockoutStep = fail(state, 429, now)
       pauses.push(pause)
       state = next
       now = next === null ? now : next.until
@@ -44,10 +44,10 @@ describe("a model lockout", () => {
     acts: Arbitrary.schema(Schema.Array(Act).check(Schema.isMaxLength(60)))
   }, ({ acts }) => {
     let now = 0
-    let state: Lockout.State | null = null
+    let state: ModelLockout.State | null = null
     for (const { status, wait } of acts) {
       now += wait
-      const before: Lockout.State | null = state
+      const before: ModelLockout.State | null = state
       state = status === 200 ? succeed(state) : fail(state, status, now)[1]
       if (before !== null && now < before.until && status !== 200) assert.strictEqual(state, before)
       if (state !== null) {

@@ -2,20 +2,20 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import * as Breaker from "#actors/resilience/ProviderBreaker.ts"
+import * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
 
-const settings: Breaker.Settings = { degradationThreshold: 2, failureThreshold: 4, resetTimeoutMs: 1_000 }
+const settings: ProviderBreaker.BreakerRules = { degradationThreshold: 2, failureThreshold: 4, resetTimeoutMs: 1_000 }
 
-const enter = (state: Breaker.State, now: number, model = "m") => Breaker.step(state, { _tag: "Enter", model }, settings, now)
-const end = (state: Breaker.State, ticket: Breaker.Ticket, result: "ok" | "failed" | "neutral", now: number) =>
-  Breaker.step(state, { _tag: "Ended", ticket, result, status: result === "failed" ? 503 : 200 }, settings, now)
-const ticketOf = (reply: Breaker.Reply): Breaker.Ticket => {
+const enter = (state: ProviderBreaker.State, now: number, model = "m") => ProviderBreaker.step(state, { _tag: "Enter", model }, settings, now)
+const end = (state: ProviderBreaker.State, ticket: ProviderBreaker.Ticket, result: "ok" | "failed" | "neutral", now: number) =>
+  ProviderBreaker.step(state, { _tag: "Ended", ticket, result, status: result === "failed" ? 503 : 200 }, settings, now)
+const ticketOf = (reply: ProviderBreaker.BreakerReply): ProviderBreaker.Ticket => {
   assert.strictEqual(reply._tag, "Entered")
-  return (reply as Extract<Breaker.Reply, { _tag: "Entered" }>).ticket
+  return (reply as Extract<ProviderBreaker.BreakerReply, { _tag: "Entered" }>).ticket
 }
 
 /** One call after the other, each failing. */
-const failing = (times: number, from: Breaker.State = Breaker.fresh, now = 0, model = "m"): Breaker.State => {
+const failing = (times: number, from: ProviderBreaker.State = ProviderBreaker.fresh, now = 0, model = "m"): ProviderBreaker.State => {
   let state = from
   for (let i = 0; i < times; i++) {
     const [reply, entered] = enter(state, now, model)
@@ -26,22 +26,22 @@ const failing = (times: number, from: Breaker.State = Breaker.fresh, now = 0, mo
 
 describe("a provider breaker", () => {
   it("is degraded at its first threshold and open at its second, not before", () => {
-    assert.deepStrictEqual([0, 1, 2, 3, 4].map((times) => Breaker.phaseOf(failing(times), settings, 0)), ["closed", "closed", "degraded", "degraded", "open"])
+    assert.deepStrictEqual([0, 1, 2, 3, 4].map((times) => ProviderBreaker.phaseOf(failing(times), settings, 0)), ["closed", "closed", "degraded", "degraded", "open"])
   })
 
   it("counts 408, 500, 502, 503, 504 and the network, and nothing else", () => {
     const counted = []
-    for (let status = 100; status < 600; status++) if (Breaker.counts(status, false)) counted.push(status)
+    for (let status = 100; status < 600; status++) if (ProviderBreaker.counts(status, false)) counted.push(status)
     assert.deepStrictEqual(counted, [408, 500, 502, 503, 504])
-    assert.isTrue(Breaker.counts(0, true))
-    assert.isFalse(Breaker.counts(0, false))
+    assert.isTrue(ProviderBreaker.counts(0, true))
+    assert.isFalse(ProviderBreaker.counts(0, false))
   })
 
   it("refuses while open and says until when", () => {
-    const open = failing(4, Breaker.fresh, 50)
+    const open = failing(4, ProviderBreaker.fresh, 50)
     assert.deepStrictEqual(enter(open, 1_049)[0], { _tag: "Refused", reason: "breaker-open", until: 1_050 })
-    assert.deepStrictEqual(Breaker.refusalOf(open, "m", 1_049), { _tag: "Refused", reason: "breaker-open", until: 1_050 })
-    assert.isNull(Breaker.refusalOf(open, "m", 1_050))
+    assert.deepStrictEqual(ProviderBreaker.refusalOf(open, "m", 1_049), { _tag: "Refused", reason: "breaker-open", until: 1_050 })
+    assert.isNull(ProviderBreaker.refusalOf(open, "m", 1_050))
   })
 
   it("admits one probe afterwards, whose success closes and whose failure opens again", () => {
@@ -50,7 +50,7 @@ describe("a provider breaker", () => {
     assert.isTrue(probe.probe)
     assert.strictEqual(enter(probing, 1_000)[0]._tag, "Refused")
     const [, closed, forget] = end(probing, probe, "ok", 1_001)
-    assert.strictEqual(Breaker.phaseOf(closed, settings, 1_001), "closed")
+    assert.strictEqual(ProviderBreaker.phaseOf(closed, settings, 1_001), "closed")
     assert.strictEqual(closed.failures, 0)
     assert.deepStrictEqual(forget, ["forget"])
     const [, open, save] = end(probing, probe, "failed", 1_001)
@@ -61,21 +61,21 @@ describe("a provider breaker", () => {
   it("a probe without a verdict gives its place back and leaves the breaker half-open", () => {
     const [reply, probing] = enter(failing(4), 1_000)
     const [, state] = end(probing, ticketOf(reply), "neutral", 1_001)
-    assert.strictEqual(Breaker.phaseOf(state, settings, 1_001), "half-open")
+    assert.strictEqual(ProviderBreaker.phaseOf(state, settings, 1_001), "half-open")
     assert.isTrue(ticketOf(enter(state, 1_001)[0]).probe)
   })
 
   it("a lost probe's place is given to another, and its late word decides nothing", () => {
     const [first, probing] = enter(failing(4), 1_000)
-    assert.strictEqual(enter(probing, 1_000 + Breaker.probeLeaseMs - 1)[0]._tag, "Refused")
-    const [second, again] = enter(probing, 1_000 + Breaker.probeLeaseMs)
+    assert.strictEqual(enter(probing, 1_000 + ProviderBreaker.probeLeaseMs - 1)[0]._tag, "Refused")
+    const [second, again] = enter(probing, 1_000 + ProviderBreaker.probeLeaseMs)
     assert.isTrue(ticketOf(second).probe)
     assert.strictEqual(end(again, ticketOf(first), "ok", 700_000)[1], again)
-    assert.strictEqual(Breaker.phaseOf(end(again, ticketOf(second), "ok", 700_000)[1], settings, 700_000), "closed")
+    assert.strictEqual(ProviderBreaker.phaseOf(end(again, ticketOf(second), "ok", 700_000)[1], settings, 700_000), "closed")
   })
 
   it("stragglers of an outage neither prolong it nor open the breaker again", () => {
-    const [reply, before] = enter(Breaker.fresh, 0)
+    const [reply, before] = enter(ProviderBreaker.fresh, 0)
     const straggler = ticketOf(reply)
     const open = failing(4, before)
     assert.strictEqual(end(open, straggler, "failed", 500)[1], open)
@@ -85,31 +85,31 @@ describe("a provider breaker", () => {
   })
 
   it("opened by one model refuses that one alone, until others fail as often without an answer between", () => {
-    const open = failing(4, Breaker.fresh, 50)
+    const open = failing(4, ProviderBreaker.fresh, 50)
     assert.strictEqual(open.only, "m")
-    assert.isNull(Breaker.refusalOf(open, "n", 60))
-    assert.deepStrictEqual([Breaker.phaseFor(open, "n", settings, 60), Breaker.phaseFor(open, "m", settings, 60)], ["closed", "open"])
+    assert.isNull(ProviderBreaker.refusalOf(open, "n", 60))
+    assert.deepStrictEqual([ProviderBreaker.phaseFor(open, "n", settings, 60), ProviderBreaker.phaseFor(open, "m", settings, 60)], ["closed", "open"])
     const three = failing(3, open, 60, "n")
-    assert.strictEqual(Breaker.phaseFor(three, "n", settings, 60), "degraded")
-    assert.isNull(Breaker.refusalOf(three, "n", 60))
+    assert.strictEqual(ProviderBreaker.phaseFor(three, "n", settings, 60), "degraded")
+    assert.isNull(ProviderBreaker.refusalOf(three, "n", 60))
     const eased = end(three, ticketOf(enter(three, 60, "o")[0]), "ok", 60)[1]
     assert.strictEqual(failing(3, eased, 60, "n").only, "m")
     const whole = failing(4, open, 60, "n")
     assert.deepInclude(whole, { only: null, openUntil: 1_060 })
-    assert.isNotNull(Breaker.refusalOf(whole, "o", 60))
-    assert.deepInclude(end(open, Breaker.ticketOf(open, "n"), "ok", 60)[1], { openUntil: 1_050 }, "the answer of another model says nothing of this one")
+    assert.isNotNull(ProviderBreaker.refusalOf(whole, "o", 60))
+    assert.deepInclude(end(open, ProviderBreaker.ticketOf(open, "n"), "ok", 60)[1], { openUntil: 1_050 }, "the answer of another model says nothing of this one")
   })
 
   it("opened by several refuses all of them, and an answer to a call that it let in all the same closes it", () => {
-    const mixed = failing(2, failing(2, Breaker.fresh, 0, "m"), 0, "n")
-    assert.isNotNull(Breaker.refusalOf(mixed, "o", 1))
-    assert.strictEqual(end(mixed, Breaker.ticketOf(mixed, "o"), "failed", 1)[1], mixed)
-    assert.strictEqual(Breaker.phaseOf(end(mixed, Breaker.ticketOf(mixed, "o"), "ok", 1)[1], settings, 1), "closed")
+    const mixed = failing(2, failing(2, ProviderBreaker.fresh, 0, "m"), 0, "n")
+    assert.isNotNull(ProviderBreaker.refusalOf(mixed, "o", 1))
+    assert.strictEqual(end(mixed, ProviderBreaker.ticketOf(mixed, "o"), "failed", 1)[1], mixed)
+    assert.strictEqual(ProviderBreaker.phaseOf(end(mixed, ProviderBreaker.ticketOf(mixed, "o"), "ok", 1)[1], settings, 1), "closed")
   })
 
   it("a reset closes it at once, and forgets its record", () => {
-    const [, state, intents] = Breaker.step(failing(4), { _tag: "Reset" }, settings, 10)
-    assert.strictEqual(Breaker.phaseOf(state, settings, 10), "closed")
+    const [, state, intents] = ProviderBreaker.step(failing(4), { _tag: "Reset" }, settings, 10)
+    assert.strictEqual(ProviderBreaker.phaseOf(state, settings, 10), "closed")
     assert.deepStrictEqual(intents, ["forget"])
   })
 })
@@ -126,12 +126,12 @@ const Act = Schema.Union([
 describe("any history of calls", () => {
   it.prop("keeps to a plain model of the breaker", { acts: Arbitrary.schema(Schema.Array(Act).check(Schema.isMaxLength(120))) }, ({ acts }) => {
     let now = 0
-    let state = Breaker.fresh
-    const running: Array<Breaker.Ticket> = []
+    let state = ProviderBreaker.fresh
+    const running: Array<ProviderBreaker.Ticket> = []
     // The model: failures in a row of this era, and when it opened.
     let row = 0
     let opened: number | null = null
-    let probe: Breaker.Ticket | null = null
+    let probe: ProviderBreaker.Ticket | null = null
     let era = 0
     for (const act of acts) {
       if (act.act === "enter") {
@@ -175,7 +175,7 @@ describe("any history of calls", () => {
           }
         }
       } else {
-        state = Breaker.step(state, { _tag: "Reset" }, settings, now)[1]
+        state = ProviderBreaker.step(state, { _tag: "Reset" }, settings, now)[1]
         opened = null
         probe = null
         row = 0
@@ -184,7 +184,7 @@ describe("any history of calls", () => {
       const expected = opened !== null
         ? now < opened + settings.resetTimeoutMs ? "open" : "half-open"
         : row >= settings.degradationThreshold ? "degraded" : "closed"
-      assert.strictEqual(Breaker.phaseOf(state, settings, now), expected)
+      assert.strictEqual(ProviderBreaker.phaseOf(state, settings, now), expected)
     }
   })
 })

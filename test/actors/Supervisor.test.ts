@@ -144,7 +144,7 @@ describe("what goes on by itself", () => {
 })
 
 describe("the table", () => {
-  const rows = Object.entries<Supervisor.Row>(Supervisor.loops)
+  const rows = Object.entries<Supervisor.LoopRow>(Supervisor.loops)
 
   it("bounds every backoff: what restarts waits from 100 ms to a minute, and a timer's or thread's own pace is its wait", () => {
     for (const [name, { backoff, kind }] of rows) {

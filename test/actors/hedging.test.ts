@@ -174,7 +174,7 @@ const play = (world: World) => Effect.gen(function*() {
   }, {
     requestId: "r", client, face, endpoint: "/v1/chat/completions", requestedModel: "c", stream: world.stream, forwardUsage: false, progress: false,
     recovery: { holds: false, sibling: false, continues: false, stopsAtEmpty: false }, units: null, key: null, sessionTag: null, targets, refusalOf: () => null,
-    companions: [{
+    interceptors: [{
       beforeAttempt: (target) => {
         asked++
         const { kind } = scriptOf(target)

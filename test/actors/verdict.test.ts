@@ -3,13 +3,13 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import type { AttemptEnd } from "#actors/request/Attempt.ts"
-import * as Breaker from "#actors/resilience/ProviderBreaker.ts"
+import * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
 import { verdictOf } from "#actors/request/verdict.ts"
 import * as Errors from "#schemas/errors.ts"
 import { Outcome } from "#schemas/records/LedgerRow.ts"
 
-const settings: Breaker.Settings = { degradationThreshold: 1, failureThreshold: 1, resetTimeoutMs: 1_000 }
-const halfOpen: Breaker.State = { ...Breaker.fresh, failures: 1, openUntil: 1_000, era: 1 }
+const settings: ProviderBreaker.BreakerRules = { degradationThreshold: 1, failureThreshold: 1, resetTimeoutMs: 1_000 }
+const halfOpen: ProviderBreaker.State = { ...ProviderBreaker.fresh, failures: 1, openUntil: 1_000, era: 1 }
 
 const End = Schema.Struct({
   outcome: Outcome,
@@ -28,14 +28,14 @@ const endOf = ({ opened, outcome, rejected, status }: typeof End.Type): AttemptE
 describe("the end of a probe", () => {
   it.prop("decides its breaker, or gives its place to the next", { given: Arbitrary.schema(End) }, ({ given }) => {
     const end = endOf(given)
-    const [reply, probing] = Breaker.step(halfOpen, { _tag: "Enter", model: "m" }, settings, 2_000)
+    const [reply, probing] = ProviderBreaker.step(halfOpen, { _tag: "Enter", model: "m" }, settings, 2_000)
     if (reply._tag !== "Entered") return assert.fail("a half-open breaker admits a probe")
-    assert.isNotNull(Breaker.refusalOf(probing, "m", 2_000))
+    assert.isNotNull(ProviderBreaker.refusalOf(probing, "m", 2_000))
     const verdict = verdictOf(end, end.outcome, 2_000, 2_500)
-    const result = verdict === null ? "neutral" : verdict.ok ? "ok" : Breaker.counts(verdict.status, verdict.network) ? "failed" : "neutral"
-    const [, state] = Breaker.step(probing, { _tag: "Ended", ticket: reply.ticket, result, status: verdict?.status ?? 0 }, settings, 2_500)
-    const decided = Breaker.phaseOf(state, settings, 2_500)
-    assert.isTrue(decided !== "half-open" || Breaker.refusalOf(state, "m", 2_500) === null)
+    const result = verdict === null ? "neutral" : verdict.ok ? "ok" : ProviderBreaker.counts(verdict.status, verdict.network) ? "failed" : "neutral"
+    const [, state] = ProviderBreaker.step(probing, { _tag: "Ended", ticket: reply.ticket, result, status: verdict?.status ?? 0 }, settings, 2_500)
+    const decided = ProviderBreaker.phaseOf(state, settings, 2_500)
+    assert.isTrue(decided !== "half-open" || ProviderBreaker.refusalOf(state, "m", 2_500) === null)
     if (given.rejected && given.opened) assert.strictEqual(decided, "closed")
   })
 

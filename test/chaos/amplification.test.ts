@@ -1,6 +1,6 @@
 /** Many clients that repeat what fails against upstreams that are all down: what it costs them, and what happens when they are back. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import type { Entry } from "#src/simulator/Simulator.ts"
+import type { TruthEntry } from "#src/simulator/Simulator.ts"
 import * as Http from "#test/support/http.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
@@ -38,7 +38,7 @@ const providers = async (names: ReadonlyArray<string>, given: Record<string, unk
 }
 const combo = (name: string, prefixes: ReadonlyArray<string>, config: Record<string, unknown> = {}) =>
   lab.gateway.operator.call("POST", "/api/combos", { name, models: prefixes.map(idOf), config: { maxRetries: 0, ...config } })
-const entriesOf = (prefix: string): Promise<ReadonlyArray<Entry>> => lab.sim.entries({ model: modelOf(prefix) })
+const entriesOf = (prefix: string): Promise<ReadonlyArray<TruthEntry>> => lab.sim.entries({ model: modelOf(prefix) })
 const callsOf = async (prefixes: ReadonlyArray<string>): Promise<number> => {
   const found = await Promise.all(prefixes.map(entriesOf))
   return found.reduce((total, entries) => total + entries.length, 0)

@@ -23,7 +23,7 @@ const WORKERS = 4
 const USE = 20
 const LIMIT = 40 * USE
 /** Calls of the node that is paused, right before. */
-const UNTOLD = 6
+const UNREPORTED = 6
 /** A block is its node's for ten seconds, paused or not; then it counts as spent until the node has spoken. */
 const BLOCK_MS = 20_000
 
@@ -141,7 +141,7 @@ describe.skipIf(missing !== null)("three nodes, of which one dies and one pauses
 
     const old = new Session(third, managed.key)
     const { generation } = await eventually(() => old.acquire("held/m").catch(() => null), (lease) => lease !== null, "the first lease") ?? { generation: 0 }
-    await Promise.all(Array.from({ length: UNTOLD }, () => eventually(() => spend(third), ({ status }) => status === 200, "a block on the third node")))
+    await Promise.all(Array.from({ length: UNREPORTED }, () => eventually(() => spend(third), ({ status }) => status === 200, "a block on the third node")))
     expect((await leased(third, old, generation, "before")).status).toBe(200)
 
     process.kill(third.pid(), "SIGSTOP")

@@ -72,7 +72,7 @@ const run = async (stream: boolean, broken: "start" | "write" | "end" | "respond
   const actor = new RequestActor(services, {
     requestId: "r-1", client, face, endpoint: "/v1/chat/completions", requestedModel: "p/m", stream, forwardUsage: false, progress: false, recovery: { holds: false, sibling: false, continues: false, stopsAtEmpty: false }, units: null, continuationFor: () => new Uint8Array(), key: null, sessionTag: null,
     targets: [target],
-    companions: [],
+    interceptors: [],
     refusalOf: () => null,
     route: {
       strategy: "single", combo: null, policy: Walk.once, lastResort: false, succeeded: () => undefined, finished: null, terminal: (error) => error, line: () => ""

@@ -21,7 +21,7 @@ const ADDED_MS = 2_000
 /** Until a client is served as before, once both servers are back (ms): a connection that was cut, a probe, a look-up. */
 const RECOVERY_MS = 20_000
 /** The engine of placed work tries every two seconds, and an outage is over when it was quiet for five (ms). */
-const TOLD_MS = 25_000
+const BROADCAST_MS = 25_000
 
 interface Case {
   readonly name: string
@@ -132,7 +132,7 @@ describe.skipIf(missing !== null)("Redis and Postgres fail together", { timeout:
         expect(readiness.checks.ledger.backlog).toBeGreaterThanOrEqual(9)
         expect(readiness.checks.ledger.gap).toBe(0)
       }
-      if (name === "both refused") await eventually(async () => told("Placed work stands still"), (count) => count === 1, "a word about placed work", TOLD_MS)
+      if (name === "both refused") await eventually(async () => told("Placed work stands still"), (count) => count === 1, "a word about placed work", BROADCAST_MS)
     } finally {
       await Promise.all([roads.redis.is("open"), roads.postgres.is("open")])
     }
@@ -158,7 +158,7 @@ describe.skipIf(missing !== null)("Redis and Postgres fail together", { timeout:
 
   it("placed work is told to stand still once per outage, and to go on once, without a stack", async () => {
     const outages = told("Placed work stands still")
-    await eventually(async () => told("Placed work goes on"), (count) => count === outages, "a word about the end of each outage", TOLD_MS)
+    await eventually(async () => told("Placed work goes on"), (count) => count === outages, "a word about the end of each outage", BROADCAST_MS)
     expect(outages).toBeGreaterThan(0)
     expect(outages).toBeLessThanOrEqual(cases.length)
     expect(node.output()).not.toMatch(/"message":"(?:Shard lock storage|Could not acquire)/)

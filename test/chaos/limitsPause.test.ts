@@ -11,7 +11,7 @@ const { missing, postgres } = await findServers()
 afterAll(postgres.stop)
 
 const LIMIT = 60 * USE
-const UNTOLD = 8
+const UNREPORTED = 8
 /** Added to each way to Postgres when the node goes on, ms: the news takes longer than the requests in its sockets. */
 const SLOW_MS = 20
 
@@ -30,7 +30,7 @@ describe.skipIf(missing !== null)("two nodes, of which one stands still for a wh
     for (const { key: secret } of [revoked, locked]) {
       await eventually(() => Http.send(two.url, pair.call(secret, "plain")), ({ status }) => status === 200, "the key on the second node")
     }
-    await Promise.all(Array.from({ length: UNTOLD }, () => eventually(() => spend(two, key.key), ({ status }) => status === 200, "a block of the second node")))
+    await Promise.all(Array.from({ length: UNREPORTED }, () => eventually(() => spend(two, key.key), ({ status }) => status === 200, "a block of the second node")))
     process.kill(two.pid(), "SIGSTOP")
     let waiting: ReadonlyArray<Promise<Http.Reply>>
     let late: ReadonlyArray<Promise<Http.Reply>>

@@ -67,7 +67,7 @@ export const inParallel = async <A>(workers: number, tasks: ReadonlyArray<() => 
 }
 
 /** What is wrong between the rows of one request and what the simulator saw of it; empty when they agree. */
-export const disagreements = (entries: ReadonlyArray<Simulator.Entry>, rows: ReadonlyArray<CallLog>, clientLeft: boolean): ReadonlyArray<string> => {
+export const disagreements = (entries: ReadonlyArray<Simulator.TruthEntry>, rows: ReadonlyArray<CallLog>, clientLeft: boolean): ReadonlyArray<string> => {
   const wrong: Array<string> = []
   const attempts = [...rows].sort((a, b) => a.attempt - b.attempt)
   if (new Set(attempts.map((row) => row.id)).size !== attempts.length) wrong.push("an attempt has two rows")

@@ -85,7 +85,7 @@ describe("the feed of a process that stood still", () => {
     const heard: Array<number> = []
     const live = yield* Clock.Clock
     const clock: Clock.Clock = Object.assign(Object.create(live) as Clock.Clock, { currentTimeMillisUnsafe: () => live.currentTimeMillisUnsafe() + ahead })
-    const feed = Context.get(yield* PolledFeed.make({ self, bell: null, pollMs: 60_000 }).pipe(
+    const feed = Context.get(yield* PolledFeed.make({ self, notifier: null, pollMs: 60_000 }).pipe(
       Effect.provideService(Clock.Clock, clock),
       Effect.provideService(ClusterStore, ClusterStore.of({
         version: Effect.sync(() => version),

@@ -4,7 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import type { Route } from "#schemas/api/RouteTable.ts"
+import type { RouteRule } from "#schemas/api/RouteTable.ts"
 import * as ManagementHttp from "#src/Management.ts"
 import * as Management from "#test/support/management.ts"
 import { at } from "#test/support/management.ts"
@@ -29,7 +29,7 @@ const ending = new Set(["/api/shutdown", "/api/restart"])
 const tokenRank = { read: 1, write: 2, admin: 3 } as const
 
 /** The status of a refusal; null = the route is served. */
-const expected = ({ access }: Route, { kind, rank }: Credential): number | null => {
+const expected = ({ access }: RouteRule, { kind, rank }: Credential): number | null => {
   if (access === null) return 403
   const { adminKey, sessionOnly, tier, token } = access
   if (tier === "PUBLIC") return null

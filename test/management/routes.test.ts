@@ -3,14 +3,14 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as HttpApi from "effect/http-api/HttpApi"
 import { ManagementApi } from "#src/ManagementApi.ts"
-import type { Route } from "#schemas/api/RouteTable.ts"
+import type { RouteRule } from "#schemas/api/RouteTable.ts"
 import * as ManagementHttp from "#src/Management.ts"
 import * as Management from "#test/support/management.ts"
 import { at } from "#test/support/management.ts"
 
 const routes = ManagementHttp.routes()
-const concrete = (route: Route) => route.path.replaceAll(/:(\w+)/g, "no-such-record")
-const hasBody = (route: Route) => route.method !== "GET" && route.method !== "DELETE"
+const concrete = (route: RouteRule) => route.path.replaceAll(/:(\w+)/g, "no-such-record")
+const hasBody = (route: RouteRule) => route.method !== "GET" && route.method !== "DELETE"
 /** Calls that end something: they would sign the test's own session out, or lock it. */
 const ending = new Set(["/api/auth/logout", "/api/auth/login", "/api/cli/connect"])
 

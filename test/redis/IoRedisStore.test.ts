@@ -9,12 +9,12 @@ import * as Scope from "effect/Scope"
 import { afterEach, describe, expect, it } from "vitest"
 import { StoreDeadline } from "#actors/ports/StoreDeadline.ts"
 import * as IoRedisStore from "#src/platform/redis/IoRedisStore.ts"
-import { RedisStore, type Script, SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
+import { RedisStore, type RedisScript, SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
 import { OPENS_AFTER } from "#src/platform/redis/StoreBreaker.ts"
 import { eventually } from "#test/support/operator.ts"
 import { canStartRedis, freePort, type OwnRedis, ownRedis, silentRoad } from "#test/support/redis.ts"
 
-const echo: Script = {
+const echo: RedisScript = {
   name: "echo",
   purpose: "bytes were stored",
   lua: `-- KEYS[1]: a key; ARGV[1]: bytes. Stores the bytes and replies {key, bytes, 7, nil}.

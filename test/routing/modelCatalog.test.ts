@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest"
 import * as Registry from "#src/providers/Registry.ts"
-import * as Catalog from "#src/routing/models/modelCatalog.ts"
+import * as ModelCatalog from "#src/routing/models/modelCatalog.ts"
 import { resolveModel } from "#src/routing/models/resolveModel.ts"
 import { fixture } from "#test/providers/fixture.ts"
 
-const custom = (change: Partial<Catalog.CatalogCustomModel> & Pick<Catalog.CatalogCustomModel, "provider" | "modelId">): Catalog.CatalogCustomModel => ({
+const custom = (change: Partial<ModelCatalog.CatalogCustomModel> & Pick<ModelCatalog.CatalogCustomModel, "provider" | "modelId">): ModelCatalog.CatalogCustomModel => ({
   modelName: null,
   apiFormat: "chat-completions",
   supportedEndpoints: [],
@@ -20,13 +20,13 @@ const custom = (change: Partial<Catalog.CatalogCustomModel> & Pick<Catalog.Catal
   ...change
 })
 
-const node = (prefix: string, apiType: Catalog.CatalogNode["apiType"]): Catalog.CatalogNode => ({
+const node = (prefix: string, apiType: ModelCatalog.CatalogNode["apiType"]): ModelCatalog.CatalogNode => ({
   id: `openai-compatible-${apiType}-${prefix}`, prefix, name: `Node ${prefix}`, apiType, createdAt: "2026-02-01T00:00:00.000Z"
 })
 
 const nodes = [node("mine", "chat"), node("vec", "embeddings"), node("rank", "rerank")]
 
-const view = (change: Partial<Catalog.CatalogView> = {}): Catalog.CatalogView => ({
+const view = (change: Partial<ModelCatalog.CatalogView> = {}): ModelCatalog.CatalogView => ({
   registry: fixture,
   nodes,
   customModels: [
@@ -41,12 +41,12 @@ const view = (change: Partial<Catalog.CatalogView> = {}): Catalog.CatalogView =>
   ...change
 })
 
-const options = (change: Partial<Catalog.CatalogOptions> = {}): Catalog.CatalogOptions => ({
+const options = (change: Partial<ModelCatalog.CatalogOptions> = {}): ModelCatalog.CatalogOptions => ({
   prefixMode: "dual", includeNames: true, noThinkingAliases: true, thinkingLevels: false, ...change
 })
-const ids = (entries: ReadonlyArray<Catalog.ModelEntry>) => entries.map((entry) => entry.id)
-const listed = (change: Partial<Catalog.CatalogOptions> = {}, of: Partial<Catalog.CatalogView> = {}) =>
-  Catalog.entriesOf(view(of), options(change))
+const ids = (entries: ReadonlyArray<ModelCatalog.ModelEntry>) => entries.map((entry) => entry.id)
+const listed = (change: Partial<ModelCatalog.CatalogOptions> = {}, of: Partial<ModelCatalog.CatalogView> = {}) =>
+  ModelCatalog.entriesOf(view(of), options(change))
 
 describe("GET /v1/models", () => {
   for (const prefixMode of ["dual", "alias", "canonical"] as const) {
@@ -116,26 +116,26 @@ describe("GET /v1/models", () => {
   it("lists only ids that resolve back to the model they stand for", () => {
     const of = view()
     const resolver = { ...of, wildcardAliases: [], noThinkingAliases: true }
-    for (const entry of Catalog.entriesOf(of, options()).filter((one) => one.owned_by !== "combo")) {
+    for (const entry of ModelCatalog.entriesOf(of, options()).filter((one) => one.owned_by !== "combo")) {
       expect(resolveModel(resolver, entry.id), entry.id).toMatchObject({ _tag: "Resolved", id: `${entry.owned_by}/${entry.root}` })
     }
   })
 
   it("is built once per view, mode and flags", () => {
     const of = view()
-    expect(Catalog.entriesOf(of, options())).toBe(Catalog.entriesOf(of, options()))
-    expect(Catalog.entriesOf(of, options())).not.toBe(Catalog.entriesOf(of, options({ includeNames: false })))
+    expect(ModelCatalog.entriesOf(of, options())).toBe(ModelCatalog.entriesOf(of, options()))
+    expect(ModelCatalog.entriesOf(of, options())).not.toBe(ModelCatalog.entriesOf(of, options({ includeNames: false })))
   })
 
   it("takes an unknown ?prefix= for the default", () => {
-    expect(Catalog.prefixMode("alias", "dual")).toBe("alias")
-    expect(Catalog.prefixMode("Dual", "canonical")).toBe("canonical")
-    expect(Catalog.prefixMode(null, "dual")).toBe("dual")
+    expect(ModelCatalog.prefixMode("alias", "dual")).toBe("alias")
+    expect(ModelCatalog.prefixMode("Dual", "canonical")).toBe("canonical")
+    expect(ModelCatalog.prefixMode(null, "dual")).toBe("dual")
   })
 })
 
 describe("the type of a row", () => {
-  const typeOf = (change: Partial<Catalog.CatalogCustomModel>, prefix = "mine") =>
+  const typeOf = (change: Partial<ModelCatalog.CatalogCustomModel>, prefix = "mine") =>
     listed({ prefixMode: "canonical" }, { customModels: [custom({ provider: prefix, modelId: "m", ...change })] })
       .find((entry) => entry.id === `${prefix}/m`)?.type
 
@@ -177,27 +177,27 @@ describe("the type of a row", () => {
 describe("the shorter lists", () => {
   it("GET /v1/embeddings holds embedding models, GET /v1/images/generations image models", () => {
     const entries = listed({ prefixMode: "canonical" })
-    expect(ids(Catalog.ofType(entries, "embedding"))).toEqual(["acme/vectors", "acme/family", "vec/e1"])
-    expect(ids(Catalog.ofType(entries, "image"))).toEqual(["acme/paint"])
-    expect(ids(Catalog.ofType(entries, "chat"))).toContain("acme/small")
+    expect(ids(ModelCatalog.ofType(entries, "embedding"))).toEqual(["acme/vectors", "acme/family", "vec/e1"])
+    expect(ids(ModelCatalog.ofType(entries, "image"))).toEqual(["acme/paint"])
+    expect(ids(ModelCatalog.ofType(entries, "chat"))).toContain("acme/small")
   })
 
   it("a provider's list is found by id, alias or node prefix, and never holds combos", () => {
     const of = view()
-    const by = (prefix: string) => ids(Catalog.ofProvider(of, options({ prefixMode: "canonical" }), prefix))
+    const by = (prefix: string) => ids(ModelCatalog.ofProvider(of, options({ prefixMode: "canonical" }), prefix))
     expect(by("acme")).toEqual(by("ac"))
     expect(by("mine")).toEqual(["mine/org/model"])
     expect([by("solo"), by("nobody"), by("combo")]).toEqual([[], [], []])
   })
 
   it("GET /v1/models/{id} finds an entry by the id of any prefix mode", () => {
-    const find = (id: string) => Catalog.entryById(view(), options({ prefixMode: "alias" }), id)?.id ?? null
+    const find = (id: string) => ModelCatalog.entryById(view(), options({ prefixMode: "alias" }), id)?.id ?? null
     expect(["ac/small", "acme/small", "team", "fast"].map(find)).toEqual(["ac/small", "acme/small", "team", "fast"])
     expect(find("solo/shared")).toBeNull()
   })
 
   it("GET /v1beta/models holds the chat models in the native list format", () => {
-    const { models } = Catalog.generateContentModels(listed({ prefixMode: "canonical" }))
+    const { models } = ModelCatalog.generateContentModels(listed({ prefixMode: "canonical" }))
     expect(models.find((one) => one.name === "models/thinkers/claude-thinks")).toEqual({
       name: "models/thinkers/claude-thinks",
       displayName: "CLAUDE-THINKS",
@@ -214,7 +214,7 @@ describe("the shorter lists", () => {
 
 describe("GET /api/models/catalog", () => {
   it("groups every provider and node by owner and says whether it is active", () => {
-    const catalog = Catalog.managementCatalog(view())
+    const catalog = ModelCatalog.managementCatalog(view())
     expect(Object.keys(catalog)).toEqual(["acme", "thinkers", "solo", "sim", "mine", "vec", "rank"])
     expect(catalog["solo"]).toMatchObject({ provider: "Solo", active: false })
     expect(catalog["vec"]).toEqual({
@@ -237,7 +237,7 @@ describe("GET /api/models/catalog", () => {
   })
 
   it("hides the simulator while it is not offered", () => {
-    expect(Object.keys(Catalog.managementCatalog(view({ activeProviders: new Set() })))).not.toContain("sim")
+    expect(Object.keys(ModelCatalog.managementCatalog(view({ activeProviders: new Set() })))).not.toContain("sim")
   })
 })
 
@@ -245,7 +245,7 @@ describe("the shipped registry as a catalogue", () => {
   it("builds for all providers at once, every id resolving back", () => {
     const registry = Registry.builtin
     const of = view({ registry, nodes: [], customModels: [], aliases: new Map(), combos: [], activeProviders: new Set(registry.byId.keys()) })
-    const entries = Catalog.entriesOf(of, options())
+    const entries = ModelCatalog.entriesOf(of, options())
     const resolver = { ...of, wildcardAliases: [], noThinkingAliases: true }
     for (const entry of entries) expect(resolveModel(resolver, entry.id), entry.id).toMatchObject({ id: `${entry.owned_by}/${entry.root}` })
     expect(entries.length).toBeGreaterThan(600)

@@ -16,7 +16,7 @@ const directory: Rights.Directory = {
 const target = (more: Partial<Target> = {}): Target =>
   ({ provider: "openai", providerAlias: "oai", publicModel: "openai/gpt-4o", model: "gpt-4o", thinking: null, connection: { id: "c-1" }, ...more }) as Target
 const of = (policy: Partial<ApiKeyPolicy>, more: Partial<ApiKey> = {}) => Rights.of(key(policy, more), directory)
-const may = (policy: Partial<ApiKeyPolicy>, asked: Rights.AskedAs, one = target()) => (of(policy)?.ofTarget(one, asked) ?? null) === null
+const may = (policy: Partial<ApiKeyPolicy>, asked: Rights.RequestedAs, one = target()) => (of(policy)?.ofTarget(one, asked) ?? null) === null
 
 describe("the rights of a key", () => {
   it("are none to ask for while nothing is listed", () => {

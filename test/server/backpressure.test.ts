@@ -42,14 +42,14 @@ const pump = (exchange: Exchange): void => {
 
 /** The same with lent bytes, from turns of its own: what was relayed is overwritten at once. */
 const relay = (exchange: Exchange): void => {
-  const lent = Buffer.alloc(200_000)
+  const borrowed = Buffer.alloc(200_000)
   let next = 0
   const go = () => {
     while (next < chunks.length) {
       const chunk = chunks[next++]!
-      lent.set(chunk)
-      const taken = exchange.relay(lent.subarray(0, chunk.byteLength))
-      lent.fill(0xee)
+      borrowed.set(chunk)
+      const taken = exchange.relay(borrowed.subarray(0, chunk.byteLength))
+      borrowed.fill(0xee)
       if (!taken) return
     }
     exchange.end()
@@ -79,7 +79,7 @@ describe("slow readers", () => {
     expect(frontEnd.liveExchanges).toBe(0)
   })
 
-  it("of bytes that were only lent get the bytes that were meant, and nothing is lost", async () => {
+  it("of borrowed bytes get the right bytes, and nothing is lost", async () => {
     const { cert, certFile, keyFile, remove } = makeCertificate()
     for (const tls of [undefined, { certFile, keyFile }]) {
       const { frontEnd, port } = await start(tls === undefined ? {} : { tls })

@@ -1,6 +1,6 @@
 /** Every inference route with every kind of credential: an API key's own rules decide, and nothing that manages is a key. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import type { Route } from "#schemas/api/RouteTable.ts"
+import type { RouteRule } from "#schemas/api/RouteTable.ts"
 import { inferenceRoutes } from "#src/inferenceRoutes.ts"
 import * as Http from "#test/support/http.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"
@@ -14,12 +14,12 @@ afterAll(() => lab.close())
 
 const keyed = inferenceRoutes.filter(({ group }) => group === "inference")
 /** A managed key needs a lease for a conversation, and may not count; the lists of models are its own. */
-const needsLease = ({ endpoint }: Route) => endpoint === "chat"
+const needsLease = ({ endpoint }: RouteRule) => endpoint === "chat"
 
 const filled = (path: string, credential: string | null): string => path
   .replace(":token", credential ?? "none").replace(":channel", "auto").replace(":provider", "lab").replace(":id", "lab%2Fm").replace(":path", "m:generateContent")
 
-const ask = async ({ method, path }: Route, credential: string | null, body: Readonly<Record<string, unknown>> = {}) => {
+const ask = async ({ method, path }: RouteRule, credential: string | null, body: Readonly<Record<string, unknown>> = {}) => {
   const reply = await Http.send(lab.gateway.url, {
     method, path: filled(path, credential),
     headers: credential === null ? {} : { authorization: `Bearer ${credential}` }, ...(method === "GET" ? {} : { body })

@@ -1,6 +1,6 @@
 /** POST /v1/embeddings and its twin below a provider, over HTTP: what is refused, where a request goes, what it costs and what it leaves. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import type { Entry } from "#src/simulator/TruthLog.ts"
+import type { TruthEntry } from "#src/simulator/TruthLog.ts"
 import { type Combos, combosOf } from "#test/support/combos.ts"
 import * as Http from "#test/support/http.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
@@ -16,7 +16,7 @@ afterAll(() => lab.close())
 
 type Headers = Readonly<Record<string, string>>
 const embed = (body: Readonly<Record<string, unknown>>, headers: Headers = {}, path = "/v1/embeddings") => Http.send(lab.gateway.url, { path, headers, body })
-const bodyIn = (entry: Entry | undefined) => entry?.body as Record<string, unknown> | undefined
+const bodyIn = (entry: TruthEntry | undefined) => entry?.body as Record<string, unknown> | undefined
 const vectorsIn = (reply: Http.Reply) => {
   expect([reply.status, reply.text]).toEqual([200, expect.any(String)])
   return JSON.parse(reply.text) as { model: string; data: ReadonlyArray<{ index: number; embedding: ReadonlyArray<number> | string }>; usage: { prompt_tokens: number } }

@@ -4,7 +4,7 @@
  */
 import * as http from "node:http"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import type { Route } from "#schemas/api/RouteTable.ts"
+import type { RouteRule } from "#schemas/api/RouteTable.ts"
 import { inferenceRoutes } from "#src/inferenceRoutes.ts"
 import * as ManagementHttp from "#src/Management.ts"
 import { type Lab, messages, startLab } from "#test/support/lab.ts"
@@ -47,7 +47,7 @@ const casesOf = function*(): Generator<Case> {
 const safe = (method: string) => method === "GET" || method === "HEAD"
 
 /** How the call is refused, as `status code`; `*` for any code, null when nothing of these dimensions refuses it. */
-const expected = ({ access, group, method, path }: Route, { credential, forwarded, host, origin }: Case, requireLogin: boolean): string | null => {
+const expected = ({ access, group, method, path }: RouteRule, { credential, forwarded, host, origin }: Case, requireLogin: boolean): string | null => {
   if (host === "foreign") return "421 host_not_allowed"
   const crossOrigin = origin === "foreign" || origin === "null"
   switch (access?.tier) {
@@ -84,7 +84,7 @@ const codeIn = (text: string): string => {
 
 const ours = new Set(["AUTH_001", "AUTH_004", "AUTH_CSRF", "host_not_allowed", "origin_not_allowed", "LOCAL_ONLY"])
 
-const ask = (route: Route, { credential, forwarded, host, origin }: Case): Promise<Http.Reply> => {
+const ask = (route: RouteRule, { credential, forwarded, host, origin }: Case): Promise<Http.Reply> => {
   const { host: own } = new URL(lab.gateway.url)
   const name = host === "loopback" ? own : `evil.example:${own.split(":")[1]}`
   const sent = origins[origin]

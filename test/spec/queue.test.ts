@@ -1,6 +1,6 @@
 /** Waiting in line for a connection, a model of a combo, or for nothing but time. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import type { Entry } from "#src/simulator/TruthLog.ts"
+import type { TruthEntry } from "#src/simulator/TruthLog.ts"
 import * as Http from "#test/support/http.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
@@ -52,7 +52,7 @@ const seen = (id: string, running: number, queued: number) =>
   eventually(() => row(id), (now) => now.running === running && now.queued === queued, `${running} running and ${queued} queued`)
 
 /** Most requests that were open at once, by the simulator's own log. */
-const mostAtOnce = (entries: ReadonlyArray<Entry>): number =>
+const mostAtOnce = (entries: ReadonlyArray<TruthEntry>): number =>
   Math.max(...entries.map((entry) => entries.filter((other) => other.at <= entry.at && (other.endedAt ?? Infinity) > entry.at).length))
 
 describe("the line of a connection", () => {

@@ -2,9 +2,9 @@ import { assert, layer as withLayer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import { LeaseRecords } from "#actors/lease/LeaseRecords.ts"
-import type { Change } from "#schemas/protocols/Lease.ts"
+import type { LeaseChange } from "#schemas/protocols/Lease.ts"
 
-const change = (owner: string, more: Partial<Change> = {}): Change => ({
+const change = (owner: string, more: Partial<LeaseChange> = {}): LeaseChange => ({
   kind: "ACQUIRED", reason: null, at: 1_000,
   lease: { owner, keyId: "key-1", keyPrint: "", connection: "c-1", generation: 1, acquiredAt: 1_000, renewedAt: 1_000, expiresAt: 121_000 },
   ...more

@@ -3,7 +3,7 @@ import { assert, layer as withLayer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import { LeaseStore } from "#actors/lease/LeaseStore.ts"
-import type { Acquire, AcquireReply, Claim, Lease } from "#schemas/protocols/Lease.ts"
+import type { Acquire, AcquireReply, LeaseClaim, Lease } from "#schemas/protocols/Lease.ts"
 
 type Store = LeaseStore["Service"]
 
@@ -32,15 +32,15 @@ export const granted = (reply: AcquireReply): Lease => {
   return (reply as Extract<AcquireReply, { readonly _tag: "Granted" }>).lease
 }
 
-export const claimOf = ({ generation, keyId, keyPrint, owner }: Lease): Claim => ({ owner, keyId, keyPrint, generation })
+export const claimOf = ({ generation, keyId, keyPrint, owner }: Lease): LeaseClaim => ({ owner, keyId, keyPrint, generation })
 
-const find = (store: Store, claim: Claim): Effect.Effect<Lease | null> => {
+const find = (store: Store, claim: LeaseClaim): Effect.Effect<Lease | null> => {
   const found = store.find(claim)
   return Effect.isEffect(found) ? Effect.orDie(found) : Effect.succeed(found)
 }
 
 /** Looks until the lease's time is over. */
-const expired = (store: Store, claim: Claim): Effect.Effect<void> =>
+const expired = (store: Store, claim: LeaseClaim): Effect.Effect<void> =>
   Effect.flatMap(find(store, claim), (lease) => lease === null ? Effect.void : Effect.delay(Effect.suspend(() => expired(store, claim)), 5))
 
 export const suite = (name: string, layer: Layer.Layer<LeaseStore>): void => {

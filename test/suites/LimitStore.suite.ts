@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import type { Draw, LimitStore } from "#actors/limits/ports/LimitStore.ts"
+import type { BlockDraw, LimitStore } from "#actors/limits/ports/LimitStore.ts"
 
 type Store = LimitStore["Service"]
 
@@ -16,7 +16,7 @@ let number = 0
 /** Ids that no other test has. */
 const fresh = (): string => `suite-${process.pid}-${Date.now()}-${++number}`
 
-const draw = (id: string, fields: Partial<Draw> = {}): Draw => ({
+const draw = (id: string, fields: Partial<BlockDraw> = {}): BlockDraw => ({
   id, end: Date.now() + 3_600_000, limit: 100, total: 0, reserved: 0, need: 0, want: 0, seen: null, settled: [], ...fields
 })
 const none: ReadonlyMap<string, number> = new Map()
@@ -28,7 +28,7 @@ export const suite = (name: string, open: () => Promise<Nodes>): void => {
       const nodes = await open()
       await Effect.runPromise(Effect.orDie(test(nodes)))
     }
-    const one = (store: Store, asked: Draw) => Effect.map(store.exchange([asked]), ([answer]) => {
+    const one = (store: Store, asked: BlockDraw) => Effect.map(store.exchange([asked]), ([answer]) => {
       assert.isDefined(answer)
       return answer as NonNullable<typeof answer>
     })
@@ -36,9 +36,9 @@ export const suite = (name: string, open: () => Promise<Nodes>): void => {
     it("a meter that nobody knows is unknown, and what the ledger says begins it", run(Effect.fnUntraced(function*({ node }) {
       const id = fresh()
       assert.isFalse((yield* one(node("a"), draw(id, { need: 5, want: 5 }))).known)
-      assert.deepInclude(yield* one(node("a"), draw(id, { need: 5, want: 5, seen: new Map([["a", 10], ["b", 20]]) })), { known: true, booked: 30, told: 10, held: 5 })
-      assert.deepInclude(yield* one(node("b"), draw(id)), { known: true, booked: 30, told: 20, held: 0 })
-      assert.deepInclude(yield* one(node("c"), draw(id)), { known: true, booked: 30, told: 0, held: 0 })
+      assert.deepInclude(yield* one(node("a"), draw(id, { need: 5, want: 5, seen: new Map([["a", 10], ["b", 20]]) })), { known: true, booked: 30, reported: 10, held: 5 })
+      assert.deepInclude(yield* one(node("b"), draw(id)), { known: true, booked: 30, reported: 20, held: 0 })
+      assert.deepInclude(yield* one(node("c"), draw(id)), { known: true, booked: 30, reported: 0, held: 0 })
       const empty = fresh()
       assert.deepInclude(yield* one(node("a"), draw(empty, { seen: none })), { known: true, booked: 0 })
       assert.deepInclude(yield* one(node("b"), draw(empty)), { known: true, booked: 0 })
@@ -75,8 +75,8 @@ export const suite = (name: string, open: () => Promise<Nodes>): void => {
       yield* one(node("a"), asked)
       assert.strictEqual((yield* one(node("a"), asked)).booked, 7)
       assert.strictEqual((yield* one(node("b"), draw(id, { total: 1, seen: new Map([["a", 9]]) }))).booked, 10)
-      assert.deepInclude(yield* one(node("a"), asked), { booked: 10, told: 9 })
-      assert.deepInclude(yield* one(node("a"), draw(id, { total: 12, seen: new Map([["a", 3]]) })), { booked: 13, told: 12 })
+      assert.deepInclude(yield* one(node("a"), asked), { booked: 10, reported: 9 })
+      assert.deepInclude(yield* one(node("a"), draw(id, { total: 12, seen: new Map([["a", 3]]) })), { booked: 13, reported: 12 })
       const large = 4_503_599_627_370_497
       assert.strictEqual((yield* one(node("a"), draw(id, { total: large }))).booked, large + 1)
       assert.strictEqual((yield* one(node("b"), draw(id, { total: 3 }))).booked, large + 3)

@@ -2,15 +2,15 @@ import { assert, describe, it } from "vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
-import type { Place, SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
+import type { SessionPlace, SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
 import { eventually } from "#test/support/operator.ts"
 
 export type Node = SessionPlaces["Service"]
 
-export const place = (model: string, fields: Partial<Place> = {}): Place => ({ provider: "p-1", alias: "lab", model, connectionId: "c-1", window: 128_000, ...fields })
+export const place = (model: string, fields: Partial<SessionPlace> = {}): SessionPlace => ({ provider: "p-1", alias: "lab", model, connectionId: "c-1", window: 128_000, ...fields })
 
 export const listen = async (node: Node) => {
-  const heard: Array<readonly [string, Place]> = []
+  const heard: Array<readonly [string, SessionPlace]> = []
   const scope = Scope.makeUnsafe()
   await Effect.runPromise(Scope.provide(node.hear((key, one) => heard.push([key, one])), scope))
   return { heard, close: () => Effect.runPromise(Scope.close(scope, Exit.void)) }

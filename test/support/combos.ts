@@ -1,5 +1,5 @@
 /** Combos for tests over HTTP: providers of one model each that say their name, and combos of them. */
-import type { Entry } from "#src/simulator/TruthLog.ts"
+import type { TruthEntry } from "#src/simulator/TruthLog.ts"
 import type * as Http from "./http.ts"
 import { eventually } from "./operator.ts"
 import type { Lab } from "./lab.ts"
@@ -20,7 +20,7 @@ export interface Combos {
   /** Answers the model id by which the combo is asked. */
   readonly combo: (strategy: string, models: ReadonlyArray<unknown>, more?: Record<string, unknown>) => Promise<string>
   /** What the upstream saw of a place, in the order of arrival. */
-  readonly seen: (place: Place) => Promise<ReadonlyArray<Entry>>
+  readonly seen: (place: Place) => Promise<ReadonlyArray<TruthEntry>>
   /** Waits until a place is being asked. */
   readonly asked: (place: Place) => Promise<unknown>
 }
@@ -54,13 +54,13 @@ export interface Message {
 }
 
 /** The messages of a chat-completions request that the upstream got. */
-export const messagesIn = (entry: Entry | undefined): ReadonlyArray<Message> =>
+export const messagesIn = (entry: TruthEntry | undefined): ReadonlyArray<Message> =>
   (entry?.body as { readonly messages: ReadonlyArray<Message> } | undefined)?.messages ?? []
 
 export const wordsIn = ({ content }: Message): string => typeof content === "string" ? content : content.map(({ text }) => text).join("\n")
 
 /** All that a request said to its model. */
-export const saidTo = (entry: Entry | undefined): string => messagesIn(entry).map(wordsIn).join("\n")
+export const saidTo = (entry: TruthEntry | undefined): string => messagesIn(entry).map(wordsIn).join("\n")
 
 /** The text of a whole chat completion. */
 export const answerOf = (reply: Http.Reply): string =>

@@ -4,7 +4,7 @@
  */
 import type { FamilyName, FormatName } from "#schemas/wire/conversation.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
-import type { Entry, Script } from "#src/simulator/Simulator.ts"
+import type { TruthEntry, Script } from "#src/simulator/Simulator.ts"
 import { inProcess, type InProcess } from "./gateway.ts"
 import { eventually } from "./operator.ts"
 import { seen, type Seen } from "./upstreamBodies.ts"
@@ -62,7 +62,7 @@ export interface Matrix {
   readonly model: (family: Family, face: FormatName, label: string, ...scripts: ReadonlyArray<Script>) => Promise<TestModel>
   /** What arrived upstream for a model, oldest first. */
   readonly arrived: (family: Family, name: string) => Promise<ReadonlyArray<Seen>>
-  readonly entries: (name: string) => Promise<ReadonlyArray<Entry>>
+  readonly entries: (name: string) => Promise<ReadonlyArray<TruthEntry>>
   readonly price: (prefix: string, model: string) => Promise<unknown>
   readonly rows: (requestId: string) => Promise<ReadonlyArray<LedgerRow>>
   /** Rows of a model of the simulator, once there are `count`. */

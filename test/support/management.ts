@@ -153,7 +153,7 @@ export interface Options {
   readonly loginAttempts?: Layer.Layer<LoginAttempts>
 }
 
-const nobodyThere = Layer.succeed(Upstream, {
+const missingPage = Layer.succeed(Upstream, {
   dispatch: (_request, handler) => {
     queueMicrotask(() => handler.onFailure({
       _tag: "UpstreamFailure", reason: "connect-refused", phase: "connect", source: "upstream", retry: "safe", message: "nobody is there"
@@ -191,7 +191,7 @@ const base = (options: Options, dials: Dials) => {
       initialPassword: options.initialPassword === undefined ? null : Redacted.make(options.initialPassword)
     })
   )),
-    Layer.provideMerge(options.upstream ?? nobodyThere),
+    Layer.provideMerge(options.upstream ?? missingPage),
     Layer.provideMerge(EffectiveFlags.layer(options.environment ?? {})),
     Layer.provideMerge(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" })),
     Layer.provideMerge(seeded),

@@ -1,10 +1,10 @@
 /** Nodes of one process that tell each other of cooldowns and lockouts: the double of the Redis feed. */
 import * as Effect from "effect/Effect"
-import type { Cleared, CooldownFeed, Listener, Locked } from "#src/features/resilience/ports/CooldownFeed.ts"
+import type { Cleared, CooldownFeed, CooldownListener, Locked } from "#src/features/resilience/ports/CooldownFeed.ts"
 
 export class Bus {
   readonly #now: () => number
-  readonly #listeners = new Map<Listener, string>()
+  readonly #listeners = new Map<CooldownListener, string>()
   readonly #running = new Map<string, { readonly locked: Locked; readonly endsAt: number }>()
 
   constructor(now: () => number) {
@@ -12,7 +12,7 @@ export class Bus {
   }
 
   node(name: string): CooldownFeed["Service"] {
-    const tell = (what: (listener: Listener) => void): void => {
+    const tell = (what: (listener: CooldownListener) => void): void => {
       for (const [listener, owner] of this.#listeners) if (owner !== name) what(listener)
     }
     return {

@@ -18,9 +18,9 @@ export interface Sim {
   readonly url: string
   readonly port: number
   readonly rule: (rule: Simulator.Rule) => Promise<string>
-  readonly entries: (filter?: Simulator.Filter) => Promise<ReadonlyArray<Simulator.Entry>>
+  readonly entries: (filter?: Simulator.TruthFilter) => Promise<ReadonlyArray<Simulator.TruthEntry>>
   /** Waits until `count` matching requests have ended; with outcome "open", until they have arrived. */
-  readonly ended: (filter?: Simulator.Filter, count?: number) => Promise<ReadonlyArray<Simulator.Entry>>
+  readonly ended: (filter?: Simulator.TruthFilter, count?: number) => Promise<ReadonlyArray<Simulator.TruthEntry>>
   readonly idle: () => Promise<void>
   readonly summary: () => Promise<Simulator.Summary>
   /** Forgets rules, log and totals: call it between tests that share a simulator. */

@@ -23,7 +23,7 @@ const Letters = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9]{8,24}$/))
 const Index = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: CANARIES.length - 1 }))
 const canary = (index: number, letters: string): string => CANARIES[index]!.replace("*", letters)
 
-const write = (effect: Effect.Effect<void>, format: Log.Format = "json"): Effect.Effect<Output> =>
+const write = (effect: Effect.Effect<void>, format: Log.LogFormat = "json"): Effect.Effect<Output> =>
   Effect.gen(function*() {
     const output = new Output()
     yield* effect.pipe(Effect.provide(Log.layer({ level: "Debug", format, destination: output })))

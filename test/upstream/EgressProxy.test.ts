@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import * as EgressProxy from "#src/platform/upstream/EgressProxy.ts"
 import * as Client from "./support/client.ts"
 import * as Proxies from "./support/proxies.ts"
-import * as Server from "./support/scriptedServer.ts"
+import * as ScriptedServer from "./support/scriptedServer.ts"
 import { cert, key } from "./support/selfSigned.ts"
 
 /** A resolver that must not be asked: names are the proxy's to resolve. */
@@ -20,8 +20,8 @@ describe.each(kinds)("an egress proxy (%s)", (_name, start, scheme) => {
   const open = () => Client.open({ ca: [cert], resolve: noResolver })
 
   it("carries a plain and a TLS call to a name that only the proxy can resolve, byte by byte if need be", async () => {
-    await using plain = await Server.start(({ peer }) => peer.write(Server.answer("plain")))
-    await using secure = await Server.start(({ peer }) => peer.write(Server.answer("secure")), { tls: { key, cert } })
+    await using plain = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer("plain")))
+    await using secure = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer("secure")), { tls: { key, cert } })
     await using client = await open()
     for (const [target, origin, text] of [[plain, "http://upstream.test:8080", "plain"], [secure, "https://upstream.test", "secure"]] as const) {
       await using proxy = await start({ to: { host: "127.0.0.1", port: target.port }, slow: true })
@@ -33,10 +33,10 @@ describe.each(kinds)("an egress proxy (%s)", (_name, start, scheme) => {
   })
 
   it("gets the credentials of its URL, decoded, and the upstream never sees them", async () => {
-    const requests: Array<Server.RequestSeen> = []
-    await using server = await Server.start((request) => {
+    const requests: Array<ScriptedServer.RequestSeen> = []
+    await using server = await ScriptedServer.start((request) => {
       requests.push(request)
-      request.peer.write(Server.answer("ok"))
+      request.peer.write(ScriptedServer.answer("ok"))
     })
     await using proxy = await start({ to: server, expect: "us er:p@ss:ü" })
     await using client = await open()
@@ -48,7 +48,7 @@ describe.each(kinds)("an egress proxy (%s)", (_name, start, scheme) => {
   })
 
   it("that refuses the credentials is a proxy failure; nothing goes direct and no message holds them", async () => {
-    await using server = await Server.start(({ peer }) => peer.write(Server.answer("direct!")))
+    await using server = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer("direct!")))
     await using proxy = await start({ to: server, expect: "user:right" })
     await using client = await open()
     for (const credentials of ["user:canary@", "canary@", ""]) {
@@ -60,13 +60,13 @@ describe.each(kinds)("an egress proxy (%s)", (_name, start, scheme) => {
   })
 
   it("that is not there, closes, or talks nonsense is a proxy failure and nothing goes direct", async () => {
-    await using server = await Server.start(({ peer }) => peer.write(Server.answer("direct!")))
+    await using server = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer("direct!")))
     await using nonsense = await start({ to: server, instead: "HTTP/1.1 502 Bad Gateway\r\n\r\n" })
     await using garbage = await start({ to: server, instead: "\u0007 what?\r\n\r\n" })
     await using endless = await start({ to: server, instead: `HTTP/1.1 200 OK\r\nx: ${"a".repeat(40_000)}` })
-    await using closing = await Server.start(() => {}, { onConnect: (peer) => peer.socket.once("data", () => peer.socket.end()) })
+    await using closing = await ScriptedServer.start(() => {}, { onConnect: (peer) => peer.socket.once("data", () => peer.socket.end()) })
     await using client = await open()
-    for (const port of [nonsense.port, garbage.port, endless.port, closing.port, await Server.unusedPort()]) {
+    for (const port of [nonsense.port, garbage.port, endless.port, closing.port, await ScriptedServer.unusedPort()]) {
       const seen = await Client.run(client.upstream, Client.requestTo(server.origin, { proxy: `${scheme}://127.0.0.1:${port}` })).over
       expect(seen.failure).toMatchObject({ reason: "proxy", phase: "connect", retry: "safe", source: "gateway" })
     }
@@ -74,7 +74,7 @@ describe.each(kinds)("an egress proxy (%s)", (_name, start, scheme) => {
   })
 
   it("that never answers is ended by the connect deadline, and by abort at once", async () => {
-    await using server = await Server.start(() => {})
+    await using server = await ScriptedServer.start(() => {})
     await using client = await Client.open({ ca: [cert], resolve: noResolver, tickMs: 20 })
     await using first = await start({ to: server, silent: true })
     const timeouts = { ...Client.noTimeouts, connect: 150 }
@@ -91,7 +91,7 @@ describe.each(kinds)("an egress proxy (%s)", (_name, start, scheme) => {
 
   it("keeps backpressure, abort and keep-alive", async () => {
     const body = Buffer.alloc(20 * 1024 * 1024, "abcd")
-    await using server = await Server.start(({ head, peer }) => peer.write(Server.answer(head.startsWith("GET /small") ? "small" : body)))
+    await using server = await ScriptedServer.start(({ head, peer }) => peer.write(ScriptedServer.answer(head.startsWith("GET /small") ? "small" : body)))
     await using proxy = await start({ to: server })
     await using client = await open()
     const ask = (path: string) => Client.requestTo(server.origin, { method: "GET", body: null, path, proxy: `${scheme}://127.0.0.1:${proxy.port}` })
@@ -113,7 +113,7 @@ describe.each(kinds)("an egress proxy (%s)", (_name, start, scheme) => {
   })
 
   it("keeps a TLS tunnel for the next call, its proxy's address checked again", async () => {
-    await using server = await Server.start(({ peer }) => peer.write(Server.answer("ok")), { tls: { key, cert } })
+    await using server = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer("ok")), { tls: { key, cert } })
     await using proxy = await start({ to: server })
     await using client = await Client.open({ ca: [cert], resolve: noResolver, recheckMs: 0 })
     for (let i = 0; i < 3; i++) {
@@ -125,7 +125,7 @@ describe.each(kinds)("an egress proxy (%s)", (_name, start, scheme) => {
   })
 
   it("is not asked for metadata services, and is itself subject to the guard", async () => {
-    await using server = await Server.start(() => {})
+    await using server = await ScriptedServer.start(() => {})
     await using proxy = await start({ to: server })
     await using client = await open()
     for (const origin of ["http://169.254.169.254", "http://metadata.google.internal", "http://0xa9fea9fe", "http://[::ffff:a9fe:a9fe]"]) {
@@ -143,7 +143,7 @@ describe.each(kinds)("an egress proxy (%s)", (_name, start, scheme) => {
   })
 
   it("blames TLS of the target on the target", async () => {
-    await using secure = await Server.start(() => {}, { tls: { key, cert } })
+    await using secure = await ScriptedServer.start(() => {}, { tls: { key, cert } })
     await using proxy = await start({ to: secure })
     await using client = await open()
     const seen = await Client.run(client.upstream, Client.requestTo("https://other.test", { proxy: `${scheme}://127.0.0.1:${proxy.port}` })).over

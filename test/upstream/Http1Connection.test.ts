@@ -6,21 +6,21 @@ import { describe, expect, it } from "vitest"
 import type { UpstreamFailure } from "#actors/request/ports/Upstream.ts"
 import * as Client from "./support/client.ts"
 import * as Proxies from "./support/proxies.ts"
-import * as Server from "./support/scriptedServer.ts"
+import * as ScriptedServer from "./support/scriptedServer.ts"
 import { cert, key } from "./support/selfSigned.ts"
 
 const turns = async (count: number): Promise<void> => {
   for (let i = 0; i < count; i++) await new Promise(setImmediate)
 }
 
-const stream = (...texts: ReadonlyArray<string>): Buffer => Buffer.concat([Buffer.from(Server.chunkedHead), ...texts.map((text) => Server.chunk(text))])
+const stream = (...texts: ReadonlyArray<string>): Buffer => Buffer.concat([Buffer.from(ScriptedServer.chunkedHead), ...texts.map((text) => ScriptedServer.chunk(text))])
 
 describe("what arrives", () => {
   it("in one read is one call of onData", async () => {
-    const go = Server.latch()
-    await using server = await Server.start(({ peer }) => {
-      peer.write(Buffer.concat([stream("data: a\n\n", "data: b\n\n"), Server.chunk("data: c\n\n")]))
-      void go.done.then(() => peer.write(Buffer.concat([Server.chunk("data: D\n\n"), Buffer.from(Server.lastChunk)])))
+    const go = ScriptedServer.latch()
+    await using server = await ScriptedServer.start(({ peer }) => {
+      peer.write(Buffer.concat([stream("data: a\n\n", "data: b\n\n"), ScriptedServer.chunk("data: c\n\n")]))
+      void go.done.then(() => peer.write(Buffer.concat([ScriptedServer.chunk("data: D\n\n"), Buffer.from(ScriptedServer.lastChunk)])))
     })
     await using client = await Client.open()
     const run = Client.run(client.upstream, Client.requestTo(server.origin))
@@ -32,9 +32,9 @@ describe("what arrives", () => {
 
   it("interleaved on many sockets and through TLS and tunnels stays apart", async () => {
     const body = (index: number) => Buffer.alloc(300_000, `<${index}>`)
-    const script: Server.Script = ({ head, peer }) => peer.write(Server.answer(body(Number(/GET \/(\d+)/.exec(head)?.[1]))))
-    await using plain = await Server.start(script)
-    await using secure = await Server.start(script, { tls: { key, cert } })
+    const script: ScriptedServer.Script = ({ head, peer }) => peer.write(ScriptedServer.answer(body(Number(/GET \/(\d+)/.exec(head)?.[1]))))
+    await using plain = await ScriptedServer.start(script)
+    await using secure = await ScriptedServer.start(script, { tls: { key, cert } })
     await using proxy = await Proxies.http({ to: plain })
     await using client = await Client.open({ ca: [cert] })
     const runs = Array.from({ length: 30 }, (_, index) => {
@@ -53,8 +53,8 @@ describe("what arrives", () => {
   it("compressed on many sockets stays apart until it is decoded", async () => {
     const body = (index: number) => randomBytes(100_000).fill(`<${index}>`, 0, 20_000)
     const bodies = Array.from({ length: 12 }, (_, index) => body(index))
-    await using server = await Server.start(({ head, peer }) =>
-      peer.write(Server.answer(gzipSync(bodies[Number(/GET \/(\d+)/.exec(head)?.[1])] ?? ""), "content-encoding: gzip\r\n")))
+    await using server = await ScriptedServer.start(({ head, peer }) =>
+      peer.write(ScriptedServer.answer(gzipSync(bodies[Number(/GET \/(\d+)/.exec(head)?.[1])] ?? ""), "content-encoding: gzip\r\n")))
     await using client = await Client.open()
     const runs = bodies.map((_, index) => Client.run(client.upstream, Client.requestTo(server.origin, { method: "GET", body: null, path: `/${index}` })))
     for (const [index, run] of runs.entries()) expect(Buffer.concat((await run.over).chunks).equals(bodies[index] ?? Buffer.alloc(0))).toBe(true)
@@ -62,7 +62,7 @@ describe("what arrives", () => {
 
   it("and waits for a paused receiver stays as it was, whatever else is read meanwhile", async () => {
     const body = (index: number) => Buffer.alloc(20_000, `<${index}>`)
-    await using server = await Server.start(({ head, peer }) => peer.write(Server.answer(body(Number(/GET \/(\d+)/.exec(head)?.[1])))))
+    await using server = await ScriptedServer.start(({ head, peer }) => peer.write(ScriptedServer.answer(body(Number(/GET \/(\d+)/.exec(head)?.[1])))))
     await using client = await Client.open()
     const get = (index: number) => Client.requestTo(server.origin, { method: "GET", body: null, path: `/${index}` })
     const waiting = Client.run(client.upstream, get(1), { onHead: (call) => call().pause() })
@@ -73,10 +73,10 @@ describe("what arrives", () => {
   })
 
   it("is not told while the receiver pauses, whatever was read already", async () => {
-    await using server = await Server.start(({ index, peer }) => {
-      peer.write(index === 0 ? Buffer.concat([stream("one"), Buffer.from(Server.lastChunk)]) : Server.answer("again"))
+    await using server = await ScriptedServer.start(({ index, peer }) => {
+      peer.write(index === 0 ? Buffer.concat([stream("one"), Buffer.from(ScriptedServer.lastChunk)]) : ScriptedServer.answer("again"))
     })
-    await using secure = await Server.start(({ peer }) => peer.socket.end(Buffer.concat([stream("x".repeat(50_000)), Buffer.from(Server.lastChunk)])), { tls: { key, cert } })
+    await using secure = await ScriptedServer.start(({ peer }) => peer.socket.end(Buffer.concat([stream("x".repeat(50_000)), Buffer.from(ScriptedServer.lastChunk)])), { tls: { key, cert } })
     await using client = await Client.open({ ca: [cert] })
     for (const [origin, length] of [[server.origin, 3], [secure.origin, 50_000]] as const) {
       const run = Client.run(client.upstream, Client.requestTo(origin), { onHead: (call) => call().pause() })
@@ -93,7 +93,7 @@ describe("what arrives", () => {
   })
 
   it("comes after the callback that is running, also when that one pauses and resumes", async () => {
-    await using server = await Server.start(({ peer }) => peer.write(Buffer.concat([stream("one"), Buffer.from(Server.lastChunk)])))
+    await using server = await ScriptedServer.start(({ peer }) => peer.write(Buffer.concat([stream("one"), Buffer.from(ScriptedServer.lastChunk)])))
     await using client = await Client.open()
     const order: Array<string> = []
     const around = (name: string) => (call: () => Client.Running["call"]) => {
@@ -110,11 +110,11 @@ describe("what arrives", () => {
   })
 
   it("on an idle socket costs the socket, never the next call", async () => {
-    await using server = await Server.start(({ peer }) => peer.write(Server.answer(`socket ${peer.index}`)))
+    await using server = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer(`socket ${peer.index}`)))
     await using client = await Client.open({ keepAliveMs: 3_600_000 })
     await Client.run(client.upstream, Client.requestTo(server.origin)).over
     const first = await server.accepted(0)
-    first.write(Server.answer("poison"))
+    first.write(ScriptedServer.answer("poison"))
     await first.closed
     const run = Client.run(client.upstream, Client.requestTo(server.origin))
     await run.over
@@ -122,7 +122,7 @@ describe("what arrives", () => {
   })
 
   it("behind the end of a response costs the socket, never the response", async () => {
-    await using server = await Server.start(({ peer }) => peer.write(Buffer.concat([Server.answer(`socket ${peer.index}`), Server.answer("poison")])))
+    await using server = await ScriptedServer.start(({ peer }) => peer.write(Buffer.concat([ScriptedServer.answer(`socket ${peer.index}`), ScriptedServer.answer("poison")])))
     await using client = await Client.open({ keepAliveMs: 3_600_000 })
     for (const index of [0, 1]) {
       const run = Client.run(client.upstream, Client.requestTo(server.origin))
@@ -135,7 +135,7 @@ describe("what arrives", () => {
 
 describe("a socket", () => {
   it("is free for the call that onEnd makes", async () => {
-    await using server = await Server.start(({ peer }) => peer.write(Server.answer("ok")))
+    await using server = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer("ok")))
     await using client = await Client.open()
     let second: Client.Running | null = null
     await Client.run(client.upstream, Client.requestTo(server.origin), {
@@ -148,9 +148,9 @@ describe("a socket", () => {
   })
 
   it("that is used again keeps the process alive until the answer is there", async () => {
-    await using server = await Server.start(({ index, peer }) => {
-      if (index === 0) peer.write(Server.answer("first"))
-      else setTimeout(() => peer.write(Server.answer("second")), 300)
+    await using server = await ScriptedServer.start(({ index, peer }) => {
+      if (index === 0) peer.write(ScriptedServer.answer("first"))
+      else setTimeout(() => peer.write(ScriptedServer.answer("second")), 300)
     })
     const probe = fileURLToPath(new URL("support/reuseProbe.ts", import.meta.url))
     const output = await new Promise<string>((resolve, reject) => {
@@ -164,11 +164,11 @@ describe("a socket", () => {
   })
 
   it.each([
-    ["connection: close", Server.answer("ok", "connection: close\r\n")],
+    ["connection: close", ScriptedServer.answer("ok", "connection: close\r\n")],
     ["HTTP/1.0", Buffer.from("HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok")],
-    ["a keep-alive time within the margin", Server.answer("ok", "keep-alive: timeout=1\r\n")]
+    ["a keep-alive time within the margin", ScriptedServer.answer("ok", "keep-alive: timeout=1\r\n")]
   ])("is closed after %s", async (_name, bytes) => {
-    await using server = await Server.start(({ peer }) => peer.write(bytes))
+    await using server = await ScriptedServer.start(({ peer }) => peer.write(bytes))
     await using client = await Client.open({ keepAliveMs: 3_600_000 })
     for (const index of [0, 1]) {
       expect(await Client.run(client.upstream, Client.requestTo(server.origin)).over).toMatchObject({ ended: true, bytes: 2 })
@@ -177,7 +177,7 @@ describe("a socket", () => {
   })
 
   it("is kept as long as the server says, not as long as we would", async () => {
-    await using server = await Server.start(({ peer }) => peer.write(Server.answer("ok", peer.index === 0 ? "keep-alive: timeout=60\r\n" : "")))
+    await using server = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer("ok", peer.index === 0 ? "keep-alive: timeout=60\r\n" : "")))
     await using client = await Client.open({ keepAliveMs: 40, tickMs: 10 })
     await Client.run(client.upstream, Client.requestTo(server.origin)).over
     // The clock is another socket of the pool that lives for our own time.
@@ -190,11 +190,11 @@ describe("a socket", () => {
   })
 
   it("whose request is still on its way when the answer is there is not used again", async () => {
-    await using server = await Server.start(() => {}, {
+    await using server = await ScriptedServer.start(() => {}, {
       onConnect: (peer) =>
         peer.socket.once("data", () => {
           peer.socket.pause()
-          peer.write(Server.answer("enough"))
+          peer.write(ScriptedServer.answer("enough"))
         })
     })
     await using client = await Client.open()
@@ -208,7 +208,7 @@ describe("a socket", () => {
   })
 
   it("that carried a broken answer is not tried again for a GET", async () => {
-    await using server = await Server.start(({ index, peer }) => peer.write(index === 0 ? Server.answer("ok") : "nonsense\r\n\r\n"))
+    await using server = await ScriptedServer.start(({ index, peer }) => peer.write(index === 0 ? ScriptedServer.answer("ok") : "nonsense\r\n\r\n"))
     await using client = await Client.open()
     const get = () => Client.run(client.upstream, Client.requestTo(server.origin, { method: "GET", body: null })).over
     expect((await get()).ended).toBe(true)
@@ -217,7 +217,7 @@ describe("a socket", () => {
   })
 
   it("that closes within the head of a GET is not stale: the server was at work", async () => {
-    await using server = await Server.start(({ index, peer }) => index === 0 ? peer.write(Server.answer("ok")) : peer.socket.end("HTTP/1.1 200 OK\r\nx"))
+    await using server = await ScriptedServer.start(({ index, peer }) => index === 0 ? peer.write(ScriptedServer.answer("ok")) : peer.socket.end("HTTP/1.1 200 OK\r\nx"))
     await using client = await Client.open()
     const get = () => Client.run(client.upstream, Client.requestTo(server.origin, { method: "GET", body: null })).over
     expect((await get()).ended).toBe(true)
@@ -232,8 +232,8 @@ describe("a receiver that throws", () => {
   }
 
   it.each(["onHead", "onData"] as const)("in %s ends its call, its socket and nothing else", async (place) => {
-    await using server = await Server.start(({ head, peer }) => {
-      peer.write(head.includes("/other") ? Server.answer("fine") : stream("data: 1\n\n"))
+    await using server = await ScriptedServer.start(({ head, peer }) => {
+      peer.write(head.includes("/other") ? ScriptedServer.answer("fine") : stream("data: 1\n\n"))
     })
     await using client = await Client.open()
     const seen = await Client.run(client.upstream, Client.requestTo(server.origin), { [place]: boom }).over
@@ -245,7 +245,7 @@ describe("a receiver that throws", () => {
   })
 
   it("in onEnd has had its answer: the socket lives on", async () => {
-    await using server = await Server.start(({ peer }) => peer.write(Server.answer("ok")))
+    await using server = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer("ok")))
     await using client = await Client.open()
     const run = Client.run(client.upstream, Client.requestTo(server.origin), { onEnd: boom })
     while (!run.seen.ended) await turns(1)
@@ -255,9 +255,9 @@ describe("a receiver that throws", () => {
   })
 
   it("in onFailure, also of a refused call, harms nobody", async () => {
-    await using server = await Server.start(({ head, peer }) => {
+    await using server = await ScriptedServer.start(({ head, peer }) => {
       if (head.includes("/cut")) peer.reset()
-      else peer.write(Server.answer("ok"))
+      else peer.write(ScriptedServer.answer("ok"))
     })
     await using client = await Client.open()
     const told: Array<UpstreamFailure> = []

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
 import * as Client from "./support/client.ts"
-import * as Server from "./support/scriptedServer.ts"
+import * as ScriptedServer from "./support/scriptedServer.ts"
 
 const turns = async (count: number): Promise<void> => {
   for (let i = 0; i < count; i++) await new Promise(setImmediate)
@@ -11,10 +11,10 @@ const turns = async (count: number): Promise<void> => {
 
 describe("a call", () => {
   it("delivers status, flat lower-case headers and the body, and sends what was asked", async () => {
-    const requests: Array<Server.RequestSeen> = []
-    await using server = await Server.start((request) => {
+    const requests: Array<ScriptedServer.RequestSeen> = []
+    await using server = await ScriptedServer.start((request) => {
       requests.push(request)
-      request.peer.write(Server.answer("hello", "X-Request-Id: r1\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\n"))
+      request.peer.write(ScriptedServer.answer("hello", "X-Request-Id: r1\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\n"))
     })
     await using client = await Client.open()
     const run = Client.run(client.upstream, Client.requestTo(server.origin, { body: new TextEncoder().encode("{\"é\":1}") }))
@@ -32,7 +32,7 @@ describe("a call", () => {
   })
 
   it("reuses the warmest socket for the next call", async () => {
-    await using server = await Server.start(({ peer }) => peer.write(Server.answer("ok")))
+    await using server = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer("ok")))
     await using client = await Client.open()
     for (let i = 0; i < 20; i++) {
       await Client.run(client.upstream, Client.requestTo(server.origin)).over
@@ -42,7 +42,7 @@ describe("a call", () => {
   })
 
   it("ignores informational responses, follows no redirect and passes error statuses on", async () => {
-    await using server = await Server.start(({ peer }) => {
+    await using server = await ScriptedServer.start(({ peer }) => {
       peer.write("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n")
       peer.write("HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/\r\ncontent-length: 2\r\n\r\nno")
     })
@@ -55,7 +55,7 @@ describe("a call", () => {
   })
 
   it("reports a request that cannot be written as the gateway's fault, after dispatch has returned", async () => {
-    await using server = await Server.start(() => {})
+    await using server = await ScriptedServer.start(() => {})
     await using client = await Client.open()
     let returned = false
     const run = Client.run(client.upstream, Client.requestTo(server.origin, { headers: ["x-a", "a\r\nx-evil: 1"] }))
@@ -82,8 +82,8 @@ describe("a call", () => {
       }
       return out
     }
-    await using server = await Server.start(({ peer }) => {
-      const chunks = pieces(body).map((piece) => Server.chunk(piece))
+    await using server = await ScriptedServer.start(({ peer }) => {
+      const chunks = pieces(body).map((piece) => ScriptedServer.chunk(piece))
       const all = Buffer.concat([
         Buffer.from("HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n"),
         Buffer.from("HTTP/1.1 200 OK\r\nX-A: 1\r\ntransfer-encoding: chunked\r\n\r\n"),
@@ -112,9 +112,9 @@ describe("backpressure", () => {
   it("pause stops the server, resume continues, and every byte is there", async () => {
     const size = 48 * 1024 * 1024
     const block = Buffer.alloc(64 * 1024, "0123456789abcdef")
-    const stopped = Server.latch()
+    const stopped = ScriptedServer.latch()
     const written = { bytes: 0, drains: 0 }
-    await using server = await Server.start(({ peer }) => {
+    await using server = await ScriptedServer.start(({ peer }) => {
       peer.write(`HTTP/1.1 200 OK\r\ncontent-length: ${size}\r\n\r\n`)
       const pump = () => {
         while (written.bytes < size) {
@@ -171,7 +171,7 @@ describe("backpressure", () => {
 
   it("a random pause and resume pattern, also from inside another call's callback, loses nothing", async () => {
     const body = Buffer.alloc(3 * 1024 * 1024, "xyz-")
-    await using server = await Server.start(({ peer }) => peer.write(Server.answer(body)))
+    await using server = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer(body)))
     await using client = await Client.open()
     const runs: Array<Client.Running> = []
     let seed = 3
@@ -199,7 +199,7 @@ describe("backpressure", () => {
 describe("resume", () => {
   it("of one call inside another call's callback does not enter the parser twice", async () => {
     const body = Buffer.alloc(256 * 1024, "q")
-    await using server = await Server.start(({ peer }) => peer.write(Server.answer(body)))
+    await using server = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer(body)))
     await using client = await Client.open()
     const paused = Client.run(client.upstream, Client.requestTo(server.origin), { onHead: (call) => call().pause() })
     await paused.head
@@ -213,7 +213,7 @@ describe("abort", () => {
   const maxLatencyMs = 50
 
   /** Latency in ms until the server saw the close. */
-  const expectGone = async (peer: Server.Peer, run: Client.Running): Promise<number> => {
+  const expectGone = async (peer: ScriptedServer.Peer, run: Client.Running): Promise<number> => {
     const startedAt = performance.now()
     run.call.abort()
     run.call.abort()
@@ -225,8 +225,8 @@ describe("abort", () => {
   }
 
   it("while waiting for the head closes the socket at once and calls nothing back", async () => {
-    const asked: Array<Server.Latch> = Array.from({ length: 10 }, () => Server.latch())
-    await using server = await Server.start(({ peer }) => asked[peer.index]?.open())
+    const asked: Array<ScriptedServer.Latch> = Array.from({ length: 10 }, () => ScriptedServer.latch())
+    await using server = await ScriptedServer.start(({ peer }) => asked[peer.index]?.open())
     await using client = await Client.open()
     const latencies: Array<number> = []
     for (const [index, latch] of asked.entries()) {
@@ -240,9 +240,9 @@ describe("abort", () => {
   })
 
   it("while connecting, while streaming and while paused does the same", async () => {
-    await using server = await Server.start(({ peer }) => {
-      peer.write(Server.chunkedHead)
-      peer.write(Server.chunk("data: 1\n\n"))
+    await using server = await ScriptedServer.start(({ peer }) => {
+      peer.write(ScriptedServer.chunkedHead)
+      peer.write(ScriptedServer.chunk("data: 1\n\n"))
     })
     await using client = await Client.open()
     const connecting = Client.run(client.upstream, Client.requestTo(`https://127.0.0.1:${server.port}`))
@@ -256,8 +256,8 @@ describe("abort", () => {
   })
 
   it("inside a callback is safe, and no other callback follows", async () => {
-    await using server = await Server.start(({ peer }) => {
-      peer.write(Buffer.concat([Buffer.from(Server.chunkedHead), Server.chunk("a"), Server.chunk("b"), Server.chunk("c"), Buffer.from(Server.lastChunk)]))
+    await using server = await ScriptedServer.start(({ peer }) => {
+      peer.write(Buffer.concat([Buffer.from(ScriptedServer.chunkedHead), ScriptedServer.chunk("a"), ScriptedServer.chunk("b"), ScriptedServer.chunk("c"), Buffer.from(ScriptedServer.lastChunk)]))
     })
     await using client = await Client.open()
     const atHead = Client.run(client.upstream, Client.requestTo(server.origin), { onHead: (call) => call().abort() })
@@ -275,11 +275,11 @@ describe("abort", () => {
   })
 
   it("of a queued call gives up its place alone", async () => {
-    await using server = await Server.start(({ peer, index }) => {
-      if (index > 0) peer.write(Server.answer("second"))
-      else void go.done.then(() => peer.write(Server.answer("first")))
+    await using server = await ScriptedServer.start(({ peer, index }) => {
+      if (index > 0) peer.write(ScriptedServer.answer("second"))
+      else void go.done.then(() => peer.write(ScriptedServer.answer("first")))
     })
-    const go = Server.latch()
+    const go = ScriptedServer.latch()
     await using client = await Client.open({ connections: 1 })
     const first = Client.run(client.upstream, Client.requestTo(server.origin))
     const dropped = Client.run(client.upstream, Client.requestTo(server.origin))
@@ -298,7 +298,7 @@ describe("the pool", () => {
   it("bounds the sockets of an origin and serves everyone", async () => {
     let open = 0
     let most = 0
-    await using server = await Server.start(({ peer }) => setImmediate(() => peer.write(Server.answer("ok"))), {
+    await using server = await ScriptedServer.start(({ peer }) => setImmediate(() => peer.write(ScriptedServer.answer("ok"))), {
       onConnect: (peer) => {
         most = Math.max(most, ++open)
         void peer.closed.then(() => open--)
@@ -313,7 +313,7 @@ describe("the pool", () => {
   })
 
   it("bounds its queue", async () => {
-    await using server = await Server.start(() => {})
+    await using server = await ScriptedServer.start(() => {})
     await using client = await Client.open({ connections: 1, maxQueued: 1 })
     Client.run(client.upstream, Client.requestTo(server.origin))
     Client.run(client.upstream, Client.requestTo(server.origin))
@@ -322,7 +322,7 @@ describe("the pool", () => {
   })
 
   it("replaces a dead socket for those who wait", async () => {
-    await using server = await Server.start(({ peer }) => peer.index === 0 ? peer.reset() : peer.write(Server.answer("ok")))
+    await using server = await ScriptedServer.start(({ peer }) => peer.index === 0 ? peer.reset() : peer.write(ScriptedServer.answer("ok")))
     await using client = await Client.open({ connections: 1 })
     const first = Client.run(client.upstream, Client.requestTo(server.origin))
     const second = Client.run(client.upstream, Client.requestTo(server.origin))
@@ -331,8 +331,8 @@ describe("the pool", () => {
   })
 
   it("forgets the longest idle origin above its cap and closes that one's sockets", async () => {
-    await using one = await Server.start(({ peer }) => peer.write(Server.answer("1")))
-    await using two = await Server.start(({ peer }) => peer.write(Server.answer("2")))
+    await using one = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer("1")))
+    await using two = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer("2")))
     await using client = await Client.open({ maxPools: 1 })
     await Client.run(client.upstream, Client.requestTo(one.origin)).over
     await turns(2)
@@ -342,18 +342,18 @@ describe("the pool", () => {
   })
 
   it("ends idle sockets after the keep-alive time", async () => {
-    await using server = await Server.start(({ peer }) => peer.write(Server.answer("1")))
+    await using server = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer("1")))
     await using client = await Client.open({ keepAliveMs: 50 })
     await Client.run(client.upstream, Client.requestTo(server.origin)).over
     await (await server.accepted(0)).closed
   })
 
   it("at scope end fails live calls once, closes every socket and refuses new calls", async () => {
-    const asked = Server.latch()
-    const idle = Server.latch()
-    await using server = await Server.start(({ head, peer }) => {
-      if (head.includes("/idle ")) return void idle.done.then(() => peer.write(Server.answer("idle")))
-      peer.write(Server.chunkedHead)
+    const asked = ScriptedServer.latch()
+    const idle = ScriptedServer.latch()
+    await using server = await ScriptedServer.start(({ head, peer }) => {
+      if (head.includes("/idle ")) return void idle.done.then(() => peer.write(ScriptedServer.answer("idle")))
+      peer.write(ScriptedServer.chunkedHead)
       asked.open()
     })
     const client = await Client.open({ keepAliveMs: 3_600_000 })
@@ -374,7 +374,7 @@ describe("the pool", () => {
   })
 
   it("keeps no process alive: with an idle socket and an open scope the process ends by itself", async () => {
-    await using server = await Server.start(({ peer }) => peer.write(Server.answer("bye")))
+    await using server = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer("bye")))
     const probe = fileURLToPath(new URL("support/exitProbe.ts", import.meta.url))
     const output = await new Promise<string>((resolve, reject) => {
       execFile(process.execPath, ["--disable-warning=ExperimentalWarning", probe, server.origin], { timeout: 10_000 }, (error, stdout) => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { RequestHeads, format, write } from "#src/platform/upstream/RequestHead.ts"
 import type { RequestHead } from "#src/platform/upstream/RequestHead.ts"
 import * as Client from "./support/client.ts"
-import * as Server from "./support/scriptedServer.ts"
+import * as ScriptedServer from "./support/scriptedServer.ts"
 
 const text = (head: RequestHead | string): string => typeof head === "string" ? `refused: ${head}` : head.bytes.toString("latin1")
 
@@ -99,9 +99,9 @@ describe("a request on the wire", () => {
 
   it("arrives whole, large or small, text or bytes, also through a paused server", async () => {
     const bodies: Array<string> = []
-    await using server = await Server.start(({ body, peer }) => {
+    await using server = await ScriptedServer.start(({ body, peer }) => {
       bodies.push(body.toString())
-      peer.write(Server.answer("ok"))
+      peer.write(ScriptedServer.answer("ok"))
     }, {
       onConnect: ({ socket }) => {
         socket.pause()
@@ -119,9 +119,9 @@ describe("a request on the wire", () => {
 
   it("cannot carry a second request in a header, a path or a name", async () => {
     const heads: Array<string> = []
-    await using server = await Server.start(({ head, peer }) => {
+    await using server = await ScriptedServer.start(({ head, peer }) => {
       heads.push(head)
-      peer.write(Server.answer("ok"))
+      peer.write(ScriptedServer.answer("ok"))
     })
     await using client = await Client.open()
     const evil = "\r\n\r\nGET /evil HTTP/1.1\r\n\r\n"

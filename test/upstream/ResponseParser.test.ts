@@ -2,7 +2,7 @@ import * as http from "node:http"
 import { describe, expect, it } from "vitest"
 import { ResponseParser } from "#src/platform/upstream/ResponseParser.ts"
 import * as Responses from "./support/responses.ts"
-import * as Server from "./support/scriptedServer.ts"
+import * as ScriptedServer from "./support/scriptedServer.ts"
 
 const { parse, randomFrom, whole } = Responses
 
@@ -183,7 +183,7 @@ describe("node:http", () => {
     })
 
   const serve = (texts: ReadonlyArray<string>) =>
-    Server.start(({ head, peer }) => {
+    ScriptedServer.start(({ head, peer }) => {
       peer.socket.end(Buffer.from(texts[Number(/^GET \/(\d+) /.exec(head)?.[1])] ?? "", "latin1"))
     })
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest"
 import * as Ticker from "#actors/Ticker.ts"
-import { Entry, TimerWheel } from "#src/platform/upstream/TimerWheel.ts"
+import { WheelEntry, TimerWheel } from "#src/platform/upstream/TimerWheel.ts"
 
 /** An entry with one deadline that may move. */
-class Probe extends Entry {
+class Probe extends WheelEntry {
   due: number
   firedAt = 0
   looks = 0

@@ -8,7 +8,7 @@ import type { Policy } from "#src/platform/upstream/addressRules.ts"
 import type { Resolve } from "#src/platform/upstream/Resolver.ts"
 import * as Guard from "#src/platform/upstream/UrlGuard.ts"
 import * as Client from "./support/client.ts"
-import * as Server from "./support/scriptedServer.ts"
+import * as ScriptedServer from "./support/scriptedServer.ts"
 
 /** Answers from a table; a name that is an address in any spelling that getaddrinfo knows must never get here. */
 const table = (names: Readonly<Record<string, ReadonlyArray<string>>>): Resolve => (host, done) => done(null, names[host] ?? [])
@@ -167,7 +167,7 @@ describe("a URL", () => {
 
 describe("the guard on connect", () => {
   it("refuses a name that was public when it was checked and is not when it is dialled: the sentinel hears nothing", async () => {
-    await using sentinel = await Server.start(({ peer }) => peer.write(Server.answer("stolen")), { host: "127.0.0.7" })
+    await using sentinel = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer("stolen")), { host: "127.0.0.7" })
     let answers = 0
     const resolve: Resolve = (_host, done) => done(null, [answers++ === 0 ? "93.184.216.34" : "127.0.0.7"])
     const guard = Guard.make({ policy: () => policies.strict, resolve })
@@ -188,7 +188,7 @@ describe("the guard on connect", () => {
   })
 
   it("dials the address that was checked, and asks again for a new socket", async () => {
-    await using first = await Server.start(({ peer }) => peer.socket.end(Server.answer("first", "connection: close\r\n")), { host: "127.0.0.3" })
+    await using first = await ScriptedServer.start(({ peer }) => peer.socket.end(ScriptedServer.answer("first", "connection: close\r\n")), { host: "127.0.0.3" })
     let address = "127.0.0.3"
     let asked = 0
     const resolve: Resolve = (_host, done) => {
@@ -206,7 +206,7 @@ describe("the guard on connect", () => {
   })
 
   it("gives up an idle keep-alive socket whose address a flag has closed", async () => {
-    await using server = await Server.start(({ peer }) => peer.write(Server.answer("ok")))
+    await using server = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer("ok")))
     let policy: Policy = policies.default
     await using client = await Client.open({ policy: () => policy, recheckMs: 0 })
     await Client.run(client.upstream, Client.requestTo(server.origin)).over
@@ -220,7 +220,7 @@ describe("the guard on connect", () => {
   })
 
   it("lets the gateway reach its own simulator under every flag", async () => {
-    await using server = await Server.start(({ peer }) => peer.write(Server.answer("sim")))
+    await using server = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer("sim")))
     await using client = await Client.open({ policy: () => policies.strict, isTrusted: (origin) => origin === server.origin })
     expect((await Client.run(client.upstream, Client.requestTo(server.origin)).over).failure).toBeNull()
   })

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest"
 import type { UrlPurpose } from "#actors/ports/UrlGuard.ts"
 import * as Address from "#src/platform/upstream/addressRules.ts"
-import type { Category } from "#src/platform/upstream/addressRules.ts"
+import type { AddressCategory } from "#src/platform/upstream/addressRules.ts"
 
 /** A second reading of the rules: addresses as whole numbers, ranges as first and last address. Shares no code with the table. */
 const v4 = (text: string): bigint => text.split(".").reduce((sum, part) => sum * 256n + BigInt(part), 0n)
-const span = (first: string, last: string, category: Category) => ({ first: v4(first), last: v4(last), category })
+const span = (first: string, last: string, category: AddressCategory) => ({ first: v4(first), last: v4(last), category })
 
 const special = [
   span("169.254.169.0", "169.254.169.255", "metadata"),
@@ -32,7 +32,7 @@ const special = [
   span("240.0.0.0", "255.255.255.255", "private")
 ]
 
-const referenceV4 = (value: bigint): Category => special.find(({ first, last }) => value >= first && value <= last)?.category ?? "public"
+const referenceV4 = (value: bigint): AddressCategory => special.find(({ first, last }) => value >= first && value <= last)?.category ?? "public"
 const showV4 = (value: bigint): string => [24n, 16n, 8n, 0n].map((shift) => String((value >> shift) & 255n)).join(".")
 
 const one = 1n
@@ -49,16 +49,16 @@ const v6Range = (text: string): readonly [first: bigint, last: bigint] => {
 const showV6 = (value: bigint): string =>
   Array.from({ length: 8 }, (_, i) => ((value >> BigInt(112 - 16 * i)) & 0xffffn).toString(16)).join(":")
 
-const special6: ReadonlyArray<readonly [string, Category]> = [
+const special6: ReadonlyArray<readonly [string, AddressCategory]> = [
   ["fd00:ec2::/32", "metadata"], ["fd20:ce::254/128", "metadata"], ["fd00:42::42/128", "metadata"], ["fe80::a9fe:a9fe/128", "metadata"],
   ["::/128", "unspecified"], ["::1/128", "loopback"], ["fc00::/7", "lan"], ["fe80::/10", "link-local"], ["fec0::/10", "private"],
   ["ff00::/8", "multicast"], ["64:ff9b:1::/48", "private"], ["2001::/23", "private"], ["2001:db8::/32", "private"], ["3fff::/20", "private"]
 ]
 
-const referenceV6 = (value: bigint): Category => {
+const referenceV6 = (value: bigint): AddressCategory => {
   const low = value & 0xffffffffn
   const high = value >> 32n
-  const mixed = (inner: Category): Category => inner === "public" ? "private" : inner
+  const mixed = (inner: AddressCategory): AddressCategory => inner === "public" ? "private" : inner
   if (high === 0xffffn || high === 0xffff0000n) return mixed(referenceV4(low))
   if (high === v6Range("64:ff9b::/96")[0] >> 32n) return referenceV4(low)
   if (value >> 112n === 0x2002n) return referenceV4((value >> 80n) & 0xffffffffn)
@@ -72,7 +72,7 @@ const referenceV6 = (value: bigint): Category => {
     }
   }
   if (high === 0n) return referenceV4(low) === "unspecified" ? "private" : mixed(referenceV4(low))
-  const own: Category = value >> 125n === 1n ? "public" : "private"
+  const own: AddressCategory = value >> 125n === 1n ? "public" : "private"
   const isatap = ((value >> 32n) & 0xfdffffffn) === 0x5efen ? referenceV4(low) : "public"
   return isatap === "public" ? own : isatap
 }
@@ -133,7 +133,7 @@ describe("the address table", () => {
 
 describe("the flags", () => {
   const purposes: ReadonlyArray<UrlPurpose> = ["provider", "webhook", "media", "web-fetch", "proxy", "polling", "oidc"]
-  const categories: ReadonlyArray<Category> = ["public", "loopback", "lan", "private", "link-local", "metadata", "multicast", "unspecified"]
+  const categories: ReadonlyArray<AddressCategory> = ["public", "loopback", "lan", "private", "link-local", "metadata", "multicast", "unspecified"]
   const flags = [false, true]
 
   it("never open metadata, always open public, and open the rest as the table says", () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import type { UpstreamFailure } from "#actors/request/ports/Upstream.ts"
 import * as Failures from "#src/platform/upstream/failures.ts"
 import * as Client from "./support/client.ts"
-import * as Server from "./support/scriptedServer.ts"
+import * as ScriptedServer from "./support/scriptedServer.ts"
 import { cert, key } from "./support/selfSigned.ts"
 
 const turns = async (count: number): Promise<void> => {
@@ -14,17 +14,17 @@ const head = "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n"
 
 type Expected = Pick<UpstreamFailure, "reason" | "phase" | "retry"> & { readonly bytes?: number }
 
-const peers: ReadonlyArray<readonly [string, (peer: Server.Peer) => void, Expected]> = [
+const peers: ReadonlyArray<readonly [string, (peer: ScriptedServer.Peer) => void, Expected]> = [
   ["FIN before content-length bytes came", (peer) => peer.socket.end(`${head}12345`), { reason: "truncated", phase: "idle", retry: "never", bytes: 5 }],
   [
     "FIN before content-length bytes came, connection: close",
     (peer) => peer.socket.end("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 10\r\n\r\n12345"),
     { reason: "truncated", phase: "idle", retry: "never", bytes: 5 }
   ],
-  ["FIN in a chunk", (peer) => peer.socket.end(`${Server.chunkedHead}a\r\n1234`), { reason: "truncated", phase: "idle", retry: "never", bytes: 4 }],
+  ["FIN in a chunk", (peer) => peer.socket.end(`${ScriptedServer.chunkedHead}a\r\n1234`), { reason: "truncated", phase: "idle", retry: "never", bytes: 4 }],
   [
     "FIN between chunks, connection: close",
-    (peer) => peer.socket.end(`${Server.chunkedHead.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n")}4\r\n1234\r\n`),
+    (peer) => peer.socket.end(`${ScriptedServer.chunkedHead.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n")}4\r\n1234\r\n`),
     { reason: "truncated", phase: "idle", retry: "never", bytes: 4 }
   ],
   ["FIN after the head", (peer) => peer.socket.end(head), { reason: "truncated", phase: "idle", retry: "before-first-byte", bytes: 0 }],
@@ -32,7 +32,7 @@ const peers: ReadonlyArray<readonly [string, (peer: Server.Peer) => void, Expect
   ["RST without an answer", (peer) => peer.reset(), { reason: "reset", phase: "headers", retry: "before-first-byte" }],
   ["FIN in the head", (peer) => peer.socket.end("HTTP/1.1 200 OK\r\nconte"), { reason: "reset", phase: "headers", retry: "before-first-byte" }],
   ["bytes that are not HTTP", (peer) => peer.write("SSH-2.0-x\r\n\r\n"), { reason: "protocol", phase: "headers", retry: "before-first-byte" }],
-  ["a broken chunk size", (peer) => peer.write(`${Server.chunkedHead}zz\r\n`), { reason: "protocol", phase: "idle", retry: "before-first-byte" }],
+  ["a broken chunk size", (peer) => peer.write(`${ScriptedServer.chunkedHead}zz\r\n`), { reason: "protocol", phase: "idle", retry: "before-first-byte" }],
   [
     "two different content-lengths",
     (peer) => peer.write("HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n12"),
@@ -42,7 +42,7 @@ const peers: ReadonlyArray<readonly [string, (peer: Server.Peer) => void, Expect
   ["an upgrade nobody asked for", (peer) => peer.write("HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n"), { reason: "protocol", phase: "headers", retry: "before-first-byte" }],
   [
     "an encoding that cannot be undone",
-    (peer) => peer.write(Server.answer("x", "content-encoding: zip\r\n")),
+    (peer) => peer.write(ScriptedServer.answer("x", "content-encoding: zip\r\n")),
     { reason: "protocol", phase: "idle", retry: "before-first-byte" }
   ]
 ]
@@ -50,7 +50,7 @@ const peers: ReadonlyArray<readonly [string, (peer: Server.Peer) => void, Expect
 describe("a broken upstream", () => {
   it.each(peers)("%s", async (_name, script, expected) => {
     const { bytes, ...failure } = expected
-    await using server = await Server.start(({ peer }) => script(peer))
+    await using server = await ScriptedServer.start(({ peer }) => script(peer))
     await using client = await Client.open()
     const seen = await Client.run(client.upstream, Client.requestTo(server.origin)).over
     expect(seen.failure).toMatchObject({ ...failure, source: "upstream" })
@@ -62,7 +62,7 @@ describe("a broken upstream", () => {
   })
 
   it("RST in the body", async () => {
-    await using server = await Server.start(({ peer }) => peer.write(`${head}12345`))
+    await using server = await ScriptedServer.start(({ peer }) => peer.write(`${head}12345`))
     await using client = await Client.open()
     const run = Client.run(client.upstream, Client.requestTo(server.origin))
     await run.nextData()
@@ -77,7 +77,7 @@ describe("a broken upstream", () => {
   })
 
   it("nothing listens", async () => {
-    const port = await Server.unusedPort()
+    const port = await ScriptedServer.unusedPort()
     await using client = await Client.open()
     const seen = await Client.run(client.upstream, Client.requestTo(`http://127.0.0.1:${port}`)).over
     expect(seen.failure).toMatchObject({ reason: "connect-refused", phase: "connect", retry: "safe", source: "upstream" })
@@ -92,7 +92,7 @@ describe("a broken upstream", () => {
   })
 
   it("a body without length that ends with the connection is complete", async () => {
-    await using server = await Server.start(({ peer }) => peer.socket.end("HTTP/1.1 200 OK\r\n\r\nall of it"))
+    await using server = await ScriptedServer.start(({ peer }) => peer.socket.end("HTTP/1.1 200 OK\r\n\r\nall of it"))
     await using client = await Client.open()
     const run = Client.run(client.upstream, Client.requestTo(server.origin))
     expect((await run.over).ended).toBe(true)
@@ -102,7 +102,7 @@ describe("a broken upstream", () => {
 
 describe("TLS", () => {
   it("reaches a server whose authority is configured, by name and by address, and resumes sessions", async () => {
-    await using server = await Server.start(({ peer }) => peer.socket.end(Server.answer("secret", "connection: close\r\n")), { tls: { key, cert } })
+    await using server = await ScriptedServer.start(({ peer }) => peer.socket.end(ScriptedServer.answer("secret", "connection: close\r\n")), { tls: { key, cert } })
     await using client = await Client.open({ ca: [cert], resolve: (_host, done) => done(null, ["127.0.0.1"]) })
     for (const origin of [server.origin, `https://upstream.test:${server.port}`, `https://upstream.test:${server.port}`]) {
       const run = Client.run(client.upstream, Client.requestTo(origin))
@@ -112,7 +112,7 @@ describe("TLS", () => {
   })
 
   it("refuses an unknown authority and says what to do", async () => {
-    await using server = await Server.start(() => {}, { tls: { key, cert } })
+    await using server = await ScriptedServer.start(() => {}, { tls: { key, cert } })
     await using client = await Client.open()
     const seen = await Client.run(client.upstream, Client.requestTo(server.origin)).over
     expect(seen.failure).toMatchObject({ reason: "tls", phase: "connect", retry: "safe" })
@@ -120,7 +120,7 @@ describe("TLS", () => {
   })
 
   it("refuses a certificate for another name", async () => {
-    await using server = await Server.start(() => {}, { tls: { key, cert } })
+    await using server = await ScriptedServer.start(() => {}, { tls: { key, cert } })
     await using client = await Client.open({ ca: [cert], resolve: (_host, done) => done(null, ["127.0.0.1"]) })
     const seen = await Client.run(client.upstream, Client.requestTo(`https://other.test:${server.port}`)).over
     expect(seen.failure).toMatchObject({ reason: "tls", retry: "safe" })
@@ -128,8 +128,8 @@ describe("TLS", () => {
   })
 
   it("names plain HTTP behind an https URL, and a close during the handshake", async () => {
-    await using plain = await Server.start(() => {}, { onConnect: (peer) => peer.socket.once("data", () => peer.write("HTTP/1.1 400 Bad\r\n\r\n")) })
-    await using closing = await Server.start(() => {}, { onConnect: (peer) => peer.socket.once("data", () => peer.socket.end()) })
+    await using plain = await ScriptedServer.start(() => {}, { onConnect: (peer) => peer.socket.once("data", () => peer.write("HTTP/1.1 400 Bad\r\n\r\n")) })
+    await using closing = await ScriptedServer.start(() => {}, { onConnect: (peer) => peer.socket.once("data", () => peer.socket.end()) })
     await using client = await Client.open()
     const first = await Client.run(client.upstream, Client.requestTo(`https://127.0.0.1:${plain.port}`)).over
     expect(first.failure).toMatchObject({ reason: "tls", retry: "safe" })
@@ -143,8 +143,8 @@ describe("TLS", () => {
 describe("a keep-alive socket that the server closes", () => {
   /** Answers the first request on a socket, and closes it when a second one comes: the race as the client sees it. */
   const racing = () =>
-    Server.start(({ index, peer }) => {
-      if (index === 0) peer.write(Server.answer(`socket ${peer.index}`))
+    ScriptedServer.start(({ index, peer }) => {
+      if (index === 0) peer.write(ScriptedServer.answer(`socket ${peer.index}`))
       else peer.socket.end()
     })
 
@@ -177,7 +177,7 @@ describe("a keep-alive socket that the server closes", () => {
   })
 
   it("before a POST is sent: the close is noticed and a new socket is used", async () => {
-    await using server = await Server.start(({ peer }) => peer.write(Server.answer(`socket ${peer.index}`), ))
+    await using server = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer(`socket ${peer.index}`), ))
     await using client = await Client.open()
     await Client.run(client.upstream, Client.requestTo(server.origin)).over
     const first = await server.accepted(0)
@@ -189,8 +189,8 @@ describe("a keep-alive socket that the server closes", () => {
   })
 
   it("is sent again once at most", async () => {
-    await using server = await Server.start(({ index, peer }) => {
-      if (peer.index === 0 && index === 0) peer.write(Server.answer("ok"))
+    await using server = await ScriptedServer.start(({ index, peer }) => {
+      if (peer.index === 0 && index === 0) peer.write(ScriptedServer.answer("ok"))
       else peer.socket.end()
     })
     await using client = await Client.open()
@@ -226,10 +226,10 @@ describe("a compressed body although identity was asked for", () => {
   ]
 
   it.each(encodings)("%s is decoded, split at every kind of place, and the head says identity", async (encoding, body) => {
-    await using server = await Server.start(({ peer }) => {
+    await using server = await ScriptedServer.start(({ peer }) => {
       peer.write(`HTTP/1.1 200 OK\r\ncontent-encoding: ${encoding}\r\nx-a: 1\r\ntransfer-encoding: chunked\r\n\r\n`)
-      for (let at = 0; at < body.length; at += 7) peer.write(Server.chunk(body.subarray(at, at + 7)))
-      peer.write(Server.lastChunk)
+      for (let at = 0; at < body.length; at += 7) peer.write(ScriptedServer.chunk(body.subarray(at, at + 7)))
+      peer.write(ScriptedServer.lastChunk)
     })
     await using client = await Client.open()
     const run = Client.run(client.upstream, Client.requestTo(server.origin), {
@@ -246,11 +246,11 @@ describe("a compressed body although identity was asked for", () => {
 
   it("an empty body needs no decoder, identity is no encoding, and each event comes out as it went in", async () => {
     const deflater = zlib.createGzip()
-    await using server = await Server.start(({ head: requestHead, peer }) => {
-      if (requestHead.startsWith("GET /empty")) return void peer.write(Server.answer("", "content-encoding: gzip\r\n"))
-      if (requestHead.startsWith("GET /identity")) return void peer.write(Server.answer("plain", "content-encoding: identity\r\n"))
+    await using server = await ScriptedServer.start(({ head: requestHead, peer }) => {
+      if (requestHead.startsWith("GET /empty")) return void peer.write(ScriptedServer.answer("", "content-encoding: gzip\r\n"))
+      if (requestHead.startsWith("GET /identity")) return void peer.write(ScriptedServer.answer("plain", "content-encoding: identity\r\n"))
       peer.write("HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n")
-      deflater.on("data", (bytes: Buffer) => peer.write(Server.chunk(bytes)))
+      deflater.on("data", (bytes: Buffer) => peer.write(ScriptedServer.chunk(bytes)))
       deflater.write("data: first\n\n")
       deflater.flush()
     })
@@ -267,8 +267,8 @@ describe("a compressed body although identity was asked for", () => {
   it("a bomb is refused, a cut body is truncated, garbage is a protocol failure", async () => {
     const bomb = zlib.gzipSync(Buffer.alloc(64 * 1024 * 1024))
     const bodies: Readonly<Record<string, Buffer>> = { "/bomb": bomb, "/cut": zlib.gzipSync(text).subarray(0, 60), "/garbage": Buffer.from("not gzip at all") }
-    await using server = await Server.start(({ head: requestHead, peer }) => {
-      peer.write(Server.answer(bodies[requestHead.split(" ")[1] ?? ""] ?? Buffer.alloc(0), "content-encoding: gzip\r\n"))
+    await using server = await ScriptedServer.start(({ head: requestHead, peer }) => {
+      peer.write(ScriptedServer.answer(bodies[requestHead.split(" ")[1] ?? ""] ?? Buffer.alloc(0), "content-encoding: gzip\r\n"))
     })
     await using client = await Client.open()
     const get = (path: string) => Client.run(client.upstream, Client.requestTo(server.origin, { method: "GET", body: null, path })).over

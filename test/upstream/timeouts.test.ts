@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { Phase } from "#actors/request/ports/Upstream.ts"
 import * as Client from "./support/client.ts"
-import * as Server from "./support/scriptedServer.ts"
+import * as ScriptedServer from "./support/scriptedServer.ts"
 
 const tickMs = 20
 /** What the sockets of a busy test machine may add to the lag of its event loop, which is measured. */
@@ -48,7 +48,7 @@ const limits = (over: Partial<typeof Client.noTimeouts>) => ({ timeouts: { ...Cl
 
 describe("each phase ends on time and frees its socket", () => {
   it("connect: TCP is up but the TLS handshake is never answered", async () => {
-    await using server = await Server.start(() => {})
+    await using server = await ScriptedServer.start(() => {})
     await using client = await Client.open({ tickMs })
     const run = () => Client.run(client.upstream, Client.requestTo(`https://127.0.0.1:${server.port}`, limits({ connect: 150 })))
     const result = await timed(run)
@@ -63,7 +63,7 @@ describe("each phase ends on time and frees its socket", () => {
   })
 
   it("queue: no socket gets free, and the queued call is forgotten", async () => {
-    await using server = await Server.start(() => {})
+    await using server = await ScriptedServer.start(() => {})
     await using client = await Client.open({ tickMs, connections: 1 })
     const holder = Client.run(client.upstream, Client.requestTo(server.origin))
     await server.accepted(0)
@@ -80,7 +80,7 @@ describe("each phase ends on time and frees its socket", () => {
   })
 
   it("headers: the request is read but no head comes", async () => {
-    await using server = await Server.start(() => {})
+    await using server = await ScriptedServer.start(() => {})
     await using client = await Client.open({ tickMs })
     const run = () => Client.run(client.upstream, Client.requestTo(server.origin, limits({ connect: 5_000, headers: 150 })))
     expectTimeout(await timed(run), "headers", 150, "before-first-byte")
@@ -88,7 +88,7 @@ describe("each phase ends on time and frees its socket", () => {
   })
 
   it("headers: half a head is no head", async () => {
-    await using server = await Server.start(({ peer }) => peer.write("HTTP/1.1 200 OK\r\ncontent-ty"))
+    await using server = await ScriptedServer.start(({ peer }) => peer.write("HTTP/1.1 200 OK\r\ncontent-ty"))
     await using client = await Client.open({ tickMs })
     expectTimeout(await timed(() => Client.run(client.upstream, Client.requestTo(server.origin, limits({ headers: 120 })))), "headers", 120, "before-first-byte")
     await (await server.accepted(0)).closed
@@ -96,9 +96,9 @@ describe("each phase ends on time and frees its socket", () => {
 
   it("first-event: pings do not count", async () => {
     let ping: ReturnType<typeof setInterval> | undefined
-    await using server = await Server.start(({ peer }) => {
-      peer.write(Server.chunkedHead)
-      ping = setInterval(() => peer.write(Server.chunk(": ping\n\n")), 20)
+    await using server = await ScriptedServer.start(({ peer }) => {
+      peer.write(ScriptedServer.chunkedHead)
+      ping = setInterval(() => peer.write(ScriptedServer.chunk(": ping\n\n")), 20)
     })
     await using client = await Client.open({ tickMs })
     const run = Client.run(client.upstream, Client.requestTo(server.origin, limits({ headers: 5_000, firstEvent: 200 })))
@@ -111,13 +111,13 @@ describe("each phase ends on time and frees its socket", () => {
   })
 
   it("idle: counts from the last useful event", async () => {
-    const peers: Array<Server.Peer> = []
-    await using server = await Server.start(({ peer }) => {
+    const peers: Array<ScriptedServer.Peer> = []
+    await using server = await ScriptedServer.start(({ peer }) => {
       peers.push(peer)
-      peer.write(Server.chunkedHead)
+      peer.write(ScriptedServer.chunkedHead)
       let sent = 0
       const timer = setInterval(() => {
-        peer.write(Server.chunk("data: x\n\n"))
+        peer.write(ScriptedServer.chunk("data: x\n\n"))
         if (++sent === 8) clearInterval(timer)
       }, 40)
     })
@@ -137,9 +137,9 @@ describe("each phase ends on time and frees its socket", () => {
 
   it("total: a stream that never stops is cut", async () => {
     let timer: ReturnType<typeof setInterval> | undefined
-    await using server = await Server.start(({ peer }) => {
-      peer.write(Server.chunkedHead)
-      timer = setInterval(() => peer.write(Server.chunk("data: x\n\n")), 10)
+    await using server = await ScriptedServer.start(({ peer }) => {
+      peer.write(ScriptedServer.chunkedHead)
+      timer = setInterval(() => peer.write(ScriptedServer.chunk("data: x\n\n")), 10)
     })
     await using client = await Client.open({ tickMs })
     const run = () => Client.run(client.upstream, Client.requestTo(server.origin, limits({ idle: 5_000, total: 250 })), {
@@ -152,9 +152,9 @@ describe("each phase ends on time and frees its socket", () => {
   })
 
   it("a paused receiver is not the upstream's silence, and the clock starts again on resume", async () => {
-    await using server = await Server.start(({ peer }) => {
-      peer.write(Server.chunkedHead)
-      peer.write(Server.chunk("data: x\n\n"))
+    await using server = await ScriptedServer.start(({ peer }) => {
+      peer.write(ScriptedServer.chunkedHead)
+      peer.write(ScriptedServer.chunk("data: x\n\n"))
     })
     await using client = await Client.open({ tickMs })
     let pausedAt = 0
@@ -178,11 +178,11 @@ describe("each phase ends on time and frees its socket", () => {
   })
 
   it("bytes that arrived while the loop was stalled count before anything is called late", async () => {
-    const asked = Server.latch()
-    const go = Server.latch()
-    await using server = await Server.start(({ peer }) => {
+    const asked = ScriptedServer.latch()
+    const go = ScriptedServer.latch()
+    await using server = await ScriptedServer.start(({ peer }) => {
       asked.open()
-      void go.done.then(() => peer.write(Server.answer("in time")))
+      void go.done.then(() => peer.write(ScriptedServer.answer("in time")))
     })
     await using client = await Client.open({ tickMs })
     const run = Client.run(client.upstream, Client.requestTo(server.origin, limits({ headers: 150 })))

@@ -3,7 +3,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { ChatTap } from "#src/wire/chatCompletions/stream/tap.ts"
 import { RepeatedEvent } from "#src/wire/stream/RepeatedEvent.ts"
-import { passLent } from "#test/support/wire/borrowed.ts"
+import { passBorrowed } from "#test/support/wire/borrowed.ts"
 
 const eventOf = (text: string, rest: object = {}): string =>
   `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta: { content: text }, finish_reason: null }], ...rest })}\n\n`
@@ -64,7 +64,7 @@ describe("what stands among repeated events", () => {
     let out = ""
     let from = 0
     for (const to of [...places, bytes.length]) {
-      out += String(passLent(tap, bytes.subarray(from, to)) ?? "")
+      out += String(passBorrowed(tap, bytes.subarray(from, to)) ?? "")
       from = to
     }
     out += String(tap.end() ?? "")

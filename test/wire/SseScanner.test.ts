@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 import { upstream } from "#src/wire/chatCompletions/index.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import { held, maxEventBytes, maxTotalBytes } from "#src/wire/stream/EventMemory.ts"
-import { passLent, pushLent } from "#test/support/wire/borrowed.ts"
+import { passBorrowed, pushBorrowed } from "#test/support/wire/borrowed.ts"
 
 /** Data payloads that a scanner reports for the given segments. */
 const scan = (segments: ReadonlyArray<Buffer>): ReadonlyArray<string> => {
@@ -15,7 +15,7 @@ const scan = (segments: ReadonlyArray<Buffer>): ReadonlyArray<string> => {
       if (data !== null) found.push(data)
     }
   })
-  for (const segment of segments) pushLent(scanner, segment)
+  for (const segment of segments) pushBorrowed(scanner, segment)
   scanner.flush()
   return found
 }
@@ -114,7 +114,7 @@ describe("SSE scanner", () => {
     const ended = (text: string, at: number): string => {
       let out = ""
       const scanner = new SseScanner({ event: (bytes, start, end) => void (out += bytes.toString("utf8", start, end)) })
-      for (const segment of cut(Buffer.from(text), [at])) pushLent(scanner, segment)
+      for (const segment of cut(Buffer.from(text), [at])) pushBorrowed(scanner, segment)
       scanner.flush()
       return out
     }
@@ -185,7 +185,7 @@ describe("chat tap", () => {
     const tap = upstream.makePassThroughTap({ forwardUsage })
     const out: Array<Uint8Array> = []
     for (const segment of segments) {
-      const bytes = passLent(tap, segment)
+      const bytes = passBorrowed(tap, segment)
       if (bytes !== null) out.push(bytes)
     }
     const rest = tap.end()

@@ -14,7 +14,7 @@ export interface Used {
 }
 
 /** True in the fiber of a request: it waits for the ledger but for a moment, and what it asked for goes on for the next one. */
-export const Hasty = Context.Reference<boolean>("gateway/ports/LimitLedger/Hasty", { defaultValue: () => false })
+export const ShortWait = Context.Reference<boolean>("gateway/ports/LimitLedger/ShortWait", { defaultValue: () => false })
 
 export class LimitLedger extends Context.Service<LimitLedger, {
   /** What was settled on this node so far outlives its process: nothing is told to other nodes that the ledger might never hear of. */

@@ -10,7 +10,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 
 /** One meter's exchange: what this node has spent, and the block asked for. Amounts are whole numbers. */
-export interface Draw {
+export interface BlockDraw {
   /** Meter and window: another window is another id. */
   readonly id: string
   /** Ends when its window does (ms since the epoch); what is stored may be forgotten then. */
@@ -43,13 +43,13 @@ export interface Unsettled {
   readonly forMs: number
 }
 
-export interface Drawn {
+export interface BlockDrawn {
   /** False: the store knows nothing of the meter and did nothing; come again with what the ledger says. */
   readonly known: boolean
   /** Used by all nodes as far as they have told; blocks are not in it. */
   readonly booked: number
   /** This node's part of it: more than was drawn when the ledger knew more. */
-  readonly told: number
+  readonly reported: number
   /** Block of this node from now on, what it reserved included. */
   readonly held: number
   /** ms that the block is ours without another exchange, from when it was asked for. */
@@ -83,7 +83,7 @@ export interface LimitStoreDown {
 export class LimitStore extends Context.Service<LimitStore, {
   /** False: this process is alone, every effect is synchronous, and a block may be all there is. */
   readonly shared: boolean
-  readonly exchange: (draws: ReadonlyArray<Draw>) => Effect.Effect<ReadonlyArray<Drawn>, LimitStoreDown>
+  readonly exchange: (draws: ReadonlyArray<BlockDraw>) => Effect.Effect<ReadonlyArray<BlockDrawn>, LimitStoreDown>
   /** The ledger has everything that earlier lives of this node spent; to be said before its first exchange. */
   readonly replayed: Effect.Effect<void, LimitStoreDown>
   /** When nodes said so last, ms since the epoch by the store's clock; null = never, or long ago. */

@@ -1,7 +1,7 @@
 /** The limits of keys as requests and handlers see them. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
-import type { Companion } from "#actors/request/ports/Interceptor.ts"
+import type { Interceptor } from "#actors/request/ports/Interceptor.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import type { KeyLimits } from "#actors/limits/KeyLimits.ts"
 import type { AmountRule } from "#actors/limits/rules.ts"
@@ -11,7 +11,7 @@ import type { Budget, TokenLimit } from "#schemas/records/Limits.ts"
 import type { Units } from "#schemas/records/Units.ts"
 
 /** What is known of a request before it is planned. */
-export interface Ask {
+export interface LimitQuestion {
   /** What `maxSessions` counts. */
   readonly session: string | null
   /** Estimates, in tokens. */
@@ -42,9 +42,9 @@ export class Limits extends Context.Service<Limits, {
   /** The limits of a key; null when it has none, which is the usual answer and costs one look. */
   readonly of: (key: ApiKey) => KeyLimits | null
   /** May a request of this key begin? Null lets it; waits only when this node must ask. Takes a place in the key's rates. */
-  readonly open: (limits: KeyLimits, ask: Ask) => PublicError | null | Effect.Effect<PublicError | null>
+  readonly open: (limits: KeyLimits, ask: LimitQuestion) => PublicError | null | Effect.Effect<PublicError | null>
   /** Goes along with an opened request: reserves before each wire call, settles each attempt once, gives back the rest. */
-  readonly companion: (limits: KeyLimits, ask: Ask) => Companion
+  readonly interceptor: (limits: KeyLimits, ask: LimitQuestion) => Interceptor
   readonly rulesOf: (key: ApiKey) => ReadonlyArray<AmountRule>
   readonly ruleOf: (limit: TokenLimit) => AmountRule
   /** How much of each rule is used, from this node's meters and the ledger, whichever says more. */

@@ -9,7 +9,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 /** Why a target must not be called. */
-export interface Refusal {
+export interface CallRefusal {
   readonly error: PublicError
   /** True when no other target may be tried either. */
   readonly final: boolean
@@ -17,12 +17,12 @@ export interface Refusal {
   readonly skip?: Unavailable
 }
 
-export interface Companion {
+export interface Interceptor {
   /**
    * Asked immediately before every wire call: null lets it go. An effect is waited for; it must end by itself (a deadline of its
    * own) and is interrupted when the client leaves.
    */
-  readonly beforeAttempt: (target: Target) => Refusal | null | Effect.Effect<Refusal | null>
+  readonly beforeAttempt: (target: Target) => CallRefusal | null | Effect.Effect<CallRefusal | null>
   /** Once per wire call that was made, in the turn in which its ledger row became final. */
   readonly attemptSettled: (row: LedgerRow) => void
   /** Exactly once, last: nothing of this request follows. */

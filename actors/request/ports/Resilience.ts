@@ -3,7 +3,7 @@
  * it, and the lockout of a model on a connection. Decisions read local memory and never wait.
  */
 import * as Context from "effect/Context"
-import type { Blame } from "#actors/request/OwnFailures.ts"
+import type { OwnFailures } from "#actors/request/OwnFailures.ts"
 import type { Target } from "./Target.ts"
 
 export type BreakerState = "closed" | "degraded" | "open" | "half-open"
@@ -54,7 +54,7 @@ export interface Pass {
   /** First content came: a probe is decided by it and does not hold others back for as long as its stream lasts. */
   readonly answered: (now: number) => void
   /** Null when the attempt says nothing about the target (client abort, our own refusal). A failure is noted in `blame`. */
-  readonly release: (verdict: Verdict | null, now: number, blame?: Blame | null) => void
+  readonly release: (verdict: Verdict | null, now: number, ownFailures?: OwnFailures | null) => void
 }
 
 /** What strategies and the health views may know of a target; plain numbers, read at once. */
@@ -74,11 +74,11 @@ export interface TargetHealth {
 
 export class Resilience extends Context.Service<Resilience, {
   /** Whether a target may be called now, without taking anything. What `blame` began itself does not count. */
-  readonly check: (target: Target, now: number, blame?: Blame | null) => Unavailable | null
+  readonly check: (target: Target, now: number, ownFailures?: OwnFailures | null) => Unavailable | null
   /**
    * Takes a place: the probe of a half-open breaker, a slot of a limited connection. An `Unavailable` says why not. With
    * `lastResort` (no other target is left) a soft block is passed over, because a guess must not refuse a whole model.
    */
-  readonly enter: (target: Target, now: number, lastResort?: boolean, blame?: Blame | null) => Pass | Unavailable
+  readonly enter: (target: Target, now: number, lastResort?: boolean, ownFailures?: OwnFailures | null) => Pass | Unavailable
   readonly health: (target: Target, now: number) => TargetHealth
 }>()("gateway/ports/Resilience") {}

@@ -59,4 +59,4 @@ export interface Target {
 }
 
 /** Why no call for a key may go to a target; null = it may. Cheap, because it is asked before every wire call. */
-export type Guard = (target: Target) => PublicError | null
+export type TargetGuard = (target: Target) => PublicError | null

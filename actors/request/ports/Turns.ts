@@ -22,7 +22,7 @@ export interface Wish {
 }
 
 /** `go`: a place is free, to be taken before the call-back returns. `late`: it has waited long enough. An error: nobody waits any more. */
-export type Turn = "go" | "late" | PublicError
+export type TurnOutcome = "go" | "late" | PublicError
 
 /** Leaves the line; nothing is heard afterwards. */
 export type Leave = () => void
@@ -32,11 +32,11 @@ export class Turns extends Context.Service<Turns, {
    * Joins the lines in which this wish may wait, and hears of its turn exactly once, unless it leaves. Null when the settings let
    * nobody wait for that; an error when the lines are full.
    */
-  readonly join: (wish: Wish, turn: (turn: Turn) => void) => Leave | PublicError | null
+  readonly join: (wish: Wish, turn: (turn: TurnOutcome) => void) => Leave | PublicError | null
   /** Whether the settings would let this wish wait at this moment; takes no place. */
   readonly mayJoin: (wish: Wish) => boolean
   /** Waits a fixed time, ms (a key's `throttleDelayMs`); its turn is `go`, or an error. */
-  readonly pause: (ms: number, turn: (turn: Turn) => void) => Leave
+  readonly pause: (ms: number, turn: (turn: TurnOutcome) => void) => Leave
   /** Refuses all waiting requests and every later one. */
   readonly close: () => void
 }>()("gateway/ports/Turns") {}

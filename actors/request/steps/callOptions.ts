@@ -2,7 +2,7 @@
 import type { AttemptOptions } from "#actors/request/steps/attemptValues.ts"
 import type { Inbound } from "#actors/request/Inbound.ts"
 import { policyAt } from "#actors/request/ports/WalkPolicy.ts"
-import * as Facts from "#actors/request/requestFacts.ts"
+import * as RequestFacts from "#actors/request/requestFacts.ts"
 import * as Resumption from "#actors/request/Resumption.ts"
 import type { Services } from "#actors/request/services.ts"
 import type { Try } from "#actors/request/Try.ts"
@@ -29,7 +29,7 @@ export const of = (one: Try, inbound: Inbound, services: Services, facts: {
   const dialect = inbound.dialectFor(target)
   const policy = policyAt(inbound.route.policy, target)
   return {
-    start: Facts.startOf(inbound, target, { attemptId: services.makeAttemptId(), attempt, startedAt: services.now(), nodeId: services.nodeId }),
+    start: RequestFacts.startOf(inbound, target, { attemptId: services.makeAttemptId(), attempt, startedAt: services.now(), nodeId: services.nodeId }),
     target,
     body,
     query: inbound.queryFor?.(target) ?? "",
@@ -41,7 +41,7 @@ export const of = (one: Try, inbound: Inbound, services: Services, facts: {
     continues,
     stream: inbound.stream,
     forwardUsage: inbound.forwardUsage,
-    timeouts: Facts.timeoutsOf(inbound.timeouts ?? services.limits.timeouts, policy, inbound.since === undefined ? attempt : attempt + 1, startedAt, services.now),
+    timeouts: RequestFacts.timeoutsOf(inbound.timeouts ?? services.limits.timeouts, policy, inbound.since === undefined ? attempt : attempt + 1, startedAt, services.now),
     holdMs: inbound.recovery.holds ? recoveryHoldMs : 0,
     now: services.now,
     client,

@@ -3,15 +3,15 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { Credentials } from "#actors/request/ports/Credentials.ts"
 import type { Inbound } from "#actors/request/Inbound.ts"
-import type { Event } from "#actors/request/walk/RequestState.ts"
+import type { RequestEvent } from "#actors/request/walk/RequestState.ts"
 import type { Try } from "#actors/request/Try.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { andThen, type Soon } from "./andThen.ts"
-import * as Companions from "./interceptors.ts"
+import * as Interceptors from "./interceptors.ts"
 import * as TargetToken from "./targetToken.ts"
 
 /** Ready or Refused; `partialText`: of the answer that the call is to continue, null for a new answer. */
-export const of = (one: Try, inbound: Inbound, credentials: Pick<Credentials["Service"], "peek" | "token">, partialText: string | null): Soon<Event> =>
+export const of = (one: Try, inbound: Inbound, credentials: Pick<Credentials["Service"], "peek" | "token">, partialText: string | null): Soon<RequestEvent> =>
   andThen(tokenFor(one, credentials), (refused) => refused !== null ? refused : andThen(
     // A large body is made elsewhere, while others are served.
     inbound.prepare === undefined ? null : inbound.prepare(one.target, partialText),
@@ -19,7 +19,7 @@ export const of = (one: Try, inbound: Inbound, credentials: Pick<Credentials["Se
   ))
 
 /** Null once the try has its token, or needs none. */
-const tokenFor = (one: Try, credentials: Pick<Credentials["Service"], "peek" | "token">): Soon<Event | null> => {
+const tokenFor = (one: Try, credentials: Pick<Credentials["Service"], "peek" | "token">): Soon<RequestEvent | null> => {
   const { target } = one
   const { tokenFrom } = target
   if (tokenFrom === null || tokenFrom === undefined) return null
@@ -35,22 +35,22 @@ const tokenFor = (one: Try, credentials: Pick<Credentials["Service"], "peek" | "
 }
 
 /** The leave of the key and the companions, immediately before the wire call: null when all agree. */
-const leaveFor = (one: Try, { companions, refusalOf }: Inbound): Soon<Event | null> => {
+const leaveFor = (one: Try, { interceptors, refusalOf }: Inbound): Soon<RequestEvent | null> => {
   const error = refusalOf(one.target)
   if (error !== null) return { ...refused(one, error), yields: true }
-  if (companions.length === 0) return null
-  return andThen(Companions.leave(companions, one.target), (refusal) => refusal === null ? null : {
+  if (interceptors.length === 0) return null
+  return andThen(Interceptors.firstRefusal(interceptors, one.target), (refusal) => refusal === null ? null : {
     // What was really called has the last word.
     _tag: "Refused", id: one.id, error: refusal.error, final: refusal.final, yields: !refusal.final, skip: refusal.skip ?? null
   })
 }
 
-const bodyFor = (one: Try, inbound: Inbound, partialText: string | null): Event => {
+const bodyFor = (one: Try, inbound: Inbound, partialText: string | null): RequestEvent => {
   const body = partialText === null ? inbound.bodyFor(one.target) : inbound.continuationFor(one.target, partialText)
   if (body instanceof PublicError) return refused(one, body)
   one.body = body
   return { _tag: "Ready", id: one.id }
 }
 
-const refused = ({ id }: Try, error: PublicError): Extract<Event, { readonly _tag: "Refused" }> =>
+const refused = ({ id }: Try, error: PublicError): Extract<RequestEvent, { readonly _tag: "Refused" }> =>
   ({ _tag: "Refused", id, error, final: false, yields: false, skip: null })

@@ -7,9 +7,9 @@
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import type { SkipNote } from "#actors/request/Inbound.ts"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
-import type { End, Rules } from "./RequestState.ts"
+import type { End, WalkRules } from "./RequestState.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import { type Failed, notAsked, type Step, Walk } from "./Walk.ts"
+import { type Failed, notAsked, type NextTarget, Walk } from "./Walk.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 
 /** Whole seconds until then, at least 1. */
@@ -20,7 +20,7 @@ const busy: ReadonlySet<Unavailable["reason"]> = new Set<Unavailable["reason"]>(
 
 export class Course {
   readonly skips: Array<SkipNote>
-  readonly #rules: Rules
+  readonly #rules: WalkRules
   readonly #walk: Walk
   /** When an upstream said that it is back, by target, ms since the epoch. */
   readonly #saidBack: Map<number, number>
@@ -29,7 +29,7 @@ export class Course {
   #siblingTried: boolean
 
   /** `from`: the course that it is a copy of. */
-  constructor(rules: Rules, from: Course | null) {
+  constructor(rules: WalkRules, from: Course | null) {
     this.#rules = rules
     this.skips = from === null ? [] : [...from.skips]
     this.#walk = from === null ? new Walk(rules.size, rules.policy, rules.policyOf) : from.#walk.copy()
@@ -39,7 +39,7 @@ export class Course {
   }
 
   /** The next target that is free when its turn comes. */
-  after(index: number, failed: Failed, now: number): Step | null {
+  after(index: number, failed: Failed, now: number): NextTarget | null {
     let delayMs = 0
     let step = this.#walk.after(index, failed)
     while (step !== null) {
@@ -52,7 +52,7 @@ export class Course {
   }
 
   /** The next target that is free now, to be asked beside another; null when there is none. */
-  beside(now: number): Step | null {
+  beside(now: number): NextTarget | null {
     let step = this.#walk.beside()
     while (step !== null && !this.#isFree(step, 0, now)) step = this.#walk.beside()
     return step
@@ -63,7 +63,7 @@ export class Course {
     this.#walk.note(index, failed)
   }
 
-  #isFree({ index, repeats }: Step, delayMs: number, now: number): boolean {
+  #isFree({ index, repeats }: NextTarget, delayMs: number, now: number): boolean {
     const at = now + delayMs
     const blocked = this.#rules.blocked(index, at)
     if (blocked === null) return true
@@ -149,7 +149,7 @@ export class Course {
 }
 
 /** The target that comes back first, and what it waits for; null unless the upstreams of all targets named a time. */
-export const firstBack = (rules: Rules, now: number): SkipNote | null => {
+export const firstBack = (rules: WalkRules, now: number): SkipNote | null => {
   let first: SkipNote | null = null
   let soonest = Number.POSITIVE_INFINITY
   for (let index = 0; index < rules.size; index++) {

@@ -6,9 +6,9 @@
  */
 import type { AttemptEnd } from "#actors/request/Attempt.ts"
 import type { Course } from "./Course.ts"
-import type { Recovery } from "#actors/request/Inbound.ts"
+import type { RecoveryOptions } from "#actors/request/Inbound.ts"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
-import type { Turn } from "#actors/request/ports/Turns.ts"
+import type { TurnOutcome } from "#actors/request/ports/Turns.ts"
 import type { WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
 import type { PublicError } from "#schemas/errors.ts"
 
@@ -31,7 +31,7 @@ export interface TryState {
 
 export interface State {
   /** The try that goes by the order of the targets, or the one that the client hears. */
-  readonly lead: TryState | null
+  readonly primary: TryState | null
   /** The one that joined it. */
   readonly hedge: TryState | null
   /** Was cut because another try decided; its end is still to come. */
@@ -68,28 +68,28 @@ export interface State {
 }
 
 export const fresh: State = {
-  lead: null, hedge: null, losing: null, hedgeArmed: false, delayed: null, tries: 0, attempts: 0, course: null, committed: false, continuations: 0,
+  primary: null, hedge: null, losing: null, hedgeArmed: false, delayed: null, tries: 0, attempts: 0, course: null, committed: false, continuations: 0,
   partialText: null, restsAt: -1, rounds: 0, barred: false, clientGone: false, shuttingDown: false, over: false, failure: null, refusal: null
 }
 
 /** Nothing of it runs any more, and nothing will. */
-export const isDone = ({ hedge, lead, losing, over }: State): boolean => over && lead === null && hedge === null && losing === null
+export const isDone = ({ hedge, primary, losing, over }: State): boolean => over && primary === null && hedge === null && losing === null
 
 /** The try has not been called yet, and was not cancelled. */
-export const isWaiting = ({ hedge, lead }: State, id: number): boolean => {
-  const one = lead !== null && lead.id === id ? lead : hedge
+export const isWaiting = ({ hedge, primary }: State, id: number): boolean => {
+  const one = primary !== null && primary.id === id ? primary : hedge
   return one !== null && one.id === id && !one.called
 }
 
 /** What of an attempt's end decides about the next step. */
 export type End = Pick<AttemptEnd, "outcome" | "error" | "retryable" | "repeatable" | "rejected" | "committed" | "phase" | "upstreamStatus">
 
-export type Event =
+export type RequestEvent =
   | { readonly _tag: "Started" }
   /** The target has no place for the try. */
   | { readonly _tag: "Blocked"; readonly id: number; readonly unavailable: Unavailable }
   /** Its wait for a place is over; null when the settings allow no wait. */
-  | { readonly _tag: "TurnCame"; readonly id: number; readonly turn: Turn | null }
+  | { readonly _tag: "TurnCame"; readonly id: number; readonly turn: TurnOutcome | null }
   /**
    * It may not be called. `final`: no other target may be asked either. `yields`: the error of an earlier wire call is told instead.
    * `skip`: what the refusal says of the target.
@@ -158,10 +158,10 @@ export type Intent =
   /** Terminal, after a defect: an error, or a cut connection when the client was told something else already. */
   | { readonly _tag: "Abandon" }
 
-export type Step = readonly [state: State, intents: ReadonlyArray<Intent>]
+export type RequestTransition = readonly [state: State, intents: ReadonlyArray<Intent>]
 
 /** What a request is bound by. Constant while it lives, but for the three that look at the targets at the moment of an event. */
-export interface Rules {
+export interface WalkRules {
   /** Targets. */
   readonly size: number
   readonly isCombo: boolean
@@ -173,7 +173,7 @@ export interface Rules {
   readonly maxAttempts: number
   /** ms since the epoch; Infinity = none. */
   readonly deadline: number
-  readonly recovery: Recovery
+  readonly recovery: RecoveryOptions
   /** Calls that may continue one answer. */
   readonly maxContinuations: number
   /** It may wait for a place. */

@@ -8,7 +8,7 @@ import * as StatusReason from "#schemas/statusReason.ts"
 
 export { once, type WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
 
-export interface Step {
+export interface NextTarget {
   readonly index: number
   readonly delayMs: number
   /** It is part of a repetition: a pause that is only our guess does not stand in its way. */
@@ -68,7 +68,7 @@ export class Walk {
   }
 
   /** The step after a failure of `index`; null when the plan is over. */
-  after(index: number, failed: Failed): Step | null {
+  after(index: number, failed: Failed): NextTarget | null {
     const { failoverBeforeRetry, fallbackDelayMs, retryDelayMs } = this.policyOf(index)
     const { maxSetRetries, setRetryDelayMs } = this.policy
     const repeats = this.mayRepeat(index, failed)
@@ -98,7 +98,7 @@ export class Walk {
   }
 
   /** The next target of this pass, beside one that is still being asked; null when there is none. */
-  beside(): Step | null {
+  beside(): NextTarget | null {
     const index = this.pending.shift()
     return index === undefined ? null : { index, delayMs: 0, repeats: this.repeats }
   }

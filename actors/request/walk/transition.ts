@@ -8,18 +8,18 @@
  */
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import { Course, firstBack } from "./Course.ts"
-import type { CutReason, End, Event, Intent, Rules, State, Step, TryState } from "./RequestState.ts"
+import type { CutReason, End, RequestEvent, Intent, WalkRules, State, RequestTransition, TryState } from "./RequestState.ts"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
-import { notAsked, type Step as WalkStep } from "./Walk.ts"
+import { notAsked, type NextTarget as WalkStep } from "./Walk.ts"
 import type { PublicError } from "#schemas/errors.ts"
 
-type Of<Tag extends Event["_tag"]> = Extract<Event, { readonly _tag: Tag }>
+type Of<Tag extends RequestEvent["_tag"]> = Extract<RequestEvent, { readonly _tag: Tag }>
 type Intents = Array<Intent>
 
 const none: ReadonlyArray<Intent> = []
 const disarm: Intent = { _tag: "DisarmHedge" }
 
-export const step = (state: State, event: Event, now: number, rules: Rules): Step => {
+export const step = (state: State, event: RequestEvent, now: number, rules: WalkRules): RequestTransition => {
   switch (event._tag) {
     case "Started":
       return state.over ? [state, none] : enter(state, { index: 0, insists: false }, false, rules, [])
@@ -57,13 +57,13 @@ export const step = (state: State, event: Event, now: number, rules: Rules): Ste
 const tryOf = (state: State, index: number, repeated: boolean, insists: boolean): TryState =>
   ({ id: state.tries, index, repeated, insists, called: false, speaks: false, blocked: null })
 
-const prepare = ({ id, index, insists, repeated }: TryState, rules: Rules): Intent =>
+const prepare = ({ id, index, insists, repeated }: TryState, rules: WalkRules): Intent =>
   // A repetition passes over the pause that followed from the failure: it is our own guess.
   ({ _tag: "Prepare", id, index, passesGuesses: repeated || insists || rules.lastResort })
 
 /** The try that waits for its call; null for one that was cancelled meanwhile. */
-const waiting = ({ hedge, lead }: State, id: number): TryState | null => {
-  const one = lead !== null && lead.id === id ? lead : hedge !== null && hedge.id === id ? hedge : null
+const waiting = ({ hedge, primary }: State, id: number): TryState | null => {
+  const one = primary !== null && primary.id === id ? primary : hedge !== null && hedge.id === id ? hedge : null
   return one === null || one.called ? null : one
 }
 
@@ -74,28 +74,28 @@ const preparing = (state: State, id: number): TryState | null => {
 }
 
 const changed = (state: State, one: TryState): State =>
-  state.lead !== null && state.lead.id === one.id ? { ...state, lead: one } : { ...state, hedge: one }
+  state.primary !== null && state.primary.id === one.id ? { ...state, primary: one } : { ...state, hedge: one }
 
-const without = (state: State, one: TryState): State => state.lead === one
-  ? { ...state, lead: null }
+const without = (state: State, one: TryState): State => state.primary === one
+  ? { ...state, primary: null }
   : state.hedge === one ? { ...state, hedge: null } : { ...state, losing: null }
 
 /** The next target is asked, as the lead; `intents`: what comes before. */
-const enter = (state: State, { index, insists }: { readonly index: number; readonly insists: boolean }, repeated: boolean, rules: Rules, intents: Intents): Step => {
-  const lead = tryOf(state, index, repeated, insists)
+const enter = (state: State, { index, insists }: { readonly index: number; readonly insists: boolean }, repeated: boolean, rules: WalkRules, intents: Intents): RequestTransition => {
+  const primary = tryOf(state, index, repeated, insists)
   const { hedgeDelayMs } = rules.policyOf(index)
   const hedgeArmed = hedgeDelayMs !== null && state.continuations === 0
   if (hedgeArmed) intents.push({ _tag: "ArmHedge", ms: hedgeDelayMs })
-  intents.push(prepare(lead, rules))
-  return [{ ...state, lead, hedgeArmed, tries: state.tries + 1 }, intents]
+  intents.push(prepare(primary, rules))
+  return [{ ...state, primary, hedgeArmed, tries: state.tries + 1 }, intents]
 }
 
 /** The next free target beside one that is silent: inside the attempt and deadline budget, at most two at once. */
-const join = (state: State, now: number, rules: Rules, intents: Intents): Step => {
-  const { lead } = state
-  if (lead === null || lead.speaks || state.hedge !== null || state.over || state.barred) return [state, intents]
+const join = (state: State, now: number, rules: WalkRules, intents: Intents): RequestTransition => {
+  const { primary } = state
+  if (primary === null || primary.speaks || state.hedge !== null || state.over || state.barred) return [state, intents]
   // The call that the first one is still waiting to make is counted.
-  if (state.attempts + (lead.called ? 0 : 1) >= rules.maxAttempts || now >= rules.deadline) return [state, intents]
+  if (state.attempts + (primary.called ? 0 : 1) >= rules.maxAttempts || now >= rules.deadline) return [state, intents]
   const course = new Course(rules, state.course)
   const next = course.beside(now)
   if (next === null) return [{ ...state, course }, intents]
@@ -104,29 +104,29 @@ const join = (state: State, now: number, rules: Rules, intents: Intents): Step =
   return [{ ...state, course, hedge, tries: state.tries + 1 }, intents]
 }
 
-const ready = (state: State, { id }: Of<"Ready">): Step => {
+const ready = (state: State, { id }: Of<"Ready">): RequestTransition => {
   const one = preparing(state, id)
   if (one === null) return [state, none]
   const attempt = state.attempts + 1
   const called = { ...one, called: true }
   return [
-    state.lead === one ? { ...state, lead: called, attempts: attempt } : { ...state, hedge: called, attempts: attempt },
+    state.primary === one ? { ...state, primary: called, attempts: attempt } : { ...state, hedge: called, attempts: attempt },
     [{ _tag: "Call", id, attempt, continues: state.continuations > 0 }]
   ]
 }
 
 const spoke = (state: State, { id }: Of<"Spoke">): State =>
-  state.lead !== null && state.lead.id === id && state.lead.called ? { ...state, lead: { ...state.lead, speaks: true } } : state
+  state.primary !== null && state.primary.id === id && state.primary.called ? { ...state, primary: { ...state.primary, speaks: true } } : state
 
 /** The commit point: from here on nothing is asked again, and the other try is not needed. */
-const committed = (state: State, { id }: Of<"Committed">): Step => {
+const committed = (state: State, { id }: Of<"Committed">): RequestTransition => {
   const one = running(state, id)
   if (one === null || one === state.losing || state.over) return [state, none]
   const intents: Intents = []
-  const losing = drop(state.lead === one ? state.hedge : state.lead, "hedge-lost", intents)
+  const losing = drop(state.primary === one ? state.hedge : state.primary, "hedge-lost", intents)
   if (state.hedgeArmed) intents.push(disarm)
   intents.push({ _tag: "SendHead", id })
-  return [{ ...state, lead: one, hedge: null, losing, hedgeArmed: false, committed: true }, intents]
+  return [{ ...state, primary: one, hedge: null, losing, hedgeArmed: false, committed: true }, intents]
 }
 
 /** Ends a try that is not needed any more; answers it if its end is still to come. */
@@ -139,14 +139,14 @@ const drop = (one: TryState | null, reason: CutReason, intents: Intents): TrySta
 // ---- waits and refusals before the call -----------------------------------------------------------------------------------------
 
 /** A target without a free place is skipped; if it is the only target, or its rest is waited for, the request waits. */
-const blocked = (state: State, { id, unavailable }: Of<"Blocked">, now: number, rules: Rules): Step => {
+const blocked = (state: State, { id, unavailable }: Of<"Blocked">, now: number, rules: WalkRules): RequestTransition => {
   const one = preparing(state, id)
   if (one === null) return [state, none]
   if (!rules.mayQueue || (rules.size > 1 && one.index !== state.restsAt)) return skipped(state, one, unavailable, now, rules)
   return [{ ...changed(state, { ...one, blocked: unavailable }), rounds: state.rounds + 1 }, [{ _tag: "Queue", id, unavailable, rounds: state.rounds }]]
 }
 
-const turnCame = (state: State, { id, turn }: Of<"TurnCame">, now: number, rules: Rules): Step => {
+const turnCame = (state: State, { id, turn }: Of<"TurnCame">, now: number, rules: WalkRules): RequestTransition => {
   const one = waiting(state, id)
   if (one === null || one.blocked === null) return [state, none]
   if (turn === "go") return [changed(state, { ...one, blocked: null }), [prepare(one, rules)]]
@@ -154,14 +154,14 @@ const turnCame = (state: State, { id, turn }: Of<"TurnCame">, now: number, rules
 }
 
 /** Skips a target that became unavailable after planning; the error of a wire call takes precedence. */
-const skipped = (state: State, one: TryState, unavailable: Unavailable, now: number, rules: Rules): Step => {
+const skipped = (state: State, one: TryState, unavailable: Unavailable, now: number, rules: WalkRules): RequestTransition => {
   const course = new Course(rules, state.course)
   course.leaveOut(one.index, unavailable, now)
   const error = rules.errorOf(one.index, unavailable, now)
   return passedOver({ ...state, course }, one, error, state.failure ?? error, now, rules)
 }
 
-const refused = (state: State, { error, final, id, skip, yields }: Of<"Refused">, now: number, rules: Rules): Step => {
+const refused = (state: State, { error, final, id, skip, yields }: Of<"Refused">, now: number, rules: WalkRules): RequestTransition => {
   const one = preparing(state, id)
   if (one === null) return [state, none]
   let { course } = state
@@ -174,10 +174,10 @@ const refused = (state: State, { error, final, id, skip, yields }: Of<"Refused">
 }
 
 /** A target that costs no wire call: the next one may be asked, and the client hears of `last` when there is none. */
-const passedOver = (state: State, one: TryState, refusal: PublicError, last: PublicError, now: number, rules: Rules): Step => {
+const passedOver = (state: State, one: TryState, refusal: PublicError, last: PublicError, now: number, rules: WalkRules): RequestTransition => {
   const intents: Intents = [{ _tag: "Cancel", id: one.id }]
   const rest = { ...without(state, one), refusal }
-  if (rest.lead !== null || rest.hedge !== null) return state.hedge === one ? join(rest, now, rules, intents) : [rest, intents]
+  if (rest.primary !== null || rest.hedge !== null) return state.hedge === one ? join(rest, now, rules, intents) : [rest, intents]
   if (rest.barred) return refuse(rest, last, now, intents)
   const course = new Course(rules, rest.course)
   const next = inTime(course.after(one.index, notAsked, now), now, rules)
@@ -187,7 +187,7 @@ const passedOver = (state: State, one: TryState, refusal: PublicError, last: Pub
 
 // ---- the end of a call ----------------------------------------------------------------------------------------------------------
 
-const ended = (state: State, event: Of<"Ended">, now: number, rules: Rules): Step => {
+const ended = (state: State, event: Of<"Ended">, now: number, rules: WalkRules): RequestTransition => {
   const { end, id } = event
   const one = running(state, id)
   if (one === null) return [state, none]
@@ -196,7 +196,7 @@ const ended = (state: State, event: Of<"Ended">, now: number, rules: Rules): Ste
   const course = new Course(rules, state.course)
   course.hear(one.index, end.error, event.retryAfterMs, now)
   const heard: State = { ...without(state, one), course, failure: end.error }
-  if (heard.lead !== null || heard.hedge !== null) {
+  if (heard.primary !== null || heard.hedge !== null) {
     // The other try decides.
     if (end.committed || state.clientGone || state.shuttingDown) return decided(state, one, end, course, now)
     course.note(one.index, course.failed(one.index, end, now))
@@ -216,10 +216,10 @@ const ended = (state: State, event: Of<"Ended">, now: number, rules: Rules): Ste
 }
 
 /** The outcome of the request is the one of this call; `course` is null for an answer. */
-const decided = (state: State, one: TryState, end: End, course: Course | null, now: number): Step => {
+const decided = (state: State, one: TryState, end: End, course: Course | null, now: number): RequestTransition => {
   const { id } = one
   const intents: Intents = []
-  const other = state.lead === one ? state.hedge : state.lead
+  const other = state.primary === one ? state.hedge : state.primary
   // A client that left has cut every try already.
   const losing = state.clientGone ? null : drop(other, state.shuttingDown ? "shutting-down" : "hedge-lost", intents)
   if (state.hedgeArmed) intents.push(disarm)
@@ -230,17 +230,17 @@ const decided = (state: State, one: TryState, end: End, course: Course | null, n
     else intents.push({ _tag: "Refuse", error: course === null ? end.error : course.hinted(end.error, now) })
   }
   return [{
-    ...state, lead: state.clientGone ? other : null, hedge: null, losing: losing ?? state.losing, hedgeArmed: false, over: true, course: course ?? state.course, failure: end.error
+    ...state, primary: state.clientGone ? other : null, hedge: null, losing: losing ?? state.losing, hedgeArmed: false, over: true, course: course ?? state.course, failure: end.error
   }, intents]
 }
 
-const running = ({ hedge, lead, losing }: State, id: number): TryState | null => {
-  const one = lead !== null && lead.id === id ? lead : hedge !== null && hedge.id === id ? hedge : losing
+const running = ({ hedge, primary, losing }: State, id: number): TryState | null => {
+  const one = primary !== null && primary.id === id ? primary : hedge !== null && hedge.id === id ? hedge : losing
   return one === null || one.id !== id || !one.called ? null : one
 }
 
 /** An answer that broke off after the commit point is continued by another call, a bounded number of times. */
-const continues = ({ continuations, partialText }: State, event: Of<"Ended">, { maxContinuations, recovery }: Rules): boolean => {
+const continues = ({ continuations, partialText }: State, event: Of<"Ended">, { maxContinuations, recovery }: WalkRules): boolean => {
   const { end } = event
   if (!recovery.continues || !end.committed || end.outcome !== "upstream-reset" || event.partialText === null) return false
   if (continuations >= maxContinuations) return false
@@ -256,7 +256,7 @@ interface Following {
 }
 
 /** The step after a failure before the commit point. A stream that ended without content is repeated once on the same connection. */
-const afterFailure = (state: State, course: Course, one: TryState, end: End, now: number, rules: Rules): Following | null => {
+const afterFailure = (state: State, course: Course, one: TryState, end: End, now: number, rules: WalkRules): Following | null => {
   // Another provider of a combo may accept a request that this one refused.
   if (!end.retryable && !(rules.isCombo && end.outcome === "upstream-status")) return null
   if (end.repeatable && !one.repeated) return { step: again(one), rests: false }
@@ -271,18 +271,18 @@ const afterFailure = (state: State, course: Course, one: TryState, end: End, now
 }
 
 /** All targets rest because their upstreams said so: asks the first one that is back, if the settings allow the wait. */
-const afterRest = ({ rounds }: State, now: number, rules: Rules): WalkStep | null => {
+const afterRest = ({ rounds }: State, now: number, rules: WalkRules): WalkStep | null => {
   if (!rules.mayQueue || rules.isCombo) return null
   const first = firstBack(rules, now)
   return first === null || !rules.mayWaitFor(first.index, first.unavailable, rounds) ? null : { index: first.index, delayMs: 0, repeats: false }
 }
 
 /** A step whose delay would outlast the deadline is none. */
-const inTime = (next: WalkStep | null, now: number, { deadline }: Rules): WalkStep | null =>
+const inTime = (next: WalkStep | null, now: number, { deadline }: WalkRules): WalkStep | null =>
   next === null || now + next.delayMs >= deadline ? null : next
 
 /** Goes on with the next step; `from`: the target that was asked before. */
-const proceed = (state: State, { delayMs, index, repeats }: WalkStep, from: number, rules: Rules, intents: Intents): Step => {
+const proceed = (state: State, { delayMs, index, repeats }: WalkStep, from: number, rules: WalkRules, intents: Intents): RequestTransition => {
   if (state.hedgeArmed) intents.push(disarm)
   const next = { index, insists: repeats }
   if (delayMs === 0) return enter(state, next, index === from && index !== state.restsAt, rules, intents)
@@ -292,41 +292,41 @@ const proceed = (state: State, { delayMs, index, repeats }: WalkStep, from: numb
 
 // ---- the end of the request -----------------------------------------------------------------------------------------------------
 
-const refuse = (state: State, error: PublicError, now: number, intents: Intents): Step => {
+const refuse = (state: State, error: PublicError, now: number, intents: Intents): RequestTransition => {
   if (state.hedgeArmed) intents.push(disarm)
   intents.push({ _tag: "Refuse", error: state.course === null ? error : state.course.hinted(error, now) })
   return [{ ...state, hedgeArmed: false, over: true }, intents]
 }
 
 /** The client's key decides whether an answer that has begun is read to its end. */
-const clientLeft = (state: State, rules: Rules): Step => {
+const clientLeft = (state: State, rules: WalkRules): RequestTransition => {
   if (state.clientGone || state.over) return [state.clientGone ? state : { ...state, clientGone: true }, none]
   const gone = { ...state, clientGone: true }
-  const { lead } = state
-  if (rules.drains && state.committed && lead !== null && lead.called) return [gone, [{ _tag: "Drain", id: lead.id }]]
+  const { primary } = state
+  if (rules.drains && state.committed && primary !== null && primary.called) return [gone, [{ _tag: "Drain", id: primary.id }]]
   return stop(gone, "client-gone", null, [])
 }
 
 /** Cuts what was called, cancels what waits; `error`: for the client, when no call brings its own end. */
-const stop = (state: State, reason: CutReason, error: PublicError | null, intents: Intents): Step => {
-  const { hedge, lead } = state
+const stop = (state: State, reason: CutReason, error: PublicError | null, intents: Intents): RequestTransition => {
+  const { hedge, primary } = state
   if (state.hedgeArmed) intents.push(disarm)
   if (state.delayed !== null) intents.push({ _tag: "StopDelay" })
   const stopped: State = {
     ...state, hedgeArmed: false, delayed: null,
     // A waiting try goes first: the end of a call decides, and finds no other try to drop.
-    lead: lead !== null && lead.called ? lead : null,
+    primary: primary !== null && primary.called ? primary : null,
     hedge: hedge !== null && hedge.called ? hedge : null
   }
-  for (const one of [lead, hedge]) if (one !== null && !one.called) intents.push({ _tag: "Cancel", id: one.id })
-  for (const one of [stopped.lead, stopped.hedge]) if (one !== null) intents.push({ _tag: "Cut", id: one.id, reason })
-  if (stopped.lead !== null || stopped.hedge !== null) return [stopped, intents]
+  for (const one of [primary, hedge]) if (one !== null && !one.called) intents.push({ _tag: "Cancel", id: one.id })
+  for (const one of [stopped.primary, stopped.hedge]) if (one !== null) intents.push({ _tag: "Cut", id: one.id, reason })
+  if (stopped.primary !== null || stopped.hedge !== null) return [stopped, intents]
   if (error !== null && !state.clientGone) intents.push({ _tag: "Refuse", error })
   return [{ ...stopped, over: true, refusal: error ?? state.refusal }, intents]
 }
 
 /** Whatever still runs is cut, and only settled. */
-const defect = (state: State): Step => {
+const defect = (state: State): RequestTransition => {
   const intents: Intents = []
   drop(state.losing, "defect", intents)
   const [stopped] = stop({ ...state, over: true }, "defect", null, intents)

@@ -21,8 +21,8 @@ const isPortTaken = (error: unknown): boolean =>
 
 const portTaken = (settings: Loaded) => {
   const owner = listenerOn(settings.port)
-  const who = owner === null ? "another process" : `process ${owner.pid}${owner.command === "" ? "" : ` (${owner.command})`}`
-  return failure(`Cannot listen on ${settings.host}:${settings.port}: the port is in use by ${who}.\n`
+  const holder = owner === null ? "another process" : `process ${owner.pid}${owner.command === "" ? "" : ` (${owner.command})`}`
+  return failure(`Cannot listen on ${settings.host}:${settings.port}: the port is in use by ${holder}.\n`
     + "Stop that process, or choose another port with PORT or `gateway serve --port <port>`.")
 }
 

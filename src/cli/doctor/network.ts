@@ -42,8 +42,8 @@ export const port = async (settings: Loaded, running: RunningGateway | null): Pr
       return note("port", `${at} is served by this gateway: workers of process ${running.pid}`)
     }
     const version = await versionAt(settings)
-    const who = owner === null ? "another process" : `process ${owner.pid} (${owner.command})`
-    return broken("port", `${at} is in use by ${version === null ? who : `a gateway ${version}, ${who}`}`,
+    const holder = owner === null ? "another process" : `process ${owner.pid} (${owner.command})`
+    return broken("port", `${at} is in use by ${version === null ? holder : `a gateway ${version}, ${holder}`}`,
       "Stop that process, or choose another port with PORT or --port.")
   }
   if (code === "EADDRNOTAVAIL") return broken("port", `this machine has no address ${settings.host}`, "Set HOST to 127.0.0.1, 0.0.0.0, ::, or an address of this machine.")

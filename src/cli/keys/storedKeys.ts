@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
-import { Call } from "#schemas/api/Management.ts"
+import { ManagementCall } from "#schemas/api/Management.ts"
 import { nodeIdOf } from "#src/platform/configuration/nodeId.ts"
 import type { Loaded } from "#src/cli/environment.ts"
 import * as Records from "#src/cli/commands/records.ts"
@@ -39,7 +39,7 @@ const services = (settings: Loaded) =>
     Layer.provideMerge(Records.stores(settings))
   )
 
-const call = () => Call.of({
+const call = () => ManagementCall.of({
   requestId: randomUUID(), caller: { kind: "local" }, ip: null, loopback: true, secure: true, userAgent: null
 })
 
@@ -49,7 +49,7 @@ export const withStoredKeys = <A, E>(settings: Loaded, use: (desk: KeyDesk) => E
     const configuration = yield* Configuration
     const managed = yield* ManagedKeys.ManagedKeys
     const store = yield* KeyStore
-    const asCall = Effect.provideService(Call, call())
+    const asCall = Effect.provideService(ManagementCall, call())
     return yield* use({
       create: (name, policy) =>
         Effect.map(asCall(managed.create(name, policy)), ({ key, raw }) => ({ id: key.id, name: key.name, key: raw })),

@@ -4,14 +4,14 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { DocumentStore, SessionStore } from "#actors/ports/Stores.ts"
-import { Call } from "#schemas/api/Management.ts"
+import { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import * as Cookie from "#src/management/authentication/cookie.ts"
 import { PasswordGate } from "#src/management/authentication/PasswordGate.ts"
 import { Password } from "#src/management/authentication/Password.ts"
-import { type Opened, Sessions } from "#src/management/authentication/Sessions.ts"
+import { type OpenedSession, Sessions } from "#src/management/authentication/Sessions.ts"
 import { AuthGroup } from "./api.ts"
 import * as Surface from "#src/management/Surface.ts"
 
@@ -35,8 +35,8 @@ export const layer = HttpApiBuilder.group(Surface.make(AuthGroup), "auth", Effec
   })
 
   const login = Effect.fn("Auth.login")(function*(presented: string) {
-    const call = yield* Call
-    const { cookie } = yield* gate.pass<Opened>(presented, {
+    const call = yield* ManagementCall
+    const { cookie } = yield* gate.pass<OpenedSession>(presented, {
       action: "auth.login",
       open: Effect.andThen(Effect.flatMap(Clock.currentTimeMillis, sessionStore.removeExpired), sessions.open(call.ip)),
       undo: ({ sessionId }) => sessions.revoke(sessionId)
@@ -46,7 +46,7 @@ export const layer = HttpApiBuilder.group(Surface.make(AuthGroup), "auth", Effec
   })
 
   const logout = Effect.gen(function*() {
-    const call = yield* Call
+    const call = yield* ManagementCall
     if (call.caller.kind === "session") {
       yield* sessions.revoke(call.caller.sessionId)
       yield* audit.note({ action: "auth.logout.success", resourceType: "session" })
@@ -60,7 +60,7 @@ export const layer = HttpApiBuilder.group(Surface.make(AuthGroup), "auth", Effec
     readonly currentPassword?: string
     readonly keepTokens?: boolean
   }) {
-    const { caller } = yield* Call
+    const { caller } = yield* ManagementCall
     if (change.requireLogin === undefined && change.password === undefined) {
       return yield* Effect.fail(Refusal.badRequest("Nothing to change: send requireLogin or password"))
     }
@@ -81,7 +81,7 @@ export const layer = HttpApiBuilder.group(Surface.make(AuthGroup), "auth", Effec
     login: ({ payload }) => answer(login(payload.password)),
     logout: () => answer(logout),
     status: () => answer(Effect.gen(function*() {
-      const { caller } = yield* Call
+      const { caller } = yield* ManagementCall
       const state = yield* loginState
       const authenticated = caller.kind !== "anonymous" && caller.kind !== "open"
       return {

@@ -101,7 +101,7 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
       run("sweep", Effect.gen(function*() {
         const slice = (where: Fragment) => sql`
           DELETE FROM response_cache WHERE signature IN (SELECT signature FROM response_cache ${where} LIMIT ${removeSlice}) RETURNING 1`
-        const all = (where: Fragment): Effect.Effect<number, Operation.Failure> => Effect.flatMap(slice(where), (rows) =>
+        const all = (where: Fragment): Effect.Effect<number, Operation.OperationFailure> => Effect.flatMap(slice(where), (rows) =>
           rows.length < removeSlice ? Effect.succeed(rows.length) : Effect.map(all(where), (more) => more + rows.length))
         const expired = yield* all(sql`WHERE expires_at <= ${now}`)
         const surplus = yield* all(sql`ORDER BY created_at DESC, signature OFFSET ${most}`)

@@ -10,9 +10,9 @@ import { CachedAnswerRecord } from "#schemas/records/CachedAnswer.ts"
 import { SharedCacheTier } from "#src/features/cache/ports/ResponseCache.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { pack, unpackUnsafe } from "#src/platform/redis/pack.ts"
-import { RedisStore, type Script, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
+import { RedisStore, type RedisScript, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
 
-const find: Script = {
+const find: RedisScript = {
   name: "cache-find",
   purpose: "a kept answer was looked up",
   lua: `-- KEYS[1] entry, KEYS[2] generation; reply: the packed answer, or nil when there is none of this generation
@@ -23,7 +23,7 @@ if string.sub(entry, 1, #generation) ~= generation then return false end
 return string.sub(entry, #generation + 1)`
 }
 
-const put: Script = {
+const put: RedisScript = {
   name: "cache-put",
   purpose: "an answer was kept",
   lua: `-- KEYS[1] entry, KEYS[2] generation; ARGV[1] packed answer, ARGV[2] ms to live; reply: 1

@@ -17,10 +17,10 @@ import { formatCost } from "#src/platform/accounting/cost.ts"
 import * as Identity from "#src/inference/lane/bodies/identity.ts"
 import * as Storable from "./storable.ts"
 import * as GatewayHeaders from "#src/inference/lane/gatewayHeaders.ts"
-import { Lead, type LeadListener, type Spent } from "#src/inference/lane/stages/CoalescedCall.ts"
-import * as Told from "#src/inference/lane/stages/stageAnswers.ts"
-import type { Call, ConversationCall, Fork, Stage } from "#src/inference/lane/stages/Stage.ts"
-import { type Flight, type Passenger, SingleFlight } from "#src/platform/structures/SingleFlight.ts"
+import { CoalescedCall, type CoalescedCallListener, type Spent } from "#src/inference/lane/stages/CoalescedCall.ts"
+import * as StageAnswers from "#src/inference/lane/stages/stageAnswers.ts"
+import type { AdmittedCall, ConversationCall, Fork, Stage } from "#src/inference/lane/stages/Stage.ts"
+import { type Flight, type Waiter, SingleFlight } from "#src/platform/structures/SingleFlight.ts"
 import * as Formats from "#src/wire/formats.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
@@ -61,14 +61,14 @@ export class ResponseCaching implements Stage {
     this.options = options
   }
 
-  applies(call: Call): boolean {
+  applies(call: AdmittedCall): boolean {
     if (!isConversation(call) || !this.options.cache.config().enabled || !Identity.isCacheable(call.codec.name, call.parsed)) return false
     const { key, request } = call
     if (key !== null && (key.policy.noLog || key.policy.scopes.includes(leased))) return false
     return !directive(request.header("cache-control"), "no-store")
   }
 
-  run(call: Call, next: (call: Call) => void): void {
+  run(call: AdmittedCall, next: (call: AdmittedCall) => void): void {
     if (!isConversation(call)) {
       next(call)
       return
@@ -90,32 +90,32 @@ export class ResponseCaching implements Stage {
     }
     const flight = this.flights.enter(signature, miss)
     if (flight === null) miss.wait()
-    else miss.fly(flight)
+    else miss.lead(flight)
   }
 }
 
-const isConversation = (call: Call): call is ConversationCall => call.codec !== null
+const isConversation = (call: AdmittedCall): call is ConversationCall => call.codec !== null
 
 const directive = (header: string | undefined, name: string): boolean =>
   header !== undefined && header.toLowerCase().split(",").some((one) => one.trim() === name)
 
-const isBypass = ({ key, request }: Call): boolean =>
+const isBypass = ({ key, request }: AdmittedCall): boolean =>
   request.header("x-gateway-no-cache")?.toLowerCase() === "true" ||
   directive(request.header("cache-control"), "no-cache") ||
   (key !== null && key.policy.cacheDefaultMode === "bypass")
 
 /** One request that the cache may answer: it looks, waits, or brings the answer. */
-class Miss implements Passenger<CachedAnswer>, LeadListener {
+class Miss implements Waiter<CachedAnswer>, CoalescedCallListener {
   private readonly stage: ResponseCaching
   private call: ConversationCall
-  private readonly next: (call: Call) => void
+  private readonly next: (call: AdmittedCall) => void
   private readonly signature: string
   private readonly cameAt: number
   private flight: Flight<CachedAnswer> | null = null
   private assembler: Storable.Assembler | null = null
   private stop: (() => void) | null = null
 
-  constructor(stage: ResponseCaching, call: ConversationCall, next: (call: Call) => void, signature: string) {
+  constructor(stage: ResponseCaching, call: ConversationCall, next: (call: AdmittedCall) => void, signature: string) {
     this.stage = stage
     this.call = call
     this.next = next
@@ -159,12 +159,12 @@ class Miss implements Passenger<CachedAnswer>, LeadListener {
       call.client.start(200, headers)
       call.client.end(body)
     } else call.client.respond(200, headers, body)
-    Told.answered(telemetry, call, { cache: "hit", provider: answer.provider, model: answer.model, startedAt: cameAt, now: now(), bytesOut: body.length })
+    StageAnswers.answered(telemetry, call, { cache: "hit", provider: answer.provider, model: answer.model, startedAt: cameAt, now: now(), bytesOut: body.length })
   }
 
   /** Makes the call without a look; its answer is kept all the same. */
   pass(): void {
-    this.lead()
+    this.callAsLeader()
   }
 
   /** Makes the call without anybody behind it. */
@@ -173,7 +173,7 @@ class Miss implements Passenger<CachedAnswer>, LeadListener {
     this.miss()
   }
 
-  readonly fly = (flight: Flight<CachedAnswer>): void => {
+  readonly lead = (flight: Flight<CachedAnswer>): void => {
     const { cache, draining, fork } = this.stage.options
     const isFirst = this.stop === null
     this.waited()
@@ -195,7 +195,7 @@ class Miss implements Passenger<CachedAnswer>, LeadListener {
       if (answer === null) this.miss()
       else {
         this.share(answer)
-        flight.landed(answer)
+        flight.resolve(answer)
       }
     }))
   }
@@ -204,14 +204,14 @@ class Miss implements Passenger<CachedAnswer>, LeadListener {
 
   private miss(): void {
     this.stage.options.cache.noteMiss()
-    this.lead()
+    this.callAsLeader()
   }
 
-  private lead(): void {
+  private callAsLeader(): void {
     const { call } = this
     // Progress frames are no part of an answer.
     if (call.head.stream && call.request.header("x-gateway-progress") !== "true") this.assembler = new Storable.Assembler(call.codec.name, maxStreamBytes)
-    const passed = Lead.of(call, this)
+    const passed = CoalescedCall.of(call, this)
     // This lives as long as its stream, and the body need not.
     this.call = { ...call, body: noBytes, parsed: { ...Formats.repeatedOf(call.codec.name, call.parsed) } }
     this.next({ ...passed, cache: "miss" })
@@ -247,7 +247,7 @@ class Miss implements Passenger<CachedAnswer>, LeadListener {
       if (drains) this.stop = fork(Effect.delay(Effect.sync(end), drainMs))
       else end()
     }
-    if (flight !== null && flight.waiters > 0) flight.onDeserted = deserted
+    if (flight !== null && flight.waiters > 0) flight.onAbandoned = deserted
     else if (drains) deserted()
     else return false
     return true
@@ -258,7 +258,7 @@ class Miss implements Passenger<CachedAnswer>, LeadListener {
     this.waited()
     const body = answer === null || !Storable.isStorable(answer) ? null : bodyOf(answer)
     if (body === null || body.length > maxKeptBytes) {
-      this.flight?.dispersed()
+      this.flight?.release()
       return
     }
     const { cache, now } = this.stage.options
@@ -279,7 +279,7 @@ class Miss implements Passenger<CachedAnswer>, LeadListener {
       expiresAt: at + cache.config().ttlMs
     }
     cache.put(cached)
-    this.flight?.landed(cached)
+    this.flight?.resolve(cached)
   }
 
   private encoding(model: string): EncoderOptions {

@@ -10,7 +10,7 @@ import type { StoreError } from "#actors/ports/StoreError.ts"
 import { ComboMappingStore, ComboStore } from "#actors/ports/Stores.ts"
 import * as Acting from "./acting.ts"
 import type { ComboChange, ComboView, NewCombo } from "./api.ts"
-import type { Call } from "#schemas/api/Management.ts"
+import type { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import { refuseInert } from "#src/management/acting.ts"
@@ -21,7 +21,7 @@ import * as Nesting from "#src/routing/combos/nesting.ts"
 import * as Made from "./combo.ts"
 import * as Members from "./members.ts"
 
-type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, Call>
+type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
 
 export class StoredCombos extends Context.Service<StoredCombos, {
   /** All of them, and each answer here, as replies show combos. */

@@ -9,9 +9,9 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import { anyone } from "#schemas/api/Access.ts"
-import type { Route } from "#schemas/api/RouteTable.ts"
+import type { RouteRule } from "#schemas/api/RouteTable.ts"
 
-export const routes: ReadonlyArray<Route> = [
+export const routes: ReadonlyArray<RouteRule> = [
   { method: "GET", path: "/openapi.json", group: "docs", endpoint: "openapi", access: anyone },
   { method: "GET", path: "/docs", group: "docs", endpoint: "docs", access: anyone }
 ]

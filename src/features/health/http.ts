@@ -12,7 +12,7 @@ import { ResilienceControl } from "#src/features/resilience/ports/ResilienceCont
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import { combined, faults } from "#schemas/degradation.ts"
 import { type Readiness, HealthGroup } from "./api.ts"
-import { Call } from "#schemas/api/Management.ts"
+import { ManagementCall } from "#schemas/api/Management.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { breakerRows } from "#src/features/resilience/ports/breakerRows.ts"
@@ -110,7 +110,7 @@ export const layer = HttpApiBuilder.group(Surface.make(HealthGroup), "health", E
   })
 
   const monitoring = Effect.gen(function*() {
-    const { caller } = yield* Call
+    const { caller } = yield* ManagementCall
     const snapshot = configuration.current()
     const open = snapshot.settings.get("requireLogin") === false
     const detailed = caller.kind === "anonymous" ? open : true

@@ -15,7 +15,7 @@ import { Limits } from "#actors/limits/ports/Limits.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { KeyStore } from "#actors/ports/Stores.ts"
 import type { PolicyInput } from "./api.ts"
-import { Call } from "#schemas/api/Management.ts"
+import { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { type ApiKey, defaultPolicy } from "#schemas/records/ApiKey.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
@@ -24,7 +24,7 @@ import { scopeRank } from "#actors/keys/scopes.ts"
 import { callerRank } from "#src/management/authentication/rights.ts"
 import * as Policy from "./policy.ts"
 
-type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, Call>
+type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
 
 /** A key with its raw value, on its only way out. */
 export interface Minted {
@@ -67,7 +67,7 @@ export const make = Effect.gen(function*() {
 
   /** Nobody mints, opens or changes a key that carries more authority than the caller. */
   const mayTouch = Effect.fnUntraced(function*(scopes: ReadonlyArray<string>) {
-    const { caller } = yield* Call
+    const { caller } = yield* ManagementCall
     if (callerRank(caller) < scopeRank(scopes)) {
       return yield* Effect.fail(Refusal.forbidden("The key carries more authority (scope manage or admin) than this credential"))
     }

@@ -5,10 +5,10 @@
  */
 import * as Effect from "effect/Effect"
 import type { Leases } from "#actors/lease/Leases.ts"
-import type { Refusal } from "#actors/request/ports/Interceptor.ts"
+import type { CallRefusal } from "#actors/request/ports/Interceptor.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import type { Claim, EndReason, Lease, MoveReply } from "#schemas/protocols/Lease.ts"
+import type { LeaseClaim, EndReason, Lease, MoveReply } from "#schemas/protocols/Lease.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as LeaseErrors from "#src/inference/lane/leaseErrors.ts"
@@ -18,9 +18,9 @@ import type { Skipped } from "#src/routing/models/candidate.ts"
 import type { Route } from "#src/routing/Router.ts"
 import * as Refused from "#src/routing/unavailable.ts"
 
-type Leave = Refusal | null
+type Leave = CallRefusal | null
 
-const refused = (error: PublicError, final = false): Refusal => ({ error, final })
+const refused = (error: PublicError, final = false): CallRefusal => ({ error, final })
 const stale = refused(LeaseErrors.fenceStale, true)
 const mismatch = refused(LeaseErrors.connectionMismatch)
 const unavailable = refused(LeaseErrors.serviceUnavailable, true)
@@ -29,7 +29,7 @@ const idOf = ({ connection }: Target): string | null => connection === null ? nu
 
 export class LeaseFence implements Fence {
   private readonly leases: Leases["Service"]
-  private readonly claim: Claim
+  private readonly claim: LeaseClaim
   private readonly key: ApiKey
   private readonly now: () => number
   private lease: Lease
@@ -40,7 +40,7 @@ export class LeaseFence implements Fence {
   /** Why routing left the leased connection out. */
   private leftOut: { readonly skipped: Skipped; readonly error: PublicError } | null = null
 
-  constructor(leases: Leases["Service"], claim: Claim, key: ApiKey, lease: Lease, now: () => number) {
+  constructor(leases: Leases["Service"], claim: LeaseClaim, key: ApiKey, lease: Lease, now: () => number) {
     this.leases = leases
     this.claim = claim
     this.key = key
@@ -97,7 +97,7 @@ export class LeaseFence implements Fence {
   }
 
   /** A connection that was left out and whose place elsewhere is taken: the lease ends if it cannot see its connection back. */
-  private nowhere(): Refusal {
+  private nowhere(): CallRefusal {
     const { leftOut } = this
     if (leftOut === null || leftOut.skipped.candidate.target.connection?.id !== this.lease.connection) return mismatch
     const { reason, until } = leftOut.skipped.unavailable

@@ -3,7 +3,7 @@ import * as Crypto from "node:crypto"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { LeaseStore, type Outcome } from "#actors/lease/LeaseStore.ts"
+import { LeaseStore, type LeaseOutcome } from "#actors/lease/LeaseStore.ts"
 import * as Lease from "#actors/lease/Lease.ts"
 
 export const make = Effect.gen(function*() {
@@ -11,7 +11,7 @@ export const make = Effect.gen(function*() {
   const now = () => clock.currentTimeMillisUnsafe()
   let state = Lease.fresh(Crypto.randomUUID())
 
-  const run = <Reply>(step: (state: Lease.State, now: number) => Lease.Step<Reply>): Effect.Effect<Outcome<Reply>> =>
+  const run = <Reply>(step: (state: Lease.State, now: number) => Lease.LeaseStep<Reply>): Effect.Effect<LeaseOutcome<Reply>> =>
     Effect.sync(() => {
       const [reply, next, changes] = step(state, now())
       state = next

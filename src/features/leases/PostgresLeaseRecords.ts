@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import { LeaseRecords } from "#actors/lease/LeaseRecords.ts"
-import { type Change, ChangeKind, EndReason } from "#schemas/protocols/Lease.ts"
+import { type LeaseChange, ChangeKind, EndReason } from "#schemas/protocols/Lease.ts"
 import * as Operation from "#src/platform/postgres/operation.ts"
 import * as Table from "#src/platform/postgres/Table.ts"
 import * as LookUps from "#src/platform/structures/LookUps.ts"
@@ -27,9 +27,9 @@ const Row = Schema.Struct({
 
 const table = Table.make("LeaseRecords", Row, { nameOf: (row) => `generation ${String(Reflect.get(row, "generation"))}` })
 
-const rowOf = ({ at, kind, lease: { keyPrint: _keyPrint, ...lease }, reason }: Change) => table.toRow({ kind, reason, at, ...lease })
+const rowOf = ({ at, kind, lease: { keyPrint: _keyPrint, ...lease }, reason }: LeaseChange) => table.toRow({ kind, reason, at, ...lease })
 
-const changeOf = ({ at, kind, reason, ...lease }: typeof Row.Type): Change => ({ kind, reason, at, lease: { ...lease, keyPrint: "" } })
+const changeOf = ({ at, kind, reason, ...lease }: typeof Row.Type): LeaseChange => ({ kind, reason, at, lease: { ...lease, keyPrint: "" } })
 
 const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
   const sql = yield* SqlClient.SqlClient

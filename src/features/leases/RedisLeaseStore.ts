@@ -2,12 +2,12 @@
 import * as Crypto from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { LeaseStore, LeaseStoreDown, type Outcome } from "#actors/lease/LeaseStore.ts"
+import { LeaseStore, LeaseStoreDown, type LeaseOutcome } from "#actors/lease/LeaseStore.ts"
 import type {
-  Acquire, AcquireReply, Change, ChangeKind, Claim, ClaimReply, EndReason, Lease, MoveReply
+  Acquire, AcquireReply, LeaseChange, ChangeKind, LeaseClaim, ClaimReply, EndReason, Lease, MoveReply
 } from "#schemas/protocols/Lease.ts"
-import * as Scripts from "./leaseScripts.ts"
-import { RedisStore, type Script } from "#src/platform/redis/RedisStore.ts"
+import * as LeaseScripts from "./leaseScripts.ts"
+import { RedisStore, type RedisScript } from "#src/platform/redis/RedisStore.ts"
 
 /** What a script answers: a word, two texts, and the changes. */
 interface Answer {
@@ -32,7 +32,7 @@ const leaseOf = (record: string): Lease => {
   }
 }
 
-const changeOf = (line: string): Change => {
+const changeOf = (line: string): LeaseChange => {
   const end = line.indexOf("\n")
   const [kind, reason, at] = line.slice(0, end).split("|")
   return {
@@ -63,8 +63,8 @@ const held = ({ first, word }: Answer): ClaimReply => word === "held" ? { _tag: 
 
 const moved = (answer: Answer): MoveReply => answer.word === "taken" ? { _tag: "Taken" } : held(answer)
 
-const both: ReadonlyArray<string> = [Scripts.keys.records, Scripts.keys.holders]
-const claimArgs = ({ generation, keyId, keyPrint, owner }: Claim) => [owner, keyId, keyPrint, generation]
+const both: ReadonlyArray<string> = [LeaseScripts.keys.records, LeaseScripts.keys.holders]
+const claimArgs = ({ generation, keyId, keyPrint, owner }: LeaseClaim) => [owner, keyId, keyPrint, generation]
 
 const acquireArgs = ({ available, drawn, fits, keyId, keyPrint, owner, ttlMs }: Acquire) => [
   owner, keyId, keyPrint, ttlMs, drawn === null ? "" : drawn.generation, drawn === null ? "" : drawn.epoch, Crypto.randomUUID(),
@@ -74,23 +74,23 @@ const acquireArgs = ({ available, drawn, fits, keyId, keyPrint, owner, ttlMs }: 
 export const make = Effect.gen(function*() {
   const redis = yield* RedisStore
 
-  const ask = (script: Script, keys: ReadonlyArray<string>, args: ReadonlyArray<string | number>): Effect.Effect<Answer, LeaseStoreDown> =>
+  const ask = (script: RedisScript, keys: ReadonlyArray<string>, args: ReadonlyArray<string | number>): Effect.Effect<Answer, LeaseStoreDown> =>
     Effect.mapBoth(redis.run(script, keys, args), { onFailure: ({ message }) => new LeaseStoreDown(message), onSuccess: answerOf })
 
-  const run = <Reply>(script: Script, args: ReadonlyArray<string | number>, read: (answer: Answer) => Reply, keys = both) =>
-    Effect.map(ask(script, keys, args), (answer): Outcome<Reply> => ({ reply: read(answer), changes: answer.lines.map(changeOf) }))
+  const run = <Reply>(script: RedisScript, args: ReadonlyArray<string | number>, read: (answer: Answer) => Reply, keys = both) =>
+    Effect.map(ask(script, keys, args), (answer): LeaseOutcome<Reply> => ({ reply: read(answer), changes: answer.lines.map(changeOf) }))
 
   return LeaseStore.of({
     acquire: (command) =>
-      run(Scripts.acquire, acquireArgs(command), granted, [...both, Scripts.keys.epoch, Scripts.keys.highest(command.owner)]),
-    renew: (claim, ttlMs) => run(Scripts.renew, [...claimArgs(claim), ttlMs], held),
-    release: (claim, reason) => run(Scripts.release, [...claimArgs(claim), reason], held),
-    find: (claim) => Effect.map(ask(Scripts.find, both, claimArgs(claim)), (answer) => answer.word === "held" ? leaseOf(answer.first) : null),
-    move: (claim, from, to) => run(Scripts.move, [...claimArgs(claim), from, to], moved),
+      run(LeaseScripts.acquire, acquireArgs(command), granted, [...both, LeaseScripts.keys.epoch, LeaseScripts.keys.highest(command.owner)]),
+    renew: (claim, ttlMs) => run(LeaseScripts.renew, [...claimArgs(claim), ttlMs], held),
+    release: (claim, reason) => run(LeaseScripts.release, [...claimArgs(claim), reason], held),
+    find: (claim) => Effect.map(ask(LeaseScripts.find, both, claimArgs(claim)), (answer) => answer.word === "held" ? leaseOf(answer.first) : null),
+    move: (claim, from, to) => run(LeaseScripts.move, [...claimArgs(claim), from, to], moved),
     invalidate: ({ connection, generation, owner }, reason) =>
-      run(Scripts.invalidate, [owner, generation, connection, reason], ({ word }) => word === "ended"),
-    sweep: run(Scripts.sweep, [], ({ first }) => Number(first)),
-    active: Effect.map(ask(Scripts.active, both, []), ({ lines }) => lines.map(leaseOf))
+      run(LeaseScripts.invalidate, [owner, generation, connection, reason], ({ word }) => word === "ended"),
+    sweep: run(LeaseScripts.sweep, [], ({ first }) => Number(first)),
+    active: Effect.map(ask(LeaseScripts.active, both, []), ({ lines }) => lines.map(leaseOf))
   })
 })
 

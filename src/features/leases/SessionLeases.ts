@@ -9,7 +9,7 @@ import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import type { LeaseStoreDown } from "#actors/lease/LeaseStore.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
-import type { AcquireReply, Claim, Lease } from "#schemas/protocols/Lease.ts"
+import type { AcquireReply, LeaseClaim, Lease } from "#schemas/protocols/Lease.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as GatewayHeaders from "#src/inference/lane/gatewayHeaders.ts"
 import * as InferenceCall from "#src/inference/lane/InferenceCall.ts"
@@ -19,7 +19,7 @@ import * as LeaseErrors from "#src/inference/lane/leaseErrors.ts"
 import { Forks } from "#src/inference/lane/services/Forks.ts"
 import * as Endpoint from "#src/inference/lane/services/Endpoint.ts"
 import { Inference } from "#src/inference/lane/services/Inference.ts"
-import { type Asked, readAsked } from "./leaseRequest.ts"
+import { type LeaseRequest, readLeaseRequest } from "./leaseRequest.ts"
 import { connectionView } from "./connectionView.ts"
 import { eligibilityOf } from "./eligibility.ts"
 import { Replays } from "./Replays.ts"
@@ -91,7 +91,7 @@ export const route = (services: LeaseServices): DirectRoute => {
     })
   }
 
-  const release = (claim: Claim, key: ApiKey, asked: Extract<Asked, { readonly action: "release" }>, idempotency: string | undefined): Replies => {
+  const release = (claim: LeaseClaim, key: ApiKey, asked: Extract<LeaseRequest, { readonly action: "release" }>, idempotency: string | undefined): Replies => {
     const replayed = replays.recall(claim, asked.reason, idempotency)
     if (replayed !== null) return Effect.succeed({ error: null, body: replayed })
     return Effect.map(leases.release(claim, key, asked.reason), (reply): Reply => {
@@ -102,7 +102,7 @@ export const route = (services: LeaseServices): DirectRoute => {
     })
   }
 
-  const status = (claim: Claim, key: ApiKey): Replies => {
+  const status = (claim: LeaseClaim, key: ApiKey): Replies => {
     const show = (lease: Lease | null): Reply => {
       const connection = lease === null ? null : connectionView(lease.connection, services.snapshot())
       return lease === null || connection === null ? stale : { error: null, body: JSON.stringify({ ...timesOf("ACTIVE", lease), connection }) }
@@ -111,7 +111,7 @@ export const route = (services: LeaseServices): DirectRoute => {
     return Effect.isEffect(found) ? Effect.map(found, show) : Effect.succeed(show(found))
   }
 
-  const answer = (owner: string, key: ApiKey, asked: Asked, idempotency: string | undefined): Replies => {
+  const answer = (owner: string, key: ApiKey, asked: LeaseRequest, idempotency: string | undefined): Replies => {
     if (asked.action === "acquire") return acquire(owner, key, asked.model)
     const claim = claimOf(owner, key, asked.generation)
     switch (asked.action) {
@@ -154,7 +154,7 @@ export const route = (services: LeaseServices): DirectRoute => {
           }
           return
         }
-        const asked = readAsked(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"), exchange)
+        const asked = readLeaseRequest(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"), exchange)
         if (asked instanceof PublicError) return refuse(asked)
         services.fork(Effect.match(answer(owner, key as ApiKey, asked, idempotency), {
           onFailure: () => refuse(LeaseErrors.serviceUnavailable),

@@ -6,13 +6,13 @@ import * as LeaseContext from "#src/inference/lane/leaseContext.ts"
 import * as LeaseErrors from "#src/inference/lane/leaseErrors.ts"
 import * as Json from "#src/wire/json/json.ts"
 
-export type Asked =
+export type LeaseRequest =
   | { readonly action: "acquire"; readonly model: string }
   | { readonly action: "renew" | "status"; readonly generation: number }
   | { readonly action: "release"; readonly generation: number; readonly reason: ReleaseReason }
 
 /** The generation stands in the body; where it does not, in the header of the inference calls. */
-export const readAsked = (text: string, head: Pick<CallHead, "header">): Asked | PublicError => {
+export const readLeaseRequest = (text: string, head: Pick<CallHead, "header">): LeaseRequest | PublicError => {
   const body = Json.parseRecord(text)
   if (body === null) return LeaseErrors.actionInvalid
   const { action } = body

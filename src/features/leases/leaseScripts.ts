@@ -10,7 +10,7 @@
  * A change is written `kind|reason|at` and on the following lines its record; reason is empty while the lease lives.
  * There are never more records than connections, so a script may walk over them all.
  */
-import type { Script } from "#src/platform/redis/RedisStore.ts"
+import type { RedisScript } from "#src/platform/redis/RedisStore.ts"
 
 export const keys = {
   records: "{leases}:records",
@@ -84,7 +84,7 @@ end
  *      fitting connections, the fitting connections, the available ones
  * Reply {'granted'|'reused', record, changes} {'draw', epoch, highest} {'capacity', now, freeAt} {'unavailable'} {'stale'}
  */
-export const acquire: Script = {
+export const acquire: RedisScript = {
   name: "lease.acquire",
   purpose: "a session lease was acquired",
   lua: `-- Gives the owner a free connection of the available ones, or renews the lease that it has.${prelude}
@@ -137,7 +137,7 @@ return { 'granted', written(lease), changes }`
 }
 
 /** KEYS records, holders; ARGV owner, keyId, keyPrint, generation, ttlMs; reply {'held', record, changes} {'stale'} */
-export const renew: Script = {
+export const renew: RedisScript = {
   name: "lease.renew",
   purpose: "a session lease was renewed",
   lua: `-- Extends the claimed lease to now + ttl.${prelude}
@@ -150,7 +150,7 @@ return { 'held', written(lease), changes }`
 }
 
 /** KEYS records, holders; ARGV owner, keyId, keyPrint, generation, reason; reply {'held', record, changes} {'stale'} */
-export const release: Script = {
+export const release: RedisScript = {
   name: "lease.release",
   purpose: "a session lease was released",
   lua: `-- Ends the claimed lease at its owner's wish.${prelude}
@@ -161,7 +161,7 @@ return { 'held', written(lease), changes }`
 }
 
 /** KEYS records, holders; ARGV owner, keyId, keyPrint, generation; reply {'held', record, changes} {'stale'}; writes nothing */
-export const find: Script = {
+export const find: RedisScript = {
   name: "lease.find",
   purpose: "a session lease was checked",
   lua: `-- The claimed lease: the fence.${prelude}
@@ -171,10 +171,10 @@ return { 'held', written(lease), changes }`
 }
 
 /** KEYS records, holders; ARGV owner, keyId, keyPrint, generation, from, to; reply {'held', record, changes} {'taken'} {'stale'} */
-export const move: Script = {
+export const move: RedisScript = {
   name: "lease.move",
   purpose: "a session lease was moved to another connection",
-  lua: `-- Binds the claimed lease to another connection if it is still at 'from' and nobody holds 'to'.${prelude}
+  lua: `-- Binds the claimed lease to another connection if it is still at 'from' and no other lease holds 'to'.${prelude}
 local lease = claimed(ARGV[1], ARGV[2], ARGV[3], ARGV[4])
 if not lease then return { 'stale' } end
 local from, to = ARGV[5], ARGV[6]
@@ -190,7 +190,7 @@ return { 'held', written(lease), changes }`
 }
 
 /** KEYS records, holders; ARGV owner, generation, connection, reason; reply {'ended', '', changes} {'stale'} */
-export const invalidate: Script = {
+export const invalidate: RedisScript = {
   name: "lease.invalidate",
   purpose: "a session lease was ended",
   lua: `-- Ends exactly this lease, unless it has moved or was followed by another meanwhile.${prelude}
@@ -203,7 +203,7 @@ return { 'ended', '', changes }`
 }
 
 /** KEYS records, holders; reply {'swept', number of ACTIVE leases, changes} */
-export const sweep: Script = {
+export const sweep: RedisScript = {
   name: "lease.sweep",
   purpose: "expired session leases were removed",
   lua: `-- Takes away what expired.${prelude}
@@ -216,7 +216,7 @@ return { 'swept', tostring(left), changes }`
 }
 
 /** KEYS records, holders; reply {'active', '', records}; writes nothing */
-export const active: Script = {
+export const active: RedisScript = {
   name: "lease.active",
   purpose: "active session leases were listed",
   lua: `-- Every ACTIVE lease.${prelude}

@@ -63,5 +63,5 @@ export const stage = Effect.gen(function*() {
 export const fence: Stage = {
   name: "lease-fence",
   applies: ({ lease }) => lease !== undefined,
-  run: (call, next) => next(call.lease === undefined ? call : { ...call, companions: [...call.companions, call.lease] })
+  run: (call, next) => next(call.lease === undefined ? call : { ...call, interceptors: [...call.interceptors, call.lease] })
 }

@@ -1,9 +1,9 @@
 /** The limits of all nodes in Redis: one hash per meter and window with the nodes' blocks, one per rate, one sorted set per key's sessions. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { type Draw, type Drawn, LimitStore, type LimitStoreDown, type Unsettled } from "#actors/limits/ports/LimitStore.ts"
+import { type BlockDraw, type BlockDrawn, LimitStore, type LimitStoreDown, type Unsettled } from "#actors/limits/ports/LimitStore.ts"
 import { slotOf } from "#actors/limits/Rolling.ts"
-import { RedisStore, type Script, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
+import { RedisStore, type RedisScript, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
 
 /** ms that a block is its node's without another exchange. */
 export const leaseMs = 10_000
@@ -23,7 +23,7 @@ const prelude = `
       return time[1] * 1000 + math.floor(time[2] / 1000)
     end`
 
-const exchange: Script = {
+const exchange: RedisScript = {
   name: "limits-exchange",
   purpose: "limits were counted",
   lua: `
@@ -83,7 +83,7 @@ const exchange: Script = {
     return reply`
 }
 
-const replayed: Script = {
+const replayed: RedisScript = {
   name: "limits-replayed",
   purpose: "the recovery of a node's usage was noted",
   lua: `
@@ -111,7 +111,7 @@ const rolling = `
       redis.call('PEXPIRE', KEYS[1], window + slot + 3600000)
     end`
 
-const permits: Script = {
+const permits: RedisScript = {
   name: "limits-permits",
   purpose: "request rates were counted",
   lua: `
@@ -155,7 +155,7 @@ const permits: Script = {
     return {'1', '0', '0', '0', text(used), text(wait)}`
 }
 
-const giveBack: Script = {
+const giveBack: RedisScript = {
   name: "limits-give-back",
   purpose: "a request was taken out of its rate",
   lua: `
@@ -169,7 +169,7 @@ const giveBack: Script = {
     return 1`
 }
 
-const seed: Script = {
+const seed: RedisScript = {
   name: "limits-seed",
   purpose: "a request rate was filled from the records",
   lua: `
@@ -185,7 +185,7 @@ const seed: Script = {
     return 1`
 }
 
-const session: Script = {
+const session: RedisScript = {
   name: "limits-session",
   purpose: "sessions were counted",
   lua: `
@@ -208,16 +208,16 @@ const numbers = (reply: unknown): ReadonlyArray<number> => Array.isArray(reply) 
 /** Whole and without an exponent, as Lua reads it back exactly. */
 const whole = (value: number): string => Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.round(value))).toFixed(0)
 
-const noBlock = { known: false, booked: 0, told: 0, held: 0, leaseMs, unsettled: [], nextExpiryMs: null }
+const noBlock = { known: false, booked: 0, reported: 0, held: 0, leaseMs, unsettled: [], nextExpiryMs: null }
 
-const drawnOf = (reply: unknown): Drawn => {
+const drawnOf = (reply: unknown): BlockDrawn => {
   if (!Array.isArray(reply)) return noBlock
-  const [known, booked, told, held, upcoming, ...lost] = reply.map(String)
+  const [known, booked, reported, held, upcoming, ...lost] = reply.map(String)
   const unsettled: Array<Unsettled> = []
   for (let at = 0; at + 3 < lost.length; at += 4) {
     unsettled.push({ node: lost[at] ?? "", amount: Number(lost[at + 1]), grantedAt: Number(lost[at + 2]), forMs: Number(lost[at + 3]) })
   }
-  return { known: known === "1", booked: Number(booked), told: Number(told), held: Number(held), leaseMs, unsettled, nextExpiryMs: upcoming === "" ? null : Number(upcoming) }
+  return { known: known === "1", booked: Number(booked), reported: Number(reported), held: Number(held), leaseMs, unsettled, nextExpiryMs: upcoming === "" ? null : Number(upcoming) }
 }
 
 /** `node` must be unique among the nodes that run. `clock` stands for the server's, ms since the epoch; null = the server's after all. */
@@ -226,7 +226,7 @@ export const make = (redis: RedisStore["Service"], node: string, clock: () => nu
     const given = clock()
     return given === null ? "" : whole(given)
   }
-  const one = (draw: Draw): Effect.Effect<Drawn, LimitStoreDown> =>
+  const one = (draw: BlockDraw): Effect.Effect<BlockDrawn, LimitStoreDown> =>
     redis.run(exchange, [`limits:m:${draw.id}`], [
       node, whole(draw.total), whole(draw.need), whole(draw.want), whole(draw.limit), leaseMs, whole(draw.end), share, now(), whole(draw.reserved),
       draw.seen === null ? "" : draw.seen.size, ...Array.from(draw.seen ?? [], ([name, amount]) => [name, whole(amount)]).flat(), ...draw.settled

@@ -3,7 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Ledger } from "#actors/request/ports/Ledger.ts"
-import { Hasty, LimitLedger, type Used } from "#actors/limits/ports/LimitLedger.ts"
+import { ShortWait, LimitLedger, type Used } from "#actors/limits/ports/LimitLedger.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import * as LookUps from "#src/platform/structures/LookUps.ts"
@@ -28,7 +28,7 @@ export const make = Effect.fnUntraced(function*({ lookUpMs }: Options) {
   const counts = yield* LookUps.make<ReadonlyArray<readonly [number, number]>>({ name: "LimitLedger", withinMs: lookUpMs, keepMs })
   const arrivals = yield* LookUps.make<void>({ name: "LimitLedger", withinMs: lookUpMs })
   const bounded = <A>(lookUps: LookUps.LookUps<A>, key: string, question: Effect.Effect<A, StoreError>) =>
-    Effect.withFiber<A, StoreError>((fiber) => fiber.getRef(Hasty) ? lookUps.ask(key, question) : question)
+    Effect.withFiber<A, StoreError>((fiber) => fiber.getRef(ShortWait) ? lookUps.ask(key, question) : question)
 
   const flushed = Effect.gen(function*() {
     const began = yield* Clock.currentTimeMillis

@@ -6,7 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import type { KeyLimits } from "#actors/limits/KeyLimits.ts"
-import { type Ask, Limits } from "#actors/limits/ports/Limits.ts"
+import { type LimitQuestion, Limits } from "#actors/limits/ports/Limits.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { PublicError } from "#schemas/errors.ts"
@@ -15,7 +15,7 @@ import type { Client } from "#actors/request/Inbound.ts"
 import { CurrentRouter } from "#src/inference/lane/services/CurrentRouter.ts"
 import { Forks } from "#src/inference/lane/services/Forks.ts"
 import { LaneOptions } from "#src/inference/lane/services/LaneOptions.ts"
-import { type Call, type Fork, type Stage, wait } from "#src/inference/lane/stages/Stage.ts"
+import { type AdmittedCall, type Fork, type Stage, wait } from "#src/inference/lane/stages/Stage.ts"
 import * as Registry from "#src/providers/Registry.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { freeModelsOf } from "#src/routing/freeModel.ts"
@@ -25,7 +25,7 @@ export interface Options {
   /** The model for requests whose budget is used up; null when there is none this key may use, or the flag is off. */
   readonly freeModel: (key: ApiKey) => string | null
   /** The refusal of a model that the key may not use or that does not exist; it comes before anything is counted. */
-  readonly refusalOf: (call: Call) => PublicError | null
+  readonly refusalOf: (call: AdmittedCall) => PublicError | null
   readonly fork: Fork
 }
 
@@ -41,7 +41,7 @@ const capOf = (parsed: Readonly<Record<string, unknown>>): number | null => {
   return null
 }
 
-const askOf = ({ body, codec, parsed, tags, units }: Call): Ask => ({
+const askOf = ({ body, codec, parsed, tags, units }: AdmittedCall): LimitQuestion => ({
   session: tags.session,
   promptTokens: Math.ceil(Math.min(body.length, textBytes) / bytesPerToken),
   // What is no conversation has no tokens out.
@@ -95,12 +95,12 @@ export const stage = Effect.gen(function*() {
 })
 
 interface Run extends Omit<Options, "refusalOf"> {
-  readonly call: Call
-  readonly next: (call: Call) => void
+  readonly call: AdmittedCall
+  readonly next: (call: AdmittedCall) => void
   readonly own: KeyLimits
 }
 
-const decide = (run: Run, ask: Ask): void => {
+const decide = (run: Run, ask: LimitQuestion): void => {
   const opened = run.limits.open(run.own, ask)
   if (!Effect.isEffect(opened)) {
     go(run, ask, opened)
@@ -109,10 +109,10 @@ const decide = (run: Run, ask: Ask): void => {
   wait(run.call, run.fork, opened, "its limits were looked up", (refusal) => go(run, ask, refusal))
 }
 
-const go = (run: Run, ask: Ask, refusal: PublicError | null): void => {
+const go = (run: Run, ask: LimitQuestion, refusal: PublicError | null): void => {
   const { call, limits, next, own } = run
   if (refusal === null) {
-    next({ ...call, companions: [...call.companions, limits.companion(own, ask)] })
+    next({ ...call, interceptors: [...call.interceptors, limits.interceptor(own, ask)] })
     return
   }
   // Vectors of another model are of no use beside those that the client has.

@@ -7,7 +7,7 @@ import * as Layer from "effect/Layer"
 import { decodeJwt } from "jose"
 import * as Redacted from "effect/Redacted"
 import type { CredentialFailure } from "#actors/request/ports/Credentials.ts"
-import { type Flow, type Offer, type Pending, type Purpose, type SignedIn, SignInFailure, SignIns } from "#src/features/oauth/ports/SignIns.ts"
+import { type Flow, type Offer, type PendingSignIn, type Purpose, type SignedIn, SignInFailure, SignIns } from "#src/features/oauth/ports/SignIns.ts"
 import { Upstream } from "#actors/request/ports/Upstream.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { Provider, ProviderOAuth } from "#schemas/Provider.ts"
@@ -79,13 +79,13 @@ const link = (value: unknown): string | null => {
 
 /** Who signed in, as the id token says; it came from the token endpoint itself, so its signature adds nothing (OpenID Connect 3.1.3.7). */
 const identityOf = (grant: TokenEndpoint.Grant): Pick<SignedIn["fields"], "email" | "displayName"> => {
-  const nobody = { email: null, displayName: null }
-  if (grant.idToken === null) return nobody
+  const noIdentity = { email: null, displayName: null }
+  if (grant.idToken === null) return noIdentity
   try {
     const claims = decodeJwt(Redacted.value(grant.idToken))
     return { email: text(claims["email"])?.slice(0, 320) ?? null, displayName: (text(claims["name"]) ?? text(claims["preferred_username"]))?.slice(0, 200) ?? null }
   } catch {
-    return nobody
+    return noIdentity
   }
 }
 
@@ -178,7 +178,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     return client === null ? Effect.fail(unknownState) : Effect.succeed(client)
   }
 
-  const waiting = ({ expiresAt, intervalMs }: PendingSignIns.DeviceFlow): Pending => ({ _tag: "Pending", intervalMs, expiresAt })
+  const waiting = ({ expiresAt, intervalMs }: PendingSignIns.DeviceFlow): PendingSignIn => ({ _tag: "Pending", intervalMs, expiresAt })
 
   /** By leave of the store: nobody else asks meanwhile, on any node. */
   const askDevice = (row: SignInRow, state: string, entry: PendingSignIns.DeviceFlow) => {
@@ -192,7 +192,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
             then = null
             return signedIn(entry.provider, entry.purpose, grant, now)
           }),
-          onFailure: (error): Effect.Effect<Pending, SignInFailure> => {
+          onFailure: (error): Effect.Effect<PendingSignIn, SignInFailure> => {
             // RFC 8628, 3.5: these two say "go on"; what passes by itself does not end the sign-in either.
             if (error.code === "slow_down") then = { ...entry, intervalMs: Math.min(entry.intervalMs + SLOW_DOWN_MS, POLL_MS.most) }
             if (error.code === "slow_down" || error.code === "authorization_pending") return Effect.succeed(waiting(then ?? entry))

@@ -3,9 +3,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SignInStore } from "#src/features/oauth/ports/SignInStore.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
-import { RedisStore, type Script, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
+import { RedisStore, type RedisScript, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
 
-const add: Script = {
+const add: RedisScript = {
   name: "sign-in-add",
   purpose: "an account's sign-in was begun",
   lua: `-- KEYS[1] hash {sealed, turnAt}; ARGV[1] sealed, ARGV[2] ms it lives, ARGV[3] ms until its first turn; reply: 1
@@ -16,7 +16,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`
 }
 
-const take: Script = {
+const take: RedisScript = {
   name: "sign-in-take",
   purpose: "an account's sign-in was completed",
   lua: `-- KEYS[1] hash; reply: sealed, or nil when there is none
@@ -25,7 +25,7 @@ redis.call('DEL', KEYS[1])
 return sealed`
 }
 
-const turn: Script = {
+const turn: RedisScript = {
   name: "sign-in-turn",
   purpose: "an account's sign-in was polled",
   lua: `-- KEYS[1] hash; ARGV[1] ms of the turn; reply: 1 when it is the caller's, else 0
@@ -38,7 +38,7 @@ redis.call('HSET', KEYS[1], 'turnAt', string.format('%.0f', now + tonumber(ARGV[
 return 1`
 }
 
-const rest: Script = {
+const rest: RedisScript = {
   name: "sign-in-rest",
   purpose: "the next poll of an account's sign-in was planned",
   lua: `-- KEYS[1] hash; ARGV[1] sealed, ARGV[2] ms until the next turn; reply: 1, or 0 when it is gone

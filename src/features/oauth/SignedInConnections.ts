@@ -5,17 +5,17 @@ import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Configuration } from "#actors/ports/Configuration.ts"
-import type { Request, SignedIn } from "#src/features/oauth/ports/SignIns.ts"
+import type { SignInRequest, SignedIn } from "#src/features/oauth/ports/SignIns.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { ConnectionStore } from "#actors/ports/Stores.ts"
-import type { Call } from "#schemas/api/Management.ts"
+import type { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import * as Made from "#src/features/providers/ports/connection.ts"
 import { Connections } from "#src/features/providers/ports/Connections.ts"
 
-type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, Call>
+type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
 
 export interface Wanted {
   readonly name?: string
@@ -25,7 +25,7 @@ export interface Wanted {
 
 export class SignedInConnections extends Context.Service<SignedInConnections, {
   /** Checks what a sign-in is wanted for, before anybody signs in. `provider` is a registry id. */
-  readonly prepare: (provider: string, wanted: Wanted) => Done<Pick<Request, "purpose" | "values">>
+  readonly prepare: (provider: string, wanted: Wanted) => Done<Pick<SignInRequest, "purpose" | "values">>
   /** Stores the tokens; answers the connection's id. */
   readonly keep: (signedIn: SignedIn) => Done<string>
 }>()("gateway/http/SignedInConnections") {}

@@ -26,7 +26,7 @@ const DeviceFlow = Schema.Struct({ ...common, flow: Schema.Literal("device-code"
 export type DeviceFlow = typeof DeviceFlow.Type
 
 /** How long a sign-in outlives its end, so that who comes late is told why (ms). */
-const TOLD_MS = 600_000
+const ENDED_KEPT_MS = 600_000
 /** Longest turn of a question to a vendor: a node that was lost with it gives it up (ms). */
 const TURN_MS = 60_000
 
@@ -68,7 +68,7 @@ const make = Effect.fnUntraced(function*<Entry extends CodeFlow | DeviceFlow>(
   const pending: PendingSignIns<Entry> = {
     add: (state, entry, now, restMs = 0) => Effect.suspend(() => {
       const id = idOf(entry.provider, state)
-      return away(store.add(id, seal(id, entry), entry.expiresAt - now + TOLD_MS, restMs))
+      return away(store.add(id, seal(id, entry), entry.expiresAt - now + ENDED_KEPT_MS, restMs))
     }),
     find: (provider, state) => Effect.suspend(() => {
       const id = idOf(provider, state)

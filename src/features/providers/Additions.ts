@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
-import type { Call } from "#schemas/api/Management.ts"
+import type { ManagementCall } from "#schemas/api/Management.ts"
 import type { RowResult } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { Connections, type NewConnection } from "#src/features/providers/ports/Connections.ts"
@@ -13,7 +13,7 @@ import { ConnectionTests } from "./ConnectionTests.ts"
 /** Keys that are validated at once. */
 const PARALLEL = 5
 
-export interface Report {
+export interface AdditionReport {
   readonly total: number
   readonly created: number
   readonly failed: number
@@ -21,7 +21,7 @@ export interface Report {
 }
 
 export class Additions extends Context.Service<Additions, {
-  readonly add: (rows: ReadonlyArray<NewConnection>, validateKeys: boolean) => Effect.Effect<Report, never, Call>
+  readonly add: (rows: ReadonlyArray<NewConnection>, validateKeys: boolean) => Effect.Effect<AdditionReport, never, ManagementCall>
 }>()("gateway/http/Additions") {}
 
 const reasonOf = (error: Refusal.Refusal | StoreError): string => error instanceof Refusal.Refusal

@@ -11,7 +11,7 @@ import { ConnectionStore } from "#actors/ports/Stores.ts"
 import type { TestMode, TestResult } from "./api.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import { knownProvider } from "#src/management/knownProvider.ts"
-import * as Kind from "#src/providers/credentialKind.ts"
+import * as CredentialKind from "#src/providers/credentialKind.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Made from "#src/features/providers/ports/connection.ts"
 import * as TokenRefusal from "./tokenRefusal.ts"
@@ -40,7 +40,7 @@ const candidateOf = (connection: Connection): Candidate => ({
 
 /** A short-lived token stands in for the stored secret; the project that the service account names goes with it. */
 const candidateWith = (connection: Connection, token: Candidate["credential"]): Candidate => {
-  const project = Kind.projectOf(connection)
+  const project = CredentialKind.projectOf(connection)
   return {
     ...candidateOf(connection),
     authType: "oauth",
@@ -108,7 +108,7 @@ export const make = Effect.gen(function*() {
   }
 
   const probed = (connection: Connection, more: Partial<Candidate> = {}): Effect.Effect<ProbeResult> =>
-    Kind.isExchanged(Kind.kindOf(connection, builtin.byId.get(connection.provider) ?? null))
+    CredentialKind.isExchanged(CredentialKind.kindOf(connection, builtin.byId.get(connection.provider) ?? null))
       ? Effect.matchEffect(tokenOf(connection), {
         onFailure: (failure) => Effect.succeed(TokenRefusal.probeResult(failure)),
         onSuccess: (token) => probe.probe({ ...candidateWith(connection, token.value), ...more })

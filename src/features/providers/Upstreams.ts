@@ -10,20 +10,20 @@ import { Credentials } from "#actors/request/ports/Credentials.ts"
 import { ProviderProbe, type UpstreamModel } from "#src/features/providers/ports/ProviderProbe.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { CustomModelStore, DocumentStore } from "#actors/ports/Stores.ts"
-import type { Call } from "#schemas/api/Management.ts"
+import type { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { knownProvider } from "#src/management/knownProvider.ts"
-import * as Kind from "#src/providers/credentialKind.ts"
+import * as CredentialKind from "#src/providers/credentialKind.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Credential from "./credential.ts"
 import { ConnectionTests } from "./ConnectionTests.ts"
 import { emptyModel } from "#src/features/providers/models/customModel.ts"
 import * as TokenRefusal from "./tokenRefusal.ts"
 
-type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, Call>
+type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
 
 export interface ModelList {
   readonly provider: string
@@ -44,7 +44,7 @@ export interface Offered {
   readonly cx?: string
 }
 
-export interface Verdict {
+export interface CredentialVerdict {
   readonly valid: boolean
   readonly error: string | null
   readonly warning: string | null
@@ -56,7 +56,7 @@ export class Upstreams extends Context.Service<Upstreams, {
   readonly sync: (connection: Connection) => Done<ModelList>
   /** As `sync`, on the gateway's own account; a list that did not change is not stored again. */
   readonly refresh: (connection: Connection) => Effect.Effect<void, Refusal.Refusal | StoreError>
-  readonly validate: (offered: Offered) => Done<Verdict>
+  readonly validate: (offered: Offered) => Done<CredentialVerdict>
 }>()("gateway/http/Upstreams") {}
 
 const KIND = "synced-models"
@@ -164,11 +164,11 @@ export const make = Effect.gen(function*() {
       const credential = Credential.clean(apiKey, "apiKey")
       if (credential instanceof Refusal.Refusal) return yield* Effect.fail(credential)
       const rest = { provider: id, baseUrl: baseUrl ?? null, model: validationModelId ?? null }
-      const result = yield* (credential !== null && Kind.isDocument(credential)
+      const result = yield* (credential !== null && CredentialKind.isDocument(credential)
         ? Effect.matchEffect(credentials.exchange(id, Redacted.make(credential)), {
           onFailure: (failure) => Effect.succeed(TokenRefusal.probeResult(failure)),
           onSuccess: ({ value }) => {
-            const project = Kind.readServiceAccount(credential)?.project ?? null
+            const project = CredentialKind.readServiceAccount(credential)?.project ?? null
             return probe.probe({
               ...rest, authType: "oauth", credential: value, providerSpecificData: project === null ? data : { project, ...data }
             })

@@ -22,7 +22,7 @@ const dayMs = 86_400_000
 /** Changes are gathered for so long before the next write. */
 const gather = "2 seconds"
 /** How long a stop waits for the last write. */
-const lastWords = "1 second"
+const finalWrite = "1 second"
 /** Windows that wait for a write at once; more are noted with their next change. */
 const maxWaiting = 10_000
 /** Windows whose last stored reading is remembered. */
@@ -96,7 +96,7 @@ export const make = Effect.gen(function*() {
   const quiet = configuration.onChange(({ connectionById }) => table.keep((id) => connectionById.has(id)))
   // Before the fibers of the set are interrupted: what was learned last is written, too, unless the store holds the stop up.
   yield* Effect.addFinalizer(() => Effect.andThen(
-    Effect.timeoutOrElse(Effect.interruptible(flush), { duration: lastWords, orElse: () => Effect.void }),
+    Effect.timeoutOrElse(Effect.interruptible(flush), { duration: finalWrite, orElse: () => Effect.void }),
     Effect.sync(quiet)
   ))
 

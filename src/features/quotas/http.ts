@@ -6,7 +6,7 @@ import { Credentials } from "#actors/request/ports/Credentials.ts"
 import { Quotas } from "#src/routing/ports/Quotas.ts"
 import { TokenHealth } from "#src/features/oauth/ports/TokenHealth.ts"
 import { knownProvider } from "#src/management/knownProvider.ts"
-import * as View from "#src/features/quotas/ports/quotaView.ts"
+import * as QuotaView from "#src/features/quotas/ports/quotaView.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import { QuotasGroup } from "./api.ts"
 import * as Surface from "#src/management/Surface.ts"
@@ -26,7 +26,7 @@ export const layer = HttpApiBuilder.group(Surface.make(QuotasGroup), "quotas", E
       const providers = snapshot.connections
         .filter((connection) => connection.quotaVisible && (providerId === undefined || connection.provider === providerId) &&
           (connectionId === undefined || connection.id === connectionId))
-        .map((connection) => View.rowOf(snapshot, connection, held.get(connection.id) ?? [], quotas.limitsOf, credentials.renewing(connection.id), now))
+        .map((connection) => QuotaView.rowOf(snapshot, connection, held.get(connection.id) ?? [], quotas.limitsOf, credentials.renewing(connection.id), now))
       return {
         providers,
         meta: {
@@ -39,7 +39,7 @@ export const layer = HttpApiBuilder.group(Surface.make(QuotasGroup), "quotas", E
 
   return handlers.handleAll({
     list: ({ query }) => list(query),
-    tokenHealth: () => Effect.map(Clock.currentTimeMillis, (now) => View.tokenHealth(configuration.current(), builtin, {
+    tokenHealth: () => Effect.map(Clock.currentTimeMillis, (now) => QuotaView.tokenHealth(configuration.current(), builtin, {
       renewing: credentials.renewing, lastCheckAt: tokens.lastCheckAt(), running: tokens.running()
     }, now))
   })

@@ -19,7 +19,7 @@ import { ResilienceControl } from "#src/features/resilience/ports/ResilienceCont
 import { Turns } from "#actors/request/ports/Turns.ts"
 import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
-import * as Breaker from "#actors/resilience/ProviderBreaker.ts"
+import * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
 import { ProfileName } from "#schemas/records/ResilienceSettings.ts"
 import { marksOf } from "#src/features/resilience/ports/marks.ts"
 import { storedCooldown } from "#src/features/resilience/local/places.ts"
@@ -32,7 +32,7 @@ export const breakerKind = "breaker"
 /** Changes are gathered for so long before the next write. */
 const gather = "250 millis"
 /** How long a stop waits for the last write. */
-const lastWords = "1 second"
+const finalWrite = "1 second"
 
 const StoredBreaker = Schema.Struct({
   openUntil: Schema.Finite,
@@ -144,12 +144,12 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     Option.map(readBreaker(value), ({ profile, ...stored }) => {
       // A clock that was set back must not prolong it.
       const openUntil = Math.min(stored.openUntil, start + tables.effective.breaker[profile].resetTimeoutMs)
-      tables.restore(provider, { ...Breaker.fresh, ...stored, openUntil }, profile)
+      tables.restore(provider, { ...ProviderBreaker.fresh, ...stored, openUntil }, profile)
     })
   }
   yield* feed.hear({
-    cooled: (told) => tables.heardCooldown(told, now()),
-    locked: (told) => tables.heardLockout(told, now()),
+    cooled: (notice) => tables.receiveCooldown(notice, now()),
+    locked: (notice) => tables.receiveLockout(notice, now()),
     cleared: ({ connectionId, model, provider }) => void tables.clearLockouts(provider, model, connectionId, now())
   })
   const quiet = configuration.onChange((snapshot) => tables.configured(snapshot))
@@ -164,7 +164,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   }
   // Before the fibers of the set are interrupted: what was learned last is written, too, unless the store holds the stop up.
   yield* Effect.addFinalizer(() => Effect.andThen(
-    Effect.timeoutOrElse(Effect.interruptible(flush), { duration: lastWords, orElse: () => Effect.void }),
+    Effect.timeoutOrElse(Effect.interruptible(flush), { duration: finalWrite, orElse: () => Effect.void }),
     Effect.sync(quiet)
   ))
 

@@ -1,6 +1,6 @@
 /** What an operator sees of the places of a node: copies, made when they are asked for. */
 import type { BreakerView, CooldownView, LockoutView, PlaceView } from "#src/features/resilience/ports/ResilienceControl.ts"
-import * as Breaker from "#actors/resilience/ProviderBreaker.ts"
+import * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
 import type { ConnectionPlace, ProviderPlace } from "#src/features/resilience/local/places.ts"
 import type { Effective } from "#src/features/resilience/ports/settings.ts"
 
@@ -9,7 +9,7 @@ export const statusText = (status: number): string => status === 0 ? "no answer"
 export const breakers = (places: Iterable<ProviderPlace>, effective: Effective, now: number): ReadonlyArray<BreakerView> =>
   Array.from(places, ({ breaker, id, profile }) => ({
     provider: id,
-    state: Breaker.phaseOf(breaker, effective.breaker[profile], now),
+    state: ProviderBreaker.phaseOf(breaker, effective.breaker[profile], now),
     model: breaker.openUntil === null ? null : breaker.only,
     failures: breaker.failures,
     lastFailureAt: breaker.lastFailureAt,

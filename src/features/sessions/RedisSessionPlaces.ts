@@ -6,7 +6,7 @@ import * as Crypto from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { type Place, SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
+import { type SessionPlace, SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
 import { RedisStore } from "#src/platform/redis/RedisStore.ts"
 
 /** What is told together: the next request of a session comes later than this, ms. */
@@ -27,7 +27,7 @@ const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Message))
 export const make = Effect.fnUntraced(function*(nodeId: string) {
   const redis = yield* RedisStore
   const run = Effect.runForkWith(yield* Effect.context<never>())
-  let gathered: Array<readonly [key: string, place: Place]> = []
+  let gathered: Array<readonly [key: string, place: SessionPlace]> = []
   const flush = (): void => {
     const places = gathered
     gathered = []
@@ -39,11 +39,11 @@ export const make = Effect.fnUntraced(function*(nodeId: string) {
       if (gathered.length === 0) setTimeout(flush, GATHER_MS).unref()
       if (gathered.length < BATCH_MAX) gathered.push([key, place])
     },
-    hear: (heard) => redis.subscribe(channel, {
+    hear: (onPlace) => redis.subscribe(channel, {
       message: (text) => {
         const message = decode(text)
         if (message._tag === "None" || message.value.from === nodeId) return
-        for (const [key, place] of message.value.places) heard(key, place)
+        for (const [key, place] of message.value.places) onPlace(key, place)
       },
       gap: () => {}
     })

@@ -6,7 +6,7 @@ import { Configuration, shownKeys, type Snapshot } from "#actors/ports/Configura
 import { Secrets } from "#actors/ports/Secrets.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import * as Acting from "./acting.ts"
-import { Call } from "#schemas/api/Management.ts"
+import { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { secretSettings, type SettingsChange, SettingsGroup } from "./api.ts"
 import { settingDefaults } from "#schemas/settingDefaults.ts"
@@ -86,7 +86,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
     const { currentPassword, keepTokens = false, newPassword, ...settings } = input
     const entries = Object.entries(settings as Readonly<Record<string, Schema.Json>>)
     if (entries.length === 0 && newPassword === undefined) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
-    const { caller } = yield* Call
+    const { caller } = yield* ManagementCall
     const guarded = newPassword === undefined ? entries.find(([name]) => securitySettings.has(name))?.[0] : "newPassword"
     if (guarded !== undefined && callerRank(caller) < scopeRank(["admin"])) {
       return yield* Effect.fail(Refusal.forbidden(`Changing ${guarded} needs a dashboard session or scope admin`))

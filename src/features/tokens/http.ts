@@ -6,7 +6,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Keys } from "#actors/ports/Keys.ts"
 import { AccessTokenStore } from "#actors/ports/Stores.ts"
 import type { TokenScope } from "#schemas/api/Access.ts"
-import { Call } from "#schemas/api/Management.ts"
+import { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
@@ -33,7 +33,7 @@ export const layer = HttpApiBuilder.group(Surface.make(TokensGroup), "tokens", E
   const store = yield* AccessTokenStore
 
   const mint = Effect.fn("Tokens.mint")(function*(wanted: Wanted) {
-    const { caller } = yield* Call
+    const { caller } = yield* ManagementCall
     const now = yield* Clock.currentTimeMillis
     const token = TOKEN_PREFIX + Base64Url.encode(yield* random.randomBytes(32))
     const minted = {
@@ -58,7 +58,7 @@ export const layer = HttpApiBuilder.group(Surface.make(TokensGroup), "tokens", E
     connect: ({ payload: { password, ...wanted } }) => answer(gate.pass(password, {
       action: "cli.connect", open: mint(wanted), undo: ({ id }) => store.remove(id)
     })),
-    whoami: () => Effect.map(Call, ({ caller }) => {
+    whoami: () => Effect.map(ManagementCall, ({ caller }) => {
       switch (caller.kind) {
         case "token":
           return { authenticated: true, scope: caller.token.scope, name: caller.token.name }

@@ -71,7 +71,7 @@ export const line = (row: LedgerRow, { accountOf, providerOf }: Names): string =
   row.outcome === "completed" ? String(row.status) : `${row.status} ${row.outcome}`
 ].join(" | ")
 
-export interface Filter {
+export interface CallLogFilter {
   readonly status?: string
   readonly model?: string
   readonly provider?: string
@@ -93,7 +93,7 @@ const hasStatus = (status: number, wanted: string | undefined): boolean => {
 }
 
 /** A provider is found by a part of its name, or by its whole id. */
-export const matches = (filter: Filter, { providerOf }: Pick<Names, "providerOf">) => (log: CallLog): boolean =>
+export const matches = (filter: CallLogFilter, { providerOf }: Pick<Names, "providerOf">) => (log: CallLog): boolean =>
   hasStatus(log.status, filter.status) &&
   (has(log.model, filter.model) || has(log.requestedModel, filter.model)) &&
   (has(log.provider, filter.provider) || (filter.provider !== undefined && log.provider === providerOf(filter.provider))) &&

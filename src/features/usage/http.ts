@@ -41,7 +41,7 @@ export const layer = HttpApiBuilder.group(Surface.make(UsageGroup), "usage", Eff
 
   const logs = Effect.map(store.rows({ limit: LINES }), (rows) => rows.map((row) => CallLog.line(row, reads)))
 
-  const callLogs = Effect.fnUntraced(function*(query: CallLog.Filter & { readonly limit?: number }) {
+  const callLogs = Effect.fnUntraced(function*(query: CallLog.CallLogFilter & { readonly limit?: number }) {
     const { limit, ...filter } = query
     const wanted = limit ?? PAGE
     const plain = Object.keys(filter).length === 0

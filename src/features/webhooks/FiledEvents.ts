@@ -59,7 +59,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     }
   })
 
-  const bringOver = (claim: JournalOwner.Claim) => Effect.gen(function*() {
+  const bringOver = (claim: JournalOwner.JournalClaim) => Effect.gen(function*() {
     for (const path of claim.segments) {
       const fd = fs.openSync(path, "r")
       const { size } = fs.fstatSync(fd)
@@ -79,8 +79,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
 
   const sweep = Effect.suspend(() => {
     JournalOwner.touch(file.owner, () => {})
-    return Effect.forEach(JournalOwner.estates(file.owner), (estate) => {
-      const claim = JournalOwner.claim(file.owner, estate)
+    return Effect.forEach(JournalOwner.deadOwners(file.owner), (dead) => {
+      const claim = JournalOwner.claim(file.owner, dead)
       return claim === null ? Effect.void : bringOver(claim)
     }, { discard: true })
   })

@@ -97,8 +97,8 @@ export const layer = HttpApiBuilder.group(Surface.make(WebhooksGroup), "webhooks
     if (input.url !== undefined || input.metadata !== undefined || input.kind !== undefined) {
       yield* check({ kind, metadata, url: input.url ?? Redacted.value(before.url) })
     }
-    const asked = input.enabled ?? input.active
-    const enabled = asked === undefined ? undefined : Boolean(asked)
+    const requested = input.enabled ?? input.active
+    const enabled = requested === undefined ? undefined : Boolean(requested)
     const webhook = yield* store.change(id, {
       ...(input.url === undefined ? {} : { url: Redacted.make(input.url) }),
       ...(input.events === undefined ? {} : { events: input.events }),

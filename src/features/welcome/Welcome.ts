@@ -7,10 +7,10 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { anyone } from "#schemas/api/Access.ts"
-import type { Route } from "#schemas/api/RouteTable.ts"
+import type { RouteRule } from "#schemas/api/RouteTable.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 
-export const routes: ReadonlyArray<Route> = [{ method: "GET", path: "/", group: "docs", endpoint: "welcome", access: anyone }]
+export const routes: ReadonlyArray<RouteRule> = [{ method: "GET", path: "/", group: "docs", endpoint: "welcome", access: anyone }]
 
 interface Facts {
   readonly url: string

@@ -10,7 +10,7 @@ import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import type { Encoding } from "#src/inference/lane/Operation.ts"
 import * as ComboWords from "./comboWords.ts"
-import { answering, type PartSaid, type PartWanted, speaking, type Spoken } from "./conversationJobs.ts"
+import { answering, type PartSaid, type PartWanted, speaking, type EncodedBody } from "./conversationJobs.ts"
 import { jsonOf, ruled, sentOf, splice } from "./ownBytes.ts"
 import type { ConversationServices } from "./ConversationServices.ts"
 import { type AutoEffort, autoEffort, effortEdits, shapeOf, unshown } from "#src/routing/auto/effort.ts"
@@ -35,21 +35,21 @@ export interface Part {
 }
 
 /** What a combo says about its requests' bodies. */
-export interface SpokenRoute {
+export interface EncodingRoute {
   readonly combo: ComboWords.Words | null
   readonly config: { readonly reasoningTokenBufferEnabled: boolean } | null
 }
 
 /** Settings that shape bodies. */
-export type SpeechServices = Pick<ConversationServices, "promptCache" | "previousResponseId" | "signatures">
+export type EncodingServices = Pick<ConversationServices, "promptCache" | "previousResponseId" | "signatures">
 
 /** One conversation in the words of each family that is tried. */
-export class Speech implements Encoding {
-  private readonly services: SpeechServices
+export class ConversationEncoding implements Encoding {
+  private readonly services: EncodingServices
   private readonly codec: ClientCodec
   private readonly head: RequestHead
   private readonly prompt: Prompt
-  private readonly route: SpokenRoute
+  private readonly route: EncodingRoute
   private altered: Conversation | null
   private conversation: Conversation | PublicError | null = null
   private omitted: ReadonlyArray<string> = nothing
@@ -59,14 +59,14 @@ export class Speech implements Encoding {
   /** Undefined until a model that reasons is asked. */
   private effort: AutoEffort | null | undefined
   /** A large body by its target, made by a thread of its own. */
-  private prepared: Map<Target, Spoken | PublicError> | null = null
+  private prepared: Map<Target, EncodedBody | PublicError> | null = null
 
   /**
    * `altered`: said instead of what the client wrote, in every format. `effortHeader`: X-Gateway-Effort as the client sent it; `effort`:
    * what was chosen by it for the whole of which this is a part.
    */
   constructor(
-    services: SpeechServices, codec: ClientCodec, head: RequestHead, prompt: Prompt, route: SpokenRoute,
+    services: EncodingServices, codec: ClientCodec, head: RequestHead, prompt: Prompt, route: EncodingRoute,
     altered: Conversation | null = null, effortHeader?: string, effort?: AutoEffort | null
   ) {
     this.effortHeader = effortHeader
@@ -106,7 +106,7 @@ export class Speech implements Encoding {
   prepare(workers: BodyWorkers, target: Target, continues: string | null): Effect.Effect<void> | null {
     const { codec, effort, effortHeader, head, prompt: { body, large }, route: { combo, config }, services } = this
     if (large === null || this.altered !== null) return null
-    const ask = (signatures: ReadonlyMap<string, Signature>, done: (said: Spoken | PublicError) => void): void => {
+    const ask = (signatures: ReadonlyMap<string, Signature>, done: (said: EncodedBody | PublicError) => void): void => {
       workers.ask(speaking, {
         id: large.id, bytes: body, grown: large.grown, format: codec.name, head, effortHeader, effort, continues,
         // Only what shapes a body, and no credential.
@@ -117,7 +117,7 @@ export class Speech implements Encoding {
       }, done)
     }
     return Effect.callback<void>((resume) => {
-      const keep = (said: Spoken | PublicError): void => {
+      const keep = (said: EncodedBody | PublicError): void => {
         this.prepared ??= new Map()
         this.prepared.set(target, said)
         resume(Effect.void)

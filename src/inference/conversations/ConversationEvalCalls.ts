@@ -22,7 +22,7 @@ const endpoint = "/api/evals"
 const passed: ReadonlySet<string> = new Set(["leases", "limits", "throttle", "lease-fence"])
 
 const nothing = (): void => undefined
-const asking = { header: () => undefined, headers: [], query: "", remoteAddress: "" }
+const clientRequest = { header: () => undefined, headers: [], query: "", remoteAddress: "" }
 
 const textIn = (body: Record<string, unknown> | null): string | null => {
   const choices = body?.["choices"]
@@ -66,7 +66,7 @@ export const make = (services: ConversationServices): EvalCalls["Service"] => {
       key, endpoint, format: codec.name, codec, body, parsed,
       head: { model, stream: false, wantsUsage: false },
       units: null,
-      request: asking,
+      request: clientRequest,
       client: {
         ...silent,
         respond: (status, headers, bytes) => {
@@ -81,7 +81,7 @@ export const make = (services: ConversationServices): EvalCalls["Service"] => {
             : { text, error: null, answeredBy: several ? null : valueOf(headers, "X-Gateway-Model"), latencyMs: Math.round(now() - startedAt) }
         }
       },
-      companions: [],
+      interceptors: [],
       refuse,
       onGone: (listener) => {
         gone = listener
@@ -89,10 +89,10 @@ export const make = (services: ConversationServices): EvalCalls["Service"] => {
     }
     Stages.pass(stages, opened, (admitted) => {
       if (left) return
-      const planned = Lane.plan(services, operation, asking, admitted)
+      const planned = Lane.plan(services, operation, clientRequest, admitted)
       if (planned instanceof PublicError) return refuse(planned)
       several = Ensembles.isFor(planned.route)
-      const served = Lane.serve(services, operation, asking, admitted, planned, undefined)
+      const served = Lane.serve(services, operation, clientRequest, admitted, planned, undefined)
       if (served instanceof PublicError) return refuse(served)
       services.live.add(served)
       const fiber = services.fork(served.run)

@@ -39,7 +39,7 @@ export const layer = Layer.effect(Conversing, Effect.gen(function*() {
   const inference = yield* Inference
   const places = yield* SessionPlaces
   const handoffs = new Handoffs(() => flags.isOn("UNIVERSAL_CONTEXT_HANDOFF_ENABLED"), places)
-  yield* places.hear(handoffs.heard)
+  yield* places.hear(handoffs.onPlace)
   let promptCache: PromptCacheRules | null = null
   yield* Effect.acquireRelease(
     Effect.sync(() => configuration.onChange(() => {

@@ -20,53 +20,53 @@ import * as Formats from "#src/wire/formats.ts"
 import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
 import * as ContextWindow from "./contextWindow.ts"
 import type { ConversationServices } from "./ConversationServices.ts"
-import { Speech } from "./ConversationEncoding.ts"
+import { ConversationEncoding } from "./ConversationEncoding.ts"
 
 export type { ConversationServices } from "./ConversationServices.ts"
 
 /** One endpoint that takes conversations. */
-export interface Entry extends Pick<Operation<RequestHead>, "endpoint" | "fromPath" | "modelInPath" | "token"> {
+export interface ConversationEndpoint extends Pick<Operation<RequestHead>, "endpoint" | "fromPath" | "modelInPath" | "token"> {
   readonly codec: ClientCodec
 }
 
 /** What a key's `allowedEndpoints` calls every conversation endpoint, whatever its format. */
 const category = "chat"
 
-export const operation = (services: ConversationServices, { codec, endpoint, fromPath, modelInPath, token }: Entry): Operation<RequestHead, Stages.ConversationCall> => {
+export const operation = (services: ConversationServices, { codec, endpoint, fromPath, modelInPath, token }: ConversationEndpoint): Operation<RequestHead, Stages.ConversationCall> => {
   const face = Formats.faceOf(codec, services.sseComments)
   return {
     endpoint, category, codec, face, errorBody: codec.errorBody, format: codec.name, modelInPath, token, fromPath, fenced: true,
     head: codec.head,
     about: aboutOf,
-    length: (asking, { body, key }, prompt) => ({
-      tokensBeyond: ContextWindow.tokensBeyond(services.admission.flags, asking, codec.name, prompt, body.length),
-      mayBeShortened: (combo, target) => services.handoffs.mayShorten(combo, target, key, Lane.sessionOf(asking))
+    length: (clientRequest, { body, key }, prompt) => ({
+      tokensBeyond: ContextWindow.tokensBeyond(services.admission.flags, clientRequest, codec.name, prompt, body.length),
+      mayBeShortened: (combo, target) => services.handoffs.mayShorten(combo, target, key, Lane.sessionOf(clientRequest))
     }),
-    encode: (call, { prompt, route: to }, asking) => new Speech(services, call.codec, call.head, prompt, to, null, asking.header("x-gateway-effort")),
+    encode: (call, { prompt, route: to }, clientRequest) => new ConversationEncoding(services, call.codec, call.head, prompt, to, null, clientRequest.header("x-gateway-effort")),
     asksSeveral: Ensembles.isFor,
-    serve: (asking, call, planned, waited) => {
+    serve: (clientRequest, call, planned, waited) => {
       const { prompt, route: to } = planned
-      if (Ensembles.isFor(to)) return Ensembles.begin(services, face, asking, call, to, prompt, waited === undefined ? null : waited.since)
+      if (Ensembles.isFor(to)) return Ensembles.begin(services, face, clientRequest, call, to, prompt, waited === undefined ? null : waited.since)
       if (to.combo === null) return null
-      const speech = new Speech(services, call.codec, call.head, prompt, to, null, asking.header("x-gateway-effort"))
-      const inbound = inboundOf(services, { face }, asking, call, planned, speech)
-      return ofCombo(services, call, planned, speech, waited === undefined ? inbound : { ...inbound, since: waited.since }, Lane.sessionOf(asking))
+      const encoding = new ConversationEncoding(services, call.codec, call.head, prompt, to, null, clientRequest.header("x-gateway-effort"))
+      const inbound = inboundOf(services, { face }, clientRequest, call, planned, encoding)
+      return ofCombo(services, call, planned, encoding, waited === undefined ? inbound : { ...inbound, since: waited.since }, Lane.sessionOf(clientRequest))
     }
   }
 }
 
-export const route = (services: ConversationServices, entry: Entry): DirectRoute => Lane.route(services, operation(services, entry))
+export const route = (services: ConversationServices, entry: ConversationEndpoint): DirectRoute => Lane.route(services, operation(services, entry))
 
 /** A combo's request with what else goes with it: copies for its shadows, a hand-off of its session. */
 const ofCombo = (
-  services: ConversationServices, call: Stages.ConversationCall, { prompt, route: to }: Planned, speech: Speech, planned: Inbound, sessionId: string | null
+  services: ConversationServices, call: Stages.ConversationCall, { prompt, route: to }: Planned, encoding: ConversationEncoding, planned: Inbound, sessionId: string | null
 ): Served => {
-  const shadow = services.shadows.companionOf(services, call, to, planned)
+  const shadow = services.shadows.interceptorOf(services, call, to, planned)
   const session = services.handoffs.sessionOf(to, call, sessionId)
   const beside = [...(shadow === null ? [] : [shadow]), ...(session === null ? [] : [services.handoffs.recorder(session)])]
-  const inbound = beside.length === 0 ? planned : { ...planned, companions: [...planned.companions, ...beside] }
+  const inbound = beside.length === 0 ? planned : { ...planned, interceptors: [...planned.interceptors, ...beside] }
   return session !== null && Handoffs.mayBeDue(session, prompt)
-    ? Handoffs.serve(services, call, session, speech, prompt, inbound)
+    ? Handoffs.serve(services, call, session, encoding, prompt, inbound)
     : new RequestActor(services.request, inbound)
 }
 

@@ -1,5 +1,5 @@
 /** A job about a large answer to a conversation: it is read for the client's format in a thread. */
-import * as Speeches from "#actors/ensemble/instructions.ts"
+import * as Instructions from "#actors/ensemble/instructions.ts"
 import type { FormatName, Signature } from "#schemas/wire/conversation.ts"
 import type { TargetFamily } from "#schemas/wire/formats.ts"
 import * as Answers from "#src/inference/lane/bodies/answers.ts"
@@ -43,7 +43,7 @@ export interface Answered extends Answers.Said {
   readonly part: PartSaid | null
 }
 
-export const run: Jobs.Run<Answering, Answered> = (job) => {
+export const run: Jobs.RunJob<Answering, Answered> = (job) => {
   const signatures: Array<readonly [string, Signature]> = []
   const family = Formats.family(job.family)
   const codec = Formats.client(job.face)
@@ -59,9 +59,9 @@ const partOf = (job: Answering, { stream }: PartWanted, common: Pick<Dialects.Op
   const parsed = Json.parseRecord(Jobs.bufferOf(job).toString("utf8"))
   const answer = parsed === null ? null : Formats.family(job.family).decodeAnswer(parsed)
   if (answer === null || !("choices" in answer)) return null
-  const text = Speeches.textOf(answer)
+  const text = Instructions.textOf(answer)
   return {
-    text: text.slice(0, Speeches.longestText), characters: text.length,
+    text: text.slice(0, Instructions.longestText), characters: text.length,
     stream: stream === null ? null : Buffer.from(Dialects.streamOf(answer, Formats.client(job.face), { ...common, ...stream }))
   }
 }

@@ -24,14 +24,14 @@ const windowAt = ({ headers, wireFormat }: Target, window: number, betas: string
 
 /** `bytes`: of the body as it came. */
 export const tokensBeyond = (
-  flags: Pick<Flags["Service"], "isOn">, asking: Pick<Exchange, "header">, face: FormatName, prompt: Prompt, bytes: number
+  flags: Pick<Flags["Service"], "isOn">, clientRequest: Pick<Exchange, "header">, face: FormatName, prompt: Prompt, bytes: number
 ): NonNullable<Moment["tokensBeyond"]> => {
   let least: number | null = null
   return (target, window) => {
     if (bytes <= window * CHARACTERS_PER_TOKEN || flags.isOn("DISABLE_CONTEXT_WINDOW_CHECKS")) return null
     // Such servers shorten a prompt that is too long by themselves.
     if (target.wireFormat === "local-model-server") return null
-    const most = windowAt(target, window, asking.header(BETAS))
+    const most = windowAt(target, window, clientRequest.header(BETAS))
     if (bytes <= most * CHARACTERS_PER_TOKEN) return null
     least ??= prompt.large === null ? leastPromptTokens(face, prompt.parsed) : prompt.large.leastTokens
     return least > most ? least : null

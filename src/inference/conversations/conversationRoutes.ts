@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as ConversationPaths from "./conversationPaths.ts"
 import * as Conversations from "./Conversations.ts"
-import type { Entry } from "./Conversations.ts"
+import type { ConversationEndpoint } from "./Conversations.ts"
 import * as TokenCounts from "./counts/TokenCounts.ts"
 import { Conversing } from "./ConversationServices.ts"
 import * as Paths from "#src/inference/lane/paths.ts"
@@ -17,13 +17,13 @@ import * as Responses from "#src/wire/responses/index.ts"
 export interface ConversationRoute {
   /** With `:name` parameters; a last `:path` takes slashes too. */
   readonly path: string
-  readonly entry: Entry
+  readonly entry: ConversationEndpoint
 }
 
-const plain = (path: string, codec: Entry["codec"]): ConversationRoute => ({ path, entry: { endpoint: path, codec } })
+const plain = (path: string, codec: ConversationEndpoint["codec"]): ConversationRoute => ({ path, entry: { endpoint: path, codec } })
 
 /** A path that holds the key, for clients that cannot send a header; otherwise as `like`. */
-const tokenized = (path: string, like: string, codec: Entry["codec"]): ConversationRoute => ({
+const tokenized = (path: string, like: string, codec: ConversationEndpoint["codec"]): ConversationRoute => ({
   path,
   entry: { endpoint: like, codec, token: (at) => Paths.segment(at, 4) }
 })

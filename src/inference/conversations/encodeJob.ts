@@ -5,7 +5,7 @@ import type { Combo } from "#schemas/records/Combo.ts"
 import type { FormatName, Signature } from "#schemas/wire/conversation.ts"
 import * as Jobs from "#src/inference/lane/bodies/jobs.ts"
 import { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
-import { Speech } from "./ConversationEncoding.ts"
+import { ConversationEncoding } from "./ConversationEncoding.ts"
 import type { AutoEffort } from "#src/routing/auto/effort.ts"
 import * as Formats from "#src/wire/formats.ts"
 import type { Restored } from "#src/wire/neutral/ToolNames.ts"
@@ -13,7 +13,7 @@ import type { PromptCacheRules } from "#src/wire/promptCache.ts"
 import type { RequestHead, TargetTraits } from "#src/wire/WireFormat.ts"
 
 /** A request in the words of a target's family. */
-export interface Speak extends Jobs.Subject {
+export interface EncodeJob extends Jobs.JobSubject {
   /** Members that the path said. */
   readonly grown: Readonly<Record<string, unknown>>
   readonly format: FormatName
@@ -32,7 +32,7 @@ export interface Speak extends Jobs.Subject {
   readonly signatures: ReadonlyMap<string, Signature>
 }
 
-export interface Spoken {
+export interface EncodedBody {
   /** Null = the bytes that came. */
   readonly body: Uint8Array | null
   readonly omitted: ReadonlyArray<string>
@@ -43,7 +43,7 @@ export interface Spoken {
   readonly unsigned: ReadonlyArray<string>
 }
 
-export const run: Jobs.Run<Speak, Spoken> = (job, parse) => {
+export const run: Jobs.RunJob<EncodeJob, EncodedBody> = (job, parse) => {
   const body = parse(job)
   if (body instanceof PublicError) return body
   const bytes = Jobs.bufferOf(job)
@@ -56,9 +56,9 @@ export const run: Jobs.Run<Speak, Spoken> = (job, parse) => {
     return known ?? null
   }
   const services = { promptCache: () => job.promptCache, previousResponseId: () => job.previousResponseId, signatures: { recall, remember: () => undefined } }
-  const speech = new Speech(services, Formats.client(job.format), job.head, prompt, route, null, job.effortHeader, job.effort)
-  const said = job.continues === null ? speech.bodyFor(job.target) : speech.continuationFor(job.target, job.continues)
-  return said instanceof PublicError
-    ? said
-    : { body: said === bytes ? null : said, omitted: speech.omittedFor(job.target), effort: speech.chosenEffort, tools: speech.tools, unsigned }
+  const encoding = new ConversationEncoding(services, Formats.client(job.format), job.head, prompt, route, null, job.effortHeader, job.effort)
+  const encoded = job.continues === null ? encoding.bodyFor(job.target) : encoding.continuationFor(job.target, job.continues)
+  return encoded instanceof PublicError
+    ? encoded
+    : { body: encoded === bytes ? null : encoded, omitted: encoding.omittedFor(job.target), effort: encoding.chosenEffort, tools: encoding.tools, unsigned }
 }

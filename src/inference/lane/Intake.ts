@@ -57,7 +57,7 @@ export interface Gate {
 }
 
 /** An admitted request. */
-export interface Taken {
+export interface AdmittedRequest {
   readonly tags: RequestTags
   readonly key: ApiKey | null
   readonly body: Buffer
@@ -71,7 +71,7 @@ export interface Taken {
 }
 
 /** Calls `done` once, with a request that may be served; what may not is answered here. Register `onAbort` first. */
-export const take = (exchange: Exchange, services: IntakeServices, gate: Gate, done: (taken: Taken) => void): void => {
+export const take = (exchange: Exchange, services: IntakeServices, gate: Gate, done: (taken: AdmittedRequest) => void): void => {
   const tags = InferenceCall.tagsOf(exchange, services.admission)
   const refuse = (error: PublicError): void => {
     services.refused(gate.endpoint, tags, error)
@@ -132,7 +132,7 @@ export const take = (exchange: Exchange, services: IntakeServices, gate: Gate, d
 }
 
 /** Bodies that may hold more than they look: those that do not cost the loop a moment are read by others. */
-const readMore = (body: Buffer, workers: BodyWorkers, { format, modelInPath }: Gate, done: (read: Pick<Taken, "body" | "parsed" | "large"> | PublicError) => void): void => {
+const readMore = (body: Buffer, workers: BodyWorkers, { format, modelInPath }: Gate, done: (read: Pick<AdmittedRequest, "body" | "parsed" | "large"> | PublicError) => void): void => {
   const size = body.length > LARGE_BYTES ? null : JsonBounds.measure(body)
   if (size !== null && "what" in size) return done(Jobs.refusalOf(size))
   if (size !== null && size.containers <= LARGE_CONTAINERS) {

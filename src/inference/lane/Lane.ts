@@ -9,22 +9,22 @@ import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import * as Stages from "#src/inference/lane/stages/Stage.ts"
 import * as Waits from "#src/inference/lane/stages/Waits.ts"
 import type { DirectRoute, Exchange } from "#src/platform/server/Exchange.ts"
-import { noWeight } from "#src/platform/structures/HeldBytes.ts"
+import { releaseNothing } from "#src/platform/structures/HeldBytes.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import { inboundOf } from "./inbound.ts"
 import * as Intake from "./Intake.ts"
-import type { Asking, Operation, Planned, Served } from "./Operation.ts"
+import type { ClientRequest, Operation, Planned, Served } from "./Operation.ts"
 import * as TerminalErrors from "./terminalErrors.ts"
 
-export const route = <Head extends RequestHead, C extends Stages.Call>(given: LaneServices, operation: Operation<Head, C>): DirectRoute => {
+export const route = <Head extends RequestHead, C extends Stages.AdmittedCall>(given: LaneServices, operation: Operation<Head, C>): DirectRoute => {
   const services = operation.services === undefined ? given : { ...given, request: operation.services(given.request) }
   const stages = operation.stages === undefined ? services.stages : operation.stages(services.stages)
   return (exchange) => {
     // Registered before anything can wait: the front end requires it, and an abort before the plan costs nothing upstream.
     let request: Served | null = null
     let gone: (() => void) | null = null
-    let onLeft: Stages.Call["onLeft"]
+    let onLeft: Stages.AdmittedCall["onLeft"]
     exchange.onAbort((reason) => {
       if (request === null) gone?.()
       else if (reason === "shutdown") request.shutDown()
@@ -48,16 +48,16 @@ export const route = <Head extends RequestHead, C extends Stages.Call>(given: La
           Waits.waitOrRefuse(services.waits, planned, passed, waited, start)
           return
         }
-        exchange.forgetBody()
-        const letGo = services.held.hold(weightOf(operation, planned))
-        if (letGo === null) {
+        exchange.releaseBody()
+        const releaseBytes = services.held.hold(weightOf(operation, planned))
+        if (releaseBytes === null) {
           passed.refuse(Intake.noRoom())
           return
         }
-        planned.prompt.onRelease = letGo
+        planned.prompt.onRelease = releaseBytes
         const served = serve(services, operation, exchange, passed, planned, waited)
         if (served instanceof PublicError) {
-          letGo()
+          releaseBytes()
           passed.refuse(served)
           return
         }
@@ -66,7 +66,7 @@ export const route = <Head extends RequestHead, C extends Stages.Call>(given: La
         services.live.add(served)
         const fiber = services.fork(served.run)
         served.attach(fiber)
-        if (letGo !== noWeight) fiber.addObserver(letGo)
+        if (releaseBytes !== releaseNothing) fiber.addObserver(releaseBytes)
         // It left while a stage waited, and others want the answer: from now on there is a request to end.
         if (onLeft !== undefined && exchange.closed) onLeft(() => served.clientLeft(false))
       }
@@ -82,11 +82,11 @@ export const route = <Head extends RequestHead, C extends Stages.Call>(given: La
 const weightOf = ({ asksSeveral }: Pick<Operation<RequestHead>, "asksSeveral">, { prompt: { body, form, large }, route: to }: Planned): number =>
   body.length < JsonBounds.HARMLESS_BYTES ? 0 : body.length * (asksSeveral?.(to) === true ? 6 : form !== null ? 2 : large === null ? 3 : 1)
 
-const noCompanions: Stages.Call["companions"] = []
+const noInterceptors: Stages.AdmittedCall["interceptors"] = []
 
 /** Reads the path and the head. */
-const open = <Head extends RequestHead, C extends Stages.Call>(
-  services: LaneServices, operation: Operation<Head, C>, exchange: Exchange, taken: Intake.Taken, onGone: Stages.Call["onGone"]
+const open = <Head extends RequestHead, C extends Stages.AdmittedCall>(
+  services: LaneServices, operation: Operation<Head, C>, exchange: Exchange, taken: Intake.AdmittedRequest, onGone: Stages.AdmittedCall["onGone"]
 ): C | PublicError => {
   const { codec, endpoint } = operation
   const { body, form, key, refuse, tags } = taken
@@ -99,21 +99,21 @@ const open = <Head extends RequestHead, C extends Stages.Call>(
   }
   const head = operation.head(parsed)
   if (head instanceof PublicError) return head
-  const call: Stages.Call = {
+  const call: Stages.AdmittedCall = {
     tags, key, endpoint, format: operation.face.name, codec, body, parsed, large: large ?? undefined, form: form ?? undefined, head,
-    units: operation.units?.(head, parsed) ?? null, request: exchange, client: exchange, companions: noCompanions, refuse, onGone
+    units: operation.units?.(head, parsed) ?? null, request: exchange, client: exchange, interceptors: noInterceptors, refuse, onGone
   }
   // The operation's own codec and head make it a call of its kind.
   return call as C
 }
 
 /** The actor that serves a planned request. */
-export const serve = <Head extends RequestHead, C extends Stages.Call>(
-  services: LaneServices, operation: Operation<Head, C>, asking: Asking, call: C, planned: Planned, waited: Waits.Waited | undefined
+export const serve = <Head extends RequestHead, C extends Stages.AdmittedCall>(
+  services: LaneServices, operation: Operation<Head, C>, clientRequest: ClientRequest, call: C, planned: Planned, waited: Waits.Waited | undefined
 ): Served | PublicError => {
-  const own = operation.serve?.(asking, call, planned, waited) ?? null
+  const own = operation.serve?.(clientRequest, call, planned, waited) ?? null
   if (own !== null) return own
-  const inbound = inboundOf(services, operation, asking, call, planned, operation.encode(call, planned, asking))
+  const inbound = inboundOf(services, operation, clientRequest, call, planned, operation.encode(call, planned, clientRequest))
   return new RequestActor(services.request, waited === undefined ? inbound : { ...inbound, since: waited.since })
 }
 
@@ -121,8 +121,8 @@ export const serve = <Head extends RequestHead, C extends Stages.Call>(
 export type Plan = Planned | PublicError
 
 /** Plans; everything that can be refused is refused here, before anything is spent. */
-export const plan = <Head extends RequestHead, C extends Stages.Call>(
-  services: LaneServices, operation: Operation<Head, C>, asking: Pick<Exchange, "header">, call: C
+export const plan = <Head extends RequestHead, C extends Stages.AdmittedCall>(
+  services: LaneServices, operation: Operation<Head, C>, clientRequest: Pick<Exchange, "header">, call: C
 ): Plan => {
   const { body, form, head, key, large, parsed } = call
   const prompt = new Prompt(body, parsed, large ?? null, key, form ?? null)
@@ -130,15 +130,15 @@ export const plan = <Head extends RequestHead, C extends Stages.Call>(
     model: head.model,
     key,
     face: operation.face.name,
-    session: sessionOf(asking),
+    session: sessionOf(clientRequest),
     headers: {
-      mode: asking.header("x-gateway-mode"),
-      budget: asking.header("x-gateway-budget"),
-      budgetFallback: asking.header("x-gateway-budget-fallback")
+      mode: clientRequest.header("x-gateway-mode"),
+      budget: clientRequest.header("x-gateway-budget"),
+      budgetFallback: clientRequest.header("x-gateway-budget-fallback")
     },
     // Over the prompt, which is released at the commit point: a route lives as long as its stream.
     about: () => operation.about(prompt),
-    ...operation.length?.(asking, call, prompt),
+    ...operation.length?.(clientRequest, call, prompt),
     now: services.request.now(),
     dry: operation.dry === true
   })
@@ -151,4 +151,4 @@ export const plan = <Head extends RequestHead, C extends Stages.Call>(
   return placed instanceof PublicError ? placed : { route: placed, prompt }
 }
 
-export const sessionOf = (asking: Pick<Exchange, "header">): string | null => asking.header("x-session-id") ?? asking.header("x_session_id") ?? null
+export const sessionOf = (clientRequest: Pick<Exchange, "header">): string | null => clientRequest.header("x-session-id") ?? clientRequest.header("x_session_id") ?? null

@@ -12,7 +12,7 @@ import type { Units } from "#schemas/records/Units.ts"
 import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
-import type { Call, Stage } from "#src/inference/lane/stages/Stage.ts"
+import type { AdmittedCall, Stage } from "#src/inference/lane/stages/Stage.ts"
 import type { Exchange } from "#src/platform/server/Exchange.ts"
 import type { About } from "#src/routing/RequestMoment.ts"
 import type { Question, Route } from "#src/routing/Router.ts"
@@ -21,7 +21,7 @@ import type { Gate } from "./Intake.ts"
 import type { Waited } from "./stages/Waits.ts"
 
 /** Headers and query of the client's request. */
-export type Asking = Pick<Exchange, "header" | "headers" | "query">
+export type ClientRequest = Pick<Exchange, "header" | "headers" | "query">
 
 /** Where a request goes, and what it says. */
 export interface Planned {
@@ -53,7 +53,7 @@ export interface Encoding {
   readonly release: () => void
 }
 
-export interface Operation<Head extends RequestHead, C extends Call = Call> extends Gate {
+export interface Operation<Head extends RequestHead, C extends AdmittedCall = AdmittedCall> extends Gate {
   readonly codec: C["codec"]
   /** How the client is told of errors, and what its streams are made of. */
   readonly face: Face
@@ -73,7 +73,7 @@ export interface Operation<Head extends RequestHead, C extends Call = Call> exte
   /** What a combo's strategy may ask of the request. */
   readonly about: (prompt: Prompt) => About
   /** How long the request is for the windows of its targets; absent = nothing is known of it. */
-  readonly length?: (asking: Pick<Asking, "header">, call: C, prompt: Prompt) => Pick<Question, "tokensBeyond" | "mayBeShortened">
+  readonly length?: (clientRequest: Pick<ClientRequest, "header">, call: C, prompt: Prompt) => Pick<Question, "tokensBeyond" | "mayBeShortened">
   /** Longest wait for the head of an answer, ms; the settings may say less. Absent: the settings alone. */
   readonly answerMs?: number | undefined
   /** Nothing is to be remembered of where the request went. */
@@ -84,9 +84,9 @@ export interface Operation<Head extends RequestHead, C extends Call = Call> exte
   readonly stages?: (all: ReadonlyArray<Stage>) => ReadonlyArray<Stage>
   /** What its actors work with, where that is not what all others do. */
   readonly services?: (services: Services) => Services
-  readonly encode: (call: C, planned: Planned, asking: Asking) => Encoding
+  readonly encode: (call: C, planned: Planned, clientRequest: ClientRequest) => Encoding
   /** True for a route that asks several targets with the same request: it holds what it makes of the body for each. */
   readonly asksSeveral?: (route: Route) => boolean
   /** Serves the request in its own way; null = by one request actor. */
-  readonly serve?: (asking: Asking, call: C, planned: Planned, waited: Waited | undefined) => Served | PublicError | null
+  readonly serve?: (clientRequest: ClientRequest, call: C, planned: Planned, waited: Waited | undefined) => Served | PublicError | null
 }

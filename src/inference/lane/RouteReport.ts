@@ -3,7 +3,7 @@
  * terminal error. A single model that answered at the first try leaves nothing here: its ledger row has the facts.
  */
 import type { ComboMetrics } from "#src/inference/ports/ComboMetrics.ts"
-import type { AttemptNote, RouteView, SkipNote, Told } from "#actors/request/Inbound.ts"
+import type { AttemptNote, RouteView, SkipNote, RouteNotes } from "#actors/request/Inbound.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import { type ErrorCode, PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
@@ -149,7 +149,7 @@ const skippedIn = (skipped: ReadonlyArray<Skipped>) => skipped.slice(0, maxNamed
 const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, "?")
 
 /** What the client may see of its request so far: who is asked in which order, who failed, and who is left out until when. */
-export const headerOf = (route: Route, { notes, skips }: Told): string => {
+export const headerOf = (route: Route, { notes, skips }: RouteNotes): string => {
   const failed = failuresOf(route, notes)
   const text = printable(JSON.stringify({
     strategy: route.strategy,
@@ -170,7 +170,7 @@ export const headerOfBlocked = ({ skipped }: Blocked): string => {
 const skipText = ({ reason, target, until }: ReturnType<typeof skippedIn>[number]): string => `${target} skipped ${reason}${until === null ? "" : ` until ${until}`}`
 
 /** Failures and skips in one line for the log: `a/m failed 500 bad_gateway; b/m skipped connection-cooldown until 2026-...`. */
-export const lineOf = (route: Pick<Route, "order">, { notes, skips }: Told): string => [
+export const lineOf = (route: Pick<Route, "order">, { notes, skips }: RouteNotes): string => [
   ...failuresOf(route, notes).map(({ code, status, target }) => `${target} failed ${status} ${code}`),
   ...skippedIn(orderWith(route.order, skips).skipped).map(skipText)
 ].join("; ")
@@ -257,10 +257,10 @@ export const viewOf = (report: Report, route: Route, requestId: string, requeste
   },
   terminal: (error, attempts, skipped) =>
     route.combo === null ? error : TerminalErrors.ofCombo(error, poolOf(route, attempts, skipped), report.rules(), () => report.leadsElsewhere(key, face, route.order.order)),
-  line: (told) => lineOf(route, told)
+  line: (notes) => lineOf(route, notes)
 })
 
-const poolOf = (route: Route, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>, refused = route.refused()): TerminalErrors.Pool => ({
+const poolOf = (route: Route, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>, refused = route.refused()): TerminalErrors.TriedPool => ({
   poolSize: route.order.order.length + route.order.skipped.length + refused.length,
   attempted: attempts.length,
   excluded: [...Trace.excludedOf(traceOf(route, attempts, skipped)), ...withoutTarget(refused)].slice(0, Trace.maxTraceEntries),

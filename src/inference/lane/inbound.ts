@@ -2,16 +2,16 @@
 import type { Inbound, ResponseFacts, RouteView } from "#actors/request/Inbound.ts"
 import { headerOf, type Timeouts } from "#actors/request/ports/Upstream.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
-import type { Call } from "#src/inference/lane/stages/Stage.ts"
+import type { AdmittedCall } from "#src/inference/lane/stages/Stage.ts"
 import type { Route } from "#src/routing/Router.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
 import * as GatewayHeaders from "./gatewayHeaders.ts"
-import type { Asking, Encoding, Operation, Planned } from "./Operation.ts"
+import type { ClientRequest, Encoding, Operation, Planned } from "./Operation.ts"
 import * as RouteReport from "./RouteReport.ts"
 
 /** The view, which tells the request's session who answered. A tagged session is read from the ledger instead. A call without a model is no part of one. */
-const ofSession = (services: LaneServices, { key, tags }: Call, route: Route, view: RouteView): RouteView => {
+const ofSession = (services: LaneServices, { key, tags }: AdmittedCall, route: Route, view: RouteView): RouteView => {
   if (tags.session === null || tags.sessionTag !== null) return view
   const session = services.sessions.note(tags.session, key === null ? null : key.id, tags.requestId, services.request.now())
   return {
@@ -43,12 +43,12 @@ const typed = (headers: ReadonlyArray<string>, contentType: string | null): Read
   contentType === null ? headers : headers.map((value, i) => i % 2 === 1 && headers[i - 1] === "content-type" ? contentType : value)
 
 /** `words`: what is said to the targets. */
-export const inboundOf = (services: LaneServices, { answerMs, face }: Pick<Operation<RequestHead>, "answerMs" | "face">, asking: Asking, call: Call, { prompt, route }: Planned, words: Encoding): Inbound => {
+export const inboundOf = (services: LaneServices, { answerMs, face }: Pick<Operation<RequestHead>, "answerMs" | "face">, clientRequest: ClientRequest, call: AdmittedCall, { prompt, route }: Planned, words: Encoding): Inbound => {
   const { head, key, tags } = call
   const format = face.name
-  const forwarded = ForwardHeaders.toUpstream(asking.headers)
-  const progress = head.stream && face.streamType === "text/event-stream" && asking.header("x-gateway-progress") === "true"
-  const explains = asking.header("x-gateway-explain") === "true"
+  const forwarded = ForwardHeaders.toUpstream(clientRequest.headers)
+  const progress = head.stream && face.streamType === "text/event-stream" && clientRequest.header("x-gateway-progress") === "true"
+  const explains = clientRequest.header("x-gateway-explain") === "true"
   const view = RouteReport.viewOf(services.report, route, tags.requestId, head.model, key, format)
   return {
     requestId: tags.requestId,
@@ -66,7 +66,7 @@ export const inboundOf = (services: LaneServices, { answerMs, face }: Pick<Opera
     targets: route.targets,
     refusalOf: services.router().guardOf(key, head.model, route),
     route: words.tokenless === true ? view : ofSession(services, call, route, view),
-    companions: call.companions,
+    interceptors: call.interceptors,
     ...(prompt.large === null ? none : { prepare: (target, text) => words.prepare(services.bodies, target, text) }),
     bodyFor: (target) => words.bodyFor(target),
     continuationFor: (target, text) => words.continuationFor(target, text),
@@ -76,7 +76,7 @@ export const inboundOf = (services: LaneServices, { answerMs, face }: Pick<Opera
       const own = typed(target.headers, words.contentTypeFor?.() ?? null)
       return forwarded.length === 0 ? own : ForwardHeaders.merge(own, forwarded, format, target.wireFormat)
     },
-    queryFor: (target) => asking.query === "" ? "" : ForwardHeaders.queryToUpstream(asking.query, target.path, format, target.wireFormat),
+    queryFor: (target) => clientRequest.query === "" ? "" : ForwardHeaders.queryToUpstream(clientRequest.query, target.path, format, target.wireFormat),
     namesAccount: (target) => forwarded.length > 0 && ForwardHeaders.namesAccount(target.headers, forwarded, format, target.wireFormat),
     tokenless: words.tokenless === true,
     units: call.units,
@@ -86,15 +86,15 @@ export const inboundOf = (services: LaneServices, { answerMs, face }: Pick<Opera
       prompt.release()
       words.release()
     },
-    responseHeaders: (facts, told) => {
+    responseHeaders: (facts, notes) => {
       const said = facts.settled === null ? GatewayHeaders.ofStream(tags, facts, face.opaque === true ? opaqueType(facts) : face.streamType, progress) : GatewayHeaders.ofAnswer(tags, facts)
       const effort = words.effortFor(facts.target)
       const headers = effort === null ? said : GatewayHeaders.withEffort(said, effort)
-      return explains ? [...headers, "X-Gateway-Trace", RouteReport.headerOf(route, told)] : headers
+      return explains ? [...headers, "X-Gateway-Trace", RouteReport.headerOf(route, notes)] : headers
     },
-    errorHeaders: (error, attempts, told) => {
+    errorHeaders: (error, attempts, notes) => {
       const headers = GatewayHeaders.ofError(tags, error, attempts)
-      return explains ? [...headers, "X-Gateway-Trace", RouteReport.headerOf(route, told)] : headers
+      return explains ? [...headers, "X-Gateway-Trace", RouteReport.headerOf(route, notes)] : headers
     }
   }
 }

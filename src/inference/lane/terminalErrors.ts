@@ -28,7 +28,7 @@ const shortWait = 60
 export type Elsewhere = () => boolean
 
 /** What happened to the targets of a combo. */
-export interface Pool {
+export interface TriedPool {
   readonly poolSize: number
   readonly attempted: number
   readonly excluded: ReadonlyArray<{ readonly provider: string; readonly model: string; readonly reason: string }>
@@ -88,7 +88,7 @@ const hintOf = (seconds: number | null, lasting: boolean, elsewhere: Elsewhere) 
 }
 
 /** A combo that was asked in vain. */
-export const ofCombo = (error: PublicError, pool: Pool, rules: TerminalRules, elsewhere: Elsewhere): PublicError => {
+export const ofCombo = (error: PublicError, pool: TriedPool, rules: TerminalRules, elsewhere: Elsewhere): PublicError => {
   const seconds = error.retryAfterSeconds
   const quota = isQuota(error, pool.excluded.map(({ reason }) => reason))
   return aggregated(error, seconds, statusOf(error, quota, rules), {

@@ -2,7 +2,7 @@
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Errors from "#schemas/errors.ts"
 import * as Endpoint from "#src/inference/lane/services/Endpoint.ts"
-import * as Catalog from "#src/routing/models/modelCatalog.ts"
+import * as ModelCatalog from "#src/routing/models/modelCatalog.ts"
 import { client as generateContent } from "#src/wire/generateContent/index.ts"
 import * as GenerateModels from "#src/wire/generateContent/models.ts"
 import { client as localModelServer } from "#src/wire/localModelServer/index.ts"
@@ -11,38 +11,38 @@ import * as AutoCandidates from "./autoCandidates.ts"
 import * as ModelLists from "./modelLists.ts"
 import * as Question from "./question.ts"
 
-const list = (entries: ReadonlyArray<Catalog.ModelEntry>) => ({ object: "list", data: entries })
+const list = (entries: ReadonlyArray<ModelCatalog.ModelEntry>) => ({ object: "list", data: entries })
 
 /** The list, and below it one entry by an id that may hold slashes: each in the words of the client that asks. */
 const models = Question.make({ prefix: "/v1/models", forMessages: true }, ({ messages, options, query, rest, view }, visible) => {
   if (rest === "") {
-    const entries = Catalog.entriesOf(view, options).filter(visible)
-    if (messages) return ModelLists.messagesList(Catalog.ofType(entries, "chat"), query)
-    return query.has("client_version") ? ModelLists.codexList(Catalog.ofType(entries, "chat")) : list(entries)
+    const entries = ModelCatalog.entriesOf(view, options).filter(visible)
+    if (messages) return ModelLists.messagesList(ModelCatalog.ofType(entries, "chat"), query)
+    return query.has("client_version") ? ModelLists.codexList(ModelCatalog.ofType(entries, "chat")) : list(entries)
   }
   const id = rest.slice(1)
-  const entry = Catalog.entryById(view, options, id)
+  const entry = ModelCatalog.entryById(view, options, id)
   return entry === null || !visible(entry)
     ? Errors.make("model_not_found", `Model '${id.slice(0, 120)}' is not offered: see GET /v1/models.`)
     : messages ? ModelLists.messagesModel(entry) : entry
 })
 
-const ofType = (path: `/${string}`, type: Catalog.EntryType) =>
-  Question.make({ prefix: path }, ({ options, view }, visible) => list(Catalog.ofType(Catalog.entriesOf(view, options), type).filter(visible)))
+const ofType = (path: `/${string}`, type: ModelCatalog.EntryType) =>
+  Question.make({ prefix: path }, ({ options, view }, visible) => list(ModelCatalog.ofType(ModelCatalog.entriesOf(view, options), type).filter(visible)))
 
 const ofProvider = Question.make({ prefix: "/v1/providers/" }, ({ options, rest, view }, visible) => {
   const provider = rest.replace(/\/models$/, "")
-  const entries = Catalog.ofProvider(view, options, provider)
+  const entries = ModelCatalog.ofProvider(view, options, provider)
   return entries.length === 0
     ? Errors.make("model_not_found", `Provider '${provider.slice(0, 120)}' offers no models: add a connection with POST /api/providers.`)
     : list(entries.filter(visible))
 })
 
 /** The conversation models of a list, by one id each, as the formats beside chat-completions describe them. */
-const conversational = (view: Catalog.CatalogView, options: Catalog.CatalogOptions): ReadonlyArray<Catalog.ModelEntry> =>
-  Catalog.ofType(Catalog.entriesOf(view, { ...options, prefixMode: "canonical" }), "chat")
+const conversational = (view: ModelCatalog.CatalogView, options: ModelCatalog.CatalogOptions): ReadonlyArray<ModelCatalog.ModelEntry> =>
+  ModelCatalog.ofType(ModelCatalog.entriesOf(view, { ...options, prefixMode: "canonical" }), "chat")
 
-const native = (entry: Catalog.ModelEntry): GenerateModels.Model => ({
+const native = (entry: ModelCatalog.ModelEntry): GenerateModels.Model => ({
   id: entry.id,
   name: entry.name ?? null,
   contextWindow: entry.context_length ?? null,
@@ -59,13 +59,13 @@ const generateErrors = { prefix: "/v1beta/models", errorBody: generateContent.er
 const nativeModels = Question.make(generateErrors, ({ options, rest, view }, visible) => {
   if (rest === "") return GenerateModels.modelList(conversational(view, options).filter(visible).map(native))
   const id = GenerateModels.modelIdOf(rest.slice(1))
-  const entry = Catalog.entryById(view, options, id)
+  const entry = ModelCatalog.entryById(view, options, id)
   return entry === null || !visible(entry)
     ? Errors.make("model_not_found", `Model '${id.slice(0, 120)}' is not offered: see GET /v1beta/models.`)
     : GenerateModels.modelEntry(native(entry))
 })
 
-const local = (entry: Catalog.ModelEntry): LocalTags.ListedModel => ({
+const local = (entry: ModelCatalog.ModelEntry): LocalTags.ListedModel => ({
   id: entry.id,
   provider: entry.owned_by,
   createdAt: entry.created,
@@ -85,14 +85,14 @@ const localModels = (place: Question.Place) =>
 const localModel = (place: Question.Place) => Question.make({ ...place, errorBody: localErrors, takesBody: true }, ({ body, options, view }, visible) => {
   const id = LocalTags.shown(body)
   if (id === null) return Errors.make("bad_request", "Field 'model' must be a non-empty string.", { extra: { param: "model" } })
-  const entry = Catalog.entryById(view, options, id)
+  const entry = ModelCatalog.entryById(view, options, id)
   return entry === null || !visible(entry)
     ? Errors.make("model_not_found", `Model '${id.slice(0, 120)}' is not offered: see GET /api/tags.`)
     : LocalTags.show(local(entry))
 })
 
 const editorModels = Question.make({ prefix: "/api/v1/editor/", tokenAt: 4 }, ({ options, view }, visible) =>
-  list(Catalog.entriesOf(view, options).filter(visible)))
+  list(ModelCatalog.entriesOf(view, options).filter(visible)))
 
 /** A list with the endpoints that it answers; `pattern` where the router takes several of them at once. */
 interface Served {

@@ -17,14 +17,14 @@ import { Inference } from "#src/inference/lane/services/Inference.ts"
 import { unknownRoute } from "#src/inference/lane/unknownRoutes.ts"
 import * as Pages from "#src/platform/gate/pages.ts"
 import { catalogView } from "#src/routing/models/catalogView.ts"
-import * as Catalog from "#src/routing/models/modelCatalog.ts"
+import * as ModelCatalog from "#src/routing/models/modelCatalog.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { client as messagesClient } from "#src/wire/messages/index.ts"
 
 export interface Asked {
-  readonly view: Catalog.CatalogView
-  readonly options: Catalog.CatalogOptions
+  readonly view: ModelCatalog.CatalogView
+  readonly options: ModelCatalog.CatalogOptions
   readonly query: URLSearchParams
   /** What stands in the path after the route's prefix, decoded. */
   readonly rest: string
@@ -76,7 +76,7 @@ const bodyOf = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<Rea
   })
 
 /** One question to the catalogue: admission as for inference, then a pure answer over the snapshot. */
-export const make = ({ errorBody: ownErrors = errorBody, forMessages, prefix, takesBody, tokenAt }: Place, answer: (asked: Asked, visible: (entry: Catalog.ModelEntry) => boolean, caller: Caller) => object | PublicError) =>
+export const make = ({ errorBody: ownErrors = errorBody, forMessages, prefix, takesBody, tokenAt }: Place, answer: (asked: Asked, visible: (entry: ModelCatalog.ModelEntry) => boolean, caller: Caller) => object | PublicError) =>
   Effect.gen(function*() {
     const request = yield* HttpServerRequest.HttpServerRequest
     const messages = forMessages === true && speaksMessages(request)
@@ -105,7 +105,7 @@ export const make = ({ errorBody: ownErrors = errorBody, forMessages, prefix, ta
     const result = key instanceof PublicError ? key : body instanceof PublicError ? body : answer({
       view: catalogView(configuration.current()),
       options: {
-        prefixMode: Catalog.prefixMode(query.get("prefix"), flags.value("MODELS_CATALOG_PREFIX_MODE") as Catalog.PrefixMode),
+        prefixMode: ModelCatalog.prefixMode(query.get("prefix"), flags.value("MODELS_CATALOG_PREFIX_MODE") as ModelCatalog.PrefixMode),
         includeNames: flags.isOn("MODEL_CATALOG_INCLUDE_NAMES"),
         noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED"),
         thinkingLevels: !flags.isOn("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS")

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 
-export interface Place {
+export interface SessionPlace {
   readonly provider: string
   /** The provider's public name. */
   readonly alias: string
@@ -17,9 +17,9 @@ export interface Place {
 export class SessionPlaces extends Context.Service<SessionPlaces, {
   /** What a session is called between nodes: it tells nobody the client's own name of it. */
   readonly keyOf: (session: string) => string
-  readonly tell: (key: string, place: Place) => void
+  readonly tell: (key: string, place: SessionPlace) => void
   /** Calls `heard` for the scope with what other nodes tell. */
-  readonly hear: (heard: (key: string, place: Place) => void) => Effect.Effect<void, never, Scope.Scope>
+  readonly hear: (onPlace: (key: string, place: SessionPlace) => void) => Effect.Effect<void, never, Scope.Scope>
 }>()("gateway/ports/SessionPlaces") {}
 
 /** For a node that is alone. */

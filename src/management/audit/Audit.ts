@@ -6,13 +6,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import { AuditStore } from "#actors/ports/Stores.ts"
-import { Call } from "#schemas/api/Management.ts"
+import { ManagementCall } from "#schemas/api/Management.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import { redact } from "#src/management/redact.ts"
 import { actorOf } from "#src/management/authentication/rights.ts"
 import * as LookUps from "#src/platform/structures/LookUps.ts"
 
-export interface Event {
+export interface AuditEvent {
   readonly action: string
   readonly target?: string | null
   readonly resourceType?: string
@@ -21,7 +21,7 @@ export interface Event {
 }
 
 export class Audit extends Context.Service<Audit, {
-  readonly note: (event: Event) => Effect.Effect<void, never, Call>
+  readonly note: (event: AuditEvent) => Effect.Effect<void, never, ManagementCall>
 }>()("gateway/http/Audit") {}
 
 export const make = Effect.gen(function*() {
@@ -32,7 +32,7 @@ export const make = Effect.gen(function*() {
   const entries = yield* LookUps.make<void>({ name: "Audit", withinMs: lookUpMs })
   return Audit.of({
     note: Effect.fn("Audit.note")(function*(event) {
-      const call = yield* Call
+      const call = yield* ManagementCall
       const now = yield* Clock.currentTimeMillis
       const id = yield* random.uuidV4()
       yield* entries.ask(id, store.append({

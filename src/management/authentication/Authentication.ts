@@ -15,7 +15,7 @@ import * as Option from "effect/Option"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { StoreDeadline } from "#actors/ports/StoreDeadline.ts"
-import { Call, type CallFacts, type Caller, Management } from "#schemas/api/Management.ts"
+import { ManagementCall, type CallFacts, type Caller, Management } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
 import { answer } from "#src/management/answer.ts"
@@ -137,7 +137,7 @@ export const make = Effect.gen(function*() {
         if (query instanceof Refusal.Refusal) return yield* Effect.fail(query)
         const ready = gate.takesBody ? yield* boundedBody(request, gate.input) : request
         return yield* handler.pipe(
-          Effect.provideService(Call, call),
+          Effect.provideService(ManagementCall, call),
           Effect.provideService(HttpServerRequest.ParsedSearchParams, query),
           Effect.provideService(HttpServerRequest.HttpServerRequest, ready),
           Effect.provideService(StoreDeadline, gate.waits && call.caller.kind !== "anonymous" ? changeMs : null)

@@ -51,7 +51,7 @@ const bearerOf = (header: string | undefined): string | null => {
   return match === null ? null : match[1] as string
 }
 
-const nobody: Caller = { kind: "anonymous" }
+const anonymous: Caller = { kind: "anonymous" }
 
 export const make = Effect.gen(function*() {
   const keys = yield* Keys
@@ -100,7 +100,7 @@ export const make = Effect.gen(function*() {
       const cookie = presented.cookies[COOKIE]
       const session = cookie === undefined ? null : yield* sessions.find(cookie)
       return session === null
-        ? { caller: nobody, refusedBearer: presented.headers["authorization"] !== undefined, renewedCookie: null }
+        ? { caller: anonymous, refusedBearer: presented.headers["authorization"] !== undefined, renewedCookie: null }
         : {
           caller: { kind: "session", sessionId: session.sessionId } as const,
           refusedBearer: false,

@@ -1,12 +1,12 @@
 /** Attempts to sign in with the password, counted per address over every node of a gateway. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
-import type { Verdict } from "#actors/access/LoginBrake.ts"
+import type { LoginVerdict } from "#actors/access/LoginBrake.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 
 export class LoginAttempts extends Context.Service<LoginAttempts, {
   /** Counts an attempt of an address, or of the network that counts as one, and says whether it may go ahead. */
-  readonly begin: (address: string) => Effect.Effect<Verdict, StoreError>
+  readonly begin: (address: string) => Effect.Effect<LoginVerdict, StoreError>
   /** The right password was given: the address is forgotten. */
   readonly succeeded: (address: string) => Effect.Effect<void, StoreError>
 }>()("gateway/ports/LoginAttempts") {}

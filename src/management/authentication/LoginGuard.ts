@@ -6,7 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
-import type { Verdict } from "#actors/access/LoginBrake.ts"
+import type { LoginVerdict } from "#actors/access/LoginBrake.ts"
 import { LoginAttempts } from "./LoginAttempts.ts"
 import * as MemoryLoginAttempts from "./MemoryLoginAttempts.ts"
 
@@ -26,7 +26,7 @@ export const bucketOf = (ip: string | null): string => {
 
 export class LoginGuard extends Context.Service<LoginGuard, {
   /** Counts an attempt and says whether it may go ahead. */
-  readonly begin: (ip: string | null) => Effect.Effect<Verdict>
+  readonly begin: (ip: string | null) => Effect.Effect<LoginVerdict>
   readonly succeeded: (ip: string | null) => Effect.Effect<void>
   /** Bounds the hashes computed at once. */
   readonly hashing: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>

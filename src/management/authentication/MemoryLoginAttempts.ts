@@ -2,16 +2,16 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Brake from "#actors/access/LoginBrake.ts"
+import * as LoginBrake from "#actors/access/LoginBrake.ts"
 import { LoginAttempts } from "./LoginAttempts.ts"
 
 const ADDRESSES_MAX = 10_000
 
 export const make = Effect.map(Clock.Clock, (clock) => {
-  const known = new Map<string, Brake.State>()
+  const known = new Map<string, LoginBrake.State>()
   return {
-    begin: (address: string): Effect.Effect<Brake.Verdict> => Effect.sync(() => {
-      const result = Brake.attempt(known.get(address), clock.currentTimeMillisUnsafe())
+    begin: (address: string): Effect.Effect<LoginBrake.LoginVerdict> => Effect.sync(() => {
+      const result = LoginBrake.attempt(known.get(address), clock.currentTimeMillisUnsafe())
       known.delete(address)
       if (known.size >= ADDRESSES_MAX) known.delete(known.keys().next().value as string)
       known.set(address, result.state)

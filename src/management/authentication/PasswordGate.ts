@@ -2,22 +2,22 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { LOCK_MS, type Verdict } from "#actors/access/LoginBrake.ts"
+import { LOCK_MS, type LoginVerdict } from "#actors/access/LoginBrake.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { AccessTokenStore } from "#actors/ports/Stores.ts"
 import type { PasswordChange } from "./passwordChange.ts"
-import { Call } from "#schemas/api/Management.ts"
+import { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { LoginGuard } from "./LoginGuard.ts"
 import { Password } from "./Password.ts"
 import { Sessions } from "./Sessions.ts"
 
-type Checked<A> = Effect.Effect<A, Refusal.Refusal | StoreError, Call>
+type Checked<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
 
 /** What the password is given for: something that is made with it, and undone if the password was replaced meanwhile. */
-export interface Entry<A> {
+export interface GateEntry<A> {
   /** Names the audit entries: `<action>.failed`, `<action>.locked`. */
   readonly action: string
   readonly open: Checked<A>
@@ -34,7 +34,7 @@ export interface Replacement {
 
 export class PasswordGate extends Context.Service<PasswordGate, {
   /** Lets in with the right password. */
-  readonly pass: <A>(presented: string, entry: Entry<A>) => Checked<A>
+  readonly pass: <A>(presented: string, entry: GateEntry<A>) => Checked<A>
   /** Sets the password and ends what the old one opened, but the caller's own session or token. Null for the first one. */
   readonly replace: (replacement: Replacement) => Checked<PasswordChange | null>
 }>()("gateway/http/PasswordGate") {}
@@ -43,7 +43,7 @@ export class PasswordGate extends Context.Service<PasswordGate, {
 const REVOKE = "DELETE /api/cli/tokens/{id}, for each of GET /api/cli/tokens with byPassword true"
 
 /** The verdict while nothing is counted. */
-const freely: Verdict = { waitMs: 0, locks: false }
+const freely: LoginVerdict = { waitMs: 0, locks: false }
 
 export const make = Effect.gen(function*() {
   const audit = yield* Audit
@@ -55,7 +55,7 @@ export const make = Effect.gen(function*() {
 
   /** Whether the password is right; counted per address, and refused while the address is locked. */
   const verified = Effect.fnUntraced(function*(presented: string, action: string) {
-    const { ip } = yield* Call
+    const { ip } = yield* ManagementCall
     const brakes = configuration.current().settings.get("bruteForceProtection") !== false
     const { locks, waitMs } = brakes ? yield* guard.begin(ip) : freely
     if (waitMs > 0) {
@@ -71,7 +71,7 @@ export const make = Effect.gen(function*() {
   })
 
   return PasswordGate.of({
-    pass: <A>(presented: string, { action, open, undo }: Entry<A>) => Effect.gen(function*() {
+    pass: <A>(presented: string, { action, open, undo }: GateEntry<A>) => Effect.gen(function*() {
       const stamp = yield* password.stamp
       if (yield* verified(presented, action)) {
         const opened = yield* open
@@ -97,7 +97,7 @@ export const make = Effect.gen(function*() {
           return yield* Effect.fail(Refusal.unauthorized("Invalid current password", { code: "invalid_password" }))
         }
       }
-      const { caller } = yield* Call
+      const { caller } = yield* ManagementCall
       const ended = yield* password.set(next, Effect.gen(function*() {
         const sessionsEnded = yield* sessions.endOthers(caller.kind === "session" ? caller.sessionId : null)
         const tokensRevoked = keepTokens ? 0 : yield* tokens.removeByPassword(caller.kind === "token" ? caller.token.id : null)

@@ -2,12 +2,12 @@
 import * as Crypto from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Brake from "#actors/access/LoginBrake.ts"
+import * as LoginBrake from "#actors/access/LoginBrake.ts"
 import { LoginAttempts } from "./LoginAttempts.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
-import { RedisStore, type Script, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
+import { RedisStore, type RedisScript, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
 
-const begin: Script = {
+const begin: RedisScript = {
   name: "login-begin",
   purpose: "an attempt to sign in was counted",
   lua: `-- KEYS[1] hash {count, locked}; ARGV[1] attempts until it locks, ARGV[2] ms of the window, ARGV[3] ms of the lock
@@ -31,7 +31,7 @@ const storeError = (operation: string) => (down: SharedStoreDown): StoreError =>
 /** An address is personal, and as long as its sender likes: its digest is enough to count by. */
 const keyOf = (address: string): string => `login:${Crypto.hash("sha256", address, "hex")}`
 
-const verdictIn = (reply: unknown): Brake.Verdict => {
+const verdictIn = (reply: unknown): LoginBrake.LoginVerdict => {
   const [waitMs, locks]: ReadonlyArray<unknown> = Array.isArray(reply) ? reply : []
   return { waitMs: Number(waitMs) || 0, locks: Number(locks) === 1 }
 }
@@ -40,7 +40,7 @@ export const make = Effect.map(RedisStore, (redis) => {
   const asking = <A>(operation: string, effect: Effect.Effect<A, SharedStoreDown>) => Effect.mapError(effect, storeError(operation))
   return LoginAttempts.of({
     begin: (address) => Effect.map(
-      asking("begin", redis.run(begin, [keyOf(address)], [Brake.ATTEMPTS_MAX, Brake.WINDOW_MS, Brake.LOCK_MS])), verdictIn
+      asking("begin", redis.run(begin, [keyOf(address)], [LoginBrake.ATTEMPTS_MAX, LoginBrake.WINDOW_MS, LoginBrake.LOCK_MS])), verdictIn
     ),
     succeeded: (address) => Effect.asVoid(asking("succeeded", redis.command("DEL", [redis.prefix + keyOf(address)])))
   })

@@ -21,22 +21,22 @@ export const RENEW_BELOW_MS = 7 * 86_400_000
 /** Longest cookie that is looked at, in characters. */
 const TOKEN_MAX = 2048
 
-export interface Opened {
+export interface OpenedSession {
   readonly sessionId: string
   /** Value of its cookie. */
   readonly cookie: string
 }
 
-export interface Found {
+export interface FoundSession {
   readonly sessionId: string
   /** A fresh cookie value to hand out, when the old one ends soon. */
   readonly renewed: string | null
 }
 
 export class Sessions extends Context.Service<Sessions, {
-  readonly open: (ip: string | null) => Effect.Effect<Opened, StoreError>
+  readonly open: (ip: string | null) => Effect.Effect<OpenedSession, StoreError>
   /** Null for anything that is not a live session of ours. */
-  readonly find: (token: string) => Effect.Effect<Found | null, StoreError>
+  readonly find: (token: string) => Effect.Effect<FoundSession | null, StoreError>
   readonly revoke: (sessionId: string) => Effect.Effect<void, StoreError>
   /** Ends every session but `kept`; answers how many. */
   readonly endOthers: (kept: string | null) => Effect.Effect<number, StoreError>

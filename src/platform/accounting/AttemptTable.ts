@@ -5,7 +5,7 @@
  */
 
 /** A member keeps its hash, so that neither its removal nor a bigger table reads its id again. */
-export interface Member {
+export interface TableMember {
   readonly id: string
   readonly hash: number
 }
@@ -22,7 +22,7 @@ export const hashOf = (id: string): number => {
   return hash ^ (hash >>> 15)
 }
 
-export class AttemptTable<T extends Member> implements Iterable<T> {
+export class AttemptTable<T extends TableMember> implements Iterable<T> {
   #slots: Array<T | undefined> = Array.from({ length: SMALLEST }, () => undefined)
   #mask = SMALLEST - 1
   #size = 0

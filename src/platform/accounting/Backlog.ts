@@ -5,7 +5,7 @@
 import * as fs from "node:fs/promises"
 import * as Effect from "effect/Effect"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
-import type { Report } from "./Delivery.ts"
+import type { DeliveryReport } from "./Delivery.ts"
 import type { Segment } from "#src/platform/accounting/journal/Journal.ts"
 import * as JournalRecord from "#src/platform/accounting/journal/JournalRecord.ts"
 
@@ -14,7 +14,7 @@ export const WINDOW_ROWS = 10_000
 /** Bytes read back from a segment at a time: what is decoded in one turn, some 500 attempts. */
 export const READ_BYTES = 128 * 1024
 
-export interface Entry {
+export interface BacklogEntry {
   readonly ordinal: number
   readonly row: LedgerRow
 }
@@ -32,7 +32,7 @@ interface Cursor {
 const cursorAt = (segment: Segment, offset: number): Cursor => ({ segment, offset, decoder: new JournalRecord.Decoder(), known: 0 })
 
 export class Backlog {
-  readonly #window: Array<Entry> = []
+  readonly #window: Array<BacklogEntry> = []
   readonly #limit: number
   /** Where the first row that is on disk only begins; null while the window holds everything. */
   #cursor: Cursor | null = null
@@ -57,21 +57,21 @@ export class Backlog {
   }
 
   /** Takes a row that is on disk at `offset`; beyond the bound only its place is remembered. */
-  push(entry: Entry, segment: Segment, offset: number): void {
+  push(entry: BacklogEntry, segment: Segment, offset: number): void {
     if (this.#cursor !== null) return
     if (this.pushUnwritten(entry)) return
     this.#cursor = cursorAt(segment, offset)
   }
 
   /** Takes a row that the disk refused; false when there is no room and the caller must keep it. */
-  pushUnwritten(entry: Entry): boolean {
+  pushUnwritten(entry: BacklogEntry): boolean {
     if (this.#cursor !== null || this.#window.length >= this.#limit) return false
     this.#window.push(entry)
     this.#last = entry.ordinal
     return true
   }
 
-  peek(count: number): ReadonlyArray<Entry> {
+  peek(count: number): ReadonlyArray<BacklogEntry> {
     return this.#window.slice(0, count)
   }
 
@@ -85,7 +85,7 @@ export class Backlog {
   }
 
   /** Reads the next stretch of the journal back into the window; each call gets on, and decodes so much in one turn. */
-  refill(segments: ReadonlyArray<Segment>, report: Report): Effect.Effect<void> {
+  refill(segments: ReadonlyArray<Segment>, report: DeliveryReport): Effect.Effect<void> {
     return Effect.gen({ self: this }, function*() {
       const cursor = this.#cursor
       if (cursor === null || this.#window.length >= this.#limit) return
@@ -115,7 +115,7 @@ export class Backlog {
   }
 
   /** Answers how many bytes were used up: whole frames until the window was full. */
-  #take(cursor: Cursor, bytes: Uint8Array, whole: boolean, report: Report): number {
+  #take(cursor: Cursor, bytes: Uint8Array, whole: boolean, report: DeliveryReport): number {
     const path = cursor.segment.path
     let used = 0
     for (const frame of JournalRecord.frames(bytes, cursor.decoder)) {

@@ -20,14 +20,14 @@ export const BACKOFF_MAX_MS = 10_000
 /** A store that has not answered an insert by then is treated as away, ms. */
 export const INSERT_DEADLINE_MS = 30_000
 
-export type Report = (level: "error" | "warn" | "info", message: string, fields?: Record<string, unknown>) => void
+export type DeliveryReport = (level: "error" | "warn" | "info", message: string, fields?: Record<string, unknown>) => void
 
 export interface Options {
   readonly store: UsageStore["Service"]
   readonly directory: string
   /** While open, the pause before the next try is cut short. */
   readonly hurry: Latch.Latch
-  readonly report: Report
+  readonly report: DeliveryReport
 }
 
 export class Delivery {

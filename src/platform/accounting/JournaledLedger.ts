@@ -15,7 +15,7 @@ import { Ledger, type Reconciliation } from "#actors/request/ports/Ledger.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import { processIdOf } from "#src/platform/configuration/nodeId.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
-import { Delivery, type Report } from "./Delivery.ts"
+import { Delivery, type DeliveryReport } from "./Delivery.ts"
 import type * as Journal from "#src/platform/accounting/journal/Journal.ts"
 import * as JournalOwner from "#src/platform/accounting/journal/JournalOwner.ts"
 import * as JournalReplay from "#src/platform/accounting/journal/JournalReplay.ts"
@@ -53,7 +53,7 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
     const store = yield* UsageStore
     const clock = yield* Clock.Clock
     const runLog = Effect.runForkWith(yield* Effect.context<never>())
-    const report: Report = (level, message, fields = {}) => {
+    const report: DeliveryReport = (level, message, fields = {}) => {
       const log = level === "error" ? Effect.logError(message) : level === "warn" ? Effect.logWarning(message) : Effect.logInfo(message)
       runLog(Effect.annotateLogs(log, { module: "ledger", ...fields }))
     }
@@ -105,9 +105,9 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
       Effect.andThen(Effect.suspend(() => Retention.sweep(core, acknowledged)))
     )
 
-    const replayOne = (estate: JournalOwner.Estate) => {
+    const replayOne = (dead: JournalOwner.DeadOwner) => {
       const owner = journal.owner
-      const claim = owner === null ? null : JournalOwner.claim(owner, estate)
+      const claim = owner === null ? null : JournalOwner.claim(owner, dead)
       if (owner === null || claim === null) return Effect.void
       const replayed = JournalReplay.start()
       replays.push(replayed)
@@ -128,7 +128,7 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
       if (owner === null) return Effect.void
       JournalOwner.touch(owner, () => {})
       replaying++
-      return Effect.forEach(JournalOwner.estates(owner), replayOne, { discard: true }).pipe(
+      return Effect.forEach(JournalOwner.deadOwners(owner), replayOne, { discard: true }).pipe(
         Effect.ensuring(Effect.sync(() => {
           replaying--
           notify()

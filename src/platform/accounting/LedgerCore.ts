@@ -4,7 +4,7 @@ import { LedgerUnavailable } from "#actors/request/ports/Ledger.ts"
 import type { AttemptStart, LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as AttemptTable from "./AttemptTable.ts"
 import { Backlog } from "./Backlog.ts"
-import type { Report } from "./Delivery.ts"
+import type { DeliveryReport } from "./Delivery.ts"
 import * as Journal from "#src/platform/accounting/journal/Journal.ts"
 import type { RecordWriter } from "#src/platform/accounting/journal/JournalRecord.ts"
 
@@ -14,7 +14,7 @@ export const BATCH_ROWS = 1000
 export type Go = (error: LedgerUnavailable | null) => void
 
 /** An attempt between `open` and the write of its settle. */
-export class Attempt implements Journal.Pending, AttemptTable.Member {
+export class Attempt implements Journal.PendingWrite, AttemptTable.TableMember {
   readonly id: string
   readonly hash: number
   /** Its number in the journal. */
@@ -85,7 +85,7 @@ export class Attempt implements Journal.Pending, AttemptTable.Member {
 }
 
 /** The settle of an attempt, until it is on disk; then its row on the way to the store. */
-class Settled implements Journal.Pending {
+class Settled implements Journal.PendingWrite {
   /** Already in the window, because the disk refused it once. */
   #queued = false
   readonly ordinal: number
@@ -141,7 +141,7 @@ export class LedgerCore {
   readonly live = new AttemptTable.AttemptTable<Attempt>()
   readonly backlog: Backlog
   readonly journal: Journal.Journal
-  readonly report: Report
+  readonly report: DeliveryReport
   /** Open while there is something to deliver. */
   readonly work = Latch.makeUnsafe(false)
   /** Opened when a whole batch waits, or somebody flushes. */
@@ -152,7 +152,7 @@ export class LedgerCore {
   closing = false
   #lastNumber = 0
 
-  constructor(options: Options, now: () => number, report: Report) {
+  constructor(options: Options, now: () => number, report: DeliveryReport) {
     this.report = report
     this.backlog = new Backlog(options.windowRows)
     this.journal = new Journal.Journal({ ...options, syncOnClose: (options.fsyncIntervalMs ?? 0) > 0, now })

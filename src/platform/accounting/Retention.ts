@@ -5,7 +5,7 @@
  */
 import * as fs from "node:fs"
 import * as Effect from "effect/Effect"
-import type { Report } from "./Delivery.ts"
+import type { DeliveryReport } from "./Delivery.ts"
 import type * as Journal from "#src/platform/accounting/journal/Journal.ts"
 import type { RecordWriter } from "#src/platform/accounting/journal/JournalRecord.ts"
 
@@ -22,11 +22,11 @@ interface Held {
 export interface Ledgered {
   readonly journal: Journal.Journal
   readonly live: Iterable<Held>
-  readonly report: Report
+  readonly report: DeliveryReport
 }
 
 /** The start of an attempt that still runs, on its way to the newest segment. */
-class Carried implements Journal.Pending {
+class Carried implements Journal.PendingWrite {
   readonly #attempt: Held
   readonly #from: Journal.Segment
   constructor(attempt: Held, from: Journal.Segment) {

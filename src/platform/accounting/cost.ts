@@ -40,7 +40,7 @@ export const VENDOR_CONVENTION: Readonly<Record<"chat" | "messages" | "responses
 }
 
 /** The parts of a cost, pico-USD (1e-12 USD). */
-export interface Parts {
+export interface CostParts {
   readonly input: bigint
   readonly cacheRead: bigint
   readonly cacheCreation: bigint
@@ -103,7 +103,7 @@ const rates = (price: Price, tokensIn: number): Split => {
 }
 
 /** Each part exactly. */
-export const parts = (tokens: Tokens, price: Price, convention: Convention = LEDGER_CONVENTION): Parts => {
+export const parts = (tokens: Tokens, price: Price, convention: Convention = LEDGER_CONVENTION): CostParts => {
   const n = split(tokens, convention)
   const r = rates(price, tokens.tokensIn)
   return {

@@ -15,7 +15,7 @@ import * as Supervisor from "#actors/Supervisor.ts"
 import { ChangeFeed, type News } from "#actors/ports/ChangeFeed.ts"
 import { ClusterStore, type Node, Nodes } from "#actors/ports/Nodes.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
-import * as Company from "./ClusterCheck.ts"
+import * as ClusterCheck from "./ClusterCheck.ts"
 import { StandStill, TICK_MS } from "./StandStill.ts"
 
 /** Between two looks at the version, ms. */
@@ -28,24 +28,24 @@ const BATCH = 1_000
 const LEAVE_MS = 1_000
 
 /** How nodes wake each other; null = by polling only. */
-export interface Bell {
-  readonly ring: Effect.Effect<void>
+export interface ChangeNotifier {
+  readonly notify: Effect.Effect<void>
   /** Calls `woken` for each ring of another node, and whenever rings may have been missed. */
   readonly listen: (woken: () => void) => Effect.Effect<void, never, Scope.Scope>
 }
 
 export interface Options {
   readonly self: Node
-  readonly bell: Bell | null
+  readonly notifier: ChangeNotifier | null
   readonly pollMs?: number | undefined
 }
 
 type Apply = (news: News) => Effect.Effect<void, StoreError>
 
-export const make = Effect.fnUntraced(function*({ bell, pollMs = POLL_MS, self }: Options) {
+export const make = Effect.fnUntraced(function*({ notifier, pollMs = POLL_MS, self }: Options) {
   const store = yield* ClusterStore
   const runLog = Effect.runForkWith(yield* Effect.context<never>())
-  yield* Company.check(self, bell !== null)
+  yield* ClusterCheck.check(self, notifier !== null)
   // Read before anybody loads anything: what is loaded later is at least this version.
   let applied = yield* store.version
   const listeners = new Set<Apply>()
@@ -108,7 +108,7 @@ export const make = Effect.fnUntraced(function*({ bell, pollMs = POLL_MS, self }
   ))
   const ticker = yield* Supervisor.ticker("stand-still watch")
   yield* Effect.acquireRelease(Effect.sync(() => ticker.every(TICK_MS, stand.tick)), (stop) => Effect.sync(stop))
-  if (bell !== null) yield* bell.listen(() => wake.openUnsafe())
+  if (notifier !== null) yield* notifier.listen(() => wake.openUnsafe())
 
   return Context.make(ChangeFeed, {
     applied: () => applied,
@@ -123,7 +123,7 @@ export const make = Effect.fnUntraced(function*({ bell, pollMs = POLL_MS, self }
     announce: () => {
       // The own acknowledgement need not wait for the next look either.
       wake.openUnsafe()
-      if (bell !== null) runLog(bell.ring)
+      if (notifier !== null) runLog(notifier.notify)
     }
   }).pipe(Context.add(Nodes, { self, version: store.version, list: store.nodes }))
 })

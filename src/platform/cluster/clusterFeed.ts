@@ -12,7 +12,7 @@ import type { Values } from "#src/platform/configuration/Settings.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import * as AloneFeed from "./AloneFeed.ts"
 import * as PolledFeed from "./PolledFeed.ts"
-import * as RedisBell from "./RedisChangeNotifier.ts"
+import * as RedisChangeNotifier from "./RedisChangeNotifier.ts"
 
 /** This process as the others list it. */
 const selfOf = Effect.fnUntraced(function*(settings: Values) {
@@ -35,5 +35,5 @@ const selfOf = Effect.fnUntraced(function*(settings: Values) {
 export const layerOf = (settings: Values) => Layer.unwrap(Effect.gen(function*() {
   const self = yield* selfOf(settings)
   if (settings.databaseUrl === null) return AloneFeed.layer(self)
-  return PolledFeed.layer({ self, bell: settings.redisUrl === null ? null : yield* RedisBell.make(self.id) })
+  return PolledFeed.layer({ self, notifier: settings.redisUrl === null ? null : yield* RedisChangeNotifier.make(self.id) })
 }))

@@ -7,7 +7,7 @@ import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { version } from "#schemas/version.ts"
 import { errorBodyAt } from "#src/wire/errorBodyAt.ts"
-import type { Guard } from "#src/platform/server/Exchange.ts"
+import type { ExchangeGuard } from "#src/platform/server/Exchange.ts"
 
 export interface HopRules {
   /** Id of the group of nodes that this one belongs to. */
@@ -29,7 +29,7 @@ export const refusalOf = (value: string, { own, ownHops }: HopRules): PublicErro
   return null
 }
 
-export const guard = (rules: HopRules): Guard => (exchange) => {
+export const guard = (rules: HopRules): ExchangeGuard => (exchange) => {
   const value = exchange.header(Hops.hopsHeader)
   if (value === undefined) return false
   const error = refusalOf(value, rules)

@@ -5,7 +5,7 @@
  */
 import * as Errors from "#schemas/errors.ts"
 import { version } from "#schemas/version.ts"
-import type { Guard } from "#src/platform/server/Exchange.ts"
+import type { ExchangeGuard } from "#src/platform/server/Exchange.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 import { hostname, isLoopbackAddress, isLoopbackName } from "./loopback.ts"
 
@@ -28,7 +28,7 @@ export const isPattern = (text: string): boolean => dnsName.test(text) || (v6Add
 const written = (text: string): string => text.includes(":") && !text.startsWith("[") ? `[${text}]` : text
 
 /** Answers requests that name a host which is not ours with 421; the verdict of the last host is remembered. */
-export const guard = ({ allowedHosts, host, publicUrl }: HostRules): Guard => {
+export const guard = ({ allowedHosts, host, publicUrl }: HostRules): ExchangeGuard => {
   const own = [host, ...allowedHosts].map((name) => hostname(written(name)))
   if (publicUrl !== null) own.push(hostname(URL.parse(publicUrl)?.host ?? ""))
   const exact = new Set(own.filter((name) => !name.startsWith("*.")))

@@ -6,7 +6,7 @@ import * as Origins from "#schemas/api/origins.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { isSameOrigin } from "./origin.ts"
-import type { Guard } from "#src/platform/server/Exchange.ts"
+import type { ExchangeGuard } from "#src/platform/server/Exchange.ts"
 
 type Header = (lowerCaseName: string) => string | undefined
 
@@ -14,7 +14,7 @@ export interface Pages {
   /** Why a call without a key is refused: it comes from a page of another origin. Null for all others. */
   readonly refusal: (header: Header) => PublicError | null
   /** Answers preflights of listed origins and lets them read what other routes answer. */
-  readonly guard: Guard
+  readonly guard: ExchangeGuard
 }
 
 /** How long a browser may remember a preflight, seconds. */
@@ -38,7 +38,7 @@ export const make = (corsOrigins: () => unknown): Pages => {
     return listed
   }
 
-  const grant = (exchange: Parameters<Guard>[0]): ReadonlyArray<string> => {
+  const grant = (exchange: Parameters<ExchangeGuard>[0]): ReadonlyArray<string> => {
     const wanted = exchange.header("access-control-request-headers") ?? ""
     return [
       "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE",

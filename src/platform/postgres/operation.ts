@@ -13,10 +13,10 @@ export interface StoreOptions {
 }
 
 /** What a store's effects may fail with before they are told as StoreError. */
-export type Failure = SqlError | Schema.SchemaError | SealBroken | StoreError
+export type OperationFailure = SqlError | Schema.SchemaError | SealBroken | StoreError
 
 /** Runs an effect as the named operation of a store. */
-export type Run = <A, R>(operation: string, effect: Effect.Effect<A, Failure, R>) => Effect.Effect<A, StoreError, R>
+export type RunOperation = <A, R>(operation: string, effect: Effect.Effect<A, OperationFailure, R>) => Effect.Effect<A, StoreError, R>
 
 /** ms for one operation of a store unless it is told otherwise. */
 export const OPERATION_MS = 10_000
@@ -30,7 +30,7 @@ const fieldOf = (violation: UniqueViolation): string => {
 }
 
 /** Builds the runner of one store. */
-export const make = (store: string, options: StoreOptions = {}): Run => {
+export const make = (store: string, options: StoreOptions = {}): RunOperation => {
   const timeout = options.timeout ?? OPERATION_MS
 
   const fromSql = (operation: string, error: SqlError): StoreError => {
@@ -54,7 +54,7 @@ export const make = (store: string, options: StoreOptions = {}): Run => {
     }
   }
 
-  const toStoreError = (operation: string) => (error: Failure): StoreError => {
+  const toStoreError = (operation: string) => (error: OperationFailure): StoreError => {
     if (error instanceof StoreError) return error
     if (isSqlError(error)) return fromSql(operation, error)
     return new StoreError({ store, operation, reason: "corrupt", message: `${store}.${operation}: ${error.message}`, cause: error })

@@ -10,7 +10,7 @@ import type * as Redacted from "effect/Redacted"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { StoreDeadline } from "#actors/ports/StoreDeadline.ts"
 import * as Link from "./link.ts"
-import { RedisStore, type Script, SharedStoreDown, type Value } from "./RedisStore.ts"
+import { RedisStore, type RedisScript, SharedStoreDown, type Value } from "./RedisStore.ts"
 import { PROBE_EVERY_MS, StoreBreaker } from "./StoreBreaker.ts"
 import { Subscriptions } from "./Subscriptions.ts"
 
@@ -45,13 +45,13 @@ const argument = (value: Value): string | number | Buffer =>
   : Buffer.from(value.buffer, value.byteOffset, value.byteLength)
 
 /** A call as messages tell it: `purpose` completes "while ..."; `script` is for the log's fields. */
-interface Told {
+interface CallPurpose {
   readonly purpose: string
   readonly script?: string
 }
 
-const probed: Told = { purpose: "it was asked whether it is back" }
-const announced: Told = { purpose: "the other nodes were told of a change" }
+const probed: CallPurpose = { purpose: "it was asked whether it is back" }
+const announced: CallPurpose = { purpose: "the other nodes were told of a change" }
 
 type Settled = (error: SharedStoreDown | null, reply: unknown) => void
 
@@ -65,7 +65,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   }
   const breaker = new StoreBreaker()
   const breakerOpen = new SharedStoreDown("breaker-open", `Redis has not answered lately and is asked again within a second. ${check}`)
-  const shas = new WeakMap<Script, string>()
+  const shas = new WeakMap<RedisScript, string>()
   let lastError = ""
   const probes = yield* Supervisor.ticker("Redis probe")
   const pulse = yield* Supervisor.ticker("Redis pulse")
@@ -102,14 +102,14 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     log("info", "Redis answers again")
   }
 
-  const unanswered = (why: string, { script }: Told): void => {
+  const unanswered = (why: string, { script }: CallPurpose): void => {
     if (!breaker.unanswered()) return
     log("warn", "Redis does not answer; what is shared falls back to its declared behaviour until it does", { why, lastError, ...(script === undefined ? {} : { script }) })
     stopProbing ??= probes.every(PROBE_EVERY_MS, probe)
   }
 
   /** Sends one command; `settle` is called exactly once, at the latest at the deadline. Answers the way to give it up. */
-  const send = (told: Told, name: string, args: ReadonlyArray<string | number | Buffer>, deadlineMs: number, settle: Settled): () => void => {
+  const send = (told: CallPurpose, name: string, args: ReadonlyArray<string | number | Buffer>, deadlineMs: number, settle: Settled): () => void => {
     let open = true
     const sentAt = deadlineMs > usualMs && !breaker.lets ? performance.now() : 0
     let timer: NodeJS.Timeout | null = null
@@ -158,7 +158,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   }
 
   /** A caller with a deadline of its own rather waits than is refused: its call goes out through an open breaker, too. */
-  const call = (told: Told, name: string, args: ReadonlyArray<string | number | Buffer>): Effect.Effect<unknown, SharedStoreDown> =>
+  const call = (told: CallPurpose, name: string, args: ReadonlyArray<string | number | Buffer>): Effect.Effect<unknown, SharedStoreDown> =>
     Effect.withFiber((fiber) => Effect.callback((resume) => {
       const ownMs = told === announced ? null : fiber.getRef(StoreDeadline)
       if (!breaker.lets && ownMs === null) return resume(Effect.fail(breakerOpen))
@@ -166,7 +166,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       return Effect.sync(giveUp)
     }))
 
-  const shaOf = (script: Script): string => {
+  const shaOf = (script: RedisScript): string => {
     let sha = shas.get(script)
     if (sha === undefined) {
       sha = Crypto.hash("sha1", script.lua, "hex")

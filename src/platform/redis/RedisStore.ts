@@ -20,7 +20,7 @@ export class SharedStoreDown {
 }
 
 /** A Lua script: one atomic transition. `lua` begins with a legend that names its keys, arguments and reply. */
-export interface Script {
+export interface RedisScript {
   /** For the log's fields only; no message names it. */
   readonly name: string
   /** What the gateway was doing, for operators: completes "while ...", such as `limits were counted`. */
@@ -34,7 +34,7 @@ export class RedisStore extends Context.Service<RedisStore, {
   /** Before every key and channel of this deployment, such as `gateway:`. */
   readonly prefix: string
   /** Runs a script; `keys` get the prefix. Replies as Redis gives them, all strings (`OK` too) as Buffers. */
-  readonly run: (script: Script, keys: ReadonlyArray<string>, args: ReadonlyArray<Value>) => Effect.Effect<unknown, SharedStoreDown>
+  readonly run: (script: RedisScript, keys: ReadonlyArray<string>, args: ReadonlyArray<Value>) => Effect.Effect<unknown, SharedStoreDown>
   /** One command, keys already prefixed by the caller with `prefix`. */
   readonly command: (name: string, args: ReadonlyArray<Value>) => Effect.Effect<unknown, SharedStoreDown>
   /** The channel gets the prefix, here and in `subscribe`. */

@@ -5,7 +5,7 @@
 import type { Redis } from "ioredis"
 import type { Ticker } from "#actors/Ticker.ts"
 
-export interface Listener {
+export interface ChannelListener {
   readonly message: (text: string) => void
   readonly gap: () => void
 }
@@ -15,7 +15,7 @@ const PULSE_EVERY_MS = 2_000
 const PULSE_WITHIN_MS = 1_500
 
 interface Channel {
-  readonly listeners: Set<Listener>
+  readonly listeners: Set<ChannelListener>
   /** Done when the server has confirmed the channel, or cannot now. */
   confirmed: Promise<void>
 }
@@ -25,7 +25,7 @@ export class Subscriptions {
   readonly #channels = new Map<string, Channel>()
   readonly #stopPulse: () => void
   readonly #failed: (what: string, error: unknown) => void
-  #asked = 0
+  #wanted = 0
 
   /** `failed` hears of what a listener threw. */
   constructor(redis: Redis, pulse: Ticker, failed: (what: string, error: unknown) => void) {
@@ -42,7 +42,7 @@ export class Subscriptions {
   }
 
   /** Answers once the channel is heard; without a server at once, and `gap` tells when it is. */
-  add(channel: string, listener: Listener): Promise<void> {
+  add(channel: string, listener: ChannelListener): Promise<void> {
     const known = this.#channels.get(channel)
     if (known !== undefined) {
       known.listeners.add(listener)
@@ -54,7 +54,7 @@ export class Subscriptions {
     return added.confirmed
   }
 
-  remove(channel: string, listener: Listener): void {
+  remove(channel: string, listener: ChannelListener): void {
     const listeners = this.#channels.get(channel)?.listeners
     if (listeners === undefined) return
     listeners.delete(listener)
@@ -84,7 +84,7 @@ export class Subscriptions {
   /** A connection whose other end vanished without a word looks like a quiet one. */
   #ask(): void {
     if (this.#redis.status !== "ready") return
-    const asked = ++this.#asked
+    const asked = ++this.#wanted
     let answered = false
     this.#redis.ping().then(() => {
       answered = true
@@ -92,7 +92,7 @@ export class Subscriptions {
       answered = true
     })
     setTimeout(() => setImmediate(() => {
-      if (!answered && asked === this.#asked && this.#redis.status === "ready") this.#redis.disconnect(true)
+      if (!answered && asked === this.#wanted && this.#redis.status === "ready") this.#redis.disconnect(true)
     }), PULSE_WITHIN_MS).unref()
   }
 

@@ -21,7 +21,7 @@ interface Stored {
 }
 
 /** Stands in when nothing (readable) is stored. */
-const nobody: Stored = { ...cost, salt: Buffer.alloc(saltBytes), key: Buffer.alloc(keyBytes) }
+const decoy: Stored = { ...cost, salt: Buffer.alloc(saltBytes), key: Buffer.alloc(keyBytes) }
 
 const derive = (password: string, salt: Buffer, N: number, r: number, p: number): Effect.Effect<Buffer> =>
   Effect.callback((resume) => {
@@ -49,7 +49,7 @@ export const hash = Effect.fnUntraced(function*(password: Redacted.Redacted<stri
 /** Compares with a stored hash; null or an unreadable one takes as long and answers false. */
 export const verify = Effect.fnUntraced(function*(password: Redacted.Redacted<string>, stored: string | null) {
   const known = stored === null ? null : parse(stored)
-  const { N, key, p, r, salt } = known ?? nobody
+  const { N, key, p, r, salt } = known ?? decoy
   const derived = yield* derive(Redacted.value(password), salt, N, r, p)
   return timingSafeEqual(derived, key) && known !== null
 })

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from "node:crypto"
 import * as Redacted from "effect/Redacted"
 
 /** A new secret and what may be stored of it. */
-export interface Generated {
+export interface GeneratedKey {
   readonly secret: Redacted.Redacted<string>
   readonly hash: string
   readonly prefix: string
@@ -27,16 +27,16 @@ export const prefix = (secret: string): string => secret.slice(0, prefixChars)
 /** The last four characters. */
 export const suffix = (secret: string): string => secret.slice(-suffixChars)
 
-const generate = (mark: string): Generated => {
+const generate = (mark: string): GeneratedKey => {
   const secret = mark + randomBytes((randomChars * 3) / 4).toString("base64url")
   return { secret: Redacted.make(secret), hash: hash(secret), prefix: prefix(secret), suffix: suffix(secret) }
 }
 
 /** `sk-` and 32 random characters. */
-export const generateApiKey = (): Generated => generate(apiKeyMark)
+export const generateApiKey = (): GeneratedKey => generate(apiKeyMark)
 
 /** `gwa_live_` and 32 random characters; its prefix shows three of them beyond the mark. */
-export const generateAccessToken = (): Generated => {
+export const generateAccessToken = (): GeneratedKey => {
   const made = generate(accessTokenMark)
   return { ...made, prefix: Redacted.value(made.secret).slice(0, accessTokenMark.length + 3) }
 }

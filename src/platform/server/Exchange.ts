@@ -43,7 +43,7 @@ export interface Exchange {
    */
   readonly readBody: (limit: number, done: (body: Uint8Array | null, failure: BodyFailure | null) => void) => void
   /** The body was taken over: the exchange neither keeps nor counts it any more. */
-  readonly forgetBody: () => void
+  readonly releaseBody: () => void
   /**
    * Registers the one listener that hears of an abort, also of one after `end` or `respond` before the client took
    * everything; called at once when the exchange is already aborted. Not called for `close`.
@@ -85,4 +85,4 @@ export interface Exchange {
 export type DirectRoute = (exchange: Exchange) => void
 
 /** Looks at a request before its route does; true when it has answered. Called for every request, so it must be cheap. */
-export type Guard = (exchange: Exchange) => boolean
+export type ExchangeGuard = (exchange: Exchange) => boolean

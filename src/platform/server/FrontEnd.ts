@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { SocketAddress } from "effect/net/NetAddress"
-import type { DirectRoute, Guard } from "./Exchange.ts"
+import type { DirectRoute, ExchangeGuard } from "./Exchange.ts"
 import type { ListenError } from "./Listener.ts"
 import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
 
@@ -14,7 +14,7 @@ export class FrontEnd extends Context.Service<FrontEnd, {
    */
   readonly direct: (method: string, path: string, route: DirectRoute) => void
   /** Registers a guard behind those that are there: it sees each request that they did not answer. */
-  readonly guard: (guard: Guard) => void
+  readonly guard: (guard: ExchangeGuard) => void
   /** Begins to listen, where `openLater` put it off; else it has been done. */
   readonly open: Effect.Effect<void, ListenError>
   readonly address: SocketAddress

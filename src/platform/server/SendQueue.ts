@@ -22,8 +22,8 @@ export class SendQueue {
   }
 
   /** Copies what the queue still has of `lent`, the chunk that was pushed last. */
-  own(lent: Uint8Array): void {
-    if (this.bytes === 0 || lent.byteLength === 0) return
+  own(borrowed: Uint8Array): void {
+    if (this.bytes === 0 || borrowed.byteLength === 0) return
     const last = this.chunks.length - 1
     this.chunks[last] = this.kept(this.chunks[last]!)
   }

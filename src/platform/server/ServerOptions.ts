@@ -1,7 +1,7 @@
 /** What a front end can be told, with the value that holds when it is not told. */
 import { getHeapStatistics } from "node:v8"
 import type * as Duration from "effect/Duration"
-import type { DirectRoute, Exchange, Guard } from "./Exchange.ts"
+import type { DirectRoute, Exchange, ExchangeGuard } from "./Exchange.ts"
 import type { WebSocketOptions } from "#src/platform/server/uws/UwsSocket.ts"
 
 export interface TlsOptions {
@@ -41,7 +41,7 @@ export interface ServerOptions {
    */
   readonly notReady?: DirectRoute | undefined
   /** Sees every request first, WebSocket handshakes included; true when it has answered. Default: none. */
-  readonly guard?: Guard | undefined
+  readonly guard?: ExchangeGuard | undefined
   /** The client's address by the transport peer and the head; empty when it is not known. Default: the peer. */
   readonly clientAddress?: ClientAddress | undefined
   /** Keeps effect's HTTP logger, which a router adds by default and which costs every request. Default false. */

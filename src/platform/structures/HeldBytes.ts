@@ -29,7 +29,7 @@ export class HeldBytes {
 
   /** As `take`, with the way to give back, which counts once. Null when there is no room. */
   hold(bytes: number): (() => void) | null {
-    if (bytes === 0) return noWeight
+    if (bytes === 0) return releaseNothing
     if (!this.take(bytes)) return null
     let held = bytes
     return () => {
@@ -40,4 +40,4 @@ export class HeldBytes {
 }
 
 /** Gives back nothing. */
-export const noWeight = (): void => undefined
+export const releaseNothing = (): void => undefined

@@ -28,14 +28,14 @@ export interface LookUps<A> {
   readonly ask: (key: string, question: Effect.Effect<A, StoreError>) => Effect.Effect<A, StoreError>
 }
 
-interface Asked<A> {
+interface Question<A> {
   readonly began: number
   waiting: number
   readonly answer: Deferred.Deferred<A, StoreError>
 }
 
 /** What is in the socket already is read before a deadline counts: the loop may have been late, not the store. */
-const breath = Effect.callback<void>((resume) => {
+const nextLoopTurn = Effect.callback<void>((resume) => {
   const turn = setImmediate(() => resume(Effect.void))
   return Effect.sync(() => clearImmediate(turn))
 })
@@ -44,10 +44,10 @@ export const make = Effect.fnUntraced(function*<A>({ keepMs = 0, name, withinMs 
   const clock = yield* Clock.Clock
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
   /** Oldest first. */
-  const asked = new Map<string, Asked<A>>()
+  const inFlight = new Map<string, Question<A>>()
   /** Answers that came too late, oldest first. */
   const kept = new Map<string, { readonly value: A; readonly until: number }>()
-  let heardAt = Number.NEGATIVE_INFINITY
+  let answeredAt = Number.NEGATIVE_INFINITY
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
   const unavailable = (message: string) => new StoreError({ store: name, operation: "lookUp", reason: "unavailable", message: `${name}: ${message}` })
   const late = unavailable(`no answer from the record store within ${withinMs} ms (GATEWAY_LOOKUP_TIMEOUT_MS).`)
@@ -55,8 +55,8 @@ export const make = Effect.fnUntraced(function*<A>({ keepMs = 0, name, withinMs 
 
   /** The oldest question is overdue, and none that is younger was answered. */
   const isSilent = (at: number): boolean => {
-    const oldest = asked.values().next().value
-    return oldest !== undefined && at - oldest.began >= withinMs && heardAt < oldest.began
+    const oldest = inFlight.values().next().value
+    return oldest !== undefined && at - oldest.began >= withinMs && answeredAt < oldest.began
   }
 
   const keep = (key: string, value: A): void => {
@@ -76,17 +76,17 @@ export const make = Effect.fnUntraced(function*<A>({ keepMs = 0, name, withinMs 
     return found.until > at ? found : null
   }
 
-  const begin = (key: string, question: Effect.Effect<A, StoreError>, began: number): Asked<A> => {
-    const one: Asked<A> = { began, waiting: 0, answer: Deferred.makeUnsafe<A, StoreError>() }
-    asked.set(key, one)
+  const begin = (key: string, question: Effect.Effect<A, StoreError>, began: number): Question<A> => {
+    const one: Question<A> = { began, waiting: 0, answer: Deferred.makeUnsafe<A, StoreError>() }
+    inFlight.set(key, one)
     fork(Effect.matchCauseEffect(question, {
       onFailure: (cause) => Effect.sync(() => {
-        asked.delete(key)
+        inFlight.delete(key)
         Deferred.doneUnsafe(one.answer, Effect.failCause(cause))
       }),
       onSuccess: (value) => Effect.sync(() => {
-        asked.delete(key)
-        heardAt = now()
+        inFlight.delete(key)
+        answeredAt = now()
         if (one.waiting === 0 && keepMs > 0) keep(key, value)
         Deferred.doneUnsafe(one.answer, Effect.succeed(value))
       })
@@ -94,13 +94,13 @@ export const make = Effect.fnUntraced(function*<A>({ keepMs = 0, name, withinMs 
     return one
   }
 
-  const wait = (one: Asked<A>, ms: number): Effect.Effect<A, StoreError> => {
+  const wait = (one: Question<A>, ms: number): Effect.Effect<A, StoreError> => {
     const { answer } = one
     one.waiting++
     return Deferred.await(answer).pipe(
       Effect.timeoutOrElse({
         duration: ms,
-        orElse: () => Effect.andThen(breath, Effect.suspend(() => Deferred.isDoneUnsafe(answer) ? Deferred.await(answer) : Effect.fail(late)))
+        orElse: () => Effect.andThen(nextLoopTurn, Effect.suspend(() => Deferred.isDoneUnsafe(answer) ? Deferred.await(answer) : Effect.fail(late)))
       }),
       Effect.ensuring(Effect.sync(() => {
         one.waiting--
@@ -111,12 +111,12 @@ export const make = Effect.fnUntraced(function*<A>({ keepMs = 0, name, withinMs 
   const lookUps: LookUps<A> = {
     ask: (key, question) => Effect.suspend(() => {
       const at = now()
-      const known = asked.get(key)
+      const known = inFlight.get(key)
       if (known === undefined) {
         const answered = kept.size === 0 ? null : takeKept(key, at)
         if (answered !== null) return Effect.succeed(answered.value)
         const silent = isSilent(at)
-        if (asked.size >= (silent ? probes : capacity)) return Effect.fail(silent ? late : busy)
+        if (inFlight.size >= (silent ? probes : capacity)) return Effect.fail(silent ? late : busy)
         const one = begin(key, question, at)
         return silent ? Effect.fail(late) : wait(one, withinMs)
       }

@@ -6,11 +6,11 @@
  * (there is nothing to share: everybody flies alone).
  */
 
-export interface Passenger<A> {
+export interface Waiter<A> {
   /** What the flight brought. */
   readonly share: (value: A) => void
   /** The flight before this one failed, and this one flies now. */
-  readonly fly: (flight: Flight<A>) => void
+  readonly lead: (flight: Flight<A>) => void
   /** Nothing will be shared: go alone. */
   readonly alone: () => void
 }
@@ -26,10 +26,10 @@ export class SingleFlight<A> {
    * The flight that the caller now flies, or null: then `passenger` waits and hears exactly once, unless it leaves. `mark` is what the
    * first one says about itself for others to compare.
    */
-  enter(key: string, passenger: Passenger<A>, mark = ""): Flight<A> | null {
+  enter(key: string, waiter: Waiter<A>, mark = ""): Flight<A> | null {
     const known = this.flights.get(key)
     if (known !== undefined && !known.over) {
-      known.board(passenger)
+      known.join(waiter)
       return null
     }
     const flight = new Flight<A>(this, key, mark)
@@ -44,8 +44,8 @@ export class SingleFlight<A> {
   }
 
   /** A passenger that waits goes away, and hears nothing any more. */
-  leave(key: string, passenger: Passenger<A>): void {
-    this.get(key)?.leave(passenger)
+  leave(key: string, waiter: Waiter<A>): void {
+    this.get(key)?.leave(waiter)
   }
 
   /** Running flights. */
@@ -72,12 +72,12 @@ export class Flight<A> {
   readonly key: string
   readonly mark: string
   /** Told when the last one that waited has gone away. */
-  onDeserted: (() => void) | null = null
-  private readonly airport: SingleFlight<A>
-  private waiting: Array<Passenger<A>> = []
+  onAbandoned: (() => void) | null = null
+  private readonly table: SingleFlight<A>
+  private waiting: Array<Waiter<A>> = []
 
-  constructor(airport: SingleFlight<A>, key: string, mark: string) {
-    this.airport = airport
+  constructor(table: SingleFlight<A>, key: string, mark: string) {
+    this.table = table
     this.key = key
     this.mark = mark
   }
@@ -87,37 +87,37 @@ export class Flight<A> {
   }
 
   /** First come, first served. */
-  board(passenger: Passenger<A>): void {
-    this.waiting.push(passenger)
+  join(waiter: Waiter<A>): void {
+    this.waiting.push(waiter)
   }
 
   /** The passenger hears nothing any more. */
-  leave(passenger: Passenger<A>): void {
-    const at = this.waiting.indexOf(passenger)
+  leave(waiter: Waiter<A>): void {
+    const at = this.waiting.indexOf(waiter)
     if (at < 0) return
     this.waiting.splice(at, 1)
-    if (this.waiting.length === 0) this.onDeserted?.()
+    if (this.waiting.length === 0) this.onAbandoned?.()
   }
 
-  landed(value: A): void {
-    for (const passenger of this.close()) passenger.share(value)
+  resolve(value: A): void {
+    for (const waiter of this.close()) waiter.share(value)
   }
 
   /** The next in line flies; the others wait for it. */
   failed(): void {
     const [next, ...rest] = this.close()
     if (next === undefined) return
-    const flight = new Flight<A>(this.airport, this.key, this.mark)
+    const flight = new Flight<A>(this.table, this.key, this.mark)
     flight.waiting = rest
-    this.airport.keep(flight)
-    next.fly(flight)
+    this.table.keep(flight)
+    next.lead(flight)
   }
 
-  dispersed(): void {
-    for (const passenger of this.close()) passenger.alone()
+  release(): void {
+    for (const waiter of this.close()) waiter.alone()
   }
 
-  private close(): Array<Passenger<A>> {
+  private close(): Array<Waiter<A>> {
     if (this.over) return []
     this.over = true
     const { waiting } = this

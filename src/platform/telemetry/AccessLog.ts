@@ -1,12 +1,12 @@
 /** One line per client request, sampled; a request that failed is always written. */
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
-import type { Format } from "./Log.ts"
+import type { LogFormat } from "./Log.ts"
 import * as Redact from "./redact.ts"
 
 export interface Options {
   /** 0 = off, 1 = every request, n = every n-th that succeeded, Infinity = failures only. */
   readonly every: number
-  readonly format: Format
+  readonly format: LogFormat
   readonly write: (line: string) => void
   /** The name of a provider's id. */
   readonly nameOf: (provider: string) => string

@@ -17,12 +17,12 @@ import * as Redact from "./redact.ts"
 /** How long the end of the process waits for a slow output, ms. */
 export const DRAIN_MS = 500
 
-export type Format = "json" | "pretty"
+export type LogFormat = "json" | "pretty"
 
 export interface Options {
   readonly level: LogLevel.LogLevel
   /** `pretty` is for a terminal. */
-  readonly format: Format
+  readonly format: LogFormat
   /** Default: descriptor 1. */
   readonly destination?: LogSink.Destination | undefined
   readonly bufferBytes?: number | undefined
@@ -31,7 +31,7 @@ export interface Options {
 /** Where finished lines go; the access log and the metrics use it too. */
 export class LogOutput extends Context.Service<LogOutput, {
   readonly sink: LogSink.LogSink
-  readonly format: Format
+  readonly format: LogFormat
 }>()("gateway/telemetry/LogOutput") {}
 
 /** Where lines go when the options name no place; null = descriptor 1. Tests read them here. */
@@ -46,7 +46,7 @@ const messageOf = (message: unknown): { readonly text: string; readonly rest: Re
 }
 
 /** One event as one line; every text in it has been redacted. */
-export const line = (options: Logger.Options<unknown>, format: Format): string => {
+export const line = (options: Logger.Options<unknown>, format: LogFormat): string => {
   const { rest, text } = messageOf(options.message)
   const annotations = Redact.value(options.fiber.getRef(References.CurrentLogAnnotations)) as Record<string, unknown>
   const error = options.cause.reasons.length > 0 ? Redact.text(Cause.pretty(options.cause)) : undefined
@@ -59,7 +59,7 @@ export const line = (options: Logger.Options<unknown>, format: Format): string =
   return `\u001b[90m${options.date.toISOString().slice(11, 23)}\u001b[0m \u001b[${COLORS[level] ?? "0"}m${level.padEnd(5)}\u001b[0m ${text}${fields === "" ? "" : ` \u001b[90m${fields}\u001b[0m`}`
 }
 
-export const makeLogger = (sink: LogSink.LogSink, format: Format): Logger.Logger<unknown, void> =>
+export const makeLogger = (sink: LogSink.LogSink, format: LogFormat): Logger.Logger<unknown, void> =>
   Logger.make((options) => sink.write(line(options, format)))
 
 /** Replaces the loggers of everything built on it; its end waits briefly for lines that are still on their way. */

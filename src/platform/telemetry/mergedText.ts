@@ -1,6 +1,6 @@
 /** Prometheus texts of several processes as one: what adds up is added, what belongs to one process gets the label `worker`. */
 
-export interface Part {
+export interface WorkerText {
   readonly worker: number
   /** As `prometheusText.format` writes it: no time stamps, the series of a family behind its TYPE. */
   readonly text: string
@@ -24,7 +24,7 @@ const labelled = (series: string, worker: number): string => {
 const numberIn = (text: string): number => text === "+Inf" ? Number.POSITIVE_INFINITY : text === "-Inf" ? Number.NEGATIVE_INFINITY : Number(text)
 const textOf = (value: number): string => value === Number.POSITIVE_INFINITY ? "+Inf" : value === Number.NEGATIVE_INFINITY ? "-Inf" : String(value)
 
-const add = (families: Map<string, Family>, { text, worker }: Part, wants: (name: string, type: string) => boolean): void => {
+const add = (families: Map<string, Family>, { text, worker }: WorkerText, wants: (name: string, type: string) => boolean): void => {
   let help = ""
   let family: Family | null = null
   let own = false
@@ -66,7 +66,7 @@ const render = (families: ReadonlyMap<string, Family>): string => {
 const stays = (name: string, type: string): boolean => (type === "counter" || type === "histogram") && !OF_ONE_PROCESS.test(name)
 
 /** `now`: processes that answered; `former`: the last words of those that did not, or are gone. */
-export const merge = (now: ReadonlyArray<Part>, former: ReadonlyArray<string>): string => {
+export const merge = (now: ReadonlyArray<WorkerText>, former: ReadonlyArray<string>): string => {
   const families = new Map<string, Family>()
   for (const part of now) add(families, part, () => true)
   for (const text of former) add(families, { worker: 0, text }, stays)

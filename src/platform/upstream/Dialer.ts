@@ -6,7 +6,7 @@ import { DialError, codeOf, dialError } from "./failures.ts"
 import type { Resolve } from "./Resolver.ts"
 
 /** Where to connect. */
-export interface Target {
+export interface DialTarget {
   /** Host name or address, without brackets. */
   readonly host: string
   readonly port: number
@@ -32,9 +32,9 @@ export interface Dialer {
    * Connects directly; every address is checked for `purpose` first (null: trusted), and only checked addresses are dialled.
    * With `onread` the socket's bytes go there and never through its stream.
    */
-  readonly connect: (target: Target, purpose: UrlPurpose | null, sessions: SessionSlot, onread: net.OnReadOpts | null, done: Dialed) => Dial
+  readonly connect: (target: DialTarget, purpose: UrlPurpose | null, sessions: SessionSlot, onread: net.OnReadOpts | null, done: Dialed) => Dial
   /** Puts TLS on an open tunnel. */
-  readonly secure: (socket: net.Socket, target: Target, sessions: SessionSlot, done: Dialed) => Dial
+  readonly secure: (socket: net.Socket, target: DialTarget, sessions: SessionSlot, done: Dialed) => Dial
   readonly checkAddress: CheckAddress
 }
 
@@ -55,7 +55,7 @@ const tlsReadAheadBytes = 16 * 1024
 const tcpKeepAliveMs = 60_000
 
 /** `host:port`, with brackets around an IPv6 address. */
-export const peerOf = (target: Target): string =>
+export const peerOf = (target: DialTarget): string =>
   net.isIPv6(target.host) ? `[${target.host}]:${target.port}` : `${target.host}:${target.port}`
 
 const blocked = (problem: UrlBlocked): DialError => new DialError("blocked-url", problem.message, problem)
@@ -87,7 +87,7 @@ export const make = (options: Options): Dialer => {
     })
   }
 
-  const secureOptions = (target: Target, sessions: SessionSlot) => ({
+  const secureOptions = (target: DialTarget, sessions: SessionSlot) => ({
     highWaterMark: tlsReadAheadBytes,
     ALPNProtocols: ["http/1.1"],
     ...(net.isIP(target.host) === 0 ? { servername: target.host } : {}),
@@ -96,7 +96,7 @@ export const make = (options: Options): Dialer => {
   })
 
   /** Waits for `event` or an error on `socket`. */
-  const settle = (socket: net.Socket, target: Target, event: "connect" | "secureConnect", sessions: SessionSlot, tunnel: boolean, done: Dialed): Dial => {
+  const settle = (socket: net.Socket, target: DialTarget, event: "connect" | "secureConnect", sessions: SessionSlot, tunnel: boolean, done: Dialed): Dial => {
     let open = true
     let tcp = tunnel
     const fail = (error: unknown) => {

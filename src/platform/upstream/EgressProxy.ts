@@ -5,14 +5,14 @@
  * blocked address are refused before the proxy hears of them, what the proxy resolves is the proxy operator's trust.
  */
 import * as net from "node:net"
-import type { Dial, Dialed, Dialer, SessionSlot, Target } from "./Dialer.ts"
+import type { Dial, Dialed, Dialer, SessionSlot, DialTarget } from "./Dialer.ts"
 import { peerOf } from "./Dialer.ts"
 import { isLocalName, isMetadataName } from "./addressRules.ts"
 import { DialError } from "./failures.ts"
 
 export interface Proxy {
   readonly kind: "http" | "socks5"
-  readonly target: Target
+  readonly target: DialTarget
   readonly username: string
   readonly password: string
 }
@@ -71,7 +71,7 @@ const readConnectHead: Reader = (bytes) => {
   return refused(status === "407" ? "asks for other credentials (407)" : `refused the tunnel (status ${status})`)
 }
 
-const connectRequest = (proxy: Proxy, target: Target): Buffer => {
+const connectRequest = (proxy: Proxy, target: DialTarget): Buffer => {
   const peer = peerOf(target)
   const authorization = proxy.username === "" && proxy.password === ""
     ? ""
@@ -100,7 +100,7 @@ const socksAddress = (host: string): Buffer => {
   return Buffer.concat([Buffer.from([3, name.length]), name])
 }
 
-const socksReader = (proxy: Proxy, target: Target): Reader => {
+const socksReader = (proxy: Proxy, target: DialTarget): Reader => {
   const request = Buffer.concat([Buffer.from([5, 1, 0]), socksAddress(target.host), Buffer.from([target.port >> 8, target.port & 255])])
   const readReply: Reader = (bytes) => {
     if (bytes.length < 5) return more
@@ -173,7 +173,7 @@ const handshake = (socket: net.Socket, first: Buffer, reader: Reader, label: str
 }
 
 /** What the guard can say of a target that the proxy will resolve: null when the tunnel may be asked for. */
-const refuseTarget = (dialer: Dialer, target: Target): DialError | null => {
+const refuseTarget = (dialer: Dialer, target: DialTarget): DialError | null => {
   const address = net.isIP(target.host) !== 0
     ? target.host
     : isMetadataName(target.host) ? "169.254.169.254" : isLocalName(target.host) ? "127.0.0.1" : null
@@ -182,7 +182,7 @@ const refuseTarget = (dialer: Dialer, target: Target): DialError | null => {
 }
 
 /** Connects to `target` through `proxy`; every failure of the proxy has the reason `proxy`, and nothing ever goes direct. */
-export const connect = (dialer: Dialer, proxy: Proxy, target: Target, proxySessions: SessionSlot, sessions: SessionSlot, done: Dialed): Dial => {
+export const connect = (dialer: Dialer, proxy: Proxy, target: DialTarget, proxySessions: SessionSlot, sessions: SessionSlot, done: Dialed): Dial => {
   const refusal = refuseTarget(dialer, target)
   if (refusal !== null) {
     const late = setImmediate(() => done(refusal, null))

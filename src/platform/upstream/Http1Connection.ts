@@ -17,7 +17,7 @@ const readBytes = 64 * 1024
 const readBuffer = Buffer.allocUnsafeSlow(readBytes)
 
 /** What a connection tells the call that owns it; none of these may throw. */
-export interface Exchange {
+export interface ConnectionExchange {
   readonly head: RequestHead
   readonly body: UpstreamRequest["body"]
   /** A socket is being made. */
@@ -34,7 +34,7 @@ export interface Exchange {
 }
 
 /** The pool, as a connection sees it. */
-export interface Owner {
+export interface ConnectionOwner {
   readonly peer: string
   /** True when its sockets come out of a tunnel, which is read as a stream. */
   readonly tunnelled: boolean
@@ -58,10 +58,10 @@ export class Http1Connection {
   served = 0
   /** True once a byte of the answer to the latest request came. */
   answered = false
-  readonly #owner: Owner
+  readonly #owner: ConnectionOwner
   readonly #parser: ResponseParser
   /** The call that owns the connection; null when idle. */
-  #call: Exchange | null = null
+  #call: ConnectionExchange | null = null
   #socket: Socket | null = null
   #dial: Dial | null = null
   #paused = false
@@ -72,7 +72,7 @@ export class Http1Connection {
   /** Bytes came before there was a request. */
   #spoilt = false
 
-  constructor(owner: Owner, maxHeadBytes: number) {
+  constructor(owner: ConnectionOwner, maxHeadBytes: number) {
     this.#owner = owner
     this.#parser = new ResponseParser(maxHeadBytes)
   }
@@ -82,7 +82,7 @@ export class Http1Connection {
   }
 
   /** Gives the connection to a call, which is written now or once the socket is there. */
-  assign(call: Exchange): void {
+  assign(call: ConnectionExchange): void {
     this.#call = call
     this.answered = false
     this.#paused = false
@@ -120,7 +120,7 @@ export class Http1Connection {
     this.#owner.drop(this)
   }
 
-  #connect(call: Exchange): void {
+  #connect(call: ConnectionExchange): void {
     call.onConnecting()
     const onread: OnReadOpts = {
       buffer: readBuffer,
@@ -154,7 +154,7 @@ export class Http1Connection {
     if (this.#call !== null) this.#send(socket, this.#call)
   }
 
-  #send(socket: Socket, call: Exchange): void {
+  #send(socket: Socket, call: ConnectionExchange): void {
     call.onSent()
     write(socket, call.head, call.body)
   }
@@ -203,7 +203,7 @@ export class Http1Connection {
     else if (parser.cut) this.#break(new ClosedEarly("closed"))
   }
 
-  #complete(call: Exchange): void {
+  #complete(call: ConnectionExchange): void {
     const { head, surplus } = this.#parser
     const socket = this.#socket
     this.#call = null

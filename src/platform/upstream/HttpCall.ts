@@ -3,10 +3,10 @@ import { headerOf } from "#actors/request/ports/Upstream.ts"
 import type { Phase, UpstreamCall, UpstreamFailure, UpstreamHandler, UpstreamRequest } from "#actors/request/ports/Upstream.ts"
 import { Decoder, encodingOf, supports } from "./Decoder.ts"
 import * as Failures from "./failures.ts"
-import type { Exchange, Http1Connection } from "./Http1Connection.ts"
+import type { ConnectionExchange, Http1Connection } from "./Http1Connection.ts"
 import type { RequestHead } from "./RequestHead.ts"
 import type { SocketPool } from "./SocketPool.ts"
-import { Entry } from "./TimerWheel.ts"
+import { WheelEntry } from "./TimerWheel.ts"
 import type { TimerWheel } from "./TimerWheel.ts"
 
 const limitNames: Readonly<Record<Phase, string>> = {
@@ -28,7 +28,7 @@ const withoutEncoding = (headers: ReadonlyArray<string>): Array<string> => {
   return out
 }
 
-export class Call extends Entry implements UpstreamCall, Exchange {
+export class HttpCall extends WheelEntry implements UpstreamCall, ConnectionExchange {
   /** Place among the live calls. */
   rosterSlot = -1
   readonly head: RequestHead
@@ -41,7 +41,7 @@ export class Call extends Entry implements UpstreamCall, Exchange {
   readonly #handler: UpstreamHandler
   readonly #pool: SocketPool
   readonly #wheel: TimerWheel
-  readonly #onOver: (call: Call) => void
+  readonly #onOver: (call: HttpCall) => void
   readonly #totalAt: number
   #phase: Phase = "queue"
   #phaseAt: number
@@ -59,7 +59,7 @@ export class Call extends Entry implements UpstreamCall, Exchange {
   /** True while dispatch() is on the stack: no callback may come before the caller holds the handle. */
   #starting = true
 
-  constructor(request: UpstreamRequest, head: RequestHead, handler: UpstreamHandler, pool: SocketPool, wheel: TimerWheel, onOver: (call: Call) => void) {
+  constructor(request: UpstreamRequest, head: RequestHead, handler: UpstreamHandler, pool: SocketPool, wheel: TimerWheel, onOver: (call: HttpCall) => void) {
     super()
     this.#method = request.method
     this.#headers = request.headers

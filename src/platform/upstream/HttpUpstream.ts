@@ -14,12 +14,12 @@ import type { UpstreamCall, UpstreamFailure, UpstreamHandler, UpstreamRequest } 
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
 import { SimulatorAddress } from "#src/platform/configuration/SimulatorAddress.ts"
-import { Call } from "./HttpCall.ts"
+import { HttpCall } from "./HttpCall.ts"
 import * as Dialer from "./Dialer.ts"
 import * as EgressProxy from "./EgressProxy.ts"
 import * as Resolver from "./Resolver.ts"
 import { SocketPool } from "./SocketPool.ts"
-import type { Settings } from "./SocketPool.ts"
+import type { PoolSettings } from "./SocketPool.ts"
 import { Roster } from "#src/platform/structures/Roster.ts"
 import { TimerWheel } from "./TimerWheel.ts"
 
@@ -88,7 +88,7 @@ class Refusal implements UpstreamCall {
   }
 }
 
-const parseOrigin = (origin: string): Dialer.Target & { readonly hostHeader: string } | null => {
+const parseOrigin = (origin: string): Dialer.DialTarget & { readonly hostHeader: string } | null => {
   const url = URL.parse(origin)
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:") || url.hostname === "" || url.username !== "") return null
   const secure = url.protocol === "https:"
@@ -111,7 +111,7 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
       checkAddress: guard.checkAddress,
       ca: options.ca
     })
-    const settings: Settings = {
+    const settings: PoolSettings = {
       connections: options.connections ?? defaultConnections,
       maxQueued: options.maxQueued ?? defaultMaxQueued,
       keepAliveMs: options.keepAliveMs ?? defaultKeepAliveMs,
@@ -122,7 +122,7 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
     }
     const maxPools = options.maxPools ?? defaultMaxPools
     const pools = new Map<string, SocketPool>()
-    const live = new Roster<Call>()
+    const live = new Roster<HttpCall>()
     let closed = false
 
     const forgetOne = () => {
@@ -160,7 +160,7 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
     const refuse = (handler: UpstreamHandler, reason: UpstreamFailure["reason"], message: string): UpstreamCall =>
       new Refusal(handler, { _tag: "UpstreamFailure", reason, phase: "queue", source: "gateway", retry: "never", message })
 
-    const onOver = (call: Call) => live.remove(call)
+    const onOver = (call: HttpCall) => live.remove(call)
 
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
@@ -180,7 +180,7 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
         if (typeof pool === "string") return refuse(handler, request.proxy === null ? "protocol" : "proxy", pool)
         const head = pool.heads.of(request.method, request.path, request.headers)
         if (typeof head === "string") return refuse(handler, "protocol", `the request cannot be sent: ${head}`)
-        const call = new Call(request, head, handler, pool, wheel, onOver)
+        const call = new HttpCall(request, head, handler, pool, wheel, onOver)
         pool.lastUsedAt = call.startedAt
         live.add(call)
         call.start()

@@ -1,10 +1,10 @@
 /** Names to addresses: one lookup at a time per name, remembered for a moment, so that a burst of new sockets asks once. */
 import { lookup } from "node:dns"
 
-export type Answer = (error: Error | null, addresses: ReadonlyArray<string>) => void
+export type ResolverAnswer = (error: Error | null, addresses: ReadonlyArray<string>) => void
 
 /** Resolves a host name to all its addresses; injected in tests. */
-export type Resolve = (host: string, done: Answer) => void
+export type Resolve = (host: string, done: ResolverAnswer) => void
 
 /** How long an answer is used, in ms. Every use is checked by the guard again. */
 const defaultTtlMs = 5_000
@@ -24,7 +24,7 @@ export const cached = (resolve: Resolve, options: { readonly ttlMs?: number; rea
   const ttlMs = options.ttlMs ?? defaultTtlMs
   const now = options.now ?? (() => performance.now())
   const known = new Map<string, { readonly until: number; readonly addresses: ReadonlyArray<string> }>()
-  const waiting = new Map<string, Array<Answer>>()
+  const waiting = new Map<string, Array<ResolverAnswer>>()
   return (host, done) => {
     const hit = known.get(host)
     if (hit !== undefined) {

@@ -54,7 +54,7 @@ export class ResponseParser {
   /** Body bytes that were not taken yet, lent until the next read; whoever takes them sets it back to null. */
   body: Buffer | null = null
   /** `body` lies in memory that the next read goes to. */
-  #lent = false
+  #borrowed = false
   /** The response is complete. */
   complete = false
   /** What broke the rules; null while nothing has. */
@@ -94,9 +94,9 @@ export class ResponseParser {
 
   /** Copies the body bytes that nobody took: the read that they are a part of may be reused afterwards. */
   own(): void {
-    if (this.body === null || !this.#lent) return
+    if (this.body === null || !this.#borrowed) return
     this.body = Buffer.from(this.body)
-    this.#lent = false
+    this.#borrowed = false
   }
 
   /** Parses the first `size` bytes of `bytes`, which may be reused after `own`, and in which the body's bytes are moved together. */
@@ -205,7 +205,7 @@ export class ResponseParser {
       to += end - from
     }
     const out = bytes.subarray(start, start + total)
-    this.#lent = this.body === null
+    this.#borrowed = this.body === null
     this.body = this.body === null ? out : Buffer.concat([this.body, out])
   }
 

@@ -5,17 +5,17 @@
  * known exactly: a call is queued, connecting or sent.
  */
 import type { OnReadOpts } from "node:net"
-import type { Call } from "./HttpCall.ts"
-import type { Dial, Dialed, Dialer, SessionSlot, Target } from "./Dialer.ts"
+import type { HttpCall } from "./HttpCall.ts"
+import type { Dial, Dialed, Dialer, SessionSlot, DialTarget } from "./Dialer.ts"
 import { peerOf } from "./Dialer.ts"
 import * as EgressProxy from "./EgressProxy.ts"
 import { Http1Connection } from "./Http1Connection.ts"
-import type { Owner } from "./Http1Connection.ts"
+import type { ConnectionOwner } from "./Http1Connection.ts"
 import { RequestHeads } from "./RequestHead.ts"
-import { Entry } from "./TimerWheel.ts"
+import { WheelEntry } from "./TimerWheel.ts"
 import type { TimerWheel } from "./TimerWheel.ts"
 
-export interface Settings {
+export interface PoolSettings {
   /** Sockets per origin and proxy. */
   readonly connections: number
   /** Calls that may wait for a socket, per origin and proxy. */
@@ -38,7 +38,7 @@ const maxKeepAliveMs = 120_000
 const keepAliveMarginMs = 1_000
 
 /** Closes the idle sockets of a pool in time: one entry in the wheel per pool, not one per socket. */
-class IdleWatch extends Entry {
+class IdleWatch extends WheelEntry {
   readonly #pool: SocketPool
 
   constructor(pool: SocketPool) {
@@ -51,12 +51,12 @@ class IdleWatch extends Entry {
   }
 }
 
-export class SocketPool implements Owner {
+export class SocketPool implements ConnectionOwner {
   readonly key: string
   readonly origin: string
   /** `host:port` for messages, with the proxy when there is one. */
   readonly peer: string
-  readonly target: Target
+  readonly target: DialTarget
   readonly now: () => number
   readonly heads: RequestHeads
   readonly tunnelled: boolean
@@ -64,7 +64,7 @@ export class SocketPool implements Owner {
   /** Calls that hold a socket or are getting one. */
   running = 0
   readonly #dialer: Dialer
-  readonly #settings: Settings
+  readonly #settings: PoolSettings
   readonly #proxy: EgressProxy.Proxy | null
   readonly #trusted: boolean
   readonly #sessions: SessionSlot = { session: undefined }
@@ -74,19 +74,19 @@ export class SocketPool implements Owner {
   readonly #all = new Set<Http1Connection>()
   /** The warmest is the last. */
   readonly #idle: Array<Http1Connection> = []
-  readonly #queue = new Set<Call>()
+  readonly #queue = new Set<HttpCall>()
 
   constructor(options: {
     readonly key: string
     readonly origin: string
     /** The origin's `name[:port]`, for the host header. */
     readonly host: string
-    readonly target: Target
+    readonly target: DialTarget
     readonly proxy: EgressProxy.Proxy | null
     /** True for an origin of this process itself (the simulator): not subject to the flags. */
     readonly trusted: boolean
     readonly dialer: Dialer
-    readonly settings: Settings
+    readonly settings: PoolSettings
     readonly wheel: TimerWheel
   }) {
     this.key = options.key
@@ -112,7 +112,7 @@ export class SocketPool implements Owner {
   }
 
   /** Gives the call a socket now, or a place in the queue; false when the queue is full. `fresh` passes idle sockets by. */
-  submit(call: Call, fresh: boolean): boolean {
+  submit(call: HttpCall, fresh: boolean): boolean {
     if (!fresh) {
       for (let connection = this.#idle.pop(); connection !== undefined; connection = this.#idle.pop()) {
         if (this.#usable(connection)) {
@@ -132,7 +132,7 @@ export class SocketPool implements Owner {
   }
 
   /** The call does not want a socket any more. */
-  leaveQueue(call: Call): void {
+  leaveQueue(call: HttpCall): void {
     this.#queue.delete(call)
   }
 
@@ -205,7 +205,7 @@ export class SocketPool implements Owner {
     return connection
   }
 
-  #assign(connection: Http1Connection, call: Call): void {
+  #assign(connection: Http1Connection, call: HttpCall): void {
     call.onAssigned(connection)
     connection.assign(call)
   }

@@ -16,12 +16,12 @@ const idleTicksBeforeStop = 80
 const againMs = 1_000
 
 /** What the wheel holds; a call extends this class, so that an entry is not a second object. */
-export abstract class Entry {
+export abstract class WheelEntry {
   /** Time in ms (of the wheel's clock) at which the wheel will look at this entry; 0 = not in the wheel. */
   wheelAt = 0
   wheelSlot = -1
-  wheelNext: Entry | null = null
-  wheelPrevious: Entry | null = null
+  wheelNext: WheelEntry | null = null
+  wheelPrevious: WheelEntry | null = null
   /** Looked at: answers the next time to look, or Infinity to leave. May come once more in the tick in which it was cancelled. */
   abstract onTick(now: number): number
 }
@@ -40,7 +40,7 @@ const monotonicNow = (): number => performance.now()
 export class TimerWheel {
   readonly now: () => number
   readonly tickMs: number
-  readonly #slots: Array<Entry | null> = Array.from<Entry | null>({ length: slotCount }).fill(null)
+  readonly #slots: Array<WheelEntry | null> = Array.from<WheelEntry | null>({ length: slotCount }).fill(null)
   #tick = 0
   #size = 0
   #idleTicks = 0
@@ -64,7 +64,7 @@ export class TimerWheel {
   }
 
   /** Makes sure that the entry is looked at no later than `at` (plus two ticks); a later time than before is ignored. */
-  schedule(entry: Entry, at: number): void {
+  schedule(entry: WheelEntry, at: number): void {
     if (entry.wheelAt !== 0) {
       if (at >= entry.wheelAt) return
       this.cancel(entry)
@@ -74,7 +74,7 @@ export class TimerWheel {
     this.#insert(entry, at)
   }
 
-  cancel(entry: Entry): void {
+  cancel(entry: WheelEntry): void {
     if (entry.wheelAt === 0) return
     const next = entry.wheelNext
     const previous = entry.wheelPrevious
@@ -92,7 +92,7 @@ export class TimerWheel {
     const now = this.now()
     const target = Math.floor(now / this.tickMs)
     const first = Math.max(this.#tick + 1, target - slotCount + 1)
-    const due: Array<Entry> = []
+    const due: Array<WheelEntry> = []
     for (let tick = first; tick <= target; tick++) {
       for (let entry = this.#slots[tick % slotCount] ?? null; entry !== null; entry = this.#slots[tick % slotCount] ?? null) {
         this.cancel(entry)
@@ -119,7 +119,7 @@ export class TimerWheel {
     this.#stop()
   }
 
-  #insert(entry: Entry, at: number): void {
+  #insert(entry: WheelEntry, at: number): void {
     const wanted = Math.ceil(at / this.tickMs)
     const tick = Math.min(Math.max(wanted, this.#tick + 1), this.#tick + slotCount - 1)
     const slot = tick % slotCount

@@ -17,7 +17,7 @@ export interface Options {
   readonly resolveTimeoutMs?: number | undefined
 }
 
-export interface Guard {
+export interface AddressGuard {
   readonly check: (url: string, purpose: UrlPurpose) => Effect.Effect<ReadonlyArray<string>, UrlBlocked>
   readonly checkAddress: (host: string, address: string, purpose: UrlPurpose) => UrlBlocked | null
 }
@@ -28,7 +28,7 @@ const maxUrlLength = 8_192
 
 type Reason = UrlBlocked["reason"]
 
-const reasons: Readonly<Record<Exclude<Address.Category, "public">, Reason>> = {
+const reasons: Readonly<Record<Exclude<Address.AddressCategory, "public">, Reason>> = {
   loopback: "loopback",
   lan: "private",
   private: "private",
@@ -40,7 +40,7 @@ const reasons: Readonly<Record<Exclude<Address.Category, "public">, Reason>> = {
 
 const metadataKnob = "no flag opens the metadata services of a cloud"
 
-const operatorKnobs: Readonly<Record<Exclude<Address.Category, "public">, string>> = {
+const operatorKnobs: Readonly<Record<Exclude<Address.AddressCategory, "public">, string>> = {
   loopback: "it is open to providers and proxies when GATEWAY_ALLOW_LOCAL_PROVIDER_URLS is on",
   lan: "it is open to providers and proxies when GATEWAY_ALLOW_LOCAL_PROVIDER_URLS is on",
   private: "it is open to providers and proxies when GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS is on",
@@ -51,7 +51,7 @@ const operatorKnobs: Readonly<Record<Exclude<Address.Category, "public">, string
 }
 
 /** What would open it. The flags of provider URLs open nothing for other purposes. */
-const knobOf = (category: Exclude<Address.Category, "public">, purpose: UrlPurpose): string =>
+const knobOf = (category: Exclude<Address.AddressCategory, "public">, purpose: UrlPurpose): string =>
   category === "metadata" || Address.operatorPurposes.has(purpose)
     ? operatorKnobs[category]
     : "use a public address; private ones are open only when the flag OUTBOUND_SSRF_GUARD_ENABLED is off, which turns the guard off for every outgoing call"
@@ -62,7 +62,7 @@ const shown = (url: URL): string => `${url.protocol}//${url.host}${url.pathname}
 const schemes = (purpose: UrlPurpose, httpsOnly: boolean): ReadonlyArray<string> =>
   purpose === "proxy" ? ["http:", "https:", "socks5:"] : httpsOnly ? ["https:"] : ["http:", "https:"]
 
-export const make = (options: Options): Guard => {
+export const make = (options: Options): AddressGuard => {
   const resolve = options.resolve ?? Resolver.system
   const httpsOnly = new Set(options.httpsOnly ?? [])
   const timeoutMs = options.resolveTimeoutMs ?? defaultResolveTimeoutMs

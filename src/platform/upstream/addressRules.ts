@@ -2,7 +2,7 @@
 import type { UrlPurpose } from "#actors/ports/UrlGuard.ts"
 
 /** `private` is everything special that is neither on this machine nor on an ordinary LAN (carrier NAT, documentation, reserved). */
-export type Category = "public" | "loopback" | "lan" | "private" | "link-local" | "metadata" | "multicast" | "unspecified"
+export type AddressCategory = "public" | "loopback" | "lan" | "private" | "link-local" | "metadata" | "multicast" | "unspecified"
 
 /** The flags that open ranges, already read. */
 export interface Policy {
@@ -14,7 +14,7 @@ export interface Policy {
   readonly guard: boolean
 }
 
-type Row = readonly [cidr: string, category: Category]
+type Row = readonly [cidr: string, category: AddressCategory]
 
 /** First match wins; more specific rows stand above the range that holds them. Sources: the IANA special-purpose registries. */
 const v4Rows: ReadonlyArray<Row> = [
@@ -169,13 +169,13 @@ const within = (address: Uint8Array, { bits, bytes }: Range<unknown>): boolean =
   return ((address[whole] ?? 0) & mask) === ((bytes[whole] ?? 0) & mask)
 }
 
-const categoryOfV4 = (bytes: Uint8Array): Category => v4Ranges.find((row) => within(bytes, row))?.value ?? "public"
+const categoryOfV4 = (bytes: Uint8Array): AddressCategory => v4Ranges.find((row) => within(bytes, row))?.value ?? "public"
 
 /** ISATAP: an IPv4 address behind 0:5efe (or 200:5efe) in the last half of any IPv6 address. */
 const isatap = (bytes: Uint8Array): boolean =>
   ((bytes[8] ?? 0) & 0xfd) === 0 && bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe
 
-const categoryOfV6 = (bytes: Uint8Array): Category => {
+const categoryOfV6 = (bytes: Uint8Array): AddressCategory => {
   const own = v6Ranges.find((row) => within(bytes, row))?.value ?? "private"
   const embedded = own === "unspecified" || own === "loopback" ? undefined : embeddedRanges.find((row) => within(bytes, row))
   if (embedded !== undefined) {
@@ -194,7 +194,7 @@ const categoryOfV6 = (bytes: Uint8Array): Category => {
 }
 
 /** What kind of address this is; null when the text is not an address. */
-export const categoryOf = (address: string): Category | null => {
+export const categoryOf = (address: string): AddressCategory | null => {
   const bytes = parseAddress(address)
   if (bytes === null) return null
   return bytes.length === 4 ? categoryOfV4(bytes) : categoryOfV6(bytes)
@@ -204,7 +204,7 @@ export const categoryOf = (address: string): Category | null => {
 export const operatorPurposes: ReadonlySet<UrlPurpose> = new Set<UrlPurpose>(["provider", "proxy"])
 
 /** Whether a call for `purpose` may reach an address of `category`. */
-export const allows = (category: Category, purpose: UrlPurpose, policy: Policy): boolean => {
+export const allows = (category: AddressCategory, purpose: UrlPurpose, policy: Policy): boolean => {
   if (category === "metadata") return false
   if (category === "public" || !policy.guard) return true
   if (!operatorPurposes.has(purpose)) return false

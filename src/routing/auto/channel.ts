@@ -1,24 +1,24 @@
 /** The ids of automatic routing (`auto`, `auto/<variant>`, `auto/<category>[:<tier>]`) and what each asks for. */
 import { withHints } from "#src/routing/RequestMoment.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
-import type { Candidate, Category, Moment, Skipped, Tier } from "#src/routing/models/candidate.ts"
+import type { Candidate, ModelCategory, Moment, Skipped, ModelTier } from "#src/routing/models/candidate.ts"
 import { all, narrow } from "#src/routing/strategies/filter.ts"
 import { blendedPrice } from "#src/routing/strategies/price.ts"
 
 export interface Channel {
   /** What stands behind `auto/`; "" for `auto` itself. */
   readonly name: string
-  readonly category: Category | null
-  readonly tier: Tier | null
+  readonly category: ModelCategory | null
+  readonly tier: ModelTier | null
   readonly config: ComboConfig
   /** Only for keys with chaosModeEnabled. */
   readonly chaos: boolean
 }
 
-const categories: ReadonlyArray<Category> = ["coding", "reasoning", "vision", "chat", "multimodal"]
+const categories: ReadonlyArray<ModelCategory> = ["coding", "reasoning", "vision", "chat", "multimodal"]
 
 /** Tiers as they may be written; `floor` is the older word for `cheap`. */
-const tiers: Readonly<Record<string, Tier>> = { fast: "fast", cheap: "cheap", floor: "cheap", reliable: "reliable", free: "free", pro: "pro" }
+const tiers: Readonly<Record<string, ModelTier>> = { fast: "fast", cheap: "cheap", floor: "cheap", reliable: "reliable", free: "free", pro: "pro" }
 
 const variants: Readonly<Record<string, ComboConfig>> = {
   "lkgp": { routerStrategy: "lkgp" },
@@ -31,7 +31,7 @@ const variants: Readonly<Record<string, ComboConfig>> = {
 }
 
 /** How a tier weighs; `free` and `pro` are filters over the defaults. */
-const tierConfigs: Readonly<Record<Tier, ComboConfig>> = {
+const tierConfigs: Readonly<Record<ModelTier, ComboConfig>> = {
   fast: { modePack: "ship-fast" }, cheap: { modePack: "cost-saver" }, reliable: { modePack: "reliability-first" }, free: {}, pro: {}
 }
 
@@ -54,7 +54,7 @@ export const channelOf = (id: string, defaultVariant = "lkgp"): Channel | null =
   if (colon < 0) return { name, category, tier: null, config: {}, chaos: false }
   const written = name.slice(colon + 1)
   if (!Object.hasOwn(tiers, written)) return null
-  const tier = tiers[written] as Tier
+  const tier = tiers[written] as ModelTier
   // A tier's pack says more about what is wanted than the category's own.
   return { name, category, tier, config: { ...variants[category], ...tierConfigs[tier] }, chaos: false }
 }
@@ -67,12 +67,12 @@ export const channelIds: ReadonlyArray<string> = [
   ...categories.flatMap((category) => ["fast", "cheap", "reliable", "free", "pro"].map((tier) => `auto/${category}:${tier}`))
 ]
 
-const needed: Readonly<Record<Category, string | null>> = {
+const needed: Readonly<Record<ModelCategory, string | null>> = {
   coding: "tools", reasoning: "reasoning", vision: "vision", multimodal: "vision", chat: null
 }
 
 /** A tag of the step decides; else the model's known capabilities. */
-export const fitsCategory = ({ capabilities, tags }: Pick<Candidate, "capabilities" | "tags">, category: Category): "yes" | "no" | "unknown" => {
+export const fitsCategory = ({ capabilities, tags }: Pick<Candidate, "capabilities" | "tags">, category: ModelCategory): "yes" | "no" | "unknown" => {
   if (tags.includes(category)) return "yes"
   const name = needed[category]
   if (name === null) return "yes"
@@ -81,7 +81,7 @@ export const fitsCategory = ({ capabilities, tags }: Pick<Candidate, "capabiliti
 
 const isFree = ({ tags, target }: Candidate): boolean => tags.includes("free") || blendedPrice(target, 0) === 0
 
-const fitsTier = (candidate: Candidate, tier: Tier): boolean => {
+const fitsTier = (candidate: Candidate, tier: ModelTier): boolean => {
   if (tier === "free") return isFree(candidate)
   if (tier === "pro") return !isFree(candidate)
   // Fast, cheap and reliable are a matter of weights, not of membership.

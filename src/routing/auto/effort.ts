@@ -4,7 +4,7 @@ import type { Conversation, FamilyName } from "#schemas/wire/conversation.ts"
 export type AutoEffort = "low" | "medium" | "high"
 
 /** What the effort is read from: only what every call of one tool loop has in common. */
-export interface Shape {
+export interface EffortShape {
   /** Text of the newest turn that a person wrote. */
   readonly text: string
   readonly tools: number
@@ -22,7 +22,7 @@ const hard = /\b(prove|proof|derive|theorem|algorithm|complexity|architect\w*|re
 const code = /```|\b(function|class|import|SELECT|def|const)\b.{0,80}[({;:=]/
 
 /** High for long, hard or heavily tooled requests, low for short plain ones, medium between. */
-export const effortOf = ({ media, structured, text, tools }: Shape): AutoEffort => {
+export const effortOf = ({ media, structured, text, tools }: EffortShape): AutoEffort => {
   const read = text.slice(0, readCharacters)
   if (text.length > longText || hard.test(read) || tools > manyTools) return "high"
   const plain = text.length <= shortText && tools === 0 && !media && !structured && !code.test(read)
@@ -33,7 +33,7 @@ export const effortOf = ({ media, structured, text, tools }: Shape): AutoEffort 
  * The shape at the newest turn of a person: tool calls and results after it change nothing. A user turn right behind a tool's
  * results belongs to the loop (agents put reminders there).
  */
-export const shapeOf = ({ settings, tools, turns }: Pick<Conversation, "settings" | "tools" | "turns">): Shape => {
+export const shapeOf = ({ settings, tools, turns }: Pick<Conversation, "settings" | "tools" | "turns">): EffortShape => {
   let text = ""
   let media = false
   for (let i = turns.length - 1; i >= 0; i--) {
@@ -49,7 +49,7 @@ export const shapeOf = ({ settings, tools, turns }: Pick<Conversation, "settings
 }
 
 /** The effort to ask for; null when the header does not say `auto`, or the client said anything about reasoning itself. */
-export const autoEffort = (header: string | undefined, clientAskedReasoning: boolean, shape: () => Shape): AutoEffort | null =>
+export const autoEffort = (header: string | undefined, clientAskedReasoning: boolean, shape: () => EffortShape): AutoEffort | null =>
   clientAskedReasoning || header === undefined || header.trim().toLowerCase() !== "auto" ? null : effortOf(shape())
 
 /** The member that says an effort in a body of this family, as JSON; null where it is more than one member (budgets, limits, nesting). */

@@ -4,7 +4,7 @@
  * What is relative to the pool (price, latency) gives the best one 1 and the worst one best/worst, so that being better never
  * costs a candidate its place. Without data: 1 where silence is good news (quota, stability), else one half.
  */
-import type { Candidate, Moment, Tier } from "#src/routing/models/candidate.ts"
+import type { Candidate, Moment, ModelTier } from "#src/routing/models/candidate.ts"
 import type { Factor, Weights } from "#src/routing/auto/packs.ts"
 import { factorNames } from "#src/routing/auto/packs.ts"
 import { fitsCategory } from "#src/routing/auto/channel.ts"
@@ -58,7 +58,7 @@ const tierPriority = ({ tags, target }: Candidate): number => {
   return blendedPrice(target, 0) === 0 ? 0 : 0.33
 }
 
-const tierAffinity = ({ tags, target }: Candidate, tier: Tier | null): number => {
+const tierAffinity = ({ tags, target }: Candidate, tier: ModelTier | null): number => {
   if (tier === null) return unknown
   if (tags.includes(tier)) return 1
   return tier === "free" && blendedPrice(target, 0) === 0 ? 1 : 0

@@ -1,13 +1,13 @@
 /** The order of an expansion with groups: each combo's strategy orders its own entries, from the inside out. Pure. */
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { Candidate, Order, Relaxed, Skipped } from "#src/routing/models/candidate.ts"
-import { type Entry, type Expansion, isGroup } from "#src/routing/combos/expand.ts"
+import { type ExpandedEntry, type Expansion, isGroup } from "#src/routing/combos/expand.ts"
 
 /** One combo's strategy over its own entries; the caller keeps the memory that the order brings, by combo. */
 export type OrderOf = (combo: Combo, candidates: ReadonlyArray<Candidate>) => Order
 
 /** One place of the final order. */
-export interface Placement {
+export interface ComboPlacement {
   readonly candidate: Candidate
   /**
    * Each combo whose strategy put it there, outermost first, with the candidate that stood for it: what `succeeded` of that
@@ -17,7 +17,7 @@ export interface Placement {
 }
 
 export interface Arranged {
-  readonly order: ReadonlyArray<Placement>
+  readonly order: ReadonlyArray<ComboPlacement>
   /** Who stands in those places. */
   readonly candidates: ReadonlyArray<Candidate>
   readonly skipped: ReadonlyArray<Skipped>
@@ -28,13 +28,13 @@ export interface Arranged {
 const none: ReadonlyArray<Relaxed> = []
 
 /** Places of expansions whose every candidate is asked as listed, which is what most requests get: made once. */
-const listed = new WeakMap<ReadonlyArray<Candidate>, ReadonlyArray<Placement>>()
+const listed = new WeakMap<ReadonlyArray<Candidate>, ReadonlyArray<ComboPlacement>>()
 
-const placed = (combo: Combo, candidates: ReadonlyArray<Candidate>): ReadonlyArray<Placement> =>
+const placed = (combo: Combo, candidates: ReadonlyArray<Candidate>): ReadonlyArray<ComboPlacement> =>
   candidates.map((candidate) => ({ candidate, chain: [{ combo, candidate }] }))
 
 const hasNoGroup = (entries: Expansion["entries"]): entries is ReadonlyArray<Candidate> => {
-  for (let i = 0; i < entries.length; i++) if (isGroup(entries[i] as Entry)) return false
+  for (let i = 0; i < entries.length; i++) if (isGroup(entries[i] as ExpandedEntry)) return false
   return true
 }
 
@@ -52,7 +52,7 @@ const arrangeFlat = ({ combo, excluded }: Expansion, entries: ReadonlyArray<Cand
  */
 export const arrange = (expansion: Expansion, orderOf: OrderOf): Arranged => {
   if (hasNoGroup(expansion.entries)) return arrangeFlat(expansion, expansion.entries, orderOf)
-  const inner = new Map<string, ReadonlyArray<Placement>>()
+  const inner = new Map<string, ReadonlyArray<ComboPlacement>>()
   const flat: Array<Candidate> = []
   const skipped: Array<Skipped> = [...expansion.excluded]
   const relaxed = new Set<Relaxed>()
@@ -78,7 +78,7 @@ export const arrange = (expansion: Expansion, orderOf: OrderOf): Arranged => {
     if (group === undefined) skipped.push(one)
     else for (const { candidate } of group) skipped.push({ candidate, unavailable: one.unavailable })
   }
-  const order = ordered.order.flatMap((candidate): ReadonlyArray<Placement> => {
+  const order = ordered.order.flatMap((candidate): ReadonlyArray<ComboPlacement> => {
     const group = inner.get(candidate.executionKey)
     return group === undefined
       ? [{ candidate, chain: [{ combo, candidate }] }]

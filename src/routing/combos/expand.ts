@@ -13,7 +13,7 @@ import type { Candidate, Skipped } from "#src/routing/models/candidate.ts"
 import type { CompleteConfig } from "#src/routing/combos/config.ts"
 import type { ByName } from "#src/routing/combos/nesting.ts"
 
-export interface Surroundings {
+export interface ExpansionContext {
   /** Every combo, active or not. */
   readonly combos: ByName
   /**
@@ -42,10 +42,10 @@ export interface Group {
   readonly expansion: Expansion
 }
 
-export type Entry = Candidate | Group
+export type ExpandedEntry = Candidate | Group
 
 /** A step that gave no target. */
-export interface Refused {
+export interface RefusedStep {
   readonly executionKey: string
   readonly stepId: string
   readonly label: string | null
@@ -57,8 +57,8 @@ export interface Refused {
 export interface Expansion {
   readonly combo: Combo
   /** In the listed order. */
-  readonly entries: ReadonlyArray<Entry>
-  readonly refused: ReadonlyArray<Refused>
+  readonly entries: ReadonlyArray<ExpandedEntry>
+  readonly refused: ReadonlyArray<RefusedStep>
   /** Left out by allowedProviders. */
   readonly excluded: ReadonlyArray<Skipped>
   /** Left out because the key may not use them: nothing that its client is told of. */
@@ -68,7 +68,7 @@ export interface Expansion {
 /** Steps read in one expansion: references of references may multiply, a request may not wait for them. */
 const stepsMax = 10_000
 
-export const isGroup = (entry: Entry): entry is Group => "kind" in entry
+export const isGroup = (entry: ExpandedEntry): entry is Group => "kind" in entry
 
 /** Every candidate of an expansion, those of groups in the place of the group. */
 export const candidatesOf = (expansion: Expansion): ReadonlyArray<Candidate> =>
@@ -87,7 +87,7 @@ export const forbiddenOf = (expansion: Expansion): ReadonlyArray<Skipped> => [
 ]
 
 /** Every step without a target, those of groups too. */
-export const refusedOf = (expansion: Expansion): ReadonlyArray<Refused> => [
+export const refusedOf = (expansion: Expansion): ReadonlyArray<RefusedStep> => [
   ...expansion.refused,
   ...expansion.entries.flatMap((entry) => isGroup(entry) ? refusedOf(entry.expansion) : [])
 ]
@@ -107,8 +107,8 @@ const escaped = (id: string): string => id.replaceAll("%", "%25").replaceAll(">"
 const join = (path: string, id: string): string => path === "" ? escaped(id) : `${path}>${escaped(id)}`
 
 interface Collected {
-  readonly entries: Array<Entry>
-  readonly refused: Array<Refused>
+  readonly entries: Array<ExpandedEntry>
+  readonly refused: Array<RefusedStep>
   readonly excluded: Array<Skipped>
   readonly forbidden: Array<Skipped>
 }
@@ -128,7 +128,7 @@ interface Place {
 }
 
 /** Never fails: a step that gives nothing is listed with its reason. */
-export const expand = (combo: Combo, around: Surroundings): Expansion => {
+export const expand = (combo: Combo, around: ExpansionContext): Expansion => {
   const { maxComboDepth } = around.configOf(combo)
   const seen = new Set<string>()
   const keys = new Set<string>()

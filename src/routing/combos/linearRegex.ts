@@ -3,7 +3,7 @@
  * followed at once (Thompson), nothing is tried again. Case-sensitive and unanchored, as `RegExp.test` without flags. What cannot
  * be matched so (back references, lookaround) is refused, and so is what is too large.
  */
-import { parse, type Node, type Test } from "#src/routing/combos/regexSyntax.ts"
+import { parse, type RegexNode, type Test } from "#src/routing/combos/regexSyntax.ts"
 
 /** Instructions of one compiled pattern; bounded repetitions multiply them. */
 const instructionsMax = 1_000
@@ -31,20 +31,20 @@ export interface Refused {
 
 class TooLarge extends Error {}
 
-const emit = (root: Node): ReadonlyArray<Instruction> => {
+const emit = (root: RegexNode): ReadonlyArray<Instruction> => {
   const program: Array<Instruction> = []
   const add = (instruction: Instruction): number => {
     if (program.length >= instructionsMax) throw new TooLarge()
     return program.push(instruction) - 1
   }
   /** `body` any number of times. */
-  const star = (body: Node): void => {
+  const star = (body: RegexNode): void => {
     const split = add({ op: "split", to: 0, or: 0 })
     write(body)
     add({ op: "jump", to: split })
     program[split] = { op: "split", to: split + 1, or: program.length }
   }
-  const write = (node: Node): void => {
+  const write = (node: RegexNode): void => {
     switch (node.kind) {
       case "test":
         add({ op: "test", test: node.test })

@@ -3,15 +3,15 @@
 /** Whether a UTF-16 code unit is meant. */
 export type Test = (code: number) => boolean
 
-export type Node =
+export type RegexNode =
   | { readonly kind: "test"; readonly test: Test }
   | { readonly kind: "assert"; readonly what: "start" | "end" | "boundary" | "inside" }
-  | { readonly kind: "sequence"; readonly items: ReadonlyArray<Node> }
-  | { readonly kind: "choice"; readonly options: ReadonlyArray<Node> }
+  | { readonly kind: "sequence"; readonly items: ReadonlyArray<RegexNode> }
+  | { readonly kind: "choice"; readonly options: ReadonlyArray<RegexNode> }
   /** `most` null = any number. */
-  | { readonly kind: "repeat"; readonly body: Node; readonly least: number; readonly most: number | null }
+  | { readonly kind: "repeat"; readonly body: RegexNode; readonly least: number; readonly most: number | null }
 
-export type Parsed = { readonly _tag: "Parsed"; readonly root: Node } | { readonly _tag: "Refused"; readonly message: string }
+export type Parsed = { readonly _tag: "Parsed"; readonly root: RegexNode } | { readonly _tag: "Refused"; readonly message: string }
 
 /** Nested groups; deeper than anybody writes. */
 const depthMax = 50
@@ -36,7 +36,7 @@ class Reader {
     this.text = text
   }
 
-  whole(): Node {
+  whole(): RegexNode {
     const root = this.choice()
     if (this.at < this.text.length) throw new Refusal("A closing parenthesis has no opening one")
     return root
@@ -48,19 +48,19 @@ class Reader {
     return true
   }
 
-  private choice(): Node {
+  private choice(): RegexNode {
     const options = [this.sequence()]
     while (this.eat("|")) options.push(this.sequence())
-    return options.length === 1 ? options[0] as Node : { kind: "choice", options }
+    return options.length === 1 ? options[0] as RegexNode : { kind: "choice", options }
   }
 
-  private sequence(): Node {
-    const items: Array<Node> = []
+  private sequence(): RegexNode {
+    const items: Array<RegexNode> = []
     while (this.at < this.text.length && this.text[this.at] !== "|" && this.text[this.at] !== ")") items.push(this.repeated())
     return { kind: "sequence", items }
   }
 
-  private repeated(): Node {
+  private repeated(): RegexNode {
     const body = this.atom()
     const times = this.times()
     if (times === null) return body
@@ -84,7 +84,7 @@ class Reader {
     return { least, most }
   }
 
-  private atom(): Node {
+  private atom(): RegexNode {
     const character = this.text[this.at++] as string
     switch (character) {
       case "(":
@@ -110,7 +110,7 @@ class Reader {
     }
   }
 
-  private group(): Node {
+  private group(): RegexNode {
     if (++this.depth > depthMax) throw new Refusal("The groups are nested too deep")
     if (!this.eat("?:") && this.text[this.at] === "?") {
       const named = /^\?<[A-Za-z_$][\w$]*>/.exec(this.text.slice(this.at, this.at + 100))
@@ -123,7 +123,7 @@ class Reader {
     return node
   }
 
-  private escape(): Node {
+  private escape(): RegexNode {
     const next = this.text[this.at]
     if (next === "b" || next === "B") {
       this.at++

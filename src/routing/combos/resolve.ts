@@ -1,7 +1,7 @@
 /** Combo names in front of everything else in a model id's resolution: the `first` step of `makeResolver`. Pure. */
 import type { Combo, ComboMapping } from "#schemas/records/Combo.ts"
 import { compileGlob } from "#src/routing/models/glob.ts"
-import type { Asked, ThinkingLevel, Unresolved } from "#src/routing/models/resolveModel.ts"
+import type { ModelQuery, ThinkingLevel, Unresolved } from "#src/routing/models/resolveModel.ts"
 
 export interface ResolvedCombo {
   readonly _tag: "Combo"
@@ -14,7 +14,7 @@ export interface ResolvedCombo {
   readonly level: ThinkingLevel | null
 }
 
-export type ComboStep = (asked: Asked) => ResolvedCombo | Unresolved | undefined
+export type ComboResolver = (asked: ModelQuery) => ResolvedCombo | Unresolved | undefined
 
 const prefix = "combo/"
 
@@ -22,7 +22,7 @@ const prefix = "combo/"
  * Exact name, `combo/<name>`, then the mappings in their order (highest priority, then oldest). Inactive combos are no combos;
  * hidden ones can be asked for. `mappings` are in the order of the snapshot.
  */
-export const makeComboStep = (combos: ReadonlyArray<Combo>, mappings: ReadonlyArray<ComboMapping>): ComboStep => {
+export const makeComboStep = (combos: ReadonlyArray<Combo>, mappings: ReadonlyArray<ComboMapping>): ComboResolver => {
   const active = combos.filter((combo) => combo.isActive)
   const byName = new Map(active.map((combo) => [combo.name, combo]))
   const byId = new Map(active.map((combo) => [combo.id, combo]))
@@ -44,7 +44,7 @@ export const makeComboStep = (combos: ReadonlyArray<Combo>, mappings: ReadonlyAr
   }
 }
 
-const noCombo = (asked: Asked): Unresolved => ({
+const noCombo = (asked: ModelQuery): Unresolved => ({
   _tag: "Unresolved",
   reason: "ModelNotFound",
   status: 404,

@@ -28,8 +28,8 @@ export interface Candidate {
 export type { QuotaWindow }
 
 /** Categories and tiers of `auto/<category>:<tier>`. */
-export type Category = "coding" | "reasoning" | "vision" | "chat" | "multimodal"
-export type Tier = "fast" | "cheap" | "reliable" | "free" | "pro"
+export type ModelCategory = "coding" | "reasoning" | "vision" | "chat" | "multimodal"
+export type ModelTier = "fast" | "cheap" | "reliable" | "free" | "pro"
 
 /** What only some strategies ask for; absent = unknown, and never a reason to leave a candidate out. */
 export interface Hints {
@@ -39,8 +39,8 @@ export interface Hints {
   readonly excluded?: (candidate: Candidate) => boolean
   /** Most tokens the answer may have, as the client asked. */
   readonly answerTokens?: number | null
-  readonly category?: Category | null
-  readonly tier?: Tier | null
+  readonly category?: ModelCategory | null
+  readonly tier?: ModelTier | null
   /** Measured answer quality, 0 to 1; null without data. */
   readonly quality?: (target: Target) => number | null
 }

@@ -122,7 +122,7 @@ interface Indexes {
 }
 
 /** What is being resolved: the id changes when an alias or the no-thinking prefix points elsewhere. */
-export interface Asked {
+export interface ModelQuery {
   /** The id as the client wrote it. */
   readonly requested: string
   readonly id: string
@@ -135,7 +135,7 @@ export interface Asked {
 interface Redirect {
   readonly _tag: "Redirect"
   readonly to: string
-  readonly via: Asked["via"]
+  readonly via: ModelQuery["via"]
   readonly noThinking?: boolean
   readonly level?: ThinkingLevel
 }
@@ -170,7 +170,7 @@ const thinkingVariant: Step = (indexes, asked) => {
 }
 
 /** A step answers finally, names another id to resolve from the top, or passes to the next step with undefined. */
-type Step = (indexes: Indexes, asked: Asked) => Resolution | Redirect | undefined
+type Step = (indexes: Indexes, asked: ModelQuery) => Resolution | Redirect | undefined
 
 const noThinkingPrefix: Step = (indexes, asked) => {
   const length = asked.id.startsWith(NO_THINKING_PREFIX)
@@ -246,7 +246,7 @@ const shownPrefix = (indexes: Indexes, id: string): string => {
 
 const ofOwner = (
   indexes: Indexes,
-  asked: Asked,
+  asked: ModelQuery,
   owner: string,
   model: string
 ): Resolution | undefined => {
@@ -261,7 +261,7 @@ const ofOwner = (
 
 const ofProvider = (
   indexes: Indexes,
-  asked: Asked,
+  asked: ModelQuery,
   row: Provider,
   model: string,
   via: ResolvedVia
@@ -293,7 +293,7 @@ const ofProvider = (
 
 const ofNode = (
   indexes: Indexes,
-  asked: Asked,
+  asked: ModelQuery,
   node: NodeView,
   model: string,
   via: ResolvedVia
@@ -317,7 +317,7 @@ const ofNode = (
 
 const notFound = (
   indexes: Indexes,
-  asked: Asked,
+  asked: ModelQuery,
   hint?: string
 ): Unresolved => {
   const slash = asked.id.indexOf("/")
@@ -397,13 +397,13 @@ const steps: ReadonlyArray<Step> = [noThinkingPrefix, exactAlias, wildcardAlias,
  */
 export const makeResolver = <E = never>(
   view: ResolverView,
-  first: ReadonlyArray<(asked: Asked) => E | undefined> = []
+  first: ReadonlyArray<(asked: ModelQuery) => E | undefined> = []
 ): (id: string) => Resolution | E => {
   const indexes = indexView(view)
   const memo = new Map<string, Resolution | E>()
 
   const resolve = (id: string): Resolution | E => {
-    let asked: Asked = { requested: id, id, via: null, noThinking: false, level: undefined }
+    let asked: ModelQuery = { requested: id, id, via: null, noThinking: false, level: undefined }
     hops: for (let hop = 0; hop <= ALIAS_HOPS_MAX; hop++) {
       for (const step of first) {
         const answer = step(asked)

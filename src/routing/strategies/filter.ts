@@ -15,14 +15,14 @@ export interface Filtered {
 
 export type Why = Skipped["unavailable"]
 
-const nobody: ReadonlyArray<Skipped> = []
+const noneSkipped: ReadonlyArray<Skipped> = []
 const applied: ReadonlyArray<Relaxed> = []
 
 const join = <A>(first: ReadonlyArray<A>, second: ReadonlyArray<A>): ReadonlyArray<A> =>
   first.length === 0 ? second : second.length === 0 ? first : [...first, ...second]
 
 /** Everybody may be asked. */
-export const all = (available: ReadonlyArray<Candidate>): Filtered => ({ available, skipped: nobody, relaxed: applied })
+export const all = (available: ReadonlyArray<Candidate>): Filtered => ({ available, skipped: noneSkipped, relaxed: applied })
 
 /** Leaves out whom `why` gives a reason for; with `soft` only while somebody remains, else the name goes to `relaxed`. */
 export const narrow = (from: Filtered, why: (candidate: Candidate) => Why | null, soft: Relaxed | null = null): Filtered => {

@@ -22,7 +22,7 @@ export interface Tool {
 }
 
 /** What a vendor's error body says, before a format renders it. */
-export interface Refusal {
+export interface SimulatedRefusal {
   readonly status: number
   readonly message: string
   readonly type?: string
@@ -31,7 +31,7 @@ export interface Refusal {
 }
 
 /** One request in terms that all formats share. */
-export interface Call {
+export interface SimulatedCall {
   readonly model: string
   readonly stream: boolean
   /** How many alternative answers. */
@@ -51,7 +51,7 @@ export interface Call {
   /** Content type of a stream that is no server-sent events; its events are then written as they are. */
   readonly streamType?: string
   /** The answer of a call that is no conversation; absent: the format writes one from the script. */
-  readonly reply?: (answer: Answer) => Reply
+  readonly reply?: (answer: SimulatedAnswer) => Reply
   /** What an embeddings call wants; absent elsewhere. */
   readonly embeddings?: { readonly inputs: ReadonlyArray<string>; readonly dimensions: number; readonly base64: boolean }
 }
@@ -71,7 +71,7 @@ export interface Choice {
   readonly finish: string
 }
 
-export interface Usage {
+export interface SimulatedUsage {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly totalTokens: number
@@ -80,14 +80,14 @@ export interface Usage {
   readonly reasoningTokens: number
 }
 
-export interface Answer {
+export interface SimulatedAnswer {
   /** Unique part of every id; the id of the truth log's entry. */
   readonly id: string
   /** Seconds since the epoch. */
   readonly created: number
   readonly choices: ReadonlyArray<Choice>
   /** What the vendor reports; null when the script omits usage. */
-  readonly usage: Usage | null
+  readonly usage: SimulatedUsage | null
   readonly usageOn: "vendor" | "finish" | "every"
 }
 
@@ -120,10 +120,10 @@ export interface Format {
   readonly isForm?: boolean
   /** Model and kind of a request before it is read, where they do not stand in `model` and `stream` of the body. */
   readonly identify?: (path: string, body: Body) => { readonly model: string | null; readonly stream: boolean }
-  readonly read: (body: Body, request: RequestHead) => Result.Result<Call, Refusal>
-  readonly events: (call: Call, answer: Answer) => Iterable<WireEvent>
-  readonly body: (call: Call, answer: Answer) => string
-  readonly renderError: (refusal: Refusal) => string
+  readonly read: (body: Body, request: RequestHead) => Result.Result<SimulatedCall, SimulatedRefusal>
+  readonly events: (call: SimulatedCall, answer: SimulatedAnswer) => Iterable<WireEvent>
+  readonly body: (call: SimulatedCall, answer: SimulatedAnswer) => string
+  readonly renderError: (refusal: SimulatedRefusal) => string
   /** How this vendor reports an error inside a stream that began well. */
   readonly streamError: WireEvent
 }

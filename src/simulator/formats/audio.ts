@@ -6,7 +6,7 @@ import * as Predicate from "effect/Predicate"
 import { countTokens } from "#src/simulator/text.ts"
 import { Bad, invalidValue, missing, optionalNumber, optionalString, refuseUnknown, requiredModel, strictly } from "./chatRequest.ts"
 import { chatStreamError, renderChatError } from "./errors.ts"
-import type { Body, Call, Format } from "./Format.ts"
+import type { Body, SimulatedCall, Format } from "./Format.ts"
 import { oneShotCall } from "./oneShotCall.ts"
 
 const RATE = 8_000
@@ -45,7 +45,7 @@ export const toneOf = (text: string): Buffer => {
 const piecesOf = (bytes: Buffer): ReadonlyArray<Buffer> =>
   Array.from({ length: Math.ceil(bytes.length / PIECE) }, (_, i) => bytes.subarray(i * PIECE, (i + 1) * PIECE))
 
-const spoken = strictly((body): Call => {
+const spoken = strictly((body): SimulatedCall => {
   const model = requiredModel(body)
   const { input, voice } = body
   if (!Predicate.isString(input) || input === "") throw missing("input")
@@ -70,7 +70,7 @@ const fileOf = (body: Body): Heard => {
 }
 
 /** Bytes of the file are samples of the rate above. */
-const written = (task: "transcribe" | "translate") => strictly((body): Call => {
+const written = (task: "transcribe" | "translate") => strictly((body): SimulatedCall => {
   refuseUnknown(body, known, "")
   const model = requiredModel(body)
   const { bytes, filename } = fileOf(body)

@@ -3,10 +3,10 @@
  */
 import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
-import type { Body, Refusal, RequestHead } from "./Format.ts"
+import type { Body, SimulatedRefusal, RequestHead } from "./Format.ts"
 
 export class Bad {
-  readonly refusal: Refusal
+  readonly refusal: SimulatedRefusal
   constructor(message: string, param: string | null, code: string | null = null, status = 400) {
     this.refusal = { status, message, type: "invalid_request_error", param, code }
   }
@@ -72,7 +72,7 @@ export const optionalString = (body: Body, name: string, allowed?: ReadonlyArray
 }
 
 /** Runs a strict reader; the first `Bad` it meets is the refusal. */
-export const strictly = <A>(reader: (body: Body, request: RequestHead) => A) => (body: Body, request: RequestHead): Result.Result<A, Refusal> => {
+export const strictly = <A>(reader: (body: Body, request: RequestHead) => A) => (body: Body, request: RequestHead): Result.Result<A, SimulatedRefusal> => {
   try {
     return Result.succeed(reader(body, request))
   } catch (error) {

@@ -5,7 +5,7 @@ import * as Predicate from "effect/Predicate"
 import { countTokens, random } from "#src/simulator/text.ts"
 import { Bad, invalidType, optionalNumber, requiredModel, strictly } from "./chatRequest.ts"
 import { chatStreamError, renderChatError } from "./errors.ts"
-import type { Answer, Call, Format } from "./Format.ts"
+import type { SimulatedAnswer, SimulatedCall, Format } from "./Format.ts"
 
 const DEFAULT_DIMENSIONS = 256
 const MAX_DIMENSIONS = 3072
@@ -27,7 +27,7 @@ const readInputs = (input: unknown): ReadonlyArray<string> => {
   })
 }
 
-const read = strictly((body): Call => {
+const read = strictly((body): SimulatedCall => {
   const model = requiredModel(body)
   const inputs = readInputs(body["input"])
   const encoding = body["encoding_format"]
@@ -69,7 +69,7 @@ export const vectorOf = (text: string, dimensions: number): Float32Array => {
   return vector.map((value) => value / length)
 }
 
-const body = (call: Call, answer: Answer): string => {
+const body = (call: SimulatedCall, answer: SimulatedAnswer): string => {
   const { base64, dimensions, inputs } = call.embeddings ?? { inputs: [], dimensions: 0, base64: false }
   return JSON.stringify({
     object: "list",

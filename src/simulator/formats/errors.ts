@@ -1,7 +1,7 @@
 /**
  * The words a vendor uses for each error status, in the chat vocabulary and in the messages vocabulary.
  */
-import type { Refusal } from "./Format.ts"
+import type { SimulatedRefusal } from "./Format.ts"
 
 interface Words {
   readonly type: string
@@ -46,7 +46,7 @@ const MESSAGES_TYPES: { readonly [status: number]: string } = {
 const wordsOf = (status: number): Words => CHAT[status] ?? (status < 500 ? CHAT[400]! : CHAT[500]!)
 
 /** `{error:{message, type, param, code}}` */
-export const renderChatError = (refusal: Refusal): string => {
+export const renderChatError = (refusal: SimulatedRefusal): string => {
   const words = wordsOf(refusal.status)
   return JSON.stringify({
     error: {
@@ -59,7 +59,7 @@ export const renderChatError = (refusal: Refusal): string => {
 }
 
 /** `{type:"error", error:{type, message}, request_id}` */
-export const renderMessagesError = (refusal: Refusal): string => {
+export const renderMessagesError = (refusal: SimulatedRefusal): string => {
   const type = refusal.type ?? MESSAGES_TYPES[refusal.status] ?? (refusal.status < 500 ? "invalid_request_error" : "api_error")
   return JSON.stringify({
     type: "error",
@@ -81,7 +81,7 @@ const GOOGLE_STATUS: { readonly [status: number]: string } = {
 }
 
 /** `{error:{code, message, status}}` */
-export const renderGoogleError = (refusal: Refusal): string =>
+export const renderGoogleError = (refusal: SimulatedRefusal): string =>
   JSON.stringify({
     error: {
       code: refusal.status,
@@ -91,7 +91,7 @@ export const renderGoogleError = (refusal: Refusal): string =>
   })
 
 /** `{error: message}` */
-export const renderLocalError = (refusal: Refusal): string =>
+export const renderLocalError = (refusal: SimulatedRefusal): string =>
   JSON.stringify({ error: refusal.message === "" ? wordsOf(refusal.status).message : refusal.message })
 
 const STREAM_MESSAGE = CHAT[500]!.message

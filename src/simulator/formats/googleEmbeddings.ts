@@ -4,7 +4,7 @@ import { countTokens } from "#src/simulator/text.ts"
 import { Bad, strictly } from "./chatRequest.ts"
 import { vectorOf } from "./embeddings.ts"
 import { googleStreamError, renderGoogleError } from "./errors.ts"
-import type { Body, Call, Format } from "./Format.ts"
+import type { Body, SimulatedCall, Format } from "./Format.ts"
 
 const DEFAULT_DIMENSIONS = 3072
 const isRecord = (value: unknown): value is Body => Predicate.isObject(value) && !Array.isArray(value)
@@ -38,7 +38,7 @@ const content = (request: Body, at: string, model: string) => {
   return { text: textOf(isRecord(part) ? part["text"] : null, `${at}.content.parts[0].text`), dimensions: request["outputDimensionality"] }
 }
 
-const read = strictly((body, { path }): Call => {
+const read = strictly((body, { path }): SimulatedCall => {
   const { method, model } = addressOf(path) ?? { method: "predict", model: "" }
   let inputs: ReadonlyArray<string>
   let dimensions: unknown
@@ -73,7 +73,7 @@ const make = (method: "batchEmbedContents" | "predict", body: Format["body"]): F
   streamError: googleStreamError
 })
 
-const vectorsOf = ({ embeddings }: Call) => (embeddings?.inputs ?? []).map((text) => ({ text, values: Array.from(vectorOf(text, embeddings?.dimensions ?? 1)) }))
+const vectorsOf = ({ embeddings }: SimulatedCall) => (embeddings?.inputs ?? []).map((text) => ({ text, values: Array.from(vectorOf(text, embeddings?.dimensions ?? 1)) }))
 
 export const batchEmbedContents = make("batchEmbedContents", (call, { usage }) => JSON.stringify({
   embeddings: vectorsOf(call).map(({ values }) => ({ values })),

@@ -4,7 +4,7 @@ import * as Predicate from "effect/Predicate"
 import { countTokens } from "#src/simulator/text.ts"
 import { Bad, optionalNumber, requiredModel, strictly } from "./chatRequest.ts"
 import { chatStreamError, renderChatError } from "./errors.ts"
-import type { Answer, Call, Format } from "./Format.ts"
+import type { SimulatedAnswer, SimulatedCall, Format } from "./Format.ts"
 import { oneShotCall } from "./oneShotCall.ts"
 
 const MAX_IMAGES = 10
@@ -32,7 +32,7 @@ export const pictureOf = (prompt: string, size: string): Buffer => {
   ])
 }
 
-const read = strictly((body): Call => {
+const read = strictly((body): SimulatedCall => {
   const model = requiredModel(body)
   const { prompt, response_format: format = "b64_json", size = "8x8" } = body
   if (!Predicate.isString(prompt)) throw new Bad("Missing required parameter: 'prompt'.", "prompt", "missing_required_parameter")
@@ -42,7 +42,7 @@ const read = strictly((body): Call => {
   const item = () => format === "url"
     ? { url: `https://images.simulator.example/${crc32(prompt).toString(16)}.png` }
     : { b64_json: pictureOf(prompt, size).toString("base64") }
-  const text = ({ created, usage }: Answer): string => JSON.stringify({
+  const text = ({ created, usage }: SimulatedAnswer): string => JSON.stringify({
     created, data: Array.from({ length: n }, item),
     ...(usage === null ? {} : { usage: { input_tokens: usage.promptTokens, output_tokens: usage.completionTokens, total_tokens: usage.totalTokens } })
   })
@@ -53,7 +53,7 @@ const read = strictly((body): Call => {
 })
 
 /** One picture for each that is asked for, as large as the first that came. */
-const edited = strictly((body): Call => {
+const edited = strictly((body): SimulatedCall => {
   const model = requiredModel(body)
   const { image, n = "1", prompt } = body
   if (!Predicate.isString(prompt)) throw new Bad("Missing required parameter: 'prompt'.", "prompt", "missing_required_parameter")

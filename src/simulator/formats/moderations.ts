@@ -3,7 +3,7 @@ import * as Predicate from "effect/Predicate"
 import { countTokens } from "#src/simulator/text.ts"
 import { Bad, invalidType, missing, refuseUnknown, strictly } from "./chatRequest.ts"
 import { chatStreamError, renderChatError } from "./errors.ts"
-import type { Call, Format } from "./Format.ts"
+import type { SimulatedCall, Format } from "./Format.ts"
 import { oneShotCall } from "./oneShotCall.ts"
 
 const known: ReadonlySet<string> = new Set(["model", "input"])
@@ -23,7 +23,7 @@ const textsOf = (input: unknown): ReadonlyArray<string> => {
   }).join(" ")]
 }
 
-const read = strictly((body): Call => {
+const read = strictly((body): SimulatedCall => {
   refuseUnknown(body, known, "")
   const model = Predicate.isString(body["model"]) ? body["model"] : "omni-moderation-latest"
   const texts = textsOf(body["input"])

@@ -2,7 +2,7 @@
 import * as Predicate from "effect/Predicate"
 import { Bad, missing, requiredModel, strictly } from "./chatRequest.ts"
 import { chatStreamError, renderChatError } from "./errors.ts"
-import type { Call, Format, RequestHead } from "./Format.ts"
+import type { SimulatedCall, Format, RequestHead } from "./Format.ts"
 import { oneShotCall } from "./oneShotCall.ts"
 
 /** A job takes so long, ms. */
@@ -12,7 +12,7 @@ const json = (value: unknown): ReadonlyArray<Buffer> => [Buffer.from(JSON.string
 
 const pagesOf = (address: string): ReadonlyArray<string> => [`# Page one of ${address}`, "The second page."]
 
-const read = strictly((body): Call => {
+const read = strictly((body): SimulatedCall => {
   const model = requiredModel(body)
   const { document } = body
   if (!Predicate.isObject(document)) throw missing("document")
@@ -25,13 +25,13 @@ const read = strictly((body): Call => {
 
 const analyzePath = /^\/documentintelligence\/documentModels\/([^/:]+)(?::analyze|\/analyzeResults\/(\d+))$/
 
-const begin = (model: string, body: Readonly<Record<string, unknown>>, { headers, path }: RequestHead): Call => {
+const begin = (model: string, body: Readonly<Record<string, unknown>>, { headers, path }: RequestHead): SimulatedCall => {
   if (!Predicate.isString(body["urlSource"]) && !Predicate.isString(body["base64Source"])) throw missing("urlSource")
   const job = `http://${headers.host ?? ""}${path.replace(":analyze", "/analyzeResults/")}${Date.now() + JOB_MS}`
   return oneShotCall(model, 0, () => ({ status: 202, type: "application/json", headers: { "operation-location": job }, pieces: [Buffer.alloc(0)] }))
 }
 
-const look = (model: string, readyAt: number): Call => {
+const look = (model: string, readyAt: number): SimulatedCall => {
   const pages = pagesOf("a job")
   const content = pages.join("\n")
   const done = {
@@ -41,7 +41,7 @@ const look = (model: string, readyAt: number): Call => {
   return oneShotCall(model, 0, () => ({ type: "application/json", pieces: json(Date.now() < readyAt ? { status: "running" } : done) }))
 }
 
-const analyze = strictly((body, request): Call => {
+const analyze = strictly((body, request): SimulatedCall => {
   const [, model = "", readyAt] = analyzePath.exec(request.path) ?? []
   return readyAt === undefined ? begin(model, body, request) : look(model, Number(readyAt))
 })

@@ -6,7 +6,7 @@ import * as Predicate from "effect/Predicate"
 import { countTokens } from "#src/simulator/text.ts"
 import { invalidType, missing, optionalNumber, requiredModel, strictly } from "./chatRequest.ts"
 import { chatStreamError, renderChatError } from "./errors.ts"
-import type { Call, Format } from "./Format.ts"
+import type { SimulatedCall, Format } from "./Format.ts"
 import { oneShotCall } from "./oneShotCall.ts"
 
 const scoreOf = (query: string, document: string): number => {
@@ -15,7 +15,7 @@ const scoreOf = (query: string, document: string): number => {
   return held / words.length
 }
 
-const read = strictly((body, { path }): Call => {
+const read = strictly((body, { path }): SimulatedCall => {
   const model = requiredModel(body)
   const { documents, query } = body
   if (query === undefined) throw missing("query")

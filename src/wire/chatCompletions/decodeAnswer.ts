@@ -1,6 +1,6 @@
 /** A whole chat-completions answer as a neutral one. */
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
-import type { Answer, Choice, Part } from "#schemas/wire/conversation.ts"
+import type { Answer, Choice, ContentPart } from "#schemas/wire/conversation.ts"
 import { readAnnotations } from "#src/wire/chatCompletions/annotations.ts"
 import { errorOf, usageOf } from "#src/wire/chatCompletions/answer.ts"
 import { readFinish } from "#src/wire/chatCompletions/finish.ts"
@@ -31,7 +31,7 @@ export const decodeAnswer = (body: Body): Answer | UpstreamErrorBody | null => {
 const choiceOf = (choice: Body, at: number, answerId: string): Choice => {
   const index = typeof choice["index"] === "number" ? choice["index"] : at
   const message = Json.isRecord(choice["message"]) ? choice["message"] : { content: choice["text"] }
-  const parts: Array<Part> = partsOf(message)
+  const parts: Array<ContentPart> = partsOf(message)
   const refusal = stringAt(message, "refusal")
   if (refusal !== "") parts.push({ kind: "refusal", text: refusal })
   const calls = callsOf(message).filter((call) => call.name !== "")
@@ -48,9 +48,9 @@ const choiceOf = (choice: Body, at: number, answerId: string): Choice => {
   return { index, parts, finish: stopSequence === null ? finish : "stop-sequence", stopSequence, logprobs: logprobsOf(choice["logprobs"]) }
 }
 
-const partsOf = (message: Body): Array<Part> => {
+const partsOf = (message: Body): Array<ContentPart> => {
   const details = message["reasoning_details"]
-  const parts: Array<Part> = [...readReasoning(Array.isArray(details) ? { ...message, reasoning_details: withoutCalls(details, message) } : message)]
+  const parts: Array<ContentPart> = [...readReasoning(Array.isArray(details) ? { ...message, reasoning_details: withoutCalls(details, message) } : message)]
   const said = contentOf(message["content"])
   const { text, thinking } = parts.length === 0 && said.thinking === "" ? splitThink(said.text) : said
   if (thinking !== "" && parts.length === 0) parts.push(reasoningPart(thinking))

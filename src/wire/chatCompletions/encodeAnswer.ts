@@ -1,5 +1,5 @@
 /** A neutral answer as a whole chat completion. */
-import type { Answer, Choice, MediaPart, Part, ReasoningPart, TokenLogprob, TokenUsage, ToolCallPart } from "#schemas/wire/conversation.ts"
+import type { Answer, Choice, MediaPart, ContentPart, ReasoningPart, TokenLogprob, TokenUsage, ToolCallPart } from "#schemas/wire/conversation.ts"
 import { writeAnnotation } from "#src/wire/chatCompletions/annotations.ts"
 import { writeFinish } from "#src/wire/chatCompletions/finish.ts"
 import { urlOf } from "#src/wire/chatCompletions/request/media.ts"
@@ -103,7 +103,7 @@ const thoughts = (parts: ReadonlyArray<ReasoningPart>, calls: ReadonlyArray<Tool
   }
 }
 
-const attached = (parts: ReadonlyArray<Part>, options: EncoderOptions): Out => {
+const attached = (parts: ReadonlyArray<ContentPart>, options: EncoderOptions): Out => {
   const annotations = parts.flatMap((part) => part.kind === "text" ? part.annotations : []).map(writeAnnotation).filter((one) => one !== null)
   const signature = parts.findLast((part) => part.kind === "text" && part.signature !== null)
   const images = parts.map((part) => part.kind === "image" ? writeImage(part) : null).filter((one) => one !== null)

@@ -1,8 +1,8 @@
 /** How a chat client is told of an error. */
 import type { PublicError } from "#schemas/errors.ts"
-import { common, type Told } from "#src/wire/errorObject.ts"
+import { common, type ClientError } from "#src/wire/errorObject.ts"
 
 /** The common error object; extra members follow message, type and code. */
 export const errorBody = (error: PublicError): string => JSON.stringify({ error: common(error) })
 
-export const errorFrames = (error: Told): string => `data: ${JSON.stringify({ error: common(error) })}\n\ndata: [DONE]\n\n`
+export const errorFrames = (error: ClientError): string => `data: ${JSON.stringify({ error: common(error) })}\n\ndata: [DONE]\n\n`

@@ -1,7 +1,7 @@
 /** A client's `POST /v1/completions` as a conversation of one user turn. */
 import { PublicError } from "#schemas/errors.ts"
 import { Request } from "#schemas/wire/completions.ts"
-import type { Conversation, Extra, Settings } from "#schemas/wire/conversation.ts"
+import type { Conversation, Extra, GenerationSettings } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { decoder } from "#src/wire/neutral/decoding.ts"
 import { invalid, none, reading, unsayable } from "#src/wire/neutral/settings.ts"
@@ -51,7 +51,7 @@ const promptOf = (prompt: Request["prompt"]): string => {
   return first
 }
 
-const settingsOf = (request: Request): Settings => {
+const settingsOf = (request: Request): GenerationSettings => {
   const { logprobs, stop } = request
   return {
     ...none,

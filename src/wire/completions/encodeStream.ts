@@ -2,7 +2,7 @@
 import type { FinishReason, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 import { errorFrames } from "#src/wire/chatCompletions/errors.ts"
 import { completionId, finishReason, logprobs, usage } from "#src/wire/completions/answer.ts"
-import type { Told } from "#src/wire/errorObject.ts"
+import type { ClientError } from "#src/wire/errorObject.ts"
 import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wire/stream/StreamSink.ts"
 
 const terminator = "data: [DONE]\n\n"
@@ -96,7 +96,7 @@ class Encoder implements StreamEncoder {
     return out
   }
 
-  fail(error: Told): string {
+  fail(error: ClientError): string {
     const rest = this.take()
     if (this.closed) return rest
     this.closed = true

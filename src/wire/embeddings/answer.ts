@@ -9,7 +9,7 @@ import type { EmbeddingHead } from "./request.ts"
 import * as Vectors from "./vectors.ts"
 
 /** What the client asked for. */
-export interface Wanted extends Pick<EmbeddingHead, "encoding"> {
+export interface WantedVectors extends Pick<EmbeddingHead, "encoding"> {
   /** The canonical id that the answer names. */
   readonly model: string
   readonly count: number
@@ -21,7 +21,7 @@ export interface Wanted extends Pick<EmbeddingHead, "encoding"> {
 export const errorsOf = (family: EmbeddingFamily): Pick<UpstreamCodec, "readError"> => family === "embeddings" ? chatCompletions : generateContent
 
 /** Null when the bytes are no answer of the family, or hold another number of vectors than was asked for. */
-export const read = (family: EmbeddingFamily, bytes: Uint8Array, wanted: Wanted): AnswerFacts | null => {
+export const read = (family: EmbeddingFamily, bytes: Uint8Array, wanted: WantedVectors): AnswerFacts | null => {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const facts = family === "embeddings" ? forwarded(body, wanted) : translated(family, body, wanted)
   return facts ?? errorIn(family, body)
@@ -47,7 +47,7 @@ const errorIn = (family: EmbeddingFamily, body: Buffer): AnswerFacts | null => {
 // ---- the client's own format ---------------------------------------------------------------------------------------------------------
 
 /** The server's bytes with the canonical model; anew where the vectors stand in another order or encoding than the client wants. */
-const forwarded = (body: Buffer, wanted: Wanted): AnswerFacts | null => {
+const forwarded = (body: Buffer, wanted: WantedVectors): AnswerFacts | null => {
   const found = Vectors.find(body)
   if (found === null || found.vectors.length !== wanted.count) return null
   const { model, usage, vectors } = found
@@ -66,7 +66,7 @@ const forwarded = (body: Buffer, wanted: Wanted): AnswerFacts | null => {
 }
 
 /** JSON text of a vector in the encoding. */
-const recoded = (body: Buffer, { end, isText, start }: Vectors.Vector, encoding: Wanted["encoding"]): string => {
+const recoded = (body: Buffer, { end, isText, start }: Vectors.Vector, encoding: WantedVectors["encoding"]): string => {
   const text = body.toString("latin1", start, end)
   if (encoding === null || isText === (encoding === "base64")) return text
   return isText ? JSON.stringify(Array.from(floatsIn(JSON.parse(text) as string))) : JSON.stringify(base64Of(JSON.parse(text) as ReadonlyArray<number>))
@@ -101,7 +101,7 @@ const recordsAt = (record: Readonly<Record<string, unknown>>, name: string): Rea
 
 const isVector = (value: unknown): value is ReadonlyArray<number> => Array.isArray(value) && value.every((one) => typeof one === "number")
 
-const translated = (family: EmbeddingFamily, body: Buffer, wanted: Wanted): AnswerFacts | null => {
+const translated = (family: EmbeddingFamily, body: Buffer, wanted: WantedVectors): AnswerFacts | null => {
   const parsed = Json.parseRecord(body.toString("utf8"))
   if (parsed === null) return null
   const places = family === "batchEmbedContents"

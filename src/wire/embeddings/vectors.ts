@@ -24,7 +24,7 @@ export interface Vector extends Range {
   readonly isText: boolean
 }
 
-export interface Found {
+export interface FoundVector {
   readonly model: Range | null
   readonly usage: Range | null
   /** As they stand. */
@@ -73,7 +73,7 @@ const endOfVector = (body: Buffer, start: number): number =>
   body[start] === QUOTE ? endOfString(body, start) : body[start] === OPEN_LIST ? body.indexOf(CLOSE_LIST, start) + 1 || -1 : -1
 
 /** Null when the bytes are no answer with vectors. */
-export const find = (body: Buffer): Found | null => {
+export const find = (body: Buffer): FoundVector | null => {
   const vectors: Array<Vector> = []
   let model: Range | null = null
   let usage: Range | null = null

@@ -1,5 +1,5 @@
 /** Whole answers of the generateContent format, read and written. */
-import type { Choice, Part } from "#schemas/wire/conversation.ts"
+import type { Choice, ContentPart } from "#schemas/wire/conversation.ts"
 import { ChunkReader } from "#src/wire/generateContent/stream/ChunkReader.ts"
 import { groundingText } from "#src/wire/generateContent/citations.ts"
 import { argsOf } from "#src/wire/generateContent/request/encodeRequest.ts"
@@ -80,7 +80,7 @@ const annotationsOf = (choice: Choice) => {
 const sealed = (part: { readonly signature: Parameters<typeof seal>[0] | null }): string =>
   part.signature === null ? "" : `,"thoughtSignature":${JSON.stringify(seal(part.signature, "generateContent"))}`
 
-const partOf = (part: Part): ReadonlyArray<string> => {
+const partOf = (part: ContentPart): ReadonlyArray<string> => {
   switch (part.kind) {
     case "text": return part.text === "" && part.signature === null ? [] : [`{"text":${JSON.stringify(part.text)}${sealed(part)}}`]
     case "refusal": return part.text === "" ? [] : [`{"text":${JSON.stringify(part.text)}}`]

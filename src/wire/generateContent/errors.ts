@@ -1,5 +1,5 @@
 /** How a client of this format is told of an error. */
-import { type Members, type Told, vendorOf } from "#src/wire/errorObject.ts"
+import { type Members, type ClientError, vendorOf } from "#src/wire/errorObject.ts"
 
 /** google.rpc.Code names by HTTP status. */
 const statuses: Readonly<Record<number, string>> = {
@@ -10,12 +10,12 @@ const statuses: Readonly<Record<number, string>> = {
 
 const statusWord = (status: number): string => statuses[status] ?? (status < 500 ? "INVALID_ARGUMENT" : "INTERNAL")
 
-export const errorBody = (error: Told): string => {
+export const errorBody = (error: ClientError): string => {
   const vendor = vendorOf(error, ["generateContent"])
   return JSON.stringify({ error: vendor === null ? ours(error) : withDetails(vendor, error) })
 }
 
-const ours = (error: Told): Members => ({
+const ours = (error: ClientError): Members => ({
   code: error.status,
   message: error.message,
   status: statusWord(error.status),
@@ -23,7 +23,7 @@ const ours = (error: Told): Members => ({
 })
 
 /** The vendor's own error; what the gateway knows beside it is one more detail. */
-const withDetails = (vendor: Members, error: Told): Members => {
+const withDetails = (vendor: Members, error: ClientError): Members => {
   const { details } = vendor
   const known: ReadonlyArray<unknown> = Array.isArray(details) ? details : []
   const added = [
@@ -37,7 +37,7 @@ const withDetails = (vendor: Members, error: Told): Members => {
 }
 
 /** The vendor's ErrorInfo maps text to text. */
-const infoOf = ({ code, extra }: Told): Members => {
+const infoOf = ({ code, extra }: ClientError): Members => {
   const said = Object.entries(extra ?? {}).map(([name, value]): [string, string] => [name, typeof value === "string" ? value : JSON.stringify(value) ?? ""])
   return {
     "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: code, domain: "gateway",
@@ -45,8 +45,8 @@ const infoOf = ({ code, extra }: Told): Members => {
   }
 }
 
-const retryOf = ({ retryAfterSeconds }: Told): ReadonlyArray<Members> =>
+const retryOf = ({ retryAfterSeconds }: ClientError): ReadonlyArray<Members> =>
   retryAfterSeconds === null ? [] : [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: `${retryAfterSeconds}s` }]
 
 /** An error object and nothing after it: the format has no terminator. */
-export const errorFrames = (error: Told): string => `data: ${errorBody(error)}\n\n`
+export const errorFrames = (error: ClientError): string => `data: ${errorBody(error)}\n\n`

@@ -1,6 +1,6 @@
 /** Whole answers, usage and errors of local model servers. */
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
-import type { Answer, FinishReason, Part, TokenLogprob, TokenUsage, ToolCallPart } from "#schemas/wire/conversation.ts"
+import type { Answer, FinishReason, ContentPart, TokenLogprob, TokenUsage, ToolCallPart } from "#schemas/wire/conversation.ts"
 import { ThinkSplitter, type ThinkSink } from "#src/wire/chatCompletions/stream/ThinkSplitter.ts"
 import { callId, objectText } from "#src/wire/localModelServer/request/arguments.ts"
 import { dataOf, imageOf } from "#src/wire/localModelServer/request/images.ts"
@@ -84,7 +84,7 @@ export const decodeAnswer: UpstreamCodec["decodeAnswer"] = (body) => {
   const message = Json.recordAt(body, "message")
   if (message === null) return null
   const { content, thinking } = message
-  const parts: Array<Part> = []
+  const parts: Array<ContentPart> = []
   if (typeof thinking === "string" && thinking !== "") {
     parts.push({ kind: "reasoning", text: thinking, summary: false, signature: null, id: null, redacted: false })
   }
@@ -103,15 +103,15 @@ export const decodeAnswer: UpstreamCodec["decodeAnswer"] = (body) => {
 }
 
 /** The content's text, with the thoughts of `<think>` apart unless the message has thoughts of its own. */
-const contentOf = (content: string, hasThoughts: boolean): ReadonlyArray<Part> => {
+const contentOf = (content: string, hasThoughts: boolean): ReadonlyArray<ContentPart> => {
   let [thinking, said] = ["", ""]
   const splitter = new ThinkSplitter()
   const sink: ThinkSink = { text: (text) => void (said += text), thinking: (text) => void (thinking += text) }
   if (hasThoughts) splitter.switchOff()
   splitter.feed(content, sink)
   splitter.flush(sink)
-  const thoughts: Part = { kind: "reasoning", text: thinking, summary: false, signature: null, id: null, redacted: false }
-  const text: Part = { kind: "text", text: said, cache: null, annotations: [], signature: null }
+  const thoughts: ContentPart = { kind: "reasoning", text: thinking, summary: false, signature: null, id: null, redacted: false }
+  const text: ContentPart = { kind: "text", text: said, cache: null, annotations: [], signature: null }
   return [...(thinking === "" ? [] : [thoughts]), ...(said === "" ? [] : [text])]
 }
 

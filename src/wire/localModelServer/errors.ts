@@ -2,9 +2,9 @@
  * How a client of a local model server is told of an error: its SDKs show the member `error` as it stands, so it is the message
  * itself (an object would be shown as "[object Object]"); type, code and the rest stand beside it.
  */
-import type { Told } from "#src/wire/errorObject.ts"
+import type { ClientError } from "#src/wire/errorObject.ts"
 
-export const errorBody = (error: Told): string =>
+export const errorBody = (error: ClientError): string =>
   JSON.stringify({ error: error.message, type: error.type, code: error.code, ...error.extra })
 
-export const errorFrames = (error: Told): string => `${errorBody(error)}\n`
+export const errorFrames = (error: ClientError): string => `${errorBody(error)}\n`

@@ -1,5 +1,5 @@
 /** Whole answers of the messages format, read from an upstream. */
-import type { Answer, Part, TextPart } from "#schemas/wire/conversation.ts"
+import type { Answer, ContentPart, TextPart } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as Carriers from "#src/wire/messages/carriers.ts"
 import { annotationsOf } from "#src/wire/messages/citations.ts"
@@ -32,8 +32,8 @@ export const decodeAnswer: UpstreamCodec["decodeAnswer"] = (body) => {
   } satisfies Answer
 }
 
-const partOf = (block: unknown, index: number): Part => {
-  const opaque: Part = { kind: "opaque", format: "messages", field: `content[${index}]`, value: block, listed: "content[]", fallback: "" }
+const partOf = (block: unknown, index: number): ContentPart => {
+  const opaque: ContentPart = { kind: "opaque", format: "messages", field: `content[${index}]`, value: block, listed: "content[]", fallback: "" }
   if (!Json.isRecord(block)) return opaque
   switch (block["type"]) {
     case "text": {

@@ -1,5 +1,5 @@
 /** A whole neutral answer as the vendor's message object. */
-import type { Choice, MediaPart, Part, ReasoningPart } from "#schemas/wire/conversation.ts"
+import type { Choice, MediaPart, ContentPart, ReasoningPart } from "#schemas/wire/conversation.ts"
 import * as Carriers from "#src/wire/messages/carriers.ts"
 import { citationOf } from "#src/wire/messages/citations.ts"
 import { inputJson } from "#src/wire/messages/request/encodeTurns.ts"
@@ -31,7 +31,7 @@ const blocksOf = (choice: Choice): ReadonlyArray<string> => choice.parts.flatMap
 const carrier = (field: string): string => JSON.stringify({ type: "thinking", thinking: "", signature: field })
 
 /** JSON texts of the blocks of one part; none for what a messages client could not read. */
-const blockTexts = (part: Part): ReadonlyArray<string> => {
+const blockTexts = (part: ContentPart): ReadonlyArray<string> => {
   switch (part.kind) {
     case "text": {
       const citations = part.annotations.map(citationOf).filter((citation) => citation !== null)

@@ -1,6 +1,6 @@
 /** Errors of the messages format: the vendor's vocabulary by status, with our code beside it. */
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
-import { merged, type Told, vendorOf } from "#src/wire/errorObject.ts"
+import { merged, type ClientError, vendorOf } from "#src/wire/errorObject.ts"
 import * as Json from "#src/wire/json/json.ts"
 import type { UpstreamCodec } from "#src/wire/WireFormat.ts"
 
@@ -24,7 +24,7 @@ const statuses: Readonly<Record<string, number>> = {
   request_too_large: 413, rate_limit_error: 429, api_error: 500, timeout_error: 504, overloaded_error: 529
 }
 
-export const errorBody = (error: Told): string => {
+export const errorBody = (error: ClientError): string => {
   const vendor = vendorOf(error, ["messages"])
   const requestId = vendor === null ? null : error.upstream?.requestId ?? null
   return JSON.stringify({
@@ -35,7 +35,7 @@ export const errorBody = (error: Told): string => {
 }
 
 /** The one frame that ends a broken stream; nothing follows it, as with the vendor. */
-export const errorFrames = (error: Told): string => `event: error\ndata: ${errorBody(error)}\n\n`
+export const errorFrames = (error: ClientError): string => `event: error\ndata: ${errorBody(error)}\n\n`
 
 /** `{type:"error", error:{type, message}}`, and the looser `{error:{...}}` and `{error:"text"}` of compatible vendors. */
 export const errorOf: UpstreamCodec["readError"] = (body): UpstreamErrorBody | null => {

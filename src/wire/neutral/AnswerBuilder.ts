@@ -1,7 +1,7 @@
 /** Collects a neutral stream into a whole answer: for clients that did not stream, for caches and for tests. */
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type {
-  Annotation, Answer, FinishReason, MediaPart, Part, ReasoningPart, RefusalPart, Signature, TextPart, TokenLogprob, TokenUsage, ToolCallPart
+  Annotation, Answer, FinishReason, MediaPart, ContentPart, ReasoningPart, RefusalPart, Signature, TextPart, TokenLogprob, TokenUsage, ToolCallPart
 } from "#schemas/wire/conversation.ts"
 import { unescape } from "#src/wire/stream/literal.ts"
 import type { Literal, StreamHead, StreamSink } from "#src/wire/stream/StreamSink.ts"
@@ -9,7 +9,7 @@ import type { Literal, StreamHead, StreamSink } from "#src/wire/stream/StreamSin
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 interface OpenChoice {
-  readonly parts: Array<Part>
+  readonly parts: Array<ContentPart>
   /** Literals of the newest text, reasoning or refusal part. */
   open: "text" | "reasoning" | "refusal" | null
   literals: Array<Literal>

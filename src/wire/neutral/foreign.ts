@@ -3,7 +3,7 @@
  * what they left behind in the history is text, tools of free text are functions where the target has no such tools, and every name is
  * one that all families take.
  */
-import type { Conversation, FamilyName, Part, Signature, TextPart, Tool, ToolChoice, Turn } from "#schemas/wire/conversation.ts"
+import type { Conversation, FamilyName, ContentPart, Signature, TextPart, Tool, ToolChoice, Turn } from "#schemas/wire/conversation.ts"
 import * as Carriers from "#src/wire/messages/carriers.ts"
 import * as Freeform from "#src/wire/neutral/freeform.ts"
 import { type Omitted, unsayable } from "#src/wire/neutral/settings.ts"
@@ -68,7 +68,7 @@ const choiceOf = ({ format, toolChoice: choice, tools }: Conversation, kept: Rea
 const namedBy = (value: unknown): unknown => typeof value === "object" && value !== null && "name" in value ? value.name : undefined
 
 const turnOf = (turn: Turn, names: ToolNames, freeform: boolean, omitted: Omitted): Turn => {
-  let parts: Array<Part> | null = null
+  let parts: Array<ContentPart> | null = null
   turn.parts.forEach((part, i) => {
     const said = partOf(part, names, freeform, omitted)
     if (said === part && parts === null) return
@@ -79,7 +79,7 @@ const turnOf = (turn: Turn, names: ToolNames, freeform: boolean, omitted: Omitte
 }
 
 /** Null for what is left out. */
-const partOf = (part: Part, names: ToolNames, freeform: boolean, omitted: Omitted): Part | null => {
+const partOf = (part: ContentPart, names: ToolNames, freeform: boolean, omitted: Omitted): ContentPart | null => {
   switch (part.kind) {
     case "toolCall": {
       const name = names.of(part.name)
@@ -103,14 +103,14 @@ const signsThoughts: ReadonlySet<FamilyName> = new Set(["messages", "responses"]
 
 /** A client that drops thoughts may keep their signature on the call or the text behind them: it is a thought of its own again. */
 const withThoughts = (turn: Turn): Turn => {
-  const isMoved = (part: Part): part is Extract<Part, { readonly kind: "text" | "toolCall" }> =>
+  const isMoved = (part: ContentPart): part is Extract<ContentPart, { readonly kind: "text" | "toolCall" }> =>
     (part.kind === "text" || part.kind === "toolCall") && part.signature !== null && signsThoughts.has(part.signature.family)
   if (!turn.parts.some(isMoved)) return turn
   const known = new Set(turn.parts.flatMap((part) => part.kind === "reasoning" && part.signature !== null ? [part.signature.value] : []))
-  const parts = turn.parts.flatMap((part): ReadonlyArray<Part> => {
+  const parts = turn.parts.flatMap((part): ReadonlyArray<ContentPart> => {
     if (!isMoved(part)) return [part]
     const { signature } = part
-    const rest: Part = { ...part, signature: null }
+    const rest: ContentPart = { ...part, signature: null }
     if (signature === null || known.has(signature.value)) return [rest]
     known.add(signature.value)
     return [{ kind: "reasoning", text: "", summary: false, signature: ofThought(signature), id: null, redacted: false }, rest]

@@ -1,7 +1,7 @@
 /** The text of a conversation, for the tokenizer: media and opaque parts have none. */
-import type { Conversation, Part } from "#schemas/wire/conversation.ts"
+import type { Conversation, ContentPart } from "#schemas/wire/conversation.ts"
 
-const textOfPart = (part: Part): string => {
+const textOfPart = (part: ContentPart): string => {
   switch (part.kind) {
     case "text":
     case "refusal":

@@ -1,12 +1,12 @@
 /** Signatures that a client's format had no field for, put back on the tool calls they came with. */
-import type { Conversation, FamilyName, Part, Signature, ToolCallPart, Turn } from "#schemas/wire/conversation.ts"
+import type { Conversation, FamilyName, ContentPart, Signature, ToolCallPart, Turn } from "#schemas/wire/conversation.ts"
 
 /** `recall` is asked only for calls of turns in which nothing that `family` signed came back. */
 export const withRecalled = (conversation: Conversation, family: FamilyName, recall: (callId: string) => Signature | null): Conversation => {
   let turns: Array<Turn> | null = null
   conversation.turns.forEach((turn, at) => {
     if (turn.role !== "assistant" || turn.parts.some((part) => isSignedBy(part, family))) return
-    let parts: Array<Part> | null = null
+    let parts: Array<ContentPart> | null = null
     turn.parts.forEach((part, i) => {
       const signed = part.kind === "toolCall" ? signedCall(part, family, recall) : null
       if (signed !== null) (parts ??= turn.parts.slice())[i] = signed
@@ -16,7 +16,7 @@ export const withRecalled = (conversation: Conversation, family: FamilyName, rec
   return turns === null ? conversation : { ...conversation, turns }
 }
 
-const isSignedBy = (part: Part, family: FamilyName): boolean => "signature" in part && part.signature?.family === family
+const isSignedBy = (part: ContentPart, family: FamilyName): boolean => "signature" in part && part.signature?.family === family
 
 const signedCall = (part: ToolCallPart, family: FamilyName, recall: (callId: string) => Signature | null): ToolCallPart | null => {
   const signature = recall(part.id)

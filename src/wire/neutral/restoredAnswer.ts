@@ -1,5 +1,5 @@
 /** A whole answer with the names and the free text that the client's own tools have. */
-import type { Answer, Part } from "#schemas/wire/conversation.ts"
+import type { Answer, ContentPart } from "#schemas/wire/conversation.ts"
 import { unwrapped } from "#src/wire/neutral/freeform.ts"
 import type { Restored } from "#src/wire/neutral/ToolNames.ts"
 
@@ -8,7 +8,7 @@ export const restoredAnswer = (answer: Answer, restored: Restored): Answer => ({
   choices: answer.choices.map((choice) => ({ ...choice, parts: choice.parts.map((part) => restoredPart(part, restored)) }))
 })
 
-const restoredPart = (part: Part, restored: Restored): Part => {
+const restoredPart = (part: ContentPart, restored: Restored): ContentPart => {
   if (part.kind !== "toolCall" || part.custom) return part
   const meant = restored.get(part.name)
   if (meant === undefined) return part

@@ -1,10 +1,10 @@
 /** Readers and defaults that every request codec shares: total functions that name the client's field when it is wrong. */
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
-import type { Conversation, Effort, Extra, Settings } from "#schemas/wire/conversation.ts"
+import type { Conversation, Effort, Extra, GenerationSettings } from "#schemas/wire/conversation.ts"
 
 /** Nothing said. */
-export const none: Settings = {
+export const none: GenerationSettings = {
   maxTokens: null, temperature: null, topP: null, topK: null, minP: null, stop: null, seed: null, choices: null,
   frequencyPenalty: null, presencePenalty: null, logitBias: null, logprobs: null, topLogprobs: null, output: null, reasoning: null,
   verbosity: null, serviceTier: null, user: null, safetyIdentifier: null, promptCacheKey: null, metadata: null, store: null,
@@ -46,7 +46,7 @@ export class Omitted {
 }
 
 /** What each client format calls a neutral setting: for messages about it and for the list of what was left out. */
-const names: Readonly<Record<Conversation["format"], Partial<Record<keyof Settings, string>>>> = {
+const names: Readonly<Record<Conversation["format"], Partial<Record<keyof GenerationSettings, string>>>> = {
   "chat-completions": {
     maxTokens: "max_completion_tokens", topP: "top_p", topK: "top_k", minP: "min_p", choices: "n", frequencyPenalty: "frequency_penalty",
     presencePenalty: "presence_penalty", logitBias: "logit_bias", topLogprobs: "top_logprobs", output: "response_format",
@@ -80,7 +80,7 @@ const names: Readonly<Record<Conversation["format"], Partial<Record<keyof Settin
 }
 
 /** The client's own name of a setting. */
-export const nameOf = (conversation: Conversation, setting: keyof Settings): string =>
+export const nameOf = (conversation: Conversation, setting: keyof GenerationSettings): string =>
   names[conversation.format][setting] ?? setting.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 const efforts: ReadonlyArray<Effort> = ["none", "minimal", "low", "medium", "high", "xhigh", "max"]

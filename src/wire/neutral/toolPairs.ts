@@ -2,7 +2,7 @@
  * Tool calls and their results must pair up before a conversation is written in another format: every vendor refuses orphans, in
  * words about a request the client never wrote.
  */
-import type { Conversation, Part, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
+import type { Conversation, ContentPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 
 /** What stands for the result of a call that the client never answered. */
@@ -24,7 +24,7 @@ export const paired = (conversation: Conversation, added: (field: string) => voi
   const close = (): void => {
     if (open === null) return
     const answered = new Map(results.map((result) => [result.id, result]))
-    const inOrder: Array<Part> = []
+    const inOrder: Array<ContentPart> = []
     for (const [id, call] of open) {
       const result = answered.get(id)
       if (result === undefined) added(`${callsPath} (tool result added)`)

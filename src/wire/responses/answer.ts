@@ -1,6 +1,6 @@
 /** Whole answers and usage of the responses format. */
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
-import type { Annotation, Answer, FinishReason, Part, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
+import type { Annotation, Answer, FinishReason, ContentPart, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { annotationOf } from "#src/wire/responses/annotations.ts"
 import { text, thoughts } from "#src/wire/responses/request/decodeInput.ts"
@@ -50,7 +50,7 @@ export const decodeAnswer = (body: Value): Answer | UpstreamErrorBody | null => 
   const error = errorOf(body)
   if (error !== null) return error
   if (!Array.isArray(body["output"])) return null
-  const parts: Array<Part> = []
+  const parts: Array<ContentPart> = []
   const logprobs: Array<TokenLogprob> = []
   recordsAt(body, "output").forEach((item, i) => parts.push(...itemParts(item, `output[${i}]`, logprobs)))
   return {
@@ -67,10 +67,10 @@ export const decodeAnswer = (body: Value): Answer | UpstreamErrorBody | null => 
   }
 }
 
-const itemParts = (item: Value, path: string, logprobs: Array<TokenLogprob>): ReadonlyArray<Part> => {
+const itemParts = (item: Value, path: string, logprobs: Array<TokenLogprob>): ReadonlyArray<ContentPart> => {
   switch (item["type"]) {
     case "message":
-      return recordsAt(item, "content").map((part, i): Part => {
+      return recordsAt(item, "content").map((part, i): ContentPart => {
         if (part["type"] === "refusal") return { kind: "refusal", text: wordAt(part, "refusal") ?? "" }
         if (part["type"] !== "output_text" && part["type"] !== "text") return { kind: "opaque", format: "responses", field: `${path}.content[${i}]`, value: part, listed: "output[].content[]", fallback: "" }
         logprobs.push(...logprobsOf(part["logprobs"]))
@@ -114,7 +114,7 @@ export const reasoningOf = (item: Value) => ({
 })
 
 /** A generated image; null while there is none. */
-export const imageOf = (item: Value): Extract<Part, { readonly kind: "image" | "audio" | "video" | "document" }> | null => {
+export const imageOf = (item: Value): Extract<ContentPart, { readonly kind: "image" | "audio" | "video" | "document" }> | null => {
   const data = wordAt(item, "result")
   if (data === null) return null
   const mediaType = `image/${wordAt(item, "output_format") ?? "png"}`

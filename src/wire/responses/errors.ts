@@ -1,7 +1,7 @@
 /** Errors of the responses format: the common body, `response.failed` in a stream, and the vendor's own in any of their shapes. */
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import { common, commonInStream, type Told } from "#src/wire/errorObject.ts"
+import { common, commonInStream, type ClientError } from "#src/wire/errorObject.ts"
 import * as Json from "#src/wire/json/json.ts"
 
 /** The common error object; extra members follow message, type and code. */
@@ -12,7 +12,7 @@ export const failedEvent = (sequence: number, response: string): string =>
   `event: response.failed\ndata: {"type":"response.failed","sequence_number":${sequence},"response":${response}}\n\n`
 
 /** A failed response of which nothing is known but its id. */
-export const failedResponse = (id: string, error: Told): string =>
+export const failedResponse = (id: string, error: ClientError): string =>
   JSON.stringify({
     id, object: "response", status: "failed", error: commonInStream(error), incomplete_details: null, output: [], usage: null
   })

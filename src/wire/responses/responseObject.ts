@@ -17,12 +17,12 @@ export interface Standing {
 }
 
 /** What does not change while the stream runs, as two pieces of JSON text: head `{"id"...` and tail `...}`. */
-export interface Frame {
+export interface ResponseFrame {
   readonly head: string
   readonly tail: string
 }
 
-export const frameOf = (id: string, head: StreamHead, model: string, createdAt: number, request: Request): Frame => {
+export const frameOf = (id: string, head: StreamHead, model: string, createdAt: number, request: Request): ResponseFrame => {
   const or = (field: string, otherwise: unknown): unknown => request[field] ?? otherwise
   const reasoning = Json.recordAt({ ...request }, "reasoning") ?? {}
   const text = Json.recordAt({ ...request }, "text") ?? {}
@@ -61,7 +61,7 @@ const toolsOf = (tools: unknown): ReadonlyArray<unknown> =>
     ? tools.map((tool: unknown) => Json.isRecord(tool) && tool["type"] === "function" ? { parameters: null, strict: true, description: null, ...tool } : tool)
     : []
 
-export const responseJson = (frame: Frame, at: Standing): string => {
+export const responseJson = (frame: ResponseFrame, at: Standing): string => {
   const state = JSON.stringify({
     status: at.status, completed_at: at.completedAt, error: at.error, incomplete_details: at.incomplete === null ? null : { reason: at.incomplete }
   }).slice(1, -1)

@@ -8,7 +8,7 @@
  * `failed` nothing follows.
  */
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
-import type { Told } from "#src/wire/errorObject.ts"
+import type { ClientError } from "#src/wire/errorObject.ts"
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 
 /** Characters of a JSON string without its quotes; always a whole string of the upstream, so never cut inside an escape. */
@@ -65,7 +65,7 @@ export interface StreamEncoder extends StreamSink {
   /** What was written since the last call; "" for nothing. */
   take(): string
   /** The frames that end a broken stream in this format, after everything written so far. */
-  fail(error: Told): string
+  fail(error: ClientError): string
 }
 
 export interface EncoderOptions {

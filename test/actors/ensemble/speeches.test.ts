@@ -1,12 +1,12 @@
 /** What members of an ensemble are told of each other's answers is bounded, however many and long they are. */
 import { assert, describe, it } from "@effect/vitest"
-import * as Speeches from "#actors/ensemble/instructions.ts"
+import * as Instructions from "#actors/ensemble/instructions.ts"
 import type { Conversation } from "#schemas/wire/conversation.ts"
 
 const empty = { turns: [], tools: [], settings: {} } as unknown as Conversation
 
 const told = (answers: ReadonlyArray<string>): string => {
-  const [part] = Speeches.judged(empty, answers).turns[0]?.parts ?? []
+  const [part] = Instructions.judged(empty, answers).turns[0]?.parts ?? []
   return part?.kind === "text" ? part.text : ""
 }
 
@@ -25,7 +25,7 @@ describe("the answers that a judge is told", () => {
   })
 
   it("are compared by no more words than a turn of the loop can take", () => {
-    const compared = Speeches.compared(Array.from({ length: 50 }, () => "word ".repeat(100_000)))
+    const compared = Instructions.compared(Array.from({ length: 50 }, () => "word ".repeat(100_000)))
     assert.isBelow(compared.join("").length, 201_000)
   })
 })

@@ -33,7 +33,7 @@ export type World = typeof World.Type
 /** One choice among what can happen next; `waitMs` passes before. */
 export const Acts = Schema.Array(Schema.Struct({ pick: upTo(1_000), kind: upTo(1_000), waitMs: upTo(8) })).check(Schema.isMaxLength(60))
 
-type Event = RequestState.Event
+type Event = RequestState.RequestEvent
 type Intent = RequestState.Intent
 type End = RequestState.End
 
@@ -42,7 +42,7 @@ const maxContinuations = 2
 /** When a target that rests is back, ms. */
 const backAt = 30
 
-export const rulesOf = (world: World): RequestState.Rules => {
+export const rulesOf = (world: World): RequestState.WalkRules => {
   const policy = {
     ...once, maxRetries: world.maxRetries, maxSetRetries: world.maxSetRetries, failoverBeforeRetry: world.failoverBeforeRetry,
     retryDelayMs: world.delayMs, fallbackDelayMs: world.delayMs, setRetryDelayMs: world.delayMs, hedgeDelayMs: world.hedgeDelayMs
@@ -75,7 +75,7 @@ export class Driver {
   state = RequestState.fresh
   now = 0
   readonly world: World
-  private readonly rules: RequestState.Rules
+  private readonly rules: RequestState.WalkRules
   /** Tries by what they wait for. */
   private readonly preparing = new Set<number>()
   private readonly queued = new Set<number>()
@@ -246,10 +246,10 @@ export class Driver {
     const last = intents.findIndex(({ _tag }) => _tag === "Prepare")
     assert.isTrue(last === -1 || last === intents.length - 1, "Prepare is the last intent")
     if (event._tag === "HedgeDue" && last !== -1) {
-      const waiting = before.lead !== null && !before.lead.called ? 1 : 0
+      const waiting = before.primary !== null && !before.primary.called ? 1 : 0
       assert.isBelow(this.attempts + waiting, this.world.maxAttempts, "a hedge is inside the attempt budget")
       assert.isBelow(this.now, this.rules.deadline, "a hedge is inside the deadline")
-      assert.isFalse(this.spoke.has((before.lead as RequestState.TryState).id), "a hedge beside a target that answers")
+      assert.isFalse(this.spoke.has((before.primary as RequestState.TryState).id), "a hedge beside a target that answers")
     }
     for (const intent of intents) this.perform(intent)
   }

@@ -10,7 +10,7 @@ const plain: World = {
   targets: ["well", "well"], isCombo: true, lastResort: false, maxAttempts: 5, deadline: null, maxRetries: 0, maxSetRetries: 0, failoverBeforeRetry: true,
   delayMs: 0, hedgeDelayMs: null, mayQueue: false, drains: false, continues: false, stopsAtEmpty: false, sibling: false
 }
-type Event = RequestState.Event
+type Event = RequestState.RequestEvent
 const error = Errors.make("bad_gateway", "no")
 const ready = (id: number): Event => ({ _tag: "Ready", id })
 const ended = (id: number, end: Partial<RequestState.End> = {}, partialText: string | null = null): Event =>

@@ -12,7 +12,7 @@ import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Redacted from "effect/Redacted"
 import { LeaseRecords } from "#actors/lease/LeaseRecords.ts"
 import { LeaseStore } from "#actors/lease/LeaseStore.ts"
-import type { Acquire, AcquireReply, Claim, Lease } from "#schemas/protocols/Lease.ts"
+import type { Acquire, AcquireReply, LeaseClaim, Lease } from "#schemas/protocols/Lease.ts"
 import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
 import * as PostgresLeaseRecords from "#src/features/leases/PostgresLeaseRecords.ts"
 import * as IoRedisStore from "#src/platform/redis/IoRedisStore.ts"
@@ -80,7 +80,7 @@ const session = async (owner: string): Promise<void> => {
       continue
     }
     let { lease } = first
-    const claim: Claim = { owner, keyId: "k", keyPrint: "p", generation: lease.generation }
+    const claim: LeaseClaim = { owner, keyId: "k", keyPrint: "p", generation: lease.generation }
     const { generation } = claim
     for (let step = below(8); step >= 0; step--) {
       await pause()

@@ -1,7 +1,7 @@
 /** The transitions of leases: in every order of events, one holder per connection and one lease per owner. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Lease from "#actors/lease/Lease.ts"
-import type { AcquireReply, Change, Claim, Lease as Record } from "#schemas/protocols/Lease.ts"
+import type { AcquireReply, LeaseChange, LeaseClaim, Lease as Record } from "#schemas/protocols/Lease.ts"
 import { claimOf, type Act, histories, moveOf, recent, wishOf } from "./histories.ts"
 
 /** What an observer outside wrote down of one granted lease. */
@@ -25,20 +25,20 @@ class World {
   }
 
   /** Whether the observer believes that the claim is good. */
-  believes(claim: Claim): Record | null {
+  believes(claim: LeaseClaim): Record | null {
     const found = this.witnesses.find(({ lease }) => lease.owner === claim.owner && lease.generation === claim.generation)
     return found !== undefined && found.ended === 0 && found.lease.expiresAt > this.now && found.lease.keyId === claim.keyId && found.lease.keyPrint === claim.keyPrint
       ? found.lease
       : null
   }
 
-  take<Reply>([reply, state, changes]: Lease.Step<Reply>): Reply {
+  take<Reply>([reply, state, changes]: Lease.LeaseStep<Reply>): Reply {
     this.state = state
     for (const change of changes) this.hear(change)
     return reply
   }
 
-  hear({ kind, lease, reason }: Change): void {
+  hear({ kind, lease, reason }: LeaseChange): void {
     if (kind === "ACQUIRED") {
       assert.isAbove(lease.generation, this.highest.get(lease.owner) ?? 0, "generations only rise")
       this.highest.set(lease.owner, lease.generation)

@@ -1,7 +1,7 @@
 /** Histories of what owners, operators and time do to leases, for the transitions and for stores that claim to be like them. */
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import type { Acquire, Claim, Lease } from "#schemas/protocols/Lease.ts"
+import type { Acquire, LeaseClaim, Lease } from "#schemas/protocols/Lease.ts"
 
 const upTo = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 0, maximum }))
 
@@ -37,7 +37,7 @@ export const wishOf = (act: Extract<Act, { readonly act: "acquire" }>, ttls: Rea
 })
 
 /** What somebody says of a lease that was granted once: mostly right, sometimes with another key or generation. */
-export const claimOf = (lease: Lease, { key, off, print }: { readonly key: number; readonly print: number; readonly off: number }): Claim => ({
+export const claimOf = (lease: Lease, { key, off, print }: { readonly key: number; readonly print: number; readonly off: number }): LeaseClaim => ({
   owner: lease.owner,
   keyId: key === 0 ? "k-another" : lease.keyId,
   keyPrint: print === 0 ? "p-another" : lease.keyPrint,

@@ -4,8 +4,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Transitions from "#actors/lease/Lease.ts"
-import { LeaseStore, type Outcome } from "#actors/lease/LeaseStore.ts"
-import type { AcquireReply, Change, Lease } from "#schemas/protocols/Lease.ts"
+import { LeaseStore, type LeaseOutcome } from "#actors/lease/LeaseStore.ts"
+import type { AcquireReply, LeaseChange, Lease } from "#schemas/protocols/Lease.ts"
 import * as IoRedisStore from "#src/platform/redis/IoRedisStore.ts"
 import * as RedisLeaseStore from "#src/features/leases/RedisLeaseStore.ts"
 import { claimOf, histories, moveOf, recent, wishOf } from "./histories.ts"
@@ -15,12 +15,12 @@ import { canStartRedis, type OwnRedis, ownRedis } from "#test/support/redis.ts"
 const ttls = [600_000, 700_000, 800_000, 900_000]
 
 const timeless = (lease: Lease) => ({ ...lease, acquiredAt: 0, renewedAt: 0, expiresAt: lease.expiresAt - lease.renewedAt })
-const told = <Reply>({ changes, reply }: Outcome<Reply>): unknown => ({
+const told = <Reply>({ changes, reply }: LeaseOutcome<Reply>): unknown => ({
   reply: typeof reply === "object" && reply !== null && "lease" in reply ? { ...reply, lease: timeless(reply.lease as Lease) } : reply,
-  changes: changes.map(({ kind, lease, reason }: Change) => ({ kind, reason, lease: timeless(lease) }))
+  changes: changes.map(({ kind, lease, reason }: LeaseChange) => ({ kind, reason, lease: timeless(lease) }))
 })
 /** What depends on the life of the store and its clock. */
-const acquired = (outcome: Outcome<AcquireReply>): unknown => {
+const acquired = (outcome: LeaseOutcome<AcquireReply>): unknown => {
   const { reply } = outcome
   return reply._tag === "Draw" ? { draw: reply.highest } : reply._tag === "Capacity" ? "Capacity" : told(outcome)
 }
@@ -40,7 +40,7 @@ describe.skipIf(!canStartRedis())("the Redis store", () => {
       const prefix = `run${++runs}-`
       let state = Transitions.fresh("e")
       let now = 1_000
-      const step = <Reply>([reply, next, changes]: Transitions.Step<Reply>): Outcome<Reply> => {
+      const step = <Reply>([reply, next, changes]: Transitions.LeaseStep<Reply>): LeaseOutcome<Reply> => {
         state = next
         return { reply, changes }
       }

@@ -12,7 +12,7 @@ import { LimitLedger, type Used } from "#actors/limits/ports/LimitLedger.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { BudgetStore, TokenLimitStore } from "#actors/limits/ports/LimitRecords.ts"
 import { LimitStore } from "#actors/limits/ports/LimitStore.ts"
-import { type Ask, Limits } from "#actors/limits/ports/Limits.ts"
+import { type LimitQuestion, Limits } from "#actors/limits/ports/Limits.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { GatewayEvent } from "#schemas/events.ts"
@@ -27,7 +27,7 @@ import * as MemoryStores from "#test/support/memoryStores.ts"
 
 const hour = 3_600_000
 const target = targetOf(connection(), { model: "m" })
-const ask: Ask = { session: null, promptTokens: 10, maxOutputTokens: 10, units: null, free: false }
+const ask: LimitQuestion = { session: null, promptTokens: 10, maxOutputTokens: 10, units: null, free: false }
 
 const keyWith = (policy: Partial<ApiKeyPolicy>): ApiKey => ({
   id: "k", name: "k", keyHash: "", keyPrefix: "", keySuffix: "", sealedKey: null, machineId: "", issuerId: null, createdAt: "", updatedAt: "",
@@ -68,17 +68,17 @@ const worldOver = Effect.fnUntraced(function*(store: LimitStore["Service"] | nul
     const opened = limits.open(own, ask)
     const refusal = Effect.isEffect(opened) ? yield* opened : opened
     if (refusal !== null) return refusal
-    const companion = limits.companion(own, ask)
-    const leave = companion.beforeAttempt(target)
+    const interceptor = limits.interceptor(own, ask)
+    const leave = interceptor.beforeAttempt(target)
     const refused = Effect.isEffect(leave) ? yield* leave : leave
-    return refused === null ? companion : refused.error
+    return refused === null ? interceptor : refused.error
   })
   const use = (key: ApiKey, id: string, tokens: number, costUsd = 0) => Effect.gen(function*() {
-    const companion = yield* begin(key)
-    if (companion === null || companion instanceof PublicError) return companion
-    companion.attemptSettled(row(id, tokens, costUsd))
-    companion.closed()
-    return companion
+    const interceptor = yield* begin(key)
+    if (interceptor === null || interceptor instanceof PublicError) return interceptor
+    interceptor.attemptSettled(row(id, tokens, costUsd))
+    interceptor.closed()
+    return interceptor
   })
   return { limits, events, ledger, begin, use, context, budgets: Context.get(context, BudgetStore), tokenLimits: Context.get(context, TokenLimitStore), configuration: Context.get(context, Configuration) }
 })
@@ -121,31 +121,31 @@ describe("limits of keys", () => {
 
   it.effect("an attempt that is settled twice counts once, and what was not called is given back", () => Effect.scoped(Effect.gen(function*() {
     const { begin, limits } = yield* world
-    const companion = yield* begin(daily)
-    assert.isTrue(companion !== null && !(companion instanceof PublicError))
-    if (companion === null || companion instanceof PublicError) return
+    const interceptor = yield* begin(daily)
+    assert.isTrue(interceptor !== null && !(interceptor instanceof PublicError))
+    if (interceptor === null || interceptor instanceof PublicError) return
     const status = () => Effect.map(limits.status("k", limits.rulesOf(daily)), ([one]) => [one?.used, one?.reserved])
     assert.deepStrictEqual(yield* status(), [0, 0.01 * 1e10])
-    companion.attemptSettled(row("a", 1, 0.25))
-    companion.attemptSettled(row("a", 1, 0.25))
+    interceptor.attemptSettled(row("a", 1, 0.25))
+    interceptor.attemptSettled(row("a", 1, 0.25))
     assert.deepStrictEqual(yield* status(), [0.25 * 1e10, 0])
-    const leave = companion.beforeAttempt(target)
+    const leave = interceptor.beforeAttempt(target)
     assert.isNull(leave)
-    companion.closed()
-    companion.closed()
+    interceptor.closed()
+    interceptor.closed()
     assert.deepStrictEqual(yield* status(), [0.25 * 1e10, 0])
   })))
 
   it.effect("of two calls to one target at once each keeps its own reservation, whoever is settled twice", () => Effect.scoped(Effect.gen(function*() {
     const { begin, limits } = yield* world
-    const companion = yield* begin(daily)
-    if (companion === null || companion instanceof PublicError) return assert.fail("the request was refused")
-    assert.isNull(companion.beforeAttempt(target))
-    companion.attemptSettled(row("a", 1, 0.25))
-    companion.attemptSettled(row("a", 1, 0.25))
+    const interceptor = yield* begin(daily)
+    if (interceptor === null || interceptor instanceof PublicError) return assert.fail("the request was refused")
+    assert.isNull(interceptor.beforeAttempt(target))
+    interceptor.attemptSettled(row("a", 1, 0.25))
+    interceptor.attemptSettled(row("a", 1, 0.25))
     const [one] = yield* limits.status("k", limits.rulesOf(daily))
     assert.deepStrictEqual([one?.used, one?.reserved], [0.25 * 1e10, 0.01 * 1e10])
-    companion.closed()
+    interceptor.closed()
   })))
 
   it.effect("of two nodes that see a limit used up one tells", () => Effect.scoped(Effect.gen(function*() {
@@ -159,9 +159,9 @@ describe("limits of keys", () => {
     if (own === null) return assert.fail("the key has limits")
     const opened = other.open(own, ask)
     if (Effect.isEffect(opened)) yield* opened
-    const companion = other.companion(own, ask)
-    assert.isNull(companion.beforeAttempt(target))
-    companion.attemptSettled(row("b", 1, 3))
+    const interceptor = other.interceptor(own, ask)
+    assert.isNull(interceptor.beforeAttempt(target))
+    interceptor.attemptSettled(row("b", 1, 3))
     yield* TestClock.adjust(1)
     assert.lengthOf(events, 1)
   })))

@@ -2,16 +2,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Blocks from "#actors/limits/Blocks.ts"
 import * as Meter from "#actors/limits/Meter.ts"
-import type { Draw } from "#actors/limits/ports/LimitStore.ts"
+import type { BlockDraw } from "#actors/limits/ports/LimitStore.ts"
 
 const window = { interval: "daily", minutes: 0 } as const
 const terms = { leaseMs: 1_000, share: 4 }
 const drawn = (meter: Meter.Meter, held: number, fields: Partial<Extract<Meter.Command, { type: "drawn" }>> = {}): Meter.Meter =>
-  Meter.transition(meter, { type: "drawn", start: meter.start, booked: 0, told: 0, held, heldUntil: Infinity, sent: 0, ...fields }, 0)[1]
-const draw = (fields: Partial<Draw>): Draw => ({ id: "m", end: 1, limit: 100, total: 0, reserved: 0, need: 0, want: 0, seen: null, settled: [], ...fields })
+  Meter.transition(meter, { type: "drawn", start: meter.start, booked: 0, reported: 0, held, heldUntil: Infinity, sent: 0, ...fields }, 0)[1]
+const draw = (fields: Partial<BlockDraw>): BlockDraw => ({ id: "m", end: 1, limit: 100, total: 0, reserved: 0, need: 0, want: 0, seen: null, settled: [], ...fields })
 
 describe("blocks", () => {
-  const ask = (blocks: Blocks.Blocks | null, node: string, fields: Partial<Draw>, now: number) => Blocks.exchange(blocks, draw(fields), node, terms, now)
+  const ask = (blocks: Blocks.Blocks | null, node: string, fields: Partial<BlockDraw>, now: number) => Blocks.exchange(blocks, draw(fields), node, terms, now)
 
   it("an expired block is told and stays spent, until the ledger has said all of its node or the node speaks", () => {
     const [, first] = ask(null, "a", { total: 5, need: 40, want: 40, seen: new Map() }, 0)
@@ -23,7 +23,7 @@ describe("blocks", () => {
     // Not its last word: what the ledger knows counts, and so does the block.
     assert.deepInclude(ask(after, "b", { need: 100, want: 100, seen: new Map([["a", 20]]) }, 1_000)[0], { booked: 20, held: 40 })
     const [late] = ask(after, "a", { total: 12 }, 9_000)
-    assert.deepInclude(late, { booked: 12, told: 12, held: 0 })
+    assert.deepInclude(late, { booked: 12, reported: 12, held: 0 })
   })
 
   it("a living block is not settled, whoever says so", () => {
@@ -33,7 +33,7 @@ describe("blocks", () => {
 
   it("the most that was said of a node counts, in any order", () => {
     let blocks: Blocks.Blocks | null = null
-    const said: ReadonlyArray<readonly [node: string, fields: Partial<Draw>]> = [
+    const said: ReadonlyArray<readonly [node: string, fields: Partial<BlockDraw>]> = [
       ["a", { total: 7, seen: new Map([["b", 10]]) }], ["b", { total: 4 }], ["a", { total: 7 }], ["a", { total: 3 }], ["b", { total: 12, seen: new Map([["a", 9]]) }]
     ]
     const booked: Array<number> = []
@@ -54,11 +54,11 @@ describe("blocks", () => {
 
 describe("a meter", () => {
   it("learns from the store what the ledger knew of it beyond its own count, and counts on from there", () => {
-    const meter = drawn(Meter.make(window, 100, 0), 30, { booked: 40, told: 25, sent: 0 })
-    assert.deepStrictEqual([meter.total, meter.told, Meter.used(meter), Meter.available(meter, 0)], [25, 25, 40, 30])
+    const meter = drawn(Meter.make(window, 100, 0), 30, { booked: 40, reported: 25, sent: 0 })
+    assert.deepStrictEqual([meter.total, meter.reported, Meter.used(meter), Meter.available(meter, 0)], [25, 25, 40, 30])
     const [, reserved] = Meter.transition(meter, { type: "reserve", amount: 10 }, 0)
     const [, settled] = Meter.transition(reserved, { type: "settle", reservation: { start: 0, amount: 10 }, actual: 8 }, 0)
-    assert.deepStrictEqual([settled.total, Meter.untold(settled), Meter.used(settled), Meter.available(settled, 0)], [33, 8, 48, 22])
+    assert.deepStrictEqual([settled.total, Meter.unreported(settled), Meter.used(settled), Meter.available(settled, 0)], [33, 8, 48, 22])
   })
 
   it("that gave its block back uses it no more", () => {

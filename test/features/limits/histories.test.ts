@@ -4,7 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { type Counter, KeyLimits, releaseMs } from "#actors/limits/KeyLimits.ts"
+import { type RuleCounter, KeyLimits, releaseMs } from "#actors/limits/KeyLimits.ts"
 import type { Blocks } from "#actors/limits/Blocks.ts"
 import * as Meter from "#actors/limits/Meter.ts"
 import type { AmountRule } from "#actors/limits/rules.ts"
@@ -142,8 +142,8 @@ class World {
     this.delivered[at] = this.used[at] ?? 0
   }
 
-  counter(at: number): Counter {
-    return (this.lives[at] as KeyLimits).counters[0] as Counter
+  counter(at: number): RuleCounter {
+    return (this.lives[at] as KeyLimits).counters[0] as RuleCounter
   }
 
   private over<A, E>(way: Road, effect: Effect.Effect<A, E>): void {
@@ -254,7 +254,7 @@ class World {
 }
 
 const limit = 150
-const sum = (blocks: Blocks | undefined, what: "held" | "told"): number => Array.from(blocks?.values() ?? []).reduce((all, part) => all + part[what], 0)
+const sum = (blocks: Blocks | undefined, what: "held" | "reported"): number => Array.from(blocks?.values() ?? []).reduce((all, part) => all + part[what], 0)
 
 describe("a limit over nodes that die, pause and come back", () => {
   it("is passed by one request of each node at its edge at most, at any moment", () => {
@@ -279,9 +279,9 @@ describe("a limit over nodes that die, pause and come back", () => {
       const { shared } = world
       for (const at of nodes.keys()) {
         const { meter, unsettled } = world.counter(at)
-        assert.deepStrictEqual([meter.reserved, meter.inFlight, meter.held ?? 0, Meter.untold(meter), unsettled], [0, 0, 0, 0, []], `seed ${seed}, node ${at}`)
+        assert.deepStrictEqual([meter.reserved, meter.inFlight, meter.held ?? 0, Meter.unreported(meter), unsettled], [0, 0, 0, 0, []], `seed ${seed}, node ${at}`)
       }
-      assert.deepStrictEqual([sum(shared, "held"), sum(shared, "told")], [0, world.spent], `seed ${seed}`)
+      assert.deepStrictEqual([sum(shared, "held"), sum(shared, "reported")], [0, world.spent], `seed ${seed}`)
     }
   })
 
@@ -315,7 +315,7 @@ describe("a limit over nodes that die, pause and come back", () => {
     Effect.runSync(world.begun[0] ?? Effect.void)
     world.now += 1_000
     assert.strictEqual(look(world, 1), 0)
-    assert.strictEqual(sum(world.shared, "told"), world.spent)
+    assert.strictEqual(sum(world.shared, "reported"), world.spent)
   })
 
   it("a dead node's block is found though nobody uses the key any more", () => {
@@ -332,7 +332,7 @@ describe("a limit over nodes that die, pause and come back", () => {
     Effect.runSync(world.begun[0] ?? Effect.void)
     world.now += 1_000
     assert.strictEqual(look(world, 1), 0)
-    assert.strictEqual(sum(world.shared, "told"), 30)
+    assert.strictEqual(sum(world.shared, "reported"), 30)
   })
 
   it("a node that never comes back is settled by the ledger after a quarter of an hour, and heard if it speaks after all", () => {
@@ -347,11 +347,11 @@ describe("a limit over nodes that die, pause and come back", () => {
     assert.isAbove(look(world, 1), 0)
     world.now += 2_000
     assert.strictEqual(look(world, 1), 0)
-    assert.strictEqual(sum(world.shared, "told"), 22)
+    assert.strictEqual(sum(world.shared, "reported"), 22)
     world.act({ act: "resume", node: 0 })
     assert.strictEqual(Meter.available(world.counter(0).meter, world.now), 0)
     world.rest()
-    assert.strictEqual(sum(world.shared, "told"), 27)
+    assert.strictEqual(sum(world.shared, "reported"), 27)
   })
 
   it("what a node told and then died of is in its journal: nobody counts more than the ledger", () => {
@@ -362,7 +362,7 @@ describe("a limit over nodes that die, pause and come back", () => {
     world.act({ act: "renew", node: 0, road: "good" })
     world.act({ act: "kill", node: 0 })
     world.rest()
-    assert.deepStrictEqual([sum(world.shared, "told"), world.spent], [20, 20])
+    assert.deepStrictEqual([sum(world.shared, "reported"), world.spent], [20, 20])
   })
 
   it("an answer that is read after a pause gives no block that expired meanwhile", () => {

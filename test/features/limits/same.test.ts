@@ -7,7 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import { afterAll, assert, describe, it } from "vitest"
-import type { Draw, Drawn } from "#actors/limits/ports/LimitStore.ts"
+import type { BlockDraw, BlockDrawn } from "#actors/limits/ports/LimitStore.ts"
 import * as MemoryLimitStore from "#src/features/limits/MemoryLimitStore.ts"
 import * as IoRedisStore from "#src/platform/redis/IoRedisStore.ts"
 import * as RedisLimitStore from "#src/features/limits/RedisLimitStore.ts"
@@ -27,7 +27,7 @@ afterAll(async () => {
 })
 
 /** Redis keeps its fields in no order. */
-const plain = ({ unsettled, ...answer }: Drawn) => ({ ...answer, unsettled: [...unsettled].sort((a, b) => a.node < b.node ? -1 : 1) })
+const plain = ({ unsettled, ...answer }: BlockDrawn) => ({ ...answer, unsettled: [...unsettled].sort((a, b) => a.node < b.node ? -1 : 1) })
 
 describe.skipIf(server === null)("the Redis limit store", () => {
   it("answers every history as the transitions do", async () => {
@@ -49,7 +49,7 @@ describe.skipIf(server === null)("the Redis limit store", () => {
           await Effect.runPromise(Effect.andThen(mine.replayed, other.replayed))
           continue
         }
-        const asked: Draw = {
+        const asked: BlockDraw = {
           id: `${seed}`, end: now + 3_600_000, limit: one([100, 100, 80, 9e15]), total: below(60), reserved: one([0, 0, below(30)]), need: one([0, below(50)]), want: below(200),
           seen: below(3) === 0 ? new Map(names.filter(() => below(2) === 0).map((name) => [name, below(60)])) : null,
           settled: below(4) === 0 ? names.filter(() => below(2) === 0) : []

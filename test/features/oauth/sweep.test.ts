@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/testing/TestClock"
-import { RefreshBreaker, type Rule } from "#src/features/oauth/tokens/RefreshBreaker.ts"
+import { RefreshBreaker, type RefreshRule } from "#src/features/oauth/tokens/RefreshBreaker.ts"
 import * as RefreshSweep from "#src/features/oauth/tokens/RefreshSweep.ts"
 import * as Support from "./support.ts"
 import { signedIn, START } from "./support.ts"
@@ -130,7 +130,7 @@ describe("healthCheckInterval", () => {
 })
 
 describe("tokenRefreshBreaker", () => {
-  const rule = (fields: Partial<Rule> = {}) => ({ settings: { resilience: { tokenRefreshBreaker: { failureThreshold: 2, cooldownMs: 600_000, ...fields } } } })
+  const rule = (fields: Partial<RefreshRule> = {}) => ({ settings: { resilience: { tokenRefreshBreaker: { failureThreshold: 2, cooldownMs: 600_000, ...fields } } } })
   const down = { status: 503, body: "" } as const
 
   it.effect("after so many failures nobody asks for the time that is set, then one decides", () => Effect.gen(function*() {
@@ -181,7 +181,7 @@ describe("tokenRefreshBreaker", () => {
 
   it("counts failures in a row: a success forgets them", () => {
     const breaker = new RefreshBreaker()
-    const one: Rule = { scope: "connection", failureThreshold: 2, cooldownMs: 60_000 }
+    const one: RefreshRule = { scope: "connection", failureThreshold: 2, cooldownMs: 60_000 }
     assert.isFalse(breaker.failed(one, "p", "c", 0))
     breaker.succeeded(one, "p", "c")
     assert.isFalse(breaker.failed(one, "p", "c", 1))

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { Blame } from "#actors/request/OwnFailures.ts"
+import { OwnFailures } from "#actors/request/OwnFailures.ts"
 import { ConnectionStore } from "#actors/ports/Stores.ts"
 import { marksOf } from "#src/features/resilience/ports/marks.ts"
 import { isPass, make, makeStores, start, target, verdict } from "./support.ts"
@@ -51,13 +51,13 @@ describe("the three mechanisms", () => {
   it.effect("a second model that fails for another request rests the connection; for the same request it does not", () => Effect.gen(function*() {
     const third = target(record, { model: "o" })
     const alone = yield* make({ connections })
-    const blame = new Blame()
-    for (const failing of [one, beside]) alone.enter(failing, 0).release(verdict(503), 0, blame)
+    const ownFailures = new OwnFailures()
+    for (const failing of [one, beside]) alone.enter(failing, 0).release(verdict(503), 0, ownFailures)
     assert.isNull(alone.resilience.check(third, 0))
     const both = yield* make({ connections })
     both.call(one, 503, 0)
     assert.isNull(both.resilience.check(third, 0))
-    const own = new Blame()
+    const own = new OwnFailures()
     both.enter(beside, 0).release(verdict(503), 0, own)
     assert.deepInclude(both.resilience.check(third, 0), { reason: "connection-cooldown", soft: true })
     assert.isNull(both.resilience.check(third, 0, own), "what a request caused itself does not shut it out of another model")
@@ -72,14 +72,14 @@ describe("the three mechanisms", () => {
     const settings = { resilience: { providerBreaker: { apikey: { degradationThreshold: 1, failureThreshold: 2, resetTimeoutMs: 15_000 } } } }
     const { control, enter, resilience } = yield* make({ connections, settings })
     const passes = [one, beside, two].map((to) => enter(to, 0))
-    const blame = new Blame()
-    for (const pass of passes) pass.release(verdict(503), 0, blame)
+    const ownFailures = new OwnFailures()
+    for (const pass of passes) pass.release(verdict(503), 0, ownFailures)
     assert.deepInclude(control.breakers(0)[0], { state: "degraded", failures: 1 })
-    const other = new Blame()
+    const other = new OwnFailures()
     enter(target(record, { model: "p" }), 0).release(verdict(503), 0, other)
     const third = target(connection({ id: "c-3" }), { model: "o" })
     assert.deepInclude(resilience.check(third, 0), { reason: "breaker-open" })
-    for (const own of [blame, other]) assert.isNull(resilience.check(third, 0, own))
+    for (const own of [ownFailures, other]) assert.isNull(resilience.check(third, 0, own))
     enter(third, 0, false, other).release(verdict(200), 0)
     assert.deepInclude(control.breakers(0)[0], { state: "closed" })
   }))

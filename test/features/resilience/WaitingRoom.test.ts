@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 import type { Pass, Unavailable } from "#actors/request/ports/Resilience.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
-import type { Leave, Turn } from "#actors/request/ports/Turns.ts"
+import type { Leave, TurnOutcome } from "#actors/request/ports/Turns.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { rulesOf } from "#src/features/resilience/local/rules.ts"
 import * as Effective from "#src/features/resilience/ports/settings.ts"
@@ -33,7 +33,7 @@ const room = Effect.fnUntraced(function*(options: Options = {}) {
       return null
     }
     const refused: Unavailable = given
-    return node.turns.join({ blocked: [{ target: to, unavailable: refused }], combo, since, deadline: Number.POSITIVE_INFINITY, rounds }, (turn: Turn) => {
+    return node.turns.join({ blocked: [{ target: to, unavailable: refused }], combo, since, deadline: Number.POSITIVE_INFINITY, rounds }, (turn: TurnOutcome) => {
       if (turn === "go") call(name, to, combo, since, rounds + 1)
       else heard.push([name, turn === "late" ? "late" : turn.code, now() - 1_000_000])
     })

@@ -9,7 +9,7 @@ const rules = Arbitrary.schema(Schema.Struct({ perMinute: between(0, 12), gapMs:
 const waits = Arbitrary.schema(Schema.Array(between(0, 20_000)).check(Schema.isMaxLength(80)))
 
 /** Tries to start after each wait; answers when calls began. */
-const play = (limits: Pace.Rules, pauses: ReadonlyArray<number>): ReadonlyArray<number> => {
+const play = (limits: Pace.PaceRules, pauses: ReadonlyArray<number>): ReadonlyArray<number> => {
   let state = Pace.idle
   let now = 1_700_000_000_000
   const starts: Array<number> = []

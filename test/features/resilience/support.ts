@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/testing/TestClock"
-import type { Blame } from "#actors/request/OwnFailures.ts"
+import type { OwnFailures } from "#actors/request/OwnFailures.ts"
 import { CooldownFeed, layerAlone } from "#src/features/resilience/ports/CooldownFeed.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
@@ -66,8 +66,8 @@ export const start = Effect.fnUntraced(function*<R>(context: Context.Context<R |
     Layer.provideMerge(Layer.succeedContext(context))
   ))
   const resilience = Context.get(built, Resilience)
-  const enter = (to: Target, now: number, lastResort?: boolean, blame?: Blame): Pass => {
-    const given = resilience.enter(to, now, lastResort, blame)
+  const enter = (to: Target, now: number, lastResort?: boolean, ownFailures?: OwnFailures): Pass => {
+    const given = resilience.enter(to, now, lastResort, ownFailures)
     if (!isPass(given)) throw new Error(`refused: ${given.reason}`)
     return given
   }

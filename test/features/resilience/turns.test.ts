@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { type Entry, Turns } from "#actors/resilience/WaitQueue.ts"
+import { type QueueEntry, WaitQueue } from "#actors/resilience/WaitQueue.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 const Act = Schema.Union([
@@ -26,11 +26,11 @@ class World {
   readonly caps = [1, 2, 3]
   readonly running: Array<{ readonly caller: Caller; readonly place: number }> = []
   readonly restsUntil = [0, 0, 0]
-  readonly waiting = new Map<number, { readonly caller: Caller; readonly entry: Entry<Caller> }>()
+  readonly waiting = new Map<number, { readonly caller: Caller; readonly entry: QueueEntry<Caller> }>()
   readonly went: Array<{ readonly caller: Caller; readonly place: number; readonly overtook: ReadonlyArray<number> }> = []
   readonly late: Array<{ readonly caller: Caller; readonly at: number }> = []
   private names = 0
-  readonly turns = new Turns<Caller>((caller, choice, now) => this.block(caller.places[choice] ?? 0, now))
+  readonly turns = new WaitQueue<Caller>((caller, choice, now) => this.block(caller.places[choice] ?? 0, now))
 
   block(place: number, now: number) {
     const rests = this.restsUntil[place] ?? 0
@@ -153,7 +153,7 @@ describe("any history of a line", () => {
 describe("a line", () => {
   it("who is held up by something else moves to the line before that, at the place of its arrival", () => {
     const blocks = new Map<string, string>([["a", "gate"], ["b", "connection"]])
-    const turns = new Turns<string>((name) => {
+    const turns = new WaitQueue<string>((name) => {
       const line = blocks.get(name)
       return line === undefined ? null : { line, until: null }
     })
@@ -170,9 +170,9 @@ describe("a line", () => {
 
   it("what is too far away for the first does not hide its end from the next", () => {
     let rests = 10
-    const until = (name: string) => name === "hasty" && rests > 20 ? Number.POSITIVE_INFINITY : rests
-    const turns = new Turns<string>((name, choice) => choice === 1 ? { line: "other", until: null } : { line: "x", until: until(name) })
-    turns.join("hasty", [{ line: "x", until: 10 }, { line: "other", until: null }], 1_000)
+    const until = (name: string) => name === "impatient" && rests > 20 ? Number.POSITIVE_INFINITY : rests
+    const turns = new WaitQueue<string>((name, choice) => choice === 1 ? { line: "other", until: null } : { line: "x", until: until(name) })
+    turns.join("impatient", [{ line: "x", until: 10 }, { line: "other", until: null }], 1_000)
     turns.join("calm", [{ line: "x", until: 10 }], 1_000)
     rests = 50
     assert.isNull(turns.next(10))
@@ -180,14 +180,14 @@ describe("a line", () => {
   })
 
   it("leaves nothing behind when its last waiter left", () => {
-    const turns = new Turns<string>(() => ({ line: "x", until: 50 }))
+    const turns = new WaitQueue<string>(() => ({ line: "x", until: 50 }))
     turns.leave(turns.join("a", [{ line: "x", until: 50 }], 100))
     assert.deepStrictEqual([turns.lineCount, turns.wakeAt()], [0, null])
   })
 
   it("who can only be late is told at once", () => {
     let until = 50
-    const turns = new Turns<string>(() => ({ line: "x", until }))
+    const turns = new WaitQueue<string>(() => ({ line: "x", until }))
     turns.join("a", [{ line: "x", until }], 100)
     assert.strictEqual(turns.wakeAt(), 50)
     until = 500

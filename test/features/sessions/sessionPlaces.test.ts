@@ -7,7 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import { afterAll, describe, expect, it } from "vitest"
-import type { Place } from "#src/inference/ports/SessionPlaces.ts"
+import type { SessionPlace } from "#src/inference/ports/SessionPlaces.ts"
 import * as IoRedisStore from "#src/platform/redis/IoRedisStore.ts"
 import * as RedisSessionPlaces from "#src/features/sessions/RedisSessionPlaces.ts"
 import { RedisStore } from "#src/platform/redis/RedisStore.ts"
@@ -16,7 +16,7 @@ import { eventually } from "#test/support/operator.ts"
 import { canStartRedis, ownRedis } from "#test/support/redis.ts"
 
 suite("memory", async () => {
-  const listeners = new Map<(key: string, at: Place) => void, string>()
+  const listeners = new Map<(key: string, at: SessionPlace) => void, string>()
   return (name): Node => ({
     keyOf: (session) => session,
     tell: (key, at) => {

@@ -7,7 +7,7 @@ import type { Combo, Step } from "#schemas/records/Combo.ts"
 import type { Order } from "#src/routing/models/candidate.ts"
 import { arrange } from "#src/routing/combos/arrange.ts"
 import { makeConfigs } from "#src/routing/combos/config.ts"
-import { candidatesOf, excludedOf, expand, identityOf, isGroup, refusedOf, type Surroundings } from "#src/routing/combos/expand.ts"
+import { candidatesOf, excludedOf, expand, identityOf, isGroup, refusedOf, type ExpansionContext } from "#src/routing/combos/expand.ts"
 import { byName, newProblem, problems } from "#src/routing/combos/nesting.ts"
 import { combo, connection } from "#test/suites/records.ts"
 
@@ -23,14 +23,14 @@ const model = (id: string, asked: string, more: Partial<Step & { kind: "model" }
 const ref = (id: string, comboName: string, weight = 0): Step => ({ kind: "combo-ref", id, comboName, weight, label: null })
 
 /** Two connections per provider; provider `none` has no connection. */
-const targetsOf: Surroundings["targetsOf"] = (modelId, connectionId) => {
+const targetsOf: ExpansionContext["targetsOf"] = (modelId, connectionId) => {
   const [provider = "", name = ""] = modelId.split("/")
   const all = [target(provider, name, `${provider}-1`), target(provider, name, `${provider}-2`)]
   const mine = provider === "none" ? [] : all.filter((one) => connectionId === null || one.connection?.id === connectionId)
   return mine.length > 0 ? mine : Errors.make("ALL_ACCOUNTS_INACTIVE", "none")
 }
 
-const around = (combos: ReadonlyArray<Combo>, settings: Readonly<Record<string, unknown>> = {}): Surroundings => ({
+const around = (combos: ReadonlyArray<Combo>, settings: Readonly<Record<string, unknown>> = {}): ExpansionContext => ({
   combos: byName(combos),
   targetsOf,
   factsOf: () => ({ contextWindow: null, capabilities: null }),
@@ -105,7 +105,7 @@ describe("expansion", () => {
       models: n === 9 ? [model("m", "a/x")] : Array.from({ length: 200 }, (_unused, k) => ref(`r${k}`, `n${n + 1}`))
     }))
     let asked = 0
-    const counting: Surroundings = {
+    const counting: ExpansionContext = {
       ...around(combos),
       targetsOf: (id, of) => {
         asked++

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { PublicError } from "#schemas/errors.ts"
-import type { Conversation, MediaPart, Part, Settings } from "#schemas/wire/conversation.ts"
+import type { Conversation, MediaPart, ContentPart, GenerationSettings } from "#schemas/wire/conversation.ts"
 import { client, upstream } from "#src/wire/chatCompletions/index.ts"
 import { textPart } from "#src/wire/chatCompletions/request/decodeMessages.ts"
 import { media } from "#src/wire/chatCompletions/request/media.ts"
@@ -22,10 +22,10 @@ const refusal = (conversation: Conversation, model = "some-model"): PublicError 
 }
 
 const request = (name: string): Conversation => conversationOf(named(requests, name))
-const partsOf = (conversation: Conversation): ReadonlyArray<Part> => conversation.turns.flatMap((turn) => turn.parts)
+const partsOf = (conversation: Conversation): ReadonlyArray<ContentPart> => conversation.turns.flatMap((turn) => turn.parts)
 const messagesOf = (body: Json) => body["messages"] as ReadonlyArray<Json>
 
-const conversation = (parts: ReadonlyArray<Part>, settings: Partial<Settings> = {}, format: Conversation["format"] = "messages"): Conversation => ({
+const conversation = (parts: ReadonlyArray<ContentPart>, settings: Partial<GenerationSettings> = {}, format: Conversation["format"] = "messages"): Conversation => ({
   format, turns: [{ role: "user", parts, name: null, path: "messages[0]" }], tools: [], toolChoice: null, settings: { ...none, ...settings }, extras: []
 })
 
@@ -236,7 +236,7 @@ describe("a request is written", () => {
     ["llama-3", { reasoning: { enabled: false, effort: "none", budget: null, summary: null } }, [], {}],
     ["glm-4.6", { reasoning: { enabled: false, effort: null, budget: null, summary: null } }, [], { reasoning_effort: "none" }],
     ["gpt-4o", { topLogprobs: 2 }, [], { logprobs: true, top_logprobs: 2 }]
-  ] as ReadonlyArray<[string, Partial<Settings>, ReadonlyArray<string>, Json]>)("%s of %j leaves out %j", (model, settings, omitted, expected) => {
+  ] as ReadonlyArray<[string, Partial<GenerationSettings>, ReadonlyArray<string>, Json]>)("%s of %j leaves out %j", (model, settings, omitted, expected) => {
     const written = encode(conversation([textPart("x")], settings), model)
     const { model: _model, messages: _messages, ...rest } = written.body
     expect(rest).toEqual(expected)
@@ -310,11 +310,11 @@ describe("a request is written", () => {
 })
 
 /** Parts as the format keeps them: arguments of nothing are an empty object. */
-const normal = (part: Part): Part =>
+const normal = (part: ContentPart): ContentPart =>
   part.kind === "toolCall" && part.arguments === "" ? { ...part, arguments: "{}" } : part.kind === "toolResult" ? { ...part, name: null } : part
 
 /** Thoughts that another family signed: they go to that family only. */
-const isForeign = (part: Part): boolean => part.kind === "reasoning" && part.signature !== null && part.signature.family !== "chat-completions"
+const isForeign = (part: ContentPart): boolean => part.kind === "reasoning" && part.signature !== null && part.signature.family !== "chat-completions"
 
 const Text = Schema.NonEmptyString
 const text = Arbitrary.schema(Text)

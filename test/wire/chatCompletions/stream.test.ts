@@ -5,7 +5,7 @@ import { AnswerBuilder } from "#src/wire/neutral/AnswerBuilder.ts"
 import type { StreamSink } from "#src/wire/stream/StreamSink.ts"
 import { TranslatingTap } from "#src/wire/stream/TranslatingTap.ts"
 import { RecordingSink } from "#test/support/wire/RecordingSink.ts"
-import { passLent, pushLent } from "#test/support/wire/borrowed.ts"
+import { passBorrowed, pushBorrowed } from "#test/support/wire/borrowed.ts"
 import { byBytes, everyCut, randomCut } from "#test/support/wire/splits.ts"
 import { framesOf, named, options, streams } from "#test/wire/chatCompletions/fixtures.ts"
 
@@ -13,7 +13,7 @@ const decode = (pieces: ReadonlyArray<Buffer>): { readonly events: RecordingSink
   const sink = new RecordingSink()
   const decoder = upstream.makeDecoder(sink)
   let ok = true
-  for (const piece of pieces) ok = ok && pushLent(decoder, piece)
+  for (const piece of pieces) ok = ok && pushBorrowed(decoder, piece)
   const ended = ok && decoder.end()
   return { events: sink.events, ok: ended }
 }
@@ -23,7 +23,7 @@ const eventsOf = (name: string) => decode([named(streams, name)]).events
 const tapped = (pieces: ReadonlyArray<Buffer>) => {
   const tap = upstream.makePassThroughTap({ forwardUsage: false })
   const out: Array<Uint8Array> = []
-  for (const piece of [...pieces.map((one) => passLent(tap, one)), tap.end()]) if (piece !== null) out.push(piece)
+  for (const piece of [...pieces.map((one) => passBorrowed(tap, one)), tap.end()]) if (piece !== null) out.push(piece)
   return {
     text: Buffer.concat(out).toString(), usage: tap.usage, error: tap.error, malformed: tap.malformed, terminal: tap.terminal,
     finished: tap.finished, useful: tap.useful, output: tap.outputText()
@@ -62,9 +62,9 @@ describe.each(streams)("stream %s", (name, bytes) => {
   test("ends in exactly one way wherever it fails", () => {
     for (let at = 0; at <= bytes.length; at += 7) {
       const tap = new TranslatingTap(upstream.makeDecoder, client.makeEncoder(options()), true)
-      let text = (passLent(tap, bytes.subarray(0, at)) ?? "").toString()
+      let text = (passBorrowed(tap, bytes.subarray(0, at)) ?? "").toString()
       text += Buffer.from(tap.fail(make("upstream_reset", "The connection broke."))).toString()
-      text += (passLent(tap, bytes.subarray(at)) ?? "").toString()
+      text += (passBorrowed(tap, bytes.subarray(at)) ?? "").toString()
       const frames = framesOf(text)
       expect(frames.filter((frame) => frame === "[DONE]")).toHaveLength(1)
       expect(frames.at(-1)).toBe("[DONE]")

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import type { Conversation, Part, Settings, Tool, Turn } from "#schemas/wire/conversation.ts"
+import type { Conversation, ContentPart, GenerationSettings, Tool, Turn } from "#schemas/wire/conversation.ts"
 import { unsignedCall } from "#src/wire/generateContent/request/encodeRequest.ts"
 import { none } from "#src/wire/neutral/settings.ts"
 import { conversation, encoded, fixture, fixtures, json, model, refused, user } from "./support.ts"
@@ -10,20 +10,20 @@ import { conversation, encoded, fixture, fixtures, json, model, refused, user } 
 const large: unknown = JSON.parse("12345678901234567890")
 
 const golden = (name: string): Conversation => conversation(json(fixture("requests", name)))
-const text = (value: string, over: object = {}): Part => ({ kind: "text", text: value, cache: null, annotations: [], signature: null, ...over })
-const turn = (role: Turn["role"], parts: ReadonlyArray<Part>, i = 0): Turn => ({ role, parts, name: null, path: `messages[${i}]` })
-const call = (id: string, over: object = {}): Part =>
+const text = (value: string, over: object = {}): ContentPart => ({ kind: "text", text: value, cache: null, annotations: [], signature: null, ...over })
+const turn = (role: Turn["role"], parts: ReadonlyArray<ContentPart>, i = 0): Turn => ({ role, parts, name: null, path: `messages[${i}]` })
+const call = (id: string, over: object = {}): ContentPart =>
   ({ kind: "toolCall", id, name: "f", arguments: '{"n":12345678901234567890}', custom: false, cache: null, signature: null, ...over })
-const result = (id: string, content: ReadonlyArray<Part> = [text("ok")], over: object = {}): Part =>
-  ({ kind: "toolResult", id, name: null, content, isError: false, cache: null, ...over }) as Part
-const image = (over: object = {}): Part => ({
+const result = (id: string, content: ReadonlyArray<ContentPart> = [text("ok")], over: object = {}): ContentPart =>
+  ({ kind: "toolResult", id, name: null, content, isError: false, cache: null, ...over }) as ContentPart
+const image = (over: object = {}): ContentPart => ({
   kind: "image", source: { kind: "base64", mediaType: "image/png", data: "AAAA" }, detail: null, name: null, context: null, citations: null, cache: null,
   signature: null, ...over
-}) as Part
-const reasoning = (over: object = {}): Part => ({ kind: "reasoning", text: "hm", summary: false, signature: null, id: null, redacted: false, ...over })
+}) as ContentPart
+const reasoning = (over: object = {}): ContentPart => ({ kind: "reasoning", text: "hm", summary: false, signature: null, id: null, redacted: false, ...over })
 
 /** A conversation of a chat client. */
-const chat = (turns: ReadonlyArray<Turn>, over: Partial<Omit<Conversation, "settings">> & { readonly settings?: Partial<Settings> } = {}): Conversation =>
+const chat = (turns: ReadonlyArray<Turn>, over: Partial<Omit<Conversation, "settings">> & { readonly settings?: Partial<GenerationSettings> } = {}): Conversation =>
   ({ format: "chat-completions", turns, tools: [], toolChoice: null, extras: [], ...over, settings: { ...none, ...over.settings } })
 const say = [turn("user", [text("x")])]
 const fn = (name: string, over: object = {}) => ({ kind: "function", name, description: null, parameters: null, strict: null, cache: null, ...over }) as const
@@ -101,7 +101,7 @@ describe("contents", () => {
   it("gives signatures back to this family only, and never a thought of another", () => {
     const own = { family: "generateContent", value: "c2ln" } as const
     const foreign = { family: "messages", value: "claude" } as const
-    const parts = (list: ReadonlyArray<Part>) => encoded(chat([...say, turn("assistant", list), turn("tool", list.filter((part) => part.kind === "toolCall").map((part) => result((part as { id: string }).id)))])).body.contents[1]?.parts
+    const parts = (list: ReadonlyArray<ContentPart>) => encoded(chat([...say, turn("assistant", list), turn("tool", list.filter((part) => part.kind === "toolCall").map((part) => result((part as { id: string }).id)))])).body.contents[1]?.parts
     expect(parts([call("a", { signature: own })])).toMatchObject([{ thoughtSignature: "c2ln" }])
     expect(parts([reasoning({ signature: foreign }), call("a", { signature: foreign })])).toEqual([{ functionCall: { id: "a", name: "f", args: { n: large } }, thoughtSignature: unsignedCall }])
     expect(parts([reasoning(), text("t")])).toEqual([{ text: "t" }])
@@ -137,7 +137,7 @@ describe("contents", () => {
 
   it("refuses orphans and what only other vendors understand", () => {
     expect(refused(chat([...say, turn("tool", [result("nope")], 1)]))[0]).toBe("messages[1]")
-    const opaque: Part = { kind: "opaque", format: "messages", field: "messages[0].content[0]", value: {}, listed: "messages[].content[].x", fallback: null }
+    const opaque: ContentPart = { kind: "opaque", format: "messages", field: "messages[0].content[0]", value: {}, listed: "messages[].content[].x", fallback: null }
     expect(refused(chat([turn("user", [opaque])]))[0]).toBe("messages[0].content[0]")
   })
 })
@@ -175,7 +175,7 @@ describe("tools", () => {
 })
 
 describe("settings", () => {
-  const config = (settings: Partial<Settings>, name = "gemini-2.5-flash") => encoded(chat(say, { settings }), { model: name }).body["generationConfig"]
+  const config = (settings: Partial<GenerationSettings>, name = "gemini-2.5-flash") => encoded(chat(say, { settings }), { model: name }).body["generationConfig"]
   const think = (over: object) => ({ reasoning: { enabled: null, effort: null, budget: null, summary: null, ...over } })
 
   it("writes what the format knows", () => {

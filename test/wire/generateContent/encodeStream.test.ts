@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest"
 import { PublicError } from "#schemas/errors.ts"
-import type { Answer, FinishReason, Part } from "#schemas/wire/conversation.ts"
+import type { Answer, FinishReason, ContentPart } from "#schemas/wire/conversation.ts"
 import { client, upstream } from "#src/wire/generateContent/index.ts"
 import { AnswerBuilder } from "#src/wire/neutral/AnswerBuilder.ts"
 import { replay } from "#src/wire/neutral/replay.ts"
 import type { StreamSink } from "#src/wire/stream/StreamSink.ts"
 import type { Json } from "#src/wire/WireFormat.ts"
-import { pushLent } from "#test/support/wire/borrowed.ts"
+import { pushBorrowed } from "#test/support/wire/borrowed.ts"
 import { countTerminals } from "#test/support/wire/terminals.ts"
 import { chunksOf, decoded, fixture, fixtures, json, options } from "./support.ts"
 
@@ -20,7 +20,7 @@ const partsOf = (chunk: Json | undefined): ReadonlyArray<Json> =>
 const meaning = (pieces: ReadonlyArray<Buffer>) => {
   const builder = new AnswerBuilder()
   const decoder = upstream.makeDecoder(builder)
-  for (const piece of pieces) pushLent(decoder, piece)
+  for (const piece of pieces) pushBorrowed(decoder, piece)
   decoder.end()
   return { ...builder.answer(), done: builder.isDone, createdAt: null }
 }
@@ -180,7 +180,7 @@ describe("whole answers", () => {
   })
 
   it("reads parts, signatures and reasons", () => {
-    const kinds = (name: string) => answerOf(name).choices[0]?.parts.map((part: Part) => part.kind)
+    const kinds = (name: string) => answerOf(name).choices[0]?.parts.map((part: ContentPart) => part.kind)
     expect(kinds("thoughts-and-signature")).toEqual(["reasoning", "text"])
     expect(answerOf("thoughts-and-signature")).toMatchObject({ usage: { input: 8, output: 65, reasoning: 64 }, choices: [{ parts: [{ summary: true }, { text: "42", signature: { family: "generateContent" } }], finish: "stop" }] })
     expect(answerOf("calls-parallel")).toMatchObject({ choices: [{ finish: "tool-calls", parts: [{ text: "Looking." }, { id: "fc_1", arguments: '{"city":"Zürich","n":3}', signature: {} }, { id: "fc_2", arguments: "{}", signature: null }] }] })

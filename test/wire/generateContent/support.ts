@@ -7,7 +7,7 @@ import { client, upstream } from "#src/wire/generateContent/index.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
 import type { Json, TargetTraits } from "#src/wire/WireFormat.ts"
 import { RecordingSink } from "#test/support/wire/RecordingSink.ts"
-import { passLent, pushLent } from "#test/support/wire/borrowed.ts"
+import { passBorrowed, pushBorrowed } from "#test/support/wire/borrowed.ts"
 
 const root = new URL("../../golden/generateContent/", import.meta.url)
 
@@ -60,14 +60,14 @@ export const refused = (from: Conversation, over: Partial<TargetTraits> = {}): r
 export const decoded = (pieces: ReadonlyArray<Buffer>) => {
   const sink = new RecordingSink()
   const decoder = upstream.makeDecoder(sink)
-  const understood = pieces.map((piece) => pushLent(decoder, piece)).every(Boolean) && decoder.end()
+  const understood = pieces.map((piece) => pushBorrowed(decoder, piece)).every(Boolean) && decoder.end()
   return { events: sink.events, understood }
 }
 
 /** What a tap does with the pieces. */
 export const tapped = (pieces: ReadonlyArray<Buffer>) => {
   const tap = upstream.makePassThroughTap({ forwardUsage: true })
-  const out: Array<Uint8Array | null> = pieces.map((piece) => passLent(tap, piece))
+  const out: Array<Uint8Array | null> = pieces.map((piece) => passBorrowed(tap, piece))
   out.push(tap.end())
   return {
     bytes: Buffer.concat(out.filter((one) => one !== null)).toString(), usage: tap.usage, error: tap.error, useful: tap.useful, alive: tap.alive,

@@ -3,18 +3,18 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { PublicError } from "#schemas/errors.ts"
-import type { Conversation, MediaPart, Part, Settings, TextPart, Turn } from "#schemas/wire/conversation.ts"
+import type { Conversation, MediaPart, ContentPart, GenerationSettings, TextPart, Turn } from "#schemas/wire/conversation.ts"
 import { client, upstream } from "#src/wire/localModelServer/index.ts"
 import { localModelServer } from "#src/simulator/formats/localModelServer/localModelServer.ts"
 import { none } from "#src/wire/neutral/settings.ts"
 import { conversation, encoded, fixtures, json, readRequest, traits } from "#test/wire/localModelServer/support.ts"
 
 const text = (value: string): TextPart => ({ kind: "text", text: value, cache: null, annotations: [], signature: null })
-const turn = (role: Turn["role"], parts: ReadonlyArray<Part>, path = "messages[0]"): Turn => ({ role, parts, name: null, path })
+const turn = (role: Turn["role"], parts: ReadonlyArray<ContentPart>, path = "messages[0]"): Turn => ({ role, parts, name: null, path })
 const chat = (over: Partial<Conversation>): Conversation => ({
   format: "chat-completions", turns: [turn("user", [text("hi")])], tools: [], toolChoice: null, settings: none, extras: [], ...over
 })
-const settings = (over: Partial<Settings>): Settings => ({ ...none, ...over })
+const settings = (over: Partial<GenerationSettings>): GenerationSettings => ({ ...none, ...over })
 const refused = (from: Conversation): string => {
   const written = upstream.encodeRequest(from, traits)
   return written instanceof PublicError ? `${written.code} ${String(written.extra?.["param"])}` : `sent ${written.body}`
@@ -30,8 +30,8 @@ describe("requests of a local model server", () => {
       expect(Result.isSuccess(localModelServer.read(body, { headers: {}, path: "/api/chat", query: "" }))).toBe(true)
       const again = conversation(body)
       const paths = (one: Conversation) => ({ ...one, turns: one.turns.flatMap((each) => each.parts.map((part) => [each.role, part])) })
-      const sorted = (one: ReturnType<typeof paths>) => one.turns.filter(([, part]) => (part as Part).kind !== "toolResult")
-      const results = (one: ReturnType<typeof paths>) => new Set(one.turns.filter(([, part]) => (part as Part).kind === "toolResult").map((each) => JSON.stringify(each)))
+      const sorted = (one: ReturnType<typeof paths>) => one.turns.filter(([, part]) => (part as ContentPart).kind !== "toolResult")
+      const results = (one: ReturnType<typeof paths>) => new Set(one.turns.filter(([, part]) => (part as ContentPart).kind === "toolResult").map((each) => JSON.stringify(each)))
       expect(sorted(paths(again))).toEqual(sorted(paths(read)))
       expect(results(paths(again))).toEqual(results(paths(read)))
       expect({ ...again, turns: [], tools: [] }).toEqual({ ...read, turns: [], tools: [] })
@@ -96,7 +96,7 @@ describe("requests of a local model server", () => {
 describe("a conversation for a local model server", () => {
   it("keeps what both can say", () => {
     const image: MediaPart = { kind: "image", source: { kind: "base64", mediaType: "image/png", data: "AAAA" }, detail: "auto", name: null, context: null, citations: null, cache: null, signature: null }
-    const call = (id: string, args: string): Part => ({ kind: "toolCall", id, name: "f", arguments: args, custom: false, cache: null, signature: { family: "generateContent", value: "s" } })
+    const call = (id: string, args: string): ContentPart => ({ kind: "toolCall", id, name: "f", arguments: args, custom: false, cache: null, signature: { family: "generateContent", value: "s" } })
     const { body, omitted } = encoded(chat({
       turns: [
         turn("system", [text("Be"), text("brief.")]), turn("developer", [text("And kind.")]), turn("user", [text("see"), image, text("this")]),
@@ -143,13 +143,13 @@ describe("a conversation for a local model server", () => {
   })
 
   it("keeps the spelling of numbers in arguments", () => {
-    const call: Part = { kind: "toolCall", id: "c", name: "f", arguments: '{\n "n": 12345678901234567890}', custom: false, cache: null, signature: null }
+    const call: ContentPart = { kind: "toolCall", id: "c", name: "f", arguments: '{\n "n": 12345678901234567890}', custom: false, cache: null, signature: null }
     const written = (args: string) => upstream.encodeRequest(chat({ turns: [turn("assistant", [{ ...call, arguments: args }])] }), traits)
     expect((written('{"n":12345678901234567890}') as { body: string }).body).toContain('"arguments":{"n":12345678901234567890}')
   })
 
   it("refuses what would change the answer, in the client's words", () => {
-    const media = (kind: "image" | "audio" | "document", source: object): Conversation => chat({ turns: [turn("user", [{ kind, source, detail: null, name: null, context: null, citations: null, cache: null, signature: null } as Part])] })
+    const media = (kind: "image" | "audio" | "document", source: object): Conversation => chat({ turns: [turn("user", [{ kind, source, detail: null, name: null, context: null, citations: null, cache: null, signature: null } as ContentPart])] })
     expect([
       refused(media("image", { kind: "url", url: "https://example.com/a.png", mediaType: null })),
       refused(media("image", { kind: "file", family: "messages", id: "f", mediaType: null })),

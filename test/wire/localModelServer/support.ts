@@ -6,7 +6,7 @@ import { client, upstream } from "#src/wire/localModelServer/index.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
 import type { Json, TargetTraits } from "#src/wire/WireFormat.ts"
 import { RecordingSink } from "#test/support/wire/RecordingSink.ts"
-import { pushLent } from "#test/support/wire/borrowed.ts"
+import { pushBorrowed } from "#test/support/wire/borrowed.ts"
 
 const root = new URL("../../golden/local-model-server/", import.meta.url)
 
@@ -43,7 +43,7 @@ export const events = (pieces: ReadonlyArray<Buffer>) => {
   const decoder = upstream.makeDecoder(sink)
   let isSound = true
   for (const piece of pieces) {
-    isSound = pushLent(decoder, piece)
+    isSound = pushBorrowed(decoder, piece)
     if (!isSound) break
   }
   if (isSound) isSound = decoder.end()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { PublicError } from "#schemas/errors.ts"
-import type { Answer, Part } from "#schemas/wire/conversation.ts"
+import type { Answer, ContentPart } from "#schemas/wire/conversation.ts"
 import { streamOf as replayed } from "#src/wire/dialect.ts"
 import { estimatedReply, providerReply, readCountRequest } from "#src/wire/messages/request/countTokens.ts"
 import { client, upstream } from "#src/wire/messages/index.ts"
@@ -13,11 +13,11 @@ const read = (name: string): Answer => {
   return answer
 }
 const written = (answer: Answer) => json(Buffer.from(client.encodeAnswer(answer, options)))
-const answer = (parts: ReadonlyArray<Part>, over: Partial<Answer["choices"][number]> = {}): Answer => ({
+const answer = (parts: ReadonlyArray<ContentPart>, over: Partial<Answer["choices"][number]> = {}): Answer => ({
   id: "chatcmpl-1", model: null, createdAt: 1, usage: null, serviceTier: null, systemFingerprint: null,
   choices: [{ index: 0, parts, finish: "stop", stopSequence: null, logprobs: null, ...over }]
 })
-const call = (args: string, over: object = {}): Part => ({ kind: "toolCall", id: "c", name: "f", arguments: args, custom: false, cache: null, signature: null, ...over })
+const call = (args: string, over: object = {}): ContentPart => ({ kind: "toolCall", id: "c", name: "f", arguments: args, custom: false, cache: null, signature: null, ...over })
 
 describe("messages answers", () => {
   for (const [name, bytes] of fixtures("answers")) {
@@ -77,13 +77,13 @@ describe("messages answers", () => {
     expect(written(answer([call("{}", { signature: sealed })]))["content"]).toEqual([
       { type: "thinking", thinking: "", signature: Signatures.seal({ ...sealed, value: "of-call:s" }, "messages") }, { type: "tool_use", id: "c", name: "f", input: {} }
     ])
-    const unsigned: Part = { kind: "reasoning", text: "hm", summary: true, signature: null, id: null, redacted: false }
+    const unsigned: ContentPart = { kind: "reasoning", text: "hm", summary: true, signature: null, id: null, redacted: false }
     expect(written(answer([unsigned]))["content"]).toEqual([{ type: "thinking", thinking: "hm", signature: Signatures.unsigned }])
     expect(written({ ...answer([]), choices: [] })).toMatchObject({ content: [], stop_reason: "end_turn", usage: { input_tokens: 0, output_tokens: 0 } })
   })
 
   it("signatures survive the client: given back as they came, they find their family", () => {
-    const parts: ReadonlyArray<Part> = [
+    const parts: ReadonlyArray<ContentPart> = [
       { kind: "reasoning", text: "", summary: false, signature: { family: "responses", value: "enc" }, id: null, redacted: false },
       { kind: "text", text: "t", cache: null, annotations: [], signature: { family: "generateContent", value: "a" } },
       call("{}", { signature: { family: "generateContent", value: "b" } })
@@ -105,7 +105,7 @@ describe("count_tokens", () => {
     expect(readCountRequest({ model: "m", messages: [{ role: "user", content: [{ type: "text" }] }] })).toMatchObject({ extra: { param: "messages[0].content[0].text" } })
   })
 
-  it("counts text as text and the rest by fixed costs", () => {
+  it("counts text and the rest by fixed costs", () => {
     expect(readCountRequest(requestOf("plain-text"))).toEqual({ text: "Hello, Claude", fixedTokens: 4 })
     expect(readCountRequest(requestOf("images"))).toMatchObject({ text: "Compare these.", fixedTokens: 4 + 2 * 1533 })
     expect(readCountRequest(requestOf("tools"))).toMatchObject({ fixedTokens: 4 + 346 })

@@ -2,20 +2,20 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { PublicError } from "#schemas/errors.ts"
-import type { Conversation, MediaPart, Part, Settings, Turn } from "#schemas/wire/conversation.ts"
+import type { Conversation, MediaPart, ContentPart, GenerationSettings, Turn } from "#schemas/wire/conversation.ts"
 import { client, upstream } from "#src/wire/messages/index.ts"
 import { none } from "#src/wire/neutral/settings.ts"
 import * as Signatures from "#src/wire/signature.ts"
 import { chat, conversation, encoded, fixtures, json, refusal, requestOf, text, traits } from "#test/wire/messages/support.ts"
 
-const user = (...parts: ReadonlyArray<Part>): Turn => ({ role: "user", parts, name: null, path: "messages[0]" })
-const assistant = (...parts: ReadonlyArray<Part>): Turn => ({ role: "assistant", parts, name: null, path: "messages[1]" })
-const tool = (...parts: ReadonlyArray<Part>): Turn => ({ role: "tool", parts, name: null, path: "messages[2]" })
-const call = (id: string, args: string, over: object = {}): Part => ({ kind: "toolCall", id, name: "f", arguments: args, custom: false, cache: null, signature: null, ...over })
-const result = (id: string, words: string): Part => ({ kind: "toolResult", id, name: null, isError: false, cache: null, content: [text(words)] })
+const user = (...parts: ReadonlyArray<ContentPart>): Turn => ({ role: "user", parts, name: null, path: "messages[0]" })
+const assistant = (...parts: ReadonlyArray<ContentPart>): Turn => ({ role: "assistant", parts, name: null, path: "messages[1]" })
+const tool = (...parts: ReadonlyArray<ContentPart>): Turn => ({ role: "tool", parts, name: null, path: "messages[2]" })
+const call = (id: string, args: string, over: object = {}): ContentPart => ({ kind: "toolCall", id, name: "f", arguments: args, custom: false, cache: null, signature: null, ...over })
+const result = (id: string, words: string): ContentPart => ({ kind: "toolResult", id, name: null, isError: false, cache: null, content: [text(words)] })
 const media = (kind: MediaPart["kind"], source: MediaPart["source"]): MediaPart => ({ kind, source, detail: null, name: null, context: null, citations: null, cache: null, signature: null })
 const fn = { kind: "function", name: "f", description: null, parameters: null, strict: null, cache: null } as const
-const think = (over: Partial<NonNullable<Settings["reasoning"]>>) => ({ reasoning: { enabled: null, effort: null, budget: null, summary: null, ...over } })
+const think = (over: Partial<NonNullable<GenerationSettings["reasoning"]>>) => ({ reasoning: { enabled: null, effort: null, budget: null, summary: null, ...over } })
 
 describe("messages requests, read", () => {
   for (const [name, bytes] of fixtures("requests")) {
@@ -130,7 +130,7 @@ describe("messages requests, written", () => {
   })
 
   it("what cannot be said is refused in the client's words", () => {
-    const cases: ReadonlyArray<readonly [Partial<Omit<Conversation, "settings">> & { readonly settings?: Partial<Settings> }, string]> = [
+    const cases: ReadonlyArray<readonly [Partial<Omit<Conversation, "settings">> & { readonly settings?: Partial<GenerationSettings> }, string]> = [
       [{ settings: { choices: 2 } }, "n"], [{ settings: { logprobs: true } }, "logprobs"], [{ settings: { topLogprobs: 3 } }, "top_logprobs"],
       [{ settings: { logitBias: { 50256: -100 } } }, "logit_bias"], [{ settings: { modalities: ["text", "audio"] } }, "modalities"],
       [{ settings: { stop: ["\n"] } }, "stop"],
@@ -206,7 +206,7 @@ describe("messages requests, written", () => {
     expect([forced.body["thinking"], forced.omitted]).toEqual([undefined, ["reasoning_effort"]])
     const turns = [user(text("a")), assistant(call("x", "{}")), tool(result("x", "y"))]
     expect(encoded(chat({ settings: think({ effort: "low" }), turns })).omitted).toEqual(["reasoning_effort"])
-    const signed: Part = { kind: "reasoning", text: "hm", summary: false, id: null, redacted: false, signature: { family: "messages", value: "s" } }
+    const signed: ContentPart = { kind: "reasoning", text: "hm", summary: false, id: null, redacted: false, signature: { family: "messages", value: "s" } }
     const thoughtful = [turns[0]!, assistant(signed, call("x", "{}")), turns[2]!]
     expect(encoded(chat({ settings: think({ effort: "low" }), turns: thoughtful })).body["thinking"]).toMatchObject({ type: "enabled" })
   })
@@ -228,8 +228,8 @@ describe("messages requests, written", () => {
   })
 
   it("reasoning of another family, or unsigned, is never sent as a signed block", () => {
-    const reasoning = (over: object): Part => ({ kind: "reasoning", text: "hm", summary: false, id: null, redacted: false, signature: null, ...over })
-    const blocks = (...parts: ReadonlyArray<Part>) => {
+    const reasoning = (over: object): ContentPart => ({ kind: "reasoning", text: "hm", summary: false, id: null, redacted: false, signature: null, ...over })
+    const blocks = (...parts: ReadonlyArray<ContentPart>) => {
       const { body, omitted } = encoded(chat({ turns: [user(text("a")), assistant(...parts, text("b")), user(text("c"))] }))
       expect(omitted).toEqual([])
       return (body["messages"] as ReadonlyArray<{ readonly content: unknown }>)[1]!.content
@@ -281,16 +281,16 @@ const AnyRound = Schema.Struct({
 const conversationOf = (rounds: ReadonlyArray<typeof AnyRound.Type>, over: Partial<Conversation>): Conversation => {
   const turns: Array<Turn> = []
   let messages = -1
-  const add = (role: Turn["role"], parts: ReadonlyArray<Part>, joins: boolean): void => {
+  const add = (role: Turn["role"], parts: ReadonlyArray<ContentPart>, joins: boolean): void => {
     turns.push({ role, parts, name: null, path: `messages[${joins ? messages : ++messages}]` })
   }
   let joins = false
   rounds.forEach((round, r) => {
     add("user", round.asked, joins)
-    const calls = round.calls.map((one, i): Part => ({ kind: "toolCall", id: `t${r}_${i}`, name: "f", arguments: JSON.stringify(one.input), custom: false, cache: one.cache, signature: null }))
+    const calls = round.calls.map((one, i): ContentPart => ({ kind: "toolCall", id: `t${r}_${i}`, name: "f", arguments: JSON.stringify(one.input), custom: false, cache: one.cache, signature: null }))
     add("assistant", [...round.thoughts, round.said, ...calls], false)
     joins = calls.length > 0
-    if (joins) add("tool", round.calls.map((one, i): Part => ({ kind: "toolResult", id: `t${r}_${i}`, name: null, content: one.result, isError: one.isError, cache: one.cache })), false)
+    if (joins) add("tool", round.calls.map((one, i): ContentPart => ({ kind: "toolResult", id: `t${r}_${i}`, name: null, content: one.result, isError: one.isError, cache: one.cache })), false)
   })
   return { format: "messages", turns, tools: [], toolChoice: null, settings: { ...none, maxTokens: 100 }, extras: [], ...over }
 }

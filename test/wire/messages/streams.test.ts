@@ -5,7 +5,7 @@ import { client, upstream } from "#src/wire/messages/index.ts"
 import * as Signatures from "#src/wire/signature.ts"
 import { escape } from "#src/wire/stream/literal.ts"
 import type { StreamSink } from "#src/wire/stream/StreamSink.ts"
-import { passLent } from "#test/support/wire/borrowed.ts"
+import { passBorrowed } from "#test/support/wire/borrowed.ts"
 import { byBytes, everyCut, randomCut } from "#test/support/wire/splits.ts"
 import { events, fixtures, json, options, streamOf } from "#test/wire/messages/support.ts"
 
@@ -15,7 +15,7 @@ const names = (bytes: Buffer) => events([bytes]).events.map(([name]) => name)
 const tapped = (pieces: ReadonlyArray<Buffer>) => {
   const tap = upstream.makePassThroughTap({ forwardUsage: false })
   const out: Array<Uint8Array> = []
-  for (const piece of pieces) out.push(passLent(tap, piece) ?? Buffer.alloc(0))
+  for (const piece of pieces) out.push(passBorrowed(tap, piece) ?? Buffer.alloc(0))
   out.push(tap.end() ?? Buffer.alloc(0))
   const { alive, error, finished, malformed, terminal, usage, useful } = tap
   return { out: Buffer.concat(out).toString(), alive, error, finished, malformed, terminal, usage, useful, text: tap.outputText() }

@@ -7,7 +7,7 @@ import { none } from "#src/wire/neutral/settings.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
 import type { Json, TargetTraits } from "#src/wire/WireFormat.ts"
 import { RecordingSink } from "#test/support/wire/RecordingSink.ts"
-import { pushLent } from "#test/support/wire/borrowed.ts"
+import { pushBorrowed } from "#test/support/wire/borrowed.ts"
 
 const root = new URL("../../golden/messages/", import.meta.url)
 
@@ -64,7 +64,7 @@ export const events = (pieces: ReadonlyArray<Buffer>) => {
   const sink = new RecordingSink()
   const decoder = upstream.makeDecoder(sink)
   let isSound = true
-  for (const piece of pieces) if (isSound) isSound = pushLent(decoder, piece)
+  for (const piece of pieces) if (isSound) isSound = pushBorrowed(decoder, piece)
   if (isSound) isSound = decoder.end()
   return { isSound, events: sink.events }
 }

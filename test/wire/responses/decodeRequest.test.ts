@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { PublicError } from "#schemas/errors.ts"
-import type { Conversation, Part } from "#schemas/wire/conversation.ts"
+import type { Conversation, ContentPart } from "#schemas/wire/conversation.ts"
 import { client } from "#src/wire/responses/index.ts"
 import { seal } from "#src/wire/signature.ts"
 import { anyJson, fixtures, parsed, request } from "./support.ts"
@@ -14,7 +14,7 @@ const read = (body: Record<string, unknown>): Conversation => {
 /** Roles and part kinds of a conversation. */
 const outline = (name: string) => read(request(name)).turns.map((turn) => [turn.role, ...turn.parts.map((part) => part.kind)])
 
-const text = (content: string): Part => ({ kind: "text", text: content, cache: null, annotations: [], signature: null })
+const text = (content: string): ContentPart => ({ kind: "text", text: content, cache: null, annotations: [], signature: null })
 
 describe("decodeRequest", () => {
   for (const { bytes, name } of fixtures("requests")) {

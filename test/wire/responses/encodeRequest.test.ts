@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { PublicError } from "#schemas/errors.ts"
-import type { Conversation, MediaPart, Part, TextPart, ToolCallPart } from "#schemas/wire/conversation.ts"
+import type { Conversation, MediaPart, ContentPart, TextPart, ToolCallPart } from "#schemas/wire/conversation.ts"
 import { none } from "#src/wire/neutral/settings.ts"
 import { client, upstream } from "#src/wire/responses/index.ts"
 import type { TargetTraits } from "#src/wire/WireFormat.ts"
@@ -174,12 +174,12 @@ describe("decode(encode(x)) is x", () => {
     system: Arbitrary.schema(Text), said: Arbitrary.schema(Schema.Array(Text)), answer: Arbitrary.schema(Schema.Array(Text)), args: Arbitrary.schema(Schema.Json), results: Arbitrary.schema(Schema.Array(Text)),
     pick: Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 3 }))), effort: Arbitrary.schema(Schema.Literals(["none", "low", "high"])), refused: Arbitrary.schema(Schema.Boolean)
   }, ({ answer, args, effort, pick, refused, results, said, system }) => {
-    const parts: ReadonlyArray<Part> = [...said.map((one) => text(one)), sources[pick]!]
+    const parts: ReadonlyArray<ContentPart> = [...said.map((one) => text(one)), sources[pick]!]
     const given = conversation([
       { ...turn("system", text(system)), path: "instructions" }, turn("user", ...parts),
-      turn("assistant", { kind: "reasoning", text: system, summary: true, id: "rs_1", redacted: false, signature: { family: "responses", value: "rs_1|gAAA" } }, ...answer.map((one): Part => refused ? { kind: "refusal", text: one } : text(one)),
+      turn("assistant", { kind: "reasoning", text: system, summary: true, id: "rs_1", redacted: false, signature: { family: "responses", value: "rs_1|gAAA" } }, ...answer.map((one): ContentPart => refused ? { kind: "refusal", text: one } : text(one)),
         ...results.map((_, i) => call(`call_${i}`, { arguments: JSON.stringify(args), custom: i % 2 === 1 })), call("call_last")),
-      turn("tool", ...[...results, "last"].map((one, i): Part => ({ kind: "toolResult", id: i === results.length ? "call_last" : `call_${i}`, name: "f", isError: false, cache: null, content: [text(one)] })))
+      turn("tool", ...[...results, "last"].map((one, i): ContentPart => ({ kind: "toolResult", id: i === results.length ? "call_last" : `call_${i}`, name: "f", isError: false, cache: null, content: [text(one)] })))
     ], { format: "responses", settings: { ...none, temperature: 0.5, maxTokens: 100, reasoning: { enabled: effort !== "none", effort, budget: null, summary: null } } })
     expect(known(client.decodeRequest(write(given).body) as Conversation)).toEqual(known(given))
   })

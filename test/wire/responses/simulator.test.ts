@@ -2,7 +2,7 @@ import * as Result from "effect/Result"
 import { describe, expect, it } from "@effect/vitest"
 import { PublicError } from "#schemas/errors.ts"
 import { compose } from "#src/simulator/answers.ts"
-import type { Call } from "#src/simulator/formats/Format.ts"
+import type { SimulatedCall } from "#src/simulator/formats/Format.ts"
 import { responses } from "#src/simulator/formats/responses/responses.ts"
 import type { Script } from "#src/simulator/Script.ts"
 import { client, upstream } from "#src/wire/responses/index.ts"
@@ -13,7 +13,7 @@ const refusal = (body: Record<string, unknown>): string | null => {
   const result = read({ model: "m", ...body })
   return Result.isFailure(result) ? result.failure.message : null
 }
-const call = (body: Record<string, unknown>): Call => {
+const call = (body: Record<string, unknown>): SimulatedCall => {
   const result = read(body)
   if (Result.isFailure(result)) throw new Error(result.failure.message)
   return result.success

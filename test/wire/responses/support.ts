@@ -5,13 +5,13 @@ import { fileURLToPath } from "node:url"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import type { StreamTap } from "#actors/request/ports/Face.ts"
-import type { Conversation, Part, Turn } from "#schemas/wire/conversation.ts"
+import type { Conversation, ContentPart, Turn } from "#schemas/wire/conversation.ts"
 import { none } from "#src/wire/neutral/settings.ts"
 import { client, upstream } from "#src/wire/responses/index.ts"
 import type { EncoderOptions, StreamEncoder } from "#src/wire/stream/StreamSink.ts"
 import type { TargetTraits } from "#src/wire/WireFormat.ts"
 import { RecordingSink } from "#test/support/wire/RecordingSink.ts"
-import { passLent, pushLent } from "#test/support/wire/borrowed.ts"
+import { passBorrowed, pushBorrowed } from "#test/support/wire/borrowed.ts"
 
 const root = Path.join(Path.dirname(fileURLToPath(import.meta.url)), "../../golden/responses")
 
@@ -45,14 +45,14 @@ export const options = (body: Record<string, unknown> = {}): EncoderOptions => {
 export const conversation = (turns: ReadonlyArray<Turn>, over: Partial<Conversation> = {}): Conversation =>
   ({ format: "messages", turns, tools: [], toolChoice: null, settings: none, extras: [], ...over })
 
-export const turn = (role: Turn["role"], ...parts: ReadonlyArray<Part>): Turn => ({ role, parts, name: null, path: "messages[0]" })
+export const turn = (role: Turn["role"], ...parts: ReadonlyArray<ContentPart>): Turn => ({ role, parts, name: null, path: "messages[0]" })
 
 /** Neutral events of a stream given in pieces, and whether it was sound to its end. */
 export const decoded = (pieces: ReadonlyArray<Buffer>) => {
   const sink = new RecordingSink()
   const decoder = upstream.makeDecoder(sink)
   let isSound = true
-  for (const piece of pieces) isSound = isSound && pushLent(decoder, piece)
+  for (const piece of pieces) isSound = isSound && pushBorrowed(decoder, piece)
   return { isSound: isSound && decoder.end(), events: sink.events }
 }
 
@@ -61,7 +61,7 @@ export const tapped = (pieces: ReadonlyArray<Buffer>) => {
   const tap: StreamTap = upstream.makePassThroughTap({ forwardUsage: true })
   const out: Array<Uint8Array> = []
   for (const piece of [...pieces, null]) {
-    const bytes = piece === null ? tap.end() : passLent(tap, piece)
+    const bytes = piece === null ? tap.end() : passBorrowed(tap, piece)
     if (bytes !== null) out.push(bytes)
   }
   const { alive, error, finished, malformed, terminal, usage, useful } = tap

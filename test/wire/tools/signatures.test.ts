@@ -1,7 +1,7 @@
 /** Signatures of thoughts on their way through clients that keep them in places of their own, and texts that only look like signatures. */
 import { describe, expect, it } from "vitest"
 import { PublicError } from "#schemas/errors.ts"
-import type { Answer, FamilyName, FormatName, Part, Signature } from "#schemas/wire/conversation.ts"
+import type { Answer, FamilyName, FormatName, ContentPart, Signature } from "#schemas/wire/conversation.ts"
 import { streamOf } from "#src/wire/dialect.ts"
 import { clients, family } from "#src/wire/formats.ts"
 import * as Signatures from "#src/wire/signature.ts"
@@ -25,13 +25,13 @@ const written = (format: FormatName, name: FamilyName, body: Json): string => {
   return encoded.body
 }
 
-const answer = (...parts: ReadonlyArray<Part>): Answer => ({
+const answer = (...parts: ReadonlyArray<ContentPart>): Answer => ({
   id: null, model: "m", createdAt: 1, usage: null, serviceTier: null, systemFingerprint: null,
   choices: [{ index: 0, parts, finish: "stop", stopSequence: null, logprobs: null }]
 })
-const thought = (text: string, signature: Signature | null): Part => ({ kind: "reasoning", text, summary: false, signature, id: null, redacted: false })
-const text = (words: string): Part => ({ kind: "text", text: words, cache: null, annotations: [], signature: null })
-const call = (signature: Signature | null): Part => ({ kind: "toolCall", id: "call_1", name: "f", arguments: "{}", custom: false, cache: null, signature })
+const thought = (text: string, signature: Signature | null): ContentPart => ({ kind: "reasoning", text, summary: false, signature, id: null, redacted: false })
+const text = (words: string): ContentPart => ({ kind: "text", text: words, cache: null, annotations: [], signature: null })
+const call = (signature: Signature | null): ContentPart => ({ kind: "toolCall", id: "call_1", name: "f", arguments: "{}", custom: false, cache: null, signature })
 
 describe("a thought that nobody signed", () => {
   const unsigned = answer(thought("Hm.", null), text("Yes."))

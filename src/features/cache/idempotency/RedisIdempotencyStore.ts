@@ -6,13 +6,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { type Claim, IdempotencyStore } from "#src/features/cache/ports/Idempotency.ts"
+import { type IdempotencyClaim, IdempotencyStore } from "#src/features/cache/ports/Idempotency.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { KeptReplyRecord } from "#schemas/records/CachedAnswer.ts"
 import { pack, unpackUnsafe } from "#src/platform/redis/pack.ts"
-import { RedisStore, type Script, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
+import { RedisStore, type RedisScript, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
 
-const claim: Script = {
+const claim: RedisScript = {
   name: "idempotency-claim",
   purpose: "a request with an idempotency key began",
   lua: `-- KEYS[1] hash {digest, owner, reply}; ARGV[1] digest, ARGV[2] owner, ARGV[3] ms the claim lives
@@ -29,7 +29,7 @@ if held[2] == ARGV[2] then return {'mine'} end
 return {'running'}`
 }
 
-const renew: Script = {
+const renew: RedisScript = {
   name: "idempotency-renew",
   purpose: "a request with an idempotency key went on",
   lua: `-- KEYS[1] hash; ARGV[1] owner, ARGV[2] ms the claim lives; reply: 1 when the claim is the owner's, else 0
@@ -38,7 +38,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`
 }
 
-const finish: Script = {
+const finish: RedisScript = {
   name: "idempotency-finish",
   purpose: "the answer to a request with an idempotency key was kept",
   lua: `-- KEYS[1] hash; ARGV[1] owner, ARGV[2] packed reply, ARGV[3] ms of the window; reply: 1 when the claim was the owner's, else 0
@@ -48,7 +48,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1`
 }
 
-const abandon: Script = {
+const abandon: RedisScript = {
   name: "idempotency-abandon",
   purpose: "a request with an idempotency key was given up",
   lua: `-- KEYS[1] hash; ARGV[1] owner; reply: 1 when the claim was the owner's and is gone, else 0
@@ -66,7 +66,7 @@ const decode = Schema.decodeUnknownOption(KeptReplyRecord)
 
 const isOne = (reply: unknown): boolean => Number(reply) === 1
 
-const claimIn = (reply: unknown): Claim | null => {
+const claimIn = (reply: unknown): IdempotencyClaim | null => {
   const [word, packed]: ReadonlyArray<unknown> = Array.isArray(reply) ? reply : []
   switch (word instanceof Uint8Array ? Buffer.from(word).toString("latin1") : word) {
     case "mine":

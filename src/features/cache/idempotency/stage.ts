@@ -13,17 +13,17 @@ import * as Crypto from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Supervisor from "#actors/Supervisor.ts"
-import type { Claim, IdempotencyStore, KeptReply } from "#src/features/cache/ports/Idempotency.ts"
+import type { IdempotencyClaim, IdempotencyStore, KeptReply } from "#src/features/cache/ports/Idempotency.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import type { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { RecentReplies } from "./RecentReplies.ts"
 import * as GatewayHeaders from "#src/inference/lane/gatewayHeaders.ts"
-import { Lead, type LeadListener } from "#src/inference/lane/stages/CoalescedCall.ts"
-import * as Told from "#src/inference/lane/stages/stageAnswers.ts"
-import type { Call, Fork, Stage } from "#src/inference/lane/stages/Stage.ts"
-import { type Flight, type Passenger, SingleFlight } from "#src/platform/structures/SingleFlight.ts"
+import { CoalescedCall, type CoalescedCallListener } from "#src/inference/lane/stages/CoalescedCall.ts"
+import * as StageAnswers from "#src/inference/lane/stages/stageAnswers.ts"
+import type { AdmittedCall, Fork, Stage } from "#src/inference/lane/stages/Stage.ts"
+import { type Flight, type Waiter, SingleFlight } from "#src/platform/structures/SingleFlight.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import type { Form } from "#src/wire/form/Form.ts"
 
@@ -70,13 +70,13 @@ export class Idempotency implements Stage {
     this.options = options
   }
 
-  applies(call: Call): boolean {
+  applies(call: AdmittedCall): boolean {
     if (call.head.stream || this.options.windowMs() === 0) return false
     const { request } = call
     return isNamed(request.header("idempotency-key")) || isNamed(request.header("x-request-id"))
   }
 
-  run(call: Call, next: (call: Call) => void): void {
+  run(call: AdmittedCall, next: (call: AdmittedCall) => void): void {
     const named = nameOf(call)
     const now = this.options.now()
     const known = this.recent.get(named.key, now)
@@ -93,7 +93,7 @@ export class Idempotency implements Stage {
     const repeat = new Repeat(this, call, next, named)
     const flight = this.flights.enter(named.key, repeat, named.digest)
     if (flight === null) call.onGone(() => this.flights.leave(named.key, repeat))
-    else repeat.fly(flight)
+    else repeat.lead(flight)
   }
 
   /** Keys in flight or within their window. */
@@ -111,7 +111,7 @@ const digestOf = (body: Buffer, { parts }: Form): string => {
   return hash.digest("hex")
 }
 
-const nameOf = (call: Call): Named => {
+const nameOf = (call: AdmittedCall): Named => {
   const { body, endpoint, form, head, key, large, request } = call
   const given = request.header("idempotency-key")
   const digest = Crypto.hash("sha256", `${endpoint}\n${head.model}\n${large?.digest ?? (form === undefined ? Crypto.hash("sha256", body, "hex") : digestOf(body, form))}`, "hex")
@@ -140,10 +140,10 @@ const keptHeaders = (headers: ReadonlyArray<string>): ReadonlyArray<string> => {
 const bytesOf = (body: Uint8Array | string): Uint8Array => typeof body === "string" ? Buffer.from(body) : body
 
 /** One caller of a named request: who flies, or who waits. */
-class Repeat implements Passenger<KeptReply>, LeadListener {
+class Repeat implements Waiter<KeptReply>, CoalescedCallListener {
   private readonly stage: Idempotency
-  private readonly call: Call
-  private readonly next: (call: Call) => void
+  private readonly call: AdmittedCall
+  private readonly next: (call: AdmittedCall) => void
   private readonly named: Named
   private readonly cameAt: number
   private flight: Flight<KeptReply> | null = null
@@ -152,7 +152,7 @@ class Repeat implements Passenger<KeptReply>, LeadListener {
   private stopLooking: (() => void) | null = null
   private stopRenewing: (() => void) | null = null
 
-  constructor(stage: Idempotency, call: Call, next: (call: Call) => void, named: Named) {
+  constructor(stage: Idempotency, call: AdmittedCall, next: (call: AdmittedCall) => void, named: Named) {
     this.stage = stage
     this.call = call
     this.next = next
@@ -168,18 +168,18 @@ class Repeat implements Passenger<KeptReply>, LeadListener {
     const headers = GatewayHeaders.common(call.tags)
     headers.push(...reply.headers, "X-Gateway-Response-Cost", "0.0000000000", "X-Gateway-Idempotent", "true")
     call.client.respond(reply.status, headers, reply.body)
-    Told.answered(telemetry, call, { cache: "off", provider: null, model: null, startedAt: this.cameAt, now: now(), bytesOut: reply.body.length })
+    StageAnswers.answered(telemetry, call, { cache: "off", provider: null, model: null, startedAt: this.cameAt, now: now(), bytesOut: reply.body.length })
   }
 
   readonly alone = (): void => this.next(this.call)
 
-  readonly fly = (flight: Flight<KeptReply>): void => {
+  readonly lead = (flight: Flight<KeptReply>): void => {
     this.flight = flight
     const { draining, store } = this.stage.options
     if (draining()) {
       this.call.refuse(Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 }))
       flight.failed()
-    } else if (store === null) this.lead()
+    } else if (store === null) this.callAsLeader()
     else this.claim(store)
   }
 
@@ -194,7 +194,7 @@ class Repeat implements Passenger<KeptReply>, LeadListener {
         onFailure: () => Effect.sync(() => {
           // Perhaps it was taken all the same, and only its answer was late.
           this.owner = owner
-          this.lead()
+          this.callAsLeader()
         }),
         onSuccess: (claim) => claim._tag === "Running"
           ? Effect.delay(Effect.suspend(() => look(Math.min(waitMs * 2, longestLookMs))), waitMs)
@@ -207,18 +207,18 @@ class Repeat implements Passenger<KeptReply>, LeadListener {
     this.stopLooking = fork(look(firstLookMs))
   }
 
-  private decided(claim: Exclude<Claim, { readonly _tag: "Running" }>, owner: string, store: IdempotencyStore["Service"]): void {
+  private decided(claim: Exclude<IdempotencyClaim, { readonly _tag: "Running" }>, owner: string, store: IdempotencyStore["Service"]): void {
     switch (claim._tag) {
       case "Mine": {
         this.owner = owner
         const renew: Effect.Effect<void, StoreError> = Effect.delay(Effect.asVoid(store.renew(this.named.key, owner, leaseMs)), leaseMs / 3)
         this.stopRenewing = this.stage.options.fork(Supervisor.supervised("idempotency claims", Effect.ignore(renew)))
-        this.lead()
+        this.callAsLeader()
         return
       }
       case "Finished":
         this.share(claim.reply)
-        this.flight?.landed(claim.reply)
+        this.flight?.resolve(claim.reply)
         return
       case "Reused":
         this.call.refuse(reused())
@@ -240,8 +240,8 @@ class Repeat implements Passenger<KeptReply>, LeadListener {
 
   // ---- flying ----------------------------------------------------------------------------------------------------------------------
 
-  private lead(): void {
-    this.next(Lead.of(this.call, this))
+  private callAsLeader(): void {
+    this.next(CoalescedCall.of(this.call, this))
   }
 
   readonly answered = (status: number, headers: ReadonlyArray<string>, body: Uint8Array | string): void => {
@@ -255,7 +255,7 @@ class Repeat implements Passenger<KeptReply>, LeadListener {
     const window = windowMs()
     this.stage.recent.put(this.named.key, { digest: this.named.digest, reply, until: at + window }, at, window)
     this.settleClaim(reply)
-    this.flight?.landed(reply)
+    this.flight?.resolve(reply)
   }
 
   readonly streamed = (): void => this.failed()
@@ -270,7 +270,7 @@ class Repeat implements Passenger<KeptReply>, LeadListener {
   readonly keeps = (end: () => void): boolean => {
     const { flight } = this
     if (flight === null || flight.waiters === 0) return false
-    flight.onDeserted = end
+    flight.onAbandoned = end
     return true
   }
 }

@@ -15,7 +15,7 @@ export interface KeptReply {
   readonly body: Uint8Array
 }
 
-export type Claim =
+export type IdempotencyClaim =
   /** The caller answers, and must `finish`, `abandon` or keep renewing. */
   | { readonly _tag: "Mine" }
   /** Somebody else is at it. */
@@ -28,7 +28,7 @@ type Op<A> = Effect.Effect<A, StoreError>
 
 /** `owner` is a fence: what an owner whose claim was lost says later changes nothing. Times in ms. */
 export class IdempotencyStore extends Context.Service<IdempotencyStore, {
-  readonly claim: (key: string, digest: string, owner: string, leaseMs: number) => Op<Claim>
+  readonly claim: (key: string, digest: string, owner: string, leaseMs: number) => Op<IdempotencyClaim>
   /** False when the claim is not the owner's any more. */
   readonly renew: (key: string, owner: string, leaseMs: number) => Op<boolean>
   readonly finish: (key: string, owner: string, reply: KeptReply, windowMs: number) => Op<boolean>

@@ -1,7 +1,7 @@
 /** Who asks for registered keys. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { Call } from "#schemas/api/Management.ts"
+import { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
@@ -19,7 +19,7 @@ export interface Holder {
 
 /** An operator, a key that manages, or any valid API key; nobody else. */
 export const holder = Effect.gen(function*() {
-  const { caller } = yield* Call
+  const { caller } = yield* ManagementCall
   if (caller.kind !== "anonymous") return { key: caller.kind === "key" ? caller.key : null, isOperator: true } as Holder
   const presented = yield* BearerKey.presented("registered-keys", yield* Clock.currentTimeMillis)
   if (presented === null) return yield* Effect.fail(Refusal.unauthorized())

@@ -106,10 +106,10 @@ export const layer = HttpApiBuilder.group(Surface.make(RegisteredKeysGroup), "re
     Refusal.tooManyRequests(reason, retryAfterSeconds ?? 1, { code: errorCode, extra: { errorCode } })
 
   /** Models and connections of the named provider and account; its issuer's lists are asked beside them. */
-  const narrowed = Effect.fnUntraced(function*(who: Issuer, provider: string, accountId: string) {
-    const allowed = who?.policy.allowedConnections ?? []
+  const narrowed = Effect.fnUntraced(function*(callerKey: Issuer, provider: string, accountId: string) {
+    const allowed = callerKey?.policy.allowedConnections ?? []
     const snapshot = configuration.current()
-    let narrower: PolicyInput = inherited(who)
+    let narrower: PolicyInput = inherited(callerKey)
     if (provider !== "") {
       const row = builtin.byPrefix.get(provider)
       const node = snapshot.nodeByPrefix.get(provider) ?? snapshot.nodeById.get(provider)
@@ -129,23 +129,23 @@ export const layer = HttpApiBuilder.group(Surface.make(RegisteredKeysGroup), "re
   })
 
   /** What a key's calls are held to must hold for the keys that it issues, too. */
-  const mayIssue = Effect.fnUntraced(function*(who: Issuer) {
-    if (who === null) return
-    if (who.policy.scopes.includes(leaseScope)) {
+  const mayIssue = Effect.fnUntraced(function*(callerKey: Issuer) {
+    if (callerKey === null) return
+    if (callerKey.policy.scopes.includes(leaseScope)) {
       return yield* Effect.fail(Refusal.forbidden(`A managed key (scope ${leaseScope}) cannot issue keys: they would use its connections without a lease`))
     }
-    if (limits.of(who) !== null || (yield* store.get(who.id)) !== null) {
+    if (limits.of(callerKey) !== null || (yield* store.get(callerKey.id)) !== null) {
       return yield* Effect.fail(Refusal.forbidden("A key that has limits, or was issued itself, cannot issue keys: they would pass its limits"))
     }
   })
 
   const issue = Effect.fn("RegisteredKeys.issue")(function*(input: NewRegisteredKey) {
-    const { key: who } = yield* holder
-    yield* mayIssue(who)
+    const { key: callerKey } = yield* holder
+    yield* mayIssue(callerKey)
     const now = yield* Clock.currentTimeMillis
     const { accountId = "", name } = input
     const provider = canonical(input.provider ?? "")
-    const idempotencyKey = input.idempotencyKey === undefined ? null : `${who?.id ?? "operator"}:${input.idempotencyKey}`
+    const idempotencyKey = input.idempotencyKey === undefined ? null : `${callerKey?.id ?? "operator"}:${input.idempotencyKey}`
     const conflict = (existing: RegisteredKey | null) =>
       Effect.flatMap(existing === null ? Effect.succeed(null) : keyStore.get(existing.id), (key) => Effect.fail(Refusal.conflict("A key was already issued with this idempotencyKey", {
         code: "IDEMPOTENCY_CONFLICT", extra: { errorCode: "IDEMPOTENCY_CONFLICT", existing: existing === null ? null : { ...viewOf(existing, key, now) } }
@@ -155,16 +155,16 @@ export const layer = HttpApiBuilder.group(Surface.make(RegisteredKeysGroup), "re
     if (input.expiresAt !== undefined && !(Date.parse(input.expiresAt) > now)) return yield* Effect.fail(Refusal.invalidField("expiresAt", "Must lie in the future"))
     const { refusal, standing: counting } = yield* checked(provider, accountId, now)
     if (refusal !== null) return yield* Effect.fail(refused(refusal))
-    const policy = yield* narrowed(who, provider, accountId)
+    const policy = yield* narrowed(callerKey, provider, accountId)
     const ends = [policy.expiresAt ?? null, input.expiresAt ?? null].filter((time) => time !== null).map((time) => Date.parse(time))
     const expiresAt = ends.length === 0 ? null : iso(Math.min(...ends))
     const rates = [
       ...(input.dailyBudget === undefined ? [] : [{ limit: input.dailyBudget, window: Issuing.daySeconds }]),
       ...(input.hourlyBudget === undefined ? [] : [{ limit: input.hourlyBudget, window: Issuing.hourSeconds }])
     ]
-    const { key, raw } = yield* managed.create(name, { ...policy, expiresAt, ...(rates.length === 0 ? {} : { rateLimits: rates }) }, who?.id ?? null)
+    const { key, raw } = yield* managed.create(name, { ...policy, expiresAt, ...(rates.length === 0 ? {} : { rateLimits: rates }) }, callerKey?.id ?? null)
     const record: RegisteredKey = {
-      id: key.id, name, provider, accountId, keyPrefix: key.keyPrefix, issuerId: who?.id ?? null, idempotencyKey,
+      id: key.id, name, provider, accountId, keyPrefix: key.keyPrefix, issuerId: callerKey?.id ?? null, idempotencyKey,
       dailyBudget: input.dailyBudget ?? null, hourlyBudget: input.hourlyBudget ?? null, expiresAt, createdAt: key.createdAt, revokedAt: null
     }
     // Its record says who issued it, and takes its place under the limits: without it the key must not stand.
@@ -223,29 +223,29 @@ export const layer = HttpApiBuilder.group(Surface.make(RegisteredKeysGroup), "re
   })
 
   const check = Effect.fnUntraced(function*({ accountId = "", ...asked }: { readonly provider?: string; readonly accountId?: string }) {
-    const { key: who } = yield* holder
+    const { key: callerKey } = yield* holder
     const provider = canonical(asked.provider ?? "")
     const now = yield* Clock.currentTimeMillis
-    const told = { provider, accountId, checkedAt: iso(now) }
+    const report = { provider, accountId, checkedAt: iso(now) }
     const { refusal } = yield* checked(provider, accountId, now)
-    if (refusal !== null) return { allowed: false, errorCode: refusal.errorCode, reason: refusal.reason, ...told }
-    return yield* Effect.andThen(mayIssue(who), narrowed(who, provider, accountId)).pipe(
-      Effect.as({ allowed: true, ...told }),
-      Effect.catchTag("Refusal", ({ error }) => Effect.succeed({ allowed: false, reason: error.message, ...told }))
+    if (refusal !== null) return { allowed: false, errorCode: refusal.errorCode, reason: refusal.reason, ...report }
+    return yield* Effect.andThen(mayIssue(callerKey), narrowed(callerKey, provider, accountId)).pipe(
+      Effect.as({ allowed: true, ...report }),
+      Effect.catchTag("Refusal", ({ error }) => Effect.succeed({ allowed: false, reason: error.message, ...report }))
     )
   })
 
   /** The report is stored even when the issue tracker fails. */
   const report = Effect.fn("RegisteredKeys.report")(function*(input: IssueReport) {
-    const { key: who } = yield* holder
-    const told = Reports.cleaned(input)
+    const { key: callerKey } = yield* holder
+    const report = Reports.cleaned(input)
     const { file } = tracker
-    const outcome = file === null ? null : yield* Effect.result(file(Reports.issueOf(told, who === null ? "an operator" : `API key ${who.id}`)))
+    const outcome = file === null ? null : yield* Effect.result(file(Reports.issueOf(report, callerKey === null ? "an operator" : `API key ${callerKey.id}`)))
     const details = {
-      ...told, apiKeyId: who?.id ?? null,
+      ...report, apiKeyId: callerKey?.id ?? null,
       ...(outcome === null ? {} : Result.isSuccess(outcome) ? { issue: outcome.success.url } : { trackerError: outcome.failure.message })
     }
-    yield* audit.note({ action: "issue.reported", target: who?.id ?? null, resourceType: "issue", details, status: outcome !== null && Result.isFailure(outcome) ? "failure" : "success" })
+    yield* audit.note({ action: "issue.reported", target: callerKey?.id ?? null, resourceType: "issue", details, status: outcome !== null && Result.isFailure(outcome) ? "failure" : "success" })
     yield* Effect.annotateLogs(Effect.logWarning("Issue reported by a client"), details)
     if (outcome === null) return { logged: true as const, configured: false as const }
     return Result.isSuccess(outcome) ? outcome.success : { logged: true as const, configured: true as const, error: outcome.failure.message }

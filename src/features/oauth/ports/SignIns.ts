@@ -41,7 +41,7 @@ export interface Offer {
   readonly redirectUri: string
 }
 
-export interface Request {
+export interface SignInRequest {
   readonly provider: string
   readonly flow?: Flow | undefined
   /** What fills the provider's URLs. */
@@ -74,7 +74,7 @@ export interface SignedIn {
 }
 
 /** A device sign-in that is not finished; ask again after `intervalMs`. */
-export interface Pending {
+export interface PendingSignIn {
   readonly _tag: "Pending"
   readonly intervalMs: number
   readonly expiresAt: number
@@ -83,9 +83,9 @@ export interface Pending {
 export class SignIns extends Context.Service<SignIns, {
   readonly offer: (provider: string) => Effect.Effect<Offer, SignInFailure>
   /** Begins a sign-in; a provider without a client id answers its offer instead. */
-  readonly start: (request: Request) => Effect.Effect<Started | Offer, SignInFailure>
+  readonly start: (request: SignInRequest) => Effect.Effect<Started | Offer, SignInFailure>
   /** The authorization page sent the browser back; a state is good once, whatever comes of it. */
   readonly finish: (provider: string, state: string, answer: { readonly code: string } | { readonly error: string }) => Effect.Effect<SignedIn, SignInFailure>
   /** Asks whether the user has entered the device code; sooner than the interval nothing is asked. */
-  readonly poll: (provider: string, state: string) => Effect.Effect<SignedIn | Pending, SignInFailure>
+  readonly poll: (provider: string, state: string) => Effect.Effect<SignedIn | PendingSignIn, SignInFailure>
 }>()("gateway/ports/SignIns") {}

@@ -21,7 +21,7 @@ import type { Connection } from "#schemas/records/Connection.ts"
 import { builtin, type Registry } from "#src/providers/Registry.ts"
 import * as Resilience from "#src/features/resilience/ports/settings.ts"
 import * as OAuthClient from "./OAuthClient.ts"
-import { RefreshBreaker, type Rule } from "./RefreshBreaker.ts"
+import { RefreshBreaker, type RefreshRule } from "./RefreshBreaker.ts"
 import * as ServiceAccount from "./serviceAccount.ts"
 import * as Slot from "./Slot.ts"
 import * as TokenEndpoint from "./tokenEndpoint.ts"
@@ -62,7 +62,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const flights = new Map<string, Deferred.Deferred<Token, CredentialFailure>>()
   const now = () => clock.currentTimeMillisUnsafe()
   const breaker = new RefreshBreaker()
-  const ruleOf = (snapshot: Snapshot): Rule => Resilience.effective(Resilience.storedChange(snapshot)).tokenRefreshBreaker
+  const ruleOf = (snapshot: Snapshot): RefreshRule => Resilience.effective(Resilience.storedChange(snapshot)).tokenRefreshBreaker
   let rule = ruleOf(configuration.current())
   const rowOf = (provider: string) => registry.byId.get(provider) ?? null
 

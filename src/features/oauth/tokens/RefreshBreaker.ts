@@ -5,7 +5,7 @@
  */
 import type { ResilienceSettings } from "#schemas/records/ResilienceSettings.ts"
 
-export type Rule = ResilienceSettings["tokenRefreshBreaker"]
+export type RefreshRule = ResilienceSettings["tokenRefreshBreaker"]
 
 interface Place {
   failures: number
@@ -20,13 +20,13 @@ export class RefreshBreaker {
   private readonly places = new Map<string, Place>()
 
   /** Until when no renewal may run; null when a renewal may run. */
-  openUntil(rule: Rule, provider: string, connectionId: string, now: number): number | null {
+  openUntil(rule: RefreshRule, provider: string, connectionId: string, now: number): number | null {
     const place = this.places.get(keyOf(rule, provider, connectionId))
     return place !== undefined && now < place.openUntil ? place.openUntil : null
   }
 
   /** Answers true when it opened. */
-  failed(rule: Rule, provider: string, connectionId: string, now: number): boolean {
+  failed(rule: RefreshRule, provider: string, connectionId: string, now: number): boolean {
     const key = keyOf(rule, provider, connectionId)
     let place = this.places.get(key)
     if (place === undefined) {
@@ -39,10 +39,10 @@ export class RefreshBreaker {
     return true
   }
 
-  succeeded(rule: Rule, provider: string, connectionId: string): void {
+  succeeded(rule: RefreshRule, provider: string, connectionId: string): void {
     this.places.delete(keyOf(rule, provider, connectionId))
   }
 }
 
-const keyOf = ({ scope }: Rule, provider: string, connectionId: string): string =>
+const keyOf = ({ scope }: RefreshRule, provider: string, connectionId: string): string =>
   scope === "provider" ? `provider\n${provider}` : `connection\n${connectionId}`

@@ -23,7 +23,7 @@ const retryMs = 300_000
 /** Endpoints asked at once. */
 const parallel = 4
 
-interface Asked {
+interface ListRead {
   /** What the list depends on: another address or credential makes it due at once. */
   readonly identity: string
   readonly at: number
@@ -37,7 +37,7 @@ export interface Due {
 }
 
 /** Nodes whose list is due, each with the connection that asks for it. Pure. */
-export const due = (snapshot: Pick<Snapshot, "nodes" | "activeByProvider">, asked: ReadonlyMap<string, Asked>, everyMs: number, now: number): ReadonlyArray<Due> =>
+export const due = (snapshot: Pick<Snapshot, "nodes" | "activeByProvider">, asked: ReadonlyMap<string, ListRead>, everyMs: number, now: number): ReadonlyArray<Due> =>
   snapshot.nodes.flatMap((node) => {
     const connection = snapshot.activeByProvider.get(node.id)?.[0]
     if (connection === undefined) return []
@@ -53,7 +53,7 @@ export const make = Effect.gen(function*() {
   const { modelListsEveryMs } = yield* ManagementOptions
   const upstreams = yield* Upstreams
   if (modelListsEveryMs === 0) return
-  const asked = new Map<string, Asked>()
+  const asked = new Map<string, ListRead>()
   const turn = yield* Semaphore.make(1)
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
 

@@ -8,7 +8,7 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { ConnectionStore, CustomModelStore, NodeStore } from "#actors/ports/Stores.ts"
 import * as Acting from "#src/features/providers/acting.ts"
-import type { Call } from "#schemas/api/Management.ts"
+import type { ManagementCall } from "#schemas/api/Management.ts"
 import type { NewNode, NodeChange } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
@@ -20,7 +20,7 @@ import { mergeData, nodeData } from "#src/features/providers/ports/connection.ts
 import { Connections } from "#src/features/providers/ports/Connections.ts"
 import * as Made from "./node.ts"
 
-type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, Call>
+type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
 
 export class Nodes extends Context.Service<Nodes, {
   readonly get: (id: string) => Done<ProviderNode>

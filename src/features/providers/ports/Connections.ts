@@ -11,7 +11,7 @@ import type { StoreError } from "#actors/ports/StoreError.ts"
 import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import * as Acting from "#src/features/providers/acting.ts"
-import type { Call } from "#schemas/api/Management.ts"
+import type { ManagementCall } from "#schemas/api/Management.ts"
 import type { ConnectionChange } from "#src/features/providers/api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Connection, TestStatus } from "#schemas/records/Connection.ts"
@@ -24,7 +24,7 @@ import * as Credential from "#src/features/providers/credential.ts"
 import * as ProviderData from "#src/features/providers/providerData.ts"
 
 type Data = Readonly<Record<string, Schema.Json>>
-type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, Call>
+type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
 
 export interface NewConnection {
   readonly provider: string

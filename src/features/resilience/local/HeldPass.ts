@@ -1,16 +1,16 @@
 /** One place in use: given back once, whatever happens. */
-import type { Blame } from "#actors/request/OwnFailures.ts"
-import type * as Cooldown from "#actors/resilience/ConnectionCooldown.ts"
+import type { OwnFailures } from "#actors/request/OwnFailures.ts"
+import type * as ConnectionCooldown from "#actors/resilience/ConnectionCooldown.ts"
 import type { Pass, Verdict } from "#actors/request/ports/Resilience.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
-import type * as Breaker from "#actors/resilience/ProviderBreaker.ts"
+import type * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
 import type { ProfileName } from "#schemas/records/ResilienceSettings.ts"
-import type { ConnectionPlace, ModelPlace, ProviderPlace, Recovery } from "./places.ts"
+import type { ConnectionPlace, ModelPlace, ProviderPlace, CooldownRecovery } from "./places.ts"
 
 /** Where places are counted. */
 export interface Keeper {
   readonly answered: (pass: HeldPass, now: number) => void
-  readonly released: (pass: HeldPass, verdict: Verdict | null, now: number, blame: Blame | null) => void
+  readonly released: (pass: HeldPass, verdict: Verdict | null, now: number, ownFailures: OwnFailures | null) => void
 }
 
 export class HeldPass implements Pass {
@@ -19,20 +19,20 @@ export class HeldPass implements Pass {
   readonly connection: ConnectionPlace
   readonly model: ModelPlace
   readonly profile: ProfileName
-  readonly ticket: Breaker.Ticket
+  readonly ticket: ProviderBreaker.Ticket
   readonly slotEra: number
   readonly executionMs: number
   /** The cooldowns of its connection and model when it was let in. */
-  readonly connectionRest: Cooldown.State
-  readonly modelRest: Cooldown.State
+  readonly connectionRest: ConnectionCooldown.State
+  readonly modelRest: ConnectionCooldown.State
   /** The recovery of its connection or model that it is a probe of; null once it is decided, and usually. */
-  recovery: Recovery | null
+  recovery: CooldownRecovery | null
   private readonly keeper: Keeper
   private held = true
 
   constructor(
     keeper: Keeper, target: Target, provider: ProviderPlace, connection: ConnectionPlace, model: ModelPlace, profile: ProfileName,
-    ticket: Breaker.Ticket, slotEra: number, executionMs: number, recovery: Recovery | null
+    ticket: ProviderBreaker.Ticket, slotEra: number, executionMs: number, recovery: CooldownRecovery | null
   ) {
     this.keeper = keeper
     this.target = target
@@ -52,9 +52,9 @@ export class HeldPass implements Pass {
     if (this.held) this.keeper.answered(this, now)
   }
 
-  release(verdict: Verdict | null, now: number, blame: Blame | null = null): void {
+  release(verdict: Verdict | null, now: number, ownFailures: OwnFailures | null = null): void {
     if (!this.held) return
     this.held = false
-    this.keeper.released(this, verdict, now, blame)
+    this.keeper.released(this, verdict, now, ownFailures)
   }
 }

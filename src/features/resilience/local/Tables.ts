@@ -2,16 +2,16 @@
  * The `Resilience` of one node as plain memory: every answer is a few look-ups, and nothing here waits. What must outlive the
  * process is told to `saved`, which the service writes off the hot path.
  */
-import type { Blame } from "#actors/request/OwnFailures.ts"
+import type { OwnFailures } from "#actors/request/OwnFailures.ts"
 import type { Cooled, Locked } from "#src/features/resilience/ports/CooldownFeed.ts"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import { type Pass, stricter, type TargetHealth, type Unavailable, type Verdict } from "#actors/request/ports/Resilience.ts"
 import type { BreakerView, CooldownView, LockoutView, ModelPlaceView, PlaceView } from "#src/features/resilience/ports/ResilienceControl.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
-import * as Cooldown from "#actors/resilience/ConnectionCooldown.ts"
-import * as Lockout from "#actors/resilience/ModelLockout.ts"
+import * as ConnectionCooldown from "#actors/resilience/ConnectionCooldown.ts"
+import * as ModelLockout from "#actors/resilience/ModelLockout.ts"
 import * as Pace from "#actors/resilience/Pace.ts"
-import * as Breaker from "#actors/resilience/ProviderBreaker.ts"
+import * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
 import type { Block } from "#actors/resilience/WaitQueue.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProfileName } from "#schemas/records/ResilienceSettings.ts"
@@ -21,7 +21,7 @@ import { isTerminal } from "#src/features/resilience/ports/marks.ts"
 import type { Lines } from "./lines.ts"
 import { ConnectionPlace, type ModelPlace, ProviderPlace, storedCooldown } from "./places.ts"
 import { profileOf } from "#src/features/resilience/profile.ts"
-import { type Rules, rulesOf, unbounded } from "./rules.ts"
+import { type TargetRules, rulesOf, unbounded } from "./rules.ts"
 import * as Rests from "./rests.ts"
 import type { Saved } from "./saved.ts"
 import * as Effective from "#src/features/resilience/ports/settings.ts"
@@ -42,7 +42,7 @@ export class Tables implements Keeper {
   effective: Effective.Effective
   lines: Lines = noLines
   /** True while somebody whose turn has come takes its place: those who still wait do not hold it up. */
-  letting = false
+  admitting = false
   private snapshot: View
   private version = 0
   private readonly saved: Saved
@@ -78,39 +78,39 @@ export class Tables implements Keeper {
       if (stored.until === place.written.until && stored.level === place.written.level) continue
       place.written = stored
       // Known already, with its reason, which the record does not hold.
-      const { cooldown, heard } = place
+      const { cooldown, announced: heard } = place
       if (heard !== null && stored.until === heard.until && stored.level === heard.level) continue
       if (stored.until !== 0 && stored.level === cooldown.level && Math.abs(stored.until - cooldown.until) <= NEAR_MS) continue
-      place.cooldown = Cooldown.step(place.cooldown, { _tag: "Told", ...stored }, this.effective.cooldown.apikey, 0)[1]
+      place.cooldown = ConnectionCooldown.step(place.cooldown, { _tag: "Told", ...stored }, this.effective.cooldown.apikey, 0)[1]
     }
     // A raised cap is room that nobody releases.
     this.stir()
   }
 
   /** A breaker as it was stored; only at the start. */
-  restore(provider: string, state: Breaker.State, profile: ProfileName): void {
+  restore(provider: string, state: ProviderBreaker.State, profile: ProfileName): void {
     const place = this.provider(provider)
     place.breaker = state
     place.profile = profile
   }
 
-  readonly check = (target: Target, now: number, blame: Blame | null = null): Unavailable | null => {
+  readonly check = (target: Target, now: number, ownFailures: OwnFailures | null = null): Unavailable | null => {
     const provider = this.provider(target.provider)
     const connection = this.connectionOf(target)
-    return this.blocked(target, provider, connection, connection.models.get(target.model), now, false, blame)
+    return this.blocked(target, provider, connection, connection.models.get(target.model), now, false, ownFailures)
   }
 
-  readonly enter = (target: Target, now: number, lastResort = false, blame: Blame | null = null): Pass | Unavailable => {
+  readonly enter = (target: Target, now: number, lastResort = false, ownFailures: OwnFailures | null = null): Pass | Unavailable => {
     const provider = this.provider(target.provider)
     const connection = this.connectionOf(target)
     const model = connection.model(target.model, now)
-    const blocked = this.blocked(target, provider, connection, model, now, lastResort, blame)
+    const blocked = this.blocked(target, provider, connection, model, now, lastResort, ownFailures)
     if (blocked !== null) return blocked
     const profile = connection.profileFor(target, profileOf)
     provider.profile = profile
-    const [reply, breaker] = Breaker.step(provider.breaker, { _tag: "Enter", model: target.model }, this.effective.breaker[profile], now)
+    const [reply, breaker] = ProviderBreaker.step(provider.breaker, { _tag: "Enter", model: target.model }, this.effective.breaker[profile], now)
     // What was not blocked and is refused has its excuse.
-    const ticket = reply._tag === "Entered" ? reply.ticket : Breaker.ticketOf(provider.breaker, target.model)
+    const ticket = reply._tag === "Entered" ? reply.ticket : ProviderBreaker.ticketOf(provider.breaker, target.model)
     provider.breaker = breaker
     provider.inFlight++
     connection.inFlight++
@@ -126,10 +126,10 @@ export class Tables implements Keeper {
 
   /** What holds up somebody whose turn it is, and the line before that. */
   readonly look = (target: Target, now: number): Block | null => {
-    const before = this.letting
-    this.letting = true
+    const before = this.admitting
+    this.admitting = true
     const unavailable = this.check(target, now)
-    this.letting = before
+    this.admitting = before
     return unavailable === null ? null : this.blockOf(target, unavailable)
   }
 
@@ -157,7 +157,7 @@ export class Tables implements Keeper {
     place.recovery ??= { allowed: 1, undecided: 0 }
   }
 
-  rulesFor(target: Target, connection = this.connectionOf(target)): Rules {
+  rulesFor(target: Target, connection = this.connectionOf(target)): TargetRules {
     const record = target.connection
     return record === null ? unbounded : connection.rulesFor(record, this.version, this.readRules)
   }
@@ -168,7 +168,7 @@ export class Tables implements Keeper {
     const figures = connection.models.get(target.model)?.figures
     const breaker = this.effective.breaker[connection.profileFor(target, profileOf)]
     return {
-      breaker: Breaker.phaseFor(provider.breaker, target.model, breaker, now),
+      breaker: ProviderBreaker.phaseFor(provider.breaker, target.model, breaker, now),
       failures: provider.breaker.failures,
       inFlight: connection.inFlight,
       uses: figures?.uses ?? 0,
@@ -189,7 +189,7 @@ export class Tables implements Keeper {
   }
 
   /** The end of a call, exactly once per pass. */
-  released(pass: HeldPass, verdict: Verdict | null, now: number, blame: Blame | null): void {
+  released(pass: HeldPass, verdict: Verdict | null, now: number, ownFailures: OwnFailures | null): void {
     const { connection, model, provider } = pass
     if (pass.slotEra === this.slotEra) {
       provider.inFlight--
@@ -209,12 +209,12 @@ export class Tables implements Keeper {
       // The request's own fault is no failure of the target.
       if (StatusReason.isRequests(status)) model.figures.neutral()
       else model.figures.fail()
-      const counts = Breaker.counts(status, network)
-      const first = blame === null || blame.failed(pass.target, counts)
+      const counts = ProviderBreaker.counts(status, network)
+      const first = ownFailures === null || ownFailures.failed(pass.target, counts)
       // One request counts once; a probe decides whoever sent it.
       this.tellBreaker(pass, counts && (first || pass.ticket.probe) ? "failed" : "neutral", status, now)
       if (pass.target.connection?.providerSpecificData["disableCooling"] !== true) {
-        Rests.failed(pass, verdict, this.effective.cooldown[pass.profile], this.saved, now, blame)
+        Rests.failed(pass, verdict, this.effective.cooldown[pass.profile], this.saved, now, ownFailures)
       }
       this.tellLockout(pass, { _tag: "Failed", status }, now)
     }
@@ -228,25 +228,25 @@ export class Tables implements Keeper {
   }
 
   /** Another node has said it. */
-  heardCooldown({ connectionId, forMs, guessed, level, reason, status, until }: Cooled, now: number): void {
+  receiveCooldown({ connectionId, forMs, guessed, level, reason, status, until }: Cooled, now: number): void {
     const record = this.snapshot.connectionById.get(connectionId)
     if (record === undefined) return
     const place = this.connection(connectionId, record, record.provider)
-    place.heard = forMs === 0 ? null : { until, level }
-    place.cooldown = Rests.heard(place.cooldown, forMs, { level, reason, status, guessed }, this.effective.cooldown.apikey, now)
+    place.announced = forMs === 0 ? null : { until, level }
+    place.cooldown = Rests.announced(place.cooldown, forMs, { level, reason, status, guessed }, this.effective.cooldown.apikey, now)
     if (forMs === 0) this.stir()
   }
 
   /** Another node has said it. */
-  heardLockout({ connectionId, failures, forMs, model, provider, rest, status }: Locked, now: number): void {
+  receiveLockout({ connectionId, failures, forMs, model, provider, rest, status }: Locked, now: number): void {
     const place = connectionId === null ? this.bareOf(provider) : this.connection(connectionId, null, provider)
     const entry = place.model(model, now)
     if (rest !== undefined) {
-      entry.cooldown = Rests.heard(entry.cooldown, forMs, { status, ...rest }, this.effective.cooldown.apikey, now)
+      entry.cooldown = Rests.announced(entry.cooldown, forMs, { status, ...rest }, this.effective.cooldown.apikey, now)
       if (forMs === 0) this.stir()
       return
     }
-    entry.lockout = Lockout.step(entry.lockout, { _tag: "Heard", until: now + forMs, failures, status }, this.effective.lockout, now)[1]
+    entry.lockout = ModelLockout.step(entry.lockout, { _tag: "Heard", until: now + forMs, failures, status }, this.effective.lockout, now)[1]
     if (failures === 0) this.stir()
   }
 
@@ -302,7 +302,7 @@ export class Tables implements Keeper {
       const settings = this.effective.breaker[place.profile]
       if (place.breaker.failures === 0 && place.breaker.openUntil === null) continue
       const stored = place.breaker.openUntil !== null
-      place.breaker = Breaker.step(place.breaker, { _tag: "Reset" }, settings, now)[1]
+      place.breaker = ProviderBreaker.step(place.breaker, { _tag: "Reset" }, settings, now)[1]
       if (stored) this.saved.breaker(place.id)
       count++
     }
@@ -335,13 +335,13 @@ export class Tables implements Keeper {
     const { profile, provider, ticket } = pass
     // The usual case: a closed breaker without failures hears of a success.
     if (provider.breaker.failures === 0 && provider.breaker.openUntil === null && result !== "failed") return
-    const [, state, intents] = Breaker.step(provider.breaker, { _tag: "Ended", ticket, result, status }, this.effective.breaker[profile], now)
+    const [, state, intents] = ProviderBreaker.step(provider.breaker, { _tag: "Ended", ticket, result, status }, this.effective.breaker[profile], now)
     provider.breaker = state
     if (intents.length > 0) this.saved.breaker(provider.id)
   }
 
-  private tellLockout({ connection, model, target }: HeldPass, event: Lockout.Event, now: number): void {
-    const [, state] = Lockout.step(model.lockout, event, this.effective.lockout, now)
+  private tellLockout({ connection, model, target }: HeldPass, event: ModelLockout.LockoutEvent, now: number): void {
+    const [, state] = ModelLockout.step(model.lockout, event, this.effective.lockout, now)
     if (state === model.lockout) return
     model.lockout = state
     this.saved.lockout(connection, target.model, state, now)
@@ -350,17 +350,17 @@ export class Tables implements Keeper {
   /** All mechanisms are asked: what hides behind a guess, or ends later than another block, is what refuses in the end. */
   private blocked(
     target: Target, provider: ProviderPlace, connection: ConnectionPlace, model: ModelPlace | undefined, now: number, lastResort: boolean,
-    blame: Blame | null
+    ownFailures: OwnFailures | null
   ): Unavailable | null {
     const record = target.connection
     if (record !== null && (!record.isActive || isTerminal(record))) {
       return { reason: "inactive", until: null, detail: record.isActive ? `The connection is ${record.testStatus}.` : "The connection is switched off." }
     }
-    let resting = provider.breaker.openUntil === null || blame?.excusesBreaker(target) === true
+    let resting = provider.breaker.openUntil === null || ownFailures?.excusesBreaker(target) === true
       ? null
-      : this.refused(provider, Breaker.refusalOf(provider.breaker, target.model, now))
+      : this.refused(provider, ProviderBreaker.refusalOf(provider.breaker, target.model, now))
     const { cooldown } = connection
-    if (now < cooldown.until && !(lastResort && cooldown.guessed) && blame?.excusesRest(target, cooldown) !== true) {
+    if (now < cooldown.until && !(lastResort && cooldown.guessed) && ownFailures?.excusesRest(target, cooldown) !== true) {
       resting = stricter(resting, Rests.blockOf("connection-cooldown", cooldown))
     }
     if (model !== undefined && now < model.cooldown.until && !(lastResort && model.cooldown.guessed)) {
@@ -374,7 +374,7 @@ export class Tables implements Keeper {
       resting = stricter(resting, { reason: "model-lockout", until: lockout.until, soft, detail })
     }
     if (resting !== null && resting.soft !== true) return resting
-    return this.behind(target, connection, now) ?? model?.behind(this.lines, this.letting, now) ?? this.full(target, provider, connection, now) ?? resting
+    return this.behind(target, connection, now) ?? model?.behind(this.lines, this.admitting, now) ?? this.full(target, provider, connection, now) ?? resting
   }
 
   /** Others wait for the same: nobody overtakes them. */
@@ -386,10 +386,10 @@ export class Tables implements Keeper {
     }
     const { recovery } = connection
     if (recovery !== null) {
-      if (!this.letting) return { reason: "connection-cooldown", until: now, detail: `It comes back from a cooldown, and ${waiting} calls wait for it.` }
+      if (!this.admitting) return { reason: "connection-cooldown", until: now, detail: `It comes back from a cooldown, and ${waiting} calls wait for it.` }
       return recovery.undecided >= recovery.allowed ? busy("Its first calls after a cooldown are not answered yet.") : null
     }
-    if (this.letting) return null
+    if (this.admitting) return null
     const { pace } = this.rulesFor(target, connection)
     const until = pace === null ? null : Pace.opensAt(connection.pace, pace, now) + Math.ceil(waiting * Pace.intervalOf(pace))
     return busy(`${waiting} calls wait for the connection.`, until)
@@ -411,13 +411,13 @@ export class Tables implements Keeper {
     return { reason: "model-busy", until: null, detail: `${gate.max} calls at once are allowed on the model in this combo.` }
   }
 
-  private refused(provider: ProviderPlace, reply: Extract<Breaker.Reply, { readonly _tag: "Refused" }> | null): Unavailable | null {
+  private refused(provider: ProviderPlace, reply: Extract<ProviderBreaker.BreakerReply, { readonly _tag: "Refused" }> | null): Unavailable | null {
     if (reply === null) return null
     const { failures, lastStatus } = provider.breaker
     return { reason: reply.reason, until: reply.until, detail: `Failures in a row: ${failures}, the last: ${statusText(lastStatus)}.` }
   }
 
-  private readonly readRules = (record: Connection): Rules => rulesOf(record, this.effective)
+  private readonly readRules = (record: Connection): TargetRules => rulesOf(record, this.effective)
 
   private providerMax(provider: string): number {
     const { nodes, perProvider, settings } = this.effective
@@ -454,7 +454,7 @@ export class Tables implements Keeper {
     const place = new ConnectionPlace(id, record?.provider ?? provider)
     if (record !== null && record !== undefined) {
       place.written = storedCooldown(record)
-      place.cooldown = Cooldown.step(place.cooldown, { _tag: "Told", ...place.written }, this.effective.cooldown.apikey, 0)[1]
+      place.cooldown = ConnectionCooldown.step(place.cooldown, { _tag: "Told", ...place.written }, this.effective.cooldown.apikey, 0)[1]
     }
     this.connections.set(id, place)
     return place

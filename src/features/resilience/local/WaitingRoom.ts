@@ -2,10 +2,10 @@
  * The waiting room of one node: which requests may wait for what and for how long, and the shell around the lines of `Turns`,
  * which wakes a request when its turn comes. One timer serves all; none runs while no request waits.
  */
-import type { Leave, Turn, Wish } from "#actors/request/ports/Turns.ts"
+import type { Leave, TurnOutcome, Wish } from "#actors/request/ports/Turns.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
-import { type Block, type Entry, Turns } from "#actors/resilience/WaitQueue.ts"
+import { type Block, type QueueEntry, WaitQueue } from "#actors/resilience/WaitQueue.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Lines } from "./lines.ts"
@@ -23,11 +23,11 @@ interface Waiter {
   readonly targets: ReadonlyArray<Target>
   /** An end of a cooldown that is farther away than this is not waited for, ms. */
   readonly patienceMs: number
-  readonly turn: (turn: Turn) => void
+  readonly turn: (turn: TurnOutcome) => void
 }
 
 /** The shell's hands: everything that touches time or fibers. */
-export interface Hands {
+export interface WaitingRoomEffects {
   /** ms since the epoch. */
   readonly now: () => number
   /** Runs once after so many ms; answers how to call it off. */
@@ -54,18 +54,18 @@ const queueFull = (depth: number): PublicError =>
   Errors.make("RATE_LIMIT_QUEUE_FULL", `${depth} requests wait already where this one would (requestQueue.maxQueueDepth, queueDepth); repeat it later.`, { retryAfterSeconds: 1 })
 
 export class WaitingRoom implements Lines {
-  private readonly turns: Turns<Waiter>
+  private readonly turns: WaitQueue<Waiter>
   private readonly tables: Tables
-  private readonly hands: Hands
+  private readonly effects: WaitingRoomEffects
   private closed = false
   private serving = false
   private called = false
   private alarm: { readonly at: number; readonly off: () => void } | null = null
 
-  constructor(tables: Tables, hands: Hands) {
+  constructor(tables: Tables, effects: WaitingRoomEffects) {
     this.tables = tables
-    this.hands = hands
-    this.turns = new Turns(({ patienceMs, targets }, choice, now) => {
+    this.effects = effects
+    this.turns = new WaitQueue(({ patienceMs, targets }, choice, now) => {
       const target = targets[choice]
       if (target === undefined) return { line: pauseLine, until: null }
       const block = tables.look(target, now)
@@ -86,8 +86,8 @@ export class WaitingRoom implements Lines {
     this.serveSoon()
   }
 
-  readonly join = (wish: Wish, turn: (turn: Turn) => void): Leave | PublicError | null => {
-    const now = this.hands.now()
+  readonly join = (wish: Wish, turn: (turn: TurnOutcome) => void): Leave | PublicError | null => {
+    const now = this.effects.now()
     let full: PublicError | null = null
     const chances: Array<Chance> = []
     for (const { target, unavailable } of wish.blocked) {
@@ -109,20 +109,20 @@ export class WaitingRoom implements Lines {
   }
 
   readonly mayJoin = (wish: Wish): boolean => {
-    const now = this.hands.now()
+    const now = this.effects.now()
     return !this.closed && this.turns.size < mostWaiting && wish.blocked.some(({ target, unavailable }) => {
       const chance = this.chanceOf(wish, target, unavailable, now)
       return chance !== null && !(chance instanceof PublicError)
     })
   }
 
-  readonly pause = (ms: number, turn: (turn: Turn) => void): Leave => {
+  readonly pause = (ms: number, turn: (turn: TurnOutcome) => void): Leave => {
     if (this.closed) {
-      this.hands.soon(() => turn(shuttingDown()))
+      this.effects.soon(() => turn(shuttingDown()))
       return () => {}
     }
-    const over = (end: Turn): void => turn(end === "late" ? "go" : end)
-    return this.enrol({ targets: [], patienceMs: 0, turn: over }, [{ line: pauseLine, until: null }], this.hands.now() + ms)
+    const over = (end: TurnOutcome): void => turn(end === "late" ? "go" : end)
+    return this.enrol({ targets: [], patienceMs: 0, turn: over }, [{ line: pauseLine, until: null }], this.effects.now() + ms)
   }
 
   readonly close = (): void => {
@@ -136,7 +136,7 @@ export class WaitingRoom implements Lines {
   }
 
   private enrol(waiter: Waiter, blocks: ReadonlyArray<Block>, deadline: number): Leave {
-    const entry: Entry<Waiter> = this.turns.join(waiter, blocks, deadline)
+    const entry: QueueEntry<Waiter> = this.turns.join(waiter, blocks, deadline)
     this.setAlarm()
     return () => {
       if (this.turns.leave(entry)) this.serveSoon()
@@ -177,7 +177,7 @@ export class WaitingRoom implements Lines {
     if (this.called) return
     this.called = true
     // After the caller: who gives a place back is not to run somebody else's request.
-    this.hands.soon(() => {
+    this.effects.soon(() => {
       this.called = false
       this.serve()
     })
@@ -187,21 +187,21 @@ export class WaitingRoom implements Lines {
     if (this.serving) return
     this.serving = true
     try {
-      for (let turn = this.turns.next(this.hands.now()); turn !== null; turn = this.turns.next(this.hands.now())) this.call(turn.waiter, turn.end)
+      for (let turn = this.turns.next(this.effects.now()); turn !== null; turn = this.turns.next(this.effects.now())) this.call(turn.waiter, turn.end)
     } finally {
       this.serving = false
     }
     this.setAlarm()
   }
 
-  private call(waiter: Waiter, end: Turn): void {
-    this.tables.letting = end === "go"
+  private call(waiter: Waiter, end: TurnOutcome): void {
+    this.tables.admitting = end === "go"
     try {
       waiter.turn(end)
     } catch (cause) {
-      this.hands.defect(cause)
+      this.effects.defect(cause)
     } finally {
-      this.tables.letting = false
+      this.tables.admitting = false
     }
   }
 
@@ -212,7 +212,7 @@ export class WaitingRoom implements Lines {
       this.alarm = null
     }
     if (at === null || this.alarm !== null) return
-    const off = this.hands.later(Math.max(0, at - this.hands.now()), () => {
+    const off = this.effects.later(Math.max(0, at - this.effects.now()), () => {
       this.alarm = null
       this.serve()
     })

@@ -1,15 +1,15 @@
 /** What is remembered of providers, connections and models: plain mutable records, one per noun, bounded by configuration. */
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
-import * as Cooldown from "#actors/resilience/ConnectionCooldown.ts"
-import type * as Lockout from "#actors/resilience/ModelLockout.ts"
+import * as ConnectionCooldown from "#actors/resilience/ConnectionCooldown.ts"
+import type * as ModelLockout from "#actors/resilience/ModelLockout.ts"
 import * as Pace from "#actors/resilience/Pace.ts"
-import * as Breaker from "#actors/resilience/ProviderBreaker.ts"
+import * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProfileName } from "#schemas/records/ResilienceSettings.ts"
 import { Figures } from "#src/features/resilience/Figures.ts"
 import type { Lines } from "./lines.ts"
-import { type Rules, unbounded } from "./rules.ts"
+import { type TargetRules, unbounded } from "./rules.ts"
 
 /** Models remembered per connection: their names may come from clients. */
 const rememberedModels = 512
@@ -17,10 +17,10 @@ const rememberedModels = 512
 export class ModelPlace {
   /** The line of those who wait for it. */
   readonly line: string
-  cooldown: Cooldown.State = Cooldown.idle
-  lockout: Lockout.State | null = null
+  cooldown: ConnectionCooldown.State = ConnectionCooldown.idle
+  lockout: ModelLockout.State | null = null
   /** Null unless somebody waits for the end of its cooldown. */
-  recovery: Recovery | null = null
+  recovery: CooldownRecovery | null = null
   readonly figures = new Figures()
 
   constructor(line: string) {
@@ -33,7 +33,7 @@ export class ModelPlace {
   }
 
   /** Others wait for the end of its cooldown, or one of them tries whether it is over. `letting`: one of them asks. */
-  behind(lines: Pick<Lines, "sizeOf">, letting: boolean, now: number): Unavailable | null {
+  behind(lines: Pick<Lines, "sizeOf">, admitting: boolean, now: number): Unavailable | null {
     const { recovery } = this
     if (recovery === null) return null
     const waiting = lines.sizeOf(this.line)
@@ -41,14 +41,14 @@ export class ModelPlace {
       this.recovery = null
       return null
     }
-    if (!letting) return { reason: "model-cooldown", until: now, detail: `The model comes back from a cooldown, and ${waiting} calls wait for it.` }
+    if (!admitting) return { reason: "model-cooldown", until: now, detail: `The model comes back from a cooldown, and ${waiting} calls wait for it.` }
     return recovery.undecided < recovery.allowed ? null : { reason: "model-cooldown", until: null, detail: "The model's first calls after a cooldown are not answered yet." }
   }
 }
 
 export class ProviderPlace {
   readonly id: string
-  breaker: Breaker.State = Breaker.fresh
+  breaker: ProviderBreaker.State = ProviderBreaker.fresh
   profile: ProfileName = "apikey"
   inFlight = 0
   /** Calls at once; 0 = no cap. */
@@ -63,7 +63,7 @@ export class ProviderPlace {
  * A connection, or a model on it, that comes back from a cooldown while calls wait for it: one is let go, and every answer allows one more at once, so
  * that those who waited do not all arrive together.
  */
-export interface Recovery {
+export interface CooldownRecovery {
   /** Calls that may be undecided at once. */
   allowed: number
   undecided: number
@@ -75,15 +75,15 @@ export class ConnectionPlace {
   readonly provider: string
   /** The line of those who wait for it. */
   readonly line: string
-  cooldown: Cooldown.State = Cooldown.idle
+  cooldown: ConnectionCooldown.State = ConnectionCooldown.idle
   /** What the record says, as far as this node knows. */
   written: { readonly until: number; readonly level: number } = { until: 0, level: 0 }
   /** What another node will write there, and has told already; null = nothing. */
-  heard: { readonly until: number; readonly level: number } | null = null
+  announced: { readonly until: number; readonly level: number } | null = null
   inFlight = 0
   pace: Pace.State = Pace.idle
   /** Null unless somebody waits for the end of a cooldown. */
-  recovery: Recovery | null = null
+  recovery: CooldownRecovery | null = null
   readonly models = new Map<string, ModelPlace>()
   private origin = ""
   private profile: ProfileName = "apikey"
@@ -107,7 +107,7 @@ export class ConnectionPlace {
   }
 
   /** The rules once per record and settings version. */
-  rulesFor(connection: Connection, version: number, read: (connection: Connection) => Rules): Rules {
+  rulesFor(connection: Connection, version: number, read: (connection: Connection) => TargetRules): TargetRules {
     if (this.ruledFor !== connection || this.ruledAt !== version) {
       this.ruledFor = connection
       this.ruledAt = version
@@ -138,7 +138,7 @@ export class ConnectionPlace {
     for (const [name, place] of this.models) {
       if (model !== null && name !== model) continue
       if (place.isHeldBack(now)) count++
-      place.cooldown = Cooldown.idle
+      place.cooldown = ConnectionCooldown.idle
       place.lockout = null
     }
     return count

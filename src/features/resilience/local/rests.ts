@@ -1,6 +1,6 @@
 /** What a call leaves in the cooldowns of its model and connection. */
-import type { Blame } from "#actors/request/OwnFailures.ts"
-import * as Cooldown from "#actors/resilience/ConnectionCooldown.ts"
+import type { OwnFailures } from "#actors/request/OwnFailures.ts"
+import * as ConnectionCooldown from "#actors/resilience/ConnectionCooldown.ts"
 import type { Unavailable, Verdict } from "#actors/request/ports/Resilience.ts"
 import type { HeldPass } from "./HeldPass.ts"
 import type { Saved } from "./saved.ts"
@@ -8,37 +8,37 @@ import { statusText } from "#src/features/resilience/views.ts"
 
 type Hears = Pick<Saved, "connection" | "rest">
 
-export const succeeded = (pass: HeldPass, settings: Cooldown.Settings, saved: Hears, now: number): void => {
+export const succeeded = (pass: HeldPass, settings: ConnectionCooldown.CooldownRules, saved: Hears, now: number): void => {
   const { connection, model } = pass
-  if (model.cooldown !== Cooldown.idle) ofModel(pass, { _tag: "Succeeded", letIn: model.cooldown === pass.modelRest }, settings, saved, now)
-  if (connection.cooldown !== Cooldown.idle) {
+  if (model.cooldown !== ConnectionCooldown.idle) ofModel(pass, { _tag: "Succeeded", letIn: model.cooldown === pass.modelRest }, settings, saved, now)
+  if (connection.cooldown !== ConnectionCooldown.idle) {
     ofConnection(pass, { _tag: "Succeeded", letIn: connection.cooldown === pass.connectionRest }, settings, saved, now)
   }
 }
 
 /** A failure rests its model; the connection as a whole when it says so, or when another request failed with another of its models. */
-export const failed = (pass: HeldPass, verdict: Verdict, settings: Cooldown.Settings, saved: Hears, now: number, blame: Blame | null): void => {
-  const rule = Cooldown.ruleOf(verdict)
+export const failed = (pass: HeldPass, verdict: Verdict, settings: ConnectionCooldown.CooldownRules, saved: Hears, now: number, ownFailures: OwnFailures | null): void => {
+  const rule = ConnectionCooldown.ruleOf(verdict)
   if (rule === null) return
-  const event: Cooldown.Event = { _tag: "Failed", rule, hintMs: verdict.retryAfterMs, status: verdict.status }
-  if (!Cooldown.isWide(rule, verdict)) {
+  const event: ConnectionCooldown.CooldownEvent = { _tag: "Failed", rule, hintMs: verdict.retryAfterMs, status: verdict.status }
+  if (!ConnectionCooldown.isWide(rule, verdict)) {
     const begun = ofModel(pass, event, settings, saved, now)
-    if (!begun || !anotherRests(pass, now, blame)) return
+    if (!begun || !anotherRests(pass, now, ownFailures)) return
   }
-  if (ofConnection(pass, event, settings, saved, now)) blame?.began(pass.connection.cooldown)
+  if (ofConnection(pass, event, settings, saved, now)) ownFailures?.began(pass.connection.cooldown)
 }
 
 /** Another model of the connection rests, and not because this request failed with it. */
-const anotherRests = ({ connection, model, target }: HeldPass, now: number, blame: Blame | null): boolean => {
+const anotherRests = ({ connection, model, target }: HeldPass, now: number, ownFailures: OwnFailures | null): boolean => {
   for (const [name, other] of connection.models) {
-    if (other !== model && now < other.cooldown.until && blame?.has(target, name) !== true) return true
+    if (other !== model && now < other.cooldown.until && ownFailures?.has(target, name) !== true) return true
   }
   return false
 }
 
 /** Answers whether the event began a rest, or made it longer. */
-const ofModel = ({ connection, model, target }: HeldPass, event: Cooldown.Event, settings: Cooldown.Settings, saved: Hears, now: number): boolean => {
-  const [pauseMs, state, intents] = Cooldown.step(model.cooldown, event, settings, now)
+const ofModel = ({ connection, model, target }: HeldPass, event: ConnectionCooldown.CooldownEvent, settings: ConnectionCooldown.CooldownRules, saved: Hears, now: number): boolean => {
+  const [pauseMs, state, intents] = ConnectionCooldown.step(model.cooldown, event, settings, now)
   model.cooldown = state
   // It was not well yet: afterwards one goes first again.
   if (pauseMs > 0 && model.recovery !== null) model.recovery.allowed = 1
@@ -46,8 +46,8 @@ const ofModel = ({ connection, model, target }: HeldPass, event: Cooldown.Event,
   return pauseMs > 0
 }
 
-const ofConnection = ({ connection }: HeldPass, event: Cooldown.Event, settings: Cooldown.Settings, saved: Hears, now: number): boolean => {
-  const [pauseMs, state, intents] = Cooldown.step(connection.cooldown, event, settings, now)
+const ofConnection = ({ connection }: HeldPass, event: ConnectionCooldown.CooldownEvent, settings: ConnectionCooldown.CooldownRules, saved: Hears, now: number): boolean => {
+  const [pauseMs, state, intents] = ConnectionCooldown.step(connection.cooldown, event, settings, now)
   connection.cooldown = state
   if (pauseMs > 0 && connection.recovery !== null) connection.recovery.allowed = 1
   if (intents.length > 0 && connection.id !== null) saved.connection(connection.id, state, now)
@@ -55,9 +55,9 @@ const ofConnection = ({ connection }: HeldPass, event: Cooldown.Event, settings:
 }
 
 /** After the word of another node; `forMs` 0 = it is well again. */
-export const heard = (
-  state: Cooldown.State, forMs: number, told: Pick<Cooldown.State, "level" | "reason" | "status" | "guessed">, settings: Cooldown.Settings, now: number
-): Cooldown.State => Cooldown.step(state, forMs === 0 ? { _tag: "HeardWell" } : { _tag: "Heard", until: now + forMs, ...told }, settings, now)[1]
+export const announced = (
+  state: ConnectionCooldown.State, forMs: number, told: Pick<ConnectionCooldown.State, "level" | "reason" | "status" | "guessed">, settings: ConnectionCooldown.CooldownRules, now: number
+): ConnectionCooldown.State => ConnectionCooldown.step(state, forMs === 0 ? { _tag: "HeardWell" } : { _tag: "Heard", until: now + forMs, ...told }, settings, now)[1]
 
-export const blockOf = (reason: "connection-cooldown" | "model-cooldown", { guessed: soft, reason: why, status, until }: Cooldown.State): Unavailable =>
+export const blockOf = (reason: "connection-cooldown" | "model-cooldown", { guessed: soft, reason: why, status, until }: ConnectionCooldown.State): Unavailable =>
   ({ reason, until, detail: `${why} (${statusText(status)})`, soft })

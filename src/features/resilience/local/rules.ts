@@ -8,24 +8,24 @@ import type { Connection } from "#schemas/records/Connection.ts"
 import type { Effective } from "#src/features/resilience/ports/settings.ts"
 import { leastCap, partOf } from "#src/features/resilience/ports/settings.ts"
 
-export interface Rules {
+export interface TargetRules {
   /** Calls at once; 0 = no cap. */
   readonly max: number
   /** Null when starts are not counted. */
-  readonly pace: Pace.Rules | null
+  readonly pace: Pace.PaceRules | null
   /** How its calls wait in line; null = they do not. */
   readonly queue: { readonly maxWaitMs: number; readonly depth: number } | null
   /** Longest call in ms; 0 = no limit of this kind. */
   readonly executionMs: number
 }
 
-export const unbounded: Rules = { max: 0, pace: null, queue: null, executionMs: 0 }
+export const unbounded: TargetRules = { max: 0, pace: null, queue: null, executionMs: 0 }
 
 /** The queue is on: by the connection's own switch, or for every key with flag RATE_LIMIT_AUTO_ENABLE. */
 const isProtected = (record: Connection, { autoQueue, settings }: Effective): boolean =>
   record.rateLimitProtection || (autoQueue && settings.requestQueue.autoEnableApiKeyProviders && record.authType === "apikey")
 
-export const rulesOf = (record: Connection, effective: Effective): Rules => {
+export const rulesOf = (record: Connection, effective: Effective): TargetRules => {
   const { nodes, settings } = effective
   const { requestQueue } = settings
   const queued = isProtected(record, effective)

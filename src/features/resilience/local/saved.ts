@@ -1,12 +1,12 @@
-import type * as Cooldown from "#actors/resilience/ConnectionCooldown.ts"
-import type * as Lockout from "#actors/resilience/ModelLockout.ts"
+import type * as ConnectionCooldown from "#actors/resilience/ConnectionCooldown.ts"
+import type * as ModelLockout from "#actors/resilience/ModelLockout.ts"
 import type { ConnectionPlace } from "./places.ts"
 
 /** Hears what the stores and the other nodes should know; must not throw. */
 export interface Saved {
-  readonly connection: (id: string, cooldown: Cooldown.State, now: number) => void
+  readonly connection: (id: string, cooldown: ConnectionCooldown.State, now: number) => void
   readonly breaker: (provider: string) => void
-  readonly rest: (place: ConnectionPlace, model: string, cooldown: Cooldown.State, now: number) => void
+  readonly rest: (place: ConnectionPlace, model: string, cooldown: ConnectionCooldown.State, now: number) => void
   /** Null = forgotten. */
-  readonly lockout: (place: ConnectionPlace, model: string, lockout: Lockout.State | null, now: number) => void
+  readonly lockout: (place: ConnectionPlace, model: string, lockout: ModelLockout.State | null, now: number) => void
 }

@@ -7,7 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import type { Reason } from "#actors/resilience/ConnectionCooldown.ts"
+import type { CooldownReason } from "#actors/resilience/ConnectionCooldown.ts"
 
 export interface Cooled {
   readonly connectionId: string
@@ -16,7 +16,7 @@ export interface Cooled {
   /** What its record will say, ms since the epoch of the node that tells; 0 = nothing. */
   readonly until: number
   readonly level: number
-  readonly reason: Reason
+  readonly reason: CooldownReason
   readonly status: number
   readonly guessed: boolean
 }
@@ -32,7 +32,7 @@ export interface Locked {
   readonly failures: number
   readonly status: number
   /** It is a cooldown of the model; absent = a lockout. */
-  readonly rest?: { readonly level: number; readonly reason: Reason; readonly guessed: boolean }
+  readonly rest?: { readonly level: number; readonly reason: CooldownReason; readonly guessed: boolean }
 }
 
 /** Lockouts that match; null matches all. */
@@ -43,7 +43,7 @@ export interface Cleared {
 }
 
 /** Hears what other nodes tell, never what this one told. */
-export interface Listener {
+export interface CooldownListener {
   readonly cooled: (cooled: Cooled) => void
   readonly locked: (locked: Locked) => void
   readonly cleared: (cleared: Cleared) => void
@@ -56,7 +56,7 @@ export class CooldownFeed extends Context.Service<CooldownFeed, {
   readonly lock: (locked: Locked) => void
   readonly clear: (cleared: Cleared) => void
   /** For the scope: what runs already, then what is told. */
-  readonly hear: (listener: Listener) => Effect.Effect<void, never, Scope.Scope>
+  readonly hear: (listener: CooldownListener) => Effect.Effect<void, never, Scope.Scope>
 }>()("gateway/ports/CooldownFeed") {}
 
 /** For a node that is alone. */

@@ -2,9 +2,9 @@
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
-import type * as Breaker from "#actors/resilience/ProviderBreaker.ts"
-import type * as Cooldown from "#actors/resilience/ConnectionCooldown.ts"
-import type * as Lockout from "#actors/resilience/ModelLockout.ts"
+import type * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
+import type * as ConnectionCooldown from "#actors/resilience/ConnectionCooldown.ts"
+import type * as ModelLockout from "#actors/resilience/ModelLockout.ts"
 import {
   ConcurrencyLimits, ModelLockoutChange, modelLockoutDefaults, type ProfileName, ResilienceChange, resilienceDefaults,
   type ResilienceSettings
@@ -81,9 +81,9 @@ export const effective = (change: ResilienceChange, { maxQueueDepth, maxWaitMs }
 /** Everything the service reads, ready for use. */
 export interface Effective {
   readonly settings: ResilienceSettings
-  readonly breaker: Readonly<Record<ProfileName, Breaker.Settings>>
-  readonly cooldown: Readonly<Record<ProfileName, Cooldown.Settings>>
-  readonly lockout: Lockout.Settings
+  readonly breaker: Readonly<Record<ProfileName, ProviderBreaker.BreakerRules>>
+  readonly cooldown: Readonly<Record<ProfileName, ConnectionCooldown.CooldownRules>>
+  readonly lockout: ModelLockout.LockoutRules
   /** Every connection with a key waits in line, if the settings agree (flag RATE_LIMIT_AUTO_ENABLE). */
   readonly autoQueue: boolean
   readonly nodes: number
@@ -95,7 +95,7 @@ export interface Effective {
 export const limitsOf = (snapshot: Stored): ConcurrencyLimits =>
   Option.getOrElse(readLimits(snapshot.settings.get(limitsKey) ?? {}), () => ({}))
 
-const cooldownOf = (settings: ResilienceSettings, profile: ProfileName): Cooldown.Settings => {
+const cooldownOf = (settings: ResilienceSettings, profile: ProfileName): ConnectionCooldown.CooldownRules => {
   const section = settings.connectionCooldown[profile]
   return {
     transientBaseMs: section.baseCooldownMs,

@@ -4,7 +4,7 @@
  * time may probe: a node that has traffic for the provider asks for the claim when the time is up, so that its next request finds it
  * there, and gives an unused one back when another node wants it. Memory only, and no waiting; the hands reach the other nodes.
  */
-import type { Blame } from "#actors/request/OwnFailures.ts"
+import type { OwnFailures } from "#actors/request/OwnFailures.ts"
 import { type Pass, type Resilience, stricter, type Unavailable, type Verdict } from "#actors/request/ports/Resilience.ts"
 import type { BreakerView, ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
@@ -20,15 +20,15 @@ const WANTED_MS = 600_000
 const ASK_AGAIN_MS = 500
 
 /** `forMs`: open for so long from now on; null = closed. A duration, because the clocks of nodes differ. */
-export interface Told {
+export interface BreakerNotice {
   readonly provider: string
   /** The one model that is refused; null = all of them. */
   readonly model: string | null
   readonly forMs: number | null
 }
 
-export interface Hands {
-  readonly tell: (told: Told) => void
+export interface BreakerEffects {
+  readonly tell: (notice: BreakerNotice) => void
   /** Asks for the one probe of a provider; `won` also when nobody can be asked (each node decides alone then). */
   readonly claim: (provider: string, answer: (won: boolean) => void) => void
   readonly giveUp: (provider: string) => void
@@ -52,7 +52,7 @@ interface Open {
   /** When a request was refused or failed last. */
   wantedAt: number
   /** A request was refused, and the other nodes were not told yet. */
-  isUntold: boolean
+  needsBroadcast: boolean
   /** A look at it is due: one at a time. */
   isDue: boolean
 }
@@ -65,29 +65,29 @@ const isPass = (given: Pass | Unavailable): given is Pass => "release" in given
 export class BreakerTable {
   readonly #inner: Inner
   readonly #control: Control
-  readonly #hands: Hands
+  readonly #effects: BreakerEffects
   readonly #open = new Map<string, Open>()
 
-  constructor(inner: Inner, control: Control, hands: Hands) {
+  constructor(inner: Inner, control: Control, effects: BreakerEffects) {
     this.#inner = inner
     this.#control = control
-    this.#hands = hands
-    const now = hands.now()
+    this.#effects = effects
+    const now = effects.now()
     // What the node remembers from before its start.
     for (const view of control.breakers(now)) if (view.state === "open") this.#opened(view.provider, view.model, view.retryAfterMs, now)
   }
 
-  readonly check = (target: Target, now: number, blame?: Blame | null): Unavailable | null => {
-    const open = this.#openFor(target, blame)
-    const own = this.#inner.check(target, now, blame)
+  readonly check = (target: Target, now: number, ownFailures?: OwnFailures | null): Unavailable | null => {
+    const open = this.#openFor(target, ownFailures)
+    const own = this.#inner.check(target, now, ownFailures)
     return open === undefined ? own : stricter(this.#refusal(target, open, now), own)
   }
 
-  readonly enter = (target: Target, now: number, lastResort?: boolean, blame?: Blame | null): Pass | Unavailable => {
-    const open = this.#openFor(target, blame)
+  readonly enter = (target: Target, now: number, lastResort?: boolean, ownFailures?: OwnFailures | null): Pass | Unavailable => {
+    const open = this.#openFor(target, ownFailures)
     const refusal = open === undefined ? null : this.#refusal(target, open, now)
     if (refusal !== null) return refusal
-    const given = this.#inner.enter(target, now, lastResort, blame)
+    const given = this.#inner.enter(target, now, lastResort, ownFailures)
     if (!isPass(given)) return given
     if (open !== undefined) {
       open.phase = "probing"
@@ -97,15 +97,15 @@ export class BreakerTable {
   }
 
   /** What is open for this target: nothing when only another model is refused, or when its request failed there itself. */
-  #openFor(target: Target, blame: Blame | null | undefined): Open | undefined {
+  #openFor(target: Target, ownFailures: OwnFailures | null | undefined): Open | undefined {
     const open = this.#open.size === 0 ? undefined : this.#open.get(target.provider)
-    return open === undefined || (open.model !== null && open.model !== target.model) || blame?.excusesBreaker(target) === true ? undefined : open
+    return open === undefined || (open.model !== null && open.model !== target.model) || ownFailures?.excusesBreaker(target) === true ? undefined : open
   }
 
   /** Another node has said it. */
-  hear({ forMs, model, provider }: Told): void {
-    const now = this.#hands.now()
-    if (this.#open.get(provider)?.phase === "held") this.#hands.giveUp(provider)
+  hear({ forMs, model, provider }: BreakerNotice): void {
+    const now = this.#effects.now()
+    if (this.#open.get(provider)?.phase === "held") this.#effects.giveUp(provider)
     if (forMs !== null) this.#opened(provider, model, forMs, now)
     else {
       this.#open.delete(provider)
@@ -116,7 +116,7 @@ export class BreakerTable {
   /** Another node has a request to probe with. */
   wanted(provider: string): void {
     const open = this.#open.get(provider)
-    if (open?.phase === "held") this.#giveBack(provider, open, this.#hands.now())
+    if (open?.phase === "held") this.#giveBack(provider, open, this.#effects.now())
   }
 
   /** The node's own breakers, and those that only others have seen fail. */
@@ -139,8 +139,8 @@ export class BreakerTable {
     this.#control.resetBreakers(provider, now)
     for (const name of names) {
       this.#open.delete(name)
-      this.#hands.tell({ provider: name, model: null, forMs: null })
-      this.#hands.giveUp(name)
+      this.#effects.tell({ provider: name, model: null, forMs: null })
+      this.#effects.giveUp(name)
     }
     return names.size
   }
@@ -150,11 +150,11 @@ export class BreakerTable {
     const { provider } = target
     const failed = verdict !== null && !verdict.ok && counts(verdict.status, verdict.network)
     if (probe !== null && probe.phase === "probing" && this.#open.get(provider) === probe) {
-      this.#hands.giveUp(provider)
+      this.#effects.giveUp(provider)
       if (failed) this.#tellOpened(provider, this.#ownOf(target, now) ?? { model: probe.model, until: now + probe.forMs }, now)
       else if (verdict?.ok === true) {
         this.#open.delete(provider)
-        this.#hands.tell({ provider, model: null, forMs: null })
+        this.#effects.tell({ provider, model: null, forMs: null })
       } else {
         probe.phase = "waiting"
         probe.turnsAt = now
@@ -180,11 +180,11 @@ export class BreakerTable {
     // Its traffic made it open, so it will have some when the time is up.
     open.wantedAt = now
     this.#look(provider, open, now)
-    this.#hands.tell({ provider, model, forMs })
+    this.#effects.tell({ provider, model, forMs })
   }
 
   #opened(provider: string, model: string | null, forMs: number, now: number): Open {
-    const open: Open = { model, until: now + forMs, forMs, phase: "waiting", turnsAt: 0, claimEnds: 0, wantedAt: 0, isUntold: false, isDue: false }
+    const open: Open = { model, until: now + forMs, forMs, phase: "waiting", turnsAt: 0, claimEnds: 0, wantedAt: 0, needsBroadcast: false, isDue: false }
     this.#open.set(provider, open)
     return open
   }
@@ -193,7 +193,7 @@ export class BreakerTable {
     const { provider } = target
     if (now >= open.until) {
       if (open.phase === "held" && now < open.claimEnds) return null
-      open.isUntold = true
+      open.needsBroadcast = true
       this.#turn(provider, open, now)
       // The answer may have come at once.
       if ((open.phase as Open["phase"]) === "held") return null
@@ -220,7 +220,7 @@ export class BreakerTable {
   #giveBack(provider: string, open: Open, now: number): void {
     open.phase = "waiting"
     open.turnsAt = now + 2 * ASK_AGAIN_MS
-    this.#hands.giveUp(provider)
+    this.#effects.giveUp(provider)
   }
 
   /** Comes back when time changes something, for as long as the provider is wanted. */
@@ -228,10 +228,10 @@ export class BreakerTable {
     if (open.isDue) return
     open.isDue = true
     const at = open.phase === "asking" ? now + ASK_AGAIN_MS : Math.max(open.until, open.turnsAt)
-    this.#hands.after(Math.max(1, at - now), () => {
+    this.#effects.after(Math.max(1, at - now), () => {
       open.isDue = false
       if (this.#open.get(provider) !== open) return
-      const at = this.#hands.now()
+      const at = this.#effects.now()
       const isWanted = at - open.wantedAt < WANTED_MS
       if (at >= open.until && (isWanted || open.phase === "held")) this.#turn(provider, open, at)
       if (isWanted || open.phase === "held") this.#look(provider, open, at)
@@ -240,17 +240,17 @@ export class BreakerTable {
 
   #ask(provider: string, open: Open): void {
     open.phase = "asking"
-    this.#hands.claim(provider, (won) => {
-      const now = this.#hands.now()
+    this.#effects.claim(provider, (won) => {
+      const now = this.#effects.now()
       if (open.phase !== "asking" || this.#open.get(provider) !== open) {
-        if (won) this.#hands.giveUp(provider)
+        if (won) this.#effects.giveUp(provider)
         return
       }
       open.phase = won ? "held" : "waiting"
       open.claimEnds = now + CLAIM_MS
       open.turnsAt = now + (won ? UNUSED_MS : ASK_AGAIN_MS)
-      if (!won && open.isUntold) this.#hands.want(provider)
-      open.isUntold = false
+      if (!won && open.needsBroadcast) this.#effects.want(provider)
+      open.needsBroadcast = false
       this.#look(provider, open, now)
     })
   }

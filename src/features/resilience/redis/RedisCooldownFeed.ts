@@ -8,8 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Supervisor from "#actors/Supervisor.ts"
-import { type Cleared, CooldownFeed, type Listener, type Locked } from "#src/features/resilience/ports/CooldownFeed.ts"
-import { RedisStore, type Script } from "#src/platform/redis/RedisStore.ts"
+import { type Cleared, CooldownFeed, type CooldownListener, type Locked } from "#src/features/resilience/ports/CooldownFeed.ts"
+import { RedisStore, type RedisScript } from "#src/platform/redis/RedisStore.ts"
 
 /** Between two looks at the version, ms. */
 export const POLL_MS = 1_000
@@ -32,7 +32,7 @@ if not epoch then
 end
 local version = epoch .. ':' .. redis.call('HINCRBY', KEYS[2], 'n', 1)`
 
-const lock: Script = {
+const lock: RedisScript = {
   name: "lockout-lock",
   purpose: "a cooldown or lockout was shared",
   lua: `-- KEYS[1] hash: JSON [provider, connection, model, 'rest' or nothing] -> '<end, server ms> <JSON>'; KEYS[2] hash {epoch, n}: the version
@@ -53,7 +53,7 @@ redis.call('PUBLISH', ARGV[5], version .. ' ' .. ARGV[6])
 return 1`
 }
 
-const clear: Script = {
+const clear: RedisScript = {
   name: "lockout-clear",
   purpose: "a cooldown or lockout was cleared",
   lua: `-- KEYS[1] hash: JSON [provider, connection, model, 'rest' or nothing] -> '<end, server ms> <JSON>'; KEYS[2] hash {epoch, n}: the version
@@ -72,7 +72,7 @@ redis.call('PUBLISH', ARGV[4], version .. ' ' .. ARGV[5])
 return 1`
 }
 
-const read: Script = {
+const read: RedisScript = {
   name: "lockout-read",
   purpose: "cooldowns and lockouts were read",
   lua: `-- KEYS[1] hash: JSON [provider, connection, model, 'rest' or nothing] -> '<end, server ms> <JSON>'; KEYS[2] hash {epoch, n}: the version
@@ -137,14 +137,14 @@ const fieldOf = ({ connectionId, model, provider, rest }: Locked): string =>
 const textIn = (reply: unknown): string => reply instanceof Uint8Array ? Buffer.from(reply).toString("utf8") : ""
 
 /** What Redis keeps, as far as a node has heard: finds out what a message did not say. */
-class Heard {
-  readonly #listener: Listener
+class KeptLockouts {
+  readonly #listener: CooldownListener
   readonly #now: () => number
   /** Ends of kept lockouts by field, ms since the epoch. */
   #kept = new Map<string, { readonly locked: Locked; readonly endsAt: number }>()
   version = none
 
-  constructor(listener: Listener, now: () => number) {
+  constructor(listener: CooldownListener, now: () => number) {
     this.#listener = listener
     this.#now = now
   }
@@ -208,22 +208,22 @@ export const make = Effect.fnUntraced(function*(nodeId: string) {
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const messageOf = (news: News): string => JSON.stringify({ from: nodeId, news })
 
-  const hear = Effect.fnUntraced(function*(listener: Listener) {
-    const heard = new Heard(listener, () => clock.currentTimeMillisUnsafe())
+  const hear = Effect.fnUntraced(function*(listener: CooldownListener) {
+    const received = new KeptLockouts(listener, () => clock.currentTimeMillisUnsafe())
     yield* redis.subscribe(channel, {
       message: (text) => {
         const space = text.indexOf(" ")
         const message = decodeMessage(text.slice(space + 1))
         if (message._tag === "None") return
         const { from, news } = message.value
-        if (!("cooled" in news)) heard.message(versionIn(text.slice(0, space)), news, from === nodeId)
+        if (!("cooled" in news)) received.message(versionIn(text.slice(0, space)), news, from === nodeId)
         else if (from !== nodeId) listener.cooled(news.cooled)
       },
       // The next look finds what was missed.
       gap: () => {}
     })
-    const look = Effect.map(Effect.suspend(() => redis.run(read, keys, [versionText(heard.version)])), (reply) => {
-      if (Array.isArray(reply)) heard.reading(versionIn(textIn(reply[0])), runningIn(reply))
+    const look = Effect.map(Effect.suspend(() => redis.run(read, keys, [versionText(received.version)])), (reply) => {
+      if (Array.isArray(reply)) received.reading(versionIn(textIn(reply[0])), runningIn(reply))
     })
     yield* Effect.ignore(look)
     yield* Supervisor.loop("cooldown feed", Effect.andThen(Effect.sleep(POLL_MS), Effect.ignore(look)))

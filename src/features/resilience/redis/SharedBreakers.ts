@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 import { Resilience } from "#actors/request/ports/Resilience.ts"
 import { ResilienceControl } from "#src/features/resilience/ports/ResilienceControl.ts"
 import { BreakerTable, CLAIM_MS } from "./BreakerTable.ts"
-import { RedisStore, type Script } from "#src/platform/redis/RedisStore.ts"
+import { RedisStore, type RedisScript } from "#src/platform/redis/RedisStore.ts"
 
 const channel = "breakers"
 
@@ -25,7 +25,7 @@ const Message = Schema.Struct({
 })
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Message))
 
-const giveUp: Script = {
+const giveUp: RedisScript = {
   name: "breaker-give-up",
   purpose: "a provider's recovery check was handed back",
   lua: `-- KEYS[1]: the claim; ARGV[1]: the node that gives it up. Replies 1 when it was that node's.
@@ -44,8 +44,8 @@ export const make = Effect.fnUntraced(function*(nodeId: string) {
 
   const table = new BreakerTable(inner, control, {
     now: () => clock.currentTimeMillisUnsafe(),
-    tell: (told) => {
-      run(Effect.ignore(redis.publish(channel, JSON.stringify({ from: nodeId, ...told }))))
+    tell: (notice) => {
+      run(Effect.ignore(redis.publish(channel, JSON.stringify({ from: nodeId, ...notice }))))
     },
     claim: (provider, answer) => {
       run(Effect.match(redis.command("SET", [redis.prefix + keyOf(provider), nodeId, "NX", "PX", CLAIM_MS]), {

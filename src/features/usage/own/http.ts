@@ -22,7 +22,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SelfUsageGroup), "selfUsa
   const limits = yield* Limits
   const configuration = yield* Configuration
   const quotas = yield* Quotas
-  const sources: Own.Sources = { limits, quotas: () => ({ quotas, registry: builtin, snapshot: configuration.current() }) }
+  const sources: Own.ReportSources = { limits, quotas: () => ({ quotas, registry: builtin, snapshot: configuration.current() }) }
 
   const read = Effect.fnUntraced(function*(json: boolean) {
     const now = yield* Clock.currentTimeMillis

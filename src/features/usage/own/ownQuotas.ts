@@ -4,7 +4,7 @@ import type { Quotas } from "#src/routing/ports/Quotas.ts"
 import type { OwnQuota } from "./api.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
-import * as View from "#src/features/quotas/ports/quotaView.ts"
+import * as QuotaView from "#src/features/quotas/ports/quotaView.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import { compileGlob } from "#src/routing/models/glob.ts"
 
@@ -43,18 +43,18 @@ const mayUse = ({ issuer = null, policy }: ApiKey, connection: Connection, snaps
 
 /** Never an identity: plans are free text of operators. */
 const planOf = (connection: Connection): string | null => {
-  const plan = View.planOf(connection)
+  const plan = QuotaView.planOf(connection)
   return plan === null || plan.includes("@") ? null : plan.slice(0, longestPlan)
 }
 
-export interface Sources {
+export interface QuotaSources {
   readonly snapshot: Snapshot
   readonly registry: Registry
   readonly quotas: Pick<Quotas["Service"], "held" | "limitsOf">
 }
 
 /** The connections that the key may use, those it prefers first; empty without the scope. `now`: ms since the epoch. */
-export const of = ({ quotas, registry, snapshot }: Sources, key: ApiKey, now: number): ReadonlyArray<OwnQuota> => {
+export const of = ({ quotas, registry, snapshot }: QuotaSources, key: ApiKey, now: number): ReadonlyArray<OwnQuota> => {
   if (!scopes.some((scope) => key.policy.scopes.includes(scope))) return []
   const shown = snapshot.connections.filter((connection) =>
     connection.isActive && connection.quotaVisible && mayUse(key, connection, snapshot, registry))
@@ -64,7 +64,7 @@ export const of = ({ quotas, registry, snapshot }: Sources, key: ApiKey, now: nu
     connectionId: connection.id,
     provider: shownProvider(snapshot, connection.provider),
     plan: planOf(connection),
-    quotas: Object.fromEntries(Object.entries(View.windowsOf(quotas.held(connection.id, now), quotas.limitsOf, now))
+    quotas: Object.fromEntries(Object.entries(QuotaView.windowsOf(quotas.held(connection.id, now), quotas.limitsOf, now))
       .map(([name, { remaining, remainingPercentage, resetAt, total, unlimited, used }]) =>
         [name, { used, total, remaining, remainingPercentage, resetAt, unlimited }]))
   }))

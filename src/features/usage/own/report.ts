@@ -33,12 +33,12 @@ const personalOf = ({ policy }: ApiKey, [daily, weekly]: ReadonlyArray<AmountSta
 }
 
 /** Where it is read from; configuration and quotas as they stand at the moment of reading. */
-export interface Sources {
+export interface ReportSources {
   readonly limits: Limits["Service"]
-  readonly quotas: () => OwnQuotas.Sources
+  readonly quotas: () => OwnQuotas.QuotaSources
 }
 
-export const read = ({ limits, quotas }: Sources, key: ApiKey, now: number): Effect.Effect<SelfUsage, StoreError> =>
+export const read = ({ limits, quotas }: ReportSources, key: ApiKey, now: number): Effect.Effect<SelfUsage, StoreError> =>
   Effect.gen(function*() {
     const usd = yield* limits.status(key.id, usdRules)
     const others = limits.rulesOf(key).filter(({ quota }) => quota === "budget" || quota === "token_limit")

@@ -13,8 +13,8 @@ import * as Errors from "#schemas/errors.ts"
 import * as GatewayHeaders from "#src/inference/lane/gatewayHeaders.ts"
 import { Forks } from "#src/inference/lane/services/Forks.ts"
 import { Ids } from "#src/inference/lane/services/Ids.ts"
-import * as Told from "#src/inference/lane/stages/stageAnswers.ts"
-import { type Call, type Fork, type Stage, wait } from "#src/inference/lane/stages/Stage.ts"
+import * as StageAnswers from "#src/inference/lane/stages/stageAnswers.ts"
+import { type AdmittedCall, type Fork, type Stage, wait } from "#src/inference/lane/stages/Stage.ts"
 import * as Registry from "#src/providers/Registry.ts"
 import { Quotas } from "#src/routing/ports/Quotas.ts"
 import { streamOf } from "#src/wire/dialect.ts"
@@ -89,14 +89,14 @@ export const stage = Effect.gen(function*() {
   const { makeResponseId } = yield* Ids
   const limits = yield* Limits
   const quotas = yield* Quotas
-  const sources: SelfUsage.Sources = { limits, quotas: () => ({ quotas, registry: Registry.builtin, snapshot: configuration.current() }) }
+  const sources: SelfUsage.ReportSources = { limits, quotas: () => ({ quotas, registry: Registry.builtin, snapshot: configuration.current() }) }
   return make({
     text: (key) => Effect.map(SelfUsage.read(sources, key, now()), SelfUsage.text),
     telemetry: yield* Telemetry, now, makeId: makeResponseId, fork
   })
 })
 
-const tell = (options: Options, call: Call, codec: ClientCodec, text: string, startedAt: number): void => {
+const tell = (options: Options, call: AdmittedCall, codec: ClientCodec, text: string, startedAt: number): void => {
   const { client, head, parsed, tags } = call
   const now = options.now()
   const answer = answerOf(text, now)
@@ -107,5 +107,5 @@ const tell = (options: Options, call: Call, codec: ClientCodec, text: string, st
     client.start(200, headers)
     client.end(Buffer.from(body))
   } else client.respond(200, headers, body)
-  Told.answered(options.telemetry, call, { cache: "off", provider: null, model: null, startedAt, now, bytesOut: body.length })
+  StageAnswers.answered(options.telemetry, call, { cache: "off", provider: null, model: null, startedAt, now, bytesOut: body.length })
 }

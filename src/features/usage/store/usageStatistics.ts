@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import type { ComboCalls, ComboTargetStatistics, LatencyStatistics, PromptCacheHour, PromptCacheUse, UsageStore, UsageWindow } from "#actors/ports/UsageStore.ts"
-import type { Run } from "#src/platform/postgres/operation.ts"
+import type { RunOperation } from "#src/platform/postgres/operation.ts"
 
 /** Groups of one answer. */
 const maxGroups = 10_000
@@ -32,7 +32,7 @@ const dimensions = {
 
 type Latencies = Omit<LatencyStatistics, "p50Ms" | "p95Ms" | "p99Ms"> & { readonly percentiles: ReadonlyArray<number> }
 
-export const make = (sql: SqlClient.SqlClient, run: Run): Pick<UsageStore["Service"], "latencies" | "comboTargets" | "comboCalls" | "promptCache" | "promptCacheHours"> => {
+export const make = (sql: SqlClient.SqlClient, run: RunOperation): Pick<UsageStore["Service"], "latencies" | "comboTargets" | "comboCalls" | "promptCache" | "promptCacheHours"> => {
   const within = ({ since, until }: UsageWindow): Array<Fragment> => [
     sql`started_at >= ${Math.ceil(since)}`,
     ...(until === undefined ? [] : [sql`started_at <= ${Math.floor(until)}`])

@@ -12,7 +12,7 @@ import * as GatewayHeaders from "#src/inference/lane/gatewayHeaders.ts"
 import * as Lane from "#src/inference/lane/Lane.ts"
 import type { Operation } from "#src/inference/lane/Operation.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
-import { type Call, type ConversationCall, left, type Stage } from "#src/inference/lane/stages/Stage.ts"
+import { type AdmittedCall, type ConversationCall, left, type Stage } from "#src/inference/lane/stages/Stage.ts"
 import type { DirectRoute } from "#src/platform/server/Exchange.ts"
 import { type Route, unknownRequest } from "#src/routing/Router.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
@@ -20,7 +20,7 @@ import * as Formats from "#src/wire/formats.ts"
 import { client as generateContent } from "#src/wire/generateContent/index.ts"
 import * as GenerateModels from "#src/wire/generateContent/models.ts"
 import { client as messages } from "#src/wire/messages/index.ts"
-import * as MessagesCount from "#src/wire/messages/request/countTokens.ts"
+import * as CountTokens from "#src/wire/messages/request/countTokens.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import { Asked, type Words } from "./Asked.ts"
 import * as CountJobs from "./countJobs.ts"
@@ -63,7 +63,7 @@ const operationOf = (services: LaneServices, words: Words, { endpoint, fromPath 
 }
 
 /** Answers with an estimate where no provider can be asked; else lets the call go on, and estimates when the provider gives no count. */
-const estimates = (services: LaneServices, { estimatedReply, format }: Words, plan: (call: Call) => Lane.Plan): Stage => ({
+const estimates = (services: LaneServices, { estimatedReply, format }: Words, plan: (call: AdmittedCall) => Lane.Plan): Stage => ({
   name: "estimates",
   applies: () => true,
   run: (call, next) => {
@@ -123,8 +123,8 @@ const contentWords: Words = {
 const messagesWords: Words = {
   codec: messages,
   format: "messages",
-  providerReply: (reply, target) => MessagesCount.providerReply(reply, target.publicModel, target.providerAlias),
-  estimatedReply: MessagesCount.estimatedReply
+  providerReply: (reply, target) => CountTokens.providerReply(reply, target.publicModel, target.providerAlias),
+  estimatedReply: CountTokens.estimatedReply
 }
 
 /** POST /v1/messages/count_tokens. */

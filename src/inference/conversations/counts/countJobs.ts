@@ -1,12 +1,12 @@
 /** The jobs about the large body of a token count. */
-import type { Kind, Subject } from "#src/inference/lane/bodies/jobs.ts"
+import type { Kind, JobSubject } from "#src/inference/lane/bodies/jobs.ts"
 import type { CountingFormat, Sampled } from "./counting.ts"
 
-export interface Count extends Subject {
+export interface Count extends JobSubject {
   readonly format: CountingFormat
 }
 
-export interface Counter extends Subject {
+export interface CounterJob extends JobSubject {
   readonly format: CountingFormat
   readonly model: string
 }
@@ -15,4 +15,4 @@ export interface Counter extends Subject {
 export const count: Kind<Count, Sampled> = { module: new URL("./countJob.ts", import.meta.url).href }
 
 /** What a provider's own counter is sent. */
-export const counter: Kind<Counter, Uint8Array> = { module: new URL("./counterJob.ts", import.meta.url).href }
+export const counter: Kind<CounterJob, Uint8Array> = { module: new URL("./counterJob.ts", import.meta.url).href }

@@ -1,9 +1,9 @@
 import { PublicError } from "#schemas/errors.ts"
-import type { Run } from "#src/inference/lane/bodies/jobs.ts"
-import type { Counter } from "./countJobs.ts"
+import type { RunJob } from "#src/inference/lane/bodies/jobs.ts"
+import type { CounterJob } from "./countJobs.ts"
 import * as Counting from "./counting.ts"
 
-export const run: Run<Counter, Uint8Array> = (job, parse) => {
+export const run: RunJob<CounterJob, Uint8Array> = (job, parse) => {
   const body = parse(job)
   return body instanceof PublicError ? body : Counting.counterBody(job.format, body, job.model)
 }

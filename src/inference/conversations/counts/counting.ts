@@ -5,7 +5,7 @@ import { sample } from "#src/platform/accounting/tokens/textSample.ts"
 import * as GenerateModels from "#src/wire/generateContent/models.ts"
 import * as GatewayFields from "#src/wire/gatewayFields.ts"
 import type { Countable } from "#src/wire/messages/request/countTokens.ts"
-import * as MessagesCount from "#src/wire/messages/request/countTokens.ts"
+import * as CountTokens from "#src/wire/messages/request/countTokens.ts"
 import { promptText } from "#src/wire/neutral/promptText.ts"
 
 type Body = Record<string, unknown>
@@ -19,7 +19,7 @@ export interface Sampled extends Countable {
 }
 
 const readers: Readonly<Record<CountingFormat, (body: Body) => Countable | PublicError>> = {
-  messages: MessagesCount.readCountRequest,
+  messages: CountTokens.readCountRequest,
   generateContent: (body) => {
     const conversation = GenerateModels.decodeCountTokens(body)
     return conversation instanceof PublicError ? conversation : { text: promptText(conversation), fixedTokens: 0 }

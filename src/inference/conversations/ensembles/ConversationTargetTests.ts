@@ -8,7 +8,7 @@ import { once } from "#actors/request/ports/WalkPolicy.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { inboundOf } from "#src/inference/lane/inbound.ts"
 import { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
-import { Speech } from "#src/inference/conversations/ConversationEncoding.ts"
+import { ConversationEncoding } from "#src/inference/conversations/ConversationEncoding.ts"
 import { type ConversationServices, Conversing } from "#src/inference/conversations/ConversationServices.ts"
 import { partOf, quietView, silent } from "./part.ts"
 import type { ConversationCall } from "#src/inference/lane/stages/Stage.ts"
@@ -36,12 +36,12 @@ export const make = (services: ConversationServices): TargetTests["Service"] => 
     }
     const call: ConversationCall = {
       tags: { requestId: services.admission.makeRequestId(), sessionTag: null, session: null },
-      key: null, endpoint, format: codec.name, codec, body, parsed, head, units: null, request, client: { ...silent, respond: nothing }, companions: [], refuse: nothing, onGone: nothing
+      key: null, endpoint, format: codec.name, codec, body, parsed, head, units: null, request, client: { ...silent, respond: nothing }, interceptors: [], refuse: nothing, onGone: nothing
     }
-    const speech = new Speech(services, codec, head, prompt, route)
-    const conversation = speech.decoded()
+    const encoding = new ConversationEncoding(services, codec, head, prompt, route)
+    const conversation = encoding.decoded()
     if (conversation instanceof PublicError) return Effect.succeed({ statusCode: conversation.status, error: conversation.message, text: null, latencyMs: 0 })
-    const inbound = inboundOf(services, { face: Formats.faceOf(codec, true) }, { header: () => undefined, headers: [], query: "" }, call, { route, prompt }, speech)
+    const inbound = inboundOf(services, { face: Formats.faceOf(codec, true) }, { header: () => undefined, headers: [], query: "" }, call, { route, prompt }, encoding)
     const part = partOf({ services, codec, head, prompt, route, inbound }, { conversation, targets: [target], view: quietView(inbound.route, true) })
     const { limits, now } = services.request
     const { total } = limits.timeouts

@@ -1,16 +1,16 @@
 /** A planned request whose combo asks several models: its members, and the ensemble that serves it. */
 import { Ensemble } from "#actors/ensemble/Ensemble.ts"
 import * as Strategies from "#actors/ensemble/strategies.ts"
-import type { AttemptNote, Inbound, RouteView, SkipNote, Told } from "#actors/request/Inbound.ts"
+import type { AttemptNote, Inbound, RouteView, SkipNote, RouteNotes } from "#actors/request/Inbound.ts"
 import type { Face } from "#actors/request/ports/Face.ts"
 import { changed } from "#actors/request/ports/WalkPolicy.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { Conversation } from "#schemas/wire/conversation.ts"
 import { inboundOf } from "#src/inference/lane/inbound.ts"
-import type { Asking } from "#src/inference/lane/Operation.ts"
+import type { ClientRequest } from "#src/inference/lane/Operation.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
-import { Speech } from "#src/inference/conversations/ConversationEncoding.ts"
+import { ConversationEncoding } from "#src/inference/conversations/ConversationEncoding.ts"
 import type { ConversationServices } from "#src/inference/conversations/ConversationServices.ts"
 import { panelOf, type Seat, seatsOf } from "./members.ts"
 import * as Models from "./models.ts"
@@ -42,12 +42,12 @@ interface Last {
 
 /** `since`: when its waiting for a turn began; null = it did not wait. */
 export const begin = (
-  services: ConversationServices, face: Face, asking: Asking, call: ConversationCall, route: EnsembleRoute, prompt: Prompt, since: number | null
+  services: ConversationServices, face: Face, clientRequest: ClientRequest, call: ConversationCall, route: EnsembleRoute, prompt: Prompt, since: number | null
 ): Ensemble | PublicError => {
   const { combo, config } = route
   const { codec, head } = call
   const now = services.request.now()
-  const words = new Speech(services, codec, head, prompt, route, null, asking.header("x-gateway-effort"))
+  const words = new ConversationEncoding(services, codec, head, prompt, route, null, clientRequest.header("x-gateway-effort"))
   const conversation = words.decoded()
   if (conversation instanceof PublicError) return conversation
   const isPipeline = combo.strategy === "pipeline"
@@ -65,7 +65,7 @@ export const begin = (
   const attempts: Array<AttemptNote> = []
   const skipped: Array<SkipNote> = []
   /** The notes of one call, with the places that its targets have in the whole. */
-  const placed = (candidates: ReadonlyArray<Candidate>, { notes, skips }: Told): Told => {
+  const placed = (candidates: ReadonlyArray<Candidate>, { notes, skips }: RouteNotes): RouteNotes => {
     const place = <A extends { readonly index: number }>(note: A): A => ({ ...note, index: places.get(candidates[note.index] as Candidate) ?? 0 })
     return { notes: notes.map(place), skips: skips.map(place) }
   }
@@ -75,7 +75,7 @@ export const begin = (
     skipped.push(...skips)
   }
   /** All that was found out, with what the last call says of itself. */
-  const allOf = (own: Told): Told => {
+  const allOf = (own: RouteNotes): RouteNotes => {
     const { notes, skips } = placed(last.candidates, own)
     return { notes: [...attempts, ...notes], skips: [...skipped, ...skips] }
   }
@@ -85,10 +85,10 @@ export const begin = (
     responseHeaders: (facts, own) => inbound.responseHeaders(facts, allOf(own)),
     errorHeaders: (error, fallbackAttempts, own) => inbound.errorHeaders(error, fallbackAttempts, allOf(own))
   })
-  const alone = inboundOf(services, { face }, asking, call, { route: report, prompt }, words)
+  const alone = inboundOf(services, { face }, clientRequest, call, { route: report, prompt }, words)
   const whole: Whole = { services, codec, head, prompt, route, inbound: alone, words }
 
-  const plan: Strategies.Plan = {
+  const plan: Strategies.EnsemblePlan = {
     combo: combo.name,
     conversation,
     patience: config.fusionTuning,
@@ -106,7 +106,7 @@ export const begin = (
         }
       })
     })),
-    last: (said) => lastCall(telling(inboundOf(services, { face }, asking, call, { route: report, prompt }, saidInstead(whole, said))), last, {
+    last: (said) => lastCall(telling(inboundOf(services, { face }, clientRequest, call, { route: report, prompt }, saidInstead(whole, said))), last, {
       ...view,
       line: (own) => view.line(allOf(own)),
       lastResort: last.lastResort,
@@ -128,10 +128,10 @@ export const begin = (
     ? Strategies.fusion(plan)
     : combo.strategy === "debate" ? Strategies.debate(plan, config.debateTuning) : Strategies.pipeline(plan, combo.system_message)
   const around = { services: services.request, fork: services.fork, live: services.live }
-  const shadow = services.shadows.companionOf(services, call, route, alone)
+  const shadow = services.shadows.interceptorOf(services, call, route, alone)
   const inbound = {
     ...lastCall(telling(alone), last, { ...view, line: (own) => view.line(allOf(own)) }),
-    ...(shadow === null ? {} : { companions: [...alone.companions, shadow] }),
+    ...(shadow === null ? {} : { interceptors: [...alone.interceptors, shadow] }),
     ...(since === null ? {} : { since })
   }
   return new Ensemble(around, inbound, work, (ok, latencyMs) => view.finished?.(ok, attempts, skipped, latencyMs))

@@ -8,16 +8,16 @@
  */
 import * as Effect from "effect/Effect"
 import { Ensemble } from "#actors/ensemble/Ensemble.ts"
-import * as Speeches from "#actors/ensemble/instructions.ts"
+import * as Instructions from "#actors/ensemble/instructions.ts"
 import type { Inbound } from "#actors/request/Inbound.ts"
-import type { Companion } from "#actors/request/ports/Interceptor.ts"
-import { alone, type Place, type SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
+import type { Interceptor } from "#actors/request/ports/Interceptor.ts"
+import { alone, type SessionPlace, type SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
-import type { Speech } from "#src/inference/conversations/ConversationEncoding.ts"
+import type { ConversationEncoding } from "#src/inference/conversations/ConversationEncoding.ts"
 import type { ConversationServices } from "#src/inference/conversations/ConversationServices.ts"
 import * as Models from "./models.ts"
 import { partOf, quietView } from "./part.ts"
@@ -41,17 +41,17 @@ const smaller = (a: number | null, b: number | null): number | null => a === nul
 const tokensOf = (prompt: Prompt): number => Math.ceil(prompt.body.length / 4)
 
 /** A planned request of a session. */
-export interface Session {
+export interface HandoffSession {
   readonly combo: Combo
   readonly config: CompleteConfig
   readonly route: Route
   readonly key: string
   /** Null for a new session. */
-  readonly last: Place | null
+  readonly last: SessionPlace | null
 }
 
 export class Handoffs {
-  private readonly places = new Generations<Place>(keptSessions)
+  private readonly places = new Generations<SessionPlace>(keptSessions)
   private readonly universal: () => boolean
   private readonly nodes: SessionPlaces["Service"]
 
@@ -62,10 +62,10 @@ export class Handoffs {
   }
 
   /** Another node has answered the session. */
-  readonly heard = (key: string, place: Place): void => this.places.set(key, place)
+  readonly onPlace = (key: string, place: SessionPlace): void => this.places.set(key, place)
 
   /** Null when nobody would be handed over to: no combo, no session, or a combo without hand-offs. */
-  sessionOf(route: Route, call: ConversationCall, session: string | null): Session | null {
+  sessionOf(route: Route, call: ConversationCall, session: string | null): HandoffSession | null {
     const { combo, config } = route
     if (combo === null || config === null || session === null || !this.handsOver(combo)) return null
     const key = this.keyOf(combo, call.key, session)
@@ -88,7 +88,7 @@ export class Handoffs {
   }
 
   /** Notes who answered. */
-  recorder({ key, last, route }: Session): Companion {
+  recorder({ key, last, route }: HandoffSession): Interceptor {
     return {
       beforeAttempt: () => null,
       attemptSettled: ({ connectionId, model, outcome, provider }) => {
@@ -103,24 +103,24 @@ export class Handoffs {
   }
 }
 
-const differs = (last: Pick<Place, "provider" | "model" | "connectionId">, to: typeof last, byAccount: boolean): boolean =>
+const differs = (last: Pick<SessionPlace, "provider" | "model" | "connectionId">, to: typeof last, byAccount: boolean): boolean =>
   last.provider !== to.provider || last.model !== to.model || (byAccount && last.connectionId !== to.connectionId)
 
 const placeOf = ({ connection, model, provider }: Target) => ({ provider, model, connectionId: connection === null ? null : connection.id })
 
 /** Whether a hand-off to this target is due. */
-const isDue = ({ combo, config, last, route }: Session, target: Target, prompt: Prompt): boolean => {
+const isDue = ({ combo, config, last, route }: HandoffSession, target: Target, prompt: Prompt): boolean => {
   if (last === null || !differs(last, placeOf(target), combo.strategy === "context-relay")) return false
   const window = smaller(last.window, windowOf(route, target.provider, target.model))
   return window !== null && tokensOf(prompt) >= config.handoffThreshold * window
 }
 
 /** Some target of the route would need a hand-off. */
-export const mayBeDue = (session: Session, prompt: Prompt): boolean =>
+export const mayBeDue = (session: HandoffSession, prompt: Prompt): boolean =>
   session.last !== null && session.route.targets.some((target) => isDue(session, target, prompt))
 
 /** Serves a request on whose way a hand-off may be due: its target is known only when its turn comes. */
-export const serve = (services: ConversationServices, call: ConversationCall, session: Session, speech: Speech, prompt: Prompt, inbound: Inbound): Ensemble => {
+export const serve = (services: ConversationServices, call: ConversationCall, session: HandoffSession, encoding: ConversationEncoding, prompt: Prompt, inbound: Inbound): Ensemble => {
   const { config, last, route } = session
   const { codec, head, key } = call
   const quiet = quietView(inbound.route, true)
@@ -134,8 +134,8 @@ export const serve = (services: ConversationServices, call: ConversationCall, se
   let handedOver: HandoffNote | null = null
 
   const handOver = (ensemble: Ensemble, target: Target): Effect.Effect<null> => {
-    const conversation = speech.decoded()
-    const older = conversation instanceof PublicError ? null : Speeches.summarised(conversation, config.maxMessagesForSummary)
+    const conversation = encoding.decoded()
+    const older = conversation instanceof PublicError ? null : Instructions.summarised(conversation, config.maxMessagesForSummary)
     const from = { provider: last?.alias ?? "", model: last?.model ?? "", connectionId: last?.connectionId ?? null }
     const places = { from, to: { provider: target.providerAlias, model: target.model, connectionId: target.connection?.id ?? null } }
     if (conversation instanceof PublicError || older === null) {
@@ -145,9 +145,9 @@ export const serve = (services: ConversationServices, call: ConversationCall, se
     const summary = partOf({ services, codec, head, prompt, route, inbound }, { conversation: older, targets: summarisers(target), view: quiet })
     const since = services.request.now()
     return Effect.map(ensemble.ask(summary, "aside", summaryMs), ({ answer, target: by }) => {
-      const text = answer === null ? "" : Speeches.textOf(answer)
+      const text = answer === null ? "" : Instructions.textOf(answer)
       const window = windowOf(route, target.provider, target.model)
-      if (text !== "") speech.alter(Speeches.resumed(conversation, text, window !== null && tokensOf(prompt) > window))
+      if (text !== "") encoding.alter(Instructions.resumed(conversation, text, window !== null && tokensOf(prompt) > window))
       handedOver = { ...places, summary: text === "" ? "failed" : "given", by: by.publicModel, ms: services.request.now() - since }
       return null
     })
@@ -155,7 +155,7 @@ export const serve = (services: ConversationServices, call: ConversationCall, se
 
   const work = (ensemble: Ensemble): Effect.Effect<void> => {
     let done = false
-    const guide: Companion = {
+    const guide: Interceptor = {
       beforeAttempt: (target) => {
         if (done || !isDue(session, target, prompt)) return null
         done = true

@@ -8,12 +8,12 @@
 import * as Effect from "effect/Effect"
 import { runCall } from "#actors/ensemble/runCall.ts"
 import type { Inbound } from "#actors/request/Inbound.ts"
-import type { Companion } from "#actors/request/ports/Interceptor.ts"
+import type { Interceptor } from "#actors/request/ports/Interceptor.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Services } from "#actors/request/Request.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
-import { Speech } from "#src/inference/conversations/ConversationEncoding.ts"
+import { ConversationEncoding } from "#src/inference/conversations/ConversationEncoding.ts"
 import type { ConversationServices } from "#src/inference/conversations/ConversationServices.ts"
 import * as Models from "./models.ts"
 import { partOf, quietView } from "./part.ts"
@@ -39,7 +39,7 @@ export class Shadows {
   }
 
   /** Sends the copies when the request was answered; null when this request has none, which is decided now. */
-  companionOf(services: ConversationServices, call: ConversationCall, route: Route, inbound: Inbound): Companion | null {
+  interceptorOf(services: ConversationServices, call: ConversationCall, route: Route, inbound: Inbound): Interceptor | null {
     const { combo, config } = route
     // A copy would go out without the lease that its original is fenced by.
     if (combo === null || config === null || call.lease !== undefined) return null
@@ -71,10 +71,10 @@ export class Shadows {
     const startedAt = services.request.now()
     const found = Models.routeOf(services.router(), model, call.key, codec.name, startedAt)
     const target = found instanceof PublicError ? undefined : found.targets[0]
-    const conversation = new Speech(services, codec, head, prompt, route).decoded()
+    const conversation = new ConversationEncoding(services, codec, head, prompt, route).decoded()
     if (target === undefined || conversation instanceof PublicError) return
     const name = `${combo.name}#${mark}`
-    const inbound: Inbound = { ...real, requestId: `${real.requestId}.${mark}`, key: null, sessionTag: null, companions: [] }
+    const inbound: Inbound = { ...real, requestId: `${real.requestId}.${mark}`, key: null, sessionTag: null, interceptors: [] }
     const { given, inbound: asked } = partOf({ services, codec, head, prompt, route, inbound }, {
       conversation, targets: [target], view: { ...quietView(real.route, false), combo: name }
     })

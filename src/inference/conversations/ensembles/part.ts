@@ -1,7 +1,7 @@
 /** One call of a request beside the client's own: another conversation to given targets, its answer kept in memory. */
-import type { Call } from "#actors/ensemble/Ensemble.ts"
-import * as Speeches from "#actors/ensemble/instructions.ts"
-import type { Client, Inbound, Recovery, RouteView } from "#actors/request/Inbound.ts"
+import type { PreparedCall } from "#actors/ensemble/Ensemble.ts"
+import * as Instructions from "#actors/ensemble/instructions.ts"
+import type { Client, Inbound, RecoveryOptions, RouteView } from "#actors/request/Inbound.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import { changed, once } from "#actors/request/ports/WalkPolicy.ts"
 import * as Errors from "#schemas/errors.ts"
@@ -9,7 +9,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { Answer, Conversation } from "#schemas/wire/conversation.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { PartSaid } from "#src/inference/conversations/answering.ts"
-import { type Part, Speech } from "#src/inference/conversations/ConversationEncoding.ts"
+import { type Part, ConversationEncoding } from "#src/inference/conversations/ConversationEncoding.ts"
 import type { ConversationServices } from "#src/inference/conversations/ConversationServices.ts"
 import type { Route } from "#src/routing/Router.ts"
 import * as Formats from "#src/wire/formats.ts"
@@ -28,21 +28,21 @@ export interface Whole {
   /** As it would be served alone. */
   readonly inbound: Inbound
   /** The client's own words, whose effort every call has (X-Gateway-Effort); absent: none has one. */
-  readonly words?: Speech
+  readonly words?: ConversationEncoding
 }
 
-export interface Asked {
+export interface PartRequest {
   readonly conversation: Conversation
   readonly targets: ReadonlyArray<Target>
   readonly view: RouteView
 }
 
-const noRecovery: Recovery = { holds: false, continues: false, stopsAtEmpty: false, sibling: false }
+const noRecovery: RecoveryOptions = { holds: false, continues: false, stopsAtEmpty: false, sibling: false }
 const noHeaders: ReadonlyArray<string> = []
 
 /** It is told to other models, whose prompts are made on the loop. */
 const tooLong = (characters: number): PublicError => Errors.make(
-  "bad_gateway", `It answered ${characters} characters; an answer that other models are told may have ${Speeches.longestText} characters.`
+  "bad_gateway", `It answered ${characters} characters; an answer that other models are told may have ${Instructions.longestText} characters.`
 )
 
 /** Nobody waits for the bytes; a whole answer is all it is given. */
@@ -62,14 +62,14 @@ export const quietView = (view: RouteView, lastResort: boolean): RouteView => ({
 })
 
 /** Other words in the place of the client's; however different they are, they are thought about as hard. */
-export const saidInstead = ({ codec, head, prompt, route, services, words }: Omit<Whole, "inbound">, conversation: Conversation | null): Speech =>
+export const saidInstead = ({ codec, head, prompt, route, services, words }: Omit<Whole, "inbound">, conversation: Conversation | null): ConversationEncoding =>
   words === undefined
-    ? new Speech(services, codec, head, prompt, route, conversation)
-    : new Speech(services, codec, head, prompt, route, conversation, "auto", words.autoEffort())
+    ? new ConversationEncoding(services, codec, head, prompt, route, conversation)
+    : new ConversationEncoding(services, codec, head, prompt, route, conversation, "auto", words.autoEffort())
 
-export const partOf = (whole: Whole, { conversation, targets, view }: Asked): Call => {
+export const partOf = (whole: Whole, { conversation, targets, view }: PartRequest): PreparedCall => {
   const { codec, head, inbound, prompt, services } = whole
-  const speech = saidInstead({ ...whole, head: { ...head, stream: false, wantsUsage: false } }, conversation)
+  const encoding = saidInstead({ ...whole, head: { ...head, stream: false, wantsUsage: false } }, conversation)
   let answer: Answer | null = null
   let error: PublicError | null = null
   let large: PartSaid | null = null
@@ -77,8 +77,8 @@ export const partOf = (whole: Whole, { conversation, targets, view }: Asked): Ca
     wanted: { stream: head.stream ? { request: Formats.repeatedOf(codec.name, prompt.parsed), includeUsage: head.wantsUsage } : null },
     heard: (said) => {
       large = said
-      answer = said === null ? null : Speeches.answerOf(said.text)
-      if (said !== null && said.characters > Speeches.longestText) error = tooLong(said.characters)
+      answer = said === null ? null : Instructions.answerOf(said.text)
+      if (said !== null && said.characters > Instructions.longestText) error = tooLong(said.characters)
     }
   }
   let body: Uint8Array | string = ""
@@ -105,12 +105,12 @@ export const partOf = (whole: Whole, { conversation, targets, view }: Asked): Ca
       recovery: noRecovery,
       targets,
       route: view,
-      prepare: (target, text) => speech.prepare(services.bodies, target, text),
-      bodyFor: (target) => speech.bodyFor(target),
-      omittedFor: (target) => speech.omittedFor(target),
+      prepare: (target, text) => encoding.prepare(services.bodies, target, text),
+      bodyFor: (target) => encoding.bodyFor(target),
+      omittedFor: (target) => encoding.omittedFor(target),
       dialectFor: (target) => {
         const family = Formats.family(target.wireFormat)
-        const dialect = speech.dialectFor(target, services, own)
+        const dialect = encoding.dialectFor(target, services, own)
         return {
           ...dialect,
           readAnswer: (bytes) => {

@@ -5,17 +5,17 @@
 import { Worker } from "node:worker_threads"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
-import type { Kind, Subject } from "./jobs.ts"
+import type { Kind, JobSubject } from "./jobs.ts"
 
 /** What a thread is given. */
 export interface Task {
   /** URL of the module that does it. */
   readonly module: string
-  readonly job: Subject
+  readonly job: JobSubject
 }
 
 /** What a thread answers. */
-export type Reply =
+export type WorkerReply =
   | { readonly ok: true; readonly said: object }
   | { readonly ok: false; readonly error: Pick<PublicError, "code" | "status" | "type" | "message" | "retryAfterSeconds" | "extra"> }
   | { readonly ok: false; readonly defect: string }
@@ -57,7 +57,7 @@ export class BodyWorkers {
   }
 
   /** Calls `done` once, in a later turn. */
-  ask<J extends Subject, R extends object>({ module }: Kind<J, R>, job: J, done: (said: R | PublicError) => void): void {
+  ask<J extends JobSubject, R extends object>({ module }: Kind<J, R>, job: J, done: (said: R | PublicError) => void): void {
     // The module answers what its kind says.
     this.#line.push({ module, job, done: done as Waiting["done"] })
     this.#next()
@@ -84,14 +84,14 @@ export class BodyWorkers {
     const worker = new Worker(new URL("./bodyWorker.ts", import.meta.url), { name: "bodies", resourceLimits: { maxOldGenerationSizeMb: heapMb } })
     const thread: Thread = { worker, doing: null }
     worker.unref()
-    worker.on("message", (reply: Reply) => this.#told(thread, reply))
+    worker.on("message", (reply: WorkerReply) => this.#onReply(thread, reply))
     worker.on("error", (cause: Error) => this.#lost(thread, cause.message))
     worker.on("exit", () => this.#lost(thread, "it ended"))
     this.#threads.push(thread)
     return thread
   }
 
-  #told(thread: Thread, reply: Reply): void {
+  #onReply(thread: Thread, reply: WorkerReply): void {
     const { doing } = thread
     thread.doing = null
     this.#next()

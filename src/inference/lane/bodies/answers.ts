@@ -11,7 +11,7 @@ import { LARGE_BYTES, LARGE_CONTAINERS } from "#schemas/largeBodies.ts"
 import * as AnswerRules from "#src/routing/combos/answerRules.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
 import type { BodyWorkers } from "./BodyWorkers.ts"
-import type { Kind, Subject } from "./jobs.ts"
+import type { Kind, JobSubject } from "./jobs.ts"
 import * as Jobs from "./jobs.ts"
 
 /** Characters of an answer that stand for all of it where its tokens are estimated. */
@@ -20,7 +20,7 @@ const sampleCharacters = 32 * 1024
 const errorCharacters = 16 * 1024
 
 /** A large answer, and what is asked of it. */
-export interface ReadAnswer extends Subject {
+export interface ReadAnswer extends JobSubject {
   readonly asStream: boolean
   readonly forwardUsage: boolean
   /** Null = it may be anything. */

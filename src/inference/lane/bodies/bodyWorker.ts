@@ -2,7 +2,7 @@
 import { parentPort } from "node:worker_threads"
 import { PublicError } from "#schemas/errors.ts"
 import * as Jobs from "./jobs.ts"
-import type { Reply, Task } from "./BodyWorkers.ts"
+import type { WorkerReply, Task } from "./BodyWorkers.ts"
 
 /** How long the tree of a body is kept for the next job about it, ms. */
 const keptMs = 500
@@ -28,17 +28,17 @@ const port = parentPort
 if (port === null) throw new Error("bodyWorker.ts is the entry of a worker thread")
 
 /** The modules of the kinds of jobs that were asked for. */
-const kinds = new Map<string, Jobs.Run<Jobs.Subject, object>>()
+const kinds = new Map<string, Jobs.RunJob<Jobs.JobSubject, object>>()
 
-const runOf = async (module: string): Promise<Jobs.Run<Jobs.Subject, object>> => {
+const runOf = async (module: string): Promise<Jobs.RunJob<Jobs.JobSubject, object>> => {
   const known = kinds.get(module)
   if (known !== undefined) return known
-  const { run } = await import(module) as { readonly run: Jobs.Run<Jobs.Subject, object> }
+  const { run } = await import(module) as { readonly run: Jobs.RunJob<Jobs.JobSubject, object> }
   kinds.set(module, run)
   return run
 }
 
-const replyTo = async ({ job, module }: Task): Promise<Reply> => {
+const replyTo = async ({ job, module }: Task): Promise<WorkerReply> => {
   try {
     const run = await runOf(module)
     // A private copy: the bytes are shared with the loop's thread, and not every reader takes shared memory.

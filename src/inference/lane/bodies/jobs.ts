@@ -11,33 +11,33 @@ import * as Json from "#src/wire/json/json.ts"
 export type Body = Record<string, unknown>
 
 /** A body that another job may be about, too. */
-export interface Subject {
+export interface JobSubject {
   /** Of this body in this process. */
   readonly id: number
   readonly bytes: Uint8Array
 }
 
 /** Parses bytes within the bounds. */
-export type Parse = (subject: Subject) => Body | PublicError
+export type Parse = (subject: JobSubject) => Body | PublicError
 
 /** Does a job in a thread; what it answers is copied to the loop's thread. */
-export type Run<J extends Subject, R extends object> = (job: J, parse: Parse) => R | PublicError
+export type RunJob<J extends JobSubject, R extends object> = (job: J, parse: Parse) => R | PublicError
 
 /** A kind of job. The types say what its module's `run` takes and answers. */
-export interface Kind<J extends Subject, R extends object> {
+export interface Kind<J extends JobSubject, R extends object> {
   /** URL of the module that exports `run`. */
   readonly module: string
-  readonly run?: Run<J, R>
+  readonly run?: RunJob<J, R>
 }
 
-export interface Open extends Subject {
+export interface Open extends JobSubject {
   /** The format whose head is checked; null = no format is checked. */
   readonly format: CallFormat | null
   /** Members that the path will say; they are not missed. */
   readonly fromPath: boolean
 }
 
-export interface Opened {
+export interface OpenedBody {
   readonly outline: Body
   readonly containers: number
   /** SHA-256 of the bytes, hex. */
@@ -49,9 +49,9 @@ export interface Opened {
 }
 
 /** The first job about every large body. */
-export const opening: Kind<Open, Opened> = { module: new URL("./open.ts", import.meta.url).href }
+export const opening: Kind<Open, OpenedBody> = { module: new URL("./open.ts", import.meta.url).href }
 
-export const bufferOf = ({ bytes }: Subject): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+export const bufferOf = ({ bytes }: JobSubject): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** The JSON object of a text within the bounds, or why there is none. */
 export const parseBody = (bytes: Buffer): Body | PublicError => {

@@ -9,7 +9,7 @@ import * as Formats from "#src/wire/formats.ts"
 import * as Jobs from "./jobs.ts"
 import { outlineOf } from "./outline.ts"
 
-export const run: Jobs.Run<Jobs.Open, Jobs.Opened> = (job, parse) => {
+export const run: Jobs.RunJob<Jobs.Open, Jobs.OpenedBody> = (job, parse) => {
   const bytes = Jobs.bufferOf(job)
   const size = JsonBounds.measure(bytes)
   if ("what" in size) return Jobs.refusalOf(size)

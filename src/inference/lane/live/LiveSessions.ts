@@ -7,7 +7,7 @@ const keptSessions = 10_000
 /** A session without a request for so long is over, ms. */
 const idleMs = 3_600_000
 
-export interface Session {
+export interface TrackedSession {
   readonly id: string
   readonly keyId: string | null
   readonly firstAt: number
@@ -19,10 +19,10 @@ export interface Session {
 
 export class LiveSessions {
   /** In the order of their last request. */
-  private readonly sessions = new Map<string, Session>()
+  private readonly sessions = new Map<string, TrackedSession>()
 
   /** A request of the session is planned, maybe in several parts; the session is told later who answered. */
-  note(id: string, keyId: string | null, requestId: string, now: number): Session {
+  note(id: string, keyId: string | null, requestId: string, now: number): TrackedSession {
     const name = `${keyId ?? ""}\n${id}`
     const known = this.sessions.get(name)
     const session = known !== undefined && now - known.lastAt < idleMs ? known : { id, keyId, firstAt: now, lastAt: now, requests: 0, lastRequest: "", connectionId: null }

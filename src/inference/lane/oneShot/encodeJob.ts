@@ -6,7 +6,7 @@ import { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import * as Codecs from "#src/wire/oneShot/codecs.ts"
 import type { Encoded } from "#src/wire/oneShot/OneShotCodec.ts"
 
-export interface Encode extends Jobs.Subject {
+export interface Encode extends Jobs.JobSubject {
   /** Members that the path said. */
   readonly grown: Readonly<Record<string, unknown>>
   readonly kind: OneShotKind
@@ -14,7 +14,7 @@ export interface Encode extends Jobs.Subject {
   readonly model: string
 }
 
-export const run: Jobs.Run<Encode, Encoded<unknown>> = (job, parse) => {
+export const run: Jobs.RunJob<Encode, Encoded<unknown>> = (job, parse) => {
   const parsed = parse(job)
   if (parsed instanceof PublicError) return parsed
   const prompt = new Prompt(Jobs.bufferOf(job), { ...parsed, ...job.grown })

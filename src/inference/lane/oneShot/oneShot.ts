@@ -10,7 +10,7 @@ import * as Paths from "#src/inference/lane/paths.ts"
 import * as Endpoint from "#src/inference/lane/services/Endpoint.ts"
 import { Inference } from "#src/inference/lane/services/Inference.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
-import type { Call } from "#src/inference/lane/stages/Stage.ts"
+import type { AdmittedCall } from "#src/inference/lane/stages/Stage.ts"
 import type { DirectRoute } from "#src/platform/server/Exchange.ts"
 import { unknownProvider } from "#src/routing/oneShot.ts"
 import { client as chatCompletions } from "#src/wire/chatCompletions/index.ts"
@@ -20,7 +20,7 @@ import type { RequestHead } from "#src/wire/WireFormat.ts"
 import { OneShotEncoding } from "./OneShotEncoding.ts"
 
 /** A call of one kind. */
-export interface OneShotCall<Head extends RequestHead> extends Call {
+export interface OneShotCall<Head extends RequestHead> extends AdmittedCall {
   readonly codec: null
   readonly head: Head
 }

@@ -1,7 +1,7 @@
 /** A job about a large answer without a conversation: it is read for the client in a thread. */
 import type { OneShotKind, TargetFamily } from "#schemas/wire/formats.ts"
 import * as Answers from "#src/inference/lane/bodies/answers.ts"
-import type { Run } from "#src/inference/lane/bodies/jobs.ts"
+import type { RunJob } from "#src/inference/lane/bodies/jobs.ts"
 import * as Codecs from "#src/wire/oneShot/codecs.ts"
 import type { Wanted } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
@@ -15,5 +15,5 @@ export interface Read extends Answers.ReadAnswer {
   readonly estimated: number
 }
 
-export const run: Run<Read, Answers.Said> = (job) =>
+export const run: RunJob<Read, Answers.Said> = (job) =>
   Answers.read(job, Reading.dialectOf(Codecs.of(job.kind), job.family, { ...job.wanted, estimate: () => job.estimated }))

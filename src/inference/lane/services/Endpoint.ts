@@ -2,11 +2,11 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Access from "#schemas/api/Access.ts"
-import type { Route } from "#schemas/api/RouteTable.ts"
+import type { RouteRule } from "#schemas/api/RouteTable.ts"
 import type { DirectRoute } from "#src/platform/server/Exchange.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 
-export interface Endpoint extends Route {
+export interface Endpoint extends RouteRule {
   readonly method: "GET" | "POST"
 }
 

@@ -7,7 +7,7 @@ import * as Supervisor from "#actors/Supervisor.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
-import type { Recovery } from "#actors/request/Request.ts"
+import type { RecoveryOptions } from "#actors/request/Request.ts"
 import { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import { Turns } from "#actors/request/ports/Turns.ts"
 import { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
@@ -33,9 +33,9 @@ const threadsOf = () => {
   return { threads: heapMb > 1_024 ? 2 : 1, heapMb: Math.max(384, Math.min(1_024, Math.floor(heapMb / 2))) }
 }
 
-const noRecovery: Recovery = { holds: false, sibling: false, continues: false, stopsAtEmpty: false }
+const noRecovery: RecoveryOptions = { holds: false, sibling: false, continues: false, stopsAtEmpty: false }
 
-const recoveryOf = (flags: Flags["Service"]) => (): Recovery => {
+const recoveryOf = (flags: Flags["Service"]) => (): RecoveryOptions => {
   const holds = flags.isOn("STREAM_RECOVERY_ENABLED")
   const sibling = flags.isOn("STREAM_EARLY_EOF_SIBLING_FAILOVER_ENABLED")
   const continues = flags.isOn("STREAM_RECOVERY_MIDSTREAM_ENABLED")

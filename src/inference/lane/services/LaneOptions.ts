@@ -1,11 +1,11 @@
 /** What an operator sets for the lane when the gateway starts. */
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
-import type { Limits } from "#actors/request/Request.ts"
+import type { RequestLimits } from "#actors/request/Request.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
 
 export class LaneOptions extends Context.Service<LaneOptions, {
-  readonly limits: Limits
+  readonly limits: RequestLimits
   readonly maxBodyBytes: number
   /** Time that live streams get after a shutdown began, in ms. */
   readonly graceMs: number
@@ -18,7 +18,7 @@ export class LaneOptions extends Context.Service<LaneOptions, {
 }>()("gateway/lane/LaneOptions") {}
 
 /** What one request may take. The time for a whole request, where it is set, bounds the waits within it, too. */
-const limitsOf = (settings: Values): Limits => {
+const limitsOf = (settings: Values): RequestLimits => {
   const request = settings.requestTimeoutMs
   return {
     timeouts: {

@@ -2,7 +2,7 @@
 import type * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { LiveRequest } from "#actors/request/LiveRequest.ts"
-import type { Recovery, Services } from "#actors/request/Request.ts"
+import type { RecoveryOptions, Services } from "#actors/request/Request.ts"
 import type * as Intake from "#src/inference/lane/Intake.ts"
 import type { LiveSessions } from "#src/inference/lane/live/LiveSessions.ts"
 import type * as RouteReport from "#src/inference/lane/RouteReport.ts"
@@ -24,7 +24,7 @@ export interface LaneServices extends Intake.IntakeServices {
   readonly sessions: LiveSessions
   /** Comment lines are allowed as heartbeats (GATEWAY_SSE_COMMENTS). */
   readonly sseComments: boolean
-  readonly recovery: () => Recovery
+  readonly recovery: () => RecoveryOptions
   /** Makes the unique part of response ids. */
   readonly makeResponseId: () => string
   /** Forks a request's fiber under the front end's scope. */

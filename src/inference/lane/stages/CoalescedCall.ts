@@ -3,11 +3,11 @@
  * without its client for as long as its listener wants.
  */
 import type { Client } from "#actors/request/Inbound.ts"
-import type { Companion } from "#actors/request/ports/Interceptor.ts"
+import type { Interceptor } from "#actors/request/ports/Interceptor.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import type { TokenUsage } from "#schemas/wire/conversation.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import type { Call } from "./Stage.ts"
+import type { AdmittedCall } from "./Stage.ts"
 
 /** What the wire calls of the request came to. */
 export interface Spent {
@@ -20,7 +20,7 @@ export interface Spent {
 }
 
 /** Hears exactly one of `answered`, `streamed` and `failed`. */
-export interface LeadListener {
+export interface CoalescedCallListener {
   /** A whole response went out, whatever its status. */
   readonly answered: (status: number, headers: ReadonlyArray<string>, body: Uint8Array | string, spent: Spent) => void
   /** A stream was completed; its bytes went through `chunk`. */
@@ -35,31 +35,31 @@ export interface LeadListener {
 
 const nothingSpent: Spent = { usage: { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, reasoning: 0 }, costUsd: 0, completed: false }
 
-export class Lead implements Client, Companion {
+export class CoalescedCall implements Client, Interceptor {
   /** Not the whole call: this lives as long as a stream, and its body need not. */
-  private readonly call: Pick<Call, "client" | "refuse" | "onLeft">
-  private readonly listener: LeadListener
+  private readonly call: Pick<AdmittedCall, "client" | "refuse" | "onLeft">
+  private readonly listener: CoalescedCallListener
   private spent = nothingSpent
   private heads: ReadonlyArray<string> = []
   private over = false
   private gone = false
   private drained: (() => void) | null = null
 
-  private constructor({ client, onLeft, refuse }: Call, listener: LeadListener) {
+  private constructor({ client, onLeft, refuse }: AdmittedCall, listener: CoalescedCallListener) {
     this.call = { client, onLeft, refuse }
     this.listener = listener
   }
 
   /** The call to go on with. */
-  static of(call: Call, listener: LeadListener): Call {
-    return new Lead(call, listener).passed(call)
+  static of(call: AdmittedCall, listener: CoalescedCallListener): AdmittedCall {
+    return new CoalescedCall(call, listener).passed(call)
   }
 
-  private passed(call: Call): Call {
+  private passed(call: AdmittedCall): AdmittedCall {
     return {
       ...call,
       client: this,
-      companions: [...call.companions, this],
+      interceptors: [...call.interceptors, this],
       refuse: (error) => this.refuse(error),
       // The request has not begun: nobody else will tell of its end.
       onGone: (listener) => call.onGone(() => this.left(() => {

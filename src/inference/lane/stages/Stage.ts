@@ -4,7 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import type { Client } from "#actors/request/Inbound.ts"
-import type { Companion } from "#actors/request/ports/Interceptor.ts"
+import type { Interceptor } from "#actors/request/ports/Interceptor.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Units } from "#schemas/records/Units.ts"
 import * as Errors from "#schemas/errors.ts"
@@ -18,7 +18,7 @@ import type { Form } from "#src/wire/form/Form.ts"
 import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
 
 /** One admitted request on its way to the planner. */
-export interface Call {
+export interface AdmittedCall {
   readonly tags: RequestTags
   readonly key: ApiKey | null
   /** Path for the ledger and metrics. */
@@ -41,7 +41,7 @@ export interface Call {
   readonly request: CallHead
   /** Where the answer goes; a stage that wants to see it puts another in front. */
   readonly client: Client
-  readonly companions: ReadonlyArray<Companion>
+  readonly interceptors: ReadonlyArray<Interceptor>
   /** Ends the exchange with an error in the client's words, and counts it. */
   readonly refuse: (error: PublicError) => void
   /** While a stage waits: hears that the client has gone (or the gateway stops); the request must then not go on. */
@@ -58,25 +58,25 @@ export interface Call {
 }
 
 /** A call that is a conversation. */
-export interface ConversationCall extends Call {
+export interface ConversationCall extends AdmittedCall {
   readonly codec: ClientCodec
 }
 
 /** Has a say in where a request goes, each time it was planned, and again before every wire call. */
-export interface Fence extends Companion {
+export interface Fence extends Interceptor {
   readonly arrange: (route: Route) => Route | PublicError
 }
 
 export interface Stage {
   readonly name: string
   /** Asked for every request, so it must be cheap: false passes the stage by. */
-  readonly applies: (call: Call) => boolean
+  readonly applies: (call: AdmittedCall) => boolean
   /** Calls `next` at most once, at once or later, or answers through `call.client` or `call.refuse`. */
-  readonly run: (call: Call, next: (call: Call) => void) => void
+  readonly run: (call: AdmittedCall, next: (call: AdmittedCall) => void) => void
 }
 
 /** Walks the stages that apply, then `done`. A stage goes on with the call that it was given, so its kind stays what it was. */
-export const pass = <C extends Call>(stages: ReadonlyArray<Stage>, call: C, done: (call: C) => void, from = 0): void => {
+export const pass = <C extends AdmittedCall>(stages: ReadonlyArray<Stage>, call: C, done: (call: C) => void, from = 0): void => {
   for (let i = from; i < stages.length; i++) {
     const stage = stages[i] as Stage
     if (!stage.applies(call)) continue
@@ -93,7 +93,7 @@ export type Fork = (effect: Effect.Effect<void>) => () => void
 export const left = (doing: string): PublicError => Errors.make("client_closed_request", `The client closed the connection while ${doing}.`)
 
 /** Goes on with what the effect answers; a client that leaves meanwhile ends it. `doing`: for the log, what the client did not wait for. */
-export const wait = <A>(call: Call, fork: Fork, effect: Effect.Effect<A>, doing: string, then: (value: A) => void): void => {
+export const wait = <A>(call: AdmittedCall, fork: Fork, effect: Effect.Effect<A>, doing: string, then: (value: A) => void): void => {
   let over = false
   const stop = fork(Effect.map(effect, (value) => {
     if (over) return

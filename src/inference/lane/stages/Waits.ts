@@ -3,9 +3,9 @@
  * refused. If its client leaves meanwhile, no upstream is called.
  */
 import * as Effect from "effect/Effect"
-import { type Turn, Turns } from "#actors/request/ports/Turns.ts"
+import { type TurnOutcome, Turns } from "#actors/request/ports/Turns.ts"
 import { PublicError } from "#schemas/errors.ts"
-import { type Call, left, type Stage } from "./Stage.ts"
+import { type AdmittedCall, left, type Stage } from "./Stage.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
 
 /** What a request has behind it when it is planned again. */
@@ -27,7 +27,7 @@ export interface WaitServices {
 }
 
 /** Lets the call wait and plans it `again` when its turn has come, or refuses it with the planner's words. */
-export const waitOrRefuse = <C extends Call>(
+export const waitOrRefuse = <C extends AdmittedCall>(
   services: WaitServices, refusal: PublicError, call: C, waited: Waited | undefined, again: (call: C, waited: Waited) => void
 ): void => {
   if (!(refusal instanceof Blocked) || (waited !== undefined && waited.last)) {
@@ -37,7 +37,7 @@ export const waitOrRefuse = <C extends Call>(
   const since = waited === undefined ? services.now() : waited.since
   const rounds = waited === undefined ? 0 : waited.rounds
   const blocked = refusal.skipped.flatMap(({ candidate: { target }, unavailable }) => isOurs(unavailable) ? [{ target, unavailable }] : [])
-  const joined = services.turns.join({ blocked, combo: refusal.combo, since, deadline: deadlineOf(since, services.totalMs), rounds }, (turn: Turn) => {
+  const joined = services.turns.join({ blocked, combo: refusal.combo, since, deadline: deadlineOf(since, services.totalMs), rounds }, (turn: TurnOutcome) => {
     if (turn instanceof PublicError) call.refuse(turn)
     else again(call, { since, rounds: rounds + 1, last: turn === "late" })
   })

@@ -1,8 +1,8 @@
 /** Requests that a stage answers by itself: counted and logged like any other, without a wire attempt. */
 import type { Telemetry } from "#actors/request/ports/Telemetry.ts"
-import type { Call } from "./Stage.ts"
+import type { AdmittedCall } from "./Stage.ts"
 
-export interface Own {
+export interface StageAnswer {
   readonly cache: "hit" | "off"
   /** Who had answered; null when that is not known any more. */
   readonly provider: string | null
@@ -13,7 +13,7 @@ export interface Own {
 }
 
 /** A success. The request is counted in the same breath: a stage that answers does so at once. */
-export const answered = (telemetry: Telemetry["Service"], call: Call, own: Own): void => {
+export const answered = (telemetry: Telemetry["Service"], call: AdmittedCall, own: StageAnswer): void => {
   const { head } = call
   telemetry.requestStarted(call.endpoint, head.stream)
   telemetry.requestSettled({

@@ -48,7 +48,7 @@ export interface Segment {
 }
 
 /** A queued record. Exactly one of `written` and `failed` is called per write attempt; neither may throw. */
-export interface Pending {
+export interface PendingWrite {
   /** Writes the record for this segment; false: nothing to write any more. */
   readonly encode: (writer: JournalRecord.RecordWriter, segment: Segment) => boolean
   readonly written: (segment: Segment, offset: number) => void
@@ -99,7 +99,7 @@ export class Journal {
   readonly #writer = new JournalRecord.RecordWriter()
   /** Where the records of the current write begin in the buffer. */
   readonly #offsets: Array<number> = []
-  #pending: Array<Pending> = []
+  #pending: Array<PendingWrite> = []
   #scheduled = false
   #fd = -1
   #nextSeq = 1
@@ -128,7 +128,7 @@ export class Journal {
   }
 
   /** Queues a record for this turn's write. */
-  append(record: Pending): void {
+  append(record: PendingWrite): void {
     this.#pending.push(record)
     if (this.#scheduled) return
     this.#scheduled = true
@@ -167,12 +167,12 @@ export class Journal {
     }
   }
 
-  #writeBatch(batch: ReadonlyArray<Pending>): boolean {
+  #writeBatch(batch: ReadonlyArray<PendingWrite>): boolean {
     let at = 0
     while (at < batch.length) {
       const next = this.#writeFrom(batch, at)
       if (next === -1) {
-        const kept: Array<Pending> = []
+        const kept: Array<PendingWrite> = []
         const message = this.failure ?? "The usage journal cannot be written."
         for (let i = at; i < batch.length; i++) {
           if (batch[i]!.failed(message)) kept.push(batch[i]!)
@@ -186,7 +186,7 @@ export class Journal {
   }
 
   /** Writes a stretch of `batch` with one call; answers the index behind it, or -1. */
-  #writeFrom(batch: ReadonlyArray<Pending>, from: number): number {
+  #writeFrom(batch: ReadonlyArray<PendingWrite>, from: number): number {
     const { buffer } = this.#writer
     const offsets = this.#offsets
     buffer.clear()
@@ -226,7 +226,7 @@ export class Journal {
   }
 
   /** Answers where in the buffer the record begins, or why it does not. */
-  #encode(record: Pending, segment: Segment): number {
+  #encode(record: PendingWrite, segment: Segment): number {
     const { buffer } = this.#writer
     const offset = buffer.length
     try {

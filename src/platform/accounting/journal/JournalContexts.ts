@@ -7,7 +7,7 @@
 import type { AttemptStart } from "#schemas/records/LedgerRow.ts"
 import { MAX_FIELD_LENGTH } from "./JournalBytes.ts"
 
-export type Context = Pick<AttemptStart,
+export type JournalContext = Pick<AttemptStart,
   | "nodeId" | "endpoint" | "requestedModel" | "provider" | "model" | "connectionId" | "apiKeyId" | "apiKeyName" | "combo"
   | "sourceFormat" | "targetFormat" | "stream">
 
@@ -18,7 +18,7 @@ export const REPEAT_STARTS = 128
 
 export interface Numbered {
   readonly number: number
-  readonly context: Context
+  readonly context: JournalContext
   /** Round of the journal in which it was written last; another round has to write it again. */
   round: number
   /** Starts since it was written. */
@@ -33,10 +33,10 @@ const mix = (hash: number, text: string | null): number => {
   return mixed ^ (mixed >>> 15)
 }
 
-const hashOf = (s: Context): number =>
+const hashOf = (s: JournalContext): number =>
   mix(mix(mix(mix(mix(s.stream ? 3 : 7, s.requestedModel), s.model), s.connectionId), s.apiKeyId), s.endpoint)
 
-const isSame = (a: Context, b: Context): boolean =>
+const isSame = (a: JournalContext, b: JournalContext): boolean =>
   a.model === b.model && a.connectionId === b.connectionId && a.apiKeyId === b.apiKeyId && a.requestedModel === b.requestedModel
   && a.endpoint === b.endpoint && a.stream === b.stream && a.provider === b.provider && a.apiKeyName === b.apiKeyName
   && a.combo === b.combo && a.sourceFormat === b.sourceFormat && a.targetFormat === b.targetFormat && a.nodeId === b.nodeId
@@ -44,7 +44,7 @@ const isSame = (a: Context, b: Context): boolean =>
 const fits = (text: string | null): boolean => text === null || text.length <= MAX_FIELD_LENGTH
 
 /** Long texts are written clipped, and never kept here in full. */
-const isKept = (s: Context): boolean =>
+const isKept = (s: JournalContext): boolean =>
   fits(s.nodeId) && fits(s.endpoint) && fits(s.requestedModel) && fits(s.provider) && fits(s.model) && fits(s.connectionId)
   && fits(s.apiKeyId) && fits(s.apiKeyName) && fits(s.combo) && fits(s.sourceFormat) && fits(s.targetFormat)
 
@@ -54,7 +54,7 @@ export class Contexts {
   #last = 0
 
   /** The context of a start; one that was not written in the current round has `round` -1 or an older one. */
-  of(s: Context): Numbered {
+  of(s: JournalContext): Numbered {
     const slot = hashOf(s) & (SLOTS - 1)
     const first = this.#slots[slot]
     if (first !== undefined && isSame(first.context, s)) return first

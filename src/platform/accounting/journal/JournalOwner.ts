@@ -18,7 +18,7 @@ export interface Owner {
 }
 
 /** A dead owner and the state file that a claim renames; null when somebody removed it. */
-export interface Estate {
+export interface DeadOwner {
   readonly owner: string
   readonly stateFile: string | null
 }
@@ -124,10 +124,10 @@ const list = (directory: string) => {
 }
 
 /** Dead owners of a directory whose files nobody replays. Empty when the directory cannot be read. */
-export const estates = (self: Owner): ReadonlyArray<Estate> => {
+export const deadOwners = (self: Owner): ReadonlyArray<DeadOwner> => {
   try {
     const { segments, states } = list(self.directory)
-    const dead: Array<Estate> = []
+    const dead: Array<DeadOwner> = []
     for (const owner of new Set([...segments.keys(), ...states.keys()])) {
       const state = states.get(owner)
       const keeper = state === undefined ? null : state.by
@@ -141,27 +141,27 @@ export const estates = (self: Owner): ReadonlyArray<Estate> => {
 }
 
 /** A dead owner whose files are ours to replay; the segments in the order in which they were written. */
-export interface Claim {
+export interface JournalClaim {
   readonly owner: string
   readonly segments: ReadonlyArray<string>
   readonly file: string
 }
 
 /** Takes a dead owner's files for replay; null when somebody else was faster. */
-export const claim = (self: Owner, estate: Estate): Claim | null => {
-  const file = path.join(self.directory, `${estate.owner}.claim.${self.name}`)
+export const claim = (self: Owner, dead: DeadOwner): JournalClaim | null => {
+  const file = path.join(self.directory, `${dead.owner}.claim.${self.name}`)
   try {
-    if (estate.stateFile === null) fs.closeSync(fs.openSync(file, "wx", 0o600))
-    else fs.renameSync(estate.stateFile, file)
+    if (dead.stateFile === null) fs.closeSync(fs.openSync(file, "wx", 0o600))
+    else fs.renameSync(dead.stateFile, file)
     // Listed only now: before the claim the owner may still have been closing.
-    return { owner: estate.owner, segments: list(self.directory).segments.get(estate.owner) ?? [], file }
+    return { owner: dead.owner, segments: list(self.directory).segments.get(dead.owner) ?? [], file }
   } catch {
     return null
   }
 }
 
 /** Gives a claim back for somebody else to finish. */
-export const unclaim = (self: Owner, claim: Claim): void => {
+export const unclaim = (self: Owner, claim: JournalClaim): void => {
   try {
     fs.renameSync(claim.file, path.join(self.directory, `${claim.owner}.free`))
   } catch {

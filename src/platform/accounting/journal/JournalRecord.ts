@@ -12,7 +12,7 @@
 import type { AttemptStart, LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
 import { names as unitNames, type Units } from "#schemas/records/Units.ts"
 import { FrameBuffer, FrameReader, MARKER } from "./JournalBytes.ts"
-import { type Context, Contexts, type Numbered, REPEAT_STARTS } from "./JournalContexts.ts"
+import { type JournalContext, Contexts, type Numbered, REPEAT_STARTS } from "./JournalContexts.ts"
 
 /** First record of a segment. */
 export interface Header {
@@ -55,7 +55,7 @@ export interface Orphan {
 export type JournalRecord = Header | ContextRecord | Start | Settle | Ack | Orphan
 
 /** A stretch of bytes: a record, or damage. `tail`: no valid frame follows, so the last write was torn. */
-export type Frame =
+export type JournalFrame =
   | { readonly _tag: "Record"; readonly record: JournalRecord; readonly offset: number; readonly end: number }
   | { readonly _tag: "Damage"; readonly offset: number; readonly end: number; readonly tail: boolean }
 
@@ -196,7 +196,7 @@ interface Unknown {
 
 /** What the records read so far may be referred to by later ones. One decoder may read all segments of a writer in their order. */
 export class Decoder {
-  readonly #contexts = new Map<number, Context>()
+  readonly #contexts = new Map<number, JournalContext>()
   readonly #starts = new Map<number, AttemptStart | Unknown>()
 
   /** Starts without a settle. */
@@ -330,7 +330,7 @@ const recordOf = (reader: FrameReader, decoder: Decoder): JournalRecord | null =
  * Walks the frames of a segment; damage is passed over to the next sound frame and reported once per stretch. To go on in the
  * middle of a segment, `decoder` must have read what stands before.
  */
-export function* frames(bytes: Uint8Array, decoder: Decoder = new Decoder()): Generator<Frame, void> {
+export function* frames(bytes: Uint8Array, decoder: Decoder = new Decoder()): Generator<JournalFrame, void> {
   const reader = new FrameReader(bytes)
   let offset = 0
   while (offset < bytes.length) {

@@ -6,8 +6,8 @@ import * as fs from "node:fs/promises"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { AttemptStart, LedgerRow } from "#schemas/records/LedgerRow.ts"
-import type { Delivery, Report } from "#src/platform/accounting/Delivery.ts"
-import type { Claim } from "./JournalOwner.ts"
+import type { Delivery, DeliveryReport } from "#src/platform/accounting/Delivery.ts"
+import type { JournalClaim } from "./JournalOwner.ts"
 import * as JournalRecord from "./JournalRecord.ts"
 
 /** Records decoded before the loop gets a turn, and rows per insert. */
@@ -55,7 +55,7 @@ const readSegment = (path: string): Effect.Effect<Uint8Array> =>
   Effect.tryPromise(() => fs.readFile(path)).pipe(Effect.orDie)
 
 /** Decodes a segment in turns; `visit` may deliver what it has gathered. */
-const walk = (bytes: Uint8Array, decoder: JournalRecord.Decoder, visit: (frame: JournalRecord.Frame) => Effect.Effect<void> | void): Effect.Effect<void> =>
+const walk = (bytes: Uint8Array, decoder: JournalRecord.Decoder, visit: (frame: JournalRecord.JournalFrame) => Effect.Effect<void> | void): Effect.Effect<void> =>
   Effect.gen(function*() {
     let count = 0
     for (const frame of JournalRecord.frames(bytes, decoder)) {
@@ -78,8 +78,8 @@ const renameFile = (path: string, to: string): Effect.Effect<void> =>
 
 /** Delivers what a dead owner left, then removes its files; `replayed` shows the progress. Damaged segments are kept, renamed. */
 export const run = (
-  claim: Claim,
-  options: { readonly delivery: Delivery; readonly report: Report; readonly replayed: Replayed }
+  claim: JournalClaim,
+  options: { readonly delivery: Delivery; readonly report: DeliveryReport; readonly replayed: Replayed }
 ): Effect.Effect<void> =>
   Effect.gen(function*() {
     const { delivery, replayed, report } = options

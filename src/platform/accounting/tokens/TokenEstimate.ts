@@ -45,7 +45,7 @@ export class TokenEstimate {
   readonly #waitMs: number
   readonly #onLost: (error: Error) => void
   #worker: Worker | null = null
-  #channel: tokenizerProtocol.Channel | null = null
+  #channel: tokenizerProtocol.TokenizerChannel | null = null
   #windowStart = Number.NEGATIVE_INFINITY
   #spent = 0
 

@@ -17,22 +17,22 @@ const ANSWER = 2
 /** Longest text, bytes of UTF-8. */
 export const CAPACITY_BYTES = 65_536
 
-export interface Channel {
+export interface TokenizerChannel {
   readonly cells: Int32Array<SharedArrayBuffer>
   readonly bytes: Uint8Array<SharedArrayBuffer>
 }
 
-export const makeChannel = (): Channel => ({
+export const makeChannel = (): TokenizerChannel => ({
   cells: new Int32Array(new SharedArrayBuffer(12)),
   bytes: new Uint8Array(new SharedArrayBuffer(CAPACITY_BYTES))
 })
 
-export const stateOf = (channel: Channel): number => Atomics.load(channel.cells, STATE)
+export const stateOf = (channel: TokenizerChannel): number => Atomics.load(channel.cells, STATE)
 
 const encoder = new TextEncoder()
 
 /** Tokens of the text, or null when the worker is not ready, is busy, or does not answer within `waitMs`. */
-export const ask = (channel: Channel, text: string, waitMs: number): number | null => {
+export const ask = (channel: TokenizerChannel, text: string, waitMs: number): number | null => {
   const { bytes, cells } = channel
   if (Atomics.load(cells, STATE) !== IDLE) return null
   const { read, written } = encoder.encodeInto(text, bytes)
@@ -57,7 +57,7 @@ const counted = (count: (text: string) => number, text: string): number => {
 }
 
 /** Runs the worker's side for ever. */
-export const serve = (channel: Channel, count: (text: string) => number): never => {
+export const serve = (channel: TokenizerChannel, count: (text: string) => number): never => {
   const { bytes, cells } = channel
   const decoder = new TextDecoder()
   Atomics.store(cells, STATE, IDLE)

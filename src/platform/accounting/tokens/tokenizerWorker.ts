@@ -7,4 +7,4 @@ import * as tokenizerProtocol from "./tokenizerProtocol.ts"
 // The first count compiles the split pattern: before the first question, not under it.
 for (let i = 0; i < 20; i++) countTokens(`Warm-up ${i}: the quick brown fox, 123 times; naïve 日本語 text.\n`)
 
-tokenizerProtocol.serve(workerData as tokenizerProtocol.Channel, (text) => boundedCount.count(text, (piece) => countTokens(piece, boundedCount.asText)))
+tokenizerProtocol.serve(workerData as tokenizerProtocol.TokenizerChannel, (text) => boundedCount.count(text, (piece) => countTokens(piece, boundedCount.asText)))

@@ -2,7 +2,7 @@
  * The metrics of all workers for whoever asks one of them: each ready worker is asked, within a bound. Who does not answer in time is
  * left out with what it measures now; what it had counted stays, as does what a worker that is gone had told, so that no counter falls.
  */
-import { merge, type Part, remains } from "#src/platform/telemetry/mergedText.ts"
+import { merge, type WorkerText, remains } from "#src/platform/telemetry/mergedText.ts"
 import type { Scraped, Tell } from "./messages.ts"
 
 /** How long a scrape waits for the slowest worker, ms. */
@@ -12,7 +12,7 @@ type Send = (message: Scraped | Tell) => void
 
 interface Round {
   readonly awaited: Set<number>
-  readonly parts: Array<Part>
+  readonly parts: Array<WorkerText>
   readonly done: () => void
 }
 
@@ -50,10 +50,10 @@ export class Scrapes {
   }
 
   /** Somebody reads the metrics at this worker, which knows its question by `id`. */
-  asked(worker: number, id: number): void {
+  scrape(worker: number, id: number): void {
     const round = ++this.#count
     const cancel = this.#later(WAIT_MS, () => this.#rounds.get(round)?.done())
-    const parts: Array<Part> = []
+    const parts: Array<WorkerText> = []
     this.#rounds.set(round, {
       awaited: new Set(this.#serving.keys()),
       parts,
@@ -66,7 +66,7 @@ export class Scrapes {
     for (const send of this.#serving.values()) send({ gateway: "tell", round })
   }
 
-  told(worker: number, round: number, text: string): void {
+  reply(worker: number, round: number, text: string): void {
     if (!this.#serving.has(worker)) return
     this.#last.set(worker, text)
     this.#rounds.get(round)?.parts.push({ worker, text })
@@ -79,7 +79,7 @@ export class Scrapes {
     round.done()
   }
 
-  #text(parts: ReadonlyArray<Part>): string {
+  #text(parts: ReadonlyArray<WorkerText>): string {
     const answered = new Set(parts.map(({ worker }) => worker))
     const silent = Array.from(this.#last).filter(([worker]) => !answered.has(worker)).map(([, text]) => text)
     return merge(parts.toSorted((a, b) => a.worker - b.worker), [this.#former, ...silent])

@@ -96,9 +96,9 @@ export const run = <E, R>(options: Options, started: Effect.Effect<void, E, R>):
           Deferred.doneUnsafe(stop, Effect.succeed(message.kind))
           return
         case "scrape":
-          return scrapes.asked(index, message.id)
+          return scrapes.scrape(index, message.id)
         case "told":
-          return scrapes.told(index, message.round, message.text)
+          return scrapes.reply(index, message.round, message.text)
         case "ready":
           scrapes.serves(index, reply)
           Deferred.doneUnsafe(ready[index - 1] ?? Deferred.makeUnsafe<string>(), Effect.succeed(message.banner))

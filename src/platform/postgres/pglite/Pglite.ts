@@ -12,7 +12,7 @@ import * as Supervisor from "#actors/Supervisor.ts"
 import * as Directories from "#src/platform/structures/directories.ts"
 import * as DirectoryLock from "./DirectoryLock.ts"
 import { PortStream } from "./PortStream.ts"
-import { isReport, type MaintenanceOptions, marker, type Report, type StartData } from "./protocol.ts"
+import { isReport, type MaintenanceOptions, marker, type PgliteReport, type StartData } from "./protocol.ts"
 
 /** The embedded server cannot start. `locked` names the directory and the process that has it. */
 export class PgliteError extends Schema.TaggedError<PgliteError>()("PgliteError", {
@@ -45,7 +45,7 @@ const closeTimeout = 5_000
 /** One life of the thread. */
 class Life {
   readonly #worker: Worker
-  #waiting: { readonly type: Report["type"]; readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null
+  #waiting: { readonly type: PgliteReport["type"]; readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null
   #over: Error | null = null
   #killed = false
 
@@ -80,7 +80,7 @@ class Life {
   }
 
   /** Waits for a report; one wait at a time. */
-  expect(type: Report["type"], timeout: number): Promise<void> {
+  expect(type: PgliteReport["type"], timeout: number): Promise<void> {
     return new Promise<void>((resolve, reject) => {
       if (this.#over !== null) return reject(this.#over)
       const timer = setTimeout(() => this.#end(new Error(`The embedded Postgres was not ${type} within ${timeout} ms.`)), timeout)

@@ -19,11 +19,11 @@ export interface StartData {
   readonly maintenance: MaintenanceOptions
 }
 
-export type Command =
+export type PgliteCommand =
   | { readonly type: "connect"; readonly port: MessagePort }
   | { readonly type: "close" }
 
-export type Report =
+export type PgliteReport =
   | { readonly type: "ready" }
   | { readonly type: "connected" }
   | { readonly type: "closed" }
@@ -37,10 +37,10 @@ export const isStartData = (value: unknown): value is StartData =>
   && "durable" in value && typeof value.durable === "boolean"
   && "maintenance" in value && typeof value.maintenance === "object" && value.maintenance !== null
 
-export const isCommand = (value: unknown): value is Command =>
+export const isCommand = (value: unknown): value is PgliteCommand =>
   hasType(value) && (value.type === "close"
     || (value.type === "connect" && "port" in value && value.port instanceof MessagePort))
 
-export const isReport = (value: unknown): value is Report =>
+export const isReport = (value: unknown): value is PgliteReport =>
   hasType(value) && (value.type === "ready" || value.type === "connected" || value.type === "closed"
     || (value.type === "failed" && "message" in value && typeof value.message === "string"))

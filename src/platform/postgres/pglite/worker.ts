@@ -11,11 +11,11 @@ import * as path from "node:path"
 import { type MessagePort, parentPort, workerData } from "node:worker_threads"
 import { crashed, DurableFS, syncFile, syncTree } from "./DurableFS.ts"
 import * as Maintenance from "./Maintenance.ts"
-import { isCommand, isStartData, marker, type Report } from "./protocol.ts"
+import { isCommand, isStartData, marker, type PgliteReport } from "./protocol.ts"
 
 const terminate = 0x58
 
-const report = (message: Report): void => parentPort?.postMessage(message)
+const report = (message: PgliteReport): void => parentPort?.postMessage(message)
 
 const open = async (directory: string, durable: boolean): Promise<PGlite> => {
   if (durable && crashed(directory)) await syncTree(directory)

@@ -171,7 +171,7 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     return () => reader.unwait(guarded)
   }
 
-  forgetBody(): void {
+  releaseBody(): void {
     this.reader?.forget()
   }
 

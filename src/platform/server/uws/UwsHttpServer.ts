@@ -16,7 +16,7 @@ import * as Scope from "effect/Scope"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { Arrivals } from "./Arrivals.ts"
 import { makeDrain } from "#src/platform/server/Drain.ts"
-import type { Guard } from "#src/platform/server/Exchange.ts"
+import type { ExchangeGuard } from "#src/platform/server/Exchange.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import { listen, ListenError, open, resolve } from "#src/platform/server/Listener.ts"
 import type { NativeRequest, NativeResponse, NativeUpgradeContext } from "./native.ts"
@@ -60,7 +60,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   const sockets = new Set<Upgrade>()
   const fibers = new Set<Fiber.Fiber<void>>()
   const table = new RouteTable()
-  const guards: Array<Guard> = options.guard === undefined ? [] : [options.guard]
+  const guards: Array<ExchangeGuard> = options.guard === undefined ? [] : [options.guard]
   let handler: RequestFibers.Handler | undefined
   let connections = 0
 
@@ -172,7 +172,7 @@ export const layer = (options: ServerOptions): Layer.Layer<HttpServer.HttpServer
   Layer.effectContext(Effect.map(make(options), ({ frontEnd, server }) =>
     Context.make(HttpServer.HttpServer, server).pipe(Context.add(FrontEnd, frontEnd))))
 
-const isAnswered = (guards: ReadonlyArray<Guard>, exchange: UwsExchange): boolean => {
+const isAnswered = (guards: ReadonlyArray<ExchangeGuard>, exchange: UwsExchange): boolean => {
   for (const guard of guards) if (guard(exchange)) return true
   return false
 }

@@ -8,16 +8,16 @@
  */
 import { type ChatCall, readChatRequest } from "./chatCompletionsRequest.ts"
 import { chatStreamError, renderChatError } from "#src/simulator/formats/errors.ts"
-import type { Answer, AnsweredToolCall, Call, Choice, Format, Usage, WireEvent } from "#src/simulator/formats/Format.ts"
+import type { SimulatedAnswer, AnsweredToolCall, SimulatedCall, Choice, Format, SimulatedUsage, WireEvent } from "#src/simulator/formats/Format.ts"
 
 const FINGERPRINT = "fp_sim000001"
 const REFUSAL = "refusal"
 const LOGPROB = -0.25
 
 /** Calls come from this format's own reader; one of another kind has none of its members set. */
-const own = (call: Call): Partial<ChatCall> & Call => call
+const own = (call: SimulatedCall): Partial<ChatCall> & SimulatedCall => call
 
-export const chatUsage = (usage: Usage) => ({
+export const chatUsage = (usage: SimulatedUsage) => ({
   prompt_tokens: usage.promptTokens,
   completion_tokens: usage.completionTokens,
   total_tokens: usage.totalTokens,
@@ -35,7 +35,7 @@ export const chatUsage = (usage: Usage) => ({
 })
 
 /** Usage as a stream stands after `completionTokens`, for vendors that report it on every chunk. */
-const runningUsage = (usage: Usage, completionTokens: number): string =>
+const runningUsage = (usage: SimulatedUsage, completionTokens: number): string =>
   JSON.stringify(chatUsage({ ...usage, completionTokens, totalTokens: usage.promptTokens + completionTokens }))
 
 const isRefusal = (choice: Choice): boolean => choice.finish === REFUSAL
@@ -53,7 +53,7 @@ const logprobsOf = (tokens: ReadonlyArray<string>, alternatives: number) => ({
   refusal: null
 })
 
-const signatureOf = (answer: Answer): string => Buffer.from(`sim-signature-${answer.id}`).toString("base64")
+const signatureOf = (answer: SimulatedAnswer): string => Buffer.from(`sim-signature-${answer.id}`).toString("base64")
 
 /** Cites the first word of the text. */
 const citationOf = (choice: Choice) => ({
@@ -61,11 +61,11 @@ const citationOf = (choice: Choice) => ({
   url_citation: { start_index: 0, end_index: choice.text[0]?.trimEnd().length ?? 0, url: "https://sim.test/source", title: "A source" }
 })
 
-const isCustom = (call: Call, one: AnsweredToolCall): boolean => own(call).customTools?.includes(one.name) === true
+const isCustom = (call: SimulatedCall, one: AnsweredToolCall): boolean => own(call).customTools?.includes(one.name) === true
 
 const detail = (fields: object) => ({ type: "reasoning.text", ...fields, format: "sim-v1", index: 0 })
 
-function* deltas(call: Call, answer: Answer, choice: Choice): Generator<readonly [delta: string, tokens: number, token?: string]> {
+function* deltas(call: SimulatedCall, answer: SimulatedAnswer, choice: Choice): Generator<readonly [delta: string, tokens: number, token?: string]> {
   const quiet = choice.text.length === 0 && choice.toolCalls.length > 0
   const { cites, signedReasoning } = own(call)
   yield [quiet ? `{"role":"assistant","content":null}` : `{"role":"assistant","content":"","refusal":null}`, 0]
@@ -87,7 +87,7 @@ function* deltas(call: Call, answer: Answer, choice: Choice): Generator<readonly
   }
 }
 
-function* events(call: Call, answer: Answer): Generator<WireEvent> {
+function* events(call: SimulatedCall, answer: SimulatedAnswer): Generator<WireEvent> {
   const head =
     `{"id":"chatcmpl-${answer.id}","object":"chat.completion.chunk","created":${answer.created},"model":${JSON.stringify(call.model)},` +
     `"service_tier":"default","system_fingerprint":"${FINGERPRINT}","choices":[`
@@ -129,12 +129,12 @@ function* events(call: Call, answer: Answer): Generator<WireEvent> {
   yield { data: "[DONE]", tokens: 0, terminal: true }
 }
 
-const toolCallOf = (call: Call, one: AnsweredToolCall) =>
+const toolCallOf = (call: SimulatedCall, one: AnsweredToolCall) =>
   isCustom(call, one)
     ? { id: one.id, type: "custom", custom: { name: one.name, input: one.pieces.join("") } }
     : { id: one.id, type: "function", function: { name: one.name, arguments: one.pieces.join("") } }
 
-const reasoningOf = (call: Call, answer: Answer, choice: Choice): object => {
+const reasoningOf = (call: SimulatedCall, answer: SimulatedAnswer, choice: Choice): object => {
   if (choice.reasoning.length === 0) return {}
   const text = choice.reasoning.join("")
   return own(call).signedReasoning === true
@@ -142,7 +142,7 @@ const reasoningOf = (call: Call, answer: Answer, choice: Choice): object => {
     : { reasoning_content: text }
 }
 
-const body = (call: Call, answer: Answer): string =>
+const body = (call: SimulatedCall, answer: SimulatedAnswer): string =>
   JSON.stringify({
     id: `chatcmpl-${answer.id}`,
     object: "chat.completion",

@@ -5,7 +5,7 @@ import * as Predicate from "effect/Predicate"
 import { readMessages } from "./chatCompletionsMessages.ts"
 import { readFormat, readToolChoice, readTools } from "./chatCompletionsTools.ts"
 import { Bad, invalidType, optionalBoolean, optionalNumber, optionalString, refuseUnknown, requiredModel, strictly } from "#src/simulator/formats/chatRequest.ts"
-import type { Body, Call } from "#src/simulator/formats/Format.ts"
+import type { Body, SimulatedCall } from "#src/simulator/formats/Format.ts"
 
 const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"]
 const TIERS = ["auto", "default", "flex", "scale", "priority"]
@@ -28,7 +28,7 @@ const KNOWN: ReadonlySet<string> = new Set([
 ])
 
 /** A call with what only this format answers. */
-export interface ChatCall extends Call {
+export interface ChatCall extends SimulatedCall {
   /** How many alternatives each token's log probability comes with; null when none were asked for. */
   readonly logprobs: number | null
   readonly customTools: ReadonlyArray<string>

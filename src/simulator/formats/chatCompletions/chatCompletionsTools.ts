@@ -1,7 +1,7 @@
 /** Tools, tool choice and structured output of a chat-completions request, read as strictly as the vendor does. */
 import * as Predicate from "effect/Predicate"
 import { Bad, invalidType, invalidValue, missing, refuseUnknown } from "#src/simulator/formats/chatRequest.ts"
-import type { Body, Call, Tool } from "#src/simulator/formats/Format.ts"
+import type { Body, SimulatedCall, Tool } from "#src/simulator/formats/Format.ts"
 
 const MAX_TOOLS = 128
 const TOOL_MEMBERS = new Set(["type", "function", "custom"])
@@ -95,7 +95,7 @@ const inner = (value: unknown, member: string): unknown => {
   return Predicate.isObject(body) ? body["name"] : undefined
 }
 
-export const readToolChoice = (choice: unknown, tools: ReadonlyArray<Tool>): Call["toolChoice"] => {
+export const readToolChoice = (choice: unknown, tools: ReadonlyArray<Tool>): SimulatedCall["toolChoice"] => {
   if (choice === undefined || choice === null) return "auto"
   if (tools.length === 0 && choice !== "none") {
     throw new Bad("Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.", "tool_choice")
@@ -115,7 +115,7 @@ export const readToolChoice = (choice: unknown, tools: ReadonlyArray<Tool>): Cal
   throw invalidValue("tool_choice", JSON.stringify(choice), ["none", "auto", "required"])
 }
 
-export const readFormat = (body: Body): Call["json"] => {
+export const readFormat = (body: Body): SimulatedCall["json"] => {
   const format = body["response_format"]
   if (format === undefined || format === null) return null
   if (!Predicate.isObject(format)) throw invalidType("response_format", "an object", format)

@@ -8,14 +8,14 @@
  * refuses the prompt itself.
  */
 import { googleStreamError, renderGoogleError } from "#src/simulator/formats/errors.ts"
-import type { Answer, Call, Choice, Format, Usage, WireEvent } from "#src/simulator/formats/Format.ts"
+import type { SimulatedAnswer, SimulatedCall, Choice, Format, SimulatedUsage, WireEvent } from "#src/simulator/formats/Format.ts"
 import { addressOf, readGenerateContent } from "./generateContentRequest.ts"
 
 const FINISH: { readonly [finish: string]: string } = { stop: "STOP", length: "MAX_TOKENS", tool_calls: "STOP", content_filter: "SAFETY" }
 
 const finishOf = (choice: Choice): string => FINISH[choice.finish] ?? choice.finish
 
-const usageOf = (usage: Usage, completionTokens = usage.completionTokens, reasoningTokens = usage.reasoningTokens) => ({
+const usageOf = (usage: SimulatedUsage, completionTokens = usage.completionTokens, reasoningTokens = usage.reasoningTokens) => ({
   promptTokenCount: usage.promptTokens,
   candidatesTokenCount: completionTokens - reasoningTokens,
   totalTokenCount: completionTokens === usage.completionTokens ? usage.totalTokens : usage.promptTokens + completionTokens,
@@ -33,10 +33,10 @@ const argsOf = (pieces: ReadonlyArray<string>): unknown => {
 }
 
 /** A signature is bytes that only the vendor can read. */
-const signatureOf = (answer: Answer, index: number): string => Buffer.from(`\u0012\u0004\u0001sim-thought-${answer.id}-${index}`).toString("base64")
+const signatureOf = (answer: SimulatedAnswer, index: number): string => Buffer.from(`\u0012\u0004\u0001sim-thought-${answer.id}-${index}`).toString("base64")
 
 /** Ids come from Gemini 3 on, and from a script that names them. */
-const callParts = (call: Call, answer: Answer, choice: Choice, index: number) => {
+const callParts = (call: SimulatedCall, answer: SimulatedAnswer, choice: Choice, index: number) => {
   const generation = addressOf(`/v1beta/models/${call.model}:generateContent`)?.generation ?? null
   return choice.toolCalls.map((one, i) => {
     const own = one.id !== `call_${answer.id}${index === 0 ? "" : `_${index}`}_${i}` || (generation !== null && generation >= 3)
@@ -48,12 +48,12 @@ const callParts = (call: Call, answer: Answer, choice: Choice, index: number) =>
 }
 
 /** Signature of a text that follows thoughts and no call. */
-const textSignature = (answer: Answer, choice: Choice, index: number) =>
+const textSignature = (answer: SimulatedAnswer, choice: Choice, index: number) =>
   choice.reasoning.length > 0 && choice.toolCalls.length === 0 ? { thoughtSignature: signatureOf(answer, index) } : {}
 
-const isBlocked = (answer: Answer): boolean => answer.choices.length > 0 && answer.choices.every((choice) => choice.finish === "prompt_blocked")
+const isBlocked = (answer: SimulatedAnswer): boolean => answer.choices.length > 0 && answer.choices.every((choice) => choice.finish === "prompt_blocked")
 
-const blocked = (call: Call, answer: Answer): string =>
+const blocked = (call: SimulatedCall, answer: SimulatedAnswer): string =>
   JSON.stringify({
     promptFeedback: { blockReason: "PROHIBITED_CONTENT" },
     ...(answer.usage === null ? {} : { usageMetadata: { promptTokenCount: answer.usage.promptTokens, totalTokenCount: answer.usage.promptTokens } }),
@@ -61,7 +61,7 @@ const blocked = (call: Call, answer: Answer): string =>
     responseId: answer.id
   })
 
-function* events(call: Call, answer: Answer): Generator<WireEvent> {
+function* events(call: SimulatedCall, answer: SimulatedAnswer): Generator<WireEvent> {
   const { usage } = answer
   const sse = call.streamType === undefined
   if (isBlocked(answer)) {
@@ -97,7 +97,7 @@ function* events(call: Call, answer: Answer): Generator<WireEvent> {
   if (!sse) yield { data: first ? "[]" : "\r\n]", tokens: 0, terminal: true }
 }
 
-const body = (call: Call, answer: Answer): string => {
+const body = (call: SimulatedCall, answer: SimulatedAnswer): string => {
   if ("countOnly" in call) return JSON.stringify({ totalTokens: call.promptTokens, promptTokensDetails: [{ modality: "TEXT", tokenCount: call.promptTokens }] })
   if (isBlocked(answer)) return blocked(call, answer)
   return JSON.stringify({

@@ -1,6 +1,6 @@
 /** generationConfig as strictly as the vendor reads it: types, ranges, and what a model's thinking can do. */
 import * as Predicate from "effect/Predicate"
-import type { Body, Call } from "#src/simulator/formats/Format.ts"
+import type { Body, SimulatedCall } from "#src/simulator/formats/Format.ts"
 import { bad, listAt, members, messageAt, numberAt, oneOf } from "./generateContentFields.ts"
 import type { Address } from "./generateContentRequest.ts"
 import { checkSchema, lowerTypes } from "./generateContentSchema.ts"
@@ -16,7 +16,7 @@ interface Config {
   readonly candidates: number
   readonly maxTokens: number | null
   readonly stop: ReadonlyArray<string>
-  readonly json: Call["json"]
+  readonly json: SimulatedCall["json"]
 }
 
 export const readGenerationConfig = (raw: unknown, address: Address): Config => {
@@ -42,7 +42,7 @@ export const readGenerationConfig = (raw: unknown, address: Address): Config => 
   }
 }
 
-const readJson = (config: Body): Call["json"] => {
+const readJson = (config: Body): SimulatedCall["json"] => {
   const { responseJsonSchema, responseMimeType: mime, responseSchema } = config
   if (mime !== undefined) oneOf(mime, MIME_TYPES, "generation_config.response_mime_type")
   if (responseSchema !== undefined && responseJsonSchema !== undefined) throw bad("response_schema and response_json_schema are mutually exclusive.")

@@ -6,7 +6,7 @@
 import * as Predicate from "effect/Predicate"
 import { countTokens } from "#src/simulator/text.ts"
 import { Bad, strictly } from "#src/simulator/formats/chatRequest.ts"
-import type { Body, Call, RequestHead, Tool } from "#src/simulator/formats/Format.ts"
+import type { Body, SimulatedCall, RequestHead, Tool } from "#src/simulator/formats/Format.ts"
 import { readGenerationConfig } from "./generateContentConfig.ts"
 import { bad, listAt, members, messageAt, oneOf, textAt } from "./generateContentFields.ts"
 import { checkSchema, lowerTypes } from "./generateContentSchema.ts"
@@ -41,7 +41,7 @@ export const addressOf = (path: string): Address | null => {
 }
 
 /** A call that only wants its tokens counted. */
-export interface CountCall extends Call {
+export interface CountCall extends SimulatedCall {
   readonly countOnly: true
 }
 
@@ -237,7 +237,7 @@ const readTools = (tools: ReadonlyArray<unknown>): ReadonlyArray<Tool> => {
   })
 }
 
-const readToolChoice = (config: Body, tools: ReadonlyArray<Tool>): Call["toolChoice"] => {
+const readToolChoice = (config: Body, tools: ReadonlyArray<Tool>): SimulatedCall["toolChoice"] => {
   const toolConfig = members(config, ["functionCallingConfig", "retrievalConfig", "includeServerSideToolInvocations"], "tool_config")
   const at = "tool_config.function_calling_config"
   const calling = members(messageAt(toolConfig, "functionCallingConfig", "tool_config"), ["mode", "allowedFunctionNames", "streamFunctionCallArguments"], at)
@@ -271,7 +271,7 @@ const readSystem = (value: unknown, address: Address): number => {
   return parts.tokens
 }
 
-const readRequest = (raw: unknown, address: Address): Omit<Call, "stream" | "streamType"> => {
+const readRequest = (raw: unknown, address: Address): Omit<SimulatedCall, "stream" | "streamType"> => {
   const body = members(raw, REQUEST, "")
   const tools = readTools(listAt(body, "tools", ""))
   const conversation = readContents(listAt(body, "contents", ""), address)
@@ -304,7 +304,7 @@ const readCount = (raw: Body, address: Address): CountCall => {
   return { ...call, n: 1, stream: false, maxTokens: 0, countOnly: true }
 }
 
-export const readGenerateContent = strictly((body: Body, request: RequestHead): Call => {
+export const readGenerateContent = strictly((body: Body, request: RequestHead): SimulatedCall => {
   const address = addressOf(request.path)
   if (address === null) throw new Bad("Not found.", null, null, 404)
   if (address.method === "countTokens") return readCount(body, address)

@@ -5,7 +5,7 @@
  */
 import * as Predicate from "effect/Predicate"
 import { localStreamError, renderLocalError } from "#src/simulator/formats/errors.ts"
-import type { Answer, Call, Choice, Format, Usage, WireEvent } from "#src/simulator/formats/Format.ts"
+import type { SimulatedAnswer, SimulatedCall, Choice, Format, SimulatedUsage, WireEvent } from "#src/simulator/formats/Format.ts"
 import { readLocalRequest } from "./localModelServerRequest.ts"
 
 /** A made-up speed for the durations that are reported. */
@@ -20,13 +20,13 @@ const argsOf = (pieces: ReadonlyArray<string>): unknown => {
 }
 
 /** Calls as an older server writes them; with an id of its own, a script has them written as a newer one does. */
-const toolCalls = (answer: Answer, choice: Choice) =>
+const toolCalls = (answer: SimulatedAnswer, choice: Choice) =>
   choice.toolCalls.map((call, index) => {
     const fn = { name: call.name, arguments: argsOf(call.pieces) }
     return call.id === `call_${answer.id}_${index}` ? { function: fn } : { id: call.id, function: { index, ...fn } }
   })
 
-const endOf = (choice: Choice | undefined, usage: Usage | null) => ({
+const endOf = (choice: Choice | undefined, usage: SimulatedUsage | null) => ({
   done: true,
   done_reason: choice?.finish === "length" ? "length" : choice === undefined || choice.finish === "tool_calls" ? "stop" : choice.finish,
   ...(usage === null ? {} : {
@@ -39,9 +39,9 @@ const endOf = (choice: Choice | undefined, usage: Usage | null) => ({
   })
 })
 
-const headOf = (call: Call, answer: Answer) => ({ model: call.model, created_at: new Date(answer.created * 1000).toISOString() })
+const headOf = (call: SimulatedCall, answer: SimulatedAnswer) => ({ model: call.model, created_at: new Date(answer.created * 1000).toISOString() })
 
-function* events(call: Call, answer: Answer): Generator<WireEvent> {
+function* events(call: SimulatedCall, answer: SimulatedAnswer): Generator<WireEvent> {
   const choice = answer.choices[0]
   const head = headOf(call, answer)
   const line = (message: object, tokens: number, end: object = { done: false }) =>
@@ -54,7 +54,7 @@ function* events(call: Call, answer: Answer): Generator<WireEvent> {
   yield { ...line({ content: "" }, 0, endOf(choice, answer.usage)), usage: answer.usage !== null, terminal: true }
 }
 
-const body = (call: Call, answer: Answer): string => {
+const body = (call: SimulatedCall, answer: SimulatedAnswer): string => {
   const choice = answer.choices[0]
   return JSON.stringify({
     ...headOf(call, answer),

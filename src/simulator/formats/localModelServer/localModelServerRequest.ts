@@ -5,7 +5,7 @@
 import * as Predicate from "effect/Predicate"
 import { countTokens } from "#src/simulator/text.ts"
 import { Bad, strictly } from "#src/simulator/formats/chatRequest.ts"
-import type { Body, Call, Tool } from "#src/simulator/formats/Format.ts"
+import type { Body, SimulatedCall, Tool } from "#src/simulator/formats/Format.ts"
 
 const ROLES = ["system", "user", "assistant", "tool"]
 const LEVELS = ["high", "medium", "low", "max"]
@@ -123,7 +123,7 @@ const readOptions = (body: Body) => {
   return { stop, maxTokens: Predicate.isNumber(predict) && predict > 0 ? predict : null }
 }
 
-const readFormat = (format: unknown): Call["json"] => {
+const readFormat = (format: unknown): SimulatedCall["json"] => {
   if (format === undefined || format === null || format === "") return null
   if (format === "json") return { schema: undefined }
   if (isMap(format)) return { schema: format }
@@ -148,7 +148,7 @@ const readKeepAlive = (value: unknown): void => {
   if (!Predicate.isString(value) || !/^-?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$|^-?\d+$/.test(value)) throw bad(`time: invalid duration ${JSON.stringify(value)}`)
 }
 
-export const readLocalRequest = strictly((body: Body): Call => {
+export const readLocalRequest = strictly((body: Body): SimulatedCall => {
   const model = optional(body, "model", Predicate.isString, "ChatRequest", "string") ?? ""
   if (model === "") throw bad("model is required")
   const stream = optional(body, "stream", Predicate.isBoolean, "ChatRequest", "bool") ?? true

@@ -6,7 +6,7 @@
  * be cited is cited. As with the vendor, magic words in the prompt make it redact its thoughts or refuse.
  */
 import { messagesStreamError, renderMessagesError } from "#src/simulator/formats/errors.ts"
-import type { Answer, Call, Choice, Format, Usage, WireEvent } from "#src/simulator/formats/Format.ts"
+import type { SimulatedAnswer, SimulatedCall, Choice, Format, SimulatedUsage, WireEvent } from "#src/simulator/formats/Format.ts"
 import { signatureOf } from "./messagesBlocks.ts"
 import { type MessagesCall, readMessagesRequest } from "./messagesRequest.ts"
 
@@ -17,25 +17,25 @@ const CITED_CHARACTERS = 24
 const STOP_REASONS: { readonly [finish: string]: string } = { stop: "end_turn", length: "max_tokens", tool_calls: "tool_use", content_filter: "refusal" }
 
 /** Calls come from this format's own reader; one of another kind has none of its members set. */
-const own = (call: Call): Partial<MessagesCall> & Call => call
+const own = (call: SimulatedCall): Partial<MessagesCall> & SimulatedCall => call
 
 /** Which stop sequence cut the echo, if one did. */
-const stoppedBy = (call: Call, choice: Choice | undefined): string | null => {
+const stoppedBy = (call: SimulatedCall, choice: Choice | undefined): string | null => {
   if (choice === undefined || choice.finish !== "stop") return null
   const text = choice.text.join("")
   return call.stop.find((one) => call.lastUserText.startsWith(text + one)) ?? null
 }
 
-const ending = (call: Call, choice: Choice | undefined): { readonly stop_reason: string; readonly stop_sequence: string | null } => {
+const ending = (call: SimulatedCall, choice: Choice | undefined): { readonly stop_reason: string; readonly stop_sequence: string | null } => {
   if (call.lastUserText.includes(REFUSE)) return { stop_reason: "refusal", stop_sequence: null }
   const stop = stoppedBy(call, choice)
   const finish = choice?.finish ?? "stop"
   return { stop_reason: stop === null ? STOP_REASONS[finish] ?? finish : "stop_sequence", stop_sequence: stop }
 }
 
-const choiceOf = (call: Call, answer: Answer): Choice | undefined => call.lastUserText.includes(REFUSE) ? undefined : answer.choices[0]
+const choiceOf = (call: SimulatedCall, answer: SimulatedAnswer): Choice | undefined => call.lastUserText.includes(REFUSE) ? undefined : answer.choices[0]
 
-const inputUsage = (usage: Usage) => ({
+const inputUsage = (usage: SimulatedUsage) => ({
   input_tokens: usage.promptTokens - usage.cachedTokens - usage.cacheWriteTokens,
   cache_creation_input_tokens: usage.cacheWriteTokens,
   cache_read_input_tokens: usage.cachedTokens,
@@ -45,9 +45,9 @@ const inputUsage = (usage: Usage) => ({
 
 const toolUseId = (id: string): string => id.replace(/^call_/, "toolu_")
 
-const headOf = (call: Call, answer: Answer) => ({ id: `msg_${answer.id}`, type: "message", role: "assistant", model: call.model })
+const headOf = (call: SimulatedCall, answer: SimulatedAnswer) => ({ id: `msg_${answer.id}`, type: "message", role: "assistant", model: call.model })
 
-const citationOf = (call: Call): object | null => {
+const citationOf = (call: SimulatedCall): object | null => {
   const cited = own(call).cited ?? null
   if (cited === null) return null
   const quote = cited.text.slice(0, CITED_CHARACTERS)
@@ -58,7 +58,7 @@ const citationOf = (call: Call): object | null => {
 
 const event = (type: string, fields: object = {}): WireEvent => ({ event: type, data: JSON.stringify({ type, ...fields }), tokens: 0 })
 
-function* events(call: Call, answer: Answer): Generator<WireEvent> {
+function* events(call: SimulatedCall, answer: SimulatedAnswer): Generator<WireEvent> {
   const { usage } = answer
   const choice = choiceOf(call, answer)
   yield event("message_start", {
@@ -127,12 +127,12 @@ const inputOf = (json: string): unknown => {
   }
 }
 
-const thinkingOf = (call: Call, answer: Answer, choice: Choice): object =>
+const thinkingOf = (call: SimulatedCall, answer: SimulatedAnswer, choice: Choice): object =>
   call.lastUserText.includes(REDACT)
     ? { type: "redacted_thinking", data: signatureOf(answer.id) }
     : { type: "thinking", thinking: own(call).hidesThinking === true ? "" : choice.reasoning.join(""), signature: signatureOf(answer.id) }
 
-const body = (call: Call, answer: Answer): string => {
+const body = (call: SimulatedCall, answer: SimulatedAnswer): string => {
   if (own(call).counts === true) return JSON.stringify({ input_tokens: call.promptTokens })
   const choice = choiceOf(call, answer)
   const citation = citationOf(call)

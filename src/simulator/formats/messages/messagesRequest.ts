@@ -4,7 +4,7 @@
  */
 import * as Predicate from "effect/Predicate"
 import { Bad, strictly } from "#src/simulator/formats/chatRequest.ts"
-import type { Body, Call, Refusal, RequestHead, Tool } from "#src/simulator/formats/Format.ts"
+import type { Body, SimulatedCall, SimulatedRefusal, RequestHead, Tool } from "#src/simulator/formats/Format.ts"
 import { bad, cacheControl, type CitedDocument, extraFields, readBlocks, type Tally } from "./messagesBlocks.ts"
 
 const TOKENS_PER_MESSAGE = 4
@@ -19,7 +19,7 @@ const EFFORTS = ["low", "medium", "high", "xhigh", "max"]
 const VENDOR_TOOL = /^(?:bash|text_editor|computer|web_search|web_fetch|code_execution|memory|tool_search_tool_(?:regex|bm25))_\d{8}$/
 
 /** A `Call` with what this vendor's answer depends on besides. */
-export interface MessagesCall extends Call {
+export interface MessagesCall extends SimulatedCall {
   /** `POST /v1/messages/count_tokens`. */
   readonly counts: boolean
   /** The thoughts are signed but not shown. */
@@ -29,7 +29,7 @@ export interface MessagesCall extends Call {
 }
 
 class Unauthorized extends Bad {
-  override readonly refusal: Refusal = { status: 401, type: "authentication_error", message: "x-api-key header is required" }
+  override readonly refusal: SimulatedRefusal = { status: 401, type: "authentication_error", message: "x-api-key header is required" }
   constructor() {
     super("", null)
   }
@@ -128,7 +128,7 @@ const readTools = (tools: unknown, tally: Tally): ReadonlyArray<Tool> => {
   return read
 }
 
-const readToolChoice = (choice: unknown, tools: ReadonlyArray<Tool>): Call["toolChoice"] => {
+const readToolChoice = (choice: unknown, tools: ReadonlyArray<Tool>): SimulatedCall["toolChoice"] => {
   if (choice === undefined) return "auto"
   if (!Predicate.isObject(choice)) throw bad("tool_choice: Input should be an object")
   const type = choice["type"]
@@ -181,7 +181,7 @@ const closedSchema = (schema: unknown, at: string): void => {
   closedSchema(schema["items"], at)
 }
 
-const readOutput = (config: unknown, version: number, model: string): Call["json"] => {
+const readOutput = (config: unknown, version: number, model: string): SimulatedCall["json"] => {
   if (config === undefined || config === null) return null
   if (!Predicate.isObject(config)) throw bad("output_config: Input should be an object")
   extraFields(config, ["effort", "format", "task_budget"], "output_config")
@@ -209,7 +209,7 @@ const numberIn = (body: Body, name: string, minimum: number, maximum: number, in
   return value
 }
 
-const readSampling = (body: Body, version: number, thinking: Thinking, toolChoice: Call["toolChoice"], thoughtless: boolean, maxTokens: number): void => {
+const readSampling = (body: Body, version: number, thinking: Thinking, toolChoice: SimulatedCall["toolChoice"], thoughtless: boolean, maxTokens: number): void => {
   const temperature = numberIn(body, "temperature", 0, 1)
   const topP = numberIn(body, "top_p", 0, 1)
   const topK = numberIn(body, "top_k", 0, 100_000, true)

@@ -6,10 +6,10 @@
  * at 0. A script's finishReason `refusal` makes the text a refusal; reasoning is encrypted when `include` asks for it.
  */
 import { renderChatError, responsesStreamError } from "#src/simulator/formats/errors.ts"
-import type { Answer, AnsweredToolCall, Call, Choice, Format, Usage, WireEvent } from "#src/simulator/formats/Format.ts"
+import type { SimulatedAnswer, AnsweredToolCall, SimulatedCall, Choice, Format, SimulatedUsage, WireEvent } from "#src/simulator/formats/Format.ts"
 import { type Own, ownOf, readResponsesRequest } from "./responsesRequest.ts"
 
-const responsesUsage = (usage: Usage) => ({
+const responsesUsage = (usage: SimulatedUsage) => ({
   input_tokens: usage.promptTokens,
   input_tokens_details: { cached_tokens: usage.cachedTokens, ...(usage.cacheWriteTokens > 0 ? { cache_write_tokens: usage.cacheWriteTokens } : {}) },
   output_tokens: usage.completionTokens,
@@ -23,7 +23,7 @@ const REFUSAL = "refusal"
 /** The vendor's encrypted items begin like this; what follows is the text, so that a test can see which item came back. */
 const encrypted = (text: string): string => `gAAAA${Buffer.from(text).toString("base64url")}`
 
-const reasoningItem = (answer: Answer, own: Own, index: number, text: string | null) => ({
+const reasoningItem = (answer: SimulatedAnswer, own: Own, index: number, text: string | null) => ({
   id: `rs_${answer.id}_${index}`,
   type: "reasoning",
   summary: text === null ? [] : [{ type: "summary_text", text }],
@@ -37,7 +37,7 @@ const textPart = (choice: Choice, own: Own, text: string) =>
     ? { type: REFUSAL, refusal: text }
     : { type: "output_text", annotations: [], logprobs: own.logprobs && text !== "" ? choice.text.map(logprobOf) : [], text }
 
-const messageItem = (answer: Answer, own: Own, index: number, choice: Choice, whole: boolean, status: string) => ({
+const messageItem = (answer: SimulatedAnswer, own: Own, index: number, choice: Choice, whole: boolean, status: string) => ({
   id: `msg_${answer.id}_${index}`,
   type: "message",
   status,
@@ -54,7 +54,7 @@ const hasMessage = (choice: Choice): boolean => choice.text.length > 0 || choice
 
 const statusOf = (choice: Choice): string => INCOMPLETE[choice.finish] === undefined ? "completed" : "incomplete"
 
-const outputOf = (answer: Answer, own: Own): ReadonlyArray<object> => {
+const outputOf = (answer: SimulatedAnswer, own: Own): ReadonlyArray<object> => {
   const choice = answer.choices[0]
   if (choice === undefined) return []
   let index = 0
@@ -65,10 +65,10 @@ const outputOf = (answer: Answer, own: Own): ReadonlyArray<object> => {
   ]
 }
 
-const toolChoiceOf = (call: Call, own: Own): unknown =>
+const toolChoiceOf = (call: SimulatedCall, own: Own): unknown =>
   typeof call.toolChoice === "string" ? call.toolChoice : own.body["tool_choice"] ?? { type: "function", name: call.toolChoice.name }
 
-const responseOf = (call: Call, answer: Answer, ended: boolean): object => {
+const responseOf = (call: SimulatedCall, answer: SimulatedAnswer, ended: boolean): object => {
   const own = ownOf(call)
   const asked = (field: string, otherwise: unknown): unknown => own.body[field] ?? otherwise
   const reason = ended ? INCOMPLETE[answer.choices[0]?.finish ?? "stop"] : undefined
@@ -109,7 +109,7 @@ const responseOf = (call: Call, answer: Answer, ended: boolean): object => {
   }
 }
 
-function* events(call: Call, answer: Answer): Generator<WireEvent> {
+function* events(call: SimulatedCall, answer: SimulatedAnswer): Generator<WireEvent> {
   const own = ownOf(call)
   let sequence = 0
   const event = (type: string, fields: object, tokens = 0): WireEvent => ({

@@ -4,7 +4,7 @@
 import * as Predicate from "effect/Predicate"
 import { countTokens } from "#src/simulator/text.ts"
 import { Bad, invalidType, optionalBoolean, optionalNumber, requiredModel, strictly } from "#src/simulator/formats/chatRequest.ts"
-import type { Body, Call } from "#src/simulator/formats/Format.ts"
+import type { Body, SimulatedCall } from "#src/simulator/formats/Format.ts"
 import { invalidValue, readInput, textAt } from "./responsesInput.ts"
 import { optional, readFormat, readToolChoice, readTools } from "./responsesTools.ts"
 
@@ -33,9 +33,9 @@ export interface Own {
   readonly logprobs: boolean
 }
 
-const owns = new WeakMap<Call, Own>()
+const owns = new WeakMap<SimulatedCall, Own>()
 
-export const ownOf = (call: Call): Own => owns.get(call) ?? { body: {}, custom: new Set(), encrypts: false, logprobs: false }
+export const ownOf = (call: SimulatedCall): Own => owns.get(call) ?? { body: {}, custom: new Set(), encrypts: false, logprobs: false }
 
 const oneOf = (value: unknown, param: string, supported: ReadonlyArray<string>): void => {
   if (value === undefined || value === null) return
@@ -75,7 +75,7 @@ const readPrevious = (body: Body): boolean => {
   return true
 }
 
-export const readResponsesRequest = strictly((body: Body): Call => {
+export const readResponsesRequest = strictly((body: Body): SimulatedCall => {
   const model = requiredModel(body)
   const unknown = Object.keys(body).find((field) => !FIELDS.has(field))
   if (unknown !== undefined) throw new Bad(`Unknown parameter: '${unknown}'.`, unknown, "unknown_parameter")
@@ -99,7 +99,7 @@ export const readResponsesRequest = strictly((body: Body): Call => {
   }
   if (body["prompt"] !== undefined && body["prompt"] !== null) textAt((body["prompt"] as Body)["id"], "prompt.id")
   const tools = readTools(body["tools"])
-  const call: Call = {
+  const call: SimulatedCall = {
     model,
     stream,
     n: 1,

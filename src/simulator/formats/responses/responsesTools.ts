@@ -1,7 +1,7 @@
 /** Reads tools, the choice among them and answer schemas of a responses request as strictly as the vendor does. */
 import * as Predicate from "effect/Predicate"
 import { Bad, invalidType } from "#src/simulator/formats/chatRequest.ts"
-import type { Call, Tool } from "#src/simulator/formats/Format.ts"
+import type { SimulatedCall, Tool } from "#src/simulator/formats/Format.ts"
 import { invalidValue, missing, textAt } from "./responsesInput.ts"
 
 type Object = { readonly [key: string]: unknown }
@@ -76,7 +76,7 @@ export const optional = (object: Object, field: string, type: "boolean" | "strin
   if (value !== undefined && value !== null && typeof value !== type) throw invalidType(param, `a ${type}`, value)
 }
 
-export const readToolChoice = (choice: unknown, tools: Tools): Call["toolChoice"] => {
+export const readToolChoice = (choice: unknown, tools: Tools): SimulatedCall["toolChoice"] => {
   if (choice === undefined || choice === null) return "auto"
   const names = tools.callable.map((tool) => tool.name)
   if (choice === "auto" || choice === "none") return choice
@@ -104,7 +104,7 @@ export const readToolChoice = (choice: unknown, tools: Tools): Call["toolChoice"
 }
 
 /** `text`: the format of the answer. */
-export const readFormat = (text: unknown, prompt: string): Call["json"] => {
+export const readFormat = (text: unknown, prompt: string): SimulatedCall["json"] => {
   if (text === undefined || text === null) return null
   if (!Predicate.isObject(text)) throw invalidType("text", "an object", text)
   const { format, verbosity } = text

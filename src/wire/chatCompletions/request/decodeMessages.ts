@@ -1,6 +1,6 @@
 /** A client's chat messages as neutral turns. */
 import type * as Wire from "#schemas/wire/chatCompletions.ts"
-import type { CacheControl, MediaPart, Part, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
+import type { CacheControl, MediaPart, ContentPart, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import { readAnnotations } from "#src/wire/chatCompletions/annotations.ts"
 import * as Media from "./media.ts"
 import { readReasoning, reasoningPart, thoughtSignature } from "#src/wire/chatCompletions/reasoning.ts"
@@ -53,7 +53,7 @@ const cacheOf = (part: { readonly cache_control?: { readonly ttl?: string | null
   part.cache_control === undefined || part.cache_control === null ? null : { ttl: part.cache_control.ttl ?? null }
 
 /** A part of a type that this gateway does not know; only the model's own may be left out. */
-const opaque = (value: Readonly<Record<string, unknown>>, path: string, role: "assistant" | "user"): Part => {
+const opaque = (value: Readonly<Record<string, unknown>>, path: string, role: "assistant" | "user"): ContentPart => {
   const type = String(value["type"])
   const text = value["text"]
   const fallback = typeof text === "string" ? text : role === "assistant" || isHosted(type) ? hostedText(type, value) : null
@@ -63,7 +63,7 @@ const opaque = (value: Readonly<Record<string, unknown>>, path: string, role: "a
 const wrongPart = (path: string, type: string, where: string) =>
   invalid(`${path}.type`, `Field '${path}.type': a part of type '${type}' cannot stand in ${where}.`)
 
-const instructions = (content: Wire.Content, path: string): ReadonlyArray<Part> =>
+const instructions = (content: Wire.Content, path: string): ReadonlyArray<ContentPart> =>
   typeof content === "string" ? [textPart(content)] : content.map((part, i) => {
     const at = `${path}[${i}]`
     if (part.type === "text") return textPart(part.text, { cache: cacheOf(part) })
@@ -71,10 +71,10 @@ const instructions = (content: Wire.Content, path: string): ReadonlyArray<Part> 
     throw wrongPart(at, part.type, "a system or developer message")
   })
 
-const userParts = (content: Wire.Content, path: string): ReadonlyArray<Part> =>
+const userParts = (content: Wire.Content, path: string): ReadonlyArray<ContentPart> =>
   typeof content === "string" ? [textPart(content)] : content.map((part, i) => userPart(part, `${path}[${i}]`))
 
-const userPart = (part: Wire.Part, path: string): Part => {
+const userPart = (part: Wire.Part, path: string): ContentPart => {
   if (part.type === "(other)") return opaque(part.value, path, "user")
   if (part.type === "refusal" || part.type === "thinking") throw wrongPart(path, part.type, "a user message")
   return contentPart(part, path)
@@ -142,8 +142,8 @@ const toolResult = (id: string, name: string | null, content: Wire.Content, cach
   return { kind: "toolResult", id, name, content: parts, isError: false, cache }
 }
 
-const assistantParts = (message: Wire.AssistantMessage, path: string, legacy: LegacyCalls, at: number): ReadonlyArray<Part> => {
-  const parts: Array<Part> = [...readReasoning(message)]
+const assistantParts = (message: Wire.AssistantMessage, path: string, legacy: LegacyCalls, at: number): ReadonlyArray<ContentPart> => {
+  const parts: Array<ContentPart> = [...readReasoning(message)]
   const { content } = message
   if (typeof content === "string") {
     if (content !== "") parts.push(textPart(content))
@@ -168,7 +168,7 @@ const assistantParts = (message: Wire.AssistantMessage, path: string, legacy: Le
 }
 
 /** Details under the id of a call are that call's signature. */
-const signCalls = (parts: Array<Part>): void => {
+const signCalls = (parts: Array<ContentPart>): void => {
   for (let i = parts.length - 1; i >= 0; i--) {
     const part = parts[i]
     if (part?.kind !== "reasoning" || part.text !== "" || part.id === null || part.signature === null) continue
@@ -180,7 +180,7 @@ const signCalls = (parts: Array<Part>): void => {
   }
 }
 
-const assistantPart = (part: Wire.Part, path: string): ReadonlyArray<Part> => {
+const assistantPart = (part: Wire.Part, path: string): ReadonlyArray<ContentPart> => {
   switch (part.type) {
     case "refusal":
       return [{ kind: "refusal", text: part.refusal }]
@@ -196,7 +196,7 @@ const assistantPart = (part: Wire.Part, path: string): ReadonlyArray<Part> => {
 }
 
 /** Citations and the signature of the text belong to its last part. */
-const annotate = (parts: Array<Part>, message: Wire.AssistantMessage): void => {
+const annotate = (parts: Array<ContentPart>, message: Wire.AssistantMessage): void => {
   const annotations = readAnnotations(message.annotations)
   const signature = thoughtSignature(message.extra_content)
   if (annotations.length === 0 && signature === null) return

@@ -1,6 +1,6 @@
 /** A chat-completions request as a neutral conversation. */
 import * as Wire from "#schemas/wire/chatCompletions.ts"
-import type { Conversation, Extra, OutputFormat, Reasoning, Settings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
+import type { Conversation, Extra, OutputFormat, Reasoning, GenerationSettings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { turnsOf, unknownMembers } from "./decodeMessages.ts"
 import { decoder, hasOnly, sparing } from "#src/wire/neutral/decoding.ts"
@@ -75,7 +75,7 @@ const toolChoiceOf = (request: Wire.Request): ToolChoice | null => {
   }
 }
 
-const settingsOf = (request: Wire.Request): Settings => {
+const settingsOf = (request: Wire.Request): GenerationSettings => {
   const maxTokens = request.max_completion_tokens ?? request.max_tokens ?? null
   const stop = typeof request.stop === "string" ? [request.stop] : request.stop ?? []
   const modalities = request.modalities?.filter((modality) => modality !== "text") ?? []

@@ -1,5 +1,5 @@
 /** Neutral turns as chat messages. */
-import type { CacheControl, MediaPart, Part, ReasoningPart, Signature, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
+import type { CacheControl, MediaPart, ContentPart, ReasoningPart, Signature, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import { writeAnnotation } from "#src/wire/chatCompletions/annotations.ts"
 import * as Media from "./media.ts"
 import type { Abilities } from "#src/wire/chatCompletions/models.ts"
@@ -48,13 +48,13 @@ export class MessageWriter {
   }
 
   /** A single text is written as a string: every server takes that. */
-  private content(parts: ReadonlyArray<Part>, path: string): unknown {
+  private content(parts: ReadonlyArray<ContentPart>, path: string): unknown {
     const out = parts.flatMap((part) => this.userPart(part, path))
     const plain = plainTexts(out)
     return plain !== null && plain.length <= 1 ? plain[0] ?? "" : out
   }
 
-  private userPart(part: Part, path: string): ReadonlyArray<unknown> {
+  private userPart(part: ContentPart, path: string): ReadonlyArray<unknown> {
     switch (part.kind) {
       case "text":
         return [this.text(part)]

@@ -1,6 +1,6 @@
 /** A neutral conversation as a chat-completions request. */
 import type { PublicError } from "#schemas/errors.ts"
-import type { Conversation, Effort, Reasoning, Settings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
+import type { Conversation, Effort, Reasoning, GenerationSettings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
 import { MessageWriter } from "./encodeMessages.ts"
 import { type Abilities, abilitiesOf } from "#src/wire/chatCompletions/models.ts"
 import { foreign } from "#src/wire/neutral/foreign.ts"
@@ -129,7 +129,7 @@ const settingsOf = (conversation: Conversation, can: Abilities, omitted: Omitted
   const say = (field: string, value: unknown): void => {
     if (value !== null) out[field] = value
   }
-  const leave = (setting: keyof Settings): void => {
+  const leave = (setting: keyof GenerationSettings): void => {
     if (settings[setting] !== null) omitted.add(nameOf(conversation, setting))
   }
   say(can.newLimit ? "max_completion_tokens" : "max_tokens", settings.maxTokens)
@@ -197,7 +197,7 @@ const modalities = (conversation: Conversation, can: Abilities, say: (field: str
   say("modalities", ["text", ...wanted])
 }
 
-const formatOf = ({ output }: Settings): unknown => {
+const formatOf = ({ output }: GenerationSettings): unknown => {
   if (output === null) return null
   if (output.kind === "json") return { type: "json_object" }
   return {

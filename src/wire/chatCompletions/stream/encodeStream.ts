@@ -10,7 +10,7 @@ import { idOf, tierOf, writeAudio, writeImage, writeLogprobs, writeUsage } from 
 import { errorFrames } from "#src/wire/chatCompletions/errors.ts"
 import { writeFinish } from "#src/wire/chatCompletions/finish.ts"
 import { callDetail, extraContent, formatOf, sealed } from "#src/wire/chatCompletions/reasoning.ts"
-import type { Told } from "#src/wire/errorObject.ts"
+import type { ClientError } from "#src/wire/errorObject.ts"
 import { unescape } from "#src/wire/stream/literal.ts"
 import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wire/stream/StreamSink.ts"
 
@@ -233,14 +233,14 @@ export class ChatEncoder implements StreamEncoder {
     this.ended = true
   }
 
-  fail(error: Told): string {
+  fail(error: ClientError): string {
     if (this.ended) return this.take()
     this.ended = true
     return this.take() + errorFrames(error)
   }
 
   private begin(): void {
-    if (this.head === "") this.start(nobody)
+    if (this.head === "") this.start(emptyHead)
   }
 
   /** The choice, begun with its role chunk. */
@@ -281,7 +281,7 @@ export class ChatEncoder implements StreamEncoder {
   }
 }
 
-const nobody: StreamHead = { id: null, model: null, createdAt: null, serviceTier: null, systemFingerprint: null }
+const emptyHead: StreamHead = { id: null, model: null, createdAt: null, serviceTier: null, systemFingerprint: null }
 
 const callPrefix = (at: Choice, index: number, custom: boolean): string =>
   `${at.deltaPrefix}{"tool_calls":[{"index":${index},${custom ? '"custom":{"input":"' : '"function":{"arguments":"'}`

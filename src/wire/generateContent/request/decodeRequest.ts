@@ -1,7 +1,7 @@
 /** From a client's request to the neutral conversation. */
 import type { PublicError } from "#schemas/errors.ts"
 import type {
-  Conversation, Extra, MediaPart, OpaquePart, OutputFormat, Part, Reasoning, Settings, TextPart, Tool, ToolCallPart, ToolChoice, ToolResultPart, Turn
+  Conversation, Extra, MediaPart, OpaquePart, OutputFormat, ContentPart, Reasoning, GenerationSettings, TextPart, Tool, ToolCallPart, ToolChoice, ToolResultPart, Turn
 } from "#schemas/wire/conversation.ts"
 import * as Wire from "#schemas/wire/generateContent.ts"
 import { isRecord } from "#src/wire/json/json.ts"
@@ -73,7 +73,7 @@ const readContents = (contents: Wire.Request["contents"], raw: unknown, extras: 
     const before = isModel && last?.role === "assistant" ? last : null
     if (isModel && before === null) calls = []
     const results: Array<ToolResultPart> = []
-    const parts: Array<Part> = []
+    const parts: Array<ContentPart> = []
     content.parts.forEach((part, j) => {
       const at = `${path}.parts[${j}]`
       const rawPart: unknown = Array.isArray(rawParts) ? rawParts[j] : undefined
@@ -91,8 +91,8 @@ const readContents = (contents: Wire.Request["contents"], raw: unknown, extras: 
 }
 
 /** Pieces of one text or thought are one part again; the signature may have come with an empty last piece. */
-const joined = (parts: ReadonlyArray<Part>): ReadonlyArray<Part> => {
-  const out: Array<Part> = []
+const joined = (parts: ReadonlyArray<ContentPart>): ReadonlyArray<ContentPart> => {
+  const out: Array<ContentPart> = []
   for (const part of parts) {
     const last = out[out.length - 1]
     if (part.kind === "text" && last?.kind === "text" && last.signature === null) {
@@ -111,7 +111,7 @@ interface PartContext {
   readonly calls: OpenCalls
 }
 
-const readPart = (part: Wire.Part, raw: Json, at: string, { callId, calls, isModel }: PartContext, extras: Array<Extra>): Part => {
+const readPart = (part: Wire.Part, raw: Json, at: string, { callId, calls, isModel }: PartContext, extras: Array<Extra>): ContentPart => {
   const present = dataMembers.filter((member) => part[member] !== undefined)
   const other = Object.keys(raw).filter((member) => !partAttributes.has(member) && !dataMembers.some((known) => known === member))
   if (present.length + other.length !== 1) {
@@ -223,7 +223,7 @@ const readToolChoice = (wire: Wire.Request): { readonly toolChoice: ToolChoice |
 
 // ---- settings --------------------------------------------------------------------------------------------------------------------
 
-const readSettings = (wire: Wire.Request, extras: Array<Extra>): Settings => {
+const readSettings = (wire: Wire.Request, extras: Array<Extra>): GenerationSettings => {
   const config = wire.generationConfig ?? {}
   const modalities = (config.responseModalities ?? []).map((one) => one.toLowerCase()).filter((one) => one !== "text" && one !== "modality_unspecified")
   return {

@@ -3,7 +3,7 @@
  * objects, so that a call's arguments keep the spelling the model gave them (64-bit numbers above all).
  */
 import type { PublicError } from "#schemas/errors.ts"
-import type { Conversation, MediaPart, Part, Settings, TextPart, Tool, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
+import type { Conversation, MediaPart, ContentPart, GenerationSettings, TextPart, Tool, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import { parseRecord } from "#src/wire/json/json.ts"
 import { wrappedTool } from "#src/wire/neutral/freeform.ts"
 import { foreign } from "#src/wire/neutral/foreign.ts"
@@ -71,14 +71,14 @@ const contentsOf = (turns: ReadonlyArray<Turn>, context: Context): ReadonlyArray
   return [`"contents":[${contents.join(",")}]`, ...(system.length > 0 ? [`"systemInstruction":{"parts":[${system.join(",")}]}`] : [])]
 }
 
-const systemText = (part: Part, turn: Turn, { omitted }: Context): ReadonlyArray<string> => {
+const systemText = (part: ContentPart, turn: Turn, { omitted }: Context): ReadonlyArray<string> => {
   if (part.kind !== "text") throw unsayable(turn.path, "its system instruction takes text only.")
   if (part.cache !== null) omitted.add("cache_control")
   return part.text === "" ? [] : [`{"text":${JSON.stringify(part.text)}}`]
 }
 
 /** Part of a user's or a tool's turn. */
-const partOf = (part: Part, turn: Turn, context: Context): ReadonlyArray<string> => {
+const partOf = (part: ContentPart, turn: Turn, context: Context): ReadonlyArray<string> => {
   switch (part.kind) {
     case "text": return textParts(part, null, context)
     case "image":
@@ -250,14 +250,14 @@ const callingConfig = ({ toolChoice, tools }: Conversation): string | null => {
 // ---- settings --------------------------------------------------------------------------------------------------------------------
 
 /** Settings that the vendor has no word for and that leave the answer what it is. */
-const unsaid: ReadonlyArray<keyof Settings> = [
+const unsaid: ReadonlyArray<keyof GenerationSettings> = [
   "minP", "verbosity", "serviceTier", "user", "safetyIdentifier", "promptCacheKey", "metadata"
 ]
 
 const generationConfig = (context: Context, traits: TargetTraits): ReadonlyArray<string> => {
   const { conversation, omitted } = context
   const { settings } = conversation
-  const refuse = (setting: keyof Settings, why: string): never => {
+  const refuse = (setting: keyof GenerationSettings, why: string): never => {
     throw unsayable(nameOf(conversation, setting), why)
   }
   const members: Array<string> = []

@@ -3,7 +3,7 @@
  * reason and the usage. Nothing ends the stream but its end.
  */
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
-import type { Told } from "#src/wire/errorObject.ts"
+import type { ClientError } from "#src/wire/errorObject.ts"
 import { tailOf } from "#src/wire/generateContent/answer.ts"
 import { groundingText } from "#src/wire/generateContent/citations.ts"
 import { argsOf } from "#src/wire/generateContent/request/encodeRequest.ts"
@@ -168,7 +168,7 @@ export class GenerateContentEncoder implements StreamEncoder {
   }
 
   /** A call that was not whole yet is not sent: its arguments would be wrong. */
-  fail(error: Told): string {
+  fail(error: ClientError): string {
     if (this.closed) return this.take()
     this.closed = true
     return this.take() + errorFrames(error)

@@ -1,7 +1,7 @@
 /** A client's `POST /api/chat` as a conversation. */
 import { PublicError } from "#schemas/errors.ts"
 import type {
-  Conversation, Extra, FunctionTool, MediaPart, OutputFormat, Part, Reasoning, Settings, TextPart, ToolCallPart, Turn
+  Conversation, Extra, FunctionTool, MediaPart, OutputFormat, ContentPart, Reasoning, GenerationSettings, TextPart, ToolCallPart, Turn
 } from "#schemas/wire/conversation.ts"
 import { type Message, Request } from "#schemas/wire/localModelServer.ts"
 import { imageOf } from "./images.ts"
@@ -57,7 +57,7 @@ const turnsOf = (messages: Request["messages"]): ReadonlyArray<Turn> => {
     const texts = message.content === undefined || message.content === null || message.content === "" ? [] : [textPart(message.content)]
     if (role === "tool") return { role, parts: [resultOf(message, [...images, ...texts], open, path)], name: null, path }
     // The server puts a message's images in front of its text.
-    const parts: Array<Part> = [...images, ...texts]
+    const parts: Array<ContentPart> = [...images, ...texts]
     if (role !== "assistant") return { role, parts, name: null, path }
     if (message.thinking !== undefined && message.thinking !== null && message.thinking !== "") {
       parts.unshift({ kind: "reasoning", text: message.thinking, summary: false, signature: null, id: null, redacted: false })
@@ -79,7 +79,7 @@ const imageAt = (text: string, path: string): MediaPart => {
 }
 
 /** A result and the call it answers: by id where one is given, else by name, else the first call that still waits. */
-const resultOf = (message: Message, content: ReadonlyArray<TextPart | MediaPart>, open: ReadonlyArray<OpenCall>, path: string): Part => {
+const resultOf = (message: Message, content: ReadonlyArray<TextPart | MediaPart>, open: ReadonlyArray<OpenCall>, path: string): ContentPart => {
   const id = message.tool_call_id ?? ""
   const name = message.tool_name ?? message.name ?? ""
   const call = id !== ""
@@ -97,7 +97,7 @@ const textPart = (text: string): TextPart => ({ kind: "text", text, cache: null,
 
 // ---- settings ------------------------------------------------------------------------------------------------------------------------
 
-const settingsOf = (request: Request): Settings => {
+const settingsOf = (request: Request): GenerationSettings => {
   const options = request.options ?? {}
   const { num_predict: predict, seed, stop } = options
   return {

@@ -1,6 +1,6 @@
 /** A conversation as the body of `POST /api/chat`. */
 import type { PublicError } from "#schemas/errors.ts"
-import type { Conversation, MediaPart, Part, Reasoning, Settings, TextPart, Tool, Turn } from "#schemas/wire/conversation.ts"
+import type { Conversation, MediaPart, ContentPart, Reasoning, GenerationSettings, TextPart, Tool, Turn } from "#schemas/wire/conversation.ts"
 import { objectText } from "./arguments.ts"
 import { dataOf } from "./images.ts"
 import { foreign } from "#src/wire/neutral/foreign.ts"
@@ -68,7 +68,7 @@ const messagesOf = (turn: Turn, omitted: Omitted): ReadonlyArray<string> => {
   return [text(turn.role === "developer" ? "system" : turn.role, message, "")]
 }
 
-const resultOf = (part: Extract<Part, { kind: "toolResult" }>, turn: Turn, omitted: Omitted): string => {
+const resultOf = (part: Extract<ContentPart, { kind: "toolResult" }>, turn: Turn, omitted: Omitted): string => {
   if (part.cache !== null) omitted.add("cache_control")
   if (part.isError) omitted.add("is_error")
   const name = part.name === null ? "" : `,"tool_name":${JSON.stringify(part.name)}`
@@ -84,7 +84,7 @@ const text = (role: string, message: Message, tail: string): string => {
   return `${body}${tail}}`
 }
 
-const read = (parts: ReadonlyArray<Part>, turn: Turn, omitted: Omitted): Message => {
+const read = (parts: ReadonlyArray<ContentPart>, turn: Turn, omitted: Omitted): Message => {
   const message: Message = { texts: [], images: [], calls: [], thinking: "" }
   for (const part of parts) {
     switch (part.kind) {
@@ -166,7 +166,7 @@ const choiceName = (conversation: Conversation): string =>
 
 const refuse = (conversation: Conversation): void => {
   const { choices, logitBias, modalities } = conversation.settings
-  const check = (setting: keyof Settings, wrong: boolean, why: string): void => {
+  const check = (setting: keyof GenerationSettings, wrong: boolean, why: string): void => {
     if (wrong) throw unsayable(nameOf(conversation, setting), why)
   }
   check("choices", choices !== null && choices > 1, "a local model server gives one answer.")
@@ -177,7 +177,7 @@ const refuse = (conversation: Conversation): void => {
 /** What may be left out, unless it says what happens anyway. */
 const leaveOut = (conversation: Conversation, omitted: Omitted): void => {
   const { settings } = conversation
-  const check = (setting: keyof Settings, is: boolean): void => {
+  const check = (setting: keyof GenerationSettings, is: boolean): void => {
     if (is) omitted.add(nameOf(conversation, setting))
   }
   check("verbosity", settings.verbosity !== null)

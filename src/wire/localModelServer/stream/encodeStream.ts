@@ -3,7 +3,7 @@
  * with reason and counts. Calls are held until something else begins, because their arguments travel as an object.
  */
 import type { FinishReason, MediaPart, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
-import type { Told } from "#src/wire/errorObject.ts"
+import type { ClientError } from "#src/wire/errorObject.ts"
 import { callText, ending, logprobsText, timestamp } from "#src/wire/localModelServer/answer.ts"
 import { errorFrames } from "#src/wire/localModelServer/errors.ts"
 import { dataOf } from "#src/wire/localModelServer/request/images.ts"
@@ -111,7 +111,7 @@ class Encoder implements StreamEncoder {
     return out
   }
 
-  fail(error: Told): string {
+  fail(error: ClientError): string {
     const rest = this.take()
     if (this.closed) return rest
     this.closed = true

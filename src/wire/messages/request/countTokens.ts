@@ -1,6 +1,6 @@
 /** `POST /v1/messages/count_tokens`: the request as text to be counted, and the two replies. Pure. */
 import type { PublicError } from "#schemas/errors.ts"
-import type { MediaPart, Part } from "#schemas/wire/conversation.ts"
+import type { MediaPart, ContentPart } from "#schemas/wire/conversation.ts"
 import * as Wire from "#schemas/wire/messages.ts"
 import { toolsOf, turnsOf } from "./decodeRequest.ts"
 import { decoder } from "#src/wire/neutral/decoding.ts"
@@ -50,7 +50,7 @@ export const readCountRequest = (body: Body): Countable | PublicError => {
 }
 
 /** Adds the text of a part; answers what it costs beyond its text. */
-const count = (part: Part, texts: Array<string>): number => {
+const count = (part: ContentPart, texts: Array<string>): number => {
   switch (part.kind) {
     case "text":
     case "refusal":

@@ -1,5 +1,5 @@
 /** Content blocks of a client's request as neutral parts. */
-import type { CacheControl, Extra, MediaPart, OpaquePart, Part, ReasoningPart, Source, TextPart, ToolCallPart, ToolResultPart } from "#schemas/wire/conversation.ts"
+import type { CacheControl, Extra, MediaPart, OpaquePart, ContentPart, ReasoningPart, Source, TextPart, ToolCallPart, ToolResultPart } from "#schemas/wire/conversation.ts"
 import * as Wire from "#schemas/wire/messages.ts"
 import { carried } from "#src/wire/messages/carriers.ts"
 import { annotationsOf } from "#src/wire/messages/citations.ts"
@@ -107,7 +107,7 @@ const at2 = (raw: unknown, key: string, i: number): unknown => {
 
 const assistantOnly = new Set(["thinking", "redacted_thinking", "tool_use"])
 
-const knownPart = (block: Wire.KnownBlock, raw: unknown, path: string, note: Note): Part => {
+const knownPart = (block: Wire.KnownBlock, raw: unknown, path: string, note: Note): ContentPart => {
   switch (block.type) {
     case "text": return textPart(block.text, block)
     case "image": return media("image", sourceOf(block.source), cacheOf(block.cache_control))
@@ -131,10 +131,10 @@ const knownPart = (block: Wire.KnownBlock, raw: unknown, path: string, note: Not
 }
 
 /** Parts of one message; `raw` is its content as the client sent it, for what is passed on unread. */
-export const partsOf = (message: Wire.Message, raw: unknown, path: string, note: Note): ReadonlyArray<Part> => {
+export const partsOf = (message: Wire.Message, raw: unknown, path: string, note: Note): ReadonlyArray<ContentPart> => {
   const { content, role } = message
   if (typeof content === "string") return [textPart(content)]
-  const parts = content.map((block, i): Part => {
+  const parts = content.map((block, i): ContentPart => {
     const at = `${path}.content[${i}]`
     const rawBlock = (raw as ReadonlyArray<unknown>)[i]
     if (!Wire.isKnownBlock(block)) return opaquePart(block, rawBlock, at, role)
@@ -151,9 +151,9 @@ export const partsOf = (message: Wire.Message, raw: unknown, path: string, note:
 }
 
 /** Gives signatures that travelled in a block of their own back to the call behind it or the text before it. */
-const withCarried = (parts: ReadonlyArray<Part>): ReadonlyArray<Part> => {
+const withCarried = (parts: ReadonlyArray<ContentPart>): ReadonlyArray<ContentPart> => {
   if (!parts.some((part) => part.kind === "reasoning" && carried(part.signature) !== null)) return parts
-  const out: Array<Part> = []
+  const out: Array<ContentPart> = []
   let forCall: ReasoningPart["signature"] = null
   for (const part of parts) {
     const found = part.kind === "reasoning" ? carried(part.signature) : null

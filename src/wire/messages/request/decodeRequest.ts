@@ -1,6 +1,6 @@
 /** A client's Messages request as a neutral conversation. */
 import { PublicError } from "#schemas/errors.ts"
-import type { Conversation, Extra, Part, Reasoning, Settings, Tool, ToolChoice, Turn } from "#schemas/wire/conversation.ts"
+import type { Conversation, Extra, ContentPart, Reasoning, GenerationSettings, Tool, ToolChoice, Turn } from "#schemas/wire/conversation.ts"
 import * as Wire from "#schemas/wire/messages.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { cacheOf, type Note, partsOf, textParts } from "./decodeParts.ts"
@@ -46,7 +46,7 @@ export const turnsOf = (request: Pick<Wire.Request, "system" | "messages">, body
     const path = `messages[${i}]`
     const parts = partsOf(message, rawMessages[i]!["content"], path, note)
     const results = parts.filter((part) => part.kind === "toolResult")
-    const rest: ReadonlyArray<Part> = results.length === 0 ? parts : parts.filter((part) => part.kind !== "toolResult")
+    const rest: ReadonlyArray<ContentPart> = results.length === 0 ? parts : parts.filter((part) => part.kind !== "toolResult")
     if (results.length > 0) turns.push({ role: "tool", parts: results, name: null, path })
     if (results.length === 0 || rest.length > 0) turns.push({ role: message.role, parts: rest, name: null, path })
   })
@@ -81,7 +81,7 @@ const choiceOf = (choice: Wire.ToolChoice | null | undefined): ToolChoice | null
   }
 }
 
-const settingsOf = (request: Wire.Request): Settings => {
+const settingsOf = (request: Wire.Request): GenerationSettings => {
   const choice = request.tool_choice
   const parallel = choice === null || choice === undefined || choice.type === "none" ? null : choice.disable_parallel_tool_use ?? null
   const format = request.output_config?.format ?? request.output_format ?? null

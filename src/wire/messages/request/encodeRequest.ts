@@ -1,10 +1,10 @@
 /** A neutral conversation as the body of a Messages request. */
 import type { PublicError } from "#schemas/errors.ts"
-import type { Conversation, FunctionTool, Settings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
+import type { Conversation, FunctionTool, GenerationSettings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { type Capabilities, capabilitiesOf } from "#src/wire/messages/claude.ts"
 import { encodeThinking, knownLimit } from "./encodeThinking.ts"
-import { checkedName, type Context, encodeTurns, mayThink } from "./encodeTurns.ts"
+import { checkedName, type TurnContext, encodeTurns, mayThink } from "./encodeTurns.ts"
 import { wrappedTool } from "#src/wire/neutral/freeform.ts"
 import { foreign } from "#src/wire/neutral/foreign.ts"
 import { invalid, nameOf, Omitted, reading, unsayable } from "#src/wire/neutral/settings.ts"
@@ -21,7 +21,7 @@ export const encodeRequest = (given: Conversation, traits: TargetTraits): Encode
     refuse(conversation)
     const turns = paired(conversation, (field) => omitted.add(field))
     const capabilities = capabilitiesOf(traits.model)
-    const at: Context = { conversation, omitted, systemMessages: capabilities.systemMessages, ids: new Map() }
+    const at: TurnContext = { conversation, omitted, systemMessages: capabilities.systemMessages, ids: new Map() }
     const { choice, tools } = toolsOf(conversation)
     const forced = choice?.type === "any" || choice?.type === "tool"
     const { effort, isOn, maxTokens, thinking } = encodeThinking({ conversation, traits, capabilities, omitted, forced, mayThink: mayThink(turns, at) })
@@ -49,7 +49,7 @@ export const encodeRequest = (given: Conversation, traits: TargetTraits): Encode
 /** What would make another answer if it were left out. */
 const refuse = (conversation: Conversation): void => {
   const { settings } = conversation
-  const name = (setting: keyof Settings) => nameOf(conversation, setting)
+  const name = (setting: keyof GenerationSettings) => nameOf(conversation, setting)
   if (settings.choices !== null && settings.choices > 1) throw unsayable(name("choices"), "it answers with one choice only.")
   if (settings.logprobs === true) throw unsayable(name("logprobs"), "it gives no log probabilities.")
   if (settings.topLogprobs !== null && settings.topLogprobs > 0) throw unsayable(name("topLogprobs"), "it gives no log probabilities.")
@@ -137,7 +137,7 @@ const identity = (conversation: Conversation, omitted: Omitted): Record<string, 
   return id === null ? {} : { metadata: { user_id: id } }
 }
 
-const tier = (settings: Settings, conversation: Conversation, omitted: Omitted): Record<string, unknown> => {
+const tier = (settings: GenerationSettings, conversation: Conversation, omitted: Omitted): Record<string, unknown> => {
   switch (settings.serviceTier) {
     case null: return {}
     case "auto": return { service_tier: "auto" }

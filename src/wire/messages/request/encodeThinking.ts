@@ -11,7 +11,7 @@ const answerRoom = 8192
 /** `max_tokens` is required: the least that current models can do, where nothing is known of the target. */
 const unknownLimit = 32_000
 
-export interface Thinking {
+export interface EncodedThinking {
   readonly thinking: object | null
   /** `output_config.effort`. */
   readonly effort: string | null
@@ -19,7 +19,7 @@ export interface Thinking {
   readonly isOn: boolean
 }
 
-export interface Asked {
+export interface ThinkingRequest {
   readonly conversation: Conversation
   readonly traits: TargetTraits
   readonly capabilities: Capabilities
@@ -36,10 +36,10 @@ export const knownLimit = (traits: TargetTraits): number | null => traits.maxOut
 /** `max_tokens` when the client gave none. */
 export const defaultMaxTokens = (traits: TargetTraits): number => knownLimit(traits) ?? unknownLimit
 
-export const encodeThinking = (asked: Asked): Thinking => {
+export const encodeThinking = (asked: ThinkingRequest): EncodedThinking => {
   const { capabilities, conversation, omitted, traits } = asked
   const { maxTokens, reasoning } = conversation.settings
-  const off: Thinking = { thinking: null, effort: null, maxTokens: maxTokens ?? defaultMaxTokens(traits), isOn: false }
+  const off: EncodedThinking = { thinking: null, effort: null, maxTokens: maxTokens ?? defaultMaxTokens(traits), isOn: false }
   if (reasoning === null) return off
   const name = nameOf(conversation, "reasoning")
   const isMessages = conversation.format === "messages"
@@ -75,7 +75,7 @@ export const encodeThinking = (asked: Asked): Thinking => {
  * Adaptive for every model that knows it, unless the client gave a number that the model still takes. Of a model that is not this
  * vendor's nothing is known: it gets the adaptive word only from a client that used it.
  */
-const isAdaptive = (reasoning: Reasoning, { capabilities, conversation }: Asked): boolean => {
+const isAdaptive = (reasoning: Reasoning, { capabilities, conversation }: ThinkingRequest): boolean => {
   if (capabilities.adaptiveOnly) return true
   const hasNumber = reasoning.budget !== null && reasoning.budget > 0
   if (capabilities.known) return capabilities.adaptive && !hasNumber

@@ -1,12 +1,12 @@
 /** Neutral turns as the system text and messages of a Messages request. Blocks are JSON texts, so that arguments keep their bytes. */
-import type { CacheControl, Conversation, MediaPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
+import type { CacheControl, Conversation, MediaPart, ContentPart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as Carriers from "#src/wire/messages/carriers.ts"
 import { isMadeUp } from "#src/wire/messages/citations.ts"
 import { invalid, type Omitted, unsayable } from "#src/wire/neutral/settings.ts"
 
 /** What the encoders of one request share. */
-export interface Context {
+export interface TurnContext {
   readonly conversation: Conversation
   readonly omitted: Omitted
   /** The model takes system messages between the others. */
@@ -72,7 +72,7 @@ const documentSource = (part: MediaPart, path: string) => {
   }
 }
 
-const mediaBlock = (part: MediaPart, path: string, at: Context): Block => {
+const mediaBlock = (part: MediaPart, path: string, at: TurnContext): Block => {
   if (part.detail !== null && part.detail !== "auto") at.omitted.add("detail")
   switch (part.kind) {
     case "image": return block({ type: "image", source: imageSource(part, path), ...cacheField(part.cache) })
@@ -90,7 +90,7 @@ const mediaBlock = (part: MediaPart, path: string, at: Context): Block => {
 }
 
 /** Null when the thoughts are not this family's own: the vendor reads nothing without its signature. */
-const reasoningBlock = (part: ReasoningPart, at: Context): Block | null => {
+const reasoningBlock = (part: ReasoningPart, at: TurnContext): Block | null => {
   const { signature } = part
   if (signature === null || signature.family !== "messages") return null
   const omitted = Carriers.omittedOf(signature)
@@ -101,7 +101,7 @@ const reasoningBlock = (part: ReasoningPart, at: Context): Block | null => {
 }
 
 /** The vendor takes letters, digits, `_` and `-`; other ids are rewritten the same way for a call and its result. */
-const idFor = (id: string, at: Context): string => {
+const idFor = (id: string, at: TurnContext): string => {
   if (/^[a-zA-Z0-9_-]+$/.test(id)) return id
   let found = at.ids.get(id)
   if (found === undefined) {
@@ -127,7 +127,7 @@ export const checkedName = (name: string, field: string): string => {
   return name
 }
 
-const callBlock = (part: ToolCallPart, path: string, at: Context): Block => {
+const callBlock = (part: ToolCallPart, path: string, at: TurnContext): Block => {
   const input = inputJson(part, () => at.omitted.add(`${path} (arguments that are no JSON object)`))
   const cache = part.cache === null ? "" : `,"cache_control":${JSON.stringify(cacheField(part.cache).cache_control)}`
   return {
@@ -136,7 +136,7 @@ const callBlock = (part: ToolCallPart, path: string, at: Context): Block => {
   }
 }
 
-const resultBlock = (part: ToolResultPart, path: string, at: Context): Block => {
+const resultBlock = (part: ToolResultPart, path: string, at: TurnContext): Block => {
   const blocks = part.content.flatMap((inner) => {
     const made = inner.kind === "text" ? textBlock(inner.text, inner) : mediaBlock(inner, path, at)
     return made === null ? [] : [made]
@@ -147,7 +147,7 @@ const resultBlock = (part: ToolResultPart, path: string, at: Context): Block => 
   return { plain: null, json: `{"type":"tool_result","tool_use_id":${JSON.stringify(idFor(part.id, at))}${content}${part.isError ? ',"is_error":true' : ""}${cache}}` }
 }
 
-const blockOf = (part: Part, turn: Turn, at: Context): Block | null => {
+const blockOf = (part: ContentPart, turn: Turn, at: TurnContext): Block | null => {
   switch (part.kind) {
     case "text": return textBlock(part.text, part)
     case "refusal": return textBlock(part.text, null)
@@ -162,7 +162,7 @@ const blockOf = (part: Part, turn: Turn, at: Context): Block | null => {
 }
 
 /** The last call of tools that still waits for the model begins with this family's own thinking (a rule of budgeted thinking). */
-export const mayThink = (turns: ReadonlyArray<Turn>, at: Context): boolean => {
+export const mayThink = (turns: ReadonlyArray<Turn>, at: TurnContext): boolean => {
   const last = turns.findLast((turn) => turn.role !== "system" && turn.role !== "developer")
   if (last?.role !== "tool") return true
   const caller = turns.findLast((turn) => turn.role === "assistant")
@@ -175,11 +175,11 @@ export const mayThink = (turns: ReadonlyArray<Turn>, at: Context): boolean => {
 }
 
 /** Instructions go into the system prompt, save those that a messages client put between its messages where the model takes them. */
-const isPrompt = (turn: Turn, at: Context): boolean =>
+const isPrompt = (turn: Turn, at: TurnContext): boolean =>
   turn.role === "developer" || (turn.role === "system" && (!at.systemMessages || at.conversation.format !== "messages" || turn.path === "system"))
 
 /** JSON texts of the blocks of the system prompt; `instruction` is appended to it. */
-const systemOf = (turns: ReadonlyArray<Turn>, at: Context, instruction: string | null): ReadonlyArray<string> => {
+const systemOf = (turns: ReadonlyArray<Turn>, at: TurnContext, instruction: string | null): ReadonlyArray<string> => {
   const texts: Array<TextPart> = []
   for (const turn of turns) {
     if (!isPrompt(turn, at)) continue
@@ -207,7 +207,7 @@ const messageJson = (message: Message): string => {
   return `{"role":"${message.role}","content":${only === null ? `[${message.blocks.map(blockJson).join(",")}]` : JSON.stringify(only)}}`
 }
 
-export const encodeTurns = (turns: ReadonlyArray<Turn>, at: Context, instruction: string | null): EncodedTurns => {
+export const encodeTurns = (turns: ReadonlyArray<Turn>, at: TurnContext, instruction: string | null): EncodedTurns => {
   const messages: Array<Message> = []
   for (const turn of turns) {
     if (isPrompt(turn, at)) continue

@@ -9,7 +9,7 @@ import { bytewise, unescape } from "#src/wire/stream/literal.ts"
 import type { Literal } from "#src/wire/stream/StreamSink.ts"
 
 /** What a delta carries; `none` for one that says nothing to anyone (arguments of the vendor's own tools). */
-export type Content = "text" | "thinking" | "arguments" | "none"
+export type FrameContent = "text" | "thinking" | "arguments" | "none"
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -17,7 +17,7 @@ const BRACE = 0x7d
 const escapes = /^(?:[^\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*$/
 
 export class ContentFrames {
-  content: Content = "none"
+  content: FrameContent = "none"
   private prefix = ""
   private end = 0
   private isAscii = true
@@ -47,7 +47,7 @@ export class ContentFrames {
   }
 
   /** Learns from a parsed delta whose text is `delta[key]`; `event` is its text. */
-  learn(event: string, frame: Readonly<Record<string, unknown>>, key: string, content: Content): void {
+  learn(event: string, frame: Readonly<Record<string, unknown>>, key: string, content: FrameContent): void {
     this.prefix = ""
     const delta = frame["delta"]
     // Only a text that stands last can be told by what follows it.

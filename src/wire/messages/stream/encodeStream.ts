@@ -1,6 +1,6 @@
 /** Writes a Messages stream: blocks one after another, then message_delta and message_stop; never a word after the last. */
 import type { Annotation, FinishReason, MediaPart, Signature, TokenUsage } from "#schemas/wire/conversation.ts"
-import type { Told } from "#src/wire/errorObject.ts"
+import type { ClientError } from "#src/wire/errorObject.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as Carriers from "#src/wire/messages/carriers.ts"
 import { citationOf } from "#src/wire/messages/citations.ts"
@@ -180,7 +180,7 @@ export class MessagesEncoder implements StreamEncoder {
     return out
   }
 
-  fail(error: Told): string {
+  fail(error: ClientError): string {
     if (this.over) return this.take()
     if (this.open !== "none") this.stop()
     const written = this.take()

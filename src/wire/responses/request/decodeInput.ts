@@ -1,5 +1,5 @@
 /** `input` of a request as turns: items of the assistant in a row are one turn, results stand behind their calls. */
-import type { Annotation, CacheControl, MediaPart, Namespace, OpaquePart, Part, ReasoningPart, RefusalPart, Signature, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
+import type { Annotation, CacheControl, MediaPart, Namespace, OpaquePart, ContentPart, ReasoningPart, RefusalPart, Signature, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import type * as Wire from "#schemas/wire/responses.ts"
 import * as Base64 from "#src/wire/json/base64.ts"
 import { annotationOf } from "#src/wire/responses/annotations.ts"
@@ -14,7 +14,7 @@ const isItem = <T extends string>(item: Wire.Item, type: T): item is Of<Wire.Ite
 const isPart = <T extends string>(part: Wire.Part, type: T): part is Of<Wire.Part, T> => part["type"] === type
 
 interface OpenTurn extends Turn {
-  readonly parts: Array<Part>
+  readonly parts: Array<ContentPart>
 }
 
 /** A field of an item that no other format has. */
@@ -58,7 +58,7 @@ class InputReader {
   }
 
   private message(item: Of<Wire.Item, "message">, path: string): void {
-    const parts: ReadonlyArray<Part> = typeof item.content === "string"
+    const parts: ReadonlyArray<ContentPart> = typeof item.content === "string"
       ? [text(item.content)]
       : item.content.map((part, i) => partOf(part, `${path}.content[${i}]`, item.role))
     if (item.phase !== undefined && item.phase !== null) this.note(`${path}.phase`, item.phase)
@@ -108,7 +108,7 @@ class InputReader {
     if (part !== undefined && part.kind === "text") parts[last] = { ...part, signature }
   }
 
-  private assistant(path: string): Array<Part> {
+  private assistant(path: string): Array<ContentPart> {
     const last = this.turns[this.turns.length - 1]
     if (last !== undefined && last.role === "assistant") return last.parts
     const turn: OpenTurn = { role: "assistant", parts: [], name: null, path }

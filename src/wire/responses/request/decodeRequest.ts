@@ -1,7 +1,7 @@
 /** A client's responses request as a neutral conversation. */
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import type { Conversation, CustomTool, Extra, FunctionTool, Namespace, OutputFormat, Reasoning, Settings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
+import type { Conversation, CustomTool, Extra, FunctionTool, Namespace, OutputFormat, Reasoning, GenerationSettings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
 import * as Wire from "#schemas/wire/responses.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { decoder, hasOnly, sparing } from "#src/wire/neutral/decoding.ts"
@@ -122,7 +122,7 @@ interface ChoiceObject {
 
 // ---- Settings ------------------------------------------------------------------------------------------------------------------------
 
-const settingsOf = (request: Wire.Request): Settings => {
+const settingsOf = (request: Wire.Request): GenerationSettings => {
   const wantsLogprobs = request.include?.includes(logprobsInclude) === true || (request.top_logprobs ?? 0) > 0
   return {
     ...none,

@@ -1,5 +1,5 @@
 /** Turns as `input` items. */
-import type { Conversation, MediaPart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
+import type { Conversation, MediaPart, ContentPart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import { type Omitted, unsayable } from "#src/wire/neutral/settings.ts"
 import { annotationJson } from "#src/wire/responses/annotations.ts"
 import { qualified, type QualifiedName } from "./namespaces.ts"
@@ -53,7 +53,7 @@ export class InputWriter {
 
   // ---- The user's side -----------------------------------------------------------------------------------------------------------------
 
-  private input(part: Part, path: string): ReadonlyArray<Item> {
+  private input(part: ContentPart, path: string): ReadonlyArray<Item> {
     switch (part.kind) {
       case "text":
         return [{ type: "input_text", text: part.text, ...this.cache(part) }]
@@ -182,7 +182,7 @@ export class InputWriter {
   }
 
   /** Own reasoning only: an unsigned item without an id of the vendor's store is refused there. */
-  private thought(part: ReasoningPart, next: Part | undefined): Item | null {
+  private thought(part: ReasoningPart, next: ContentPart | undefined): Item | null {
     const summary = part.text === "" ? [] : [{ type: "summary_text", text: part.text }]
     if (part.signature !== null) {
       if (part.signature.family !== "responses") return null

@@ -120,7 +120,7 @@ export class ResponsesDecoder implements StreamDecoder {
     }
     const response = Json.recordAt(frame, "response")
     const kind = deltas[type]
-    if (kind !== undefined) return this.hearDelta(kind, frame, text)
+    if (kind !== undefined) return this.noteDelta(kind, frame, text)
     switch (type) {
       case "response.created":
       case "response.queued":
@@ -182,7 +182,7 @@ export class ResponsesDecoder implements StreamDecoder {
 
   // ---- Deltas --------------------------------------------------------------------------------------------------------------------------
 
-  private hearDelta(kind: Delta, frame: Frame, text: string): void {
+  private noteDelta(kind: Delta, frame: Frame, text: string): void {
     this.start({})
     const delta = frame["delta"]
     if (typeof delta !== "string") return
@@ -323,11 +323,11 @@ export class ResponsesDecoder implements StreamDecoder {
 
   private finish(response: Frame, type: string): void {
     this.start(response)
-    const isUnheard = this.items.size === 0
+    const isUnseen = this.items.size === 0
     recordsAt(response, "output").forEach((item, index) => {
       // Servers that stream nothing, or only a part of their items, name them here.
       const key = String(index)
-      if (isUnheard || this.items.has(key) || this.byId(wordAt(item, "id")) !== null || !this.hasHeard(item)) this.itemDone(item, key)
+      if (isUnseen || this.items.has(key) || this.byId(wordAt(item, "id")) !== null || !this.hasReceived(item)) this.itemDone(item, key)
     })
     const usage: TokenUsage | null = usageOf(response["usage"])
     if (usage !== null) this.sink.tokens(usage)
@@ -338,7 +338,7 @@ export class ResponsesDecoder implements StreamDecoder {
   }
 
   /** An item of this kind was streamed under another number. */
-  private hasHeard(item: Frame): boolean {
+  private hasReceived(item: Frame): boolean {
     for (const open of this.items.values()) if (open.type === item["type"] && (open.callId === "" || open.callId === wordAt(item, "call_id"))) return true
     return false
   }

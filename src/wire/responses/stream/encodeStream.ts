@@ -4,12 +4,12 @@
  */
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
-import { commonInStream, type Told } from "#src/wire/errorObject.ts"
+import { commonInStream, type ClientError } from "#src/wire/errorObject.ts"
 import { failedEvent } from "#src/wire/responses/errors.ts"
 import { CallItem, type Events, ImageItem, MessageItem, ReasoningItem } from "#src/wire/responses/items.ts"
 import { namespacesOf, qualified, type QualifiedName } from "#src/wire/responses/request/namespaces.ts"
 import { callCarrier, sealed, textCarrier, unpack } from "#src/wire/responses/reasoning.ts"
-import { type Frame, frameOf, incompleteOf, responseJson, type Standing } from "#src/wire/responses/responseObject.ts"
+import { type ResponseFrame, frameOf, incompleteOf, responseJson, type Standing } from "#src/wire/responses/responseObject.ts"
 import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wire/stream/StreamSink.ts"
 
 const noHead: StreamHead = { id: null, model: null, createdAt: null, serviceTier: null, systemFingerprint: null }
@@ -18,7 +18,7 @@ export class ResponsesEncoder implements StreamEncoder, Events {
   private readonly options: EncoderOptions
   /** Unique part of every id of this response. */
   private readonly unique: string
-  private frame: Frame | null = null
+  private frame: ResponseFrame | null = null
   private out = ""
   private sequence = 0
   /** Number of the next item. */
@@ -82,7 +82,7 @@ export class ResponsesEncoder implements StreamEncoder, Events {
     return text
   }
 
-  fail(error: Told): string {
+  fail(error: ClientError): string {
     if (this.isClosed) return this.take()
     this.isClosed = true
     if (this.frame === null) this.frame = this.makeFrame(noHead)
@@ -282,7 +282,7 @@ export class ResponsesEncoder implements StreamEncoder, Events {
 
   // ---- The response --------------------------------------------------------------------------------------------------------------------
 
-  private makeFrame(head: StreamHead): Frame {
+  private makeFrame(head: StreamHead): ResponseFrame {
     const { options } = this
     const id = head.id !== null && head.id.startsWith("resp_") ? head.id : `resp_${this.unique}`
     return frameOf(id, head, head.model ?? options.model, head.createdAt ?? options.now(), options.request)
