@@ -1,11 +1,11 @@
 /**
- * The one table of what runs on and on in this process: loops, timers, threads and actors, each with its restart rule, its backoff, what
- * stands still while it is away, and when a stop ends it. A loop without a row does not compile, and a test over the sources refuses
- * loops and timers made elsewhere.
+ * The one table of what runs permanently in this process: loops, timers, threads and actors, each with its restart rule, its
+ * backoff, the effect of its absence, and when a stop ends it. A loop without a row does not compile, and a test over the sources
+ * refuses loops and timers made elsewhere.
  *
- * A defect in a loop is logged and counted (`gateway_loop_restarts_total{loop}`), and the loop begins again after its backoff. Failures
- * that are expected are the loop's own business; an interruption ends it. Each loop is forked into the scope of its layer: a stop
- * closes the layers in the order of `drainOrder`.
+ * A defect in a loop is logged and counted (`gateway_loop_restarts_total{loop}`), and the loop begins again after its backoff.
+ * Failures that are expected are the loop's own business; an interruption ends it. Each loop is forked into the scope of its
+ * layer: a stop closes the layers in the order of `drainOrder`.
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -32,9 +32,9 @@ export const QUICK: Backoff = { firstMs: 100, mostMs: 5_000 }
 export const STEADY: Backoff = { firstMs: 1_000, mostMs: 60_000 }
 /** For processes: what kills one at once must not keep the machine busy. */
 export const PROCESS: Backoff = { firstMs: 100, mostMs: 10_000 }
-/** A round that lasted so long was well: the next defect is the first one again, ms. */
+/** A round that lasted this long, ms, counts as healthy: the count of defects starts again at one. */
 export const WELL_AFTER_MS = 60_000
-/** Of defects in ticks, which may come many times a second, one is logged in so long; all are counted, ms. */
+/** Defects of ticks may come many times a second: one is logged per this interval, ms; all are counted. */
 export const LOG_EVERY_MS = 10_000
 
 /** What a stop ends first stands first; within a step the order is free. */
@@ -134,15 +134,15 @@ const isAlways = (): boolean => true
 export interface LoopRounds {
   /** Asked before each round; false ends the loop. */
   readonly while?: () => boolean
-  /** The first round of a `loop` runs up to its first wait before the caller goes on. */
+  /** The first round of a `loop` runs up to its first wait before the caller continues. */
   readonly atOnce?: boolean
   /** Which of several loops of the name it is, for the log. */
   readonly fields?: Fields
 }
 
 /**
- * Rounds under the rule of their row, in the fiber that runs this. A round waits for its time or its work itself. What it fails with ends
- * the loop with that failure.
+ * Rounds under the rule of their row, in the fiber that runs this. A round waits for its time or its work itself. Its failure
+ * ends the loop with the same failure.
  */
 export const supervised = <E, R>(name: OfKind<"fiber">, round: Effect.Effect<unknown, E, R>, turns: LoopRounds = {}): Effect.Effect<void, E, R> =>
   Effect.gen(function*() {
@@ -182,7 +182,7 @@ export const supervised = <E, R>(name: OfKind<"fiber">, round: Effect.Effect<unk
 export const loop = <R>(name: OfKind<"fiber">, round: Effect.Effect<unknown, never, R>, turns?: LoopRounds): Effect.Effect<void, never, R | Scope.Scope> =>
   Effect.asVoid(Effect.forkScoped(supervised(name, round, turns), { startImmediately: turns?.atOnce === true }))
 
-/** Where an actor, a thread or a part of a round tells of its defect: what goes on does so by itself. */
+/** Where an actor, a thread or a part of a round reports its defect; it continues without a restart from here. */
 export const reporter = (name: Loop): Effect.Effect<(error: unknown, fields?: Fields) => void> => Effect.map(Effect.context<never>(), (context) => {
   const run = Effect.runForkWith(context)
   const clock = Context.get(context, Clock.Clock)

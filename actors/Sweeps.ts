@@ -1,4 +1,7 @@
-/** Housekeeping of the records: each sweep runs on one node of the gateway, at its own pace, and only removes what nobody needs. */
+/**
+ * Housekeeping of the records: each sweep runs on one node of the gateway, at its own pace, and only removes records that are no
+ * longer needed.
+ */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -21,9 +24,9 @@ export interface Sweep {
 
 /** Changes kept in the log: a node that was away for more reads everything anew. */
 const CHANGES_KEPT = 10_000
-/** A node that was silent for so long is forgotten, ms. */
+/** A node is forgotten after this silence, ms. */
 const NODE_FORGOTTEN_MS = 3_600_000
-/** The first run waits so long, so that a start has the store for itself, ms. */
+/** Delay of the first run, ms, so that a start has the store for itself. */
 const FIRST_AFTER_MS = 30_000
 
 const dayMs = 86_400_000
@@ -47,7 +50,7 @@ export const loop = (sweep: Sweep, firstAfterMs: number): Effect.Effect<void> =>
     )
     return Supervisor.supervised(sweep.loop, Effect.suspend(() => {
       const afterMs = waitMs
-      // A run that dies does not wait for its pace as well.
+      // A run that fails is not delayed by its pace as well.
       waitMs = 0
       return Effect.delay(run, afterMs)
     }))

@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 
-/** The wire formats a provider can speak on its main (chat) path; `none` = no chat at all (audio, search, rerank rows). */
+/** The wire formats of a provider on its main (chat) path; `none` = no chat at all (audio, search, rerank rows). */
 export const WireFormat = Schema.Literals([
   "chat-completions", "messages", "responses", "generateContent", "local-model-server", "none"
 ])

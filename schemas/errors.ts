@@ -1,5 +1,5 @@
 /**
- * What a client of the inference surface may be told (the documented shape of errors).
+ * The errors of the inference surface (the documented shape).
  *
  * One class, one table of codes. The renderer of the client's wire format (`errors.ts` of `src/wire/<format>`) turns it into bytes;
  * services never build bodies and never know a status number.
@@ -63,7 +63,7 @@ export type ErrorCode = keyof typeof kinds
 /** Extra members of the error object, such as `candidates`, `path`, `field`. Never a secret, an owner or a raw upstream header. */
 export type ErrorExtra = Readonly<Record<string, unknown>>
 
-/** What an upstream sent with the error that a client is told of. */
+/** What an upstream sent with the error that the client gets. */
 export interface UpstreamReply {
   /** The family whose words `error` holds. */
   readonly family: TargetFamily

@@ -1,4 +1,4 @@
-/** From which size on a body is read by threads of its own, whoever sent it. */
+/** From which size on a body is read by threads of its own, whichever side sent it. */
 
 /** Bytes. */
 export const LARGE_BYTES = 256 * 1024

@@ -12,11 +12,11 @@ import type { DirectRoute } from "#src/platform/server/Exchange.ts"
 import * as UwsHttpServer from "#src/platform/server/uws/UwsHttpServer.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 
-/** Tier 1: the port is open before anything else is ready; until then each request is told to come back. */
+/** Tier 1: the port is open before anything else is ready; until then each request is answered with "retry later". */
 export const layer = (settings: Values) => UwsHttpServer.layer({
   host: settings.host,
   port: settings.port,
-  // The workers of one machine share the port; a stranger on it is still an error, which the supervisor looks for.
+  // The workers of one machine share the port; a foreign process on it is still an error, which the supervisor looks for.
   reusePort: settings.worker > 0,
   // Its siblings serve meanwhile.
   openLater: settings.worker > 0,

@@ -1,4 +1,4 @@
-/** The inference endpoints: what each request passes, and who serves which path. Lists only; whoever is listed brings what it needs. */
+/** The inference endpoints: the stages of each request, and the handler of each path. Lists only; each entry brings what it needs. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Repeats from "#src/features/cache/Repeats.ts"

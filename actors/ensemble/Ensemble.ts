@@ -1,9 +1,9 @@
 /**
  * A request that several models answer together: one exchange with the client, several request actors behind it.
  *
- * Each call is a request actor of its own, so that breakers, credentials, companions, timeouts and the ledger work as ever; a part
- * has a client in memory, the last call has the real one. The client sees one request: one deadline, one count in telemetry, one
- * final row, one sum of costs; and when it leaves, everything is cut.
+ * Each call is a request actor of its own, so that breakers, credentials, interceptors, timeouts and the ledger work as usual; a
+ * part has a client in memory, the final call has the real one. The client sees one request: one deadline, one count in
+ * telemetry, one final row, one sum of costs; and when it leaves, everything is cut.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -36,11 +36,11 @@ export interface Given {
   /** A large answer as the stream that the client asked for; absent or null: it is made of `answer`. */
   readonly stream?: Uint8Array | null
   readonly error: PublicError | null
-  /** Who answered, or was asked last. */
+  /** The target that answered, or that was called last. */
   readonly target: Target
 }
 
-/** One call with a client in memory, ready to be made; `given` is asked for when it is over. */
+/** One call with a client in memory, ready to be made; `given` is read when it is over. */
 export interface PreparedCall {
   readonly inbound: Inbound
   readonly given: () => Omit<Given, "target">
@@ -54,7 +54,7 @@ export interface Direct {
 
 const noHeaders: ReadonlyArray<string> = []
 
-/** Its calls are noted by whoever made them. */
+/** Its calls are recorded by their own request actors. */
 const noNotes: RouteNotes = { notes: [], skips: [] }
 
 /** Error code of the rows of panel members that were too late. */
@@ -81,8 +81,8 @@ export class Ensemble implements LiveRequest {
   private refusal: PublicError | null = null
 
   /**
-   * `inbound` is the client's request; its targets are those that may have the last word (their first stands in the headers of a
-   * stream that begins early). `work` makes the calls. `finished` hears of the end; `ok` is null for a client that left.
+   * `inbound` is the client's request; its targets may give the final answer (the first one is named in the headers of a stream
+   * that begins early). `work` makes the calls. `finished` is called at the end; `ok` is null for a client that left.
    */
   constructor(
     around: EnsembleServices, inbound: Inbound, work: (ensemble: Ensemble) => Effect.Effect<void>, finished: (ok: boolean | null, latencyMs: number) => void
@@ -109,7 +109,7 @@ export class Ensemble implements LiveRequest {
   }
 
   beat(now: number): void {
-    // The last call has its own outlet.
+    // The final call has its own client stream.
     if (this.clientStream === null || this.handedOver || this.isOver) return
     this.clientStream.beat(now, () => this.headers(this.inbound.targets[0] as Target, true))
   }
@@ -141,7 +141,7 @@ export class Ensemble implements LiveRequest {
     })
   }
 
-  /** Makes the call that has the last word: it speaks to the client itself. `companions` go with this call alone. */
+  /** Makes the final call: it writes to the client itself. `interceptors` apply to this call alone. */
   finish(last: Inbound, interceptors: ReadonlyArray<Interceptor> = []): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.isOver) {
@@ -243,7 +243,7 @@ export class Ensemble implements LiveRequest {
     return Effect.ensuring(Effect.map(running, given), Effect.sync(() => made !== null && this.calls.delete(made)))
   }
 
-  /** The last word of the exchange, however the fiber ended. */
+  /** Ends the exchange, however the fiber ended. */
   private close(exit: Exit.Exit<void>): void {
     const { live, services } = this.around
     if (Exit.isFailure(exit)) {

@@ -1,9 +1,9 @@
 /**
  * What the calls of one request have in common when it is served by several request actors: attempts are numbered through, one row
- * is final, tokens and cost are summed, and the companions hear of every attempt but of one end only.
+ * is final, tokens and cost are summed, and the interceptors are notified of every attempt but of one end only.
  *
  * A part of a panel does not know whether its answer will be the client's. The row of the first answer is therefore held until the
- * second one is there, or the panel is over: its start is in the journal, so that a crash meanwhile leaves a row all the same.
+ * second one is there, or the panel is over: its start is in the journal, so that a crash in between still leaves a row.
  */
 import * as Errors from "#schemas/errors.ts"
 import type { Interceptor } from "#actors/request/ports/Interceptor.ts"
@@ -13,14 +13,14 @@ import type { RequestSummary, Telemetry } from "#actors/request/ports/Telemetry.
 import type { Services } from "#actors/request/Request.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
-/** How a part's rows are told from the others. */
+/** How a part's rows are distinguished from the others. */
 export interface EnsemblePart {
   /**
    * `last`: its answer or error is the client's. `step`: its error is, its answer is not. `panel`: its answer is when it stays the
-   * only one, its error when nobody answers. `aside`: never.
+   * only one, its error when no member answers. `aside`: never.
    */
   readonly role: "last" | "step" | "panel" | "aside"
-  /** Error code of its row when the gateway cuts it; null while it may go on. */
+  /** Error code of its row when the gateway cuts it; null while it may continue. */
   cut: string | null
 }
 
@@ -97,7 +97,7 @@ export class Tally {
     }
   }
 
-  /** The companions of one part: they give leave as ever, and are told by the tally. */
+  /** The interceptors of one part: they decide each call as usual, and the tally notifies them. */
   interceptorsOf(): ReadonlyArray<Interceptor> {
     let asked = false
     const bounded: Interceptor = {

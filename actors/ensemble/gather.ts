@@ -11,7 +11,7 @@ export interface GatherPatience {
   readonly minPanel: number
   /** How long the others may take after the quorum, ms. */
   readonly stragglerGraceMs: number
-  /** How long everybody may take, ms. */
+  /** Longest time for all members, ms. */
   readonly panelHardTimeoutMs: number
 }
 

@@ -1,4 +1,4 @@
-/** What the models of an ensemble are told, as changes of the client's conversation. Pure. */
+/** The instructions to the models of an ensemble, as changes of the client's conversation. Pure. */
 import type { Answer, Conversation, ContentPart, TextPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 
 /** Characters of one answer that another model is shown; the middle of a longer one is left out. */
@@ -36,7 +36,7 @@ export const answerOf = (text: string): Answer => ({
   choices: [{ index: 0, parts: [textPart(text)], finish: "stop", stopSequence: null, logprobs: null }]
 })
 
-/** The client offers tools, or brings what they gave: only a model that may call them can go on. */
+/** The client offers tools, or sends their results: only a model that may call them can continue. */
 export const usesTools = ({ tools, turns }: Conversation): boolean => tools.length > 0 || turns.some(({ role }) => role === "tool")
 
 const resultText = (part: ToolResultPart): string =>
@@ -53,7 +53,10 @@ const told = (part: ContentPart): ContentPart => {
   }
 }
 
-/** One whole answer in words: tools are taken away and what they did is told, and it has one choice without probabilities or media. */
+/**
+ * One whole answer in words: tools are removed and their results described in text, and it has one choice without probabilities
+ * or media.
+ */
 export const spoken = (conversation: Conversation): Conversation => ({
   ...conversation,
   turns: conversation.turns.map((turn) =>
@@ -71,11 +74,11 @@ export const instructed = (conversation: Conversation, instruction: string | nul
 
 const asked = (conversation: Conversation, text: string): Conversation => ({ ...conversation, turns: [...conversation.turns, turnOf("user", text, "ensemble")] })
 
-/** By number, so that nobody knows whose they are. */
+/** By number, so that the judge cannot tell which model wrote which. */
 const quoted = (answers: ReadonlyArray<string>): string =>
   shared(answers, longestQuotes).map((answer, i) => `<answer number="${i + 1}">\n${answer}\n</answer>`).join("\n\n")
 
-/** What the judge of a fusion is asked: the client's conversation, then the answers of the panel. */
+/** The input of the judge of a fusion: the client's conversation, then the answers of the panel. */
 export const judged = (conversation: Conversation, answers: ReadonlyArray<string>): Conversation => asked(conversation, [
   `${answers.length} assistants answered the conversation above, each without knowing of the others. Their answers:`,
   quoted(answers),
@@ -83,7 +86,7 @@ export const judged = (conversation: Conversation, answers: ReadonlyArray<string
     "where they contradict each other. Answer as if you were the only one who was asked: do not mention these answers, other assistants or this message."
 ].join("\n\n"))
 
-/** What a member of a debate is asked from its second round on. */
+/** The input of a member of a debate from its second round on. */
 export const debated = (conversation: Conversation, own: string | null, others: ReadonlyArray<string>): Conversation => asked(conversation, [
   ...(own === null ? [] : [`Your answer to the conversation above was:\n\n<own_answer>\n${cut(own)}\n</own_answer>`]),
   `Others answered:`,
@@ -116,7 +119,7 @@ const olderOf = ({ turns }: Conversation): { readonly first: number; readonly en
   return { first: Math.max(0, first), end: Math.max(0, end) }
 }
 
-/** What the model that makes a hand-off summary is asked: the last `most` of the older messages. Null when there are none. */
+/** The input of the model that makes a hand-off summary: the last `most` of the older messages. Null when there are none. */
 export const summarised = (conversation: Conversation, most: number): Conversation | null => {
   const { end, first } = olderOf(conversation)
   if (end <= first) return null

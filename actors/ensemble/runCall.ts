@@ -11,7 +11,7 @@ export interface CallServices {
   readonly live: { readonly add: (request: LiveRequest) => void; readonly remove: (request: LiveRequest) => void }
 }
 
-/** `began` is given the actor and its fiber at once; `cut` hears of the interruption before the actor does. */
+/** `began` is given the actor and its fiber at once; `cut` is called before the actor is interrupted. */
 export const runCall = ({ fork, live }: CallServices, services: Services, inbound: Inbound, hooks: {
   readonly began?: (actor: RequestActor, fiber: Fiber.Fiber<void>) => void
   readonly cut?: () => void

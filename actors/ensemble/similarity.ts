@@ -12,7 +12,7 @@ export const jaccard = (a: ReadonlySet<string>, b: ReadonlySet<string>): number 
   return shared / (a.size + b.size - shared)
 }
 
-/** The similarity of the two texts that differ most: a panel agrees when everybody does. One text agrees with itself. */
+/** The similarity of the two texts that differ most: a panel agrees when all members agree. One text agrees with itself. */
 export const agreement = (texts: ReadonlyArray<string>): number => {
   const words = texts.map(wordsOf)
   let lowest = 1

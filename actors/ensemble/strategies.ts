@@ -15,7 +15,7 @@ export interface PanelMember {
   readonly name: string
   /** The step's system instruction; null without one. */
   readonly prompt: string | null
-  /** Why nobody can be asked; null when somebody can. */
+  /** Why no target can be called; null when one can. */
   readonly missing: PublicError | null
   /** A call that brings a whole answer to this conversation. */
   readonly call: (conversation: Conversation) => PreparedCall
@@ -26,7 +26,7 @@ export interface EnsemblePlan {
   readonly members: ReadonlyArray<PanelMember>
   readonly conversation: Conversation
   readonly patience: GatherPatience
-  /** The call that has the last word; `null`: the client's own words, unchanged. */
+  /** The final call; `null`: the client's own conversation, unchanged. */
   readonly last: (conversation: Conversation | null) => Inbound
   /** What the error that ends the request says beside its message. */
   readonly terminal: (error: PublicError) => PublicError
@@ -49,7 +49,7 @@ const answeredOf = (given: Given | null): Answered | null => {
 /** Why members gave nothing, by their place; the newest error of each. */
 type Failures = Map<number, PublicError>
 
-/** The panel's answers, by member; `failures` is told of every error. */
+/** The panel's answers, by member; `failures` is called with every error. */
 const panelOf = (ensemble: Ensemble, plan: EnsemblePlan, words: (member: number) => Conversation, failures: Failures): Effect.Effect<ReadonlyArray<Answered | null>> =>
   gather(plan.members.map((member, i) =>
     member.missing !== null ? Effect.succeed(null) : Effect.map(ensemble.ask(member.call(words(i)), "panel"), (given) => {
@@ -61,7 +61,7 @@ const panelOf = (ensemble: Ensemble, plan: EnsemblePlan, words: (member: number)
 const namedMembers = 8
 const maxReason = 300
 
-/** Nobody of the panel answered: who said what, and the earliest time to come back. */
+/** No member of the panel answered: the error of each member, and the earliest time to retry. */
 const noAnswer = ({ combo, members, terminal }: EnsemblePlan, failures: Failures): PublicError => {
   const hints = [...failures.values()].flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? [])
   const why = members.slice(0, namedMembers).map(({ name }, i) => `${name}: ${(failures.get(i)?.message ?? "no answer").slice(0, maxReason)}`)
@@ -75,9 +75,9 @@ const noAnswer = ({ combo, members, terminal }: EnsemblePlan, failures: Failures
 const missingOf = ({ members }: EnsemblePlan): Failures =>
   new Map(members.flatMap(({ missing }, i): ReadonlyArray<readonly [number, PublicError]> => missing === null ? [] : [[i, missing]]))
 
-/** A panel answers at once, a judge makes one answer of theirs. */
+/** The members of a panel answer in parallel, and a judge makes one answer of theirs. */
 export const fusion = (plan: EnsemblePlan) => (ensemble: Ensemble): Effect.Effect<void> => {
-  // Only one that may call them can go on.
+  // Only a model that may call them can continue.
   if (Instructions.usesTools(plan.conversation)) return ensemble.finish(plan.last(null))
   const question = Instructions.spoken(plan.conversation)
   const failures = missingOf(plan)
@@ -135,7 +135,7 @@ export const stepFailed = ({ combo, members }: Pick<EnsemblePlan, "combo" | "mem
 export const pipeline = (plan: EnsemblePlan, common: string | null) => (ensemble: Ensemble): Effect.Effect<void> => {
   const { conversation, members } = plan
   const end = members.length - 1
-  /** What a step is told: the first one the client's words, the others the answer before theirs. */
+  /** The input of a step: the client's conversation for the first one, the previous answer for the others. */
   const words = (step: number, input: Conversation): Conversation => {
     const own = Instructions.instructed(input, members[step]?.prompt ?? null)
     return step === 0 ? own : Instructions.instructed(own, common)
@@ -156,7 +156,7 @@ export const pipeline = (plan: EnsemblePlan, common: string | null) => (ensemble
       ensemble.refuse(plan.terminal(stepFailed(plan, missing, members[missing]?.missing ?? null)))
       return Effect.void
     }
-    // What a tool gave was asked for by the last step: it goes on alone.
+    // The last step asked for the tool's result: it continues alone.
     if (conversation.turns[conversation.turns.length - 1]?.role === "tool") return ensemble.finish(plan.last(Instructions.instructed(conversation, members[end]?.prompt ?? null)))
     return run(0, conversation)
   })

@@ -23,7 +23,7 @@ export type LeaseStep<Reply> = readonly [reply: Reply, state: State, changes: Re
 
 export const fresh = (epoch: string): State => ({ epoch, leases: new Map(), holders: new Map(), highest: new Map() })
 
-/** Owners whose highest generation is kept: enough for those who draw at the same moment, the durable counter knows the rest. */
+/** Owners whose highest generation is kept: enough for owners that draw at the same moment; the durable counter has the rest. */
 export const rememberedOwners = 1_000
 
 const none: ReadonlyArray<LeaseChange> = []

@@ -1,6 +1,6 @@
 /**
  * Writes the changes of leases down, off the path of their cause: a bounded backlog that waits for the records to come back.
- * A change beyond the bound is counted and said aloud, never dropped in silence. An invalidation also gets its entry in the audit log.
+ * A change beyond the bound is counted and logged, never dropped silently. An invalidation also gets its entry in the audit log.
  */
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
@@ -19,7 +19,7 @@ const batch = 500
 /** Pause after a failed write: doubles from the first to the second, ms. */
 const firstPauseMs = 250
 const longestPauseMs = 15_000
-/** What is left when the gateway stops gets so long, ms. */
+/** Longest time for the last write when the gateway stops, ms. */
 const finalWriteMs = 2_000
 
 export interface LeaseAudit {
@@ -54,7 +54,7 @@ export const make = Effect.gen(function*() {
   let writing = false
   let lost = 0
 
-  /** An entry whose first write succeeded without word of it is there already. */
+  /** An entry may be there already: its first write succeeded, but the reply was lost. */
   const enter = (entry: AuditEntry) =>
     Effect.catchIf(auditLog.append(entry), ({ reason }) => reason === "conflict", () => Effect.void)
 

@@ -1,12 +1,12 @@
 /**
- * Where leases live: each operation is one atomic transition of `actors/lease/Lease.ts`, timed by the store's own clock. A lease that the
- * store lost is gone for everybody, never two for one connection.
+ * Where leases live: each operation is one atomic transition of `actors/lease/Lease.ts`, timed by the store's own clock. A lease
+ * that the store lost is lost for every node; there are never two for one connection.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Acquire, AcquireReply, LeaseChange, LeaseClaim, ClaimReply, EndReason, Lease, MoveReply, ReleaseReason } from "#schemas/protocols/Lease.ts"
 
-/** The store cannot be asked; nothing is known about what it did. Who needs a lease is refused (fail closed). */
+/** The store cannot be asked; nothing is known about what it did. Requests that need a lease are refused (fail closed). */
 export class LeaseStoreDown {
   readonly _tag = "LeaseStoreDown"
   readonly message: string
@@ -29,7 +29,7 @@ export class LeaseStore extends Context.Service<LeaseStore, {
   readonly release: (claim: LeaseClaim, reason: ReleaseReason) => Op<ClaimReply>
   /** The ACTIVE lease that the claim fits, or null; at once where the store is this process. */
   readonly find: (claim: LeaseClaim) => Lease | null | Effect.Effect<Lease | null, LeaseStoreDown>
-  /** Binds the lease to another connection if it is still at `from` and nobody holds `to`. */
+  /** Binds the lease to another connection if it is still at `from` and no other lease holds `to`. */
   readonly move: (claim: LeaseClaim, from: string, to: string) => Op<MoveReply>
   /** Ends exactly this lease where it stands; false when it has ended, moved or was followed by another. */
   readonly invalidate: (lease: Lease, reason: EndReason) => Op<boolean>

@@ -1,5 +1,5 @@
 /**
- * The keeper of leases: draws generations before a lease is made, ends leases whose key or connection lost its right to them, removes
+ * The keeper of leases: draws generations before a lease is made, ends leases whose key or connection may no longer hold them, removes
  * expired ones and records every change. The store decides; the keeper never remembers a lease itself.
  */
 import * as Clock from "effect/Clock"
@@ -89,7 +89,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
 
   const invalidate = (lease: Lease, reason: EndReason): Effect.Effect<void, LeaseStoreDown> => Effect.asVoid(told(store.invalidate(lease, reason)))
 
-  /** A failure heals with the next sweep; until then whoever presents the lease is refused all the same. */
+  /** A failure heals with the next sweep; until then calls with the lease are refused. */
   const soon = (work: Effect.Effect<void, unknown>): void => {
     fork(Effect.ignore(work))
   }

@@ -1,14 +1,15 @@
 /**
- * What the nodes have in common about one meter in one window: what each node is known to have spent, and its block, a lease. Pure:
- * `(state, draw, node, now) -> [reply, state]`; the Redis store's script says the same in Lua.
+ * What the nodes have in common about one meter in one window: what each node is known to have spent, and its block, a lease.
+ * Pure: `(state, draw, node, now) -> [reply, state]`; the Redis store's script says the same in Lua.
  *
- * What a node has spent only grows, and the most that anybody said of it counts: the node itself, or the ledger for it. So nothing is
- * booked twice, whoever speaks first or again. An expired block stays and counts as spent until one of them has said all.
+ * What a node has spent only grows, and the largest amount reported counts: by the node itself, or by the ledger for it. So
+ * nothing is booked twice, in whatever order reports arrive. An expired block stays and counts as spent until one of them has
+ * reported all of it.
  */
 import type { BlockDraw, BlockDrawn, Unsettled } from "#actors/limits/ports/LimitStore.ts"
 
 export interface NodeShare {
-  /** All that this node is known to have spent. */
+  /** Everything that this node is known to have spent. */
   readonly reported: number
   /** Its block; 0 = none. */
   readonly held: number

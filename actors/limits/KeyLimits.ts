@@ -1,6 +1,6 @@
 /**
  * The limits of one key on this node: its meters and rates, and the exchanges with the limit store that keep them supplied. Decisions
- * read this memory; only what is not here is asked for, one exchange of a key at a time.
+ * read this memory; only missing amounts are requested, one exchange of a key at a time.
  */
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
@@ -11,15 +11,15 @@ import { ShortWait, type LimitLedger, type Used } from "#actors/limits/ports/Lim
 import type { BlockDraw, BlockDrawn, LimitStore, LimitStoreDown, Unsettled } from "#actors/limits/ports/LimitStore.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 
-/** A block stops being used so long before its lease ends, ms: clocks and answers take time. */
+/** A block stops being used this long before its lease ends, ms: clocks drift and answers take time. */
 const leaseMarginMs = 1_000
 /** After an exchange that brought nothing the next refusals are answered without another one, ms. */
 const shortMs = 100
-/** A node gives a block back when nobody used it for so long, ms. */
+/** A node returns a block that was unused for this long, ms. */
 const idleMs = 2_000
 /** How often the truth about expired blocks is looked for, ms. */
 const lookMs = 1_000
-/** A node that was silent for so long after its block expired is believed to have spent what the ledger says, ms. */
+/** After this silence of a node with an expired block, ms, the ledger's amount counts as its spending. */
 export const releaseMs = 15 * 60_000
 
 export interface World {
@@ -27,10 +27,10 @@ export interface World {
   readonly ledger: LimitLedger["Service"]
   /** ms since the epoch: which window it is. */
   readonly now: () => number
-  /** ms by a clock that never goes back, counted through pauses of the process: whether a block is still ours. */
+  /** ms by a monotonic clock that counts through pauses of the process: whether this node still holds a block. */
   readonly steady: () => number
   readonly nodeId: string
-  /** Succeeds once the ledger has what earlier lives of this node used, and the store was told so; to be run before an exchange. */
+  /** Succeeds once the ledger has the usage of earlier runs of this node and the store was informed; run it before an exchange. */
   readonly begun: Effect.Effect<void, LimitFailure>
   /** A limit is used up. */
   readonly crossed: (keyId: string, counter: RuleCounter) => void
@@ -53,7 +53,7 @@ export class RuleCounter {
   /** Expired blocks of other nodes, and when the truth about them was last looked for. */
   unsettled: ReadonlyArray<Unsettled> = []
   lookedAt = Number.NEGATIVE_INFINITY
-  /** When the next block of another node may expire, so that its truth is found though nobody uses the key. */
+  /** When the next block of another node may expire, so that its true usage is found although the key is idle. */
   nextExpiryAt = Number.POSITIVE_INFINITY
   /** These by the steady clock. */
   lastUsedAt = 0
@@ -73,7 +73,7 @@ export class Rate {
   rule: RateRule
   permits = 0
   permitsUntil = 0
-  /** Until then the store need not be asked again, and when a place comes free (ms since the epoch). */
+  /** Until when the store need not be called again, and when a place becomes free (ms since the epoch). */
   refusedUntil = 0
   freeAt = 0
   waiting = 0
@@ -178,7 +178,7 @@ export class KeyLimits {
     return { id: `${this.id}:${rule.id}:${meter.start}`, end: meter.end, limit: meter.limit, total: meter.total, reserved: meter.reserved, ...terms }
   }
 
-  /** `askedAt`: the lease runs from when it was asked for, however late the answer was read. */
+  /** `askedAt`: the lease runs from its request, however late the answer was read. */
   private drawn(counter: RuleCounter, answer: BlockDrawn, draw: BlockDraw, askedAt: number): void {
     counter.isCounted = answer.held > 0 || draw.reserved > 0
     counter.unsettled = answer.unsettled
@@ -202,7 +202,7 @@ export class KeyLimits {
     /** Answers what the store does not know. */
     const once = (some: ReadonlyArray<RuleCounter>, seen: Sums | null) => Effect.suspend(() => {
       const askedAt = steady()
-      // What was told can never be taken back: a node that dies now must find it in its journal.
+      // A report can never be withdrawn: a node that dies now must find the amount in its journal.
       if (store.shared) ledger.journal()
       const asked = some.map((counter) => {
         const need = needOf(counter)
@@ -217,7 +217,7 @@ export class KeyLimits {
       })
       return Effect.map(store.exchange(asked.map(({ draw }) => draw)), (answers) => asked.filter(({ counter, draw, start }, index) => {
         const answer = answers[index]
-        // An answer is about the window that was asked about.
+        // An answer is for the window of its request.
         if (answer === undefined || counter.meter.start !== start) return false
         counter.unsure = false
         if (answer.known) this.drawn(counter, answer, draw, askedAt)
@@ -262,7 +262,7 @@ export class KeyLimits {
         for (const [counter, start] of asked) {
           const { meter, rule } = counter
           const own = new Map<string, number>()
-          // A window that ended meanwhile is not the one that is asked about.
+          // The answer is about a window that has ended in the meantime.
           for (const [node, used] of meter.start === start ? byStart.get(start) ?? [] : []) own.set(node, amountOf(rule, used))
           sums.set(counter, own)
           if (counter.basedAt === meter.start || meter.start !== start) continue
@@ -396,7 +396,7 @@ export class KeyLimits {
     })
   }
 
-  /** Gives back a place whose request is not made. What the store does not hear of stays used. */
+  /** Returns the place of a request that is not made. A place stays used when the store is not informed. */
   returnPermit(rate: Rate, { slot }: Permit): Effect.Effect<void> {
     if (slot !== null) return Effect.ignore(this.world.store.giveBack(this.windowOf(rate), rate.rule.windowMs, slot))
     return Effect.sync(() => {

@@ -122,7 +122,10 @@ export class LimitInterceptor implements Interceptor {
     return needs
   }
 
-  /** All or nothing; the refusal that lasts longest is the one that is told. `unasked`: the store could not be asked for what is lacking. */
+  /**
+   * All or nothing; the client gets the refusal that lasts longest. `storeDown`: the store could not be asked for the missing
+   * amount.
+   */
   private reserve(target: Target, needs: ReadonlyArray<Need>, storeDown = false): CallRefusal | null {
     const { limits, services } = this
     const now = services.now()
@@ -144,7 +147,7 @@ export class LimitInterceptor implements Interceptor {
           worst = error
           until = reply.reason === "exhausted" ? meter.end : now + 1_000 * (error.retryAfterSeconds ?? 1)
         }
-        // What one target may not cost another may, unless nothing is left for anybody.
+        // Another target may be cheaper, unless nothing is left for any target.
         final ||= rule.within === null && (reply.reason !== "short" || rule.kind === "tokens")
       }
     }

@@ -26,15 +26,15 @@ import { LimitStore } from "#actors/limits/ports/LimitStore.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 
-/** A session is over when it made no request for so long, ms. */
+/** A session ends after this time without a request, ms. */
 const sessionIdleMs = 300_000
 /** A known session is marked again at most so often, ms. */
 const sessionMarkMs = 60_000
-/** How often what was spent is told to the other nodes, ms. */
+/** How often spending is reported to the other nodes, ms. */
 const upkeepMs = 250
 /** How often what is booked is compared with the ledger, ms. */
 const reconcileMs = 60_000
-/** A key that made no request for so long is forgotten, ms. */
+/** A key is forgotten after this time without a request, ms. */
 const forgetMs = 3_600_000
 /** A store that is away is said to be so at most so often, ms. */
 const quietMs = 10_000
@@ -49,14 +49,14 @@ export const make = Effect.fnUntraced(function*(options: LimitSources.Options) {
 
   let compiled = new WeakMap<ApiKey, KeyLimits | "none">()
   const keys = new Map<string, KeyLimits>()
-  /** Open while there are such keys: no timer runs for a feature that nobody uses. */
+  /** Open while there are such keys: no timer runs for a feature that is not in use. */
   const inUse = Latch.makeUnsafe(false)
   const sources = yield* LimitSources.make(options, () => {
     compiled = new WeakMap()
   })
   const { crossed, rateCrossed } = yield* Notices.make(now, fork)
   const steady = Steady.make(clock)
-  // A block of this life is younger than the word that earlier lives are in the ledger, so that word never stands for this one.
+  // A block of this run is younger than the report that earlier runs are in the ledger, so that report never covers it.
   const first = Semaphore.makeUnsafe(1)
   let hasBegun = false
   const begun = Effect.suspend(() => hasBegun ? Effect.void : first.withPermits(1)(Effect.suspend(() => hasBegun ? Effect.void : ledger.settled.pipe(
@@ -197,7 +197,7 @@ export const make = Effect.fnUntraced(function*(options: LimitSources.Options) {
   yield* whileInUse("limit reconciliation", reconciled, reconcileMs)
   if (store.shared) {
     yield* whileInUse("limit renewal", each((limits) => limits.renew), upkeepMs)
-    // Other nodes wait for the word that this one's earlier lives are in the ledger, whether their keys are used here or not.
+    // Other nodes wait for the report that this node's earlier runs are in the ledger, whether their keys are used here or not.
     const begin: Effect.Effect<void> = Effect.andThen(Effect.ignore(begun), Effect.suspend(() => hasBegun ? Effect.void : Effect.delay(begin, upkeepMs)))
     yield* Supervisor.loop("limit handover", begin)
     // What this node holds goes back when it stops.

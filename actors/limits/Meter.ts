@@ -2,10 +2,10 @@
  * One amount per fixed window, as one node counts it: what all nodes have booked, the block this node holds, what it spent of it
  * and what its requests in flight have reserved. Pure: `(state, command, now) -> [reply, state]`.
  *
- * A block is a lease on a part of the limit: only what is held may be reserved, so the blocks of all nodes together never pass the
- * limit. One exception keeps a limit usable to its end: while nobody of this node is in flight, one request may begin on whatever is
- * left, though it may need more. Overshoot is therefore at most one request per node and meter, and what a request uses above its
- * own reservation.
+ * A block is a lease on a part of the limit: only what is held may be reserved, so the blocks of all nodes together never pass
+ * the limit. One exception keeps a limit usable to its end: while no request of this node is in flight, one request may begin on
+ * the rest, although it may need more. Overshoot is therefore at most one request per node and meter, and what a request uses
+ * above its own reservation.
  */
 import { type FixedWindow, type Span, spanAt } from "#actors/limits/window.ts"
 
@@ -24,7 +24,7 @@ export interface Meter extends Span {
   readonly reserved: number
   /** Reservations in flight. */
   readonly inFlight: number
-  /** The window's end was told to listeners. */
+  /** Listeners were notified that the window ended. */
   readonly announced: boolean
 }
 
@@ -44,7 +44,7 @@ export type Command =
   | { readonly type: "base"; readonly start: number; readonly amount: number }
   /** The store's answer to an exchange that said `sent` for the total. */
   | { readonly type: "drawn"; readonly start: number; readonly booked: number; readonly reported: number; readonly held: number; readonly heldUntil: number; readonly sent: number }
-  /** The block is not used any more, whether the store hears of that or not. */
+  /** The block is not used any more, whether or not the store is informed. */
   | { readonly type: "yield" }
   /** The operator changed the limit. */
   | { readonly type: "limit"; readonly limit: number }
@@ -66,7 +66,7 @@ export const unreported = (meter: Meter): number => meter.total - meter.reported
 
 export const used = (meter: Meter): number => meter.booked + unreported(meter)
 
-/** What is left of this node's block, reserved or not: it goes on using that until it hears otherwise. */
+/** What is left of this node's block, reserved or not: it keeps using that until the store says otherwise. */
 export const remaining = (meter: Meter, now: number): number =>
   meter.held === null || now >= meter.heldUntil ? 0 : Math.max(0, meter.held - unreported(meter))
 
@@ -82,7 +82,7 @@ const done = (meter: Meter): readonly [MeterReply, Meter] => {
   return [{ type: "done", crossed }, crossed ? { ...meter, announced: true } : meter]
 }
 
-/** Commands about another window than the meter's are answered and change nothing. `now`: ms by a clock that nobody sets. */
+/** Commands about another window than the meter's are answered and change nothing. `now`: ms by a monotonic clock. */
 export const transition = (meter: Meter, command: Command, now: number): readonly [MeterReply, Meter] => {
   switch (command.type) {
     case "reserve": {
@@ -110,7 +110,7 @@ export const transition = (meter: Meter, command: Command, now: number): readonl
         : [{ type: "done", crossed: false }, { ...meter, total: meter.total + command.amount, reported: meter.reported + command.amount }]
     case "drawn": {
       if (command.start !== meter.start) return [{ type: "done", crossed: false }, meter]
-      // The store heard more of us from the ledger than we knew ourselves.
+      // The ledger reported more usage of this node to the store than the node itself knew.
       const ahead = Math.max(0, command.reported - command.sent)
       return done({ ...meter, booked: command.booked, held: command.held, heldUntil: command.heldUntil, total: meter.total + ahead, reported: command.reported })
     }

@@ -1,8 +1,9 @@
 /**
  * So many requests in any stretch of so many seconds, counted in slots. Pure.
  *
- * A slot counts until its last request has left the window, so no stretch of the window's length ever holds more than the limit; a place
- * comes free at most one slot (a sixtieth of the window) late, and never later than one window after the request that is refused.
+ * A slot counts until its last request has left the window, so no stretch of the window's length ever holds more than the limit;
+ * a place becomes free at most one slot (a sixtieth of the window) late, and never later than one window after the request that
+ * is refused.
  */
 
 type Slot = readonly [begin: number, count: number, last: number]

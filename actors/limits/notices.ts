@@ -11,7 +11,7 @@ import type { RuleCounter, Rate } from "./KeyLimits.ts"
 import * as Meter from "./Meter.ts"
 import * as Rules from "./rules.ts"
 
-/** Kind of the documents that remember which limits were told to be used up. */
+/** Kind of the documents that remember for which limits the exhaustion event was sent. */
 const toldKind = "quota-told"
 
 export const make = Effect.fnUntraced(function*(now: () => number, fork: (effect: Effect.Effect<void>) => unknown) {

@@ -1,4 +1,4 @@
-/** What a client hears when a limit stands in its way: which one, how much of it is used, and when to come back. Pure. */
+/** The error for a request over a limit: which limit, how much of it is used, and when to retry. Pure. */
 import { type AmountRule, type RateRule, unitsPerUsd } from "#actors/limits/rules.ts"
 import { secondsUntil } from "#actors/limits/window.ts"
 import * as Errors from "#schemas/errors.ts"

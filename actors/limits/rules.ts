@@ -1,4 +1,4 @@
-/** What stands in the way of a key, as one list of rules: from its policy, its budget and its token limits. Pure. */
+/** The limits of a key as one list of rules: from its policy, its budget and its token limits. Pure. */
 import { type FixedWindow, minutesOf } from "#actors/limits/window.ts"
 import type { QuotaExceeded } from "#schemas/events.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"

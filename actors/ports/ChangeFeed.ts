@@ -26,9 +26,9 @@ export interface News {
 export class ChangeFeed extends Context.Service<ChangeFeed, {
   /** The version of the records that this node acts on. */
   readonly applied: () => number
-  /** The version in the database; whoever reads records after it has asked knows at least that version. */
+  /** The version in the database; a read of records after this call sees at least that version. */
   readonly version: Effect.Effect<number, StoreError>
-  /** Runs `apply` for all news, one after another, for the scope; a version counts as applied when all who hear have applied it. */
+  /** Runs `apply` for all changes, one after another, for the scope; a version counts as applied when all listeners have applied it. */
   readonly hear: (apply: (news: News) => Effect.Effect<void, StoreError>) => Effect.Effect<void, never, Scope.Scope>
   /**
    * True after this process stood still (a paused container, a suspended machine): others may have changed what it acts on, and it has
@@ -39,6 +39,6 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
   readonly stuck: () => { readonly sinceMs: number; readonly why: string } | null
   /** Waits until it has looked, or for a bounded while when the records do not answer. Never fails. */
   readonly caughtUp: Effect.Effect<void>
-  /** This node has committed something: the others are told at once. Never waits and never fails. */
+  /** This node has committed a change: the others are notified at once. Never waits and never fails. */
   readonly announce: () => void
 }>()("gateway/ports/ChangeFeed") {}

@@ -59,6 +59,6 @@ export class Configuration extends Context.Service<Configuration, {
   readonly commit: <A, E, R>(write: Effect.Effect<A, E, R>) => Effect.Effect<A, E | StoreError, R>
   /** Reloads from the stores. */
   readonly reload: Effect.Effect<void, StoreError>
-  /** Hears of every new snapshot, after it became current; returns the unsubscribe. */
+  /** Calls the listener with every new snapshot, after it became current; returns the unsubscribe function. */
   readonly onChange: (listener: (snapshot: Snapshot) => void) => () => void
 }>()("gateway/ports/Configuration") {}

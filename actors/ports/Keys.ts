@@ -15,6 +15,9 @@ export class Keys extends Context.Service<Keys, {
   readonly touch: (key: ApiKey) => void
   /** Drops a key from memory after it was changed or removed. */
   readonly forget: (id: string) => void
-  /** Hears that a key was changed or removed, here or on another node (null = any key may have been); returns the unsubscribe. */
+  /**
+   * Calls the listener when a key was changed or removed, here or on another node (null = any key may have been); returns the
+   * unsubscribe function.
+   */
   readonly onForget: (listener: (id: string | null) => void) => () => void
 }>()("gateway/ports/Keys") {}

@@ -1,4 +1,4 @@
-/** The gateway's processes that share one database: who lives, and which version of the records each acts on. */
+/** The gateway's processes that share one database: which ones are alive, and which version of the records each acts on. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { News } from "#actors/ports/ChangeFeed.ts"
@@ -7,7 +7,7 @@ import type { StoreError } from "#actors/ports/StoreError.ts"
 /** One process as it describes itself. */
 export interface Node {
   readonly id: string
-  /** Distinguishes two lives of one id. */
+  /** Distinguishes two runs of one id. */
   readonly incarnation: string
   readonly host: string
   readonly address: string
@@ -29,7 +29,7 @@ export interface SeenNode extends Node {
   readonly versionAt: number
 }
 
-/** A node that was silent for so long is taken for dead, ms. */
+/** A node counts as dead after this silence, ms. */
 const deadAfterMs = 5_000
 
 export const isAlive = ({ silentMs }: Pick<SeenNode, "silentMs">): boolean => silentMs < deadAfterMs

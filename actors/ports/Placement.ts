@@ -6,7 +6,7 @@ import type * as Scope from "effect/Scope"
 export class Placement extends Context.Service<Placement, {
   /**
    * Runs `work`, a supervised loop, on one node at a time, for the scope. When its node dies another takes over within seconds; for an
-   * instant both may run, so that each step of the work has to bear being done twice.
+   * instant both may run, so that each step of the work must be safe to repeat.
    */
   readonly place: (name: string, work: Effect.Effect<void>) => Effect.Effect<void, never, Scope.Scope>
 }>()("gateway/ports/Placement") {}

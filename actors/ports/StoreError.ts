@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 
-/** A record store could not do its work. `unavailable` may be retried; `conflict` names the unique field that stands in the way. */
+/** A record store could not do its work. `unavailable` may be retried; `conflict` names the unique field in conflict. */
 export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
   store: Schema.String,
   operation: Schema.String,

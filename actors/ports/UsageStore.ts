@@ -71,7 +71,7 @@ export interface LatencyStatistics {
   readonly requests: number
   /** Outcome `completed`. */
   readonly successes: number
-  /** Outcomes that speak against the upstream: a client that left is in neither count. */
+  /** Outcomes that count against the upstream: a client that left is in neither count. */
   readonly failures: number
   /** Attempts that the latencies are of. */
   readonly samples: number

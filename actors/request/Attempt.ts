@@ -27,7 +27,7 @@ const maxHeldBytes = 32 * 1024 * 1024
 const maxRecoverableBytes = 32 * 1024
 /** Bytes of a stream that is held until its rules were asked. */
 const maxCheckedBytes = 4 * 1024 * 1024
-/** An upstream that has said its last word gets so long to end its body, so that its socket can be used again, ms. */
+/** After the final event the upstream has this long to end its body, ms, so that its socket can be used again. */
 const lingerMs = 1_000
 /** Largest whole (not streamed) answer. An error that is large is judged by its status alone. */
 const maxAnswerBytes = 64 * 1024 * 1024
@@ -63,7 +63,7 @@ export class Attempt implements UpstreamHandler {
   private repeatable = false
   private rejected = false
   private holdTimer: ReturnType<typeof setTimeout> | null = null
-  /** The format's last word was seen. */
+  /** The format's final event was seen. */
   private concluded = false
   private linger: ReturnType<typeof setTimeout> | null = null
   /** A stream was asked for, and made from a whole answer. */
@@ -167,7 +167,7 @@ export class Attempt implements UpstreamHandler {
     else if (!this.committed) this.beforeContent(tap)
     if (tap.terminal && !this.concluded && !this.ended) {
       this.concluded = true
-      // The end of the body is nearly always in the same read; else nobody waits for it.
+      // The end of the body is nearly always in the same read; if not, the client does not wait for it.
       setImmediate(this.conclude)
     }
   }
@@ -180,7 +180,10 @@ export class Attempt implements UpstreamHandler {
     this.options.speaks()
   }
 
-  /** The upstream has said all, and has not ended its body: the attempt is decided, and the socket gets a moment to become free. */
+  /**
+   * The upstream sent its final event but has not ended its body: the attempt is decided, and the socket gets a short time to
+   * become free.
+   */
   private readonly conclude = (): void => {
     if (this.ended) return
     this.onEnd()
@@ -219,7 +222,7 @@ export class Attempt implements UpstreamHandler {
     const tap = this.tap
     // The client has none of it: the same connection may be asked once more.
     this.repeatable = tap !== null && !this.committed && this.options.holdMs > 0 && (failure.reason === "reset" || failure.reason === "truncated")
-    // The vendor's last word was seen: what happens to the socket afterwards changes nothing.
+    // The vendor's final event was seen: what happens to the socket afterwards changes nothing.
     if (tap !== null && this.committed && tap.terminal) {
       this.finish("completed", null, false, null)
       return
@@ -280,7 +283,7 @@ export class Attempt implements UpstreamHandler {
     else this.reject(rule, null)
   }
 
-  /** The answer was complete and is refused: the model worked for it, and its upstream is well. */
+  /** The answer was complete and is refused: the model has worked for it, and its upstream is healthy. */
   private reject(rule: string, facts: AnswerFacts | null): void {
     this.call?.abort()
     this.rejected = true
@@ -333,8 +336,8 @@ export class Attempt implements UpstreamHandler {
   }
 
   /**
-   * The upstream's error object. As the first useful frame it is a failed call with a late status; later the client hears of it in
-   * a frame that we write: its words without the stored credential, which they may quote.
+   * The upstream's error object. As the first useful frame it is a failed call with a late status; later the client gets it in a
+   * frame that the gateway writes: its text without the stored credential, which it may quote.
    */
   private failInStream(body: UpstreamErrorBody): void {
     this.call?.abort()
@@ -411,7 +414,7 @@ export class Attempt implements UpstreamHandler {
   private judge(facts: AnswerFacts | null, broken: string | null): void {
     if (this.ended) return
     const { continues, stream, target } = this.options
-    // A whole answer cannot go on with a part of one.
+    // A whole answer cannot continue a partial one.
     if (facts === null || (stream && continues)) {
       this.finish("parse-error", AttemptFailure.malformed(target), true, null)
       return

@@ -2,11 +2,11 @@
  * The client's side of a streamed answer: what is written, and what the gateway sends while the upstream is silent.
  *
  * Chunks cost nothing here: a write leaves a mark, and `beat`, called a few times a second for every live stream, turns marks into
- * times. Heartbeats and progress frames stand between whole events, because taps forward whole events only.
+ * times. Heartbeats and progress frames are written between whole events, because taps forward whole events only.
  */
 import type { Face, Identity } from "#actors/request/ports/Face.ts"
 
-/** The response as an outlet needs it. */
+/** The response as a client stream needs it. */
 export interface StreamResponse {
   readonly start: (status: number, headers: ReadonlyArray<string>) => void
   readonly relay: (chunk: Uint8Array) => boolean
@@ -15,9 +15,9 @@ export interface StreamResponse {
 }
 
 export interface Pulse {
-  /** A stream that was silent so long gets a heartbeat, ms; 0 = none. */
+  /** A stream gets a heartbeat after this silence, ms; 0 = none. */
   readonly heartbeatMs: number
-  /** An upstream that was silent so long gets the response's head sent ahead of it, ms; 0 = never. */
+  /** After this silence of the upstream the response's head is sent ahead of its content, ms; 0 = never. */
   readonly earlyMs: number
 }
 
@@ -25,7 +25,7 @@ export interface Pulse {
 const earlyHeartbeatMs = 1_500
 /** Between two progress frames, ms. */
 const progressMs = 2_000
-/** Chunks that are searched for the stream's identity: it stands in the first events or nowhere. */
+/** Chunks that are searched for the stream's identity: it is in the first events or nowhere. */
 const searchedChunks = 4
 
 export class ClientStream {

@@ -54,22 +54,22 @@ export interface SkipNote {
   readonly unavailable: Unavailable
 }
 
-/** What was found out on the way over the targets; it grows while the request lives. */
+/** What became known while the targets were walked; it grows during the request. */
 export interface RouteNotes {
   readonly notes: ReadonlyArray<AttemptNote>
   readonly skips: ReadonlyArray<SkipNote>
 }
 
-/** How the targets are walked, and who wants to hear of it. */
+/** How the targets are walked, and the callbacks about it. */
 export interface RouteView {
   readonly strategy: string
   readonly combo: string | null
   readonly policy: WalkPolicy
-  /** Nobody is free: soft blocks are passed over. */
+  /** No target is free: soft blocks are ignored. */
   readonly lastResort: boolean
   /** Target `index` answered. */
   readonly succeeded: (index: number) => void
-  /** The request is over; null when nobody asks. `ok` is null for a client that left. */
+  /** Called when the request is over; null when no strategy needs it. `ok` is null for a client that left. */
   readonly finished: ((ok: boolean | null, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>, latencyMs: number) => void) | null
   /** Adds what a terminal error of this route says beside its message. */
   readonly terminal: (error: PublicError, attempts: ReadonlyArray<AttemptNote>, skipped: ReadonlyArray<SkipNote>) => PublicError
@@ -88,7 +88,7 @@ export interface Inbound {
   readonly forwardUsage: boolean
   /** The client asked for progress frames (X-Gateway-Progress). */
   readonly progress: boolean
-  /** The response cache was asked and had nothing; default `off`. */
+  /** The response cache was read and had no entry; default `off`. */
   readonly cache?: "miss" | "off"
   /** When its waiting for a turn began, ms since the epoch; absent = it did not wait. */
   readonly since?: number
@@ -97,10 +97,10 @@ export interface Inbound {
   readonly sessionTag: string | null
   /** In the order of preference; never empty. */
   readonly targets: ReadonlyArray<Target>
-  /** The key's word on each target, whoever chose it. */
+  /** Whether the key may use each target, whichever rule chose it. */
   readonly refusalOf: TargetGuard
   readonly route: RouteView
-  /** Who goes along: leases, limits, recorders; asked in this order. */
+  /** Interceptors: leases, limits, recorders; called in this order. */
   readonly interceptors: ReadonlyArray<Interceptor>
   /**
    * Makes a large body elsewhere, before it is asked for; `partialText` as for `continuationFor`, null for the body itself. Answers null,
@@ -111,12 +111,12 @@ export interface Inbound {
   readonly bodyFor: (target: Target) => Uint8Array | PublicError
   /** What `bodyFor` left out; asked for after it. */
   readonly omittedFor: (target: Target) => ReadonlyArray<string>
-  /** The body that asks the target to go on with an answer that broke off. */
+  /** The body that asks the target to continue a broken-off answer. */
   readonly continuationFor: (target: Target, partialText: string) => Uint8Array | PublicError
   /** How the target's answer is read for this client; asked for after its body. */
   readonly dialectFor: (target: Target) => Dialect
   readonly headersFor: (target: Target) => ReadonlyArray<string>
-  /** What of the client's query the target is asked with; absent or empty: nothing. */
+  /** The part of the client's query that is sent to the target; absent or empty: nothing. */
   readonly queryFor?: (target: Target) => string
   /** True when the client's headers choose the account at the target. */
   readonly namesAccount?: (target: Target) => boolean
@@ -138,7 +138,7 @@ export interface Inbound {
 export interface RecoveryOptions {
   /** STREAM_RECOVERY_ENABLED: the first bytes are held shortly, so that a stream cut in them is repeated unseen. */
   readonly holds: boolean
-  /** STREAM_RECOVERY_MIDSTREAM_ENABLED: an answer that broke off is gone on with by another call. */
+  /** STREAM_RECOVERY_MIDSTREAM_ENABLED: another call continues an answer that broke off. */
   readonly continues: boolean
   /** STREAM_RECOVERY_TOOLCALL_ORDER_FIX: a continuation that said nothing is the last one. */
   readonly stopsAtEmpty: boolean

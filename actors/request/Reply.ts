@@ -12,7 +12,7 @@ const nothing: ReadonlyArray<string> = []
 const silent: RequestLimits["pulse"] = { heartbeatMs: 0, earlyMs: 0 }
 
 export class Reply {
-  /** The client was told something that cannot be taken back. */
+  /** The client has received bytes that cannot be taken back. */
   answered = false
   private readonly inbound: Inbound
   /** Where a streamed answer goes; null for a whole one. */
@@ -50,7 +50,7 @@ export class Reply {
     this.answered = true
   }
 
-  /** The end of a stream whose head is out; `broken`: the tap of an answer that was being gone on with. */
+  /** The end of a stream whose head is out; `broken`: the tap of an answer that was being continued. */
   end(end: AttemptEnd, broken: StreamTap | null): void {
     const out = this.clientStream ?? this.inbound.client
     if (end.error === null || end.terminated) {

@@ -1,12 +1,13 @@
 /**
  * The request actor: one exchange from its plan to its last row, settled exactly once.
  *
- * Admission and planning happened in a synchronous prelude (`src/inference`). What comes next is decided by the pure `transition.ts`;
- * this actor runs its intents and tells it what became of them. The fiber waits for the end of all; a wait of a try (token, large body,
- * companion, delay) is a fiber of its own that the actor ends, and the chunks of an answer travel by plain callbacks.
+ * Admission and planning happened in a synchronous prelude (`src/inference`). What comes next is decided by the pure
+ * `transition.ts`; this actor runs its intents and reports their results to it. The fiber waits for the end of all; a wait of a
+ * try (token, large body, interceptor, delay) is a fiber of its own that the actor ends, and the chunks of an answer travel by
+ * plain callbacks.
  *
- * An intent may bring its event at once (a call that is cut ends while it is cut). That event is handled inside, on the state that
- * the transition has left.
+ * An intent may bring its event at once (a call that is cut ends while it is cut). That event is handled inside, on the state
+ * that the transition has left.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -50,7 +51,7 @@ export class RequestActor {
   private state = RequestState.fresh
   /** By their ids; null once nothing is needed of one. */
   private readonly tries: Array<Try | null> = []
-  /** The newest try's, or the one of the answer that the client hears. */
+  /** The newest try's, or that of the answer that the client receives. */
   private currentTarget: Target
   /** Events that are being handled, one inside the other. */
   private depth = 0
@@ -299,7 +300,7 @@ export class RequestActor {
     one.call(CallOptions.of(one, this.inbound, this.services, { attempt, continues, startedAt }, this.resumption, reaction), this.services, (end) => this.ended(one, end))
   }
 
-  /** The target's health hears of a call that is over before the next step is chosen. */
+  /** The target's health is updated with a finished call before the next step is chosen. */
   private ended(one: Try, end: AttemptEnd): void {
     try {
       one.end = end
@@ -346,7 +347,7 @@ export class RequestActor {
     if (row === null) return
     one.row = row
     this.history.note(one.index, end, row)
-    // What a try leaves that came too late to matter says nothing of the request.
+    // The late result of a try that no longer matters does not affect the request.
     if (as === "late") return
     this.history.count(end, row)
     if (row.outcome === "completed") this.inbound.route.succeeded(one.index)
@@ -367,13 +368,13 @@ export class RequestActor {
     this.reply.refuse(this.inbound.route.terminal(error, this.history.notes, this.history.skips), this.state.attempts)
   }
 
-  /** Something threw: a client that was told nothing hears of it, any other is cut off. */
+  /** After an exception: a client that received nothing gets an error, any other is cut off. */
   private abandon(): void {
     if (this.reply.answered) this.inbound.client.close()
     else this.refuse(AttemptFailure.internal())
   }
 
-  /** The last word of the exchange, however the fiber ended. */
+  /** Ends the exchange, however the fiber ended. */
   private close(exit: Exit.Exit<void>): void {
     const { inbound, services } = this
     this.resume = null

@@ -25,7 +25,7 @@ export class Try {
   readonly target: Target
   /** The place at the target while it is taken. */
   pass: Pass | null = null
-  /** Ends what it waits for; nothing is heard of it afterwards. */
+  /** Ends its wait; no callback follows. */
   stopWaiting: (() => void) | null = null
   /** What the target's headers do not hold. */
   token: string | null = null
@@ -98,8 +98,8 @@ export class Try {
   }
 
   /**
-   * Makes the outcome, tokens and cost final: exactly once, whoever ended it; null when that was done before. `clientStatus`: the HTTP
-   * status that it gives the client, 0 = none.
+   * Makes the outcome, tokens and cost final: exactly once, whatever ended the attempt; null when that was done before.
+   * `clientStatus`: the HTTP status that it gives the client, 0 = none.
    */
   settle(end: AttemptEnd, final: boolean, clientStatus: number, gone: RequestFacts.GoneCode | null, inbound: Inbound, services: Services): LedgerRow | null {
     const { start, target } = this
@@ -116,7 +116,7 @@ export class Try {
     services.ledger.settle(row)
     services.telemetry.attemptSettled(row)
     for (const interceptor of inbound.interceptors) interceptor.attemptSettled(row)
-    // Only the upstream's own classes speak about its health; a client that leaves never does.
+    // Only the upstream's own error classes count for its health; a client that leaves never does.
     if (outcome !== "client-abort" && outcome !== "policy" && !this.isOwnDoing(end)) services.report(target, end)
     return row
   }

@@ -67,7 +67,7 @@ const isUncounted = (end: AttemptEnd, counted: Usage): boolean => {
 
 export interface Counted {
   readonly usage: Usage
-  /** Some of it is an estimate of ours. */
+  /** A part of it is the gateway's estimate. */
   readonly estimated: boolean
 }
 

@@ -1,4 +1,4 @@
-/** What a request actor works with: ports, limits and who hears of what. */
+/** What a request actor works with: ports, limits and callbacks. */
 import type * as Cause from "effect/Cause"
 import type { AttemptEnd } from "./Attempt.ts"
 import type { RequestLimits } from "./Inbound.ts"
@@ -26,10 +26,10 @@ export interface Services {
   /** ms since the epoch. */
   readonly now: () => number
   readonly makeAttemptId: () => string
-  /** Hears of a target's failure or success, to mark its connection. */
+  /** Called with a target's failure or success, to mark its connection. */
   readonly report: (target: Target, end: AttemptEnd) => void
-  /** Hears of a defect; the one place where unexpected failures of requests end. */
+  /** Called with a defect; the one place where unexpected failures of requests end. */
   readonly defect: (requestId: string, cause: Cause.Cause<unknown>) => void
-  /** Hears that a request is over. */
+  /** Called when a request is over. */
   readonly closed: (request: RequestActor) => void
 }

@@ -5,12 +5,12 @@ import * as RetryHint from "#actors/resilience/retryHint.ts"
 import type { Outcome } from "#schemas/records/LedgerRow.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 
-/** Status of an answer that was none: the upstream spoke, and nobody could understand it. */
+/** Status for an unreadable answer: the upstream replied, and the reply could not be parsed. */
 const unreadableAnswer = 502
 
 /**
- * Null for client aborts, our own refusals and attempts that never opened. An answer that broke a rule of its combo is one all the same:
- * its upstream is well. `startedAt` and `now` in ms.
+ * Null for client aborts, our own refusals and attempts that never opened. An answer that broke a rule of its combo is still an
+ * answer: its upstream is healthy. `startedAt` and `now` in ms.
  */
 export const verdictOf = (end: AttemptEnd, outcome: Outcome, startedAt: number, now: number): Verdict | null => {
   if (!end.opened || outcome === "client-abort" || (outcome === "policy" && !end.rejected)) return null

@@ -1,5 +1,5 @@
 /**
- * The cooldown of one connection, or of one of its models: how long it rests after a failure. Pure transitions.
+ * The cooldown of one connection, or of one of its models: how long it is not used after a failure. Pure transitions.
  *
  * A failure belongs to its model first; `isWide` says which ones are the connection's as a whole. A running cooldown is never
  * shortened or restarted by another failure of the same burst; only a longer hint of the upstream extends it. A success ends the
@@ -101,8 +101,8 @@ const ofStatus = (status: number, network: boolean): CooldownRule | null => {
 /**
  * The rule for a failed call, text before status; null when it says nothing about the connection.
  *
- * Of 400, 404, 413 and 422 nothing is read: they are about the request, and their text quotes it, so that a client could put
- * everybody's connection to rest with a well-chosen parameter. What a 404 means for its model is the lockout's business.
+ * Of 400, 404, 413 and 422 nothing is read: they are about the request, and their text quotes it, so that a client could put a
+ * shared connection into cooldown with a well-chosen parameter. What a 404 means for its model is the lockout's business.
  */
 export const ruleOf = (verdict: Pick<Verdict, "status" | "network" | "message">): CooldownRule | null => {
   const { message, network, status } = verdict
@@ -117,7 +117,7 @@ export const isWide = (rule: CooldownRule, verdict: Pick<Verdict, "accountWide">
   verdict.accountWide || rule.reason === "auth_error" || rule.reason === "quota_exhausted"
 
 const backoffMs = (rule: Exclude<CooldownRule, { readonly pause: "fixed" }>, level: number, settings: CooldownRules): number => {
-  // An operator who switched the guess off for server errors meant the odd ones, too.
+  // An operator that switched the guess off for server errors also means unusual ones.
   if (rule.pause === "general") return settings.transientBaseMs === 0 ? 0 : Math.min(general.baseMs * 2 ** Math.min(level, general.maxLevel), general.capMs)
   const base = rule.pause === "transient" ? settings.transientBaseMs : settings.rateLimitBaseMs
   return Math.min(base * 2 ** Math.min(level, settings.maxBackoffLevel), maxHintMs)

@@ -72,7 +72,7 @@ const breakdowns: ReadonlySet<StatusReason.StatusReason> = new Set(["request-tim
 export const counts = (status: number, network: boolean): boolean =>
   network || breakdowns.has(StatusReason.of(status))
 
-/** Lazy recovery: an open breaker is half-open as soon as somebody looks after its time. */
+/** Lazy recovery: an open breaker is half-open at the first look after its time. */
 export const phaseOf = (state: State, settings: BreakerRules, now: number): BreakerState => {
   if (state.openUntil !== null) return now < state.openUntil ? "open" : "half-open"
   return degraded(state.failures, settings)

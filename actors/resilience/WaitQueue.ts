@@ -1,17 +1,18 @@
 /**
- * Who may go next: the lines of those who wait for a place, first come first served. Bookkeeping only: each method is a command,
- * its answer the reply; time comes in as `now` (ms since the epoch), and whether a place is free is asked of the world.
+ * Which request may go next: the queues of requests that wait for a place, first come first served. Bookkeeping only: each method
+ * is a command, its answer the reply; time comes in as `now` (ms since the epoch), and whether a place is free is asked of the
+ * world.
  *
- * A line stands before one thing that is short (a connection, a model of a combo). Who may be served by several waits in all of
- * their lines and leaves them together. Nobody overtakes in a line; a line whose first cannot go moves again when it is told that
- * something was freed, or at the time at which the world said that it might.
+ * A line belongs to one scarce resource (a connection, a model of a combo). A waiter with several choices waits in all of their
+ * lines and leaves them together. There is no overtaking in a line; a line whose first cannot go moves again when a place is
+ * freed, or at the time that the world named.
  */
 
 /** What stands between a waiter and one of its choices. */
 export interface Block {
   /** The line it belongs in because of that. */
   readonly line: string
-  /** ms since the epoch; null = nobody knows, somebody must free it; Infinity = never within this waiter's patience. */
+  /** ms since the epoch; null = unknown, until a place is freed; Infinity = later than this waiter's longest wait. */
   readonly until: number | null
 }
 
@@ -24,9 +25,9 @@ export interface QueueTurn<W> {
   readonly end: "go" | "late"
 }
 
-/** One who waits, in the line of each of its choices. */
+/** A waiter, in the line of each of its choices. */
 export class QueueEntry<W> {
-  /** Null once its turn has come or it has left: an alarm that is still set holds nobody's request. */
+  /** Null once its turn has come or it has left: an alarm that is still set holds no request. */
   waiter: W | null
   /** ms since the epoch. */
   readonly deadline: number
@@ -54,7 +55,7 @@ interface Line<W> {
   last: Node<W> | null
   /** Waiters; one with two choices here counts once. */
   size: number
-  /** Somebody in it may be able to go. */
+  /** A waiter in it may be able to go. */
   stirred: boolean
   /** When it is looked at again by itself, ms since the epoch. */
   lookAt: number
@@ -70,7 +71,7 @@ export class WaitQueue<W> {
   private readonly look: Look<W>
   private readonly lines = new Map<string, Line<W>>()
   private readonly stirred: Array<Line<W>> = []
-  /** Binary heap by time. Alarms of those who have gone stay until their time; they hold nothing. */
+  /** Binary heap by time. Alarms of waiters that have left stay until their time; they hold nothing. */
   private alarms: Array<Alarm<W>> = []
   private arrivals = 0
   private waiting = 0
@@ -88,7 +89,7 @@ export class WaitQueue<W> {
     return this.lines.get(line)?.size ?? 0
   }
 
-  /** Everybody who waits, in no order. */
+  /** All waiters, in no order. */
   entries(): ReadonlyArray<QueueEntry<W>> {
     const all = new Set<QueueEntry<W>>()
     for (const line of this.lines.values()) for (let node = line.first; node !== null; node = node.after) all.add(node.entry)
@@ -174,7 +175,7 @@ export class WaitQueue<W> {
     return null
   }
 
-  /** The first of a line who waits for what the line waits for: it goes, or nobody does. */
+  /** The first waiter of a line that waits for the line's own resource: it goes, or none does. */
   private along(line: Line<W>, now: number): QueueTurn<W> | null {
     for (let node = line.first; node !== null;) {
       const { after, choice, entry } = node

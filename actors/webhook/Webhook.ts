@@ -61,7 +61,7 @@ export interface WebhookLaneOptions {
   readonly store: WebhookStore["Service"]
   readonly queue: WebhookQueue["Service"]
   readonly sender: WebhookSender["Service"]
-  /** Who claims. */
+  /** The claimant. */
   readonly owner: string
   readonly makeId: () => string
   /** Runs deliveries; they outlive a lane that is closed, so that what was sent is also written down. */
@@ -102,7 +102,7 @@ export class Lane {
     this.#options = options
   }
 
-  /** Takes jobs whenever woken, as many as there is room for; never ends by itself. */
+  /** Takes jobs when woken, as many as fit; never ends by itself. */
   get run(): Effect.Effect<void> {
     return Supervisor.supervised("webhook lane", this.#turn, { fields: { webhook: this.webhook.id } })
   }

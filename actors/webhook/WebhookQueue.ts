@@ -14,7 +14,7 @@ export interface QueuedEvent {
   /** The same for every copy of one event: a second one with the id adds nothing. */
   readonly id: string
   readonly type: string
-  /** When it happened, ISO 8601 as in the payload: a webhook that was made or switched on later does not hear it. */
+  /** When it happened, ISO 8601 as in the payload: a webhook that was made or switched on later does not get it. */
   readonly at: string
   /** The payload as it is signed and sent. */
   readonly body: string
@@ -38,7 +38,7 @@ export class WebhookStore extends Context.Service<WebhookStore, {
   readonly list: Op<ReadonlyArray<Webhook>>
   readonly get: (id: string) => Op<Webhook | null>
   readonly insert: (webhook: Webhook) => Op<void>
-  /** Answers the changed record; null when the id is unknown. One that this switches on hears events from `updatedAt` on. */
+  /** Answers the changed record; null when the id is unknown. One that this switches on gets events from `updatedAt` on. */
   readonly change: (id: string, change: WebhookChange, updatedAt: string) => Op<Webhook | null>
   /** Its jobs and deliveries go with it. */
   readonly remove: (id: string) => Op<boolean>
@@ -56,7 +56,7 @@ export class WebhookStore extends Context.Service<WebhookStore, {
 export class WebhookQueue extends Context.Service<WebhookQueue, {
   /** Adds events with a job for each webhook that wants them and was enabled when they happened; answers the webhooks that got one. Idempotent by event id. */
   readonly append: (events: ReadonlyArray<QueuedEvent>, now: string) => Op<ReadonlyArray<string>>
-  /** Takes up to `limit` jobs of an enabled webhook, oldest first, that nobody holds. */
+  /** Takes up to `limit` jobs of an enabled webhook, oldest first, that are not claimed. */
   readonly claim: (webhookId: string, owner: string, limit: number, holdMs: number) => Op<ReadonlyArray<WebhookJob>>
   readonly done: (webhookId: string, eventId: string) => Op<void>
   /** Gives back everything that an owner holds. */

@@ -1,6 +1,6 @@
 /**
- * The webhooks of this node: one lane per enabled webhook over the shared queue. A slow or failing receiver fills its own lane
- * and nobody else's; above `BACKLOG` waiting events it loses its oldest ones.
+ * The webhooks of this node: one lane per enabled webhook over the shared queue. A slow or failing receiver fills only its own
+ * lane; above `BACKLOG` waiting events it loses its oldest ones.
  */
 import * as Clock from "effect/Clock"
 import * as SecureRandom from "effect/crypto/SecureRandom"
@@ -53,7 +53,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
 
   // Added first, so that it runs last: what no delivery holds any more is free for others at once.
   yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(Effect.interruptible(queue.release(options.owner)), RELEASE_MS)))
-  // Of this scope, whoever's call starts them.
+  // They belong to this scope, whichever call starts them.
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
   const forkLane = yield* FiberSet.makeRuntime<never, void, never>()
 
@@ -105,7 +105,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     dropped === 0 ? Effect.void : Effect.logWarning(`webhook ${id} is too slow: its ${dropped} oldest waiting events were dropped (more than ${BACKLOG} waited)`)
   ), { discard: true }))
 
-  /** Failures in a row are told once. */
+  /** Failures in a row are reported once. */
   const every = (loop: "webhook queue" | "webhook backlog", name: string, ms: number, turn: Effect.Effect<void, StoreError>) => {
     let failing = false
     return Supervisor.loop(loop, turn.pipe(

@@ -13,7 +13,7 @@ export const queued = (event: GatewayEvent, id: string): QueuedEvent => {
   return { id, type: event.type, at, body: JSON.stringify({ event: event.type, timestamp: at, data: { ...event.data, event_id: id } }) }
 }
 
-/** One request has one event, whoever tells of it. */
+/** One request has one event, from whichever source. */
 export const requestEventId = (requestId: string): string => `evt_${requestId}`
 
 /** Several nodes may see the same limit being passed: one event for a key, a limit and a window. */

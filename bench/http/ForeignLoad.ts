@@ -1,6 +1,6 @@
 /**
  * How much CPU the rest of the machine used during a run: the first thing to look at when a number surprises. Interrupt
- * time that the kernel books on nobody counts as foreign, so a small rest is normal.
+ * time that the kernel books on no process counts as foreign, so a small rest is normal.
  */
 import { cpuNanoseconds, machineBusyMs } from "#bench/http/servers/ProcFs.ts"
 

@@ -36,7 +36,7 @@ const cpu = (): number => {
   }
 }
 
-/** CPU of all threads, ms: a turn's share of it is not stretched by whoever else uses the machine. */
+/** CPU of all threads, ms: a turn's share of it is not stretched by other processes. */
 const processCpu = (): number => {
   const { system, user } = process.cpuUsage()
   return (system + user) / 1000

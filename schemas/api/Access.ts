@@ -26,7 +26,7 @@ export interface AccessRule {
 
 export class Access extends Context.Service<Access, AccessRule>()("gateway/api/Access") {}
 
-/** The query is written by somebody else's server, which may add parameters: unknown ones are not refused. */
+/** Another party's server writes the query and may add parameters: unknown ones are not refused. */
 export class ForeignQuery extends Context.Service<ForeignQuery, boolean>()("gateway/api/ForeignQuery") {}
 
 const rule = (tier: Tier, token: TokenScope, options?: Partial<AccessRule>): AccessRule => ({

@@ -6,7 +6,7 @@ import type { AccessToken } from "#schemas/records/Session.ts"
 import { errorResponses } from "#schemas/api/Refusal.ts"
 
 /**
- * Who is calling. `open` = nobody identified while requireLogin is off; `local` = the command line on this machine;
+ * Who is calling. `open` = an unidentified caller while requireLogin is off; `local` = the command line on this machine;
  * `anonymous` only reaches PUBLIC routes and the first-run setup.
  */
 export type Caller =

@@ -77,7 +77,7 @@ export const badRequest = (message: string, options?: Options): Refusal =>
 /** The form of a failed schema, for rules that a schema cannot say. */
 export const invalidFields = (details: ReadonlyArray<FieldIssue>): Refusal => badRequest("Invalid request", { details })
 
-/** Fields that are known and do not act in this release: nothing is stored, so that nobody relies on them. */
+/** Fields that are known and do not act in this release: nothing is stored, so that no client relies on them. */
 export const notSupportedYet = (details: ReadonlyArray<FieldIssue>): Refusal =>
   badRequest(`Not supported yet: ${details.map(({ field }) => field).join(", ")}; see GET /api/system/capabilities`, { code: "not_supported_yet", details })
 

@@ -1,4 +1,4 @@
-/** The table of every route and who may call it, generated from an API description. */
+/** The table of every route and its access rule, generated from an API description. */
 import * as Context from "effect/Context"
 import * as HttpApi from "effect/http-api/HttpApi"
 import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
@@ -10,7 +10,7 @@ export interface RouteRule {
   readonly path: string
   readonly group: string
   readonly endpoint: string
-  /** Null only by mistake; a test fails on it and the middleware serves such a route to nobody. */
+  /** Null only by mistake; a test fails on it and the middleware refuses every call of such a route. */
   readonly access: AccessRule | null
 }
 

@@ -101,7 +101,7 @@ export interface Capacity {
 export interface Unavailable {
   readonly _tag: "Unavailable"
 }
-/** The lease that is spoken of is not there for whoever speaks. */
+/** The named lease does not exist for this caller. */
 export interface Stale {
   readonly _tag: "Stale"
 }
@@ -116,5 +116,5 @@ export interface LeaseTaken {
 
 export type AcquireReply = Granted | GenerationDraw | Capacity | Unavailable | Stale
 export type ClaimReply = Held | Stale
-/** `Held` also when somebody moved the lease before: its connection says where it is. */
+/** `Held` also when the lease was moved before: its connection says where it is. */
 export type MoveReply = Held | LeaseTaken | Stale

@@ -1,7 +1,7 @@
 /** Webhooks and the outcomes of their deliveries. */
 import * as Schema from "effect/Schema"
 
-/** Who reads the payload: a program of the operator's, or a chat tool with a body shape of its own. */
+/** The reader of the payload: a program of the operator's, or a chat tool with its own body shape. */
 export const WebhookKind = Schema.Literals(["custom", "slack", "discord", "telegram"])
 export type WebhookKind = typeof WebhookKind.Type
 
@@ -34,7 +34,7 @@ export const Webhook = Schema.Struct({
   lastStatus: Schema.NullOr(Schema.Int),
   createdAt: Schema.String,
   updatedAt: Schema.String,
-  /** When it was made or last switched on: it hears no event that happened before. */
+  /** When it was made or last switched on: it gets no event from before. */
   enabledAt: Schema.String
 })
 export interface Webhook extends Schema.Schema.Type<typeof Webhook> {}

@@ -6,10 +6,10 @@
  * Normal form: tool results stand in turns of role `tool` that hold nothing else; calls and results are joined by `id`.
  */
 
-/** Formats a client may speak; all but `completions` are also families that an upstream may speak. */
+/** Formats of clients; all but `completions` are also families of upstreams. */
 export type FormatName = "chat-completions" | "completions" | "messages" | "responses" | "generateContent" | "local-model-server"
 
-/** Formats an upstream may speak. */
+/** Formats of upstreams. */
 export type FamilyName = Exclude<FormatName, "completions">
 
 /** Provider-made proof that belongs to reasoning or a call, and is worth something to that family alone (signature, encrypted item). */
@@ -223,7 +223,7 @@ export interface GenerationSettings {
 
 /**
  * A field that only the client's own format knows. `essential`: without it the answer would be another one, so a target that
- * cannot say it refuses the request; `hint`: it may be left out, and the client is told.
+ * cannot say it refuses the request; `hint`: it may be left out, and the client is informed.
  */
 export interface Extra {
   readonly field: string

@@ -8,7 +8,7 @@ export const oneShotKinds = [
 export type OneShotKind = typeof oneShotKinds[number]
 
 /**
- * Formats of the servers that make embeddings: `embeddings` is the one that clients speak, too, `batchEmbedContents` and `predict` are
+ * Formats of the servers that make embeddings: `embeddings` is also a format of clients, `batchEmbedContents` and `predict` are
  * the names of the methods of two vendors' APIs.
  */
 export type EmbeddingFamily = "embeddings" | "batchEmbedContents" | "predict"
@@ -16,10 +16,10 @@ export type EmbeddingFamily = "embeddings" | "batchEmbedContents" | "predict"
 /** Formats of the servers of each kind: its own name is the format that clients speak, too; others are `kind/dialect`. */
 export type OneShotFamily = EmbeddingFamily | OneShotKind | `${OneShotKind}/${string}`
 
-/** Formats a client may speak. */
+/** Formats of clients. */
 export type CallFormat = FormatName | OneShotKind
 
-/** Formats a target may speak. */
+/** Formats of targets. */
 export type TargetFamily = FamilyName | OneShotFamily
 
 const kinds: ReadonlySet<string> = new Set(oneShotKinds)

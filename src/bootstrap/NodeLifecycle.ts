@@ -13,7 +13,7 @@ export class LifecycleControl extends Context.Service<LifecycleControl, {
   readonly markMigrated: () => void
   readonly markReady: () => void
   readonly markDraining: () => void
-  /** Ends when somebody asked the process to stop over HTTP. */
+  /** Ends when the process was asked over HTTP to stop. */
   readonly stopRequested: Effect.Effect<"restart" | "shutdown">
 }>()("gateway/bootstrap/LifecycleControl") {}
 

@@ -41,6 +41,6 @@ export const layerOf = (settings: Settings["Service"], settle: () => void) => La
     unknownVariables: unknownVariables(settings.environment, Registry.builtin.all).map(describe),
     workers: settings.workers
   })
-  // One of several says it to its supervisor, who says it once.
+  // One of several workers reports it to its supervisor, which logs it once.
   yield* settings.worker === 0 ? Console.log(text) : Worker.ready(text)
 }))

@@ -13,7 +13,7 @@ import { exitCodes, explain } from "./Failure.ts"
 
 /** The command's say in how its process ends. */
 export class Launcher extends Context.Service<Launcher, {
-  /** This command ends by a signal, with exit code 0, at most so long after it (ms). */
+  /** Longest time from the signal to the end of this command, with exit code 0 (ms). */
   readonly serves: (stopMs: number) => void
   /** A stop that no signal asked for begins: the stopping time runs. */
   readonly stopping: Effect.Effect<void>

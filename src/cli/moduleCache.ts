@@ -2,7 +2,7 @@
  * Makes the second start faster than the first: Node's compile cache, and beside it the sources with their types stripped,
  * which Node (22) would strip anew at every start, a third of the whole start time.
  *
- * Both live in `node_modules/.cache`, where only who can change the sources can change them. A source is taken from the
+ * Both live in `node_modules/.cache`, where only an account that can change the sources can change them. A source is taken from the
  * cache when its hash is the same; a directory that cannot be written costs the speed and nothing else.
  */
 import { createHash } from "node:crypto"

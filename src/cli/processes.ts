@@ -42,7 +42,7 @@ export const listenerOn = (port: number): { readonly pid: number; readonly comma
         if (inode !== undefined && inodes.has(inode)) return { pid: Number(name), command: commandOf(Number(name)) }
       }
     } catch {
-      // It ended meanwhile, or belongs to somebody else.
+      // It has ended in the meantime, or belongs to another user.
     }
   }
   return null

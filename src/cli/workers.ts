@@ -6,7 +6,7 @@ import * as Supervisor from "#src/platform/cluster/workers/Supervisor.ts"
 import * as Log from "#src/platform/telemetry/Log.ts"
 import type { Loaded } from "./environment.ts"
 
-/** The port, once nobody else is found on it: workers share theirs, and would share a stranger's without a word. */
+/** The port, once no other process is found on it: workers share their port, and would silently share a foreign process's port. */
 export const claimPort = (host: string, port: number): Effect.Effect<number, NodeJS.ErrnoException> =>
   Effect.callback((resume) => {
     const probe = Net.createServer()

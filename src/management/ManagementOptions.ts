@@ -7,13 +7,13 @@ export class ManagementOptions extends Context.Service<ManagementOptions, {
   readonly machineId: string
   /** JWT_SECRET; null derives the signing key from the master secret. */
   readonly jwtSecret: Redacted.Redacted<string> | null
-  /** AUTH_COOKIE_SECURE: Secure cookies although the gateway itself speaks http. */
+  /** AUTH_COOKIE_SECURE: Secure cookies although the gateway itself uses http. */
   readonly cookieSecure: boolean
   /** INITIAL_PASSWORD, accepted while no password is stored. */
   readonly initialPassword: Redacted.Redacted<string> | null
   /** Port that clients and the dashboard share. */
   readonly port: number
-  /** Longest wait for the record that says who calls, ms. */
+  /** Longest wait for the record of the caller, ms. */
   readonly lookUpMs: number
   /** How old a node's model list may grow before its endpoint is asked again, ms; 0 = never asked. */
   readonly modelListsEveryMs: number

@@ -1,4 +1,4 @@
-/** Turns what a store may say into what a client may hear. */
+/** Turns failures of a store into errors for a client. */
 import * as Effect from "effect/Effect"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
@@ -14,7 +14,7 @@ export const ofStore = (error: StoreError): Refusal.Refusal => {
   }
 }
 
-/** The last step of a handler: its store failures become refusals, and the log keeps what a client is not told. */
+/** The last step of a handler: its store failures become refusals, and the log keeps what the client does not see. */
 export const answer = <A, R>(effect: Effect.Effect<A, Refusal.Refusal | StoreError, R>): Effect.Effect<A, Refusal.Refusal, R> =>
   Effect.catchTag(effect, "StoreError", (error) =>
     error.reason === "conflict"

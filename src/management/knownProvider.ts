@@ -6,6 +6,6 @@ import { builtin } from "#src/providers/Registry.ts"
 export const knownProvider = (snapshot: Pick<Snapshot, "nodeById" | "nodeByPrefix">, name: string): string | null =>
   builtin.byPrefix.get(name)?.id ?? snapshot.nodeByPrefix.get(name)?.id ?? snapshot.nodeById.get(name)?.id ?? null
 
-/** What an operator reads who named one that is not there. */
+/** The error for an operator that named an unknown one. */
 export const unknownProvider = (name: string): string =>
   `No provider has the id or prefix '${name.slice(0, 120)}': see GET /api/providers and GET /api/provider-nodes`

@@ -35,7 +35,7 @@ const ofSchema = (error: HttpApiSchemaError): Refusal.Refusal => {
   return Refusal.badRequest("Invalid request", badJson ? { code: "invalid_json", details } : { details })
 }
 
-/** What a failed call tells the client; `defect` is set when somebody must look into the log. */
+/** The client's error for a failed call; `defect` is set when an operator must read the log. */
 export const ofCause = (cause: Cause.Cause<unknown>): { readonly refusal: Refusal.Refusal; readonly defect: boolean } => {
   for (const reason of cause.reasons) {
     const error = Cause.isFailReason(reason) ? reason.error : Cause.isDieReason(reason) ? reason.defect : undefined

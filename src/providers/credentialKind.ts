@@ -4,7 +4,7 @@ import type { Connection } from "#schemas/records/Connection.ts"
 import type { Provider } from "#schemas/Provider.ts"
 
 /**
- * `static`: sent as it is (an API key, or a token somebody else minted). `service-account`: a document that is exchanged for a
+ * `static`: sent as it is (an API key, or a token from elsewhere). `service-account`: a document that is exchanged for a
  * short-lived token. `refresh`: an OAuth sign-in whose access token is renewed.
  */
 export type CredentialKind = "none" | "static" | "service-account" | "refresh"

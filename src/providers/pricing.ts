@@ -59,7 +59,7 @@ const exact = (view: PricingView, provider: string, model: string): Price | null
   if (synced === undefined && user === undefined) return facts ?? null
   const price: Draft = { ...facts }
   const changed = overlay(price, synced)
-  // A tier of the registry belongs to the registry's base price: it goes when somebody else sets the base.
+  // A tier of the registry belongs to the registry's base price: it is dropped when another source sets the base.
   if (overlay(price, user) || changed) delete price.long
   return Object.keys(price).length === 0 ? null : price
 }

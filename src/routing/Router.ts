@@ -1,6 +1,6 @@
 /**
- * From a request to its route: the targets in the order of their strategy, who was left out and until when, and how the list is
- * walked. One per configuration snapshot; what strategies remember lives longer (`RouterMemory`). Everything is synchronous.
+ * From a request to its route: the targets in the order of their strategy, which were left out and until when, and how the list
+ * is walked. One per configuration snapshot; what strategies remember lives longer (`RouterMemory`). Everything is synchronous.
  */
 import type { EvalScores } from "#src/routing/ports/EvalScores.ts"
 import type { Quotas } from "#src/routing/ports/Quotas.ts"
@@ -65,11 +65,11 @@ export interface Route {
   /** In the order of the strategy; never empty. */
   readonly targets: ReadonlyArray<Target>
   readonly policy: WalkPolicy
-  /** Nobody is free: these are blocked by our own guess only, and are asked all the same. */
+  /** No target is free: these are blocked by the gateway's own guess only, and are still tried. */
   readonly lastResort: boolean
   /** Combo metrics are wanted (trackMetrics of the cascade). */
   readonly tracked: boolean
-  /** Told when target `index` answered. */
+  /** Called when target `index` answered. */
   readonly succeeded: (index: number) => void
   readonly order: Order
   /** The combo's configuration; null for a single model. */
@@ -97,7 +97,7 @@ export interface RouterOptions extends PlannerOptions {
 
 export interface Router {
   readonly route: (question: Question) => Route | PublicError
-  /** What a model id stands for, whoever is free to serve it; refuses what the key may not ask for. */
+  /** What a model id stands for, whichever target is free; refuses what the key may not use. */
   readonly identify: (question: Pick<Question, "model" | "key" | "face">) => string | PublicError
   /** May the key ask for the id, as far as its lists say? */
   readonly admits: (key: ApiKey, id: string) => boolean
@@ -383,6 +383,6 @@ const targetsIn = (order: ReadonlyArray<Candidate>): ReadonlyArray<Target> => {
   return targets
 }
 
-/** What a request says of itself when nobody looked. */
+/** What is known of a request that was not inspected. */
 export const unknownRequest = { promptTokens: 0, promptPrefix: "", needs: noNeeds }
 

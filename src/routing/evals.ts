@@ -28,14 +28,14 @@ export const scoresOf = (runs: ReadonlyArray<EvalScore>, { maxAgeHours, minCases
   return scores
 }
 
-/** In these the order of the steps is their part: stages of a pipeline, and who judges a panel. */
+/** In these the order of the steps is their part: stages of a pipeline, and the judge of a panel. */
 const byPart: ReadonlySet<Strategy> = new Set(["pipeline", "fusion", "debate"])
 
 export const reorders = (strategy: Strategy): boolean => !byPart.has(strategy)
 
 /**
- * The best first, by quality x qualityWeight + (fastest of them / latency) x latencyWeight; equal ones stay as they were. Who has no
- * score keeps its very place: it is neither punished for not having been tested nor pushed up by it.
+ * The best first, by quality x qualityWeight + (fastest of them / latency) x latencyWeight; equal ones stay as they were. A
+ * target without a score keeps its place: it moves neither down nor up.
  */
 export const reordered = (
   order: ReadonlyArray<Candidate>, scores: ReadonlyMap<string, ModelScore>, { latencyWeight, qualityWeight }: Pick<EvalRules, "latencyWeight" | "qualityWeight">

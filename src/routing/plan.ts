@@ -21,7 +21,7 @@ import { makeResolver, type Resolution, type ResolvedModel, type ResolverView } 
 export type Plan = ReadonlyArray<Target> | PublicError
 
 export interface Planner {
-  /** For every key. `face`: the client's format, because a provider that speaks it too is called in it. */
+  /** For every key. `face`: the client's format, because a provider with the same format is called in it. */
   readonly plan: (model: string, face: CallFormat) => Plan
   /** Canonical id of a provider by its id, its alias or a node's prefix; null when there is none. */
   readonly aliasOf: (prefix: string) => string | null
@@ -155,7 +155,7 @@ interface Place {
 const isFamily = (format: CallFormat): format is FamilyName => format !== "completions" && !isOneShot(format)
 
 /**
- * The client's own format where the provider speaks it (nothing is translated), else the provider's main one. A connection with
+ * The client's own format where the provider has it (nothing is translated), else the provider's main one. A connection with
  * providerSpecificData.mainFormatOnly is always called in the main one (a server whose compatible endpoints lack something).
  */
 const placeOf = (resolved: ResolvedModel, face: CallFormat, node: ProviderNode | null, connection: Connection | null): Place | null => {

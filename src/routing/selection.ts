@@ -110,7 +110,7 @@ const selected = (
   const { available, skipped } = left
   if (available.length === 0) return { order: available, skipped, memory }
   const own = pinned === null ? undefined : available.find(({ target }) => target.connection?.id === pinned)
-  // A session that has its connection takes nobody's turn.
+  // A session that has its connection takes no other request's turn.
   const ranking = own === undefined
     ? strategies[settings.strategy].rank(available, settings.config, memory, moment, candidates)
     : { order: available, memory }

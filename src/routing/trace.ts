@@ -40,7 +40,7 @@ export interface FailedEntry extends Named {
 export interface SkippedEntry extends Named {
   readonly outcome: "skipped"
   readonly reason: Skipped["unavailable"]["reason"]
-  /** ISO 8601; null = until somebody acts. */
+  /** ISO 8601; null = until an operator acts. */
   readonly until: string | null
   readonly detail: string
 }
@@ -48,11 +48,11 @@ export type TraceEntry = ChosenEntry | NotNeededEntry | FailedEntry | SkippedEnt
 
 export interface Trace {
   readonly strategy: string
-  /** Attempts in their order, then who was not needed, then who was left out. */
+  /** Attempts in their order, then targets that were not needed, then those left out. */
   readonly entries: ReadonlyArray<TraceEntry>
   /** Entries beyond `maxTraceEntries`. */
   readonly omitted: number
-  /** Filters that would have left nobody. */
+  /** Filters that would have left no target. */
   readonly relaxed: ReadonlyArray<Relaxed>
 }
 
@@ -94,7 +94,7 @@ export const explain = (strategy: string, order: Pick<Order, "order" | "skipped"
     add(() => ({ ...nameOf(candidate), outcome: "not-needed", position: places.get(candidate.executionKey) ?? 1 }))
   }
   for (const { candidate, unavailable } of order.skipped) {
-    // One that was asked and then became unavailable is told by its attempt.
+    // A target that was called and then became unavailable is shown by its attempt.
     if (asked.has(candidate.executionKey)) continue
     add(() => ({
       ...nameOf(candidate), outcome: "skipped", reason: unavailable.reason, until: isoOf(unavailable.until), detail: cut(unavailable.detail)

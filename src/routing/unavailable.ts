@@ -1,4 +1,4 @@
-/** What a client hears when no target of its model is free: why, and when to come back. Pure. */
+/** The error when no target of a model is free: the reason, and when to retry. Pure. */
 import * as Errors from "#schemas/errors.ts"
 import { type ErrorCode, PublicError } from "#schemas/errors.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
@@ -40,10 +40,10 @@ export class Blocked extends PublicError {
 const forbiddenCode: ErrorCode = "insufficient_permissions"
 /** Targets that diagnostics name. */
 const maxExcluded = 64
-/** Wait named when nobody knows an end, s. */
+/** Retry-After when the end is unknown, s. */
 const unknownWait = 1
 
-/** Seconds until the first of them may be asked again, at least 1; null when nobody knows. */
+/** Seconds until the first of them may be called again, at least 1; null when unknown. */
 const secondsUntil = (skipped: ReadonlyArray<Skipped>, now: number): number | null => {
   let earliest: number | null = null
   for (const { unavailable: { until } } of skipped) if (until !== null && (earliest === null || until < earliest)) earliest = until
@@ -74,7 +74,10 @@ export const tooLong = (face: CallFormat, pool: EmptyPool): Blocked | null => {
 const all = (skipped: ReadonlyArray<Skipped>, ...reasons: ReadonlyArray<string>): boolean =>
   skipped.length > 0 && skipped.every(({ unavailable }) => reasons.includes(unavailable.reason))
 
-/** What diagnostics say of steps that gave no target: a combo that is asked for by reference is its own provider. Of what its key may not use a client hears nothing. */
+/**
+ * What diagnostics say of steps that gave no target: a combo that is asked for by reference is its own provider. A client does
+ * not see what its key may not use.
+ */
 export const withoutTarget = (refused: ReadonlyArray<RefusedStep>) => refused.filter(({ error }) => error.code !== forbiddenCode).map(({ asked, error }) => ({
   provider: asked.includes("/") ? asked.slice(0, asked.indexOf("/")) : "combo",
   model: asked,

@@ -364,7 +364,7 @@ export class Player {
     }
   }
 
-  /** Nothing of ours may write any more. */
+  /** The simulator must not write any more. */
   #release(): void {
     this.#over = true
     this.#pacer.cancel(this.#timer)

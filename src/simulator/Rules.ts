@@ -23,7 +23,7 @@ export interface Registered {
   used: number
 }
 
-/** Most rules at once; a test that forgets to remove its rules hears of it. */
+/** Most rules at once; a test that forgets to remove its rules gets an error. */
 const MAX_RULES = 10_000
 
 /** `*` stands for any text. */

@@ -1,5 +1,5 @@
 /**
- * A script: everything one request can be told to do, as data.
+ * A script: everything one simulated request can do, as data.
  *
  * A model id is a script with a name; rules, the `x-sim-script` header and the defaults of a simulator are scripts that are
  * laid over it, field by field. All times are milliseconds. docs/simulator.md lists every field.

@@ -1,7 +1,7 @@
 /**
  * The simulator: a scriptable upstream that behaves on the wire as a vendor would, and keeps the truth about what it sent.
  *
- * `make` listens on a port of its own for the life of a scope. Clients speak to it over HTTP only; scripts, truth log and totals
+ * `make` listens on a port of its own for the life of a scope. Clients use it over HTTP only; scripts, truth log and totals
  * are reached in-process through the service, or from another process through the endpoints under `/__sim`.
  */
 import { createServer, type Server } from "node:http"

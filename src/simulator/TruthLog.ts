@@ -1,5 +1,5 @@
 /**
- * What really happened on the wire, told by the upstream: one entry per request and exact totals.
+ * What really happened on the wire, recorded by the upstream: one entry per request and exact totals.
  *
  * Entries live in a ring bounded by count and by the bytes of the kept request bodies; the oldest go first. Totals are plain
  * counters and are never truncated. Times are milliseconds since the epoch with a fraction, from one monotonic clock.
@@ -254,7 +254,7 @@ export class TruthLog {
     this.#summary = { ...emptySummary(), requests: this.#open }
   }
 
-  /** Hears of each arrival and each end; returns how to stop. */
+  /** Calls the listener at each arrival and each end; returns the unsubscribe function. */
   listen(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

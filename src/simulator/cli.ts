@@ -1,5 +1,5 @@
 /**
- * `gateway sim`: a simulator that runs until the process is told to stop.
+ * `gateway sim`: a simulator that runs until the process gets a signal.
  */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"

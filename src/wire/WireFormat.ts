@@ -1,6 +1,6 @@
 /**
  * One chat wire format as a codec: everything the gateway knows about it, as pure functions over the neutral conversation. A
- * format that clients may speak has a `ClientCodec`, one that upstreams may speak an `UpstreamCodec`; `src/wire/formats.ts` is the table.
+ * format of clients has a `ClientCodec`, a format of upstreams an `UpstreamCodec`; `src/wire/formats.ts` is the table.
  */
 import type { Identity, StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"

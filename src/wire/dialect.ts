@@ -15,13 +15,13 @@ import type { ClientCodec, UpstreamCodec } from "#src/wire/WireFormat.ts"
 export interface Options extends Omit<EncoderOptions, "includeUsage"> {
   /** What the target was given in the place of the client's own tools; null or absent when nothing. */
   readonly tools?: Restored | null
-  /** Hears each signed tool call that is written for a client of another format. */
+  /** Called with each signed tool call that is written for a client of another format. */
   readonly remember?: ((callId: string, signature: Signature) => void) | undefined
   /** Reads large answers away from the loop; absent: all are read at once. */
   readonly readElsewhere?: Dialect["readElsewhere"]
 }
 
-/** `family` speaks as it is; the client reads the same format. */
+/** `family` is forwarded unchanged; the client reads the same format. */
 export const passThrough = (face: ClientCodec, family: UpstreamCodec, options: Options): Dialect => ({
   ...shared(face, family, options),
   makeTap: family.makePassThroughTap,

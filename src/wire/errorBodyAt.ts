@@ -5,7 +5,7 @@ import * as LocalModelServer from "#src/wire/localModelServer/index.ts"
 import * as Messages from "#src/wire/messages/index.ts"
 import * as Responses from "#src/wire/responses/index.ts"
 
-/** How clients of an inference path are told of errors. */
+/** How errors are written for clients of an inference path. */
 export const errorBodyAt = (path: string) => {
   if (path.startsWith("/v1beta/")) return GenerateContent.client.errorBody
   if (path.startsWith("/v1/messages")) return Messages.client.errorBody

@@ -10,7 +10,7 @@ export type Members = Readonly<Record<string, unknown>>
 /** What of an error its renderers read. */
 export type ClientError = Pick<PublicError, "status" | "code" | "type" | "message" | "retryAfterSeconds" | "extra" | "upstream">
 
-/** The vendor's error object for a client that speaks one of `families`; null when the error is another family's, or ours. */
+/** The vendor's error object for a client of one of `families`; null when the error is another family's, or the gateway's. */
 export const vendorOf = ({ upstream }: ClientError, families: ReadonlyArray<TargetFamily>): Members | null =>
   upstream !== null && families.includes(upstream.family) ? upstream.error : null
 

@@ -1,4 +1,4 @@
-/** The table of chat wire formats: what clients may speak, and what upstreams may. */
+/** The table of chat wire formats: those of clients, and those of upstreams. */
 import type { Dialect, Face } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { FamilyName, FormatName } from "#schemas/wire/conversation.ts"
@@ -22,7 +22,7 @@ const families: Readonly<Record<FamilyName, UpstreamCodec>> = {
   "local-model-server": LocalModelServer.upstream
 }
 
-/** What clients may speak. */
+/** The formats of clients. */
 export const clients: ReadonlyArray<ClientCodec> = [
   ChatCompletions.client, Completions.client, Messages.client, Responses.client, GenerateContent.client, LocalModelServer.client
 ]

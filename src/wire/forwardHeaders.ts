@@ -51,7 +51,7 @@ export const responseAllowed: ReadonlyMap<string, string> = new Map([
 /** Families of response headers that may cross: quota left at the upstream, and what a coding agent must send back with its next call. */
 const responsePrefixes: ReadonlyArray<string> = ["x-ratelimit-", "anthropic-ratelimit-", "ratelimit-", "x-codex-"]
 
-/** The upstream's own request ids; the first of them is told as `upstreamIdHeader` too, one name for all vendors. */
+/** The upstream's own request ids; the first of them is also sent as `upstreamIdHeader`, one name for all vendors. */
 const upstreamIds: ReadonlySet<string> = new Set(["x-request-id", "request-id", "x-goog-request-id", "x-amzn-requestid"])
 export const upstreamIdHeader = "x-upstream-request-id"
 
@@ -93,8 +93,8 @@ export const toUpstream = (headers: ReadonlyArray<string>): Array<string> =>
   select(headers, (name) => requestAllowed.has(name) || (isSafeName(name) && requestPrefixes.some((prefix) => name.startsWith(prefix))) ? name : null)
 
 /**
- * Whose servers understand a header, by how its name begins. All of them cross only where the client's format is the upstream's: they
- * speak of the body that the client wrote.
+ * The vendor of a header, by the prefix of its name. Such headers cross only where the client's format is the upstream's: they
+ * describe the body that the client wrote.
  */
 const ofFormat: ReadonlyArray<readonly [prefix: string, formats: ReadonlyArray<TargetFamily> | "any"]> = [
   ["user-agent", "any"],

@@ -1,6 +1,6 @@
 /**
- * Members of a request body that speak to the gateway alone. No upstream is sent them: its vendor did not define them, may refuse
- * them, and learns nothing that it needs.
+ * Members of a request body for the gateway alone. They are never sent upstream: the vendor did not define them and may refuse
+ * them.
  */
 import * as Json from "#src/wire/json/json.ts"
 import * as Splice from "#src/wire/json/splice.ts"

@@ -1,6 +1,6 @@
 /**
  * Breakpoints for vendors that cache a prompt only where it is marked (settings promptCacheEnabled, promptCacheStrategy and
- * alwaysPreserveClientCache). A client that speaks such a vendor's own format sets the marks itself; for a client of another format,
+ * alwaysPreserveClientCache). A client of such a vendor's own format sets the marks itself; for a client of another format,
  * which cannot, the gateway marks what its next request will begin with. Pure.
  */
 import type { CacheControl, Conversation, FamilyName, ContentPart, Tool, Turn } from "#schemas/wire/conversation.ts"
@@ -79,7 +79,7 @@ const prefixMarked = (conversation: Conversation): Conversation => {
   return { ...conversation, tools: tools.map((one, i) => i === tool && one.kind === "function" ? { ...one, cache: here } : one) }
 }
 
-/** A conversation that has an answer in it goes on with the next request. */
+/** A conversation with an answer in it continues with the next request. */
 const endMarked = (conversation: Conversation): Conversation => {
   const { turns } = conversation
   const end = turns.length - 1
@@ -92,7 +92,7 @@ const endMarked = (conversation: Conversation): Conversation => {
 export const cachesByMarks = (family: FamilyName, model: string): boolean =>
   family === "messages" || (family === "chat-completions" && model.toLowerCase().includes("claude"))
 
-/** The conversation as a vendor that caches by marks is told it; `translated`: it comes from another format. */
+/** The conversation for a vendor that caches by marks; `translated`: it comes from another format. */
 export const arranged = (conversation: Conversation, { preserve, strategy }: PromptCacheRules, translated: boolean): Conversation => {
   const marks = marksOf(conversation)
   const own = preserve === "never" && marks > 0 ? unmarked(conversation) : conversation

@@ -36,7 +36,7 @@ const World = Schema.Struct({
   stopsAt: Schema.NullOr(ticks(12)),
   maxAttempts: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 5 })),
   maxRetries: ticks(2),
-  /** Targets whose companion is asked for so many ticks. */
+  /** Targets whose interceptor takes this many ticks. */
   waits: ticks(3)
 })
 type World = typeof World.Type
@@ -229,7 +229,7 @@ describe("a request over any targets", () => {
     assert.isAtMost(opened.length, world.maxAttempts)
     assert.isAtMost(mostLive, world.hedge === null ? 1 : 2)
     assert.isAtLeast(asked, opened.length)
-    // After a last word nobody is asked who was not already.
+    // After a final refusal no further target is called.
     if (openedAtBar !== null && (world.hedge === null || world.waits === 0)) assert.strictEqual(opened.length, openedAtBar)
     // One answer, one error, or a client that left.
     assert.isAtMost(said.filter((one) => one.startsWith("respond") || one === "end" || one === "close").length, 1)

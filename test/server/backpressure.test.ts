@@ -40,7 +40,7 @@ const pump = (exchange: Exchange): void => {
   go()
 }
 
-/** The same with lent bytes, from turns of its own: what was relayed is overwritten at once. */
+/** The same with borrowed bytes, from separate turns: what was relayed is overwritten at once. */
 const relay = (exchange: Exchange): void => {
   const borrowed = Buffer.alloc(200_000)
   let next = 0

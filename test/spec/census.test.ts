@@ -74,7 +74,7 @@ describe("the census of upstream calls", () => {
     })
     await operator.call("POST", "/api/evals", { suiteId: suite.suite.id, target: { type: "model", id: a.model } })
     await operator.call("POST", "/api/combos/test", { comboName: (await combos.combo("priority", [a.model, bad.model])).slice("combo/".length) })
-    // An early end is repeated; a stream that broke off is gone on with.
+    // An early end is repeated; a stream that broke off is continued.
     await lab.sim.rule({ match: { model: "cs-early" }, times: 1, script: { tokens: 20, endAfter: { frames: 0 } } })
     await lab.chat({ model: "lab/cs-early", stream: true })
     await operator.setFlag("STREAM_RECOVERY_MIDSTREAM_ENABLED", "true")

@@ -13,15 +13,15 @@ export interface Used {
   readonly costUsd: number
 }
 
-/** True in the fiber of a request: it waits for the ledger but for a moment, and what it asked for goes on for the next one. */
+/** True in the fiber of a request: it waits only briefly for the ledger; its query continues for the next request. */
 export const ShortWait = Context.Reference<boolean>("gateway/ports/LimitLedger/ShortWait", { defaultValue: () => false })
 
 export class LimitLedger extends Context.Service<LimitLedger, {
-  /** What was settled on this node so far outlives its process: nothing is told to other nodes that the ledger might never hear of. */
+  /** Makes everything settled on this node durable: no amount is reported to other nodes that could be missing from the ledger. */
   readonly journal: () => void
   /** Attempts that began at or after `since`; everything settled on this node before the call is in it, replayed journals too. */
   readonly used: (apiKeyId: string, since: number) => Effect.Effect<ReadonlyArray<Used>, StoreError>
-  /** Succeeds once everything that was settled on this node is in the ledger, the journals of its earlier lives too. */
+  /** Succeeds once everything that was settled on this node is in the ledger, the journals of its earlier runs included. */
   readonly settled: Effect.Effect<void, StoreError>
   /** Requests of a key that ended, by age: pairs of age in ms and count, at most `windowMs` old. Ages are rounded down. */
   readonly requests: (apiKeyId: string, windowMs: number) => Effect.Effect<ReadonlyArray<readonly [ageMs: number, count: number]>, StoreError>

@@ -40,15 +40,15 @@ export class RegisteredKeyStore extends Context.Service<RegisteredKeyStore, {
   readonly get: (id: string) => Op<RegisteredKey | null>
   readonly byIdempotencyKey: (idempotencyKey: string) => Op<RegisteredKey | null>
   /**
-   * Keeps the record of an issued key, unless `judge` refuses: it is asked once for the key's account and once for its provider, where
-   * they have limits, and from its question to the record nobody issues for the same, on any node. Null = kept. `conflict`: the
-   * idempotency key is taken.
+   * Keeps the record of an issued key, unless `judge` refuses: it is called once for the key's account and once for its provider,
+   * where they have limits; from that call to the write of the record no other node issues for the same subject. Null = kept.
+   * `conflict`: the idempotency key is taken.
    */
   readonly issue: <R>(key: RegisteredKey, judge: (standing: IssueStanding) => R | null) => Op<R | null>
   /** False when it is unknown or was revoked before. */
   readonly revoke: (id: string, revokedAt: string) => Op<boolean>
   readonly remove: (id: string) => Op<boolean>
-  /** Null when nobody has set any. */
+  /** Null when none is set. */
   readonly issueLimits: (subject: string) => Op<IssueLimits | null>
   readonly putIssueLimits: (limits: IssueLimits) => Op<void>
 }>()("gateway/ports/RegisteredKeyStore") {}

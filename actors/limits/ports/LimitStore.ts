@@ -1,10 +1,11 @@
 /**
- * What the limits of keys have in common over all nodes: how much of each amount is booked, which node holds which block of it, how
- * many requests a rate has seen, and which sessions are active. In one process the memory store, else Redis. Nothing here is the
- * truth: that is the ledger, from which every amount is rebuilt when the store does not know it.
+ * What the limits of keys have in common over all nodes: how much of each amount is booked, which node holds which block of it,
+ * how many requests a rate has seen, and which sessions are active. In one process the memory store, else Redis. Nothing here is
+ * the truth: that is the ledger, from which every amount is rebuilt when the store does not know it.
  *
- * A block is a lease. One that expires is not free again: its node may have spent it and was killed or paused before it told. It counts
- * as spent until the node tells after all, until its journal was replayed and the ledger says what it spent, or until the window ends.
+ * A block is a lease. One that expires is not free again: its node may have spent it and was killed or paused before it reported.
+ * It counts as spent until the node reports, until its journal was replayed and the ledger says what it spent, or until the
+ * window ends.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -17,13 +18,13 @@ export interface BlockDraw {
   readonly end: number
   readonly limit: number
   /**
-   * All that this node has spent in the window, what its earlier lives did too: it only grows, so that an exchange may be repeated, lost
-   * or answered late and each amount is still booked once.
+   * All that this node has spent in the window, that of its earlier runs included: it only grows, so that an exchange may be
+   * repeated, lost or answered late and each amount is still booked once.
    */
   readonly total: number
   /** Reserved by calls in flight: it counts as this node's block, whatever is left, for they may use it. */
   readonly reserved: number
-  /** Block this node needs to hold afterwards at least, never less than what it goes on using unanswered; 0 = it uses none. */
+  /** Smallest block this node needs to hold afterwards, never less than what it may use before the next exchange; 0 = it uses none. */
   readonly need: number
   /** Block it would like to hold. */
   readonly want: number
@@ -33,7 +34,7 @@ export interface BlockDraw {
   readonly settled: ReadonlyArray<string>
 }
 
-/** A block whose node said nothing in time: it counts as spent until the truth is known. */
+/** A block whose node did not report in time: it counts as spent until its true usage is known. */
 export interface Unsettled {
   readonly node: string
   readonly amount: number
@@ -46,13 +47,13 @@ export interface Unsettled {
 export interface BlockDrawn {
   /** False: the store knows nothing of the meter and did nothing; come again with what the ledger says. */
   readonly known: boolean
-  /** Used by all nodes as far as they have told; blocks are not in it. */
+  /** Used by all nodes as far as reported; blocks are not in it. */
   readonly booked: number
   /** This node's part of it: more than was drawn when the ledger knew more. */
   readonly reported: number
   /** Block of this node from now on, what it reserved included. */
   readonly held: number
-  /** ms that the block is ours without another exchange, from when it was asked for. */
+  /** ms that this node may use the block without another exchange, from the moment of its request. */
   readonly leaseMs: number
   /** Expired blocks of other nodes. */
   readonly unsettled: ReadonlyArray<Unsettled>
@@ -84,7 +85,7 @@ export class LimitStore extends Context.Service<LimitStore, {
   /** False: this process is alone, every effect is synchronous, and a block may be all there is. */
   readonly shared: boolean
   readonly exchange: (draws: ReadonlyArray<BlockDraw>) => Effect.Effect<ReadonlyArray<BlockDrawn>, LimitStoreDown>
-  /** The ledger has everything that earlier lives of this node spent; to be said before its first exchange. */
+  /** The ledger has everything that earlier runs of this node spent; report it before the first exchange. */
   readonly replayed: Effect.Effect<void, LimitStoreDown>
   /** When nodes said so last, ms since the epoch by the store's clock; null = never, or long ago. */
   readonly replays: (nodes: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<number | null>, LimitStoreDown>

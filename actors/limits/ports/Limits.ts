@@ -20,7 +20,7 @@ export interface LimitQuestion {
   readonly maxOutputTokens: number | null
   /** What the answer is expected to use beside tokens; null = nothing. */
   readonly units: Units | null
-  /** Only targets that cost nothing may be called, and USD limits do not stand in their way (emergency fallback). */
+  /** Only targets that cost nothing may be called, and USD limits do not apply to them (emergency fallback). */
   readonly free: boolean
 }
 

@@ -15,7 +15,7 @@ export interface AnswerView {
 
 /** Reads a stream into a view beside the tap that forwards it. */
 export interface AnswerReader {
-  /** The bytes are lent: valid until it returns. */
+  /** The bytes are borrowed: valid until it returns. */
   readonly push: (chunk: Uint8Array) => void
   /** Null when the stream could not be understood. */
   readonly end: () => AnswerView | null

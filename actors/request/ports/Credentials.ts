@@ -30,7 +30,7 @@ export class CredentialFailure extends Schema.TaggedError<CredentialFailure>()("
   retry: Schema.Literals(["later", "never"]),
   /** Error code of the token endpoint (RFC 6749, 5.2), or null. */
   code: Schema.NullOr(Schema.String),
-  /** When asking again may help; absent when nobody knows. */
+  /** When a retry may help; absent when unknown. */
   retryAfterSeconds: Schema.optionalKey(Schema.Int),
   message: Schema.String
 }) {}
@@ -47,13 +47,13 @@ export class Credentials extends Context.Service<Credentials, {
    * its life the token is renewed behind the caller's back.
    */
   readonly peek: (connectionId: string) => string | null
-  /** The connection's token, renewed first when it is about to expire; one renewal serves all who wait for it. */
+  /** The connection's token, renewed first when it is about to expire; one renewal serves all waiting calls. */
   readonly token: (connectionId: string) => Effect.Effect<Token, CredentialFailure>
   /** Renews now, whatever is known; the operator's way out of status `expired`. */
   readonly renew: (connectionId: string) => Effect.Effect<Token, CredentialFailure>
   /**
-   * Renews before its time, for the sweep: whoever waits for the connection shares it, a refusal that is final stands, and nobody
-   * is asked while the breaker of token endpoints is open.
+   * Renews before its time, for the sweep: all calls that wait for the connection share it, a final refusal stands, and no
+   * endpoint is called while the breaker of token endpoints is open.
    */
   readonly ahead: (connectionId: string) => Effect.Effect<Token, CredentialFailure>
   /** Whether a renewal is running. */

@@ -1,6 +1,6 @@
 /**
  * Wire formats as the request actor needs them: the face is the client's format, a dialect is the pair of that face and the
- * family an upstream speaks. Pure; `src/wire` makes both.
+ * family of an upstream. Pure; `src/wire` makes both.
  */
 import type { AnswerCheck, AnswerReader, AnswerView } from "./AnswerCheck.ts"
 import type { PublicError } from "#schemas/errors.ts"
@@ -28,7 +28,10 @@ export interface UpstreamErrorBody {
 
 /** Reads a stream while it is forwarded or translated. One per attempt; upstream bytes in, client bytes out. */
 export interface StreamTap {
-  /** Feeds upstream bytes, which are lent; answers what to forward now (often the same bytes, and lent like them), or null for nothing yet. */
+  /**
+   * Feeds borrowed upstream bytes; returns what to forward now (often the same bytes, and borrowed like them), or null for
+   * nothing yet.
+   */
   readonly push: (chunk: Uint8Array) => Uint8Array | null
   /** The upstream ended: answers what was held back. */
   readonly end: () => Uint8Array | null
@@ -53,7 +56,7 @@ export interface StreamTap {
   readonly units?: Units | null
   /** `usage` is what was known when the answer began: the output that came since is not in it. Absent: never. */
   readonly usageIsPartial?: boolean
-  /** Text of an answer that broke off and may be gone on with; null or absent when it may not. */
+  /** Text of a broken-off answer that may be continued; null or absent when it may not. */
   readonly partialText?: string | null
   /** Model text seen so far, for the tokenizer when the upstream gives no usage. */
   readonly outputText: () => string
@@ -126,7 +129,7 @@ export interface Dialect {
 /** What all frames of one stream share, in the client's format: its id, model and the like. */
 export type Identity = Readonly<Record<string, unknown>>
 
-/** A client's format: how it is told what went wrong. */
+/** A client's format: how its errors are written. */
 export interface Face {
   readonly name: CallFormat
   readonly streamType: string

@@ -1,6 +1,6 @@
 /**
- * What goes along with one request beside its actor: a lease that fences it, a reservation of limits, a recorder. Told of each wire
- * call before it is made, of each settled attempt, and of the end.
+ * What accompanies one request beside its actor: a lease that fences it, a reservation of limits, a recorder. It is called before
+ * each wire call, after each settled attempt, and at the end.
  */
 import type * as Effect from "effect/Effect"
 import type { Unavailable } from "./Resilience.ts"
@@ -13,13 +13,13 @@ export interface CallRefusal {
   readonly error: PublicError
   /** True when no other target may be tried either. */
   readonly final: boolean
-  /** What the decision says of the target; absent when it was nothing about it. */
+  /** The reason that the routing decision shows for the target; absent when the refusal is not about the target. */
   readonly skip?: Unavailable
 }
 
 export interface Interceptor {
   /**
-   * Asked immediately before every wire call: null lets it go. An effect is waited for; it must end by itself (a deadline of its
+   * Called immediately before every wire call: null allows it. An effect is waited for; it must end by itself (a deadline of its
    * own) and is interrupted when the client leaves.
    */
   readonly beforeAttempt: (target: Target) => CallRefusal | null | Effect.Effect<CallRefusal | null>

@@ -8,7 +8,7 @@ import type { Target } from "./Target.ts"
 
 export type BreakerState = "closed" | "degraded" | "open" | "half-open"
 
-/** Why a target is passed over, and until when it will be (ms since the epoch; null = until somebody acts). */
+/** Why a target is skipped, and until when (ms since the epoch; null = until an operator acts). */
 export interface Unavailable {
   readonly reason: "breaker-open" | "breaker-probing" | "connection-cooldown" | "model-cooldown" | "model-lockout" | "connection-busy" | "model-busy" | "quota-exhausted" | "limit" | "inactive"
   readonly until: number | null
@@ -18,10 +18,10 @@ export interface Unavailable {
   readonly soft?: boolean
 }
 
-/** Nobody knows when a busy place is free; a connection that is inactive stays so until somebody acts. */
+/** The end of a busy place is unknown; an inactive connection stays so until an operator acts. */
 const endOf = ({ reason, until }: Unavailable): number => until ?? (reason === "inactive" ? Number.POSITIVE_INFINITY : 0)
 
-/** Of what blocks one target, the block that decides: a hard one before a guess of ours, and of two alike the one that ends later. */
+/** Of what blocks one target, the block that decides: a hard block before a guess, and of two of one kind the one that ends later. */
 export const stricter = (one: Unavailable | null, other: Unavailable | null): Unavailable | null => {
   if (one === null || other === null) return one ?? other
   const soft = one.soft === true
@@ -53,7 +53,7 @@ export interface Pass {
   readonly executionMs?: number
   /** First content came: a probe is decided by it and does not hold others back for as long as its stream lasts. */
   readonly answered: (now: number) => void
-  /** Null when the attempt says nothing about the target (client abort, our own refusal). A failure is noted in `blame`. */
+  /** Null when the attempt says nothing about the target (client abort, our own refusal). A failure is noted in `ownFailures`. */
   readonly release: (verdict: Verdict | null, now: number, ownFailures?: OwnFailures | null) => void
 }
 
@@ -73,7 +73,7 @@ export interface TargetHealth {
 }
 
 export class Resilience extends Context.Service<Resilience, {
-  /** Whether a target may be called now, without taking anything. What `blame` began itself does not count. */
+  /** Whether a target may be called now, without taking anything. What `ownFailures` began does not count. */
   readonly check: (target: Target, now: number, ownFailures?: OwnFailures | null) => Unavailable | null
   /**
    * Takes a place: the probe of a half-open breaker, a slot of a limited connection. An `Unavailable` says why not. With

@@ -31,7 +31,7 @@ export interface Target {
   readonly model: string
   /** Null for a provider without credentials. */
   readonly connection: Connection | null
-  /** The family the upstream speaks at this path. */
+  /** The family of the upstream at this path. */
   readonly wireFormat: TargetFamily
   readonly origin: string
   readonly path: string
@@ -54,9 +54,9 @@ export interface Target {
   readonly tokenFrom?: string | null
   /** What the provider's bodies need beyond their format. */
   readonly bodyRules?: BodyRules | null
-  /** Absent unless somebody set a cap. */
+  /** Absent when no cap is set. */
   readonly gate?: ModelGate
 }
 
-/** Why no call for a key may go to a target; null = it may. Cheap, because it is asked before every wire call. */
+/** Why no call for a key may go to a target; null = it may. Cheap, because it runs before every wire call. */
 export type TargetGuard = (target: Target) => PublicError | null

@@ -1,13 +1,13 @@
 /**
- * Waiting for one's turn where no target of a request may be called at this moment: in the line of a busy connection, for the end of
- * a cooldown, for a place at a model of a combo. Who waits holds nothing, and its turn is a plain call-back.
+ * Waiting while no target of a request may be called: in the queue of a busy connection, for the end of a cooldown, for a place
+ * at a model of a combo. A waiter holds nothing, and its turn is a plain callback.
  */
 import * as Context from "effect/Context"
 import type { Target } from "./Target.ts"
 import type { Unavailable } from "./Resilience.ts"
 import type { PublicError } from "#schemas/errors.ts"
 
-/** One who would like to wait, and what for. */
+/** A request that may wait, and for what. */
 export interface Wish {
   /** The targets it would go to, in their order, and what holds it up at each. */
   readonly blocked: ReadonlyArray<{ readonly target: Target; readonly unavailable: Unavailable }>
@@ -21,19 +21,22 @@ export interface Wish {
   readonly rounds: number
 }
 
-/** `go`: a place is free, to be taken before the call-back returns. `late`: it has waited long enough. An error: nobody waits any more. */
+/**
+ * `go`: a place is free, to be taken before the call-back returns. `late`: it has waited long enough. An error: no request waits
+ * any more.
+ */
 export type TurnOutcome = "go" | "late" | PublicError
 
-/** Leaves the line; nothing is heard afterwards. */
+/** Leaves the queue; no callback follows. */
 export type Leave = () => void
 
 export class Turns extends Context.Service<Turns, {
   /**
-   * Joins the lines in which this wish may wait, and hears of its turn exactly once, unless it leaves. Null when the settings let
-   * nobody wait for that; an error when the lines are full.
+   * Joins the queues in which this request may wait; the callback comes exactly once, unless it leaves. Null when the settings
+   * allow no wait for that; an error when the queues are full.
    */
   readonly join: (wish: Wish, turn: (turn: TurnOutcome) => void) => Leave | PublicError | null
-  /** Whether the settings would let this wish wait at this moment; takes no place. */
+  /** Whether the settings would let this request wait now; takes no place. */
   readonly mayJoin: (wish: Wish) => boolean
   /** Waits a fixed time, ms (a key's `throttleDelayMs`); its turn is `go`, or an error. */
   readonly pause: (ms: number, turn: (turn: TurnOutcome) => void) => Leave

@@ -47,7 +47,7 @@ export interface UpstreamFailure {
 export interface UpstreamHandler {
   /** Response head; `headers` flat, lower-case names. Called at most once, never for 1xx. */
   readonly onHead: (status: number, headers: ReadonlyArray<string>) => void
-  /** Body bytes, lent: valid until the call returns. Who keeps them copies them, because the next read goes to the same place. */
+  /** Borrowed body bytes: valid until the call returns. Copy them to keep them, because the next read goes to the same memory. */
   readonly onData: (chunk: Uint8Array) => void
   /** Complete body received. Exactly one of onEnd and onFailure ends a call. */
   readonly onEnd: () => void

@@ -16,9 +16,9 @@ export interface WalkPolicy {
   readonly setRetryDelayMs: number
   /** Longest wait for a target's first content; null = the gateway's own deadlines only. */
   readonly targetTimeoutMs: number | null
-  /** A target that said nothing for so long is joined by the next one, and the first answer wins; null = never. */
+  /** After this silence of a target the next one is called beside it, and the first answer wins; null = never. */
   readonly hedgeDelayMs: number | null
-  /** What an answer must be, or the next target is asked; null = anything. */
+  /** The rules of an answer, else the next target is called; null = none. */
   readonly answers: AnswerCheck | null
   /** The same for one target, where providers have settings of their own (providerOverrides); absent: this one everywhere. */
   readonly at?: (target: Target) => WalkPolicy

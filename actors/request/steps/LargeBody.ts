@@ -18,7 +18,7 @@ export class LargeBody {
     for (const chunk of begun) this.push(chunk)
   }
 
-  /** The bytes are lent. */
+  /** The bytes are borrowed. */
   push(chunk: Uint8Array): void {
     const end = this.length + chunk.length
     if (end > this.piece.length) {

@@ -1,4 +1,4 @@
-/** Goes on at once with what is there, or with what an effect brings: a call that waits for nothing costs no effect. */
+/** Continues at once with a value that is there, or later with the result of an effect: a call without a wait costs no effect. */
 import * as Effect from "effect/Effect"
 
 export type Soon<A> = A | Effect.Effect<A>

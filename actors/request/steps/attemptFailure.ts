@@ -74,7 +74,7 @@ export const ofStatus = (reply: FailedReply): PublicError => {
       retryAfter, null, replyOf(reply, null, null, false)
     )
   }
-  // The client's own key is fine: what stands beside the vendor's words says whose was refused.
+  // The client's own key is fine: the fields beside the vendor's message name the refused credential.
   return fromUpstream(reply, body, refused === null ? kind : { ...kind, code: refusedCode }, retryAfter, refused === null ? null : {
     gateway: { code: refusedCode, message: refused }
   })
@@ -123,7 +123,10 @@ const speaksCommonForm = (family: TargetFamily): boolean => family === "chat-com
 /** What the context was too small for, in the words of the vendors. */
 const overflow = /prompt is too long|maximum context length|exceeds? the (?:model'?s )?(?:maximum )?context|context window|input token count .* exceeds/i
 
-/** A code of the common form: the vendor's own where it speaks that form or means one of ours, else what the status says. */
+/**
+ * A code of the common form: the vendor's own where it uses that form or matches one of the gateway's codes, else the status
+ * decides.
+ */
 const codeOf = ({ status, target }: FailedReply, body: UpstreamErrorBody, ofStatus: string, mask: Masking.Masking): string => {
   const { message, type } = body
   // A subscription that is used up says so by its type alone.
@@ -175,7 +178,7 @@ export const malformed = (target: Target): PublicError =>
 export const tooLarge = (target: Target, limit: number): PublicError =>
   Errors.make("upstream_invalid_response", `Provider ${target.providerAlias} sent more than ${limit} bytes where less is allowed.`)
 
-/** A complete answer that its combo's rules refuse; `rule` names the rule, because the answer is not for everybody's eyes. */
+/** A complete answer that its combo's rules refuse; `rule` names the rule, because the answer must not appear in an error. */
 export const rejected = (target: Target, rule: string): PublicError =>
   Errors.make("response_validation_failed", `The answer of '${target.publicModel}' breaks the combo's rule ${rule}.`)
 
@@ -196,7 +199,7 @@ export const internal = (): PublicError =>
 export const shuttingDown = (): PublicError =>
   Errors.make("shutting_down", "The gateway is shutting down; repeat the request.", { retryAfterSeconds: 1 })
 
-/** Of a call that we end; null for a client that is gone, which hears nothing. */
+/** The error of a call that the gateway ends; null for a client that has left, which receives nothing. */
 export const ofCut = (reason: CutReason, target: Target): PublicError | null => {
   switch (reason) {
     case "client-gone":

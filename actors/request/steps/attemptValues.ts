@@ -22,30 +22,30 @@ export interface AttemptOptions {
   readonly requestHeaders: ReadonlyArray<string>
   /** What is added to the target's path, with its `?` or `&`; mostly empty. */
   readonly query: string
-  /** The client chose the account of the credential that is asked: a refusal of it is the request's own. */
+  /** The client chose the account of the credential: its refusal belongs to the request. */
   readonly namesAccount: boolean
   readonly dialect: Dialect
   readonly stream: boolean
   /** Whether usage frames are forwarded to the client: only when it asked for them. */
   readonly forwardUsage: boolean
   readonly timeouts: Timeouts
-  /** First bytes of a stream are held so long before they are released (stream recovery), ms; 0 = not at all. */
+  /** How long the first bytes of a stream are held before they are released (stream recovery), ms; 0 = not at all. */
   readonly holdMs: number
   /** Makes the tap of a streamed answer. */
   readonly makeTap: () => StreamTap
   /** Whether a whole answer may be given to the client; null = every answer. */
   readonly check: AnswerCheck | null
-  /** The client already has a part of the answer, which this attempt goes on with. */
+  /** The client already has a part of the answer, and this attempt continues it. */
   readonly continues: boolean
   readonly client: AttemptClient
-  /** Hears that content came which is still held back. */
+  /** Called when content arrived that is still held back. */
   readonly speaks: () => void
   /** Sends status 200 and the headers of a stream: the commit point. */
   readonly commit: () => void
   readonly now: () => number
 }
 
-/** How an attempt ended; `error` is what the client would be told if nothing else is tried. */
+/** How an attempt ended; `error` is what the client gets if no other target is tried. */
 export interface AttemptEnd {
   readonly outcome: Outcome
   readonly error: PublicError | null

@@ -11,7 +11,7 @@ import * as TargetToken from "./targetToken.ts"
 /** How long STREAM_RECOVERY_ENABLED holds the first bytes, ms. */
 const recoveryHoldMs = 250
 
-/** Where the answer goes, and who hears of its content. */
+/** Where the answer goes, and the callback for its content. */
 export type Reaction = Pick<AttemptOptions, "client" | "speaks" | "commit">
 
 /** Takes the body of the try, which has no other use. */

@@ -1,4 +1,4 @@
-/** What a call needs once it has its place: the target's token, the leave of the key and the companions, the body. */
+/** What a call needs once it has its place: the target's token, the permission of the key and the interceptors, the body. */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { Credentials } from "#actors/request/ports/Credentials.ts"
@@ -34,13 +34,13 @@ const tokenFor = (one: Try, credentials: Pick<Credentials["Service"], "peek" | "
   })
 }
 
-/** The leave of the key and the companions, immediately before the wire call: null when all agree. */
+/** Asks the key's rights and the interceptors, immediately before the wire call: null when all agree. */
 const leaveFor = (one: Try, { interceptors, refusalOf }: Inbound): Soon<RequestEvent | null> => {
   const error = refusalOf(one.target)
   if (error !== null) return { ...refused(one, error), yields: true }
   if (interceptors.length === 0) return null
   return andThen(Interceptors.firstRefusal(interceptors, one.target), (refusal) => refusal === null ? null : {
-    // What was really called has the last word.
+    // The target that was really called decides.
     _tag: "Refused", id: one.id, error: refusal.error, final: refusal.final, yields: !refusal.final, skip: refusal.skip ?? null
   })
 }

@@ -1,4 +1,4 @@
-/** The short-lived token of a target: as a header, and what the client hears when there is none. Pure. */
+/** The short-lived token of a target: as a header, and the client's error when there is none. Pure. */
 import type { CredentialFailure } from "#actors/request/ports/Credentials.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import * as Errors from "#schemas/errors.ts"

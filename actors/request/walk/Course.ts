@@ -1,5 +1,5 @@
 /**
- * The course of one request over its targets: whose turn is next and free, who was left out and until when, when to come back. Made
+ * The course of one request over its targets: which target is next and free, which were left out and until when, when to retry. Made
  * when the first target did not answer; a plain request never needs one.
  *
  * A part of the request's state: a transition changes its own copy, so a state that was handed out never changes.
@@ -51,7 +51,7 @@ export class Course {
     return null
   }
 
-  /** The next target that is free now, to be asked beside another; null when there is none. */
+  /** The next target that is free now, to be called beside another; null when there is none. */
   beside(now: number): NextTarget | null {
     let step = this.#walk.beside()
     while (step !== null && !this.#isFree(step, 0, now)) step = this.#walk.beside()
@@ -67,7 +67,7 @@ export class Course {
     const at = now + delayMs
     const blocked = this.#rules.blocked(index, at)
     if (blocked === null) return true
-    // Behind a guess of ours there may be an earlier time that the upstream named.
+    // The upstream may have named an earlier time than the gateway's guess.
     if (blocked.soft === true && (repeats || this.#rules.lastResort) && at >= (this.#saidBack.get(index) ?? 0)) return true
     // The only target is busy: a repetition may wait for its turn there.
     if (this.#rules.size === 1 && blocked.reason === "connection-busy") return true
@@ -118,7 +118,7 @@ export class Course {
   failed(index: number, end: End, now: number): Failed {
     const inStream = StatusReason.isOk(end.upstreamStatus) && end.error !== null
     return {
-      // A target whose answer was refused is well, and would say the same again.
+      // A target whose answer was refused is healthy, and would answer the same again.
       status: end.rejected ? 0 : inStream ? end.error.status : end.upstreamStatus,
       asked: true,
       tooLate: end.phase === "first-event",
@@ -148,7 +148,7 @@ export class Course {
   }
 }
 
-/** The target that comes back first, and what it waits for; null unless the upstreams of all targets named a time. */
+/** The target that is available first, and what it waits for; null unless the upstreams of all targets named a time. */
 export const firstBack = (rules: WalkRules, now: number): SkipNote | null => {
   let first: SkipNote | null = null
   let soonest = Number.POSITIVE_INFINITY

@@ -1,7 +1,7 @@
 /**
- * The state of one request: what happens to it (events), what its fiber is to do (intents), and what it is bound by (rules).
+ * The state of one request: what happens to it (events), what its fiber must do (intents), and its limits (rules).
  *
- * A try is one target's turn. It waits (for its place, its token, the leave of companions), then it is called at most once; every
+ * A try is one target's turn. It waits (for its place, its token, its interceptors), then it is called at most once; every
  * try that was called is settled once. A request has one try at a time, two while it is hedged.
  */
 import type { AttemptEnd } from "#actors/request/Attempt.ts"
@@ -30,7 +30,7 @@ export interface TryState {
 }
 
 export interface State {
-  /** The try that goes by the order of the targets, or the one that the client hears. */
+  /** The try that follows the order of the targets, or the one whose answer the client receives. */
   readonly primary: TryState | null
   /** The one that joined it. */
   readonly hedge: TryState | null
@@ -51,11 +51,11 @@ export interface State {
   readonly continuations: number
   /** Text of that answer when it broke off last. */
   readonly partialText: string | null
-  /** The target whose rest is waited for; -1 = none. */
+  /** The target whose cooldown is awaited; -1 = none. */
   readonly restsAt: number
   /** Waits for a place so far. */
   readonly rounds: number
-  /** A companion refused the whole request: no other target may be asked. */
+  /** An interceptor refused the whole request: no other target may be called. */
   readonly barred: boolean
   readonly clientGone: boolean
   readonly shuttingDown: boolean
@@ -91,8 +91,8 @@ export type RequestEvent =
   /** Its wait for a place is over; null when the settings allow no wait. */
   | { readonly _tag: "TurnCame"; readonly id: number; readonly turn: TurnOutcome | null }
   /**
-   * It may not be called. `final`: no other target may be asked either. `yields`: the error of an earlier wire call is told instead.
-   * `skip`: what the refusal says of the target.
+   * It may not be called. `final`: no other target may be asked either. `yields`: the client gets the error of an earlier wire
+   * call instead. `skip`: what the refusal says of the target.
    */
   | {
     readonly _tag: "Refused"
@@ -155,12 +155,12 @@ export type Intent =
   | { readonly _tag: "EndStream"; readonly id: number }
   /** Terminal: one error for the whole request. */
   | { readonly _tag: "Refuse"; readonly error: PublicError }
-  /** Terminal, after a defect: an error, or a cut connection when the client was told something else already. */
+  /** Terminal, after a defect: an error, or a cut connection when the client has already received other bytes. */
   | { readonly _tag: "Abandon" }
 
 export type RequestTransition = readonly [state: State, intents: ReadonlyArray<Intent>]
 
-/** What a request is bound by. Constant while it lives, but for the three that look at the targets at the moment of an event. */
+/** The rules of a request. Constant for its life, but for the three that look at the targets at the time of an event. */
 export interface WalkRules {
   /** Targets. */
   readonly size: number
@@ -188,6 +188,6 @@ export interface WalkRules {
   readonly resting: (index: number, at: number) => Unavailable | null
   /** The settings let it wait for this target. */
   readonly mayWaitFor: (index: number, unavailable: Unavailable, rounds: number) => boolean
-  /** What the client is told of a target that has no place. */
+  /** The client's error for a target that has no place. */
   readonly errorOf: (index: number, unavailable: Unavailable, now: number) => PublicError
 }

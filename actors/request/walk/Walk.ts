@@ -11,7 +11,7 @@ export { once, type WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
 export interface NextTarget {
   readonly index: number
   readonly delayMs: number
-  /** It is part of a repetition: a pause that is only our guess does not stand in its way. */
+  /** It is part of a repetition: a pause that is only the gateway's guess does not delay it. */
   readonly repeats: boolean
 }
 
@@ -23,7 +23,7 @@ export interface Failed {
   readonly asked: boolean
   /** A stream that began too late is not repeated on the same target. */
   readonly tooLate: boolean
-  /** How long the target rests now, ms; 0 when it does not, or nobody knows. */
+  /** How long the target is in cooldown, ms; 0 when it is not, or when the end is unknown. */
   readonly restsMs: number
 }
 

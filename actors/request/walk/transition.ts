@@ -1,10 +1,10 @@
 /**
  * The walk of one request as a pure transition: an event in, the next state and its intents out.
  *
- * The fallback rule: inside one attempt and deadline budget, before the commit point, while the client waits. After the commit point
- * nothing is asked again, except to continue an answer that broke off. A hedged request has two tries at once: the one that answers,
- * or that ends as the only one left, decides what comes next. Every try that was called is settled once, and the client hears one
- * terminal event unless it left.
+ * The fallback rule: inside one attempt and deadline budget, before the commit point, while the client waits. After the commit
+ * point no target is called again, except to continue an answer that broke off. A hedged request has two tries at once: the one
+ * that answers, or that ends as the only one left, decides what comes next. Every try that was called is settled once, and the
+ * client gets one terminal event unless it left.
  */
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import { Course, firstBack } from "./Course.ts"
@@ -80,7 +80,7 @@ const without = (state: State, one: TryState): State => state.primary === one
   ? { ...state, primary: null }
   : state.hedge === one ? { ...state, hedge: null } : { ...state, losing: null }
 
-/** The next target is asked, as the lead; `intents`: what comes before. */
+/** The next target is called, as the primary try; `intents`: what comes before. */
 const enter = (state: State, { index, insists }: { readonly index: number; readonly insists: boolean }, repeated: boolean, rules: WalkRules, intents: Intents): RequestTransition => {
   const primary = tryOf(state, index, repeated, insists)
   const { hedgeDelayMs } = rules.policyOf(index)
@@ -118,7 +118,7 @@ const ready = (state: State, { id }: Of<"Ready">): RequestTransition => {
 const spoke = (state: State, { id }: Of<"Spoke">): State =>
   state.primary !== null && state.primary.id === id && state.primary.called ? { ...state, primary: { ...state.primary, speaks: true } } : state
 
-/** The commit point: from here on nothing is asked again, and the other try is not needed. */
+/** The commit point: from here on no target is called again, and the other try is not needed. */
 const committed = (state: State, { id }: Of<"Committed">): RequestTransition => {
   const one = running(state, id)
   if (one === null || one === state.losing || state.over) return [state, none]
@@ -173,7 +173,7 @@ const refused = (state: State, { error, final, id, skip, yields }: Of<"Refused">
   return passedOver({ ...state, course, barred: state.barred || final }, one, error, last, now, rules)
 }
 
-/** A target that costs no wire call: the next one may be asked, and the client hears of `last` when there is none. */
+/** A target that costs no wire call: the next one may be tried, and the client gets `last` when there is none. */
 const passedOver = (state: State, one: TryState, refusal: PublicError, last: PublicError, now: number, rules: WalkRules): RequestTransition => {
   const intents: Intents = [{ _tag: "Cancel", id: one.id }]
   const rest = { ...without(state, one), refusal }
@@ -277,11 +277,11 @@ const afterRest = ({ rounds }: State, now: number, rules: WalkRules): WalkStep |
   return first === null || !rules.mayWaitFor(first.index, first.unavailable, rounds) ? null : { index: first.index, delayMs: 0, repeats: false }
 }
 
-/** A step whose delay would outlast the deadline is none. */
+/** A step whose delay would outlast the deadline is dropped. */
 const inTime = (next: WalkStep | null, now: number, { deadline }: WalkRules): WalkStep | null =>
   next === null || now + next.delayMs >= deadline ? null : next
 
-/** Goes on with the next step; `from`: the target that was asked before. */
+/** Continues with the next step; `from`: the target that was called before. */
 const proceed = (state: State, { delayMs, index, repeats }: WalkStep, from: number, rules: WalkRules, intents: Intents): RequestTransition => {
   if (state.hedgeArmed) intents.push(disarm)
   const next = { index, insists: repeats }

@@ -7,7 +7,7 @@ export interface Metric {
   readonly digits: number
   /** ratio: divided by the reference target; added: minus the direct path; value: as it is. */
   readonly compare: "ratio" | "added" | "value"
-  /** Measured by the clock, not by counting: worthless while somebody else uses the CPU. */
+  /** Measured by the clock, not by counting: worthless while another process uses the CPU. */
   readonly timed: boolean
 }
 

@@ -72,7 +72,7 @@ export const startPostgres = async (cpu: number | null): Promise<PostgresServer 
             await sql.unsafe(`CREATE DATABASE ${name}`)
             return url(name)
           } catch (error) {
-            // It listens a moment before it lets anybody in.
+            // It listens a moment before it accepts connections.
             if (attempt === ANSWER_TRIES) throw error
             await new Promise((resolve) => setTimeout(resolve, ANSWER_PAUSE_MS))
           }

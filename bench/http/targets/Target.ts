@@ -10,7 +10,7 @@ export interface Running {
   readonly combine?: () => Promise<Endpoint>
   /** Starts the same as a node of a cluster, for this instance to be compared with; absent where there is no Redis for it. */
   readonly asNode?: () => Promise<Running>
-  /** Waits for work that the last scenario left behind, so that nobody else's measurement pays for it. */
+  /** Waits for work that the last scenario left behind, so that no other measurement pays for it. */
   readonly rest?: () => Promise<void>
   readonly stop: () => Promise<void>
 }

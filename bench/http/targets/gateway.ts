@@ -62,7 +62,7 @@ const ready = async (child: Child, origin: string): Promise<void> => {
   throw new Error(`GET /api/health/ping never answered 200\n${logTail(child)}`)
 }
 
-/** Waits until every settled row is in the record store: Postgres works on the same cores as whoever is measured next. */
+/** Waits until every settled row is in the record store: Postgres works on the same cores as the next measurement. */
 const delivered = async (child: Child, origin: string): Promise<void> => {
   const begun = performance.now()
   while (performance.now() - begun < REST_TIMEOUT_MS && alive(child)) {

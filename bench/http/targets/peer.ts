@@ -8,7 +8,7 @@ export interface PeerOptions {
   readonly modelPrefix: string
 }
 
-/** `name=url[,pid=n][,key=k][,prefix=p]`: a proxy that somebody else has started in front of the mock. */
+/** `name=url[,pid=n][,key=k][,prefix=p]`: a proxy that is already running in front of the mock. */
 export const parsePeer = (text: string): PeerOptions => {
   const [head = "", ...rest] = text.split(",")
   const cut = head.indexOf("=")

@@ -46,7 +46,10 @@ export interface PromptCost {
   readonly bytes: number
   readonly parse: number
   readonly whole: number
-  /** (parse + translate) / parse, of all rounds but the dearest of each: garbage is collected in some rounds, and somebody else's in one. */
+  /**
+   * (parse + translate) / parse, of all rounds but the dearest of each: garbage is collected in some rounds, and that of other
+   * code in one.
+   */
   readonly ratio: number
 }
 

@@ -11,7 +11,7 @@ export interface Stream {
   readonly head: string
   /** One content event each. */
   readonly events: ReadonlyArray<string>
-  /** Everything behind the content, the format's last word included. */
+  /** Everything behind the content, the format's final event included. */
   readonly tail: string
 }
 

@@ -1,4 +1,4 @@
-/** `gateway password reset`: a new management password for who may read the data directory or the database. */
+/** `gateway password reset`: a new management password for an operator with access to the data directory or the database. */
 import { text } from "node:stream/consumers"
 import * as Clock from "effect/Clock"
 import * as Console from "effect/Console"

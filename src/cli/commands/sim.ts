@@ -19,7 +19,7 @@ export interface Options {
   readonly quiet: boolean
 }
 
-/** Nobody's default elsewhere. */
+/** Not a default of any other command. */
 const defaultPort = 20140
 /** Sockets are cut at once (ms). */
 const stopMs = 2_000

@@ -1,4 +1,4 @@
-/** The database: who holds it, whether it answers, and the state of its schema. */
+/** The database: which process holds it, whether it answers, and the state of its schema. */
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
@@ -41,7 +41,7 @@ const Listed = Schema.Struct({
   flags: Schema.Array(Schema.Struct({ key: Schema.String, effectiveValue: Schema.String, source: Schema.String }))
 })
 
-/** What a running gateway says of its flags, because nobody else may open its database; null when it does not answer. */
+/** What a running gateway says of its flags, because no other process may open its database; null when it does not answer. */
 const overridesAt = (settings: Loaded, url: string) =>
   Effect.gen(function*() {
     const call = yield* LocalHttp.make(settings, url)

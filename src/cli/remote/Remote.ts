@@ -1,4 +1,4 @@
-/** The gateway that a command speaks to: the one that runs on the data directory, or another one by address and token. */
+/** The gateway that a command calls: the one that runs on the data directory, or another one by address and token. */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

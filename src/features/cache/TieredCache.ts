@@ -1,6 +1,7 @@
 /**
- * The response cache of one node: memory first, then the tier that nodes share, then the durable one. Writes to the lower tiers are made
- * in batches off the request path; a tier that does not answer is left alone for a moment, and a look-up goes on without it.
+ * The response cache of one node: memory first, then the tier that nodes share, then the durable one. Writes to the lower tiers
+ * are made in batches off the request path; a tier that does not answer is skipped for a short time, and a look-up continues
+ * without it.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -20,9 +21,9 @@ export interface Options {
   readonly ttlMs: number
 }
 
-/** A look-up takes at most so long, ms; then the request goes on without it. A model's answer takes seconds: a slow database is worth a wait. */
+/** Longest look-up, ms; then the request continues without it. A model's answer takes seconds: a slow database is worth a wait. */
 const lookUpMs = { shared: 50, durable: 250 } as const
-/** A tier that failed is left alone for so long, ms. */
+/** A tier that failed is not used for this long, ms. */
 const restMs = 1_000
 /** Between two writes to the durable tier, ms. */
 const writeEveryMs = 500

@@ -36,13 +36,13 @@ export interface Options {
   readonly fork: Fork
   /** Makes the unique part of response ids. */
   readonly makeId: () => string
-  /** How long a call whose client left is gone on with for the cache (disconnectPolicy drain-to-cache), ms. */
+  /** How long a call whose client left continues for the cache (disconnectPolicy drain-to-cache), ms. */
   readonly drainMs: number
 }
 
-/** A request waits so long for an equal one, ms; then it goes alone. */
+/** Longest wait for an equal request, ms; then the request is called on its own. */
 export const maxWaitMs = 30_000
-/** A stream waits only for an answer that is nearly there, ms: whoever streams wants the first words soon. */
+/** A stream waits only this long for an equal answer, ms: its client wants the first content soon. */
 export const maxStreamWaitMs = 1_000
 const noBytes = Buffer.alloc(0)
 /** Bytes of a streamed answer that is read for the cache: many times those of the whole answer that is kept of it. */
@@ -162,12 +162,12 @@ class Miss implements Waiter<CachedAnswer>, CoalescedCallListener {
     StageAnswers.answered(telemetry, call, { cache: "hit", provider: answer.provider, model: answer.model, startedAt: cameAt, now: now(), bytesOut: body.length })
   }
 
-  /** Makes the call without a look; its answer is kept all the same. */
+  /** Makes the call without a look-up; its answer is still stored. */
   pass(): void {
     this.callAsLeader()
   }
 
-  /** Makes the call without anybody behind it. */
+  /** Makes the call without waiters. */
   readonly alone = (): void => {
     this.waited()
     this.miss()
@@ -253,7 +253,7 @@ class Miss implements Waiter<CachedAnswer>, CoalescedCallListener {
     return true
   }
 
-  /** Keeps what may be kept, and shares it with who waits. */
+  /** Stores what may be stored, and shares it with the waiters. */
   private finish(answer: Answer | null, bodyOf: (answer: Answer) => Uint8Array, headers: ReadonlyArray<string>, spent: Spent): void {
     this.waited()
     const body = answer === null || !Storable.isStorable(answer) ? null : bodyOf(answer)

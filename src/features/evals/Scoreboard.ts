@@ -39,7 +39,7 @@ export const make = ({ documents, fork }: Options): EvalScores["Service"] => {
     readAt = now
     fork(documents.list(kind).pipe(
       Effect.map((found) => hold([...found.values()].flatMap((value) => Option.toArray(read(value))))),
-      // The scores that are held go on to count.
+      // The scores in memory still count.
       Effect.catch((error) => Effect.logWarning(`eval scores were not read: ${error.message}`)),
       Effect.ensuring(Effect.sync(() => {
         reading = false

@@ -22,7 +22,7 @@ import * as Surface from "#src/management/Surface.ts"
 
 /** The record store must answer within this time to count as healthy. */
 const STORE_CHECK = "1 second"
-/** A node that could not apply the newest configuration for so long is not ready (ms). */
+/** A node is not ready after this time without the newest configuration (ms). */
 const STUCK_MS = 10_000
 /** Unacknowledged rows older than this make the ledger unhealthy (ms). */
 const LEDGER_LATE_MS = 60_000

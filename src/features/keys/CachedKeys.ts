@@ -15,13 +15,16 @@ import * as LookUps from "#src/platform/structures/LookUps.ts"
 const capacity = 10_000
 /** A key is read again after this time, whatever the change feed says (ms). */
 export const FRESH_MS = 60_000
-/** So long before that, a key in use is read again in the background, so that no request waits for it (ms). */
+/** A key in use is read again in the background this long before that, so that no request waits for it (ms). */
 const aheadMs = 15_000
-/** While the store is away a key that was right stays right for so long after its time; nobody can revoke one meanwhile, either (ms). */
+/**
+ * While the store is unavailable, a valid key stays valid for this long after its time (ms); it cannot be revoked in that time
+ * either.
+ */
 export const AWAY_MS = 600_000
 /** How often an absent store is asked again (ms). */
 const againMs = 5_000
-/** How long a wrong key stays wrong without asking the store again (ms). */
+/** How long an invalid key is refused without a new look-up in the store (ms). */
 const negativeMs = 5_000
 /** lastUsedAt is written at most this often per key (ms). */
 const touchEveryMs = 300_000
@@ -80,13 +83,13 @@ export const make = Effect.fnUntraced(function*(options: Options) {
 
   const read = (keyHash: string): Effect.Effect<ApiKey | null, StoreError> => Effect.suspend(() => {
     const began = epoch
-    // Who asks after a change never joins a look-up that began before it.
+    // A request after a change never joins a look-up that began before it.
     return lookUps.ask(`${began}:${keyHash}`, Effect.tap(fetched(keyHash), (key) => Effect.sync(() => {
       if (began === epoch) remember(keyHash, key)
     })))
   })
 
-  /** Reads a right key again without anybody waiting. */
+  /** Reads a valid key again in the background. */
   const renew = (keyHash: string, entry: Entry, at: number): void => {
     entry.asked = true
     entry.askAgainAt = at + againMs

@@ -65,7 +65,7 @@ export const make = Effect.gen(function*() {
 
   const get = (id: string): Done<ApiKey> => Effect.flatMap(store.get(id), (key) => key === null ? missing : Effect.succeed(key))
 
-  /** Nobody mints, opens or changes a key that carries more authority than the caller. */
+  /** A caller cannot create, reveal or change a key with more authority than its own. */
   const mayTouch = Effect.fnUntraced(function*(scopes: ReadonlyArray<string>) {
     const { caller } = yield* ManagementCall
     if (callerRank(caller) < scopeRank(scopes)) {

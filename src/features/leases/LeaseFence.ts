@@ -1,7 +1,7 @@
 /**
- * The companion of one request under a lease. It puts the leased connection first, has the store confirm the lease immediately
- * before each wire call, and moves the lease when routing goes on to another connection: after the leased one was left out or failed,
- * never beside a call that still runs. The generation stays the same.
+ * The interceptor of one request under a lease. It puts the leased connection first, has the store confirm the lease immediately
+ * before each wire call, and moves the lease when routing continues with another connection: after the leased one was left out or
+ * failed, never beside a call that still runs. The generation stays the same.
  */
 import * as Effect from "effect/Effect"
 import type { Leases } from "#actors/lease/Leases.ts"

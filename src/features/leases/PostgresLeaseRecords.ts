@@ -34,7 +34,7 @@ const changeOf = ({ at, kind, reason, ...lease }: typeof Row.Type): LeaseChange 
 const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
   const sql = yield* SqlClient.SqlClient
   const run = Operation.make("LeaseRecords", options)
-  // Waited for, never cut: a number that nobody took is skipped, a cut connection is missed.
+  // Waited for, never cut: an unused number is skipped, a cut connection would be missed.
   const draws = yield* LookUps.make<number>({ name: "LeaseRecords", withinMs: options.lookUpMs ?? 1_000 })
   let drawn = 0
   const columns = sql.literal(table.columns)

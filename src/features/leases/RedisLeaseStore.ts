@@ -1,4 +1,4 @@
-/** Leases in Redis, for any number of nodes: one script per transition. Without Redis nobody gets or uses a lease (fail closed). */
+/** Leases in Redis, for any number of nodes: one script per transition. Without Redis no lease is given or used (fail closed). */
 import * as Crypto from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

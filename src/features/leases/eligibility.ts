@@ -28,7 +28,7 @@ export const eligibilityOf = (router: Router, snapshot: Snapshot, model: string,
     model, key, face: "chat-completions", session: null, headers: {}, about: () => unknownRequest, now, dry: true
   })
   if (route instanceof Blocked && route.skipped.length > 0) {
-    // Cooldown, quota and health keep their ordinary words; a connection that is only busy has none for somebody who wants to wait.
+    // Cooldown, quota and health keep their ordinary words; a connection that is only busy has no reason for a request that may wait.
     return { fits: idsOf(resting(route.skipped)), available: [], refusal: route.code === "rate_limit_exceeded" ? LeaseErrors.eligibilityUnavailable : route }
   }
   if (route instanceof PublicError) {

@@ -59,7 +59,7 @@ export const stage = Effect.gen(function*() {
   return make({ leases: yield* Leases, now, fork })
 })
 
-/** Last of all stages, so that the lease is the last companion to be asked before a wire call. */
+/** Last of all stages, so that the lease is the last interceptor before a wire call. */
 export const fence: Stage = {
   name: "lease-fence",
   applies: ({ lease }) => lease !== undefined,

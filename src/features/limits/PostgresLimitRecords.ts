@@ -67,7 +67,7 @@ const registeredKeys = Effect.fnUntraced(function*(options: Operation.StoreOptio
     sql`SELECT ${sql.literal(issueTable.columns)} FROM issue_limits WHERE subject = ${subject}`,
     (rows) => Effect.map(Effect.forEach(rows, issueTable.fromRow), first)
   )
-  /** Judged under the lock of each subject; who waited for a lock sees what its holder committed. */
+  /** Judged under the lock of each subject; a waiter sees what the holder of the lock committed. */
   const issue = <R>(key: RegisteredKey, judge: (standing: IssueStanding) => R | null) => Effect.gen(function*() {
     for (const [kind, lock] of issueLocks) {
       const id = kind === "account" ? key.accountId : key.provider

@@ -13,7 +13,7 @@ const flushMs = 5_000
 /** Pieces in which a rolling window is counted. */
 const pieces = 6
 
-/** A sum that came too late for the request that asked for it is the next one's for so long, ms. */
+/** A sum that came too late for its request is kept this long for the next one, ms. */
 const keepMs = 5_000
 
 export interface Options {

@@ -1,5 +1,5 @@
 /**
- * The limits of keys: a request whose key is at a limit is refused before it is planned; any other gets a companion that
+ * The limits of keys: a request whose key is at a limit is refused before it is planned; any other gets an interceptor that
  * reserves before each wire call and settles what was used.
  *
  * A request whose USD budget is used up goes to a free model while GATEWAY_EMERGENCY_FALLBACK is on and there is one.

@@ -29,7 +29,7 @@ const isProvider = (name: string, { nodeById, nodeByPrefix }: Snapshot): boolean
 const isModel = (id: string, { customModels }: Snapshot): boolean =>
   builtin.all.some(({ models }) => models.some((model) => model.id === id)) || customModels.some(({ modelId }) => modelId === id)
 
-/** Models of a provider may be unknown here and exist all the same, and providers come later: no reason to refuse. */
+/** A model may exist although it is unknown here, and providers may be added later: no reason to refuse. */
 const warningOf = ({ scopeType, scopeValue }: TokenLimit, snapshot: Snapshot): string | null => {
   if (scopeType === "global") return null
   if (scopeType === "provider") return isProvider(scopeValue, snapshot) ? null : `No provider has the id, alias or prefix '${scopeValue}': the limit counts nothing until one has.`

@@ -12,7 +12,7 @@ import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 export const route = (telemetry: Telemetry["Service"], access: "loopback" | "all"): DirectRoute => (exchange) => {
   if (access === "all" || isLocal(exchange.peerAddress, exchange.remoteAddress, (name) => exchange.header(name))) {
     if (telemetry.scrape === undefined) return show(exchange, telemetry.render())
-    // Others are asked; who has left meanwhile gets nothing.
+    // The other workers are asked; a client that has left in the meantime gets nothing.
     exchange.onAbort(() => {})
     return telemetry.scrape((text) => {
       if (exchange.closed) return

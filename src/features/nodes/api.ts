@@ -8,7 +8,7 @@ const Node = Schema.Struct({
   id: Schema.String,
   /** The node that answers. */
   self: Schema.Boolean,
-  /** `silent`: not heard of for some seconds, which is longer than a living node is ever silent. */
+  /** `silent`: no heartbeat for some seconds, which is longer than a living node is ever silent. */
   status: Schema.Literals(["alive", "silent"]),
   host: Schema.String,
   address: Schema.String,

@@ -77,7 +77,10 @@ const link = (value: unknown): string | null => {
   return url !== null && (url.protocol === "https:" || url.protocol === "http:") ? url.href : null
 }
 
-/** Who signed in, as the id token says; it came from the token endpoint itself, so its signature adds nothing (OpenID Connect 3.1.3.7). */
+/**
+ * The account that signed in, as the id token says; it came from the token endpoint itself, so its signature adds nothing (OpenID
+ * Connect 3.1.3.7).
+ */
 const identityOf = (grant: TokenEndpoint.Grant): Pick<SignedIn["fields"], "email" | "displayName"> => {
   const noIdentity = { email: null, displayName: null }
   if (grant.idToken === null) return noIdentity
@@ -180,7 +183,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
 
   const waiting = ({ expiresAt, intervalMs }: PendingSignIns.DeviceFlow): PendingSignIn => ({ _tag: "Pending", intervalMs, expiresAt })
 
-  /** By leave of the store: nobody else asks meanwhile, on any node. */
+  /** With a claim in the store: no other node asks at the same time. */
   const askDevice = (row: SignInRow, state: string, entry: PendingSignIns.DeviceFlow) => {
     let then: PendingSignIns.DeviceFlow | null = entry
     const asked = Effect.gen(function*() {
@@ -193,7 +196,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
             return signedIn(entry.provider, entry.purpose, grant, now)
           }),
           onFailure: (error): Effect.Effect<PendingSignIn, SignInFailure> => {
-            // RFC 8628, 3.5: these two say "go on"; what passes by itself does not end the sign-in either.
+            // RFC 8628, 3.5: these two say "go on"; a transient failure does not end the sign-in either.
             if (error.code === "slow_down") then = { ...entry, intervalMs: Math.min(entry.intervalMs + SLOW_DOWN_MS, POLL_MS.most) }
             if (error.code === "slow_down" || error.code === "authorization_pending") return Effect.succeed(waiting(then ?? entry))
             if (error.retry === "never") then = null
@@ -202,7 +205,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
         }
       )
     })
-    // What the vendor has said stands, also when the store cannot be told: its turn, and then the sign-in, end by themselves.
+    // The vendor's answer stands, also when the store cannot be updated: the turn, and then the sign-in, expire by themselves.
     return Effect.ensuring(asked, Effect.suspend(() =>
       Effect.ignore(then === null ? devices.take(row.id, state) : devices.rest(state, then, then.intervalMs))))
   }

@@ -24,7 +24,7 @@ export interface Wanted {
 }
 
 export class SignedInConnections extends Context.Service<SignedInConnections, {
-  /** Checks what a sign-in is wanted for, before anybody signs in. `provider` is a registry id. */
+  /** Checks the purpose of a sign-in before it starts. `provider` is a registry id. */
   readonly prepare: (provider: string, wanted: Wanted) => Done<Pick<SignInRequest, "purpose" | "values">>
   /** Stores the tokens; answers the connection's id. */
   readonly keep: (signedIn: SignedIn) => Done<string>

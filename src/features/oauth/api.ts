@@ -40,7 +40,7 @@ const Started = Schema.Union([
 const Done = Schema.Struct({ success: Schema.Literal(true), provider: Schema.String, connectionId: Schema.String })
 
 const target = {
-  /** Label of the new connection; default: who signed in. */
+  /** Label of the new connection; default: the account that signed in. */
   name: opt(text(1, 200)),
   /** Sign in again for this connection instead of making a new one. */
   connectionId: opt(text(1, 100)),

@@ -25,7 +25,7 @@ export type CodeFlow = typeof CodeFlow.Type
 const DeviceFlow = Schema.Struct({ ...common, flow: Schema.Literal("device-code"), deviceCode: Schema.String, intervalMs: Schema.Finite })
 export type DeviceFlow = typeof DeviceFlow.Type
 
-/** How long a sign-in outlives its end, so that who comes late is told why (ms). */
+/** How long an ended sign-in is kept, so that a late caller gets the reason (ms). */
 const ENDED_KEPT_MS = 600_000
 /** Longest turn of a question to a vendor: a node that was lost with it gives it up (ms). */
 const TURN_MS = 60_000
@@ -35,7 +35,7 @@ export interface PendingSignIns<Entry> {
   /** Its first turn is in `restMs`. */
   readonly add: (state: string, entry: Entry, now: number, restMs?: number) => Effect.Effect<void, SignInFailure>
   readonly find: (provider: string, state: string) => Effect.Effect<Entry | null, SignInFailure>
-  /** Of many who take it one gets it. */
+  /** Of many concurrent callers one gets it. */
   readonly take: (provider: string, state: string) => Effect.Effect<Entry | null, SignInFailure>
   /** True: the caller alone may ask the vendor, until it says `rest` or `take`. */
   readonly turn: (provider: string, state: string) => Effect.Effect<boolean, SignInFailure>

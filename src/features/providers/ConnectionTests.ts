@@ -1,4 +1,4 @@
-/** Asking upstreams whether stored or offered credentials work. */
+/** Tests at the upstreams whether stored or offered credentials work. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** What a management client hears when a token cannot be had. Pure. */
+/** The error of a management client when a token cannot be obtained. Pure. */
 import type { CredentialFailure } from "#actors/request/ports/Credentials.ts"
 import type { Diagnosis, ProbeResult } from "#src/features/providers/ports/ProviderProbe.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"

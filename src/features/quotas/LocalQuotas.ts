@@ -19,7 +19,7 @@ import { QuotaTable } from "./QuotaTable.ts"
 import * as Snapshots from "#src/features/quotas/ports/snapshots.ts"
 
 const dayMs = 86_400_000
-/** Changes are gathered for so long before the next write. */
+/** How long changes are gathered before the next write. */
 const gather = "2 seconds"
 /** How long a stop waits for the last write. */
 const finalWrite = "1 second"

@@ -1,7 +1,7 @@
 /** The newest reading of every window, by connection and by model on it; windows end by themselves. */
 import { type HeldReading, type QuotaReading, remainingAt } from "#src/routing/ports/Quotas.ts"
 
-/** A reading without a reset is believed so long, ms. */
+/** How long a reading without a reset counts, ms. */
 const believedMs = 60_000
 /** Models of one connection whose windows are kept; the one noted longest ago goes first. */
 const maxModels = 256

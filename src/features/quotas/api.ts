@@ -12,7 +12,7 @@ const opt = Schema.optionalKey
 export const TokenStatus = Schema.Literals(["valid", "expiring", "expired", "refreshing"])
 export type TokenStatus = typeof TokenStatus.Type
 
-/** The tightest window of a connection; its fields are null while no upstream told of any. */
+/** The tightest window of a connection; its fields are null while no upstream reported any. */
 const Row = Schema.Struct({
   name: Schema.String,
   provider: Schema.String,

@@ -19,8 +19,8 @@ const counts = ({ providerSpecificData: { use5h, useWeekly } }: Account, window:
   !(use5h === false && window.startsWith("5h")) && !(useWeekly === false && window.startsWith("7d"))
 
 /**
- * The window that keeps the target out longest; null when none does. One without a known reset never does: nobody could say when
- * the connection is back.
+ * The window that keeps the target out longest; null when none does. One without a known reset never does: the end would be
+ * unknown.
  */
 export const blockOf = (connection: Account, windows: ReadonlyArray<QuotaReading>, settings: Settings, now: number): Unavailable | null => {
   let worst: Unavailable & { readonly until: number } | null = null

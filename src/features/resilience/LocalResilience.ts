@@ -29,7 +29,7 @@ import { WaitingRoom } from "#src/features/resilience/local/WaitingRoom.ts"
 
 /** Kind of the documents that hold open breakers, by provider. */
 export const breakerKind = "breaker"
-/** Changes are gathered for so long before the next write. */
+/** How long changes are gathered before the next write. */
 const gather = "250 millis"
 /** How long a stop waits for the last write. */
 const finalWrite = "1 second"

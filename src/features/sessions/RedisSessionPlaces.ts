@@ -1,6 +1,6 @@
 /**
- * `SessionPlaces` over a Redis channel: told in batches, kept nowhere. A message that is lost costs a session its summary, as a restart
- * does; no request waits, and none fails.
+ * `SessionPlaces` over a Redis channel: sent in batches, stored nowhere. A message that is lost costs a session its summary, as a
+ * restart does; no request waits, and none fails.
  */
 import * as Crypto from "node:crypto"
 import * as Effect from "effect/Effect"
@@ -9,9 +9,9 @@ import * as Schema from "effect/Schema"
 import { type SessionPlace, SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
 import { RedisStore } from "#src/platform/redis/RedisStore.ts"
 
-/** What is told together: the next request of a session comes later than this, ms. */
+/** Sent together within this time, ms: the next request of a session comes later than this. */
 const GATHER_MS = 50
-/** Sessions of one message; more of one moment are not told. */
+/** Most sessions of one message; more at the same moment are not sent. */
 const BATCH_MAX = 1_000
 
 const channel = "session-places"

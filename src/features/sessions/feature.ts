@@ -1,4 +1,4 @@
-/** Sessions that go on at another node or another model: who served them last, and what was said. */
+/** Sessions that continue at another node or another model: the last target, and a summary. */
 import * as Feature from "#src/management/Feature.ts"
 import { degradation } from "./degradation.ts"
 import { processIdOf } from "#src/platform/configuration/nodeId.ts"

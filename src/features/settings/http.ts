@@ -22,7 +22,7 @@ import * as Surface from "#src/management/Surface.ts"
 import * as Resilience from "#src/features/resilience/ports/settings.ts"
 
 const KIND = "setting"
-/** Settings that decide who gets in: a weaker credential must not widen its own way. */
+/** Settings that decide about access: a weaker credential must not widen its own access. */
 const securitySettings: ReadonlySet<string> = new Set([
   "requireLogin", "setupComplete", "bruteForceProtection", "wsAuth", "localOnlyManageScopeBypassEnabled", "localOnlyManageScopeBypassPrefixes",
   "oidcEnabled", "oidcIssuer", "oidcClientId", "oidcClientSecret", "oidcAllowedSubjects", "corsOrigins"

@@ -1,5 +1,5 @@
 /**
- * `ThoughtSignatures` over a Redis channel: each node tells the others and remembers what it hears, so no request waits for Redis. A
+ * `ThoughtSignatures` over a Redis channel: each node sends its own and remembers those of others, so no request waits for Redis. A
  * message that is lost costs a call its signature, as a restart does.
  */
 import * as Clock from "effect/Clock"

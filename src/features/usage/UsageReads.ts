@@ -33,7 +33,7 @@ const lastUsed = (group: UsageGroup): string | null => group.lastUsed > 0 ? new 
 
 const anonymous = "anonymous"
 
-/** A name that several owners share keeps its first; the others are told apart by id. */
+/** A name that several owners share keeps its first; the others are distinguished by id. */
 const named = <A>(entries: Iterable<readonly [name: string, id: string, value: A]>): Record<string, A> => {
   const out: Record<string, A> = {}
   for (const [name, id, value] of entries) out[out[name] === undefined ? name : `${name} (${id})`] = value

@@ -112,7 +112,7 @@ const TargetHealth = Schema.Struct({
   connectionId: Schema.NullOr(Schema.String),
   label: Schema.NullOr(Schema.String),
   requests: Schema.Int,
-  /** Of attempts that speak about the upstream; null without one. */
+  /** Of attempts that count for the upstream's health; null without one. */
   successRate: Schema.NullOr(Schema.Number),
   /** Of successes. */
   avgLatencyMs: Schema.NullOr(Schema.Number),

@@ -1,6 +1,6 @@
 /**
  * Events between their emitter and the queue: lines appended to a file of this process before `publish` returns, so that a killed
- * process loses none. Whoever starts in the same data directory brings over what a dead process left.
+ * process loses none. The next process in the same data directory takes over what a dead process left.
  */
 import * as fs from "node:fs"
 import type { QueuedEvent } from "#actors/webhook/WebhookQueue.ts"

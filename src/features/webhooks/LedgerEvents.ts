@@ -1,7 +1,7 @@
 /**
- * Events of requests are made from the ledger's rows on their way to the record store: the journal that keeps rows through a crash
- * keeps the events, and a request costs nothing more. They go first, so that a row in the store has its event in the queue; what is
- * told twice has the same id and is queued once.
+ * Events of requests are made from the ledger's rows on their way to the record store: the journal that keeps rows through a
+ * crash keeps the events, and a request costs nothing more. They go first, so that a row in the store has its event in the queue;
+ * a repeated event has the same id and is queued once.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,4 +1,4 @@
-/** Webhooks: events told to other systems. */
+/** Webhooks: events sent to other systems. */
 import * as Feature from "#src/management/Feature.ts"
 import * as Acting from "./acting.ts"
 import { WebhooksGroup } from "./api.ts"

@@ -100,8 +100,8 @@ export class ConversationEncoding implements Encoding {
   }
 
   /**
-   * Makes the body of a large request for a target, in a thread of its own; null when `bodyFor` and `continuationFor` make it themselves.
-   * `continues`: the text that is to be gone on with.
+   * Makes the body of a large request for a target, in a thread of its own; null when `bodyFor` and `continuationFor` make it
+   * themselves. `continues`: the text to continue.
    */
   prepare(workers: BodyWorkers, target: Target, continues: string | null): Effect.Effect<void> | null {
     const { codec, effort, effortHeader, head, prompt: { body, large }, route: { combo, config }, services } = this
@@ -204,7 +204,7 @@ export class ConversationEncoding implements Encoding {
     return conversation instanceof PublicError ? conversation : this.encode(conversation, target, family, traits)
   }
 
-  /** Asks to go on with an answer that broke off: what was said, and the wish for the rest. */
+  /** Asks to continue a broken-off answer: its text, and a request for the rest. */
   continuationFor(target: Target, text: string): Uint8Array | PublicError {
     const prepared = this.takePrepared(target)
     if (prepared !== null) return prepared

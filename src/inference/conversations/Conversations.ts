@@ -1,9 +1,9 @@
 /**
  * The conversation endpoints, as an operation of the lane.
  *
- * The body is parsed once to be understood. Towards a provider that speaks the client's own format it is forwarded as the bytes
- * that came, only what must change (`model`, a stream's wish for usage) is spliced; towards another family it is decoded into
- * the neutral conversation once and encoded for each family that is tried.
+ * The body is parsed once to be understood. Towards a provider of the client's own format the original bytes are forwarded and
+ * only what must change (`model`, a stream's usage option) is spliced; towards another family it is decoded into the neutral
+ * conversation once and encoded for each family that is tried.
  */
 import type { Inbound } from "#actors/request/Inbound.ts"
 import { RequestActor } from "#actors/request/Request.ts"

@@ -5,7 +5,7 @@ import * as Paths from "#src/inference/lane/paths.ts"
 
 type Body = Readonly<Record<string, unknown>>
 
-/** The vendor's client asks for `v1` unless it is told otherwise. */
+/** The vendor's client uses `v1` unless configured otherwise. */
 const generatePrefixes = ["/v1beta/models/", "/v1/models/"]
 
 export type GenerateMethod = "generateContent" | "streamGenerateContent" | "countTokens"

@@ -26,7 +26,7 @@ export interface EncodeJob extends Jobs.JobSubject {
   readonly effort: AutoEffort | null | undefined
   readonly promptCache: PromptCacheRules
   readonly previousResponseId: TargetTraits["previousResponseId"]
-  /** Text of the broken answer that is to be gone on with. */
+  /** Text of the broken answer to continue. */
   readonly continues: string | null
   /** Remembered signatures, by tool call id. */
   readonly signatures: ReadonlyMap<string, Signature>

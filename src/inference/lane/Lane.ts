@@ -77,7 +77,7 @@ export const route = <Head extends RequestHead, C extends Stages.AdmittedCall>(g
 
 /**
  * Bytes that a request holds. A large one holds its body; a smaller one its tree, too, and that is estimated: it takes little to
- * hold either. A route that asks several holds what it makes of them for all whom it asks.
+ * hold either. A route with several parallel calls holds one such body per call.
  */
 const weightOf = ({ asksSeveral }: Pick<Operation<RequestHead>, "asksSeveral">, { prompt: { body, form, large }, route: to }: Planned): number =>
   body.length < JsonBounds.HARMLESS_BYTES ? 0 : body.length * (asksSeveral?.(to) === true ? 6 : form !== null ? 2 : large === null ? 3 : 1)

@@ -37,7 +37,7 @@ export interface Encoding {
   /** Makes the body of a large request in a thread of its own; null when `bodyFor` and `continuationFor` make it themselves. */
   readonly prepare: (workers: BodyWorkers, target: Target, continues: string | null) => Effect.Effect<void> | null
   readonly bodyFor: (target: Target) => Uint8Array | PublicError
-  /** Asks to go on with an answer that broke off. */
+  /** Asks to continue a broken-off answer. */
   readonly continuationFor: (target: Target, text: string) => Uint8Array | PublicError
   /** Fields of the client's request that `bodyFor` left out. */
   readonly omittedFor: (target: Target) => ReadonlyArray<string>
@@ -55,7 +55,7 @@ export interface Encoding {
 
 export interface Operation<Head extends RequestHead, C extends AdmittedCall = AdmittedCall> extends Gate {
   readonly codec: C["codec"]
-  /** How the client is told of errors, and what its streams are made of. */
+  /** How the client's errors and streams are written. */
   readonly face: Face
   /** Members that the path says (`model`, `stream`), or why the path is wrong. `aliasOf`: a provider's canonical id. */
   readonly fromPath?: ((

@@ -56,7 +56,7 @@ export interface Decision {
   readonly trace: Trace.Trace
 }
 
-/** A decision before anybody asks for it: what happened to which candidates, told in full only on demand. */
+/** A routing decision before it is read: what happened to which candidates, built in full only on demand. */
 interface Kept extends Omit<Decision, "trace" | "handoff"> {
   handoff?: HandoffNote
   readonly strategy: string
@@ -136,7 +136,7 @@ const maxNamed = 16
 
 const publicName = ({ target }: Candidate): string => `${target.providerAlias}/${target.model}`
 
-/** Who failed how; an answer is no failure. */
+/** Which targets failed and how; an answer is not a failure. */
 const failuresOf = (route: Pick<Route, "order">, notes: ReadonlyArray<AttemptNote>) => notes.flatMap(({ code, index, status }) => {
   const candidate = route.order.order[index]
   return code === null || candidate === undefined ? [] : [{ target: publicName(candidate), status, code }]
@@ -148,7 +148,10 @@ const skippedIn = (skipped: ReadonlyArray<Skipped>) => skipped.slice(0, maxNamed
 
 const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, "?")
 
-/** What the client may see of its request so far: who is asked in which order, who failed, and who is left out until when. */
+/**
+ * What the client may see of its request so far: which targets are tried in which order, which failed, and which are left out
+ * until when.
+ */
 export const headerOf = (route: Route, { notes, skips }: RouteNotes): string => {
   const failed = failuresOf(route, notes)
   const text = printable(JSON.stringify({
@@ -161,7 +164,7 @@ export const headerOf = (route: Route, { notes, skips }: RouteNotes): string => 
   return text.length <= maxHeader ? text : `{"strategy":${printable(JSON.stringify(route.strategy))},"truncated":true}`
 }
 
-/** The same of a request that nobody could be asked for. */
+/** The same for a request without a callable target. */
 export const headerOfBlocked = ({ skipped }: Blocked): string => {
   const text = printable(JSON.stringify({ order: [], skipped: skippedIn(skipped) }))
   return text.length <= maxHeader ? text : `{"order":[],"truncated":true}`
@@ -177,7 +180,7 @@ export const lineOf = (route: Pick<Route, "order">, { notes, skips }: RouteNotes
 
 export const lineOfBlocked = ({ skipped }: Blocked): string => skippedIn(skipped).map(skipText).join("; ")
 
-/** Automatic routing over a router; nobody is its own way out. */
+/** Automatic routing over a router; a candidate is not its own alternative. */
 export const automaticOver = (router: () => Router, now: () => number): Automatic => (key, face) => {
   const route = router().route({ model: "auto", key, face, session: null, headers: {}, about: () => unknownRequest, now: now(), dry: true })
   return route instanceof PublicError || route.lastResort ? null : route.targets
@@ -194,7 +197,7 @@ export const views = (report: Report, router: () => Router, now: () => number): 
       ...named(candidate), position: null, skipped: { reason, until: until === null ? null : new Date(until).toISOString(), detail }
     }))
     if (route instanceof PublicError) {
-      // A request that is wrong has no way; one that nobody can serve now has one, and its end.
+      // An invalid request has no route; one that no target can serve now has a route and its end.
       if (!StatusReason.isServers(route.status) && !(route instanceof Blocked)) return route
       const pool = route instanceof Blocked ? route.pool : null
       const { code, message, retryAfterSeconds, status } = TerminalErrors.ofPlan(route, report.rules(), () => report.leadsElsewhere(key, face, []))
@@ -225,7 +228,7 @@ export const views = (report: Report, router: () => Router, now: () => number): 
 /** Plain JSON, as it leaves the gateway. */
 const jsonOf = (decision: Decision): DecisionView => JSON.parse(JSON.stringify({ ...decision, at: new Date(decision.at).toISOString() })) as DecisionView
 
-/** `key` and `face`: who asked, in which format. */
+/** `key` and `face`: the caller and its format. */
 export const viewOf = (report: Report, route: Route, requestId: string, requestedModel: string, key: ApiKey | null, face: CallFormat): RouteView => ({
   strategy: route.strategy,
   combo: route.combo === null ? null : route.combo.name,
@@ -247,7 +250,7 @@ export const viewOf = (report: Report, route: Route, requestId: string, requeste
       combo: combo.name, strategy: combo.strategy, ok, latencyMs, at,
       attempts: attempts.flatMap(({ code, index, ms }) => {
         const candidate = route.order.order[index]
-        // Who lost a race did not fail.
+        // A try that lost a race did not fail.
         return candidate === undefined || code === hedgeLost ? [] : [{
           executionKey: candidate.executionKey, provider: candidate.target.providerAlias, model: candidate.target.publicModel,
           connectionId: candidate.target.connection?.id ?? null, ok: code === null, latencyMs: ms

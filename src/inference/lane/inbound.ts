@@ -10,7 +10,10 @@ import * as GatewayHeaders from "./gatewayHeaders.ts"
 import type { ClientRequest, Encoding, Operation, Planned } from "./Operation.ts"
 import * as RouteReport from "./RouteReport.ts"
 
-/** The view, which tells the request's session who answered. A tagged session is read from the ledger instead. A call without a model is no part of one. */
+/**
+ * The view, which records for the request's session which target answered. A tagged session is read from the ledger instead. A
+ * call without a model is no part of one.
+ */
 const ofSession = (services: LaneServices, { key, tags }: AdmittedCall, route: Route, view: RouteView): RouteView => {
   if (tags.session === null || tags.sessionTag !== null) return view
   const session = services.sessions.note(tags.session, key === null ? null : key.id, tags.requestId, services.request.now())
@@ -31,7 +34,7 @@ const shorter = (timeouts: Timeouts, ms: number): Timeouts => {
   return { ...timeouts, headers: least(timeouts.headers), firstEvent: least(timeouts.firstEvent) }
 }
 
-/** Bytes that mean nothing to the gateway cannot be held until they mean something, or gone on with. */
+/** Bytes that mean nothing to the gateway cannot be held until they mean something, or continued. */
 const noRecovery: Inbound["recovery"] = { holds: false, continues: false, stopsAtEmpty: false, sibling: false }
 
 /** The upstream's own type for a stream of opaque bytes. */

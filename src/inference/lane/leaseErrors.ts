@@ -30,7 +30,7 @@ export const eligibilityUnavailable = lease(429, "LEASE_ELIGIBILITY_UNAVAILABLE"
 export const noEligibleConnection = lease(503, "LEASE_NO_ELIGIBLE_CONNECTION", "None of the connections that the key may lease exists any more.")
 export const serviceUnavailable = lease(503, "LEASE_SERVICE_UNAVAILABLE", "Leases cannot be checked at the moment, so nothing was sent; try again.")
 
-/** Bounds of the wait that a client is told while all connections are leased, s. */
+/** Bounds of the Retry-After for a client while all connections are leased, s. */
 const shortestWait = 1
 const longestWait = 3_600
 

@@ -16,7 +16,7 @@ export interface TerminalRules {
 
 export const noRules: TerminalRules = { infra502: false, provenance: false }
 
-/** Wait that is named when nobody knows one, s. */
+/** Retry-After when no wait is known, s. */
 const syntheticWait = 1
 /** Longest wait and text of a recovery hint. */
 const maxHintSeconds = 3_600
@@ -53,7 +53,7 @@ export const durationText = (seconds: number): string => {
   return parts.filter(([count]) => count > 0).map(([count, unit]) => `${count}${unit}`).join(" ")
 }
 
-/** An aggregated reply; `seconds`: the earliest time that anybody named, null when nobody did. */
+/** An aggregated reply; `seconds`: the earliest time that any target named, null when none did. */
 const aggregated = (error: PublicError, seconds: number | null, status: number, extra: PublicError["extra"], rules: TerminalRules): PublicError => {
   const limited = limitedReasons.has(StatusReason.of(status))
   const reset = seconds === null ? null : durationText(seconds)
@@ -101,9 +101,9 @@ export const ofCombo = (error: PublicError, pool: TriedPool, rules: TerminalRule
 const statusOf = (error: PublicError, quota: boolean, rules: TerminalRules): number =>
   rules.infra502 && StatusReason.isServers(error.status) && !quota ? 502 : error.status
 
-/** A plan in which nobody may be asked now, and what may be waited for in it. Any other refusal is nobody's last word. */
+/** A plan without a callable target, and what may be waited for in it. Any other refusal is not final. */
 export const ofPlan = (error: PublicError, rules: TerminalRules, elsewhere: Elsewhere): PublicError => {
-  // A provider that rests speaks for itself alone; a prompt that is too long is the client's to shorten.
+  // A provider in cooldown says nothing about the others; a too long prompt is for the client to shorten.
   if (!(error instanceof Blocked) || error.code === "provider_circuit_open" || error.code === "context_length_exceeded") return error
   const { combo, pool, skipped } = error
   const quota = isQuota(error, skipped.map(({ unavailable }) => unavailable.reason))

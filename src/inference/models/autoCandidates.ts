@@ -19,7 +19,7 @@ export interface CandidateView {
   readonly reachable: boolean
   /** Why it is left out; null for one that is not, `not-allowed` for one that the key may not use. */
   readonly reason: Skipped["unavailable"]["reason"] | null
-  /** ISO 8601; null = now, or nobody knows. */
+  /** ISO 8601; null = now, or unknown. */
   readonly until: string | null
   /** The key may not use it; shown to keys with the scope `manage` or `admin` only. */
   readonly excluded: boolean
@@ -54,7 +54,7 @@ export const candidatesOf = (router: Router, channel: string, key: ApiKey | null
   if (own instanceof PublicError) return own
   const view = ({ candidate, unavailable: { reason, until } }: Skipped, excluded: boolean): CandidateView =>
     ({ rank: null, ...named(candidate), reachable: false, reason, until: isoOf(until), excluded })
-  // What a key may not use it hears of only if it manages.
+  // A key sees what it may not use only if it manages.
   const others = key === null || scopeRank(key.policy.scopes) === 0 ? [] : own.forbidden
   return {
     object: "list",

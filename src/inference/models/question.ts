@@ -30,7 +30,7 @@ export interface Asked {
   readonly rest: string
   /** The JSON object of a request that has one. */
   readonly body: Readonly<Record<string, unknown>>
-  /** The client speaks the messages format. */
+  /** The client uses the messages format. */
   readonly messages: boolean
 }
 
@@ -54,9 +54,9 @@ export interface Caller {
 export interface Place {
   /** The path up to what varies; an encoded variant of it is another, unknown route. */
   readonly prefix: string
-  /** How this list's clients are told of an error. */
+  /** How errors are written for this list's clients. */
   readonly errorBody?: (error: PublicError) => string
-  /** The list is told to clients of the messages format too, in their words. */
+  /** The list is also served to clients of the messages format, in their shape. */
   readonly forMessages?: boolean
   /** Which segment of the path is the key. */
   readonly tokenAt?: number

@@ -16,7 +16,7 @@ export interface LiveSession {
   readonly firstAt: number
   readonly lastAt: number
   readonly requests: number
-  /** Who answered last; null until somebody did. */
+  /** The target that answered last; null until one did. */
   readonly connectionId: string | null
 }
 

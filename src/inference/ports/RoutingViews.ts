@@ -22,12 +22,12 @@ export interface ExplainedTarget {
 export interface Explanation {
   readonly strategy: string
   readonly combo: string | null
-  /** Every target is blocked by the gateway's own guess only, and would be asked all the same. */
+  /** Every target is blocked only by the gateway's guess, and would be called anyway. */
   readonly lastResort: boolean
   readonly targets: ReadonlyArray<ExplainedTarget>
-  /** Filters that would have left nobody and are not applied. */
+  /** Filters that would have left no target and are not applied. */
   readonly relaxed: ReadonlyArray<string>
-  /** What the request would be told, where nobody can be asked now */
+  /** The error of the request, when no target can be called now */
   readonly error: {
     readonly status: number
     readonly code: string

@@ -15,10 +15,10 @@ export interface SessionPlace {
 }
 
 export class SessionPlaces extends Context.Service<SessionPlaces, {
-  /** What a session is called between nodes: it tells nobody the client's own name of it. */
+  /** The name of a session between nodes: it does not reveal the client's own name of it. */
   readonly keyOf: (session: string) => string
   readonly tell: (key: string, place: SessionPlace) => void
-  /** Calls `heard` for the scope with what other nodes tell. */
+  /** Calls `onPlace` for the scope with the announcements of other nodes. */
   readonly hear: (onPlace: (key: string, place: SessionPlace) => void) => Effect.Effect<void, never, Scope.Scope>
 }>()("gateway/ports/SessionPlaces") {}
 

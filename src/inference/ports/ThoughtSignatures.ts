@@ -1,6 +1,6 @@
 /**
- * Signatures of tool calls whose client's format has no field for them, by caller and tool call id. Nothing waits for it: what was
- * forgotten or never heard of counts as not remembered.
+ * Signatures of tool calls whose client's format has no field for them, by caller and tool call id. Nothing waits for it: a
+ * forgotten or unknown signature counts as absent.
  */
 import * as Context from "effect/Context"
 import type { Signature } from "#schemas/wire/conversation.ts"

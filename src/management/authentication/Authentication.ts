@@ -65,7 +65,7 @@ export const make = Effect.gen(function*() {
   const lookUps = yield* LookUps.make<Identified>({ name: "Callers", withinMs: options.lookUpMs })
   let asked = 0
 
-  /** PUBLIC routes answer without a store; an unreadable credential is then simply nobody. */
+  /** PUBLIC routes answer without a store; an unreadable credential then counts as anonymous. */
   const identify = (gate: Gate, presented: Presented): Effect.Effect<Identified, Refusal.Refusal> => Effect.suspend(() => {
     // Every call is looked up for itself: a sign-out ends a session at once.
     const identified = lookUps.ask(`${++asked}`, callers.identify(presented))

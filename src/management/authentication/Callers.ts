@@ -1,4 +1,4 @@
-/** Finds out who is calling: local command line, Bearer credential, dashboard cookie, or nobody. */
+/** Finds out who is calling: local command line, Bearer credential, dashboard cookie, or anonymous. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

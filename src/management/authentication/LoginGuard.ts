@@ -1,6 +1,6 @@
 /**
- * Who may try the password now: attempts are counted over all nodes, and where those cannot be asked, by this one alone. A success
- * forgets the address.
+ * Whether a password attempt is allowed now: attempts are counted over all nodes, and by this node alone when the shared store is
+ * unavailable. A success resets the address.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** Attempts to sign in that this process has seen: bounded, the address that was heard of longest ago goes first. */
+/** Attempts to sign in that this process has seen: bounded, the address that was seen longest ago is dropped first. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,4 +1,4 @@
-/** The one management password: stored as a hash, set first from loopback, replaced only by who knows it. */
+/** The one management password: stored as a hash, set first from loopback, replaced only with the current one. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

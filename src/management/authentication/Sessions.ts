@@ -35,7 +35,7 @@ export interface FoundSession {
 
 export class Sessions extends Context.Service<Sessions, {
   readonly open: (ip: string | null) => Effect.Effect<OpenedSession, StoreError>
-  /** Null for anything that is not a live session of ours. */
+  /** Null for anything that is not a live session of this gateway. */
   readonly find: (token: string) => Effect.Effect<FoundSession | null, StoreError>
   readonly revoke: (sessionId: string) => Effect.Effect<void, StoreError>
   /** Ends every session but `kept`; answers how many. */

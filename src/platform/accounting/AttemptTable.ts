@@ -1,7 +1,7 @@
 /**
  * The attempts that run, by id, while thousands come and go each second: a `Map` would leave dead hash tables in the old
- * generation that keep promoting the next ones. Open addressing in one array; who leaves is filled up from behind, so that no
- * marks of the dead remain.
+ * generation that keep promoting the next ones. Open addressing in one array; the gap of a removed member is filled from behind,
+ * so that no tombstones remain.
  */
 
 /** A member keeps its hash, so that neither its removal nor a bigger table reads its id again. */

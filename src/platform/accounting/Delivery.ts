@@ -1,6 +1,6 @@
 /**
  * Brings settled rows into the record store: idempotent inserts with a deadline, retried with capped backoff for as long as
- * the store is away. A row that the store refuses for its content is set aside in a file, so that it stops nobody else.
+ * the store is away. A row that the store refuses for its content is set aside in a file, so that it does not block other rows.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"

@@ -23,7 +23,7 @@ import { BATCH_ROWS, LedgerCore } from "./LedgerCore.ts"
 import * as Retention from "./Retention.ts"
 
 export { BATCH_ROWS } from "./LedgerCore.ts"
-/** Longest wait of a row for companions, ms. */
+/** Longest wait of a row for others of its batch, ms. */
 export const BATCH_MS = 250
 /** How often a refused write is tried again and old segments are looked at, ms. */
 export const TICK_MS = 1000

@@ -144,7 +144,7 @@ export class LedgerCore {
   readonly report: DeliveryReport
   /** Open while there is something to deliver. */
   readonly work = Latch.makeUnsafe(false)
-  /** Opened when a whole batch waits, or somebody flushes. */
+  /** Opened when a whole batch waits, or at a flush. */
   readonly full = Latch.makeUnsafe(false)
   started = 0
   /** Ordinal of the last settle: how many there were. */

@@ -24,7 +24,7 @@ const refusal = (self: Node, other: SeenNode): ClusterError => new ClusterError(
     : `Node ${other.id} (${other.address} on ${other.host}) works on the same database. Several nodes share their state in Redis: set REDIS_URL on each of them, or give this one a database of its own.`
 })
 
-/** Fails when somebody lives beside whom this node must not start; answers at once when nobody was seen lately. */
+/** Fails when a living node forbids the start of this one; returns at once when no node was seen lately. */
 export const check = Effect.fnUntraced(function*(self: Node, shares: boolean) {
   const store = yield* ClusterStore
   const suspects = (rows: ReadonlyArray<SeenNode>) =>

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 
-/** The engine tries every two seconds: without a complaint for so long the outage is over, ms. */
+/** The engine tries every two seconds: after this time without an error the outage is over, ms. */
 const QUIET_MS = 5_000
 
 class Outage {
@@ -38,7 +38,7 @@ const reasonOf = ({ cause, message }: Logger.Options<unknown>): string => {
   return `${String(Array.isArray(message) ? message[0] : message)}${cause.reasons.length === 0 ? "" : ` (${error instanceof Error ? error.message : String(error)})`}`
 }
 
-/** Passes on what the engine says, but of an outage only its beginning, without a stack; and nothing of its recovery, which is told below. */
+/** Passes on the engine's logs, but of an outage only its beginning, without a stack; the recovery is logged below. */
 const quieted = (outage: Outage, now: () => number, logger: Logger.Logger<unknown, unknown>) => Logger.make<unknown, void>((options) => {
   if (!isComplaint(options)) {
     if (outage.complainedAt === null || options.logLevel !== "Info") logger.log(options)
@@ -51,7 +51,7 @@ const quieted = (outage: Outage, now: () => number, logger: Logger.Logger<unknow
   })
 })
 
-/** Over the engine: the storage it asks and the loggers it speaks to, once each. */
+/** Around the engine: its storage and its loggers, once each. */
 export const layer = Layer.unwrap(Effect.gen(function*() {
   const outage = new Outage()
   const clock = yield* Clock.Clock
@@ -64,7 +64,7 @@ export const layer = Layer.unwrap(Effect.gen(function*() {
         ? Effect.provideService(Effect.logInfo("Placed work goes on: its records answer again"), Logger.CurrentLoggers, loggers)
         : Effect.void)
   })))
-  // One place speaks for all loggers, so that the outage begins once.
+  // One state for all loggers, so that the outage is logged once.
   const speaking = Logger.make<unknown, void>((options) => {
     for (const logger of loggers) logger.log(options)
   })

@@ -27,10 +27,10 @@ const BATCH = 1_000
 /** Time to take the own row away at the end, ms. */
 const LEAVE_MS = 1_000
 
-/** How nodes wake each other; null = by polling only. */
+/** How nodes notify each other of changes; null = by polling only. */
 export interface ChangeNotifier {
   readonly notify: Effect.Effect<void>
-  /** Calls `woken` for each ring of another node, and whenever rings may have been missed. */
+  /** Calls `woken` for each notification of another node, and whenever notifications may have been missed. */
   readonly listen: (woken: () => void) => Effect.Effect<void, never, Scope.Scope>
 }
 
@@ -46,7 +46,7 @@ export const make = Effect.fnUntraced(function*({ notifier, pollMs = POLL_MS, se
   const store = yield* ClusterStore
   const runLog = Effect.runForkWith(yield* Effect.context<never>())
   yield* ClusterCheck.check(self, notifier !== null)
-  // Read before anybody loads anything: what is loaded later is at least this version.
+  // Read before anything is loaded: what is loaded later is at least this version.
   let applied = yield* store.version
   const listeners = new Set<Apply>()
   const wake = Latch.makeUnsafe(false)

@@ -17,9 +17,9 @@ import * as PlacementOutage from "./PlacementOutage.ts"
 
 /** Shards of all placed work: enough to spread it over some nodes, few enough to cost one short statement. */
 const SHARDS = 16
-/** A node that said nothing for so long has lost its shards, seconds; the database ends its session then, too. */
+/** A node loses its shards after this silence, seconds; the database ends its session then, too. */
 export const EXPIRES_S = 10
-/** How often a node says that it lives, and looks for shards that nobody has, seconds. */
+/** How often a node writes its heartbeat and looks for free shards, seconds. */
 const REFRESH_S = 2
 
 export const layer = (nodeId: string) =>
@@ -31,7 +31,7 @@ export const layer = (nodeId: string) =>
     Layer.provide(PlacementOutage.layer),
     Layer.provide(Layer.orDie(SqlRunnerStorage.layerWith({ prefix: "placement" }))),
     Layer.provide(ShardingConfig.layer({
-      // A name, not a place: nobody connects to it.
+      // A name, not an address: no client connects to it.
       runnerAddress: Option.some(RunnerAddress.make(nodeId, 0)),
       shardsPerGroup: SHARDS,
       shardLockExpiration: `${EXPIRES_S} seconds`,

@@ -8,7 +8,7 @@
 export const TICK_MS = 250
 /** A process without a tick for this long stood still, ms. A serving node must learn of a change within this time. */
 export const STOOD_MS = 2_000
-/** Requests wait so long for the look at most; records that do not answer by then are treated as away, ms. */
+/** Longest wait of requests for the look, ms; records that do not answer by then count as unavailable. */
 export const HOLD_MS = 2_000
 
 export class StandStill {
@@ -18,7 +18,7 @@ export class StandStill {
   readonly #now: () => number
   readonly #found: () => void
 
-  /** `now`: ms since the epoch, which goes on while the machine is suspended. `found` is called once for each time it stood still. */
+  /** `now`: ms since the epoch, which advances while the machine is suspended. `found` is called once for each time it stood still. */
   constructor(now: () => number, found: () => void) {
     this.#now = now
     this.#found = found

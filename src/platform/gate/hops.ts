@@ -16,7 +16,7 @@ export interface HopRules {
   readonly ownHops: number
 }
 
-/** Why a call with this header may not go on; null for one that may. */
+/** Why a call with this header is refused; null for one that is not. */
 export const refusalOf = (value: string, { own, ownHops }: HopRules): PublicError | null => {
   const hops = Hops.parse(value)
   if (hops === null) return Errors.make("bad_request", `${Hops.hopsHeader} is not a list of ids: only gateways set it.`, { extra: { param: Hops.hopsHeader } })

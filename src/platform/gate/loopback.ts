@@ -22,7 +22,7 @@ const forwardingHeaders = ["x-forwarded-for", "forwarded", "x-real-ip", "x-forwa
 export const isForwarded = (header: Header): boolean => forwardingHeaders.some((name) => header(name) !== undefined)
 
 /**
- * The caller sits on this machine. A forwarding header means that a proxy on this machine speaks for another client; a Host that is
+ * The caller sits on this machine. A forwarding header means that a proxy on this machine forwards another client; a Host that is
  * no loopback name means that a browser was tricked into calling us, or that a proxy passes its own name on.
  */
 export const isLocal = (peerAddress: string, remoteAddress: string, header: Header): boolean =>

@@ -38,7 +38,7 @@ export const isSameOrigin = (header: (lowerCaseName: string) => string | undefin
   const claimed = header("origin") ?? header("referer")
   if (claimed !== undefined) {
     const origin = hostOf(claimed)
-    // A page cannot send x-forwarded-host to another origin, so it only ever speaks for a proxy that rewrote Host.
+    // A page cannot send x-forwarded-host to another origin, so it can only come from a proxy that rewrote Host.
     return origin !== null && [header("host"), header("x-forwarded-host")].some((own) => own !== undefined && authority(own) === origin)
   }
   const site = header("sec-fetch-site")

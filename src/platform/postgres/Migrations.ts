@@ -10,7 +10,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Patience } from "./Slot.ts"
 
 const table = "gateway_migrations"
-/** Key of the advisory lock that one migrating node holds; any number that nobody else uses. */
+/** Key of the advisory lock that one migrating node holds; any number that is not used elsewhere. */
 const lockKey = 7_230_411
 /** ms that a node waits for another one's migration, and that one statement of a migration may take. */
 const timeout = 600_000

@@ -167,7 +167,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
 export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient, SqlError> =>
   Layer.effect(SqlClient.SqlClient, make(options)).pipe(Layer.provide(Reactivity.layer))
 
-/** Starts the embedded server in its own thread and speaks to it over a message port: nothing listens anywhere. */
+/** Starts the embedded server in its own thread and talks to it over a message port: no socket is opened. */
 export const makePglite = Effect.fnUntraced(function*(options: PgliteOptions) {
   const server = yield* Pglite.make(options)
   const silence = options.statementTimeout ?? 60_000

@@ -96,7 +96,7 @@ export class Slot {
     this.#run(sql, params, shape, prepare)
   )
 
-  /** For one transaction: refuses to go on when the connection it began on was lost. */
+  /** For one transaction: fails when the connection it began on was lost. */
   transaction(): Connection {
     let born = -1
     return this.#makeConnection((sql, params, shape, prepare) => {

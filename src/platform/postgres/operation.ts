@@ -1,4 +1,4 @@
-/** How every store runs its statements: within a deadline, with failures told as `StoreError`. */
+/** How every store runs its statements: within a deadline, with failures as `StoreError`. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { isSqlError, type SqlError, type UniqueViolation } from "effect/sql/SqlError"
@@ -12,13 +12,13 @@ export interface StoreOptions {
   readonly lookUpMs?: number
 }
 
-/** What a store's effects may fail with before they are told as StoreError. */
+/** What a store's effects may fail with before they become StoreError. */
 export type OperationFailure = SqlError | Schema.SchemaError | SealBroken | StoreError
 
 /** Runs an effect as the named operation of a store. */
 export type RunOperation = <A, R>(operation: string, effect: Effect.Effect<A, OperationFailure, R>) => Effect.Effect<A, StoreError, R>
 
-/** ms for one operation of a store unless it is told otherwise. */
+/** Default deadline of one store operation, ms. */
 export const OPERATION_MS = 10_000
 
 /** `<table>_<field>_key` names the field that stands in the way. */

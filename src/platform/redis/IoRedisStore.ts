@@ -16,11 +16,11 @@ import { Subscriptions } from "./Subscriptions.ts"
 
 /** How long a call may take unless its caller has another deadline, ms. */
 export const DEADLINE_MS = 50
-/** A probe may take longer: it costs nobody anything, ms. */
+/** A probe may take longer, ms: no request waits for it. */
 const PROBE_WITHIN_MS = 250
 /** Unanswered probes after which the connection itself is replaced: its other end may have vanished without a word. */
 const PROBES_PER_CONNECTION = 3
-/** How long the start waits for the first connection, ms; without one it goes on alone. */
+/** How long the start waits for the first connection, ms; without one it continues alone. */
 const FIRST_CONNECT_MS = 1_000
 /** How long a new subscription may take to be confirmed, ms; after it the wait ends, not the subscription. */
 const SUBSCRIBE_WITHIN_MS = 1_000
@@ -44,7 +44,7 @@ const argument = (value: Value): string | number | Buffer =>
   : Buffer.isBuffer(value) ? value
   : Buffer.from(value.buffer, value.byteOffset, value.byteLength)
 
-/** A call as messages tell it: `purpose` completes "while ..."; `script` is for the log's fields. */
+/** A call as error messages describe it: `purpose` completes "while ..."; `script` is for the log's fields. */
 interface CallPurpose {
   readonly purpose: string
   readonly script?: string

@@ -39,7 +39,10 @@ export class RedisStore extends Context.Service<RedisStore, {
   readonly command: (name: string, args: ReadonlyArray<Value>) => Effect.Effect<unknown, SharedStoreDown>
   /** The channel gets the prefix, here and in `subscribe`. */
   readonly publish: (channel: string, message: string) => Effect.Effect<void, SharedStoreDown>
-  /** Hears a channel for the scope; it subscribes again after a break, and `gap` is called when messages may have been missed. */
+  /**
+   * Subscribes to a channel for the scope; it subscribes again after a break, and `gap` is called when messages may have been
+   * missed.
+   */
   readonly subscribe: (channel: string, listener: { readonly message: (text: string) => void; readonly gap: () => void }) => Effect.Effect<void, never, Scope.Scope>
   /** What the store's own breaker says now. */
   readonly state: () => "closed" | "open" | "half-open"
@@ -47,7 +50,7 @@ export class RedisStore extends Context.Service<RedisStore, {
 
 const notThere = Effect.fail(new SharedStoreDown("refused", "There is no shared store: REDIS_URL is not set."))
 
-/** Where no Redis is configured; who wires gives features their memory stores then, and nobody calls this. */
+/** Where no Redis is configured: features get their memory stores then, and this is never called. */
 export const layerAbsent: Layer.Layer<RedisStore> = Layer.succeed(RedisStore, {
   prefix: "",
   run: () => notThere,

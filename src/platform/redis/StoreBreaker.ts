@@ -1,9 +1,9 @@
 /**
- * The breaker on the shared store itself: so many calls in a row that found nobody, and everybody else is refused at once until
- * a probe is answered. Pure: whoever owns it sends the probes.
+ * The breaker on the shared store itself: after so many unanswered calls in a row every other call is refused at once until a
+ * probe is answered. Pure: its owner sends the probes.
  */
 
-/** Calls in a row without an answer after which nobody is made to wait any more. */
+/** Calls in a row without an answer after which no caller waits any more. */
 export const OPENS_AFTER = 3
 /** Time between two probes of an open breaker, ms. */
 export const PROBE_EVERY_MS = 1_000
@@ -27,7 +27,7 @@ export class StoreBreaker {
     return true
   }
 
-  /** A call that nobody answered; true when this opened the breaker. */
+  /** A call without an answer; true when this opened the breaker. */
   unanswered(): boolean {
     this.#failures++
     if (this.state === "half-open") {

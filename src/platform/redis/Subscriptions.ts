@@ -1,6 +1,7 @@
 /**
- * Channels heard over one connection of their own. The list of channels is kept here: after a break everything is subscribed again,
- * and only then each listener is told of the gap, so that what it reads anew is not outdated by a message that nobody delivered.
+ * Subscriptions to channels over one dedicated connection. The list of channels is kept here: after a break everything is
+ * subscribed again, and only then each listener is notified of the gap, so that what it reads then is not outdated by a lost
+ * message.
  */
 import type { Redis } from "ioredis"
 import type { Ticker } from "#actors/Ticker.ts"
@@ -27,7 +28,7 @@ export class Subscriptions {
   readonly #failed: (what: string, error: unknown) => void
   #wanted = 0
 
-  /** `failed` hears of what a listener threw. */
+  /** `failed` is called with the exception of a listener. */
   constructor(redis: Redis, pulse: Ticker, failed: (what: string, error: unknown) => void) {
     this.#redis = redis
     this.#failed = failed
@@ -41,7 +42,7 @@ export class Subscriptions {
     this.#stopPulse = pulse.every(PULSE_EVERY_MS, () => this.#ask())
   }
 
-  /** Answers once the channel is heard; without a server at once, and `gap` tells when it is. */
+  /** Returns once the channel is subscribed; without a server at once, and `gap` is called when it is. */
   add(channel: string, listener: ChannelListener): Promise<void> {
     const known = this.#channels.get(channel)
     if (known !== undefined) {

@@ -9,7 +9,7 @@ const CONNECT_MS = 2_000
 /** Time that a connection which is being left gets to close by itself, ms. */
 const DISCONNECT_MS = 100
 
-/** A connection that is not open yet; errors are told to `failed` and never hold the URL. */
+/** A connection that is not open yet; errors are passed to `failed` and never hold the URL. */
 export const make = (url: Redacted.Redacted<string>, role: "commands" | "subscriptions", failed: (message: string) => void): Redis => {
   const redis = new Redis(Redacted.value(url), {
     lazyConnect: true,
@@ -17,7 +17,7 @@ export const make = (url: Redacted.Redacted<string>, role: "commands" | "subscri
     // A command whose connection broke is answered at once, and never sent a second time.
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
-    // Who subscribes keeps the list, because a subscription may be asked for while the server is away.
+    // `Subscriptions` keeps the list, because a subscription may be requested while the server is unavailable.
     autoResubscribe: false,
     connectTimeout: CONNECT_MS,
     disconnectTimeout: DISCONNECT_MS,

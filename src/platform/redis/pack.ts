@@ -1,7 +1,7 @@
 /** How values lie in Redis: msgpack, in one place, so that every adapter and every release reads the same bytes. */
 import { Packr } from "msgpackr"
 
-// Plain maps: a record extension would need the structures of whoever wrote it.
+// Plain maps: a record extension would need the structures of the writer.
 const packr = new Packr({ useRecords: false })
 
 export const pack = (value: unknown): Buffer => packr.pack(value)

@@ -58,7 +58,7 @@ const readFile = (file: string) =>
       try {
         handle = fs.openSync(file, "r")
       } catch (error) {
-        // A data directory that is a file is told by who makes it.
+        // A data directory that is a file is reported by the code that creates it.
         if (isCode(error, "ENOENT") || isCode(error, "ENOTDIR")) return null
         throw error
       }

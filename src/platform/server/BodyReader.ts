@@ -1,15 +1,15 @@
 /**
  * The request body of one exchange: collected whole under a byte limit, or pulled chunk by chunk with backpressure.
  *
- * The native server drops a body nobody listens to, so the reader listens from the first turn on and keeps what
- * arrives until a consumer asks; past a bound it stops reading from the socket.
+ * The native server drops a body without a listener, so the reader listens from the first turn on and keeps what arrives until a
+ * consumer asks; past a bound it stops reading from the socket.
  */
 import type { Arrivals, Arriving } from "#src/platform/server/uws/Arrivals.ts"
 import type { BodyFailure } from "./Exchange.ts"
 import type { NativeResponse } from "#src/platform/server/uws/native.ts"
 import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
 
-/** Who owns the socket decides about pausing it. */
+/** The owner of the socket decides about pausing it. */
 export interface BodyOwner {
   /** The first part arrived and it is not all. */
   readonly bodyPartial: () => void
@@ -19,7 +19,7 @@ export interface BodyOwner {
   readonly arrivals: Arrivals
   /** The whole body has come and its socket was resumed, which started the native timeout: it must not end the wait for the answer. */
   readonly bodyRearms: () => void
-  /** More than `READ_AHEAD_BYTES` are held and nobody waits for them. */
+  /** More than `READ_AHEAD_BYTES` are held and no consumer waits for them. */
   readonly bodyAhead: (reader: BodyReader) => void
 }
 

@@ -42,11 +42,11 @@ export interface Exchange {
    * the route still has to answer.
    */
   readonly readBody: (limit: number, done: (body: Uint8Array | null, failure: BodyFailure | null) => void) => void
-  /** The body was taken over: the exchange neither keeps nor counts it any more. */
+  /** The body has a new owner: the exchange neither keeps nor counts it any more. */
   readonly releaseBody: () => void
   /**
-   * Registers the one listener that hears of an abort, also of one after `end` or `respond` before the client took
-   * everything; called at once when the exchange is already aborted. Not called for `close`.
+   * Registers the one listener of an abort, also of one after `end` or `respond` before the client took everything; called at
+   * once when the exchange is already aborted. Not called for `close`.
    */
   readonly onAbort: (listener: (reason: AbortReason) => void) => void
   /** Puts headers before those of the coming response, whichever route gives it. Flat: name, value. */
@@ -60,16 +60,17 @@ export interface Exchange {
   /**
    * Appends body bytes; they are sent once per turn and must not be changed until then. Returns false when the client is
    * behind: stop producing until the drain listener runs. Bytes given to `write` are never dropped while the exchange
-   * lives; a producer that goes on regardless is cut as a slow reader at `maxPendingBytes`. After the end of the
+   * lives; a producer that continues regardless is cut as a slow reader at `maxPendingBytes`. After the end of the
    * exchange it answers false and no drain follows: `onAbort` tells.
    */
   readonly write: (chunk: Uint8Array) => boolean
   /**
-   * As `write`, for bytes that are lent: sends them at once, and copies what the client does not take, so that the caller may reuse them
-   * as soon as it returns. It must not be called inside a callback that the front end makes, but in a turn of the producer's own.
+   * As `write`, for borrowed bytes: sends them at once, and copies what the client does not take, so that the caller may reuse
+   * them as soon as it returns. It must not be called inside a callback that the front end makes, but in a turn of the producer's
+   * own.
    */
   readonly relay: (chunk: Uint8Array) => boolean
-  /** Registers the one listener that hears when a `write` or `relay` that answered false has been sent entirely. */
+  /** Registers the one listener for when a `write` or `relay` that returned false has been sent entirely. */
   readonly onDrain: (listener: () => void) => void
   /** Bytes accepted by `write` that the kernel has not taken yet. */
   readonly pendingBytes: number

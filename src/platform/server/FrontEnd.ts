@@ -20,7 +20,7 @@ export class FrontEnd extends Context.Service<FrontEnd, {
   readonly address: SocketAddress
   /** The port in fact listened on. */
   readonly port: number
-  /** The bytes of request bodies that this process holds; who takes a body over goes on counting it here. */
+  /** The bytes of request bodies that this process holds; a new owner of a body keeps counting it here. */
   readonly heldBodies: HeldBytes
   /** Exchanges and WebSockets that are not over. */
   readonly liveExchanges: number

@@ -2,9 +2,9 @@
  * The writing half of an exchange over uWebSockets.
  *
  * What a route writes in one turn leaves in one cork. Three native rules shape the code: one cork never holds more than
- * `CORK_BYTES`, because bytes that do not fit its 16 kB buffer are lost when the socket is full; the response is not
- * touched after it was aborted or completed, because that throws; and our callbacks run inside a cork of the native
- * parser, which our own corks cannot split, so that a large first flush goes on in a turn of its own.
+ * `CORK_BYTES`, because bytes that do not fit its 16 kB buffer are lost when the socket is full; the response is not touched
+ * after it was aborted or completed, because that throws; and callbacks run inside a cork of the native parser, which the
+ * gateway's own corks cannot split, so that a large first flush continues in a separate turn.
  */
 import type { NativeResponse } from "#src/platform/server/uws/native.ts"
 import { checkHead, headTail, isBodyless, statusLine } from "./responseHead.ts"
@@ -14,7 +14,7 @@ import { SendQueue } from "./SendQueue.ts"
 export const CORK_BYTES = 14 * 1024
 /** Most bytes of one response head, so that a head and its first bytes fit one cork. */
 export const MAX_RESPONSE_HEAD_BYTES = 12 * 1024
-/** Bytes written in one turn after which the producer is told to wait for the flush. */
+/** Bytes written in one turn after which the producer must wait for the flush. */
 export const HIGH_WATER_BYTES = 64 * 1024
 
 export const OPEN = 0
@@ -62,7 +62,7 @@ export abstract class Outgoing {
   protected abstract unpause(): void
   /** Handed over entirely. Must set the state to DONE. */
   protected abstract over(): void
-  /** The producer may go on. */
+  /** The producer may continue. */
   protected abstract drained(): void
   /** The producer ignored that its client is behind. */
   protected abstract overrun(): void
@@ -126,7 +126,10 @@ export abstract class Outgoing {
     return this.state === STARTED
   }
 
-  /** Whether the producer may go on; `before`: bytes that waited already. One chunk may be of any size: nobody ignored anything yet. */
+  /**
+   * Whether the producer may continue; `before`: bytes that waited already. One chunk may be of any size: the producer has not
+   * ignored backpressure yet.
+   */
   private goesOn(queue: SendQueue, before: number): boolean {
     const pending = queue.bytes + this.unsent
     if (before > 0 && pending > this.maxPendingBytes) {
@@ -162,7 +165,7 @@ export abstract class Outgoing {
   }
 
   /**
-   * The native parser goes on with the bytes behind a request as soon as that is answered, even when its answer closes the connection.
+   * The native parser continues with the bytes after a request as soon as that is answered, even when its answer closes the connection.
    * While no answer is given it closes the connection over them: a final response waits until the parser has returned.
    */
   private afterParser(send: () => void): void {
@@ -307,7 +310,7 @@ export abstract class Outgoing {
     this.drained()
   }
 
-  /** The native parser corks the socket around our callbacks, microtasks included: go on in a turn of our own. */
+  /** The native parser corks the socket around our callbacks, microtasks included: continue in a separate turn. */
   private leaveParser(): void {
     this.leaving = true
     setImmediate(() => {

@@ -1,6 +1,6 @@
 /**
- * Chunks that wait for the socket, taken out in batches of bounded size without copying large ones. A chunk that was lent is copied if it
- * has to wait, into room that the queue keeps for its next: a client that is always a little behind costs no allocation per chunk.
+ * Chunks that wait for the socket, taken out in batches of bounded size without copying large ones. A borrowed chunk is copied if
+ * it has to wait, into memory that the queue keeps: a client that is always a little behind costs no allocation per chunk.
  */
 const ROOM_STEP_BYTES = 16 * 1024
 /** A longer rest is no stream's, and does not keep its room. */
@@ -21,7 +21,7 @@ export class SendQueue {
     this.bytes += chunk.byteLength
   }
 
-  /** Copies what the queue still has of `lent`, the chunk that was pushed last. */
+  /** Copies what the queue still has of `borrowed`, the chunk that was pushed last. */
   own(borrowed: Uint8Array): void {
     if (this.bytes === 0 || borrowed.byteLength === 0) return
     const last = this.chunks.length - 1

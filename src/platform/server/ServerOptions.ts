@@ -1,4 +1,4 @@
-/** What a front end can be told, with the value that holds when it is not told. */
+/** The options of a front end, with their defaults. */
 import { getHeapStatistics } from "node:v8"
 import type * as Duration from "effect/Duration"
 import type { DirectRoute, Exchange, ExchangeGuard } from "./Exchange.ts"
@@ -47,7 +47,7 @@ export interface ServerOptions {
   /** Keeps effect's HTTP logger, which a router adds by default and which costs every request. Default false. */
   readonly httpLogger?: boolean | undefined
   readonly webSocket?: WebSocketOptions | undefined
-  /** Hears of what a route threw. Default: logged as an error. */
+  /** Called with the exception of a route. Default: logged as an error. */
   readonly onDefect?: ((error: unknown, exchange: Exchange) => void) | undefined
 }
 

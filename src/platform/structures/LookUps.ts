@@ -1,7 +1,7 @@
 /**
- * Questions to the record store that a request waits for. Whoever asks waits for a bounded time; the question itself goes on, so that a
- * store that is only slow has answered when the request comes again. Equal questions are asked once, and while the store says
- * nothing at all newcomers are refused at once: a frozen pool collects no requests.
+ * Look-ups in the record store that a request waits for. The wait is bounded; the look-up itself continues, so that a store that
+ * is only slow has answered when the request is repeated. Equal look-ups are coalesced, and while the store does not answer at
+ * all new ones are refused at once: a frozen pool collects no requests.
  */
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -19,7 +19,10 @@ export interface Options {
   readonly name: string
   /** Longest wait, ms. */
   readonly withinMs: number
-  /** An answer that came when nobody waited any more is kept so long for who asks next, ms; default 0, for questions that remember their answer themselves. */
+  /**
+   * An answer without a waiter is kept this long for the next caller, ms; default 0, for look-ups that keep their answer
+   * themselves.
+   */
   readonly keepMs?: number
 }
 

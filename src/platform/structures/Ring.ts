@@ -1,6 +1,6 @@
 /**
  * The newest members of an endless row: one array that is written round and round. It allocates nothing and hashes nothing per member,
- * so it suits what every request leaves and hardly anybody asks for; a search walks.
+ * so it suits data that every request writes and that is rarely read; a search is linear.
  */
 export class Ring<A> {
   private readonly limit: number

@@ -1,4 +1,4 @@
-/** Work that is repeated only while there is some: no timer runs for a feature that nobody uses. */
+/** Work that is repeated only while there is some: no timer runs for a feature that is not in use. */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
@@ -9,7 +9,7 @@ export interface Rounds {
   readonly wake: () => void
 }
 
-/** Each round begins `every` after the one before it ended, the first so long after the wake; they end with the scope. */
+/** Each round begins `every` after the one before it ended, the first this long after the wake; they end with the scope. */
 export const make = Effect.fnUntraced(function*(
   loop: "cache writes" | "connection tests" | "model lists" | "token refresh", needed: () => boolean, every: Duration.Input, round: Effect.Effect<void>
 ) {

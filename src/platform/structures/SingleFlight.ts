@@ -1,17 +1,17 @@
 /**
- * Calls that want the same thing: the first one flies, the others wait on the ground for what it brings. Plain callbacks, so that
- * a flight nobody joins costs one look-up.
+ * Coalescing of equal calls: the first one is the leader, the others wait for its result. Plain callbacks, so that a call without
+ * waiters costs one look-up.
  *
- * A flight ends exactly once: `landed` (everybody is given what it brought), `failed` (the next in line flies) or `dispersed`
- * (there is nothing to share: everybody flies alone).
+ * A flight ends exactly once: `resolve` (all waiters get its result), `failed` (the next waiter becomes the leader) or `release`
+ * (there is nothing to share: every waiter calls on its own).
  */
 
 export interface Waiter<A> {
-  /** What the flight brought. */
+  /** The result of the flight. */
   readonly share: (value: A) => void
-  /** The flight before this one failed, and this one flies now. */
+  /** The previous leader failed, and this waiter is the leader now. */
   readonly lead: (flight: Flight<A>) => void
-  /** Nothing will be shared: go alone. */
+  /** Nothing will be shared: make the call alone. */
   readonly alone: () => void
 }
 
@@ -23,8 +23,8 @@ export class SingleFlight<A> {
   private limit = tableSize
 
   /**
-   * The flight that the caller now flies, or null: then `passenger` waits and hears exactly once, unless it leaves. `mark` is what the
-   * first one says about itself for others to compare.
+   * The flight that the caller now leads, or null: then `waiter` waits and is called exactly once, unless it leaves. `mark`
+   * describes the leader's request for others to compare.
    */
   enter(key: string, waiter: Waiter<A>, mark = ""): Flight<A> | null {
     const known = this.flights.get(key)
@@ -43,7 +43,7 @@ export class SingleFlight<A> {
     return known === undefined || known.over ? null : known
   }
 
-  /** A passenger that waits goes away, and hears nothing any more. */
+  /** A waiter leaves, and is not called any more. */
   leave(key: string, waiter: Waiter<A>): void {
     this.get(key)?.leave(waiter)
   }
@@ -71,7 +71,7 @@ export class Flight<A> {
   over = false
   readonly key: string
   readonly mark: string
-  /** Told when the last one that waited has gone away. */
+  /** Called when the last waiter has left. */
   onAbandoned: (() => void) | null = null
   private readonly table: SingleFlight<A>
   private waiting: Array<Waiter<A>> = []
@@ -91,7 +91,7 @@ export class Flight<A> {
     this.waiting.push(waiter)
   }
 
-  /** The passenger hears nothing any more. */
+  /** The waiter is not called any more. */
   leave(waiter: Waiter<A>): void {
     const at = this.waiting.indexOf(waiter)
     if (at < 0) return
@@ -103,7 +103,7 @@ export class Flight<A> {
     for (const waiter of this.close()) waiter.share(value)
   }
 
-  /** The next in line flies; the others wait for it. */
+  /** The next waiter leads; the others wait for it. */
   failed(): void {
     const [next, ...rest] = this.close()
     if (next === undefined) return

@@ -1,5 +1,5 @@
 /**
- * Refuses JSON text that would hurt whoever parses it, before anybody parses it: one pass over the bytes that jumps over strings.
+ * Refuses JSON text that would harm a parser, before it is parsed: one pass over the bytes that jumps over strings.
  *
  * A parser takes any depth, but recursion over its result overflows the stack, objects with very many members are slow to copy, and
  * an empty object of three bytes takes sixty in memory.

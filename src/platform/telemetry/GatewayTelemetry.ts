@@ -70,7 +70,7 @@ export const make = (options: Options) =>
 
 export const layer = (options: Options): Layer.Layer<Telemetry, never, Configuration | Ledger | Upstream | LogOutput | Otlp> => Layer.effect(Telemetry, make(options))
 
-/** Hears nothing and shows nothing. */
+/** Records nothing and shows nothing. */
 export const layerNone: Layer.Layer<Telemetry> = Layer.succeed(Telemetry, {
   requestStarted: () => {}, attemptSettled: () => {}, requestSettled: () => {}, render: () => ""
 })

@@ -154,7 +154,7 @@ export class LogSink {
   #wrote(error: Error | null, written: number): boolean {
     const chunk = this.#chunk
     if (error !== null || chunk === null) {
-      // Nobody will ever read it (EPIPE, EBADF): drop from here on.
+      // It will never be read (EPIPE, EBADF): drop from here on.
       this.#broken = true
       this.dropped += this.#lines.length + 1
       this.#lines = []

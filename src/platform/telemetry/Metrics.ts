@@ -24,7 +24,7 @@ const FIRST_TOKEN = [0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 
 
 type Labels = Readonly<Record<string, string>>
 
-/** A gauge or counter whose value is read when somebody looks. */
+/** A gauge or counter whose value is read at a scrape. */
 export interface Reading {
   readonly name: string
   readonly help: string

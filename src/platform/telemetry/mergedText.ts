@@ -65,7 +65,7 @@ const render = (families: ReadonlyMap<string, Family>): string => {
 /** Counters and histograms stay in the sum when their process is gone, so that none ever falls. */
 const stays = (name: string, type: string): boolean => (type === "counter" || type === "histogram") && !OF_ONE_PROCESS.test(name)
 
-/** `now`: processes that answered; `former`: the last words of those that did not, or are gone. */
+/** `now`: processes that answered; `former`: the last texts of those that did not, or have ended. */
 export const merge = (now: ReadonlyArray<WorkerText>, former: ReadonlyArray<string>): string => {
   const families = new Map<string, Family>()
   for (const part of now) add(families, part, () => true)

@@ -1,4 +1,4 @@
-/** What the gateway reads about itself when somebody looks at the metrics: the process, the ledger, the upstream pools, the log. */
+/** What the gateway reads about itself at a scrape of the metrics: the process, the ledger, the upstream pools, the log. */
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import type { Reconciliation } from "#actors/request/ports/Ledger.ts"
 import type { Reading } from "./Metrics.ts"
@@ -63,7 +63,7 @@ export const bodyReadings = (held: { readonly bytes: number; readonly most: numb
   total("gateway_held_body_refusals_total", "Requests refused because too many bytes of bodies were held.", () => held.refused)
 ]
 
-/** Lines that the log lost because nobody read it. */
+/** Lines that the log lost because its reader was too slow. */
 export const logReadings = (sink: { readonly dropped: number; readonly bufferedBytes: number }): ReadonlyArray<Reading> => [
   total("gateway_log_dropped_lines_total", "Log lines dropped because the output was blocked.", () => sink.dropped),
   gauge("gateway_log_buffered_bytes", "Log bytes that wait for the output.", () => sink.bufferedBytes)

@@ -1,5 +1,5 @@
 /**
- * Secrets out of everything that is told to the outside: by type (Redacted), by name (headers and fields that
+ * Removes secrets from everything that leaves the process: by type (Redacted), by name (headers and fields that
  * hold credentials) and by shape (key-like strings in any text).
  */
 import * as Redacted from "effect/Redacted"

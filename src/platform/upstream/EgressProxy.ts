@@ -1,8 +1,9 @@
 /**
  * Tunnels through an egress proxy: HTTP CONNECT (over TCP or TLS) and SOCKS5.
  *
- * A tunnel is a few bytes each way; made here, it can be cancelled at any time and says whose fault a failure is. The target's name is resolved by the proxy: names that are (or spell) a
- * blocked address are refused before the proxy hears of them, what the proxy resolves is the proxy operator's trust.
+ * A tunnel is a few bytes each way; made here, it can be cancelled at any time and says whose fault a failure is. The target's
+ * name is resolved by the proxy: names that are (or spell) a blocked address are refused before the proxy sees them; what the
+ * proxy resolves is the proxy operator's responsibility.
  */
 import * as net from "node:net"
 import type { Dial, Dialed, Dialer, SessionSlot, DialTarget } from "./Dialer.ts"
@@ -129,7 +130,7 @@ const socksReader = (proxy: Proxy, target: DialTarget): Reader => {
   }
 }
 
-/** Runs a handshake on an open socket; the socket is handed on paused, with nothing of ours listening. */
+/** Runs a handshake on an open socket; the socket is handed on paused, without listeners. */
 const handshake = (socket: net.Socket, first: Buffer, reader: Reader, label: string, done: (error: DialError | null) => void): void => {
   let bytes: Buffer = Buffer.alloc(0)
   let read = reader

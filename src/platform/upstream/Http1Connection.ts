@@ -1,7 +1,7 @@
 /**
- * One socket that speaks HTTP/1.1, one call at a time: writes the request, feeds what arrives to the parser, tells the call.
+ * One HTTP/1.1 socket, one call at a time: writes the request, feeds what arrives to the parser, notifies the call.
  *
- * Bytes are read into one buffer that all sockets share, and lent from there: a call hears of them before the next read is made, and
+ * Bytes are read into one buffer that all sockets share, and are borrowed from there: a call gets them before the next read, and
  * what it does not take, because it has paused, is copied. A stream thus costs neither a copy nor an allocation per read.
  */
 import type { OnReadOpts, Socket } from "node:net"
@@ -25,7 +25,7 @@ export interface ConnectionExchange {
   /** The request is about to be written. */
   readonly onSent: () => void
   readonly onMessageHead: (status: number, headers: Array<string>) => void
-  /** Body bytes of one read, lent: valid until the call returns. */
+  /** Borrowed body bytes of one read: valid until the call returns. */
   readonly onMessageData: (bytes: Buffer) => void
   /** The response is complete; the connection is not the call's any more. */
   readonly onMessageEnd: () => void
@@ -109,7 +109,7 @@ export class Http1Connection {
     if (!this.#paused && !this.closed) this.#socket?.resume()
   }
 
-  /** Ends the socket or the attempt to make one, at once; the call hears nothing. */
+  /** Ends the socket or the attempt to make one, at once; the call is not notified. */
   close(): void {
     if (this.closed) return
     this.closed = true
@@ -180,7 +180,7 @@ export class Http1Connection {
     this.#deliver()
   }
 
-  /** Tells the call what the parser has found, in order, for as long as the call wants to hear it. */
+  /** Passes to the call what the parser has found, in order, until the call has ended or paused. */
   #deliver(): void {
     const call = this.#call
     const parser = this.#parser

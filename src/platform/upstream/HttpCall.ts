@@ -49,7 +49,7 @@ export class HttpCall extends WheelEntry implements UpstreamCall, ConnectionExch
   #sent = false
   #decoder: Decoder | null = null
   #over = false
-  /** Set by abort(): a failure that waits for its turn is not told any more. */
+  /** Set by abort(): a failure that waits for its turn is not reported any more. */
   #silent = false
   #complete = false
   #paused = false
@@ -279,7 +279,7 @@ export class HttpCall extends WheelEntry implements UpstreamCall, ConnectionExch
     }
   }
 
-  /** The receiver is broken: the call ends, the process and every other call go on. */
+  /** The receiver is broken: the call ends; the process and every other call continue. */
   #onThrown(error: unknown): void {
     this.#fail(Failures.fromError(error instanceof Error ? error : new Error(String(error)), this.#progress()))
   }

@@ -1,8 +1,8 @@
 /**
  * A strict, incremental parser of HTTP/1.x responses: bytes in, what became of them in fields, no callback.
  *
- * All that a read holds is parsed before anyone is told, and the body bytes of one read are one piece of the read itself, in which the
- * chunks were moved together: a read that carries several chunks costs its receiver one call, and nobody an allocation.
+ * A read is parsed whole before any callback, and its body bytes are one piece of the read itself, in which the chunks were moved
+ * together: a read with several chunks costs one callback and no allocation.
  */
 import { ResponseHead, chunked, isValueByte, untilClose } from "./ResponseHead.ts"
 
@@ -49,9 +49,9 @@ const segments: Array<number> = []
 
 export class ResponseParser {
   readonly head = new ResponseHead()
-  /** True when a final head was read and not taken yet; whoever takes it sets it back. */
+  /** True when a final head was read and not taken yet; the reader sets it back. */
   headReady = false
-  /** Body bytes that were not taken yet, lent until the next read; whoever takes them sets it back to null. */
+  /** Body bytes that were not taken yet, borrowed until the next read; the reader sets it back to null. */
   body: Buffer | null = null
   /** `body` lies in memory that the next read goes to. */
   #borrowed = false
@@ -92,7 +92,7 @@ export class ResponseParser {
     if (this.#stash !== null && this.#stash.length > keptStashBytes) this.#stash = null
   }
 
-  /** Copies the body bytes that nobody took: the read that they are a part of may be reused afterwards. */
+  /** Copies the body bytes that were not taken: the read that they are a part of may be reused afterwards. */
   own(): void {
     if (this.body === null || !this.#borrowed) return
     this.body = Buffer.from(this.body)

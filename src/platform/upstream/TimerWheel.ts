@@ -31,7 +31,7 @@ export interface Options {
   readonly tickMs?: number
   /** Monotonic clock in ms. */
   readonly now?: () => number
-  /** Runs the ticks and hears of what one throws. */
+  /** Runs the ticks and handles their exceptions. */
   readonly ticker?: Ticker.Ticker
 }
 

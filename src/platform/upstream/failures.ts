@@ -44,7 +44,7 @@ export const tlsMessage = (peer: string, error: unknown): string => {
   return `TLS with ${peer} failed: ${hint}${code === "" ? "" : ` (${code})`}`
 }
 
-/** The failure of a TCP connect to `peer`; `tcp` tells whether TCP was up already, so that TLS is to blame. */
+/** The failure of a TCP connect to `peer`; `tcp`: TCP was up already, so that TLS failed. */
 export const dialError = (error: unknown, peer: string, tcp: boolean): DialError => {
   if (error instanceof DialError) return error
   if (tcp) return new DialError("tls", tlsMessage(peer, error), error)

@@ -53,7 +53,7 @@ const ranked = (available: ReadonlyArray<Candidate>, config: ComboConfig, memory
   const held = exclusionsIn(memory)
   const exclusions = next(held, scores.map(({ candidate, score }) => ({
     key: candidate.executionKey,
-    // Only who is sick can heal: a dear or slow one of a custom weighting is merely last.
+    // Only an unhealthy one can recover: an expensive or slow one of a custom weighting is merely last.
     score: healthScore(moment.health(candidate.target)) < soundHealth ? score : Math.max(score, badScore)
   })), moment.now)
   const healed = narrow(pool, ({ executionKey }) => {
@@ -72,7 +72,7 @@ const ranked = (available: ReadonlyArray<Candidate>, config: ComboConfig, memory
   const order = known === null ? byRouter : withFirst(byRouter, known)
   return {
     order: incident || router === "score" ? order : explored(order, config.explorationRate ?? defaultExplorationRate, moment.random),
-    // Nothing is remembered of a pool in which everybody is bad: it would only lengthen the exclusions.
+    // Nothing is remembered of a pool in which all are bad: it would only lengthen the exclusions.
     memory: healed.relaxed.length > pool.relaxed.length ? memory : withExclusions(memory, exclusions),
     skipped: healed.skipped,
     relaxed: healed.relaxed

@@ -91,8 +91,8 @@ const fitsTier = (candidate: Candidate, tier: ModelTier): boolean => {
 const outside = (name: string): Skipped["unavailable"] => ({ reason: "excluded", until: null, detail: `Not in ${name}.` })
 
 /**
- * The candidates of a channel: category first, then tier, each only while somebody remains (a filter that leaves nobody is not
- * applied, and `relaxed` says so). A model of unknown capabilities stays only when no known one fits.
+ * The candidates of a channel: category first, then tier, each only while a candidate remains (a filter that leaves none is not
+ * applied, and `relaxed` names it). A model of unknown capabilities stays only when no known one fits.
  */
 export const poolOf = (candidates: ReadonlyArray<Candidate>, { category, tier }: Pick<Channel, "category" | "tier">) => {
   let pool = all(candidates)

@@ -61,7 +61,7 @@ export const effortEdits = (family: FamilyName, effort: AutoEffort): ReadonlyArr
   }
 }
 
-/** The conversation of a client that did not ask to see thoughts, for families that show them to whoever does not say. */
+/** The conversation of a client that did not ask to see thoughts, for families that show them by default. */
 export const unshown = (conversation: Conversation, family: FamilyName): Conversation => family !== "generateContent" ? conversation : {
   ...conversation,
   settings: { ...conversation.settings, reasoning: { enabled: null, effort: null, budget: null, summary: "omitted" } }

@@ -23,7 +23,7 @@ export const budgetOf = (text: string): number | null => {
 
 /**
  * The configuration with the request's wishes; unknown values change nothing. `chaos` is the key's chaosModeEnabled: without it
- * nobody can ask for that pack. A smaller budget of the combo still holds: a header never widens it.
+ * no request can ask for that pack. A smaller budget of the combo still holds: a header never widens it.
  */
 export const withHeaders = (config: ComboConfig, headers: AutoHeaders, chaos: boolean): ComboConfig => {
   const asked = headers.mode === undefined ? null : packOf(headers.mode)

@@ -86,7 +86,7 @@ const sla: Router = (scored, config, moment) => {
 
 export const routers: Readonly<Record<Exclude<RouterName, "lkgp">, Router>> = { rules, score, cost, latency, sla }
 
-/** With slaHardConstraints: those known to break the agreement leave, while somebody remains. */
+/** With slaHardConstraints: those known to break the agreement leave, while a candidate remains. */
 export const withinSla = (from: Filtered, config: ComboConfig, moment: Moment): Filtered => {
   if (config.slaHardConstraints !== true || routerOf(config.routerStrategy) !== "sla") return from
   return narrow(from, ({ target }): Skipped["unavailable"] | null => {

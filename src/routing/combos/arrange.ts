@@ -10,18 +10,18 @@ export type OrderOf = (combo: Combo, candidates: ReadonlyArray<Candidate>) => Or
 export interface ComboPlacement {
   readonly candidate: Candidate
   /**
-   * Each combo whose strategy put it there, outermost first, with the candidate that stood for it: what `succeeded` of that
-   * strategy is told when this target answers.
+   * Each combo whose strategy put it there, outermost first, with its candidate there: the argument of that strategy's
+   * `succeeded` when this target answers.
    */
   readonly chain: ReadonlyArray<{ readonly combo: Combo; readonly candidate: Candidate }>
 }
 
 export interface Arranged {
   readonly order: ReadonlyArray<ComboPlacement>
-  /** Who stands in those places. */
+  /** The candidates at those places. */
   readonly candidates: ReadonlyArray<Candidate>
   readonly skipped: ReadonlyArray<Skipped>
-  /** Filters of any of its combos that would have left nobody. */
+  /** Filters of any of its combos that would have left no target. */
   readonly relaxed: ReadonlyArray<Relaxed>
 }
 

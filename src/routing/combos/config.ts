@@ -43,7 +43,7 @@ export const builtIn = {
   debateTuning: { debateRounds: 2, consensusThreshold: 0.85 }
 } as const satisfies ComboConfig
 
-/** Every key that has a default is there, the members of grouped keys too; the others are there when somebody set them. */
+/** Every key that has a default is there, the members of grouped keys too; the others are there when they were set. */
 export type CompleteConfig = ComboConfig & {
   readonly [Key in keyof typeof builtIn]-?: Required<NonNullable<ComboConfig[Key]>>
 }
@@ -94,7 +94,7 @@ const finished = (config: CompleteConfig, said: ComboConfig): CompleteConfig => 
   }
 }
 
-/** Who is configured: a combo as a whole (null), or one of its targets' providers. */
+/** What is configured: a combo as a whole (null), or one of its targets' providers. */
 export type Of = { readonly provider: string; readonly providerAlias: string } | null
 
 /** Some provider has settings of its own. */

@@ -25,7 +25,7 @@ export interface ExpansionContext {
   readonly refusalOf?: (target: Target) => PublicError | null
   readonly factsOf: (target: Target) => Pick<Candidate, "contextWindow" | "capabilities">
   readonly configOf: (combo: Combo) => Pick<CompleteConfig, "nestedComboMode" | "maxComboDepth">
-  /** The target with what its combo allows at once on its model; the target itself when nobody set a cap. */
+  /** The target with what its combo allows at once on its model; the target itself when no cap is set. */
   readonly gated?: (target: Target, combo: Combo) => Target
   /** Public prefix of a provider as a step names it: a node's prefix for a node id. */
   readonly prefixOf: (provider: string) => string
@@ -61,7 +61,7 @@ export interface Expansion {
   readonly refused: ReadonlyArray<RefusedStep>
   /** Left out by allowedProviders. */
   readonly excluded: ReadonlyArray<Skipped>
-  /** Left out because the key may not use them: nothing that its client is told of. */
+  /** Left out because the key may not use them: its client does not see them. */
   readonly forbidden: ReadonlyArray<Skipped>
 }
 

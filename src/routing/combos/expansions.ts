@@ -9,7 +9,7 @@ import { byName } from "./nesting.ts"
 import { factsFrom, targetsFrom } from "./targets.ts"
 import { makePlanner, type PlannerOptions } from "#src/routing/plan.ts"
 
-/** One planner for as many combos as are asked for. `priceOf` is needed by whoever calls the targets. */
+/** One planner for as many combos as are asked for. `priceOf` is needed to call the targets. */
 export const expansionsOf = (snapshot: Snapshot, flags: Flags["Service"], priceOf: PlannerOptions["priceOf"] = () => null): (combo: Combo) => Expansion => {
   const planner = makePlanner({
     snapshot,

@@ -7,7 +7,7 @@ import { parse, type RegexNode, type Test } from "#src/routing/combos/regexSynta
 
 /** Instructions of one compiled pattern; bounded repetitions multiply them. */
 const instructionsMax = 1_000
-/** Characters of a text that is matched at all, unless told otherwise; tool names have up to 128. */
+/** Default of the longest text that is matched, in characters; tool names have up to 128. */
 const textMax = 1_000
 
 type Instruction =

@@ -13,7 +13,7 @@ export type RegexNode =
 
 export type Parsed = { readonly _tag: "Parsed"; readonly root: RegexNode } | { readonly _tag: "Refused"; readonly message: string }
 
-/** Nested groups; deeper than anybody writes. */
+/** Most nested groups; more than any real pattern has. */
 const depthMax = 50
 
 class Refusal extends Error {}

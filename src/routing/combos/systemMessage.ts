@@ -16,7 +16,7 @@ export const ofConversation = (conversation: Conversation, message: string): Con
 
 const joined = (message: string, own: unknown): string => typeof own === "string" && own !== "" ? message + gap + own : message
 
-/** Chat-shaped messages: a request that speaks to its model as `developer` is answered in kind, as the two do not mix. */
+/** Chat-shaped messages: a request that uses the role `developer` gets the same role, as the two do not mix. */
 const inMessages = (body: Body, message: string): Body => {
   const own = Array.isArray(body["messages"]) ? body["messages"] : []
   const role = Json.isRecord(own[0]) && own[0]["role"] === "developer" ? "developer" : "system"

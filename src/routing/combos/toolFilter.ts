@@ -10,7 +10,7 @@ import type { Json as Body } from "#src/wire/WireFormat.ts"
 
 export type Keeps = (name: string) => boolean
 
-/** The filter of a stored pattern; a pattern that would be refused today keeps nothing, as nobody knows what it was to let through. */
+/** The filter of a stored pattern; a pattern that would be refused today keeps no tool, because its meaning is unknown. */
 export const keepsOf = (pattern: string): Keeps => {
   const compiled = compile(pattern)
   return compiled._tag === "Refused" ? () => false : compiled.matches

@@ -68,7 +68,7 @@ export interface Moment {
   readonly hints?: Hints
 }
 
-/** Memory of a strategy between requests; opaque to everybody else, JSON values only. */
+/** Memory of a strategy between requests; opaque to all other code, JSON values only. */
 export type Memory = Readonly<Record<string, unknown>> | null
 
 export interface Skipped {
@@ -86,7 +86,7 @@ export interface LeftOut {
   readonly overflow?: { readonly tokens: number; readonly window: number }
 }
 
-/** A filter that would have left nobody and was therefore not applied. */
+/** A filter that would have left no candidate and was therefore not applied. */
 export type Relaxed = "context" | "capability" | "ttft" | "pool" | "excluded" | "sla"
 
 /** An order: every available candidate exactly once, best first, and why the others are left out. */

@@ -1,4 +1,4 @@
-/** What a model id stands for under one configuration, whoever is free to serve it: a part of what answers are remembered by. Pure. */
+/** What a model id stands for under one configuration, whichever target is free: a part of the response cache's key. Pure. */
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Combo } from "#schemas/records/Combo.ts"

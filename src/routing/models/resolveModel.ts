@@ -86,7 +86,7 @@ export interface Unresolved {
   readonly candidates: ReadonlyArray<string>
   /** ModelNotFound, UnknownProvider: up to three ids that look alike. */
   readonly nearMatches: ReadonlyArray<string>
-  /** UnknownProvider: the prefix that nobody owns. */
+  /** UnknownProvider: the prefix that no provider or node owns. */
   readonly prefix: string | null
 }
 
@@ -323,7 +323,7 @@ const notFound = (
   const slash = asked.id.indexOf("/")
   const prefix = hint === undefined && slash > 0 ? asked.id.slice(0, slash) : null
   const nearMatches = hint === undefined ? indexes.near(asked.id) : []
-  // A prefix that somebody has comes here only without a model behind it.
+  // A known prefix comes here only without a model behind it.
   const isOwned = prefix !== null && (indexes.view.registry.byPrefix.has(prefix) || indexes.nodesByPrefix.has(prefix))
   const why = prefix === null
     ? ""

@@ -1,6 +1,6 @@
 /**
- * What upstreams last said of the quota that is left on each connection, in the headers of their answers. Memory of this node,
- * read at once; a window whose reset has passed is forgotten, because nobody knows what stands in it now.
+ * The quota left on each connection, as upstreams last reported it in the headers of their answers. Memory of this node, read at
+ * once; a window whose reset has passed is forgotten, because its content is unknown.
  */
 import * as Context from "effect/Context"
 import type { Unavailable } from "#actors/request/ports/Resilience.ts"
@@ -22,7 +22,7 @@ export interface QuotaWindow {
 export interface QuotaReading extends QuotaWindow {
   /** `model`: of the one model that was asked. */
   readonly scope: "connection" | "model"
-  /** In requests or tokens; null when only a share is told. */
+  /** In requests or tokens; null when only a share is reported. */
   readonly limit: number | null
   readonly remaining: number | null
   /** ms; null when unknown. */
@@ -66,7 +66,7 @@ export const aboveFrom = (window: QuotaWindow, cutoffPercent: number): number | 
 }
 
 export class Quotas extends Context.Service<Quotas, {
-  /** False while nothing is known of any connection: nobody need ask further. */
+  /** False while nothing is known of any connection: further look-ups are not needed. */
   readonly known: () => boolean
   readonly windows: (target: Target, now: number) => ReadonlyArray<QuotaReading>
   /** Reason `quota-exhausted` while a window with a known reset is at or below its cut-off; null when the target may be used. */

@@ -1,13 +1,14 @@
 /**
- * Who may be asked at all, before any strategy: one filter for all of them. What is certain (unavailable, not allowed, a prompt
- * above the window, strict context) leaves; what is a guess (capabilities, lenient context, expected first token) leaves only while somebody remains.
+ * Which candidates may be called at all, before any strategy: one filter for all of them. What is certain (unavailable, not
+ * allowed, a prompt above the window, strict context) leaves; what is a guess (capabilities, lenient context, expected first
+ * token) leaves only while a candidate remains.
  */
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Candidate, Moment, Relaxed, Skipped } from "#src/routing/models/candidate.ts"
 import type { ComboConfig } from "#schemas/records/Combo.ts"
 
 export interface Filtered {
-  /** In the order given; the given array itself when nobody leaves. */
+  /** In the order given; the given array itself when no candidate leaves. */
   readonly available: ReadonlyArray<Candidate>
   readonly skipped: ReadonlyArray<Skipped>
   readonly relaxed: ReadonlyArray<Relaxed>
@@ -21,10 +22,10 @@ const applied: ReadonlyArray<Relaxed> = []
 const join = <A>(first: ReadonlyArray<A>, second: ReadonlyArray<A>): ReadonlyArray<A> =>
   first.length === 0 ? second : second.length === 0 ? first : [...first, ...second]
 
-/** Everybody may be asked. */
+/** All candidates may be called. */
 export const all = (available: ReadonlyArray<Candidate>): Filtered => ({ available, skipped: noneSkipped, relaxed: applied })
 
-/** Leaves out whom `why` gives a reason for; with `soft` only while somebody remains, else the name goes to `relaxed`. */
+/** Leaves out the candidates with a reason from `why`; with `soft` only while a candidate remains, else the name goes to `relaxed`. */
 export const narrow = (from: Filtered, why: (candidate: Candidate) => Why | null, soft: Relaxed | null = null): Filtered => {
   const { available } = from
   let kept: Array<Candidate> | null = null

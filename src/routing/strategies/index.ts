@@ -11,7 +11,7 @@ import { headroom, resetAware, resetWindow } from "#src/routing/strategies/quota
 import type { Strategic } from "#src/routing/strategies/ranking.ts"
 import { roundRobin, strictRandom } from "#src/routing/strategies/rotation.ts"
 
-/** `quota-share` is the gateway's own, for ids `qtSd/<group>/<provider>/<model>`; nobody can choose it by name. */
+/** `quota-share` is the gateway's own, for ids `qtSd/<group>/<provider>/<model>`; it cannot be chosen by name. */
 export type StrategyName = Strategy | "quota-share"
 
 export const strategies: Readonly<Record<StrategyName, Strategic>> = {

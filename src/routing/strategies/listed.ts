@@ -25,5 +25,5 @@ const filling: Rank = (available, _config, memory, moment) => ({
 })
 export const fillFirst: Strategic = strategy(filling)
 
-/** As listed; the hand-off summary is made on the way, when it is known who goes on with a session. */
+/** As listed; the hand-off summary is made on the way, when it is known which target continues a session. */
 export const contextRelay: Strategic = priority

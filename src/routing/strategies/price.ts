@@ -2,7 +2,7 @@
 import type { Target } from "#actors/request/ports/Target.ts"
 import { sortedBy, type Strategic, strategy } from "#src/routing/strategies/ranking.ts"
 
-/** USD per 1,000,000 tokens, by the tier that holds for so many input tokens; null when nobody knows the price. */
+/** USD per 1,000,000 tokens, by the tier that holds for so many input tokens; null when the price is unknown. */
 const amounts = ({ price }: Target, promptTokens: number): { readonly input: number; readonly output: number } | null => {
   if (price === null || (price.input === undefined && price.output === undefined)) return null
   const tier = price.long !== undefined && promptTokens > price.long.above ? price.long : price

@@ -34,7 +34,7 @@ const worthOf = (windows: ReadonlyArray<QuotaWindow>, weekly: boolean, now: numb
   return least
 }
 
-/** Score of a plan nobody has read, 0 to 1: behind a plan with much to lose, before one that is nearly empty. */
+/** Score of an unknown plan, 0 to 1: behind a plan with much to lose, before one that is nearly empty. */
 const unknownScore = 0.5
 
 /** 0 to 1, the weights taken over the kinds of window that the plan has. */

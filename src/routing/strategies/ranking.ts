@@ -14,7 +14,7 @@ export interface Ranking {
   readonly relaxed?: ReadonlyArray<Relaxed>
 }
 
-/** Orders who may be asked (never empty); `candidates` are all, because places in a rotation do not move when one is away. */
+/** Orders the callable candidates (never empty); `candidates` are all, because places in a rotation do not move when one is away. */
 export type Rank = (
   available: ReadonlyArray<Candidate>,
   config: ComboConfig,
@@ -38,7 +38,7 @@ export interface StrategyOptions {
 
 const unchanged: StrategyLogic["succeeded"] = (_candidate, _config, memory) => memory
 
-/** A strategy from its ranking: preferences of the listed order, the filter, the ranking, and everybody else in `skipped`. */
+/** A strategy from its ranking: preferences of the listed order, the filter, the ranking, and all others in `skipped`. */
 export const strategy = (rank: Rank, options: StrategyOptions = {}): Strategic => ({
   rank,
   scope: options.scope ?? "combo",

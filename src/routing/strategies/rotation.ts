@@ -11,8 +11,8 @@ const turnOf = ({ stepId, turn }: Candidate): string => turn ?? stepId
 /**
  * The next step in turn, then the others in the order of their turns; one step keeps its turn for `stickyRoundRobinLimit` uses.
  *
- * A use is a request that was given this order. Turns go by the place in the whole list, so a step that is away loses its turn
- * and nobody else's moves.
+ * A use is a request that was given this order. Turns go by the place in the whole list, so an unavailable step loses its turn
+ * and no other turn moves.
  */
 export const roundRobin: Strategic = strategy((available, config, memory, _moment, candidates) => {
   const limit = Math.max(1, config.stickyRoundRobinLimit ?? defaultStickyUses)

@@ -1,6 +1,6 @@
 /**
- * The seam between the simulator and a wire format: a format reads a request strictly into a `Call` and writes an `Answer`
- * as one body or as a sequence of events. It knows nothing of time, sockets or faults.
+ * The seam between the simulator and a wire format: a format reads a request strictly into a `SimulatedCall` and writes a
+ * `SimulatedAnswer` as one body or as a sequence of events. It knows nothing of time, sockets or faults.
  */
 import type { IncomingHttpHeaders } from "node:http"
 import type * as Result from "effect/Result"

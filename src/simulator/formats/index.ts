@@ -1,5 +1,5 @@
 /**
- * The formats the simulator speaks. A new one is a file beside these and a line here.
+ * The formats of the simulator. A new one is a file beside these and a line here.
  */
 import { chatCompletions } from "#src/simulator/formats/chatCompletions/chatCompletions.ts"
 import { embeddings } from "./embeddings.ts"

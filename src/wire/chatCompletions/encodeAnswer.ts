@@ -92,7 +92,7 @@ const choiceOf = (choice: Choice, options: EncoderOptions): Out => {
   }
 }
 
-/** Plain text for everyone; the details as well when there is a signature that must come back. */
+/** Plain text for every client; also the details when there is a signature that must be returned. */
 const thoughts = (parts: ReadonlyArray<ReasoningPart>, calls: ReadonlyArray<ToolCallPart>): Out => {
   const signed = parts.some((part) => part.signature !== null) ? writeDetails(parts, sealed) : []
   const ofCalls = calls.flatMap(({ id, signature }) => signature === null ? [] : [{ id, signature }]).map(({ id, signature }, i) => callDetail(id, signature, parts.length + i))

@@ -1,4 +1,4 @@
-/** How a chat client is told of an error. */
+/** How errors are written for a chat client. */
 import type { PublicError } from "#schemas/errors.ts"
 import { common, type ClientError } from "#src/wire/errorObject.ts"
 

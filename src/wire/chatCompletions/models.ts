@@ -11,7 +11,7 @@ export interface Abilities {
   readonly newLimit: boolean
   /** Takes `reasoning_effort`. */
   readonly effort: boolean
-  /** Thinks unless told otherwise, as far as is known. */
+  /** Thinks by default, as far as is known. */
   readonly thinks: boolean
   /** Takes temperature, penalties and log probabilities. */
   readonly sampling: boolean

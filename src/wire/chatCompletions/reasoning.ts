@@ -125,7 +125,7 @@ export const thoughtSignature = (extraContent: unknown): Signature | null => {
   const google = Json.isRecord(extraContent) ? extraContent["google"] : null
   const text = Json.isRecord(google) ? textAt(google, "thought_signature") : ""
   const signature = openSignature(text)
-  // What nobody sealed is that vendor's own, and worth the same in its other format.
+  // An unsealed value is that vendor's own, and is valid in its other format too.
   return signature !== null && signature.family === "chat-completions" ? { family: "generateContent", value: signature.value } : signature
 }
 

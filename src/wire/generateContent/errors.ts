@@ -1,4 +1,4 @@
-/** How a client of this format is told of an error. */
+/** How errors are written for a client of this format. */
 import { type Members, type ClientError, vendorOf } from "#src/wire/errorObject.ts"
 
 /** google.rpc.Code names by HTTP status. */

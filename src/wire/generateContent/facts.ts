@@ -76,7 +76,7 @@ export const finishOf = (reason: unknown, calls: number): FinishReason | null =>
 const finishWords: Readonly<Record<FinishReason, string>> = {
   "stop": "STOP", "stop-sequence": "STOP", "tool-calls": "STOP", "length": "MAX_TOKENS", "context": "MAX_TOKENS",
   "content-filter": "SAFETY", "refusal": "SAFETY",
-  // No word means "send this back to go on"; STOP would call it complete.
+  // No value means "send this back to continue"; STOP would call it complete.
   "pause": "OTHER"
 }
 

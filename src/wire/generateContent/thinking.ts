@@ -12,7 +12,7 @@ interface Config {
   readonly thinkingLevel?: string
 }
 
-/** What a client's thinkingConfig says; null for a level that does not exist. Thoughts are only shown to who asks for them. */
+/** What a client's thinkingConfig says; null for a level that does not exist. Thoughts are only shown on request. */
 export const reasoningOf = (config: Config): Reasoning | null => {
   const word = config.thinkingLevel?.toUpperCase() ?? "THINKING_LEVEL_UNSPECIFIED"
   if (!Object.hasOwn(levels, word)) return null
@@ -45,7 +45,7 @@ const knowsMinimal = (model: string): boolean => /gemini-3(?:\.[0-6])?-flash|fla
 interface Written {
   /** JSON of thinkingConfig. */
   readonly config: string
-  /** False when the model cannot do as told (it cannot stop thinking). */
+  /** False when the model cannot do this (it cannot stop thinking). */
   readonly exact: boolean
 }
 

@@ -1,5 +1,5 @@
 /**
- * How a client of a local model server is told of an error: its SDKs show the member `error` as it stands, so it is the message
+ * How errors are written for a client of a local model server: its SDKs show the member `error` as it stands, so it is the message
  * itself (an object would be shown as "[object Object]"); type, code and the rest stand beside it.
  */
 import type { ClientError } from "#src/wire/errorObject.ts"

@@ -31,7 +31,7 @@ const versionOf = (model: string): number => {
   return numbers.length === 0 ? 0 : numbers[0]! * 100 + (numbers[1] ?? 0)
 }
 
-/** Only models that write less than current ones are told apart. */
+/** Only models that write less than current ones are listed. */
 const outputLimitOf = (version: number, isOpus: boolean): number | null => {
   if (version === 0) return null
   if (version < 305) return 4_096

@@ -1,4 +1,4 @@
-/** A conversation whose answer broke off, with the wish to hear the rest. */
+/** A conversation whose answer broke off, with a request for the rest. */
 import type { Conversation, TextPart } from "#schemas/wire/conversation.ts"
 
 const instruction = "Your previous answer was cut off. Continue exactly where it stopped: do not repeat anything, do not comment on the interruption."

@@ -88,7 +88,7 @@ const efforts: ReadonlyArray<Effort> = ["none", "minimal", "low", "medium", "hig
 /** The effort that a client's word stands for; null for none, and for a word that only its vendor knows. */
 export const effortIn = (word: string | null | undefined): Effort | null => efforts.find((effort) => effort === word) ?? null
 
-/** Notes a word that only its vendor knows: it may be left out, and the client is told. */
+/** Notes a value that only its vendor knows: it may be left out, and the client is informed. */
 export const noteUnknown = (extras: Array<Extra>, field: string, word: string | null | undefined, known: unknown): void => {
   if (word !== null && word !== undefined && known === null) extras.push({ field, weight: "hint", value: word })
 }

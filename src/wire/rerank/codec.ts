@@ -111,7 +111,7 @@ const read = (bytes: Uint8Array, { model, note: { count, documents, most } }: Wa
   const record = Json.isRecord(answer) ? answer : {}
   if (list === null) return OneShotJson.errorOr(bytes, Json.isRecord(answer) ? answer : null)
   const results = list.flatMap(resultOf(count))
-  // A result that cannot be read would leave a gap that nobody sees.
+  // A result that cannot be read would leave a gap that no client sees.
   if (results.length !== list.length) return null
   const used = unitsIn(record, count)
   const usage = OneShotJson.usageIn(record)

@@ -9,7 +9,7 @@ import { open, seal } from "#src/wire/signature.ts"
 export const callCarrier = "rs_call_"
 export const textCarrier = "rs_text_"
 
-/** The signature of an item of an upstream that speaks this format. */
+/** The signature of an item of an upstream of this format. */
 export const pack = (id: string | null, encrypted: string): Signature =>
   ({ family: "responses", value: id === null || id === "" ? encrypted : `${id}|${encrypted}` })
 

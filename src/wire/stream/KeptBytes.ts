@@ -1,6 +1,6 @@
 /**
- * The model's text of one stream as its bytes stand in the JSON strings of its events, escapes included; unescaped only if somebody asks.
- * Serves the tokenizer when an upstream gives no usage. Bounded: of what goes beyond only the length is known.
+ * The model's text of one stream as its bytes stand in the JSON strings of its events, escapes included; unescaped only on demand.
+ * Used by the tokenizer when an upstream gives no usage. Bounded: of text beyond the bound only the length is known.
  */
 import { padding, unescape } from "#src/wire/stream/literal.ts"
 

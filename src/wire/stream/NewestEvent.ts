@@ -9,14 +9,14 @@ export class NewestEvent {
   private end = 0
   private room: Buffer | null = null
 
-  /** `bytes[start, end)`, lent until `own`. */
+  /** `bytes[start, end)`, borrowed until `own`. */
   note(bytes: Buffer, start: number, end: number): void {
     this.source = bytes
     this.start = start
     this.end = end
   }
 
-  /** Copies the event, because the read that it is a part of was lent: one copy per read. */
+  /** Copies the event, because the read that it is a part of is borrowed: one copy per read. */
   own(): void {
     const { end, source, start } = this
     if (source === null || source === this.room) return

@@ -1,6 +1,6 @@
 /**
- * Where a continued answer meets the partial one: a model that is asked to go on often says its last words again. The first text
- * of the continuation is held until it is long enough to tell, and what it repeats is cut off.
+ * Where a continued answer meets the partial one: a model that continues an answer often repeats the end of its text. The first
+ * text of the continuation is held until it is long enough to compare, and the repetition is cut off.
  */
 import { escape, unescape } from "#src/wire/stream/literal.ts"
 import type { Literal } from "#src/wire/stream/StreamSink.ts"

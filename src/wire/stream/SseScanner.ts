@@ -1,11 +1,11 @@
 /**
  * A byte scanner for server-sent events: finds where each event ends, whatever the upstream does to line ends or segment
- * boundaries. It never decodes, and what lies inside one chunk is handed on as offsets into that chunk. The beginning
- * of an event that a segment boundary cut is copied, because chunks are lent, and joined with the next chunk in memory that all scanners
+ * boundaries. It never decodes, and what lies inside one chunk is handed on as offsets into that chunk. The beginning of an event
+ * that a segment boundary cut is copied, because chunks are borrowed, and joined with the next chunk in memory that all scanners
  * share: a stream keeps the few bytes of its unfinished event and nothing else.
  *
- * Handles LF, CRLF and CR, a leading BOM, comments, `data:` with and without space, multi-line data and a missing last
- * newline (`flush`). What it holds is bounded by `EventMemory`, so a hostile upstream cannot grow the buffer.
+ * Handles LF, CRLF and CR, a leading BOM, comments, `data:` with and without space, multi-line data and a missing last newline
+ * (`flush`). What it holds is bounded by `EventMemory`, so a hostile upstream cannot grow the buffer.
  */
 import * as Json from "#src/wire/json/json.ts"
 import { EventMemory, maxEventBytes } from "./EventMemory.ts"
@@ -16,7 +16,7 @@ const COLON = 0x3a
 const SPACE = 0x20
 const endOfEvent = Buffer.from("\n\n")
 
-/** Where a cut event is joined with the chunk that goes on with it; free again when `push` has returned and its events were taken. */
+/** Where a cut event is joined with the chunk that continues it; free again when `push` has returned and its events were taken. */
 const scratch = Buffer.allocUnsafeSlow(128 * 1024)
 /** A longer beginning is joined there only with a chunk that is longer still, so that an event in many pieces costs linear time. */
 const shortBeginning = 4 * 1024
@@ -24,7 +24,10 @@ const shortBeginning = 4 * 1024
 /** Longest terminator is CRLF CRLF: a resumed search looks again at one byte less. */
 const longestTerminator = 4
 
-/** Hears of each complete event: `bytes[start, end)` includes the terminating blank line, and is lent like the chunk it came in. */
+/**
+ * Called with each complete event: `bytes[start, end)` includes the terminating blank line, and is borrowed like the chunk it
+ * came in.
+ */
 export interface EventSink {
   readonly event: (bytes: Buffer, start: number, end: number) => void
   /** Takes the events from `start` on whose ends it knows without a search; answers where they end, or `start`. Streams without CR only. */
@@ -126,7 +129,7 @@ export class SseScanner {
 
 /** What lacks behind the last two bytes of an event. */
 const missingEnd = (before: number | undefined, last: number | undefined): string => {
-  // A last CR may have become CRLF: until the end of the stream nobody knows.
+  // A last CR may have become CRLF: this is unknown until the end of the stream.
   if (last === CR) return before === CR || before === LF ? "" : "\r"
   return last === LF ? "\n" : "\n\n"
 }

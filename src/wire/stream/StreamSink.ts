@@ -46,7 +46,7 @@ export interface StreamSink {
   /** `partial`: what was known when the answer began; its output is still to be counted. */
   tokens(usage: TokenUsage, partial?: boolean): void
   failed(body: UpstreamErrorBody): void
-  /** The upstream said its last word. */
+  /** The upstream sent its final event. */
   done(): void
 }
 

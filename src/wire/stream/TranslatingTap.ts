@@ -33,7 +33,10 @@ export class TranslatingTap implements StreamTap, StreamSink {
   private readonly before: TokenUsage | null
   private readonly remember: ((callId: string, signature: Signature) => void) | undefined
 
-  /** `emptyAnswers`: see `UpstreamCodec`. `continued`: the tap whose answer broke off and is gone on with, to the same client. `remember`: hears signed tool calls. */
+  /**
+   * `emptyAnswers`: see `UpstreamCodec`. `continued`: the tap of the broken-off answer that is continued to the same client.
+   * `remember`: called with signed tool calls.
+   */
   constructor(
     makeDecoder: (sink: StreamSink) => StreamDecoder, encoder: StreamEncoder, emptyAnswers: boolean, continued: TranslatingTap | null = null,
     remember?: (callId: string, signature: Signature) => void
@@ -47,7 +50,7 @@ export class TranslatingTap implements StreamTap, StreamSink {
     if (continued !== null) this.visible = continued.visible
   }
 
-  /** A tap that goes on where this one broke off. */
+  /** A tap that continues where this one broke off. */
   continued(makeDecoder: (sink: StreamSink) => StreamDecoder): TranslatingTap {
     return new TranslatingTap(makeDecoder, this.encoder, this.emptyAnswers, this, this.remember)
   }

@@ -95,7 +95,7 @@ export class Driver {
   private committed = false
   private clientGone = false
   private shuttingDown = false
-  /** Tries that were begun when a companion refused the whole request. */
+  /** Tries that were begun when an interceptor refused the whole request. */
   private triesAtBar: number | null = null
   private readonly performed: Array<string> = []
   private readonly seen: Array<{ readonly state: RequestState.State; readonly event: Event; readonly now: number; readonly skips: number; readonly intents: string }> = []

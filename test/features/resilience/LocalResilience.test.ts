@@ -281,7 +281,7 @@ describe("the records", () => {
     const another = target(other, { model: "n" })
     first.call(one, 429, 1_000_000, { ...wide, retryAfterMs: 50_000 })
     for (let i = 0; i < 12; i++) first.enter(i < 6 ? two : another, 1_000_000, true).release(verdict(503), 1_000_000)
-    // No time passes: the last words are written when the node stops.
+    // No time passes: the final write happens when the node stops.
     yield* Scope.close(scope, Exit.void)
     const second = yield* start(stores)
     assert.deepInclude(second.resilience.check(one, 1_000_000), { reason: "connection-cooldown", until: 1_050_000 })

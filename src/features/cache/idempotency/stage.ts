@@ -44,13 +44,16 @@ export interface Options {
 /** Bytes and number of replies that are kept for repeats. */
 const maxKeptBytes = 16 * 1024 * 1024
 const maxKept = 10_000
-/** A claim lives so long without being renewed, ms: so long a node's death is not noticed. */
+/** A claim expires after this time without a renewal, ms: a node's death is unnoticed for as long. */
 export const leaseMs = 6_000
 /** Between two looks at another node's claim, ms. */
 const firstLookMs = 25
 const longestLookMs = 250
 
-/** How a claim ended is told again when nobody answered, for longer than a probe of the store takes to come: a repeat on another node waits for it. */
+/**
+ * The end of a claim is sent again when the store did not answer, for longer than the interval of the store's probes: a repeat on
+ * another node waits for it.
+ */
 const again = { times: 5, schedule: Schedule.spaced(250) } as const
 
 /** A request that names itself. */
@@ -139,7 +142,7 @@ const keptHeaders = (headers: ReadonlyArray<string>): ReadonlyArray<string> => {
 
 const bytesOf = (body: Uint8Array | string): Uint8Array => typeof body === "string" ? Buffer.from(body) : body
 
-/** One caller of a named request: who flies, or who waits. */
+/** One caller of a named request: the leader, or a waiter. */
 class Repeat implements Waiter<KeptReply>, CoalescedCallListener {
   private readonly stage: Idempotency
   private readonly call: AdmittedCall
@@ -192,7 +195,7 @@ class Repeat implements Waiter<KeptReply>, CoalescedCallListener {
     const look = (waitMs: number): Effect.Effect<void> =>
       Effect.matchEffect(store.claim(key, digest, owner, leaseMs), {
         onFailure: () => Effect.sync(() => {
-          // Perhaps it was taken all the same, and only its answer was late.
+          // The claim may have succeeded, and only its answer was late.
           this.owner = owner
           this.callAsLeader()
         }),

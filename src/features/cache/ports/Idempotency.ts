@@ -18,7 +18,7 @@ export interface KeptReply {
 export type IdempotencyClaim =
   /** The caller answers, and must `finish`, `abandon` or keep renewing. */
   | { readonly _tag: "Mine" }
-  /** Somebody else is at it. */
+  /** Another request holds the claim. */
   | { readonly _tag: "Running" }
   | { readonly _tag: "Finished"; readonly reply: KeptReply }
   /** The key stands for another body. */

@@ -75,7 +75,7 @@ export class ResponseCacheStore extends Context.Service<ResponseCacheStore, {
 export class SharedCacheTier extends Context.Service<SharedCacheTier, {
   readonly find: (signature: string) => Op<CachedAnswer | null>
   readonly put: (answer: CachedAnswer, ttlMs: number) => Op<void>
-  /** Null forgets everything. Every node's memory hears of it. */
+  /** Null removes everything. Every node's memory is cleared too. */
   readonly remove: (signatures: ReadonlyArray<string> | null) => Op<void>
   /** Registers what drops this node's memory when another node forgot; null = everything. */
   readonly onRemoved: (listener: (signatures: ReadonlyArray<string> | null) => void) => void

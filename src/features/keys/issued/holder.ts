@@ -10,14 +10,14 @@ import * as BearerKey from "#src/inference/lane/bearerKey.ts"
 /** The key that issues, and whose end is the end of what it issued; null for an operator without a key. */
 export type Issuer = ApiKey | null
 
-/** Who calls. */
+/** The caller. */
 export interface Holder {
   readonly key: Issuer
   /** Sees what others issued, too. */
   readonly isOperator: boolean
 }
 
-/** An operator, a key that manages, or any valid API key; nobody else. */
+/** Only an operator, a key that manages, or any valid API key. */
 export const holder = Effect.gen(function*() {
   const { caller } = yield* ManagementCall
   if (caller.kind !== "anonymous") return { key: caller.kind === "key" ? caller.key : null, isOperator: true } as Holder

@@ -167,7 +167,7 @@ export const layer = HttpApiBuilder.group(Surface.make(RegisteredKeysGroup), "re
       id: key.id, name, provider, accountId, keyPrefix: key.keyPrefix, issuerId: callerKey?.id ?? null, idempotencyKey,
       dailyBudget: input.dailyBudget ?? null, hourlyBudget: input.hourlyBudget ?? null, expiresAt, createdAt: key.createdAt, revokedAt: null
     }
-    // Its record says who issued it, and takes its place under the limits: without it the key must not stand.
+    // Its record names the issuer and takes its place under the limits: without the record the key must be removed.
     yield* store.issue(record, (standing) => Issuing.check(counted(standing, counting), now)).pipe(
       Effect.flatMap((late): Effect.Effect<void, Refusal.Refusal> => late === null ? Effect.void : Effect.fail(refused(late))),
       Effect.tapError(() => Effect.ignore(managed.remove(key.id))),

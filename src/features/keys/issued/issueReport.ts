@@ -20,7 +20,7 @@ const quoted = (text: string): string => {
   return `${fence}text\n${text}\n${fence}`
 }
 
-/** `report`: cleaned. `reporter`: who reported it, for people. */
+/** `report`: cleaned. `reporter`: the reporter's name for display. */
 export const issueOf = (report: IssueReport, reporter: string): Issue => {
   const { details, labels = [], title, ...facts } = report
   const lines = [...Object.entries(facts), ["reportedBy", reporter]].map(([name, value]) => `${name}: ${value}`)

@@ -9,7 +9,7 @@ export class SignInStore extends Context.Service<SignInStore, {
   readonly add: (id: string, sealed: string, lifeMs: number, restMs: number) => Effect.Effect<void, StoreError>
   /** Null: never begun, taken, or its time is over. */
   readonly find: (id: string) => Effect.Effect<string | null, StoreError>
-  /** Gives it away; of many who take it one gets it. */
+  /** Takes it; of many concurrent callers one gets it. */
   readonly take: (id: string) => Effect.Effect<string | null, StoreError>
   /** The turn to ask the vendor, for `ms`: one caller at a time has it, and none before its time. */
   readonly turn: (id: string, ms: number) => Effect.Effect<boolean, StoreError>

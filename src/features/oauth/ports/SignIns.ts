@@ -6,7 +6,7 @@ import type { Connection } from "#schemas/records/Connection.ts"
 
 export type Flow = "authorization-code" | "device-code"
 
-/** Why a sign-in does not go on. Its message is safe to show; it holds no code and no token. */
+/** Why a sign-in does not continue. Its message is safe to show; it holds no code and no token. */
 export class SignInFailure extends Schema.TaggedError<SignInFailure>()("SignInFailure", {
   reason: Schema.Literals([
     "unknown-provider",

@@ -40,7 +40,7 @@ const RETRY_MS = 5_000
 /** Between two tries to store a grant; doubled up to the second figure (ms). */
 const SAVE_MS = [1_000, 60_000] as const
 
-/** Failures that asking again cannot mend, so the vendor is not asked again. */
+/** Failures that a retry cannot fix, so the vendor is not called again. */
 const hopeless: ReadonlySet<CredentialFailure["reason"]> = new Set(["refused", "rejected", "malformed"])
 
 const defaultScope = "https://www.googleapis.com/auth/cloud-platform"
@@ -90,7 +90,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       known.read = secrets
       return known
     }
-    // Stored, or signed in again by somebody else: what was known belongs to another credential.
+    // Stored or signed in again by another caller: what was known belongs to another credential.
     const fresh = Slot.of(connection, rowOf(connection.provider), snapshot.version)
     if (fresh === null) slots.delete(id)
     else slots.set(id, fresh)
@@ -116,7 +116,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     return yield* endpoint.grant(url, OAuthClient.refreshForm(client, slot.basis))
   })
 
-  /** Stores a grant unless somebody else changed the secrets meanwhile: then theirs stand. */
+  /** Stores a grant unless another caller changed the secrets in the meantime: then the other secrets stand. */
   const save = (id: string, slot: Slot.Slot, grant: TokenEndpoint.Grant, byOperator: boolean) => configuration.commit(Effect.gen(function*() {
     const current = yield* store.get(id)
     if (current === null) return
@@ -176,7 +176,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       ? refresh(connection, slot)
       : ServiceAccount.exchange(endpoint, Redacted.make(slot.basis), rowOf(provider)?.serviceAccountScope ?? defaultScope)
     const grant = yield* Effect.tapError(asked, (failure) => {
-      // A refusal is about this grant; an endpoint that does not answer is about all who would ask it.
+      // A refusal is about this grant; an endpoint that does not answer affects every connection that uses it.
       if (failure.retry === "later") breaker.failed(rule, provider, id, now())
       return note(id, slot, failure)
     })
@@ -197,7 +197,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     return token
   })
 
-  /** What callers hear of a renewal that did not run to its end. */
+  /** The callers' error for a renewal that did not finish. */
   const cut = (exit: Exit.Exit<Token, CredentialFailure>): Exit.Exit<Token, CredentialFailure> => {
     if (Exit.isSuccess(exit) || Cause.hasFails(exit.cause)) return exit
     return Exit.fail(new CredentialFailure({
@@ -226,7 +226,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     Deferred.doneUnsafe(flight, cut(exit))
   }
 
-  /** Why nobody may ask now; null when somebody may, or does already. */
+  /** Why no renewal may start now; null when one may, or already runs. */
   const resting = (id: string, at: number): CredentialFailure | null => {
     const provider = configuration.current().connectionById.get(id)?.provider
     const until = provider === undefined || flights.has(id) ? null : breaker.openUntil(rule, provider, id, at)

@@ -32,7 +32,7 @@ export interface Slot {
   obtainedAt: number
   /** No renewal behind the callers before this time. */
   retryAt: number
-  /** Asking again is pointless until the operator acts. */
+  /** A retry is pointless until the operator acts. */
   final: CredentialFailure | null
   /** An operator asked for the running renewal. */
   byOperator: boolean
@@ -42,7 +42,7 @@ export interface Slot {
 
 const open = (secret: Redacted.Redacted<string> | null): string => secret === null ? "" : Redacted.value(secret)
 
-/** The secrets of a record as one text, to see whether somebody else changed them. */
+/** The secrets of a record as one text, to see whether another caller changed them. */
 export const secretsOf = (connection: Connection): string =>
   connection.authType === "oauth" ? secretsWith(open(connection.refreshToken), open(connection.accessToken)) : open(connection.apiKey ?? connection.accessToken)
 

@@ -32,7 +32,7 @@ export const life = (grant: Grant, now: number): Fields => {
   }
 }
 
-/** An operator who renewed a connection that needed a sign-in has disproved its status; a ban or an empty balance stands. */
+/** A renewal by an operator ends the status "needs a sign-in"; a ban or an empty balance stays. */
 export const renewed = (current: Connection, grant: Grant, now: number, byOperator: boolean): Fields => ({
   ...life(grant, now),
   ...(byOperator && current.testStatus === "expired" ? { ...unharmed, testStatus: "active" as const } : {}),

@@ -18,7 +18,7 @@ import { Upstreams } from "#src/features/providers/Upstreams.ts"
 
 /** Between two looks for lists that have grown old. */
 const every = "60 seconds"
-/** A list that could not be read is asked for again after so long (ms). */
+/** Pause before a list that could not be read is requested again (ms). */
 const retryMs = 300_000
 /** Endpoints asked at once. */
 const parallel = 4

@@ -1,7 +1,7 @@
 /** Calls in flight per gate: a model of a combo with a cap of its own. */
 import type { ModelGate } from "#actors/request/ports/Target.ts"
 
-/** The line of those who wait before one. */
+/** The queue before one. */
 export const lineOf = (id: string): string => `gate ${id}`
 
 export class Gates {

@@ -1,6 +1,6 @@
 /**
  * The `Resilience` of one node as plain memory: every answer is a few look-ups, and nothing here waits. What must outlive the
- * process is told to `saved`, which the service writes off the hot path.
+ * process is passed to `saved`, which the service writes off the hot path.
  */
 import type { OwnFailures } from "#actors/request/OwnFailures.ts"
 import type { Cooled, Locked } from "#src/features/resilience/ports/CooldownFeed.ts"
@@ -41,7 +41,7 @@ const noLines: Lines = { size: 0, sizeOf: () => 0, freed: () => {} }
 export class Tables implements Keeper {
   effective: Effective.Effective
   lines: Lines = noLines
-  /** True while somebody whose turn has come takes its place: those who still wait do not hold it up. */
+  /** True while a waiter whose turn has come takes its place: the other waiters do not block it. */
   admitting = false
   private snapshot: View
   private version = 0
@@ -83,7 +83,7 @@ export class Tables implements Keeper {
       if (stored.until !== 0 && stored.level === cooldown.level && Math.abs(stored.until - cooldown.until) <= NEAR_MS) continue
       place.cooldown = ConnectionCooldown.step(place.cooldown, { _tag: "Told", ...stored }, this.effective.cooldown.apikey, 0)[1]
     }
-    // A raised cap is room that nobody releases.
+    // A raised cap frees places without a release.
     this.stir()
   }
 
@@ -124,7 +124,7 @@ export class Tables implements Keeper {
     return new HeldPass(this, target, provider, connection, model, profile, ticket, this.slotEra, executionMs, recovery)
   }
 
-  /** What holds up somebody whose turn it is, and the line before that. */
+  /** What blocks a waiter whose turn it is, and the queue before that. */
   readonly look = (target: Target, now: number): Block | null => {
     const before = this.admitting
     this.admitting = true
@@ -150,7 +150,7 @@ export class Tables implements Keeper {
     }
   }
 
-  /** The next calls that come back from this cooldown, of the target's connection or of its model there, are let go one after another. */
+  /** The next calls after this cooldown, of the target's connection or of its model there, are admitted one after another. */
   recovering(target: Target, reason: Unavailable["reason"], now: number): void {
     const connection = this.connectionOf(target)
     const place = reason === "model-cooldown" ? connection.model(target.model, now) : connection
@@ -211,7 +211,7 @@ export class Tables implements Keeper {
       else model.figures.fail()
       const counts = ProviderBreaker.counts(status, network)
       const first = ownFailures === null || ownFailures.failed(pass.target, counts)
-      // One request counts once; a probe decides whoever sent it.
+      // One request counts once; a probe decides for any sender.
       this.tellBreaker(pass, counts && (first || pass.ticket.probe) ? "failed" : "neutral", status, now)
       if (pass.target.connection?.providerSpecificData["disableCooling"] !== true) {
         Rests.failed(pass, verdict, this.effective.cooldown[pass.profile], this.saved, now, ownFailures)
@@ -333,7 +333,7 @@ export class Tables implements Keeper {
 
   private tellBreaker(pass: HeldPass, result: "ok" | "failed" | "neutral", status: number, now: number): void {
     const { profile, provider, ticket } = pass
-    // The usual case: a closed breaker without failures hears of a success.
+    // The usual case: a closed breaker without failures records a success.
     if (provider.breaker.failures === 0 && provider.breaker.openUntil === null && result !== "failed") return
     const [, state, intents] = ProviderBreaker.step(provider.breaker, { _tag: "Ended", ticket, result, status }, this.effective.breaker[profile], now)
     provider.breaker = state
@@ -377,7 +377,7 @@ export class Tables implements Keeper {
     return this.behind(target, connection, now) ?? model?.behind(this.lines, this.admitting, now) ?? this.full(target, provider, connection, now) ?? resting
   }
 
-  /** Others wait for the same: nobody overtakes them. */
+  /** Others wait for the same: there is no overtaking. */
   private behind(target: Target, connection: ConnectionPlace, now: number): Unavailable | null {
     const waiting = this.lines.size === 0 ? 0 : this.lines.sizeOf(connection.line)
     if (waiting === 0) {

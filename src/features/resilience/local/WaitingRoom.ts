@@ -15,10 +15,10 @@ import type { Tables } from "./Tables.ts"
 const mostWaiting = 100_000
 /** Turns of one request that may come to nothing while it waits for a busy place. */
 const mostRounds = 10
-/** The line of those who wait for nothing but time. */
+/** The queue of waiters that wait for time only. */
 const pauseLine = "pause"
 
-/** One who waits. */
+/** A waiter. */
 interface Waiter {
   readonly targets: ReadonlyArray<Target>
   /** An end of a cooldown that is farther away than this is not waited for, ms. */
@@ -26,14 +26,14 @@ interface Waiter {
   readonly turn: (turn: TurnOutcome) => void
 }
 
-/** The shell's hands: everything that touches time or fibers. */
+/** The effects of the shell: everything that touches time or fibers. */
 export interface WaitingRoomEffects {
   /** ms since the epoch. */
   readonly now: () => number
   /** Runs once after so many ms; answers how to call it off. */
   readonly later: (ms: number, run: () => void) => () => void
   readonly soon: (run: () => void) => void
-  /** A turn threw: nobody else may suffer. */
+  /** A callback threw: the other waiters are not affected. */
   readonly defect: (cause: unknown) => void
 }
 
@@ -176,7 +176,7 @@ export class WaitingRoom implements Lines {
   private serveSoon(): void {
     if (this.called) return
     this.called = true
-    // After the caller: who gives a place back is not to run somebody else's request.
+    // After the caller: a release of a place must not run another request.
     this.effects.soon(() => {
       this.called = false
       this.serve()

@@ -1,4 +1,4 @@
-/** The lines of those who wait, as far as places know of them. */
+/** The queues of waiters, as far as places know of them. */
 export interface Lines {
   /** Waiters in all lines. */
   readonly size: number

@@ -15,11 +15,11 @@ import { type TargetRules, unbounded } from "./rules.ts"
 const rememberedModels = 512
 
 export class ModelPlace {
-  /** The line of those who wait for it. */
+  /** The queue before it. */
   readonly line: string
   cooldown: ConnectionCooldown.State = ConnectionCooldown.idle
   lockout: ModelLockout.State | null = null
-  /** Null unless somebody waits for the end of its cooldown. */
+  /** Null unless a request waits for the end of its cooldown. */
   recovery: CooldownRecovery | null = null
   readonly figures = new Figures()
 
@@ -32,7 +32,7 @@ export class ModelPlace {
     return now < this.cooldown.until || (this.lockout !== null && now < this.lockout.until)
   }
 
-  /** Others wait for the end of its cooldown, or one of them tries whether it is over. `letting`: one of them asks. */
+  /** Others wait for the end of its cooldown, or one of them tries whether it is over. `admitting`: one of them asks. */
   behind(lines: Pick<Lines, "sizeOf">, admitting: boolean, now: number): Unavailable | null {
     const { recovery } = this
     if (recovery === null) return null
@@ -60,8 +60,8 @@ export class ProviderPlace {
 }
 
 /**
- * A connection, or a model on it, that comes back from a cooldown while calls wait for it: one is let go, and every answer allows one more at once, so
- * that those who waited do not all arrive together.
+ * Recovery of a connection, or of a model on it, after a cooldown while calls wait for it: one call is admitted, and every answer
+ * allows one more at once, so that the waiting calls do not all arrive together.
  */
 export interface CooldownRecovery {
   /** Calls that may be undecided at once. */
@@ -73,16 +73,16 @@ export class ConnectionPlace {
   /** Null for the calls of a provider without credentials. */
   readonly id: string | null
   readonly provider: string
-  /** The line of those who wait for it. */
+  /** The queue before it. */
   readonly line: string
   cooldown: ConnectionCooldown.State = ConnectionCooldown.idle
   /** What the record says, as far as this node knows. */
   written: { readonly until: number; readonly level: number } = { until: 0, level: 0 }
-  /** What another node will write there, and has told already; null = nothing. */
+  /** What another node has announced and will write there; null = nothing. */
   announced: { readonly until: number; readonly level: number } | null = null
   inFlight = 0
   pace: Pace.State = Pace.idle
-  /** Null unless somebody waits for the end of a cooldown. */
+  /** Null unless a request waits for the end of a cooldown. */
   recovery: CooldownRecovery | null = null
   readonly models = new Map<string, ModelPlace>()
   private origin = ""

@@ -54,7 +54,7 @@ const ofConnection = ({ connection }: HeldPass, event: ConnectionCooldown.Cooldo
   return pauseMs > 0
 }
 
-/** After the word of another node; `forMs` 0 = it is well again. */
+/** After an announcement of another node; `forMs` 0 = it has recovered. */
 export const announced = (
   state: ConnectionCooldown.State, forMs: number, told: Pick<ConnectionCooldown.State, "level" | "reason" | "status" | "guessed">, settings: ConnectionCooldown.CooldownRules, now: number
 ): ConnectionCooldown.State => ConnectionCooldown.step(state, forMs === 0 ? { _tag: "HeardWell" } : { _tag: "Heard", until: now + forMs, ...told }, settings, now)[1]

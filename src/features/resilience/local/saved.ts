@@ -2,7 +2,7 @@ import type * as ConnectionCooldown from "#actors/resilience/ConnectionCooldown.
 import type * as ModelLockout from "#actors/resilience/ModelLockout.ts"
 import type { ConnectionPlace } from "./places.ts"
 
-/** Hears what the stores and the other nodes should know; must not throw. */
+/** Called with what the stores and the other nodes should know; must not throw. */
 export interface Saved {
   readonly connection: (id: string, cooldown: ConnectionCooldown.State, now: number) => void
   readonly breaker: (provider: string) => void

@@ -1,7 +1,7 @@
 /**
- * What the nodes of a gateway tell each other of connections that cool down and of models that are locked, so that none runs into what
- * another has learned. Everything is told without waiting; what cannot be told now stays this node's own. Durations are from now, ms,
- * because the clocks of nodes differ.
+ * The nodes of a gateway announce cooldowns and lockouts to each other, so that a node does not repeat another's failure. Nothing
+ * waits for an announcement; what cannot be announced now stays local. Durations are from now, ms, because the clocks of nodes
+ * differ.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -11,7 +11,7 @@ import type { CooldownReason } from "#actors/resilience/ConnectionCooldown.ts"
 
 export interface Cooled {
   readonly connectionId: string
-  /** 0 = over: the connection is well again. */
+  /** 0 = over: the connection has recovered. */
   readonly forMs: number
   /** What its record will say, ms since the epoch of the node that tells; 0 = nothing. */
   readonly until: number
@@ -42,7 +42,7 @@ export interface Cleared {
   readonly connectionId: string | null
 }
 
-/** Hears what other nodes tell, never what this one told. */
+/** Called with announcements of other nodes, never with this node's own. */
 export interface CooldownListener {
   readonly cooled: (cooled: Cooled) => void
   readonly locked: (locked: Locked) => void
@@ -50,12 +50,12 @@ export interface CooldownListener {
 }
 
 export class CooldownFeed extends Context.Service<CooldownFeed, {
-  /** For nodes that listen now; who comes later reads the connection's record. */
+  /** For nodes that listen now; a later node reads the connection's record. */
   readonly cool: (cooled: Cooled) => void
   /** For nodes that come while it runs, too. */
   readonly lock: (locked: Locked) => void
   readonly clear: (cleared: Cleared) => void
-  /** For the scope: what runs already, then what is told. */
+  /** For the scope: what runs already, then each announcement. */
   readonly hear: (listener: CooldownListener) => Effect.Effect<void, never, Scope.Scope>
 }>()("gateway/ports/CooldownFeed") {}
 

@@ -9,7 +9,7 @@ export const isTerminal = ({ testStatus }: Pick<Connection, "testStatus">): bool
 type Marks = Partial<Pick<Connection, "rateLimitedUntil" | "backoffLevel" | "testStatus">>
 
 /**
- * What must change in a connection's record so that it says this cooldown: a longer one of somebody else stands, and a terminal
+ * What must change in a connection's record so that it says this cooldown: a longer one of another node stands, and a terminal
  * status is never overwritten. `ours` is what this node wrote last. Empty when the record says it already.
  */
 export const marksOf = (

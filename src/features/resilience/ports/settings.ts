@@ -65,7 +65,7 @@ export interface Outside {
 }
 export const nothingOutside: Outside = { autoQueue: () => false, maxWaitMs: null, maxQueueDepth: null, nodes: () => 1 }
 
-/** A node's part of a cap, rounded up so that nobody is shut out; 0 = no cap stays none. */
+/** A node's part of a cap, rounded up so that no node is shut out; 0 = no cap stays none. */
 export const partOf = (cap: number, nodes: number): number => Math.ceil(cap / nodes)
 
 /** Defaults under the environment under a change. */

@@ -1,8 +1,9 @@
 /**
  * What the nodes of a gateway know together of open provider breakers: a decorator of the node's own `Resilience`, which keeps
- * deciding when a breaker opens. An opening is told to every node, and all of them refuse for the same time. Afterwards one node at a
- * time may probe: a node that has traffic for the provider asks for the claim when the time is up, so that its next request finds it
- * there, and gives an unused one back when another node wants it. Memory only, and no waiting; the hands reach the other nodes.
+ * deciding when a breaker opens. An opening is announced to every node, and all of them refuse for the same time. Afterwards one
+ * node at a time may probe: a node that has traffic for the provider asks for the claim when the time is up, so that its next
+ * request finds it there, and gives an unused one back when another node wants it. Memory only, and no waiting; `BreakerEffects`
+ * reaches the other nodes.
  */
 import type { OwnFailures } from "#actors/request/OwnFailures.ts"
 import { type Pass, type Resilience, stricter, type Unavailable, type Verdict } from "#actors/request/ports/Resilience.ts"
@@ -10,16 +11,16 @@ import type { BreakerView, ResilienceControl } from "#src/features/resilience/po
 import type { Target } from "#actors/request/ports/Target.ts"
 import { counts } from "#actors/resilience/ProviderBreaker.ts"
 
-/** A probe that is not heard of for so long is lost, and another node may have its place, ms: every block ends. */
+/** A probe without a result for this long, ms, is lost and another node may take its place: every block ends. */
 export const CLAIM_MS = 60_000
-/** A claim that no request used is given back after this time: what is left of it would be short for a probe, ms. */
+/** An unused claim is returned after this time, ms: the rest would be too short for a probe. */
 const UNUSED_MS = 30_000
-/** A node asks by itself for so long after it last refused a request, ms. */
+/** How long a node asks without new traffic after it last refused a request, ms. */
 const WANTED_MS = 600_000
-/** Who did not get the claim asks again after this time, ms. */
+/** A node without the claim asks again after this time, ms. */
 const ASK_AGAIN_MS = 500
 
-/** `forMs`: open for so long from now on; null = closed. A duration, because the clocks of nodes differ. */
+/** `forMs`: how long it stays open from now on; null = closed. A duration, because the clocks of nodes differ. */
 export interface BreakerNotice {
   readonly provider: string
   /** The one model that is refused; null = all of them. */
@@ -29,10 +30,10 @@ export interface BreakerNotice {
 
 export interface BreakerEffects {
   readonly tell: (notice: BreakerNotice) => void
-  /** Asks for the one probe of a provider; `won` also when nobody can be asked (each node decides alone then). */
+  /** Asks for the one probe of a provider; `won` also when the store is unavailable (each node decides alone then). */
   readonly claim: (provider: string, answer: (won: boolean) => void) => void
   readonly giveUp: (provider: string) => void
-  /** A request was refused because another node has the claim: who does not use it gives it back. */
+  /** A request was refused because another node has the claim: a node that does not use its claim returns it. */
   readonly want: (provider: string) => void
   /** Calls back once, after `ms`. */
   readonly after: (ms: number, run: () => void) => void
@@ -51,7 +52,7 @@ interface Open {
   claimEnds: number
   /** When a request was refused or failed last. */
   wantedAt: number
-  /** A request was refused, and the other nodes were not told yet. */
+  /** A request was refused, and this was not yet announced to the other nodes. */
   needsBroadcast: boolean
   /** A look at it is due: one at a time. */
   isDue: boolean
@@ -216,7 +217,7 @@ export class BreakerTable {
     this.#ask(provider, open)
   }
 
-  /** Whoever wants it asks before this node does again. */
+  /** Another node that wants it asks before this node does again. */
   #giveBack(provider: string, open: Open, now: number): void {
     open.phase = "waiting"
     open.turnsAt = now + 2 * ASK_AGAIN_MS
@@ -256,7 +257,7 @@ export class BreakerTable {
   }
 }
 
-/** A place at a target whose outcome the other nodes hear of when it matters to them. */
+/** A place at a target whose outcome is announced to the other nodes when it matters to them. */
 class SharedPass implements Pass {
   readonly #table: BreakerTable
   readonly #inner: Pass

@@ -1,6 +1,6 @@
 /**
  * `CooldownFeed` over Redis: everything travels over one channel; running lockouts are kept in one hash, too, with a version that each
- * change counts up. Once a second a node compares it with what it has heard, and reads the hash when a message was lost. Cooldowns are
+ * change counts up. Once a second a node compares it with the messages it received, and reads the hash when one was lost. Cooldowns are
  * not kept: their connection's record says them. Without Redis each node knows its own: this feature fails open.
  */
 import * as Clock from "effect/Clock"
@@ -13,7 +13,7 @@ import { RedisStore, type RedisScript } from "#src/platform/redis/RedisStore.ts"
 
 /** Between two looks at the version, ms. */
 export const POLL_MS = 1_000
-/** Lockouts that are kept; more are only told. */
+/** Most lockouts that are kept; more are only announced. */
 const KEPT_MAX = 10_000
 /** Longest pause that is believed, ms. */
 const PAUSE_MAX = 31 * 86_400_000
@@ -136,7 +136,7 @@ const fieldOf = ({ connectionId, model, provider, rest }: Locked): string =>
   JSON.stringify(rest === undefined ? [provider, connectionId, model] : [provider, connectionId, model, "rest"])
 const textIn = (reply: unknown): string => reply instanceof Uint8Array ? Buffer.from(reply).toString("utf8") : ""
 
-/** What Redis keeps, as far as a node has heard: finds out what a message did not say. */
+/** What Redis keeps, as far as this node knows: finds changes whose message was lost. */
 class KeptLockouts {
   readonly #listener: CooldownListener
   readonly #now: () => number
@@ -169,7 +169,7 @@ class KeptLockouts {
     for (const locked of running) this.#locked(locked, false)
     this.version = version
     if (!sameLife) return
-    // A store that was lost has forgotten everything; one that was not has forgotten what somebody cleared.
+    // A store that was lost has forgotten everything; one that was not lost has forgotten only what was cleared.
     for (const [field, { endsAt, locked }] of before) {
       if (!this.#kept.has(field) && endsAt - this.#now() > SLACK_MS) this.#listener.cleared(locked)
     }

@@ -15,7 +15,7 @@ import { RedisStore, type RedisScript } from "#src/platform/redis/RedisStore.ts"
 
 const channel = "breakers"
 
-/** `wants`: a node wants the claim; the rest is `Told`. */
+/** `wants`: a node wants the claim; the rest is `BreakerNotice`. */
 const Message = Schema.Struct({
   from: Schema.String,
   provider: Schema.String,

@@ -1,4 +1,4 @@
-/** A node's resilience as one of several: its breakers, cooldowns and lockouts are heard by all. */
+/** A node's resilience as one of several: its breakers, cooldowns and lockouts are shared with all nodes. */
 import * as Layer from "effect/Layer"
 import type { CooldownFeed } from "#src/features/resilience/ports/CooldownFeed.ts"
 import type { Resilience } from "#actors/request/ports/Resilience.ts"

@@ -32,7 +32,10 @@ const OwnWindow = Schema.Struct({
   unlimited: Schema.Boolean
 })
 
-/** Provider quota behind a key; `provider` is an id or a node's prefix, `quotas` is by window and empty while no upstream told of any. */
+/**
+ * Provider quota behind a key; `provider` is an id or a node's prefix, `quotas` is by window and empty while no upstream reported
+ * any.
+ */
 export const OwnQuota = Schema.Struct({
   connectionId: Schema.String,
   provider: Schema.String,
@@ -62,7 +65,7 @@ export const SelfUsage = Schema.Struct({
   rates: Schema.Array(Schema.Struct({ limit: Schema.Int, windowSeconds: Schema.Int })),
   /** Sessions at once; 0 = no cap. */
   maxSessions: Schema.Int,
-  /** The first of `providers` whose upstream told of a window. */
+  /** The first of `providers` whose upstream reported a window. */
   provider: Schema.NullOr(OwnQuota),
   /** Active connections that the key may use, the preferred ones first; empty without scope `self:account-quota`. */
   providers: Schema.Array(OwnQuota),

@@ -8,7 +8,7 @@ import * as QuotaView from "#src/features/quotas/ports/quotaView.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import { compileGlob } from "#src/routing/models/glob.ts"
 
-/** Who reads management views has them anyway. */
+/** A key that may read management views sees them anyway. */
 const scopes: ReadonlyArray<string> = ["self:account-quota", "manage", "admin"]
 
 const longestPlan = 80
@@ -70,6 +70,6 @@ export const of = ({ quotas, registry, snapshot }: QuotaSources, key: ApiKey, no
   }))
 }
 
-/** The one that stands for the key: the first whose upstream told of a window; null while none did. */
+/** The one that stands for the key: the first whose upstream reported a window; null while none did. */
 export const selected = (quotas: ReadonlyArray<OwnQuota>): OwnQuota | null =>
   quotas.find((one) => Object.keys(one.quotas).length > 0) ?? null

@@ -82,7 +82,7 @@ const money = (usd: number): string => `$${usd.toFixed(usd < 1 ? 4 : 2)}`
 const windowLines = (label: string, used: number, limit: number, shown: (amount: number) => string, resetAtIso: string, now: number): ReadonlyArray<string> =>
   [label, percent(used, limit), `Resets in ${untilText(Date.parse(resetAtIso) - now)}`, "Limit", `${shown(used)} of ${shown(limit)}`]
 
-/** Connections of one provider are told apart by their number: names are not for the holders of keys. */
+/** Connections of one provider are distinguished by their number: holders of keys must not see names. */
 const quotaBlocks = (providers: ReadonlyArray<OwnQuota>, now: number): ReadonlyArray<ReadonlyArray<string>> =>
   providers.flatMap(({ connectionId, provider, quotas }) => {
     const same = providers.filter((other) => other.provider === provider)

@@ -9,7 +9,7 @@ import type { RunOperation } from "#src/platform/postgres/operation.ts"
 const maxGroups = 10_000
 
 const succeeded = "outcome = 'completed'"
-/** Outcomes that speak about the upstream's health. */
+/** Outcomes that count for the upstream's health. */
 const failed = "outcome IN ('gateway-timeout', 'upstream-reset', 'upstream-status')"
 
 const counts = `

@@ -34,7 +34,7 @@ export interface EnsembleRoute extends Route {
 
 export const isFor = (route: Route): route is EnsembleRoute => route.combo !== null && route.config !== null && strategies.has(route.combo.strategy)
 
-/** Who has the last word, best first. */
+/** The targets that may give the final answer, best first. */
 interface Last {
   readonly candidates: ReadonlyArray<Candidate>
   readonly lastResort: boolean
@@ -79,7 +79,7 @@ export const begin = (
     const { notes, skips } = placed(last.candidates, own)
     return { notes: [...attempts, ...notes], skips: [...skipped, ...skips] }
   }
-  /** A call that speaks to the client tells of the whole. */
+  /** A call that writes to the client reports the whole. */
   const telling = (inbound: Inbound): Inbound => ({
     ...inbound,
     responseHeaders: (facts, own) => inbound.responseHeaders(facts, allOf(own)),
@@ -147,8 +147,8 @@ const lastOf = (seats: ReadonlyArray<Seat>): Last => ({
 })
 
 /**
- * config.judgeModel, else the first of the panel; then the others of the panel, for when it fails. A name that leads nowhere is told
- * before anything is spent; a judge that rests is passed over.
+ * config.judgeModel, else the first of the panel; then the others of the panel, for when it fails. An unknown name is reported
+ * before anything is spent; a judge in cooldown is skipped.
  */
 const judgeOf = (services: ConversationServices, { codec, key }: ConversationCall, { judgeModel }: CompleteConfig, seats: ReadonlyArray<Seat>, now: number): Last | PublicError => {
   const panel = lastOf(seats)

@@ -1,10 +1,11 @@
 /**
  * Context hand-off: when another account or model continues a session, it gets a summary of what came before. Combos of strategy
- * `context-relay` do so; UNIVERSAL_CONTEXT_HANDOFF_ENABLED adds the other combos, where a change of account alone needs no summary.
+ * `context-relay` do so; UNIVERSAL_CONTEXT_HANDOFF_ENABLED adds the other combos, where a change of account alone needs no
+ * summary.
  *
  * A summary is due when the prompt fills `handoffThreshold` of the smaller of the two context windows. It is made once for the
- * change, by `handoffModel` or by the target that goes on, and stands in front of the client's words; in the place of the older
- * messages when all of them would not fit. Without it (it failed, took too long) the request goes on as it is.
+ * change, by `handoffModel` or by the next target, and stands before the client's messages; it replaces the older messages when
+ * all of them would not fit. Without it (it failed, took too long) the request continues unchanged.
  */
 import * as Effect from "effect/Effect"
 import { Ensemble } from "#actors/ensemble/Ensemble.ts"
@@ -55,7 +56,7 @@ export class Handoffs {
   private readonly universal: () => boolean
   private readonly nodes: SessionPlaces["Service"]
 
-  /** `universal`: the flag; `nodes`: who hears where a session is. */
+  /** `universal`: the flag; `nodes`: announces where a session is. */
   constructor(universal: () => boolean, nodes: SessionPlaces["Service"] = alone) {
     this.universal = universal
     this.nodes = nodes
@@ -64,7 +65,7 @@ export class Handoffs {
   /** Another node has answered the session. */
   readonly onPlace = (key: string, place: SessionPlace): void => this.places.set(key, place)
 
-  /** Null when nobody would be handed over to: no combo, no session, or a combo without hand-offs. */
+  /** Null when there is no hand-off: no combo, no session, or a combo without hand-offs. */
   sessionOf(route: Route, call: ConversationCall, session: string | null): HandoffSession | null {
     const { combo, config } = route
     if (combo === null || config === null || session === null || !this.handsOver(combo)) return null
@@ -72,7 +73,7 @@ export class Handoffs {
     return { combo, config, route, key, last: this.places.get(key) ?? null }
   }
 
-  /** A summary may stand for the older messages of the session when this target goes on with it. */
+  /** A summary may replace the older messages of the session when this target continues it. */
   mayShorten(combo: Combo, target: Target, key: ApiKey | null, session: string | null): boolean {
     if (session === null || !this.handsOver(combo)) return false
     const last = this.places.get(this.keyOf(combo, key, session))
@@ -87,7 +88,7 @@ export class Handoffs {
     return this.nodes.keyOf(`${combo.id}\n${key === null ? "" : key.id}\n${session}`)
   }
 
-  /** Notes who answered. */
+  /** Records the target that answered. */
   recorder({ key, last, route }: HandoffSession): Interceptor {
     return {
       beforeAttempt: () => null,

@@ -95,9 +95,9 @@ export class Shadows {
   }
 }
 
-/** Services of a call that nobody waits for and whose failure says nothing. */
+/** Services of a call that no client waits for and whose failure does not count. */
 const quiet = (services: Services, timeoutMs: number, number: number): Services => {
-  // A shadow waits in no line: whoever stands there is a client.
+  // A shadow call never queues: the queues are for clients.
   const { turns: _turns, ...others } = services
   const { ledger, limits, resilience, telemetry } = services
   const { total } = limits.timeouts

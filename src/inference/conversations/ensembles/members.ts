@@ -11,11 +11,11 @@ export interface Seat {
   readonly name: string
   readonly prompt: string | null
   readonly candidates: ReadonlyArray<Candidate>
-  /** All of them are blocked by our own guess only, and are asked all the same. */
+  /** All of them are blocked only by the gateway's guess, and are called anyway. */
   readonly lastResort: boolean
   /** Why they rest by our own guess, so that they are asked only where others are missing; null when they are free. */
   readonly rests: PublicError | null
-  /** Why nobody can be asked; null when somebody can. */
+  /** Why no target can be called; null when one can. */
   readonly missing: PublicError | null
 }
 

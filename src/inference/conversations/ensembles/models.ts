@@ -10,5 +10,5 @@ import * as StatusReason from "#schemas/statusReason.ts"
 export const routeOf = (router: Router, model: string, key: ApiKey | null, face: FormatName, now: number): Route | PublicError =>
   router.route({ model, key, face, session: null, headers: {}, about: () => unknownRequest, now, granted: true })
 
-/** Nobody can be asked just now, which says nothing about the name. */
+/** No target can be called now, which does not mean that the name is unknown. */
 export const isPassing = ({ status }: PublicError): boolean => StatusReason.isPassing(status)

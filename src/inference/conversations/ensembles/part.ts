@@ -45,12 +45,12 @@ const tooLong = (characters: number): PublicError => Errors.make(
   "bad_gateway", `It answered ${characters} characters; an answer that other models are told may have ${Instructions.longestText} characters.`
 )
 
-/** Nobody waits for the bytes; a whole answer is all it is given. */
+/** No client waits for the bytes; it is given only a whole answer. */
 export const silent: Omit<Client, "respond"> = {
   start: () => undefined, relay: () => true, onDrain: () => undefined, end: () => undefined, close: () => undefined
 }
 
-/** Walks its targets once, and nobody hears of it. */
+/** Walks its targets once, without callbacks. */
 export const quietView = (view: RouteView, lastResort: boolean): RouteView => ({
   ...view,
   policy: changed(view.policy, ({ targetTimeoutMs }) => ({ ...once, targetTimeoutMs })),

@@ -25,9 +25,9 @@ export interface Options {
   readonly threads: number
   /** Heap of a thread, MB. */
   readonly heapMb: number
-  /** Hears of a job's defect. */
+  /** Called with a job's defect. */
   readonly onDefect: (text: string) => void
-  /** Hears of a thread that died. */
+  /** Called when a thread died. */
   readonly onLost: (error: Error) => void
 }
 

@@ -28,8 +28,8 @@ export interface Large {
 }
 
 /**
- * The request's body while it may still be sent, without what speaks to the gateway alone; afterwards only what the tokenizer may ask
- * for. A large body stays as it came: `tree` and the thread that writes it leave those members out.
+ * The request's body while it may still be sent, without the members for the gateway alone; afterwards only what the tokenizer
+ * may need. A large body stays as it came: `tree` and the thread that writes it leave those members out.
  */
 export class Prompt {
   body: Buffer
@@ -41,7 +41,7 @@ export class Prompt {
   /** Id of the key that asks, or `anonymous`. */
   readonly tenant: string
   private readonly length: number
-  /** Hears that a long body is not held any more. */
+  /** Called when a long body is not held any more. */
   onRelease: (() => void) | null = null
 
   constructor(body: Buffer, parsed: Record<string, unknown>, large: Large | null = null, key: Pick<ApiKey, "id"> | null = null, form: Form | null = null) {
@@ -62,8 +62,8 @@ export class Prompt {
   }
 
   /**
-   * The whole of it, read now. A large body is read on the loop for those who need its tree here (ensembles, hand-offs, shadows), unless
-   * that takes too long.
+   * The whole of it, read now. A large body is parsed on the event loop where its tree is needed (ensembles, hand-offs, shadows),
+   * unless that takes too long.
    */
   tree(): Record<string, unknown> | PublicError {
     const { large } = this

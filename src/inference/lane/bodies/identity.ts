@@ -2,7 +2,7 @@
  * What makes two requests the same one for the response cache: tenant, what the model id stands for, the client's
  * format, every member of the body that shapes the answer, the headers and the configuration that do. Pure.
  *
- * The body counts whole but for the members listed here, so a member that nobody thought of makes another answer, never a wrong hit.
+ * The body counts whole but for the members listed here, so an unexpected member makes another answer, never a wrong hit.
  */
 import * as Crypto from "node:crypto"
 import type { FormatName } from "#schemas/wire/conversation.ts"

@@ -30,7 +30,7 @@ export const layer = Layer.effect(Live, Effect.gen(function*() {
   frontEnd.onDrain(() => {
     fork(Effect.delay(Effect.sync(requests.shutDown), graceMs))
   })
-  // Who waits has no upstream yet: another node serves it sooner than this one's grace ends.
+  // A waiting request has no upstream yet: another node serves it sooner than this node's grace period ends.
   frontEnd.onDrain(turns.close)
   if (pulse.heartbeatMs > 0 || pulse.earlyMs > 0) yield* Supervisor.loop("stream heartbeats", Effect.delay(Effect.sync(() => requests.beat(now())), beatMs))
   return { requests, sessions: new LiveSessions() }

@@ -8,7 +8,7 @@ export class LiveRequests {
   private readonly requests = new Roster<LiveRequest>()
   private readonly failed: (error: unknown) => void
 
-  /** `failed` hears of what one request threw, which costs the others nothing. */
+  /** `failed` is called with the exception of one request, which does not affect the others. */
   constructor(failed: (error: unknown) => void) {
     this.failed = failed
   }

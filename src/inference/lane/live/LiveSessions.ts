@@ -4,7 +4,7 @@ import * as Redact from "#src/platform/telemetry/redact.ts"
 
 /** Sessions that are surely kept. */
 const keptSessions = 10_000
-/** A session without a request for so long is over, ms. */
+/** A session ends after this time without a request, ms. */
 const idleMs = 3_600_000
 
 export interface TrackedSession {
@@ -21,7 +21,7 @@ export class LiveSessions {
   /** In the order of their last request. */
   private readonly sessions = new Map<string, TrackedSession>()
 
-  /** A request of the session is planned, maybe in several parts; the session is told later who answered. */
+  /** A request of the session is planned, maybe in several parts; the session learns later which target answered. */
   note(id: string, keyId: string | null, requestId: string, now: number): TrackedSession {
     const name = `${keyId ?? ""}\n${id}`
     const known = this.sessions.get(name)

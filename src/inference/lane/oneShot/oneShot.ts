@@ -44,7 +44,7 @@ export interface Options<Head extends RequestHead, Note> {
 
 const noNeeds = { tools: false, vision: false, structuredOutput: false }
 
-/** Errors are told as in chat-completions. */
+/** Errors are written as in chat-completions. */
 const common = Formats.faceOf(chatCompletions, false)
 
 /** `opaque`: bytes that hold no frame of ours, so that nothing is said among them. */

@@ -1,6 +1,6 @@
 /**
- * A call that others may be waiting for: it stands between the request and its client, hears how the request ended, and keeps it going
- * without its client for as long as its listener wants.
+ * The leader of a group of equal requests: it sits between the request and its client, reports how the request ended, and keeps
+ * it running without its client for as long as its listener wants.
  */
 import type { Client } from "#actors/request/Inbound.ts"
 import type { Interceptor } from "#actors/request/ports/Interceptor.ts"
@@ -19,17 +19,17 @@ export interface Spent {
   readonly completed: boolean
 }
 
-/** Hears exactly one of `answered`, `streamed` and `failed`. */
+/** Gets exactly one call of `answered`, `streamed` and `failed`. */
 export interface CoalescedCallListener {
   /** A whole response went out, whatever its status. */
   readonly answered: (status: number, headers: ReadonlyArray<string>, body: Uint8Array | string, spent: Spent) => void
   /** A stream was completed; its bytes went through `chunk`. */
   readonly streamed: (headers: ReadonlyArray<string>, spent: Spent) => void
-  /** Body bytes of a stream, before `streamed`; lent: valid until it returns. */
+  /** Borrowed body bytes of a stream, before `streamed`: valid until it returns. */
   readonly chunk: (bytes: Uint8Array) => void
   /** It was refused, cut, or ended without an answer. */
   readonly failed: () => void
-  /** The client has gone: whether the request goes on without it. `end` ends it later. */
+  /** The client has left: whether the request continues without it. `end` ends it later. */
   readonly keeps: (end: () => void) => boolean
 }
 
@@ -50,7 +50,7 @@ export class CoalescedCall implements Client, Interceptor {
     this.listener = listener
   }
 
-  /** The call to go on with. */
+  /** The call to continue with. */
   static of(call: AdmittedCall, listener: CoalescedCallListener): AdmittedCall {
     return new CoalescedCall(call, listener).passed(call)
   }
@@ -61,7 +61,7 @@ export class CoalescedCall implements Client, Interceptor {
       client: this,
       interceptors: [...call.interceptors, this],
       refuse: (error) => this.refuse(error),
-      // The request has not begun: nobody else will tell of its end.
+      // The request has not begun: no other code will report its end.
       onGone: (listener) => call.onGone(() => this.left(() => {
         listener()
         this.closed()
@@ -107,7 +107,8 @@ export class CoalescedCall implements Client, Interceptor {
     this.closed()
   }
 
-  // ---- the companion ---------------------------------------------------------------------------------------------------------------
+  // ---- the interceptor
+  // ---------------------------------------------------------------------------------------------------------------
 
   readonly beforeAttempt = (): null => null
 
@@ -142,7 +143,7 @@ export class CoalescedCall implements Client, Interceptor {
       else onLeft(leave)
     }
     if (this.over || !this.listener.keeps(end)) end()
-    // Nobody will drain the client any more, and the upstream must not wait for it.
+    // The client will not drain any more, and the upstream must not wait for it.
     else this.drained?.()
   }
 

@@ -1,6 +1,6 @@
 /**
  * The stages that an admitted request passes before it is planned, in the order of the array. A stage may answer by itself (a
- * cache hit), refuse, wait, put its own client in front of the real one, or send a companion along.
+ * cache hit), refuse, wait, put its own client in front of the real one, or add an interceptor.
  */
 import * as Effect from "effect/Effect"
 import type { Client } from "#actors/request/Inbound.ts"
@@ -23,7 +23,7 @@ export interface AdmittedCall {
   readonly key: ApiKey | null
   /** Path for the ledger and metrics. */
   readonly endpoint: string
-  /** The format that the client speaks. */
+  /** The client's format. */
   readonly format: CallFormat
   /** The same of a conversation; null for other kinds of requests. */
   readonly codec: ClientCodec | null
@@ -44,7 +44,7 @@ export interface AdmittedCall {
   readonly interceptors: ReadonlyArray<Interceptor>
   /** Ends the exchange with an error in the client's words, and counts it. */
   readonly refuse: (error: PublicError) => void
-  /** While a stage waits: hears that the client has gone (or the gateway stops); the request must then not go on. */
+  /** While a stage waits: called when the client has left (or the gateway stops); the request must then not continue. */
   readonly onGone: (listener: () => void) => void
   /**
    * Decides what becomes of the running request when its client leaves: it calls `leave` at once, later, or never when others wait for
@@ -75,7 +75,7 @@ export interface Stage {
   readonly run: (call: AdmittedCall, next: (call: AdmittedCall) => void) => void
 }
 
-/** Walks the stages that apply, then `done`. A stage goes on with the call that it was given, so its kind stays what it was. */
+/** Walks the stages that apply, then `done`. A stage continues with the call that it was given, so its kind does not change. */
 export const pass = <C extends AdmittedCall>(stages: ReadonlyArray<Stage>, call: C, done: (call: C) => void, from = 0): void => {
   for (let i = from; i < stages.length; i++) {
     const stage = stages[i] as Stage
@@ -89,10 +89,10 @@ export const pass = <C extends AdmittedCall>(stages: ReadonlyArray<Stage>, call:
 /** Runs an effect; answers the way to interrupt it. */
 export type Fork = (effect: Effect.Effect<void>) => () => void
 
-/** For the log only, because nobody is there to read it. */
+/** For the log only, because the client has left. */
 export const left = (doing: string): PublicError => Errors.make("client_closed_request", `The client closed the connection while ${doing}.`)
 
-/** Goes on with what the effect answers; a client that leaves meanwhile ends it. `doing`: for the log, what the client did not wait for. */
+/** Continues with the effect's result; it is interrupted when the client leaves. `doing`: the work, for the log. */
 export const wait = <A>(call: AdmittedCall, fork: Fork, effect: Effect.Effect<A>, doing: string, then: (value: A) => void): void => {
   let over = false
   const stop = fork(Effect.map(effect, (value) => {

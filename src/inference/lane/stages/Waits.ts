@@ -14,7 +14,7 @@ export interface Waited {
   readonly since: number
   /** Its turns so far. */
   readonly rounds: number
-  /** It waited long enough: what is said now is the last word. */
+  /** It waited long enough: the answer now is final. */
   readonly last: boolean
 }
 

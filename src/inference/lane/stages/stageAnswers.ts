@@ -4,7 +4,7 @@ import type { AdmittedCall } from "./Stage.ts"
 
 export interface StageAnswer {
   readonly cache: "hit" | "off"
-  /** Who had answered; null when that is not known any more. */
+  /** The target that had answered; null when it is no longer known. */
   readonly provider: string | null
   readonly model: string | null
   readonly startedAt: number
@@ -12,7 +12,7 @@ export interface StageAnswer {
   readonly bytesOut: number
 }
 
-/** A success. The request is counted in the same breath: a stage that answers does so at once. */
+/** A success. The request is counted in the same step, because a stage answers at once. */
 export const answered = (telemetry: Telemetry["Service"], call: AdmittedCall, own: StageAnswer): void => {
   const { head } = call
   telemetry.requestStarted(call.endpoint, head.stream)

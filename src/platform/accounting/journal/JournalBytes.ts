@@ -17,7 +17,7 @@ export const MAX_FIELD_LENGTH = 1024
 /** No other format's frame begins like this: version 1 had 0xA7. */
 export const MARKER = 0xa8
 const NULL_TEXT = 0xffff
-/** More than any payload of ours takes: a context of twelve wide texts of full length has 25 kB. */
+/** More than any payload of the journal takes: a context of twelve wide texts of full length has 25 kB. */
 const ROOM_BYTES = 32_768
 
 /** MurmurHash3 (32 bits) of a stretch: any change within one word is noticed for certain, any other but for one in 2^32. */

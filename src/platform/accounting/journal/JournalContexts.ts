@@ -2,7 +2,7 @@
  * The fields that repeat from request to request, numbered, so that a start names them by a number.
  *
  * A table of fixed size instead of a Map: members that come and go would leave dead hash tables behind, and a client that
- * invents model names only pushes others out. Who is not in the table is written again under a new number.
+ * invents model names only pushes others out. A value that is not in the table is written again under a new number.
  */
 import type { AttemptStart } from "#schemas/records/LedgerRow.ts"
 import { MAX_FIELD_LENGTH } from "./JournalBytes.ts"

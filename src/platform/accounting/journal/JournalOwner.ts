@@ -1,8 +1,8 @@
 /**
- * Who owns which segments of a journal directory: one lock file per process start, and the takeover of a dead owner's files.
+ * Ownership of the segments of a journal directory: one lock file per process start, and the takeover of a dead owner's files.
  *
  * Files: `<owner>-<seq>.log` segments; `<owner>.lock` the owner may be alive; `<owner>.free` it closed with rows left;
- * `<owner>.claim.<claimant>` somebody replays it. Every step from one state to the next is one rename, so one claimant wins.
+ * `<owner>.claim.<claimant>` a process replays it. Every step from one state to the next is one rename, so one claimant wins.
  */
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
@@ -17,7 +17,7 @@ export interface Owner {
   readonly directory: string
 }
 
-/** A dead owner and the state file that a claim renames; null when somebody removed it. */
+/** A dead owner of journal files, and the state file that a claim renames; null when it was removed. */
 export interface DeadOwner {
   readonly owner: string
   readonly stateFile: string | null
@@ -30,7 +30,7 @@ interface LockContent {
   readonly startTicks: string | null
 }
 
-/** A lock of another host is believed dead when nobody touched it for so long, ms. */
+/** A lock of another host counts as dead after this time without a touch, ms. */
 export const FOREIGN_LOCK_STALE_MS = 60_000
 
 /** Owners that live in this very process. */
@@ -51,7 +51,7 @@ export const acquireUnsafe = (directory: string, nodeId: string): Owner => {
   Directories.makeInData(directory)
   const owner: Owner = { name: `${sanitize(nodeId)}.${randomBytes(6).toString("hex")}`, directory }
   const content: LockContent = { pid: process.pid, host: os.hostname(), startTicks: Processes.startTicks(process.pid) || null }
-  // Under its final name only when complete, so that nobody reads half a lock.
+  // Under its final name only when complete, so that no process reads half a lock.
   const temporary = path.join(directory, `.${owner.name}.tmp`)
   fs.writeFileSync(temporary, JSON.stringify(content), { mode: 0o600, flag: "wx" })
   fs.renameSync(temporary, lockPath(owner))
@@ -123,7 +123,7 @@ const list = (directory: string) => {
   return { segments, states }
 }
 
-/** Dead owners of a directory whose files nobody replays. Empty when the directory cannot be read. */
+/** Dead owners of a directory whose files no process replays. Empty when the directory cannot be read. */
 export const deadOwners = (self: Owner): ReadonlyArray<DeadOwner> => {
   try {
     const { segments, states } = list(self.directory)
@@ -147,7 +147,7 @@ export interface JournalClaim {
   readonly file: string
 }
 
-/** Takes a dead owner's files for replay; null when somebody else was faster. */
+/** Takes a dead owner's files for replay; null when another process was faster. */
 export const claim = (self: Owner, dead: DeadOwner): JournalClaim | null => {
   const file = path.join(self.directory, `${dead.owner}.claim.${self.name}`)
   try {
@@ -160,7 +160,7 @@ export const claim = (self: Owner, dead: DeadOwner): JournalClaim | null => {
   }
 }
 
-/** Gives a claim back for somebody else to finish. */
+/** Returns a claim for another process to finish. */
 export const unclaim = (self: Owner, claim: JournalClaim): void => {
   try {
     fs.renameSync(claim.file, path.join(self.directory, `${claim.owner}.free`))

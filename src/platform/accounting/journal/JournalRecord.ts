@@ -327,8 +327,8 @@ const recordOf = (reader: FrameReader, decoder: Decoder): JournalRecord | null =
 }
 
 /**
- * Walks the frames of a segment; damage is passed over to the next sound frame and reported once per stretch. To go on in the
- * middle of a segment, `decoder` must have read what stands before.
+ * Walks the frames of a segment; damage is passed over to the next sound frame and reported once per stretch. To continue in the
+ * middle of a segment, `decoder` must have read the part before.
  */
 export function* frames(bytes: Uint8Array, decoder: Decoder = new Decoder()): Generator<JournalFrame, void> {
   const reader = new FrameReader(bytes)

@@ -33,7 +33,7 @@ export interface Options {
   /** Monotonic time, ms. */
   readonly now: () => number
   readonly waitMs?: number | undefined
-  /** Hears of a thread that died. */
+  /** Called when a thread died. */
   readonly onLost?: (error: Error) => void
 }
 

@@ -2,7 +2,7 @@
  * One question at a time from the event loop to the tokenizer's thread, over shared memory.
  *
  * Cells: 0 = state, 1 = length of the text in bytes, 2 = the answer. The asker moves IDLE to ASKED, the worker moves ASKED
- * to ANSWERED or, when nobody waits any more (ABANDONED), back to IDLE; the asker moves ANSWERED to IDLE.
+ * to ANSWERED or, when the asker waits no more (ABANDONED), back to IDLE; the asker moves ANSWERED to IDLE.
  */
 export const LOADING = 0
 export const IDLE = 1

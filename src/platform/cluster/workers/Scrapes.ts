@@ -1,6 +1,6 @@
 /**
- * The metrics of all workers for whoever asks one of them: each ready worker is asked, within a bound. Who does not answer in time is
- * left out with what it measures now; what it had counted stays, as does what a worker that is gone had told, so that no counter falls.
+ * The metrics of all workers, served by any of them: each ready worker is asked, within a bound. A worker that does not answer in
+ * time is left out with its gauges; its last counters stay, as do those of an ended worker, so that no counter falls.
  */
 import { merge, type WorkerText, remains } from "#src/platform/telemetry/mergedText.ts"
 import type { Scraped, Tell } from "./messages.ts"
@@ -23,7 +23,7 @@ export class Scrapes {
   readonly #later: (ms: number, then: () => void) => () => void
   /** Those that serve, by number. */
   readonly #serving = new Map<number, Send>()
-  /** What each life told last. */
+  /** The last text of each worker process. */
   readonly #last = new Map<number, string>()
   /** Of lives that are over. */
   #former = ""
@@ -49,7 +49,7 @@ export class Scrapes {
     for (const id of this.#rounds.keys()) this.#settled(id, worker)
   }
 
-  /** Somebody reads the metrics at this worker, which knows its question by `id`. */
+  /** A client reads the metrics at this worker, which identifies its request by `id`. */
   scrape(worker: number, id: number): void {
     const round = ++this.#count
     const cancel = this.#later(WAIT_MS, () => this.#rounds.get(round)?.done())

@@ -1,5 +1,5 @@
 /**
- * GATEWAY_WORKERS processes on one port: the kernel spreads the connections over whoever listens. The supervisor serves nothing
+ * GATEWAY_WORKERS processes on one port: the kernel spreads the connections over all listeners. The supervisor serves nothing
  * itself. The first worker starts alone (it migrates, makes the first password, and says why when it cannot start), then the others;
  * one that dies is started again. They drain together, each within its own grace.
  */

@@ -1,17 +1,17 @@
-/** One of several processes on a port, as it speaks with its supervisor. */
+/** One of several processes on a port: its messages to and from its supervisor. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Drain, type FromWorker } from "./messages.ts"
 
 const isDrain = Schema.is(Drain)
 
-/** Says it to the supervisor; nobody hears it when that is gone. */
+/** Sends it to the supervisor; lost when the supervisor has ended. */
 export const tell = (message: FromWorker): void => {
-  // A supervisor that is gone has closed the channel, and its end is heard by `drainAsked`.
+  // An ended supervisor has closed the channel, and `drainAsked` notices that.
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
 }
 
-/** Hears what the supervisor says until the answered function is called; the channel alone keeps no process alive. */
+/** Receives the supervisor's messages until the returned function is called; the channel alone keeps no process alive. */
 export const hear = (listener: (message: unknown) => void): () => void => {
   process.on("message", listener)
   process.channel?.unref()
@@ -20,10 +20,10 @@ export const hear = (listener: (message: unknown) => void): () => void => {
 
 export const ready = (banner: string): Effect.Effect<void> => Effect.sync(() => tell({ gateway: "ready", banner }))
 
-/** Passes on that the whole gateway shall stop; the supervisor answers by letting every worker drain. */
+/** Asks the supervisor to stop the whole gateway; the supervisor answers by draining every worker. */
 export const stop = (kind: "restart" | "shutdown"): Effect.Effect<void> => Effect.sync(() => tell({ gateway: "stop", kind }))
 
-/** Ends when the supervisor asks for it, or is gone: nobody else would end this process. */
+/** Ends when the supervisor asks for it, or has ended: nothing else would end this process. */
 export const drainAsked: Effect.Effect<void> = Effect.callback<void>((resume) => {
   const done = (): void => resume(Effect.void)
   const message = (value: unknown): void => {

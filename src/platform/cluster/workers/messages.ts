@@ -5,9 +5,9 @@ import * as Schema from "effect/Schema"
 export const FromWorker = Schema.Union([
   /** It serves; the banner is shown for the first one only. */
   Schema.Struct({ gateway: Schema.Literal("ready"), banner: Schema.String }),
-  /** Somebody asked over HTTP that the gateway stop. */
+  /** A client asked over HTTP that the gateway stop. */
   Schema.Struct({ gateway: Schema.Literal("stop"), kind: Schema.Literals(["restart", "shutdown"]) }),
-  /** Somebody reads its metrics, and wants those of all workers. */
+  /** A client reads its metrics, and wants those of all workers. */
   Schema.Struct({ gateway: Schema.Literal("scrape"), id: Schema.Int }),
   /** Its own, as Prometheus text. */
   Schema.Struct({ gateway: Schema.Literal("told"), round: Schema.Int, text: Schema.String })

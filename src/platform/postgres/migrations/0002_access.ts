@@ -1,4 +1,4 @@
-/** Who may call: API keys by hash, dashboard sessions (ms since the epoch), tokens of remote command lines, the audit log. */
+/** Credentials of callers: API keys by hash, dashboard sessions (ms since the epoch), tokens of remote command lines, the audit log. */
 import * as Effect from "effect/Effect"
 import * as SqlClient from "effect/sql/SqlClient"
 

@@ -1,7 +1,7 @@
 /**
  * What several nodes share: the version of the records with the log of changes, and the table of nodes. Triggers write the log in
- * the transaction of each change, whoever makes it; they wait for its commit, so that the version's row is locked for an instant
- * only and versions follow the order of the commits.
+ * the transaction of each change, whatever its source; they wait for its commit, so that the version's row is locked for an
+ * instant only and versions follow the order of the commits.
  */
 import * as Effect from "effect/Effect"
 import * as SqlClient from "effect/sql/SqlClient"
@@ -66,7 +66,7 @@ export default Effect.gen(function*() {
       CREATE CONSTRAINT TRIGGER ${table}_change AFTER INSERT OR UPDATE OR DELETE ON ${table}
       DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note_record_change(${names.map((name) => `'${name}'`).join(", ")})`)
   }
-  // The time of last use is written all the time and changes nothing for anybody.
+  // The time of last use is written often and changes no behaviour.
   yield* sql`
     CREATE CONSTRAINT TRIGGER api_keys_change
     AFTER INSERT OR DELETE OR UPDATE OF id, name, key_hash, key_prefix, key_suffix, sealed_key, machine_id, policy, created_at, revoked_at

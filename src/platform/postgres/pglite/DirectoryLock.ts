@@ -69,7 +69,7 @@ const parse = (text: string): Owner | null => {
   }
 }
 
-/** "alive" and "dead" are certain; "elsewhere" can only be told by its heartbeat. */
+/** "alive" and "dead" are certain; "elsewhere" can only be judged by its heartbeat. */
 const judge = (owner: Owner | null): "alive" | "dead" | "elsewhere" => {
   if (owner === null || owner.place !== place()) return "elsewhere"
   return Processes.isAlive(owner.pid) && Processes.startTicks(owner.pid) === owner.started ? "alive" : "dead"
@@ -100,7 +100,7 @@ const awaitSilence = async (file: string, owner: Owner | null): Promise<void> =>
   }
 }
 
-/** Moves a stale lock away, unless somebody replaced it meanwhile. */
+/** Moves a stale lock away, unless another process replaced it in the meantime. */
 const evict = (file: string, expected: string): void => {
   const aside = `${file}.${randomBytes(6).toString("hex")}`
   try {
@@ -116,7 +116,7 @@ const evict = (file: string, expected: string): void => {
   fs.rmSync(aside, { force: true })
 }
 
-/** Writes the whole lock beside the file and links it into place, so that nobody reads half of one. */
+/** Writes the whole lock beside the file and links it into place, so that no process reads half of one. */
 const install = (file: string, text: string): boolean => {
   const fresh = `${file}.${randomBytes(6).toString("hex")}`
   fs.writeFileSync(fresh, text, { mode: 0o600 })

@@ -49,7 +49,7 @@ class Life {
   #over: Error | null = null
   #killed = false
 
-  /** `lost` hears of an end that was not asked for. */
+  /** `lost` is called at an unexpected end. */
   constructor(data: StartData, lost: (error: Error) => void) {
     this.#worker = new Worker(entry, { workerData: data, name: "pglite" })
     this.#worker.on("message", (report: unknown) => {
@@ -102,7 +102,7 @@ class Life {
     const { port1, port2 } = new MessageChannel()
     this.#worker.postMessage({ type: "connect", port: port2 }, [port2])
     await this.expect("connected", connectTimeout)
-    // Nobody can cancel a statement of an embedded server: one that is given up on ends with its thread.
+    // A statement of an embedded server cannot be cancelled: an abandoned one ends with its thread.
     const stream = new PortStream(port1, () => void this.kill())
     const ended = () => stream.destroy()
     this.#worker.once("exit", ended)

@@ -15,7 +15,7 @@ import type { Roster } from "#src/platform/structures/Roster.ts"
 const REARM_MILLIS = 4_000
 const NATIVE_TIMEOUT_MILLIS = 9_500
 
-/** Most that is read and dropped of a body nobody wants, so that the client whose connection closes sees the answer. */
+/** Most bytes that are read and dropped of an unwanted body, so that the client whose connection closes sees the answer. */
 const DROPPED_BYTES = 64 * 1024 * 1024
 const DROPPED_MILLIS = 2_000
 
@@ -34,7 +34,7 @@ export interface ExchangeHost {
   draining: boolean
   readonly clientAddress: ClientAddress
   readonly onDefect: (error: unknown, exchange: Exchange) => void
-  /** Hears that something ended; only set while draining. */
+  /** Called when an exchange ended; only set while draining. */
   onSettled: (() => void) | undefined
 }
 
@@ -183,7 +183,7 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     return this.host.arrivals
   }
 
-  /** To be called in the turn of the request: the native side drops a body that nobody listens to. */
+  /** To be called in the turn of the request: the native side drops a body without a listener. */
   keepBody(): void {
     if (this.declared !== 0) this.bodyReader()
   }
@@ -225,7 +225,7 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     this.drainListener = listener
   }
 
-  /** Registers the one listener that hears that the exchange is over, however it ended. */
+  /** Registers the one listener for the end of the exchange, however it ended. */
   onFinish(listener: () => void): void {
     this.finishListener = listener
     if (this.state === DONE) listener()

@@ -49,7 +49,7 @@ export class Upgrade {
   readonly socket: Socket.Socket
   /** True once the handshake was sent: the response of the handler is then discarded. */
   upgraded = false
-  /** Set by the owner of the fiber; hears that the connection broke without a close message. */
+  /** Set by the owner of the fiber; called when the connection broke without a close message. */
   onLost: (() => void) | undefined
 
   private readonly handshake: (upgrade: Upgrade) => boolean

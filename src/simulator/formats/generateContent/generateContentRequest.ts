@@ -58,7 +58,7 @@ interface Parts {
 const isBase64 = (value: unknown): boolean =>
   Predicate.isString(value) && value !== "" && /^[A-Za-z0-9+/_-]*={0,2}$/.test(value) && value.replace(/=+$/, "").length % 4 !== 1
 
-/** Bytes that are nothing but text were made by nobody's encryption. */
+/** Bytes that are plain text cannot be encrypted content. */
 const isForged = (signature: string): boolean => {
   const plain = Buffer.from(signature, "base64").toString("latin1")
   return plain.length >= 16 && /^[\x20-\x7e]+$/.test(plain)

@@ -8,10 +8,10 @@ const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"]
 const ID = /^[a-zA-Z0-9_-]+$/
 const NAME = /^[a-zA-Z0-9_-]{1,128}$/
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
-/** First byte of the vendor's signatures, and of ours. */
+/** First byte of the vendor's signatures, and of the simulator's. */
 const SIGNATURE_BYTE = 0x12
 
-/** Fields of each block beside `type`. Blocks of the vendor's own tools are only told by their type. */
+/** Fields of each block beside `type`. Blocks of the vendor's own tools are only recognised by their type. */
 const FIELDS: { readonly [type: string]: ReadonlyArray<string> } = {
   text: ["text", "citations", "cache_control"],
   image: ["source", "cache_control"],

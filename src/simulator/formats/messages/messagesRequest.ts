@@ -18,7 +18,7 @@ const BETA_FIELDS = ["context_management", "mcp_servers", "output_format", "spee
 const EFFORTS = ["low", "medium", "high", "xhigh", "max"]
 const VENDOR_TOOL = /^(?:bash|text_editor|computer|web_search|web_fetch|code_execution|memory|tool_search_tool_(?:regex|bm25))_\d{8}$/
 
-/** A `Call` with what this vendor's answer depends on besides. */
+/** A `SimulatedCall` with what else this vendor's answer depends on. */
 export interface MessagesCall extends SimulatedCall {
   /** `POST /v1/messages/count_tokens`. */
   readonly counts: boolean
@@ -45,7 +45,7 @@ interface Conversation {
   readonly lastUserText: string
   readonly toolResult: string | null
   readonly tokens: number
-  /** The model is to go on after tool results, and its calls do not begin with a thought. */
+  /** The model must continue after tool results, and its calls do not begin with a thought. */
   readonly thoughtless: boolean
 }
 

@@ -220,7 +220,10 @@ export class MessageWriter {
     return { id: this.callId(part.id), ...body, ...signed }
   }
 
-  /** The vendor takes ids of 40 characters; a longer one is cut and told apart by its hash, the same in the call and in its result. */
+  /**
+   * The vendor takes ids of 40 characters; a longer one is cut and distinguished by its hash, the same in the call and in its
+   * result.
+   */
   private callId(id: string): string {
     return !this.can.openai || id.length <= longestCallId ? id : `${id.slice(0, longestCallId - 9)}_${hashOf(id)}`
   }

@@ -222,7 +222,7 @@ const reasoningOf = (conversation: Conversation, traits: TargetTraits, can: Abil
     if (effort !== null && effort !== "none") omitted.add(nameOf(conversation, "reasoning"))
     return {}
   }
-  // Servers differ in whether they know `none`; what does not think need not be told.
+  // Servers differ in whether they know `none`; a model that does not think does not need it.
   if (effort === "none" && !can.thinks) return {}
   if (reasoning.summary !== null && can.openai) omitted.add(summaryName(conversation))
   return effort === null ? {} : { reasoning_effort: effortFor(traits.model, effort) }

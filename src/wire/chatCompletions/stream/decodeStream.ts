@@ -241,7 +241,7 @@ export class ChatDecoder implements StreamDecoder {
     if (delta["tool_calls"] || delta["function_call"]) for (const call of callsOf(delta)) this.call(choice, call)
   }
 
-  /** A part that is no content begins or goes on. */
+  /** A part that is no content begins or continues. */
   private other(choice: Choice, newest: Choice["newest"]): void {
     choice.begun = true
     if (!choice.think.isOff) choice.think.flush(choice)

@@ -296,7 +296,7 @@ const generationConfig = (context: Context, traits: TargetTraits): ReadonlyArray
   }
   if (settings.modalities !== null && settings.modalities.length > 0) {
     const words = settings.modalities.map((one) => one.toUpperCase())
-    // Models that speak give nothing but speech.
+    // Models with audio output return nothing but audio.
     put("responseModalities", words.includes("AUDIO") ? words : ["TEXT", ...words])
   }
   if (settings.reasoning !== null) {

@@ -2,7 +2,7 @@
 import type { MediaPart, Signature, Source } from "#schemas/wire/conversation.ts"
 import * as Base64 from "#src/wire/json/base64.ts"
 
-/** Media types by the ending of a path, where nobody says one. */
+/** Media types by the extension of a path, where none is given. */
 const endings: Readonly<Record<string, string>> = {
   png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", webp: "image/webp", gif: "image/gif", heic: "image/heic", heif: "image/heif",
   pdf: "application/pdf", txt: "text/plain", md: "text/markdown", html: "text/html", csv: "text/csv", json: "application/json",

@@ -232,7 +232,7 @@ const levelOf = ({ budget, effort }: Reasoning, conversation: Conversation): str
     case "low": return "low"
     case "medium": return "medium"
     case "max":
-      // Only newer servers know it; who writes this format knows what they write to.
+      // Only newer servers know it; a client of this format knows its server.
       return conversation.format === "local-model-server" ? "max" : "high"
     case "high":
     case "xhigh": return "high"

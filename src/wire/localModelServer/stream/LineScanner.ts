@@ -5,7 +5,7 @@ import { EventMemory } from "#src/wire/stream/EventMemory.ts"
 const LF = 0x0a
 const BOM = /^\uFEFF/
 
-/** Hears of each line: `bytes[start, end)` includes its line end, and is lent like the chunk it came in. */
+/** Called with each line: `bytes[start, end)` includes its line end, and is borrowed like the chunk it came in. */
 export interface LineSink {
   readonly line: (bytes: Buffer, start: number, end: number) => void
 }

@@ -74,7 +74,7 @@ export class PlainLine {
   }
 }
 
-/** Which text a line carries, when it says nothing else that anybody must hear of. */
+/** Which text a line carries, when it carries nothing else of interest. */
 const plainKind = (frame: Readonly<Record<string, unknown>>): "content" | "thinking" | null => {
   const message = frame["message"]
   if (frame["done"] !== false || frame["error"] !== undefined || frame["logprobs"] !== undefined || !Json.isRecord(message)) return null

@@ -12,7 +12,7 @@ export class LineReader {
   private readonly sink: StreamSink
   private readonly plain = new PlainLine()
   private started = false
-  /** The last line or an error was read: what follows is not heard. */
+  /** The last line or an error was read: what follows is ignored. */
   private over = false
   private calls = 0
   /** Off as soon as the content is seen to begin with anything but the tag. */

@@ -60,7 +60,8 @@ export class LocalTap implements StreamTap, StreamSink {
     else if (this.sawNoError()) this.ranges.add(bytes, start, end)
   }
 
-  // ---- what the reader hears ---------------------------------------------------------------------------------------------------------
+  // ---- what the reader reports
+  // ---------------------------------------------------------------------------------------------------------
 
   start(): void {
     this.alive = true

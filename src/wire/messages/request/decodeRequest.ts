@@ -143,7 +143,7 @@ const noteOthers = (body: Body, note: Note): void => {
 
 const beginnings: ReadonlySet<unknown> = new Set(["start", "new", "create"])
 
-/** A thread that goes on: its earlier messages are at the vendor's, and without them the question is another one. */
+/** A continued thread: its earlier messages are stored at the vendor, and without them the question is another one. */
 const continues = (field: string, value: unknown): boolean => field === "thread" && !(Json.isRecord(value) && beginnings.has(value["type"]))
 
 const readMembers = new Set(["user_id", "effort", "format"])

@@ -8,7 +8,7 @@ import * as Json from "#src/wire/json/json.ts"
 import { bytewise, unescape } from "#src/wire/stream/literal.ts"
 import type { Literal } from "#src/wire/stream/StreamSink.ts"
 
-/** What a delta carries; `none` for one that says nothing to anyone (arguments of the vendor's own tools). */
+/** What a delta carries; `none` for one without meaning for the client (arguments of the vendor's own tools). */
 export type FrameContent = "text" | "thinking" | "arguments" | "none"
 
 const QUOTE = 0x22
@@ -50,7 +50,7 @@ export class ContentFrames {
   learn(event: string, frame: Readonly<Record<string, unknown>>, key: string, content: FrameContent): void {
     this.prefix = ""
     const delta = frame["delta"]
-    // Only a text that stands last can be told by what follows it.
+    // Only the last text can be recognised by what follows it.
     if (!Json.isRecord(delta) || lastKey(frame) !== "delta" || lastKey(delta) !== key) return
     const quoted = `"${key}"`
     for (let at = event.indexOf(quoted); at !== -1; at = event.indexOf(quoted, at + 1)) {

@@ -21,7 +21,7 @@ export class MessagesDecoder implements StreamDecoder {
   private readonly frames = new ContentFrames()
   private started = false
   private finished = false
-  /** The last word was heard: message_stop or an error. */
+  /** The final event was read: message_stop or an error. */
   private over = false
   private malformed = false
   private usage: TokenUsage | null = null
@@ -155,7 +155,7 @@ export class MessagesDecoder implements StreamDecoder {
         this.input = block["input"]
         return this.sink.toolCall(0, this.call, textAt(block, "id"), textAt(block, "name"), false, null)
       default:
-        // Tools that the vendor runs itself: nobody else could read their blocks.
+        // Tools that the vendor runs itself: no other vendor could read their blocks.
         this.block = "other"
     }
   }

@@ -248,7 +248,7 @@ const writeReasoning = (body: Record<string, unknown>, conversation: Conversatio
   }
   let effort = reasoning.effort
   if (effort === null && isOff) {
-    // Models that cannot reason refuse the field; only a known one is told not to.
+    // Models that cannot reason refuse the field; only a known one gets the field.
     if (traits.reasoning === null) omitted.add(nameOf(conversation, "reasoning"))
     else effort = "none"
   }

@@ -1,6 +1,6 @@
 /**
  * Tools in a namespace: other formats have flat names only, so a call travels as `<namespace>__<name>` and is taken apart on its way
- * back. A flat name that another tool has already is told apart by a number.
+ * back. A flat name that another tool already has gets a number.
  */
 import type { Namespace } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"

@@ -1,4 +1,4 @@
-/** An upstream's responses stream as neutral events; lenient, since many servers speak a part of the format. */
+/** An upstream's responses stream as neutral events; lenient, since many servers implement a part of the format. */
 import type { TokenUsage } from "#schemas/wire/conversation.ts"
 import { annotationsOf, calledName, finishOf, imageOf, logprobsOf, reasoningOf, recordsAt, usageOf, wordAt } from "#src/wire/responses/answer.ts"
 import { annotationOf } from "#src/wire/responses/annotations.ts"
@@ -345,7 +345,7 @@ export class ResponsesDecoder implements StreamDecoder {
 
   // ---- Items ---------------------------------------------------------------------------------------------------------------------------
 
-  /** The item an event belongs to; made when nobody announced it. */
+  /** The item an event belongs to; made when it was not announced. */
   private itemOf(frame: Frame, type: string): OpenItem {
     this.start({})
     const id = wordAt(frame, "item_id")

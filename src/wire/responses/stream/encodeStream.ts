@@ -198,7 +198,7 @@ export class ResponsesEncoder implements StreamEncoder, Events {
   }
 
   failed(_body: UpstreamErrorBody): void {
-    // The client hears of it by `fail`.
+    // The client gets it through `fail`.
   }
 
   // ---- Items ---------------------------------------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ export class ResponsesEncoder implements StreamEncoder, Events {
 
   /**
    * The vendor's encrypted content is worth something under its own item id alone, which comes with it at the end of the item. As
-   * long as nobody has taken the item's events (an answer that is replayed) they are given that id.
+   * long as the item's events were not taken (an answer that is replayed) they are given that id.
    */
   private adopt(thought: ReasoningItem, signature: Signature): void {
     if (signature.family !== "responses" || thought.takes !== this.takes) return

@@ -18,7 +18,7 @@ const LF = 0x0a
 const SPACE = 0x20
 const LETTER_E = 0x65
 
-/** Events that say nothing of usage, errors or the end, by the last word of their type. */
+/** Events without usage, errors or the end, by the last segment of their type. */
 const contentWords = [".delta", ".added", ".done"].map((word) => Buffer.from(word))
 
 export class ResponsesTap implements StreamTap {
