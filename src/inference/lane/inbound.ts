@@ -47,7 +47,7 @@ export const inboundOf = (services: LaneServices, { answerMs, face }: Pick<Opera
   const { head, key, tags } = call
   const format = face.name
   const forwarded = ForwardHeaders.toUpstream(asking.headers)
-  const progress = head.stream && face.streamType === "text/event-stream" && asking.header("x-gateway-progress") === "true"
+  const progress = head.stream && face.opaque !== true && face.streamType === "text/event-stream" && asking.header("x-gateway-progress") === "true"
   const explains = asking.header("x-gateway-explain") === "true"
   const view = RouteReport.viewOf(services.report, route, tags.requestId, head.model, key, format)
   return {
