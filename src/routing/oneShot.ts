@@ -98,19 +98,21 @@ const ofNode = ({ apiType: said, baseUrl, chatPath, type }: ProviderNode, kind: 
 }
 
 /** This machine, and the addresses that container networks use (172.16.0.0/12). */
-const isNear = (baseUrl: string): boolean => {
-  const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname : ""
-  return host === "localhost" || host === "[::1]" || host.startsWith("127.") || /^172\.(?:1[6-9]|2\d|3[01])\.\d+\.\d+$/.test(host)
+const isNear = (origin: string): boolean => {
+  const host = URL.canParse(origin) ? new URL(origin).hostname : ""
+  return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host) || /^172\.(?:1[6-9]|2\d|3[01])\.\d+\.\d+$/.test(host)
 }
 
-/** `isOn`: the flags. */
-export const placeOf = (
-  kind: OneShotKind, { facts, id, node: named, row }: ResolvedModel, node: ProviderNode | null, isOn: (flag: RemoteFlag) => boolean
-): Place | PublicError => {
+/** Why a node that is called at `origin` may not serve the kind; null = it may. `isOn`: the flags. */
+export const remoteRefusal = (kind: OneShotKind, { prefix }: ProviderNode, origin: string, isOn: (flag: RemoteFlag) => boolean): PublicError | null => {
+  const { noun, remoteFlag } = rules[kind]
+  return remoteFlag === undefined || isNear(origin) || isOn(remoteFlag)
+    ? null
+    : Errors.make("bad_request", `Provider node ${prefix} is not on this machine: flag ${remoteFlag} lets such nodes serve ${noun} requests.`)
+}
+
+export const placeOf = (kind: OneShotKind, { facts, id, node: named, row }: ResolvedModel, node: ProviderNode | null): Place | PublicError => {
   const rule = rules[kind]
-  if (node !== null && rule.remoteFlag !== undefined && !isNear(node.baseUrl) && !isOn(rule.remoteFlag)) {
-    return Errors.make("bad_request", `Provider node ${node.prefix} is not on this machine: flag ${rule.remoteFlag} lets such nodes serve ${rule.noun} requests.`)
-  }
   const path = row?.paths?.[rule.endpoint]
   const place = node !== null ? ofNode(node, kind) : path === undefined ? null : { family: rule.familyOf?.(path, row?.id ?? "") ?? kind, path }
   if (place === null) return unknownProvider(kind, row?.id ?? named?.prefix ?? "")

@@ -119,7 +119,7 @@ const planOf = (options: PlannerOptions, resolution: Resolution, face: CallForma
   }
   if (isOneShot(face)) {
     // What a provider cannot do is said before a credential is asked for.
-    const place = OneShot.placeOf(face, resolution, resolution.node === null ? null : options.snapshot.nodeById.get(resolution.node.id) ?? null, options.isOn ?? off)
+    const place = OneShot.placeOf(face, resolution, resolution.node === null ? null : options.snapshot.nodeById.get(resolution.node.id) ?? null)
     if (place instanceof PublicError) return place
   }
   const connections = options.snapshot.activeByProvider.get(resolution.provider) ?? []
@@ -174,8 +174,8 @@ const placeOf = (resolved: ResolvedModel, face: CallFormat, node: ProviderNode |
   return { family: row.wireFormat, path: row.chatPath, streamPath: row.streamPath ?? row.chatPath }
 }
 
-const oneShotPlaceOf = (kind: OneShotKind, resolved: ResolvedModel, node: ProviderNode | null, { isOn }: PlannerOptions): Place | PublicError => {
-  const place = OneShot.placeOf(kind, resolved, node, isOn ?? off)
+const oneShotPlaceOf = (kind: OneShotKind, resolved: ResolvedModel, node: ProviderNode | null): Place | PublicError => {
+  const place = OneShot.placeOf(kind, resolved, node)
   return place instanceof PublicError ? place : onePath(place.family, place.path)
 }
 
@@ -184,7 +184,7 @@ const onePath = (family: TargetFamily, path: string): Place => ({ family, path, 
 const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: Connection | null, face: CallFormat): Target | PublicError => {
   const { snapshot } = options
   const node = resolved.node === null ? null : snapshot.nodeById.get(resolved.node.id) ?? null
-  const place = isOneShot(face) ? oneShotPlaceOf(face, resolved, node, options) : placeOf(resolved, face, node, connection) ?? cannotChat(resolved)
+  const place = isOneShot(face) ? oneShotPlaceOf(face, resolved, node) : placeOf(resolved, face, node, connection) ?? cannotChat(resolved)
   if (place instanceof PublicError) return place
   const endpointAt = (path: string): Endpoint.Endpoint | Endpoint.EndpointMissing =>
     node !== null
@@ -194,6 +194,9 @@ const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: 
   if ("_tag" in endpoint) return Errors.make("bad_request", endpoint.message)
   const streamed = place.streamPath === place.path ? endpoint : endpointAt(place.streamPath)
   if ("_tag" in streamed) return Errors.make("bad_request", streamed.message)
+  // A connection may name another address than its node.
+  const remote = isOneShot(face) && node !== null ? OneShot.remoteRefusal(face, node, endpoint.origin, options.isOn ?? off) : null
+  if (remote !== null) return remote
   const capabilities = resolved.facts?.capabilities
   return {
     provider: resolved.provider,

@@ -2,6 +2,7 @@
 import OpenAI, { toFile } from "openai"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { toneOf } from "#src/simulator/formats/audio.ts"
+import { formOf, tone } from "#test/support/audio.ts"
 import { type Combos, combosOf } from "#test/support/combos.ts"
 import * as Http from "#test/support/http.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
@@ -22,13 +23,6 @@ const say = (body: Readonly<Record<string, unknown>>, headers: Headers = {}) =>
   Http.send(lab.gateway.url, { path: "/v1/audio/speech", headers, body: { input: "Say it.", voice: "alloy", ...body } })
 const seen = (model: string) => lab.sim.entries({ model })
 
-const tone = toneOf("a song")
-/** A form as a client writes it; null leaves a field out. */
-const formOf = (fields: Readonly<Record<string, string | null>>, file: Buffer | null = tone, type = "audio/wav", boundary = "----b0undary"): Buffer => Buffer.concat([
-  ...Object.entries(fields).flatMap(([name, value]) => value === null ? [] : [Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`)]),
-  ...(file === null ? [] : [Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="song.wav"\r\nContent-Type: ${type}\r\n\r\n`), file, Buffer.from("\r\n")]),
-  Buffer.from(`--${boundary}--\r\n`)
-])
 const hear = (body: Buffer, headers: Headers = {}, path = "/v1/audio/transcriptions", boundary = "----b0undary") =>
   Http.send(lab.gateway.url, { path, headers: { "content-type": `multipart/form-data; boundary=${boundary}`, ...headers }, body })
 

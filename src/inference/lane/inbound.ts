@@ -50,7 +50,7 @@ export const inboundOf = (services: LaneServices, { answerMs, face }: Pick<Opera
   const { head, key, tags } = call
   const format = face.name
   const forwarded = ForwardHeaders.toUpstream(clientRequest.headers)
-  const progress = head.stream && face.streamType === "text/event-stream" && clientRequest.header("x-gateway-progress") === "true"
+  const progress = head.stream && face.opaque !== true && face.streamType === "text/event-stream" && clientRequest.header("x-gateway-progress") === "true"
   const explains = clientRequest.header("x-gateway-explain") === "true"
   const view = RouteReport.viewOf(services.report, route, tags.requestId, head.model, key, format)
   return {

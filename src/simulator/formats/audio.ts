@@ -87,7 +87,7 @@ const written = (task: "transcribe" | "translate") => strictly((body): Simulated
   }
   const reply = replies[format]
   if (reply === undefined) throw invalidValue("response_format", format, Object.keys(replies))
-  if (body["stream"] === "true") {
+  if (/^(?:true|1)$/i.test(String(body["stream"]))) {
     const events = [{ type: "transcript.text.delta", delta: text }, { type: "transcript.text.done", text, usage: { type: "duration", seconds } }]
     return oneShotCall(model, 0, () => ({ type: "text/event-stream", pieces: events.map((event) => Buffer.from(`data: ${JSON.stringify(event)}\n\n`)) }))
   }

@@ -34,7 +34,10 @@ const temperatureRefusal = (temperature: unknown): PublicError | null =>
 
 const head = (body: Body): RequestHead | PublicError =>
   OneShotJson.modelRefusal(body["model"], "openai/whisper-1") ?? fileRefusal(body["file"]) ?? formatRefusal(body["response_format"]) ??
-  temperatureRefusal(body["temperature"]) ?? { model: body["model"] as string, stream: body["stream"] === "true", wantsUsage: false }
+  temperatureRefusal(body["temperature"]) ?? { model: body["model"] as string, stream: isTrue(body["stream"]), wantsUsage: false }
+
+/** Clients write a truth of a form in many ways, and servers read them all. */
+const isTrue = (value: unknown): boolean => typeof value === "string" && /^(?:true|1|yes|on)$/i.test(value.trim())
 
 const numberAt = (record: unknown, name: string): number | null =>
   Json.isRecord(record) && typeof record[name] === "number" && record[name] >= 0 ? record[name] : null
@@ -45,10 +48,26 @@ const unitsIn = (parsed: Body): Units | null => {
   return second === null ? null : { second }
 }
 
+const textType = "text/plain; charset=utf-8"
+
+/** Texts are not marked as such: a page, or JSON of a server that knows no other answer, may stand in their place. */
+const readText = (bytes: Uint8Array, note: string): AnswerFacts | null => {
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, longestMark)).toString("latin1").trimStart()
+  if (/^<(?:!doctype html|html)\b/i.test(start)) return null
+  const parsed = start.startsWith("{") ? OneShotJson.recordOf(bytes) : null
+  if (parsed === null) return { ...OneShotJson.answered(bytes, { usage: null, units: null }), contentType: textType }
+  const { text } = parsed
+  if (note !== "text" || typeof text !== "string") return OneShotJson.errorOr(bytes, parsed)
+  return { ...OneShotJson.answered(Buffer.from(`${text}\n`), { usage: OneShotJson.usageIn(parsed), units: unitsIn(parsed) }), contentType: textType }
+}
+
+/** Bytes of a text that say what it is. */
+const longestMark = 64
+
 /** `note`: the format that the client wants. */
 const read = (bytes: Uint8Array, note: string): AnswerFacts | null => {
-  const parsed = texts.has(note) ? null : OneShotJson.recordOf(bytes)
-  if (texts.has(note)) return { ...OneShotJson.answered(bytes, { usage: null, units: null }), contentType: "text/plain; charset=utf-8" }
+  if (texts.has(note)) return readText(bytes, note)
+  const parsed = OneShotJson.recordOf(bytes)
   return parsed !== null && typeof parsed["text"] === "string"
     ? OneShotJson.answered(bytes, { usage: OneShotJson.usageIn(parsed), units: unitsIn(parsed) })
     : OneShotJson.errorOr(bytes, parsed)
