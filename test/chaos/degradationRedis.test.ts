@@ -15,6 +15,10 @@ import { watchLoop } from "./support.ts"
 const { missing, postgres } = await findServers()
 afterAll(postgres.stop)
 
+/** What a node waits for Redis (ms): three times the default, because two nodes share this process with their clients. */
+const DEADLINE_MS = 150
+/** How much later each byte of a slow Redis comes (ms). */
+const SLOW_MS = 250
 /** What a shared machine may add to the declared latency (ms). */
 const ADDED_MS = 1_000
 /** A change reaches every node within 2 seconds; the rest is the machine's noise (ms). */
@@ -48,7 +52,7 @@ describe.skipIf(missing !== null)("a Redis that fails under two nodes", { timeou
     common = await ground(postgres)
     road = await roadTo(common.redis.url)
     cluster = await startCluster(
-      { ...common, environment: { ...common.environment, REDIS_URL: road.url, GATEWAY_REDIS_TIMEOUT_MS: "50" } },
+      { ...common, environment: { ...common.environment, REDIS_URL: road.url, GATEWAY_REDIS_TIMEOUT_MS: String(DEADLINE_MS) } },
       ["one", "two"].map((id) => ({ environment: { GATEWAY_NODE_ID: id, HUGGINGFACE_OAUTH_CLIENT_ID: "client-of-the-operator" } }))
     )
     ;[one, two] = cluster.nodes as [InProcess, InProcess]
@@ -64,7 +68,7 @@ describe.skipIf(missing !== null)("a Redis that fails under two nodes", { timeou
   const faults: ReadonlyArray<Fault> = [
     { name: "refused", strike: () => road.is("refused"), away: true },
     { name: "frozen", strike: () => road.is("frozen"), away: true },
-    { name: "slow", strike: () => road.is({ slowMs: 100 }), away: true },
+    { name: "slow", strike: () => road.is({ slowMs: SLOW_MS }), away: true },
     { name: "flushed", strike: () => common.redis.client().flushall(), away: false }
   ]
 
@@ -238,7 +242,7 @@ describe.skipIf(missing !== null)("a Redis that fails under two nodes", { timeou
         return (await send(two, "lab/warm", { ...bearer(key), "idempotency-key": name })).headers["x-gateway-idempotent"]
       }, (answer) => answer === "true", "a Redis that answers")
       const before = await calls()
-      await road.is({ slowMs: 100 })
+      await road.is({ slowMs: SLOW_MS })
       try {
         const first = ask(one, `late-${round}`)
         await eventually(calls, (count) => count > before, "the call")
@@ -259,7 +263,7 @@ describe.skipIf(missing !== null)("a Redis that fails under two nodes", { timeou
     try {
       const key = await limited("new", 1_000_000)
       await converged(one)
-      await road.is({ slowMs: 100 })
+      await road.is({ slowMs: SLOW_MS })
       const ask = (node: InProcess) => send(node, "lab/new", bearer(key.key))
       expect((await ask(one)).status).toBe(503)
       expect((await eventually(() => ask(patient), ({ status }) => status !== 503, "an answer of Redis", 10_000)).status).toBe(200)
