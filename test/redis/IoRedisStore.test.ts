@@ -54,7 +54,7 @@ const scriptsOfSources = async (): Promise<ReadonlyArray<{ readonly name: string
   const directory = new URL("../../src/", import.meta.url)
   const files = (await Fs.readdir(directory, { recursive: true })).filter((file) => file.endsWith(".ts"))
   const sources = (await Promise.all(files.map((file) => Fs.readFile(new URL(file, directory), "utf8")))).join("\n")
-  const found = [...sources.matchAll(/: Script = \{\s+name: "([^"]+)",(?:\s+purpose: "([^"]+)",)?/g)]
+  const found = [...sources.matchAll(/: RedisScript = \{\s+name: "([^"]+)",(?:\s+purpose: "([^"]+)",)?/g)]
   expect(found.length).toBe(sources.split(/^ {2}lua: `/m).length - 1)
   expect(found.length).toBeGreaterThan(20)
   return found.map(([, name = "", purpose = ""]) => ({ name, purpose }))
