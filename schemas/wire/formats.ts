@@ -9,9 +9,9 @@ export type OneShotKind = typeof oneShotKinds[number]
 
 /**
  * Formats of the servers that make embeddings: `embeddings` is also a format of clients, `batchEmbedContents` and `predict` are
- * the names of the methods of two vendors' APIs.
+ * the names of the methods of two vendors' APIs; `embeddings/voyage` and `embeddings/predict` are those of multimodal models alone.
  */
-export type EmbeddingFamily = "embeddings" | "batchEmbedContents" | "predict"
+export type EmbeddingFamily = "embeddings" | "batchEmbedContents" | "predict" | "embeddings/jina" | "embeddings/voyage" | "embeddings/cohere" | "embeddings/predict"
 
 /** Formats of the servers of each kind: its own name is the format that clients speak, too; others are `kind/dialect`. */
 export type OneShotFamily = EmbeddingFamily | OneShotKind | `${OneShotKind}/${string}`

@@ -20,6 +20,8 @@ export type RemoteFlag = "RERANK_REMOTE_PROVIDER_NODES" | "AUDIO_REMOTE_PROVIDER
 interface Rule {
   /** Its name in a provider's `paths`. */
   readonly endpoint: EndpointName
+  /** The same for models that read more than text, where the provider has a path of its own for them. */
+  readonly multimodalEndpoint?: EndpointName
   /** Models that can. */
   readonly models: ReadonlyArray<ModelKind>
   /** Nodes for it alone. */
@@ -35,18 +37,23 @@ interface Rule {
   /** What the messages call it: `Unknown <noun> provider`. */
   readonly noun: string
   /** Format of a provider's servers, by the path that names it; absent: the clients' own. */
-  readonly familyOf?: (path: string, provider: string) => OneShotFamily
+  readonly familyOf?: (path: string, provider: string, isMultimodal: boolean) => OneShotFamily
   /** What is said of a model that cannot. */
   readonly cannot: string
 }
 
 /** The method that ends the path names the family, where it is not the format that nearly all providers share. */
-const embeddingFamilyOf = (path: string): OneShotFamily =>
-  path.endsWith(":batchEmbedContents") ? "batchEmbedContents" : path.endsWith(":predict") ? "predict" : "embeddings"
+const embeddingFamilyOf = (path: string, provider: string, isMultimodal: boolean): OneShotFamily => {
+  if (path.endsWith(":batchEmbedContents")) return "batchEmbedContents"
+  if (path.endsWith(":predict")) return isMultimodal ? "embeddings/predict" : "predict"
+  if (path.endsWith("/multimodalembeddings")) return "embeddings/voyage"
+  if (path.endsWith("/v2/embed")) return "embeddings/cohere"
+  return provider === "jina" ? "embeddings/jina" : "embeddings"
+}
 
 export const rules: Readonly<Record<OneShotKind, Rule>> = {
   embeddings: {
-    endpoint: "embeddings", models: ["embedding"], apiType: "embeddings", general: true, nodePath: "/embeddings", noun: "embedding", familyOf: embeddingFamilyOf,
+    endpoint: "embeddings", multimodalEndpoint: "multimodal-embeddings", models: ["embedding"], apiType: "embeddings", general: true, nodePath: "/embeddings", noun: "embedding", familyOf: embeddingFamilyOf,
     cannot: "makes no embeddings: see GET /v1/embeddings for those that do."
   },
   images: {
@@ -60,10 +67,14 @@ export const rules: Readonly<Record<OneShotKind, Rule>> = {
   },
   videos: { endpoint: "videos-generations", models: ["video"], apiType: null, general: true, nodePath: "/videos/generations", noun: "video", cannot: "makes no videos." },
   music: { endpoint: "music-generations", models: ["music"], apiType: null, general: true, nodePath: "/music/generations", noun: "music", cannot: "makes no music." },
-  speech: { endpoint: "audio-speech", models: ["audio"], apiType: "audio-speech", general: true, nodePath: "/audio/speech", noun: "speech", remoteFlag: "AUDIO_REMOTE_PROVIDER_NODES", cannot: "makes no speech." },
+  speech: {
+    endpoint: "audio-speech", models: ["audio"], apiType: "audio-speech", general: true, nodePath: "/audio/speech", noun: "speech", remoteFlag: "AUDIO_REMOTE_PROVIDER_NODES", cannot: "makes no speech.",
+    familyOf: (path) => path.endsWith("/text-to-speech") ? "speech/elevenlabs" : path.endsWith("/speak") ? "speech/deepgram" : "speech"
+  },
   transcriptions: {
     endpoint: "audio-transcriptions", models: ["audio"], apiType: "audio-transcriptions", general: true, nodePath: "/audio/transcriptions", noun: "transcription",
     remoteFlag: "AUDIO_REMOTE_PROVIDER_NODES",
+    familyOf: (path) => path.endsWith("/speech-to-text") ? "transcriptions/elevenlabs" : path.endsWith("/listen") ? "transcriptions/deepgram" : "transcriptions",
     cannot: "transcribes no audio."
   },
   translations: {
@@ -113,8 +124,9 @@ export const remoteRefusal = (kind: OneShotKind, { prefix }: ProviderNode, origi
 
 export const placeOf = (kind: OneShotKind, { facts, id, node: named, row }: ResolvedModel, node: ProviderNode | null): Place | PublicError => {
   const rule = rules[kind]
-  const path = row?.paths?.[rule.endpoint]
-  const place = node !== null ? ofNode(node, kind) : path === undefined ? null : { family: rule.familyOf?.(path, row?.id ?? "") ?? kind, path }
+  const isMultimodal = facts?.inputModalities?.some((modality) => modality !== "text") === true
+  const path = (isMultimodal && rule.multimodalEndpoint !== undefined ? row?.paths?.[rule.multimodalEndpoint] : undefined) ?? row?.paths?.[rule.endpoint]
+  const place = node !== null ? ofNode(node, kind) : path === undefined ? null : { family: rule.familyOf?.(path, row?.id ?? "", isMultimodal) ?? kind, path }
   if (place === null) return unknownProvider(kind, row?.id ?? named?.prefix ?? "")
   return facts !== null && rule.models.length > 0 && !rule.models.includes(facts.kind)
     ? Errors.make("bad_request", `Model '${id}' ${rule.cannot}`, { extra: { param: "model" } })

@@ -216,6 +216,7 @@ const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: 
     reasoning: capabilities === undefined ? null : capabilities.includes("reasoning"),
     thinking: resolved.noThinking ? "off" : resolved.level,
     tokenFrom: endpoint.tokenFrom,
+    inputModalities: resolved.facts?.inputModalities ?? null,
     bodyRules: node === null && place.family === resolved.row?.wireFormat ? resolved.row.body ?? null : null
   }
 }

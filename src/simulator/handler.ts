@@ -38,7 +38,7 @@ const SHARED_BYTES = 8 * 1024 * 1024
 export const keyOf = (headers: IncomingHttpHeaders, query: string): string | null => {
   const authorization = headers.authorization
   if (authorization !== undefined) return /^bearer\s+/i.test(authorization) ? authorization.replace(/^bearer\s+/i, "") : authorization
-  for (const name of ["x-api-key", "api-key", "x-goog-api-key"]) {
+  for (const name of ["x-api-key", "xi-api-key", "api-key", "x-goog-api-key"]) {
     const value = headers[name]
     if (typeof value === "string") return value
   }
@@ -139,11 +139,11 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
 
   const answer = (req: IncomingMessage, res: ServerResponse, entry: TruthEntry, format: Format, bytes: Buffer): void => {
     const key = keyOf(req.headers, entry.query)
-    const text = format.isForm === true ? "" : bytes.toString()
-    const body = format.isForm === true ? fieldsOf(bytes, req.headers["content-type"]) : entry.method === "POST" ? parseJson(text) : {}
+    const text = format.isForm === true || format.isRaw === true ? "" : bytes.toString()
+    const body = format.isRaw === true ? { bytes: bytes.length, contentType: req.headers["content-type"] ?? null } : format.isForm === true ? fieldsOf(bytes, req.headers["content-type"]) : entry.method === "POST" ? parseJson(text) : {}
     log.keepBody(entry, body === undefined ? text : body, bytes.length)
     if (Predicate.isObject(body)) {
-      const identity = format.identify?.(entry.path, body) ?? { model: body["model"], stream: body["stream"] === true }
+      const identity = format.identify?.(entry.path, body, entry.query) ?? { model: body["model"], stream: body["stream"] === true }
       if (Predicate.isString(identity.model)) entry.model = identity.model
       entry.stream = identity.stream
     }

@@ -54,6 +54,8 @@ export interface Target {
   readonly tokenFrom?: string | null
   /** What the provider's bodies need beyond their format. */
   readonly bodyRules?: BodyRules | null
+  /** What the model reads beside text; absent or null when the registry does not know. */
+  readonly inputModalities?: ReadonlyArray<string> | null
   /** Absent when no cap is set. */
   readonly gate?: ModelGate
 }

@@ -4,10 +4,12 @@ import type { Target } from "#actors/request/ports/Target.ts"
 
 const MASK = "[redacted]"
 
-/** Keys by the vendors' prefixes: a run with a digit or a star in it, so that words with a hyphen stay. */
-const secretLike = /\b(?:sk|pk|gsk|xai|key|gwa_live)[-_](?=[A-Za-z_.-]*[0-9*])[A-Za-z0-9_*.-]{6,}|\bAIza[A-Za-z0-9_-]{10,}|Bearer\s+\S+/g
+/** Keys by the vendors' prefixes, and what follows `Bearer`. */
+const secretLike = /\b(?:sk|pk|gsk|xai|key|gwa_live)[-_][A-Za-z0-9_*.-]{6,}|\bAIza[A-Za-z0-9_-]{10,}|Bearer\s+\S+/g
+/** Words with a hyphen stay: a key has a digit or a star in it. */
+const isSecret = (run: string): boolean => /[0-9*]/.test(run) || /^(?:AIza|Bearer)/.test(run)
 /** A key with its middle left out, as vendors quote it. */
-const shortened = /[A-Za-z0-9_-]*\*{3,}[A-Za-z0-9_*-]*/g
+const isShortened = (run: string): boolean => run.includes("***")
 
 /** A value of fewer characters is no credential worth the name, and would be found in plain words. */
 const shortestSecret = 8
@@ -29,11 +31,15 @@ export interface Masking {
 /** `sent`: the flat request headers of the call, which hold the credential; the target's path may hold another. */
 export const of = (target: Target, sent: ReadonlyArray<string>): Masking => {
   const secrets = secretsOf(target, sent)
+  let parts: ReadonlySet<string> | null = null
   const text = (plain: string): string => {
     let masked = plain
     for (const secret of secrets) masked = masked.replaceAll(secret, MASK)
-    masked = masked.replace(secretLike, MASK).replace(shortened, MASK)
-    return secrets.length === 0 ? masked : masked.replace(/[A-Za-z0-9_.~+/=-]{8,}/g, (word) => isPart(word, secrets) ? MASK : word)
+    // Each pattern takes a whole run, and is judged after: one that looks ahead reads a long run again from each of its characters.
+    masked = masked.replace(secretLike, (run) => isSecret(run) ? MASK : run).replace(/[A-Za-z0-9_*-]+/g, (run) => isShortened(run) ? MASK : run)
+    if (secrets.length === 0) return masked
+    const telling = parts ??= partsOf(secrets)
+    return masked.replace(/[A-Za-z0-9_.~+/=-]{8,}/g, (word) => holdsPart(word, telling) ? MASK : word)
   }
   let values = 0
   const walk = (value: unknown, depth: number): unknown => {
@@ -83,10 +89,19 @@ const secretsOf = (target: Target, sent: ReadonlyArray<string>): ReadonlyArray<s
   return [...secrets]
 }
 
-const isPart = (word: string, secrets: ReadonlyArray<string>): boolean => {
-  for (let at = 0; at + tellingPart <= word.length; at++) {
-    const part = word.slice(at, at + tellingPart)
-    if (/\d/.test(part) && secrets.some((secret) => secret.includes(part))) return true
+/** All telling parts. */
+const partsOf = (secrets: ReadonlyArray<string>): ReadonlySet<string> => {
+  const parts = new Set<string>()
+  for (const secret of secrets) {
+    for (let at = 0; at + tellingPart <= secret.length; at++) {
+      const part = secret.slice(at, at + tellingPart)
+      if (/\d/.test(part)) parts.add(part)
+    }
   }
+  return parts
+}
+
+const holdsPart = (word: string, parts: ReadonlySet<string>): boolean => {
+  for (let at = 0; at + tellingPart <= word.length; at++) if (parts.has(word.slice(at, at + tellingPart))) return true
   return false
 }

@@ -12,7 +12,7 @@ const ENTRIES_MAX = 64
 
 /** Names whose value is never shown, compared without case, `-` and `_`. */
 const SECRET_NAMES = new Set([
-  "authorization", "proxyauthorization", "xapikey", "xgoogapikey", "apikey", "cookie", "setcookie", "xauthtoken", "xamzsecuritytoken",
+  "authorization", "proxyauthorization", "xapikey", "xiapikey", "xgoogapikey", "apikey", "cookie", "setcookie", "xauthtoken", "xamzsecuritytoken",
   "password", "passwd", "initialpassword", "secret", "clientsecret", "gatewaysecret", "token", "accesstoken", "refreshtoken", "idtoken",
   "sessiontoken", "bearer", "credential", "credentials", "privatekey", "signature", "webhooksecret", "xsessionowner", "xgatewayleaseowner", "leaseowner", "owner"
 ])

@@ -118,8 +118,10 @@ export interface Format {
   readonly methods?: ReadonlyArray<string>
   /** The body is multipart/form-data; `read` is given its fields, and of files name, type and size. */
   readonly isForm?: boolean
+  /** The body is a file: `read` is given its type and size. */
+  readonly isRaw?: boolean
   /** Model and kind of a request before it is read, where they do not stand in `model` and `stream` of the body. */
-  readonly identify?: (path: string, body: Body) => { readonly model: string | null; readonly stream: boolean }
+  readonly identify?: (path: string, body: Body, query: string) => { readonly model: string | null; readonly stream: boolean }
   readonly read: (body: Body, request: RequestHead) => Result.Result<SimulatedCall, SimulatedRefusal>
   readonly events: (call: SimulatedCall, answer: SimulatedAnswer) => Iterable<WireEvent>
   readonly body: (call: SimulatedCall, answer: SimulatedAnswer) => string

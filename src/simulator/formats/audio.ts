@@ -9,7 +9,7 @@ import { chatStreamError, renderChatError } from "./errors.ts"
 import type { Body, SimulatedCall, Format } from "./Format.ts"
 import { oneShotCall } from "./oneShotCall.ts"
 
-const RATE = 8_000
+export const RATE = 8_000
 /** Samples of a character. */
 const LENGTH = 160
 const PIECE = 4_096
@@ -42,7 +42,7 @@ export const toneOf = (text: string): Buffer => {
   return Buffer.concat([head, samples])
 }
 
-const piecesOf = (bytes: Buffer): ReadonlyArray<Buffer> =>
+export const piecesOf = (bytes: Buffer): ReadonlyArray<Buffer> =>
   Array.from({ length: Math.ceil(bytes.length / PIECE) }, (_, i) => bytes.subarray(i * PIECE, (i + 1) * PIECE))
 
 const spoken = strictly((body): SimulatedCall => {
@@ -69,14 +69,17 @@ const fileOf = (body: Body): Heard => {
   return { filename: String(file.filename), bytes: Number(file.bytes) }
 }
 
-/** Bytes of the file are samples of the rate above. */
+/** Bytes of a WAV file before its samples. */
+export const HEADER = 44
+
+/** Bytes behind the header are samples of the rate above. */
 const written = (task: "transcribe" | "translate") => strictly((body): SimulatedCall => {
   refuseUnknown(body, known, "")
   const model = requiredModel(body)
   const { bytes, filename } = fileOf(body)
   const format = optionalString(body, "response_format") ?? "json"
   const text = `Heard ${filename}.`
-  const seconds = bytes / RATE
+  const seconds = Math.max(0, bytes - HEADER) / RATE
   const stamp = (mark: string) => `00:00:00${mark}000 --> 00:00:01${mark}000`
   const replies: Readonly<Record<string, readonly [type: string, text: string]>> = {
     json: ["application/json", JSON.stringify({ text, usage: { type: "duration", seconds } })],

@@ -1,4 +1,4 @@
-/** Google's embeddings: `POST /v1beta/models/{model}:batchEmbedContents`, and `:predict` below a project of Vertex AI. Both take text only. */
+/** Google's embeddings: `POST /v1beta/models/{model}:batchEmbedContents`, and `:predict` below a project of Vertex AI. The first takes media, too; of the second only the multimodal model does. */
 import * as Predicate from "effect/Predicate"
 import { countTokens } from "#src/simulator/text.ts"
 import { Bad, strictly } from "./chatRequest.ts"
@@ -34,9 +34,34 @@ const content = (request: Body, at: string, model: string) => {
   only(request, at, ["model", "content", "taskType", "title", "outputDimensionality"])
   if (request["model"] !== `models/${model}`) throw new Bad(`'${at}.model' must be models/${model}.`, `${at}.model`)
   const parts = isRecord(request["content"]) ? request["content"]["parts"] : null
-  const [part] = Array.isArray(parts) ? parts as ReadonlyArray<unknown> : []
-  return { text: textOf(isRecord(part) ? part["text"] : null, `${at}.content.parts[0].text`), dimensions: request["outputDimensionality"] }
+  const said = Array.isArray(parts) && parts.length > 0 ? parts as ReadonlyArray<unknown> : [null]
+  return { text: said.map((part, i) => partOf(part, `${at}.content.parts[${i}]`)).join("\n"), dimensions: request["outputDimensionality"] }
 }
+
+/** Text, or bytes with their type; all parts of a content make one vector. */
+const partOf = (part: unknown, at: string): string => {
+  const blob = isRecord(part) ? part["inlineData"] : undefined
+  if (!isRecord(part) || blob === undefined) return textOf(isRecord(part) ? part["text"] : null, `${at}.text`)
+  only(part, at, ["inlineData"])
+  if (!isRecord(blob) || typeof blob["mimeType"] !== "string") throw new Bad(`'${at}.inlineData.mimeType' must be a text.`, at)
+  return textOf(blob["data"], `${at}.inlineData.data`)
+}
+
+/** An instance of the multimodal model: a text, an image or a video. */
+const multimodalOf = (instance: Body, at: string): string => {
+  only(instance, at, ["text", "image", "video"])
+  const kind = isRecord(instance["image"]) ? "image" : isRecord(instance["video"]) ? "video" : null
+  const medium = kind === null ? undefined : instance[kind]
+  if (!isRecord(medium)) return textOf(instance["text"], `${at}.text`)
+  only(medium, at, ["bytesBase64Encoded", "mimeType", "gcsUri"])
+  return `${kind}:${textOf(medium["bytesBase64Encoded"], `${at}.bytesBase64Encoded`)}`
+}
+
+const predictionOf = (text: string, values: ReadonlyArray<number>): object => text.startsWith("video:")
+  ? { videoEmbeddings: [{ startOffsetSec: 0, endOffsetSec: 7, embedding: values }] }
+  : text.startsWith("image:") ? { imageEmbedding: values } : { textEmbedding: values }
+
+const isMultimodal = (model: string): boolean => model.startsWith("multimodalembedding")
 
 const read = strictly((body, { path }): SimulatedCall => {
   const { method, model } = addressOf(path) ?? { method: "predict", model: "" }
@@ -50,10 +75,11 @@ const read = strictly((body, { path }): SimulatedCall => {
   } else {
     only(body, "", ["instances", "parameters"])
     inputs = listAt(body, "instances").map((one, i) => {
+      if (isMultimodal(model)) return multimodalOf(one, `instances[${i}]`)
       only(one, `instances[${i}]`, ["content", "task_type", "title"])
       return textOf(one["content"], `instances[${i}].content`)
     })
-    dimensions = isRecord(body["parameters"]) ? body["parameters"]["outputDimensionality"] : undefined
+    dimensions = isRecord(body["parameters"]) ? body["parameters"][isMultimodal(model) ? "dimension" : "outputDimensionality"] : undefined
   }
   return {
     model, stream: false, n: 1, includeUsage: false, maxTokens: null, stop: [], lastUserText: "", toolResult: null, tools: [], toolChoice: "none", json: null,
@@ -81,5 +107,5 @@ export const batchEmbedContents = make("batchEmbedContents", (call, { usage }) =
 }))
 
 export const predict = make("predict", (call) => JSON.stringify({
-  predictions: vectorsOf(call).map(({ text, values }) => ({ embeddings: { values, statistics: { truncated: false, token_count: countTokens(text) } } }))
+  predictions: vectorsOf(call).map(({ text, values }) => isMultimodal(call.model) ? predictionOf(text, values) : ({ embeddings: { values, statistics: { truncated: false, token_count: countTokens(text) } } }))
 }))

@@ -6,18 +6,22 @@ import { embeddings } from "./embeddings.ts"
 import type { Format } from "./Format.ts"
 import { imageEdits, images } from "./images.ts"
 import { speech, transcriptions, translations } from "./audio.ts"
+import { listen, speak, speechToText, textToSpeech } from "./audioVendors.ts"
 import { batchEmbedContents, predict } from "./googleEmbeddings.ts"
+import { embedV2, multimodalEmbeddings } from "./multimodalEmbeddings.ts"
 import { generateContent } from "#src/simulator/formats/generateContent/generateContent.ts"
 import { localModelServer } from "#src/simulator/formats/localModelServer/localModelServer.ts"
 import { messages } from "#src/simulator/formats/messages/messages.ts"
+import { classify } from "./ranking/classify.ts"
 import { moderations } from "./moderations.ts"
-import { rerank } from "./rerank.ts"
+import { rerank } from "./ranking/rerank.ts"
 import { documentAnalysis, ocr } from "./ocr.ts"
 import { responses } from "#src/simulator/formats/responses/responses.ts"
 
 export const FORMATS: ReadonlyArray<Format> = [
   chatCompletions, messages, responses, generateContent, localModelServer, embeddings, images, imageEdits, moderations, ocr, documentAnalysis, rerank, speech, transcriptions, translations,
-  batchEmbedContents, predict
+  classify, speak, listen, textToSpeech, speechToText,
+  batchEmbedContents, predict, multimodalEmbeddings, embedV2
 ]
 
 export const formatOf = (path: string): Format | undefined => FORMATS.find((format) => format.matches(path))

@@ -1,14 +1,20 @@
 /** Forms with audio to be written down, or translated to English, in the vendor's public format. Pure. */
 import type { AnswerFacts } from "#actors/request/ports/Face.ts"
 import * as Errors from "#schemas/errors.ts"
-import type { PublicError } from "#schemas/errors.ts"
+import { PublicError } from "#schemas/errors.ts"
 import type { Units } from "#schemas/records/Units.ts"
+import type { TargetFamily } from "#schemas/wire/formats.ts"
 import * as Form from "#src/wire/form/Form.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 import * as OneShotJson from "#src/wire/oneShot/json.ts"
-import type { OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
+import type { Asked, Encoded, OneShotCodec, Sent } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
+import type { Heard } from "./AudioVendor.ts"
+import * as Cues from "./cues.ts"
+import { fileIn } from "./fileIn.ts"
+import * as SoundLength from "./soundLength.ts"
+import { errorOf, vendorOf } from "./vendors.ts"
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -50,37 +56,102 @@ const unitsIn = (parsed: Body): Units | null => {
 
 const textType = "text/plain; charset=utf-8"
 
+/** Seconds of the sent sound, where its header says them. */
+const lengthOf = (sent: Sent): number | null => {
+  const file = fileIn(sent)
+  return file === null ? null : SoundLength.secondsOf(file.sound)
+}
+
+/** What is paid for unless the answer says otherwise. */
+export const units = (_head: RequestHead, _body: Body, sent: Sent): Units | null => {
+  const second = lengthOf(sent)
+  return second === null ? null : { second }
+}
+
+/** What reading the answer needs. */
+export interface Note {
+  /** The format that the client wants. */
+  readonly format: string
+  /** The sent sound says how long it is. */
+  readonly isMeasured: boolean
+}
+
+/** A text says no seconds, and subtitles end where the last word does: the sound's own header knows better. */
+const unitsOfText = (text: string, { format, isMeasured }: Note): Units | null => {
+  const second = isMeasured || format === "text" ? null : Cues.endOf(text)
+  return second === null ? null : { second }
+}
+
 /** Texts are not marked as such: a page, or JSON of a server that knows no other answer, may stand in their place. */
-const readText = (bytes: Uint8Array, note: string): AnswerFacts | null => {
+const readText = (bytes: Uint8Array, note: Note): AnswerFacts | null => {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, longestMark)).toString("latin1").trimStart()
   if (/^<(?:!doctype html|html)\b/i.test(start)) return null
   const parsed = start.startsWith("{") ? OneShotJson.recordOf(bytes) : null
-  if (parsed === null) return { ...OneShotJson.answered(bytes, { usage: null, units: null }), contentType: textType }
+  if (parsed === null) {
+    const text = note.format === "text" ? "" : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8")
+    return { ...OneShotJson.answered(bytes, { usage: null, units: unitsOfText(text, note) }), contentType: textType }
+  }
   const { text } = parsed
-  if (note !== "text" || typeof text !== "string") return OneShotJson.errorOr(bytes, parsed)
+  if (note.format !== "text" || typeof text !== "string") return OneShotJson.errorOr(bytes, parsed)
   return { ...OneShotJson.answered(Buffer.from(`${text}\n`), { usage: OneShotJson.usageIn(parsed), units: unitsIn(parsed) }), contentType: textType }
 }
 
 /** Bytes of a text that say what it is. */
 const longestMark = 64
 
-/** `note`: the format that the client wants. */
-const read = (bytes: Uint8Array, note: string): AnswerFacts | null => {
-  if (texts.has(note)) return readText(bytes, note)
+const read = (bytes: Uint8Array, note: Note): AnswerFacts | null => {
+  if (texts.has(note.format)) return readText(bytes, note)
   const parsed = OneShotJson.recordOf(bytes)
   return parsed !== null && typeof parsed["text"] === "string"
     ? OneShotJson.answered(bytes, { usage: OneShotJson.usageIn(parsed), units: unitsIn(parsed) })
     : OneShotJson.errorOr(bytes, parsed)
 }
 
-export const codec: OneShotCodec<RequestHead, string> = {
+const noteOf = (asked: Asked): Note => ({
+  format: typeof asked.parsed["response_format"] === "string" ? asked.parsed["response_format"] : "json", isMeasured: lengthOf(asked) !== null
+})
+
+/** A vendor's transcription in the format that the client wants. */
+const written = ({ language, seconds, text, words }: Heard, { format, isMeasured }: Note): AnswerFacts => {
+  const end = words.at(-1)?.end ?? null
+  const paid = seconds ?? (isMeasured ? null : end)
+  const facts = { usage: null, units: paid === null ? null : { second: paid } }
+  if (format === "srt" || format === "vtt") return { ...OneShotJson.answered(Buffer.from(Cues.write(format, words)), facts), contentType: textType }
+  if (format === "text") return { ...OneShotJson.answered(Buffer.from(`${text}\n`), facts), contentType: textType }
+  const duration = seconds ?? end
+  return OneShotJson.answered(Buffer.from(JSON.stringify({
+    text, task: "transcribe", ...language === null ? {} : { language }, ...duration === null ? {} : { duration },
+    ...format === "verbose_json" ? { words: words.map(({ end, start, text: word }) => ({ word, start, end })) } : {}
+  })), facts)
+}
+
+const readHeard = (family: TargetFamily, bytes: Uint8Array, note: Note): AnswerFacts | null => {
+  const vendor = vendorOf(family)
+  const parsed = OneShotJson.recordOf(bytes)
+  if (vendor === null || parsed === null) return null
+  const error = vendor.error(parsed)
+  if (error !== null) return { usage: null, error, body: bytes, outputText: () => "" }
+  const heard = vendor.heard(parsed)
+  return heard === null ? OneShotJson.errorOr(bytes, parsed) : written(heard, note)
+}
+
+/** What the clients' format says and no vendor's other one does. */
+const refusalOfVendor = ({ response_format: format, stream }: Body): PublicError | null =>
+  isTrue(stream) ? invalid("stream", "This model answers with whole transcriptions only.")
+    : format === "diarized_json" ? invalid("response_format", "This model does not answer in 'diarized_json'.") : null
+
+const encoded = (family: TargetFamily, asked: Asked): Encoded<Note> | PublicError => {
+  const { bytes, form, model, parsed } = asked
+  if (form === null) return Errors.make("unsupported_media_type", "Audio is sent as multipart/form-data.")
+  const vendor = vendorOf(family)
+  if (vendor === null) return { body: Form.withFields(bytes, form, { model }), contentType: Form.contentTypeOf(form), omitted: OneShotJson.nothing, note: noteOf(asked) }
+  const made = refusalOfVendor(parsed) ?? vendor.transcription(asked)
+  return made instanceof PublicError ? made : { ...made, note: noteOf(asked) }
+}
+
+export const codec: OneShotCodec<RequestHead, Note> = {
   head,
-  encode: (_family, { bytes, form, model, parsed }) => form === null
-    ? Errors.make("unsupported_media_type", "Audio is sent as multipart/form-data.")
-    : {
-      body: Form.withFields(bytes, form, { model }), contentType: Form.contentTypeOf(form), omitted: OneShotJson.nothing,
-      note: typeof parsed["response_format"] === "string" ? parsed["response_format"] : "json"
-    },
-  read: (_family, bytes, { note }) => read(bytes, note),
-  readError: (_family, body) => OneShotJson.readError(body)
+  encode: encoded,
+  read: (family, bytes, { note }) => vendorOf(family) === null ? read(bytes, note) : readHeard(family, bytes, note),
+  readError: (family, body) => errorOf(family, body)
 }

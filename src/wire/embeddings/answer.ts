@@ -17,13 +17,18 @@ export interface WantedVectors extends Pick<EmbeddingHead, "encoding"> {
   readonly estimate: () => number
 }
 
+const googles: ReadonlySet<EmbeddingFamily> = new Set(["batchEmbedContents", "predict", "embeddings/predict"])
+
+/** Families that answer in the clients' own format. */
+const common: ReadonlySet<EmbeddingFamily> = new Set(["embeddings", "embeddings/jina", "embeddings/voyage"])
+
 /** How the family's servers tell of an error. */
-export const errorsOf = (family: EmbeddingFamily): Pick<UpstreamCodec, "readError"> => family === "embeddings" ? chatCompletions : generateContent
+export const errorsOf = (family: EmbeddingFamily): Pick<UpstreamCodec, "readError"> => googles.has(family) ? generateContent : chatCompletions
 
 /** Null when the bytes are no answer of the family, or hold another number of vectors than was asked for. */
 export const read = (family: EmbeddingFamily, bytes: Uint8Array, wanted: WantedVectors): AnswerFacts | null => {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const facts = family === "embeddings" ? forwarded(body, wanted) : translated(family, body, wanted)
+  const facts = common.has(family) ? forwarded(body, wanted) : translated(family, body, wanted)
   return facts ?? errorIn(family, body)
 }
 
@@ -57,12 +62,14 @@ const forwarded = (body: Buffer, wanted: WantedVectors): AnswerFacts | null => {
   const isOrdered = vectors.every(({ index }, i) => index === i)
   const isEncoded = wanted.encoding === null || vectors.every(({ isText }) => isText === (wanted.encoding === "base64"))
   const facts = counted === null ? null : usageOf(counted)
-  if (isOrdered && isEncoded) {
+  // Some vendors count under other names than the clients' format.
+  const isCounted = told === null || numberAt(told, "prompt_tokens") !== null || counted === null
+  if (isOrdered && isEncoded && isCounted) {
     const [start, end, text] = model === null ? [1, 1, Buffer.concat([Buffer.from('"model":'), named, Buffer.from(",")])] : [model.start, model.end, named]
     return answered(Buffer.concat([body.subarray(0, start), text, body.subarray(end)]), facts)
   }
   const sorted = [...vectors].sort((a, b) => a.index - b.index)
-  return answered(bodyOf(sorted.map((vector) => recoded(body, vector, wanted.encoding)), wanted.model, told ?? tokens(wanted.estimate())), facts)
+  return answered(bodyOf(sorted.map((vector) => recoded(body, vector, wanted.encoding)), wanted.model, isCounted && told !== null ? told : tokens(counted ?? wanted.estimate())), facts)
 }
 
 /** JSON text of a vector in the encoding. */
@@ -101,15 +108,50 @@ const recordsAt = (record: Readonly<Record<string, unknown>>, name: string): Rea
 
 const isVector = (value: unknown): value is ReadonlyArray<number> => Array.isArray(value) && value.every((one) => typeof one === "number")
 
+interface Found {
+  /** In the order of the input. */
+  readonly vectors: ReadonlyArray<unknown>
+  /** Tokens that the server counted; null when it did not. */
+  readonly counted: number | null
+}
+
+const ofPredictions = (parsed: Readonly<Record<string, unknown>>): Found => {
+  const places = recordsAt(parsed, "predictions").map((one) => Json.recordAt(one, "embeddings") ?? {})
+  return { vectors: places.map((place) => place["values"]), counted: statisticsOf(places) }
+}
+
+/** One vector for each instance: of its text, its image, or the first segment of its video. */
+const ofMultimodal = (parsed: Readonly<Record<string, unknown>>): Found => ({
+  vectors: recordsAt(parsed, "predictions").map((one) => one["textEmbedding"] ?? one["imageEmbedding"] ?? recordsAt(one, "videoEmbeddings")[0]?.["embedding"]),
+  counted: null
+})
+
+const ofContents = (parsed: Readonly<Record<string, unknown>>): Found => ({
+  vectors: recordsAt(parsed, "embeddings").map((place) => place["values"]), counted: numberAt(Json.recordAt(parsed, "usageMetadata"), "promptTokenCount")
+})
+
+const ofCohere = (parsed: Readonly<Record<string, unknown>>): Found => {
+  const vectors: unknown = Json.recordAt(parsed, "embeddings")?.["float"]
+  const billed = Json.recordAt(Json.recordAt(parsed, "meta") ?? {}, "billed_units")
+  const tokensOf = numberAt(billed, "input_tokens")
+  const images = numberAt(billed, "image_tokens")
+  return { vectors: Array.isArray(vectors) ? vectors : [], counted: tokensOf === null && images === null ? null : (tokensOf ?? 0) + (images ?? 0) }
+}
+
+const ofFamily: Partial<Readonly<Record<EmbeddingFamily, (parsed: Readonly<Record<string, unknown>>) => Found>>> = {
+  batchEmbedContents: ofContents,
+  predict: ofPredictions,
+  "embeddings/predict": ofMultimodal,
+  "embeddings/cohere": ofCohere
+}
+
 const translated = (family: EmbeddingFamily, body: Buffer, wanted: WantedVectors): AnswerFacts | null => {
   const parsed = Json.parseRecord(body.toString("utf8"))
-  if (parsed === null) return null
-  const places = family === "batchEmbedContents"
-    ? recordsAt(parsed, "embeddings")
-    : recordsAt(parsed, "predictions").map((one) => Json.recordAt(one, "embeddings") ?? {})
-  const vectors = places.map((place) => place["values"]).filter(isVector)
+  const find = ofFamily[family]
+  if (parsed === null || find === undefined) return null
+  const { counted, vectors: found } = find(parsed)
+  const vectors = found.filter(isVector)
   if (vectors.length === 0 || vectors.length !== wanted.count) return null
-  const counted = family === "batchEmbedContents" ? numberAt(Json.recordAt(parsed, "usageMetadata"), "promptTokenCount") : statisticsOf(places)
   const texts = vectors.map((vector) => JSON.stringify(wanted.encoding === "base64" ? base64Of(vector) : vector))
   return answered(bodyOf(texts, wanted.model, tokens(counted ?? wanted.estimate())), counted === null ? null : usageOf(counted))
 }

@@ -3,10 +3,12 @@ import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { EmbeddingFamily } from "#schemas/wire/formats.ts"
 import * as Json from "#src/wire/json/json.ts"
+import * as Items from "./items.ts"
 import * as Splice from "#src/wire/json/splice.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
-import type { Encoded } from "#src/wire/oneShot/OneShotCodec.ts"
+import type { Asked, Encoded, MediaWish } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { Json as Body, RequestHead } from "#src/wire/WireFormat.ts"
+import * as Structured from "./structured.ts"
 
 export interface EmbeddingHead extends RequestHead {
   /** How the client wants vectors; null = it did not say. */
@@ -26,11 +28,23 @@ const inputRefusal = (input: unknown): PublicError | null => {
   if (!Array.isArray(input)) return invalid("input", "Field 'input' must be a string, a list of strings, a list of tokens, or a list of such lists.")
   if (input.length === 0) return invalid("input", "Field 'input' must not be an empty list.")
   if (input.every(isText) || input.every(isToken) || input.every(isTokens)) return null
-  const structured = input.findIndex(Json.isRecord)
-  return structured >= 0
-    ? invalid(`input[${structured}]`, `Field 'input[${structured}]' is a structured item; only text and tokens are embedded here.`)
-    : invalid("input", "Field 'input' must hold strings only, tokens only (whole numbers from 0), or non-empty lists of tokens only.")
+  if (Items.firstOf(input) >= 0) return isOutline(input) ? null : refusedBy(Items.read(input))
+  return invalid("input", "Field 'input' must hold strings only, tokens only (whole numbers from 0), or non-empty lists of tokens only.")
 }
+
+const refusedBy = (read: unknown): PublicError | null => read instanceof PublicError ? read : null
+
+/** The outline of a large body, which was read whole before, keeps its last item without what it holds. */
+const isOutline = (input: ReadonlyArray<unknown>): boolean => {
+  const [item] = input
+  if (input.length !== 1 || !Json.isRecord(item)) return false
+  const source: unknown = item["source"]
+  return (Json.isRecord(source) && Object.keys(source).length === 0) || (Array.isArray(item["content"]) && item["content"].length === 0) ||
+    Object.values(item).some((value) => typeof value === "string" && value.length === cutCharacters)
+}
+
+/** Length of a text that was cut for an outline. */
+const cutCharacters = 64
 
 /** Reads what is planned by, and refuses what no server could read. Members that are not named here are the vendors' and are forwarded. */
 export const head = (body: Body): EmbeddingHead | PublicError => {
@@ -53,14 +67,37 @@ const countOf = ({ input }: Body): number => Array.isArray(input) && !isToken(in
 
 const nothing: ReadonlyArray<string> = []
 
+const structuredOf = (family: EmbeddingFamily, { modalities, model, parsed: { input } }: Asked): Items.Items | PublicError | null => {
+  if (!Array.isArray(input) || Items.firstOf(input) < 0) return null
+  const items = Items.read(input)
+  if (items instanceof PublicError) return items
+  return Items.refusalOf(items, model, modalities ?? null) ?? (items.native && family !== "embeddings/jina" ? Errors.make("bad_request", "Invalid request") : items)
+}
+
+/** What the items name by URL; those in the vendor's own spelling are fetched by the vendor. */
+export const media = (family: EmbeddingFamily, asked: Asked): MediaWish | PublicError => {
+  const items = structuredOf(family, asked)
+  if (items === null || items instanceof PublicError) return items ?? noMedia
+  const remote = items.parts.flatMap((part) => "url" in part ? [{ url: part.url, at: part.at, types: items.native ? null : Items.typesOf(part.modality) }] : [])
+  return { remote, maxBytes: Items.mostItemBytes, room: Items.mostBytes - Items.weightOf(items.parts) }
+}
+
+const noMedia: MediaWish = { remote: [], maxBytes: 0, room: 0 }
+
 /** The request for a server of the family that knows the model as `model`; `parsed` is what the bytes say. */
-export const encode = (family: EmbeddingFamily, bytes: Buffer, parsed: Body, model: string): Encoded<number> | PublicError => {
-  if (family === "embeddings") return { body: named(bytes, parsed, model), note: countOf(parsed), omitted: nothing }
-  const texts = textsOf(parsed["input"])
+export const encode = (family: EmbeddingFamily, asked: Asked): Encoded<number> | PublicError => {
+  const { bytes, model, parsed } = asked
+  const { input } = parsed
+  const items = structuredOf(family, asked)
+  if (items instanceof PublicError) return items
+  if (items !== null) return items.native ? { body: named(bytes, parsed, model), note: countOf(parsed), omitted: nothing } : Structured.encode(family, items.parts, asked)
+  if (family === "embeddings" || family === "embeddings/jina") return { body: named(bytes, parsed, model), note: countOf(parsed), omitted: nothing }
+  const texts = textsOf(input)
   if (texts === null) {
     return Errors.make("bad_request", `Model '${model.slice(0, 200)}' embeds text only: send 'input' as text, not as tokens.`, { extra: { param: "input" } })
   }
-  return family === "batchEmbedContents" ? contents(texts, parsed, model) : instances(texts, parsed)
+  if (family === "batchEmbedContents") return contents(texts, parsed, model)
+  return family === "predict" ? instances(texts, parsed) : Structured.encode(family, texts.map((text) => ({ modality: "text", text })), asked)
 }
 
 /** The client's own bytes with another model. */

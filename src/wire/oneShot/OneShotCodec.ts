@@ -1,20 +1,52 @@
 /** How one kind of request without a conversation is said to servers and read back: one value per kind. Pure. */
 import type { AnswerFacts, JobReply, Poll, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
+import type { Units } from "#schemas/records/Units.ts"
 import type { TargetFamily } from "#schemas/wire/formats.ts"
 import type { Json, RequestHead } from "#src/wire/WireFormat.ts"
 import type { Form } from "#src/wire/form/Form.ts"
 
-/** What the client asked, as far as a server's format needs it. */
-export interface Asked {
+/** The client's body. */
+export interface Sent {
   /** The body as it came. */
   readonly bytes: Buffer
-  /** What the bytes say; of a form its fields. */
-  readonly parsed: Json
   /** Set where the body is a form. */
   readonly form: Form | null
+}
+
+/** What the client asked, as far as a server's format needs it. */
+export interface Asked extends Sent {
+  /** What the bytes say; of a form its fields. */
+  readonly parsed: Json
   /** As the server knows it. */
   readonly model: string
+  /** What the model reads, as the registry says; absent or null when it says nothing. */
+  readonly modalities?: ReadonlyArray<string> | null
+  /** The media of `media` that were fetched; absent before. */
+  readonly media?: ReadonlyArray<FetchedMedium> | undefined
+}
+
+/** A medium that a request names by URL. */
+export interface RemoteMedium {
+  readonly url: string
+  /** Name of the field, for messages. */
+  readonly at: string
+  /** A pattern of the media types that it may have; null: it is not fetched but named to the provider. */
+  readonly types: string | null
+}
+
+export interface FetchedMedium {
+  readonly url: string
+  readonly mediaType: string
+  readonly bytes: Uint8Array
+}
+
+export interface MediaWish {
+  readonly remote: ReadonlyArray<RemoteMedium>
+  /** Of one medium. */
+  readonly maxBytes: number
+  /** Bytes that all of them may have. */
+  readonly room: number
 }
 
 export interface Encoded<Note> {
@@ -42,8 +74,12 @@ export interface Wanted<Head, Note> {
 export interface OneShotCodec<Head extends RequestHead, Note = null> {
   /** Reads what is planned by, and refuses what no server could read. */
   readonly head: (body: Json) => Head | PublicError
+  /** What a large body is expected to use, counted where it is read whole; absent: its outline says it. */
+  readonly units?: (body: Json) => Units
   /** The request for a server of the family. */
   readonly encode: (family: TargetFamily, asked: Asked) => Encoded<Note> | PublicError
+  /** What the request names by URL, or why the target cannot take it; absent: such requests name nothing. */
+  readonly media?: (family: TargetFamily, asked: Asked) => MediaWish | PublicError
   /** Null when the bytes are no answer of the family. */
   readonly read: (family: TargetFamily, bytes: Uint8Array, wanted: Wanted<Head, Note>) => AnswerFacts | null
   /** Of servers that answer with jobs: as `Dialect.pollOf`. */

@@ -2,7 +2,9 @@
 import type { OneShotKind } from "#schemas/wire/formats.ts"
 import { codec as speech } from "#src/wire/audio/speech.ts"
 import { codec as transcriptions } from "#src/wire/audio/transcriptions.ts"
+import { codec as classify } from "#src/wire/classify/codec.ts"
 import { codec as embeddings } from "#src/wire/embeddings/codec.ts"
+import { codec as contents } from "#src/wire/embeddings/contents.ts"
 import { codec as edits } from "#src/wire/images/edits.ts"
 import { codec as images } from "#src/wire/images/codec.ts"
 import { codec as moderations } from "#src/wire/moderations/codec.ts"
@@ -16,7 +18,12 @@ type AnyCodec = OneShotCodec<RequestHead, unknown>
 
 const any = <Head extends RequestHead, Note>(codec: OneShotCodec<Head, Note>): AnyCodec => codec as unknown as AnyCodec
 
-const codecs: Partial<Readonly<Record<OneShotKind, AnyCodec>>> = {
+/** A kind has one codec for each face of its clients; the common face has the kind's name. */
+export type CodecName = OneShotKind | "embed-contents"
+
+const codecs: Partial<Readonly<Record<CodecName, AnyCodec>>> = {
+  classify: any(classify),
+  "embed-contents": any(contents),
   embeddings: any(embeddings),
   images: any(images),
   "image-edits": any(edits),
@@ -28,7 +35,7 @@ const codecs: Partial<Readonly<Record<OneShotKind, AnyCodec>>> = {
   translations: any(transcriptions)
 }
 
-export const of = (kind: OneShotKind): AnyCodec => {
+export const of = (kind: CodecName): AnyCodec => {
   const found = codecs[kind]
   if (found === undefined) throw new Error(`no codec of ${kind}`)
   return found

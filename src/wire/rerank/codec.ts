@@ -41,10 +41,12 @@ const head = (body: Body): RequestHead | PublicError =>
 const documentsOf = (body: Body): ReadonlyArray<unknown> => Array.isArray(body["documents"]) ? body["documents"] : []
 
 /** What a request is expected to use. */
-export const units = (_head: RequestHead, body: Body): Units => {
+const unitsOf = (body: Body): Units => {
   const document = documentsOf(body).length
   return { document, query: 1, search_unit: Math.max(1, Math.ceil(document / documentsOfUnit)) }
 }
+
+export const units = (_head: RequestHead, body: Body): Units => unitsOf(body)
 
 /** Members that have another name elsewhere, or none. */
 const own: ReadonlySet<string> = new Set(["model", "query", "documents", "top_n", "return_documents"])
@@ -129,6 +131,7 @@ const read = (bytes: Uint8Array, { model, note: { count, documents, most } }: Wa
 
 export const codec: OneShotCodec<RequestHead, Note> = {
   head,
+  units: unitsOf,
   encode: (family, { model, parsed }) => {
     const texts = documentsOf(parsed).flatMap((one) => textOf(one) ?? [])
     return {

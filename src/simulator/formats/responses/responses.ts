@@ -173,10 +173,10 @@ function* events(call: SimulatedCall, answer: SimulatedAnswer): Generator<WireEv
 
 export const responses: Format = {
   name: "responses",
-  matches: (path) => path === "/v1/responses",
+  matches: (path) => path === "/v1/responses" || path === "/v1/responses/input_tokens",
   read: readResponsesRequest,
   events,
-  body: (call, answer) => JSON.stringify(responseOf(call, answer, true)),
+  body: (call, answer) => JSON.stringify(ownOf(call).counts ? { object: "response.input_tokens", input_tokens: call.promptTokens } : responseOf(call, answer, true)),
   renderError: renderChatError,
   streamError: responsesStreamError
 }

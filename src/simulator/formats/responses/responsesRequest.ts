@@ -9,7 +9,7 @@ import { invalidValue, readInput, textAt } from "./responsesInput.ts"
 import { optional, readFormat, readToolChoice, readTools } from "./responsesTools.ts"
 
 const FIELDS = new Set([
-  "access_programs", "background", "context_management", "conversation", "frequency_penalty", "image", "include", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata", "model",
+  "access_programs", "background", "client_metadata", "context_management", "conversation", "frequency_penalty", "image", "include", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata", "model",
   "moderation", "parallel_tool_calls", "presence_penalty", "previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "reasoning", "safety_identifier",
   "service_tier", "store", "stream", "stream_options", "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user"
 ])
@@ -31,11 +31,13 @@ export interface Own {
   readonly custom: ReadonlySet<string>
   readonly encrypts: boolean
   readonly logprobs: boolean
+  /** `POST /v1/responses/input_tokens`. */
+  readonly counts: boolean
 }
 
 const owns = new WeakMap<SimulatedCall, Own>()
 
-export const ownOf = (call: SimulatedCall): Own => owns.get(call) ?? { body: {}, custom: new Set(), encrypts: false, logprobs: false }
+export const ownOf = (call: SimulatedCall): Own => owns.get(call) ?? { body: {}, custom: new Set(), encrypts: false, logprobs: false, counts: false }
 
 const oneOf = (value: unknown, param: string, supported: ReadonlyArray<string>): void => {
   if (value === undefined || value === null) return
@@ -75,7 +77,7 @@ const readPrevious = (body: Body): boolean => {
   return true
 }
 
-export const readResponsesRequest = strictly((body: Body): SimulatedCall => {
+export const readResponsesRequest = strictly((body: Body, request): SimulatedCall => {
   const model = requiredModel(body)
   const unknown = Object.keys(body).find((field) => !FIELDS.has(field))
   if (unknown !== undefined) throw new Bad(`Unknown parameter: '${unknown}'.`, unknown, "unknown_parameter")
@@ -99,9 +101,10 @@ export const readResponsesRequest = strictly((body: Body): SimulatedCall => {
   }
   if (body["prompt"] !== undefined && body["prompt"] !== null) textAt((body["prompt"] as Body)["id"], "prompt.id")
   const tools = readTools(body["tools"])
+  const counts = request.path.endsWith("/input_tokens")
   const call: SimulatedCall = {
     model,
-    stream,
+    stream: stream && !counts,
     n: 1,
     includeUsage: true,
     maxTokens: optionalNumber(body, "max_output_tokens", MIN_OUTPUT_TOKENS, Number.MAX_SAFE_INTEGER, true),
@@ -114,7 +117,7 @@ export const readResponsesRequest = strictly((body: Body): SimulatedCall => {
     promptTokens: input.tokens + (instructions === "" ? 0 : countTokens(instructions) + TOKENS_PER_ITEM)
   }
   owns.set(call, {
-    body, custom: tools.custom, encrypts: include.includes("reasoning.encrypted_content"), logprobs: include.includes("message.output_text.logprobs")
+    body, custom: tools.custom, encrypts: include.includes("reasoning.encrypted_content"), logprobs: include.includes("message.output_text.logprobs"), counts
   })
   return call
 })

@@ -4,10 +4,10 @@
  */
 import * as Predicate from "effect/Predicate"
 import { countTokens } from "#src/simulator/text.ts"
-import { invalidType, missing, optionalNumber, requiredModel, strictly } from "./chatRequest.ts"
-import { chatStreamError, renderChatError } from "./errors.ts"
-import type { SimulatedCall, Format } from "./Format.ts"
-import { oneShotCall } from "./oneShotCall.ts"
+import { invalidType, missing, optionalNumber, requiredModel, strictly } from "#src/simulator/formats/chatRequest.ts"
+import { chatStreamError, renderChatError } from "#src/simulator/formats/errors.ts"
+import type { SimulatedCall, Format } from "#src/simulator/formats/Format.ts"
+import { oneShotCall } from "#src/simulator/formats/oneShotCall.ts"
 
 const scoreOf = (query: string, document: string): number => {
   const words = query.toLowerCase().split(/\s+/)
