@@ -61,6 +61,9 @@ const thread = (drain: LoopRow["drain"], log: string) => ({ kind: "thread", rest
 export const loops = {
   request: { kind: "actor", restart: "never", backoff: { firstMs: 0, mostMs: 0 }, drain: "requests", log: "A request failed unexpectedly" },
   "stream heartbeats": fiber("requests", QUICK, "silent streams get no heartbeat meanwhile"),
+  "live events": timer("requests", "live events of one round are late, and sockets of callers who signed out stay open longer"),
+  "progress of tools": fiber("requests", QUICK, "a caller of a slow tool hears nothing until its answer"),
+  "beats of gateway mcp": fiber("requests", QUICK, "a session over `gateway mcp` counts as gone"),
   "body threads": thread("requests", "the next large body starts another one"),
   "idempotency claims": fiber("requests", QUICK, "another node may take the claim of a running request"),
   "limit reconciliation": fiber("requests", STEADY, "limits count on without the ledger's word"),
@@ -71,6 +74,8 @@ export const loops = {
   "lease records": task("requests", STEADY, "changes of leases wait for their records"),
   "cache writes": fiber("requests", STEADY, "answers wait for the durable cache"),
   "cache eviction": fiber("requests", STEADY, "expired answers stay in the durable cache"),
+  "background responses": fiber("requests", STEADY, "responses that are made in the background may count as failed"),
+  "sweep/responses": fiber("requests", STEADY, "expired responses stay stored"),
   "model lists": fiber("requests", STEADY, "the model lists of provider nodes grow old"),
   "connection tests": fiber("requests", STEADY, "connections are not tested in the background"),
   "quota history": task("requests", STEADY, "quota readings are not stored"),

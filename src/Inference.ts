@@ -7,17 +7,14 @@ import * as SessionLeases from "#src/features/leases/SessionLeases.ts"
 import * as LeaseStage from "#src/features/leases/stage.ts"
 import * as LimitStage from "#src/features/limits/stage.ts"
 import * as Metrics from "#src/features/metrics/http.ts"
+import * as ResponsesHttp from "#src/features/responses/http.ts"
+import * as ResponsesStage from "#src/features/responses/stage.ts"
 import * as UsageCommand from "#src/features/usage/own/stage.ts"
-import * as Audio from "#src/inference/audio/Audio.ts"
 import * as ConversationRoutes from "#src/inference/conversations/conversationRoutes.ts"
 import * as TargetTests from "#src/inference/conversations/ensembles/ConversationTargetTests.ts"
 import * as EvalCalls from "#src/inference/conversations/ConversationEvalCalls.ts"
 import * as Conversing from "#src/inference/conversations/ConversationServices.ts"
-import * as Embeddings from "#src/inference/embeddings/Embeddings.ts"
-import * as Images from "#src/inference/images/Images.ts"
-import * as Moderations from "#src/inference/moderations/Moderations.ts"
-import * as Rerank from "#src/inference/rerank/Rerank.ts"
-import * as Ocr from "#src/inference/ocr/Ocr.ts"
+import * as Sockets from "#src/inference/sockets/Sockets.ts"
 import * as ConnectionMarks from "#src/inference/lane/ConnectionMarks.ts"
 import * as Live from "#src/inference/lane/live/Live.ts"
 import * as Admission from "#src/inference/lane/services/Admission.ts"
@@ -30,20 +27,20 @@ import * as LaneOptions from "#src/inference/lane/services/LaneOptions.ts"
 import * as Reports from "#src/inference/lane/services/Reports.ts"
 import * as Requests from "#src/inference/lane/services/Requests.ts"
 import * as Waits from "#src/inference/lane/stages/Waits.ts"
+import * as OneShots from "#src/oneShots.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
 
 /** In this order: what was answered before costs nothing, so it neither waits nor counts. */
 const stages = Effect.all([
-  UsageCommand.stage, LeaseStage.stage, Repeats.idempotency, Repeats.caching, LimitStage.stage, Waits.stage, Effect.succeed(LeaseStage.fence)
+  UsageCommand.stage, LeaseStage.stage, ResponsesStage.stage, ResponsesStage.compaction, Repeats.idempotency, Repeats.caching, LimitStage.stage, Waits.stage, Effect.succeed(LeaseStage.fence)
 ])
 
 const routes = ({ metricsAccess }: Values) => Effect.all([
-  Audio.routes, ConversationRoutes.routes, Embeddings.routes, Images.routes, Moderations.routes, Ocr.routes, Rerank.routes, SessionLeases.routes,
-  Metrics.routes(metricsAccess)
+  OneShots.routes, ConversationRoutes.routes, SessionLeases.routes, Sockets.routes, ResponsesHttp.routes, Metrics.routes(metricsAccess)
 ])
 
 export const layer = (settings: Values) =>
-  Layer.mergeAll(Endpoint.layer(routes(settings)), TargetTests.layer, EvalCalls.layer, Reports.viewsLayer, Live.callsLayer, Repeats.viewLayer).pipe(
+  Layer.mergeAll(Endpoint.layer(routes(settings)), TargetTests.layer, EvalCalls.layer, Reports.viewsLayer, Live.callsLayer, Live.watchLayer, Repeats.viewLayer).pipe(
     Layer.provideMerge(Conversing.layer),
     Layer.provideMerge(Inference.layer(stages)),
     Layer.provideMerge(Layer.mergeAll(Repeats.layer, Requests.layer, Reports.layer, Admission.layer)),

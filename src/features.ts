@@ -10,12 +10,15 @@ import { health } from "#src/features/health/feature.ts"
 import { keys } from "#src/features/keys/feature.ts"
 import { leases } from "#src/features/leases/feature.ts"
 import { limits } from "#src/features/limits/feature.ts"
+import { live } from "#src/features/live/feature.ts"
+import { mcp } from "#src/features/mcp/feature.ts"
 import { nodes } from "#src/features/nodes/feature.ts"
 import { oauth } from "#src/features/oauth/feature.ts"
 import { pricing } from "#src/features/pricing/feature.ts"
 import { providers } from "#src/features/providers/feature.ts"
 import { quotas } from "#src/features/quotas/feature.ts"
 import { resilience } from "#src/features/resilience/feature.ts"
+import { responses } from "#src/features/responses/feature.ts"
 import { routing } from "#src/features/routing/feature.ts"
 import { sessions } from "#src/features/sessions/feature.ts"
 import { settings } from "#src/features/settings/feature.ts"
@@ -26,5 +29,5 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
   auth, tokens, keys, providers, oauth, combos, pricing, settings, flags, limits, usage,
-  quotas, health, capabilities, nodes, resilience, routing, evals, cache, webhooks, compliance, leases, sessions, signatures
+  quotas, health, capabilities, nodes, resilience, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, live, responses, mcp
 ] as const

@@ -1,17 +1,15 @@
-/** Every inference endpoint with its access rule, as each kind of request lists its own; the management route table includes them. */
+/** Every endpoint of the front end itself with its access rule, as each kind of request lists its own; the management route table includes them. */
 import type { RouteRule } from "#schemas/api/RouteTable.ts"
 import * as SessionLeases from "#src/features/leases/SessionLeases.ts"
+import * as Live from "#src/features/live/http.ts"
 import * as Metrics from "#src/features/metrics/http.ts"
-import * as Audio from "#src/inference/audio/Audio.ts"
+import * as ResponsesHttp from "#src/features/responses/http.ts"
 import * as ConversationRoutes from "#src/inference/conversations/conversationRoutes.ts"
-import * as Embeddings from "#src/inference/embeddings/Embeddings.ts"
-import * as Images from "#src/inference/images/Images.ts"
-import * as Moderations from "#src/inference/moderations/Moderations.ts"
-import * as Rerank from "#src/inference/rerank/Rerank.ts"
-import * as Ocr from "#src/inference/ocr/Ocr.ts"
+import * as Sockets from "#src/inference/sockets/Sockets.ts"
 import * as Models from "#src/inference/models/Models.ts"
+import * as OneShots from "#src/oneShots.ts"
 
 export const inferenceRoutes: ReadonlyArray<RouteRule> = [
-  ...Audio.endpoints, ...ConversationRoutes.endpoints, ...Embeddings.endpoints, ...Images.endpoints, ...Moderations.endpoints, ...Ocr.endpoints, ...Rerank.endpoints,
-  ...SessionLeases.endpoints, ...Models.endpoints, ...Metrics.endpoints
+  ...OneShots.endpoints, ...ConversationRoutes.endpoints,
+  ...SessionLeases.endpoints, ...Sockets.endpoints, ...ResponsesHttp.endpoints, ...Models.endpoints, ...Metrics.endpoints, ...Live.routes
 ]

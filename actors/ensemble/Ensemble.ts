@@ -66,7 +66,7 @@ export class Ensemble implements LiveRequest {
   readonly target = null
   readonly tally: Tally
   private readonly around: EnsembleServices
-  private readonly inbound: Inbound
+  readonly inbound: Inbound
   private readonly finished: (ok: boolean | null, latencyMs: number) => void
   private readonly work: (ensemble: Ensemble) => Effect.Effect<void>
   private readonly clientStream: ClientStream | null
@@ -99,6 +99,13 @@ export class Ensemble implements LiveRequest {
   }
 
   readonly run: Effect.Effect<void> = Effect.onExit(Effect.suspend(() => this.work(this)), (exit) => Effect.sync(() => this.close(exit)))
+
+  get attempts(): number {
+    return this.tally.attempts
+  }
+
+  /** Its last call has it. */
+  readonly outputText = ""
 
   attach(fiber: Fiber.Fiber<void>): void {
     this.fiber = fiber

@@ -49,7 +49,7 @@ export class Attempt implements UpstreamHandler {
   private status = 0
   private headers: ReadonlyArray<string> = []
   /** Set once the response is known to be a stream that is forwarded. */
-  private tap: StreamTap | null = null
+  tap: StreamTap | null = null
   /** Reads a stream that is held until its end, for the rules of its combo. */
   private reader: AnswerReader | null = null
   private held: Array<Uint8Array> = []

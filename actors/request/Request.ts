@@ -93,6 +93,18 @@ export class RequestActor {
     return this.currentTarget
   }
 
+  get attempts(): number {
+    return this.state.attempts
+  }
+
+  get outputText(): string {
+    for (let id = this.tries.length - 1; id >= 0; id--) {
+      const text = this.tries[id]?.outputText ?? ""
+      if (text !== "") return text
+    }
+    return ""
+  }
+
   /** Says something on a stream that is silent; called a few times a second. */
   beat(now: number): void {
     if (!this.state.clientGone && !this.state.shuttingDown) this.reply.beat(now, this.currentTarget, this.state.attempts)

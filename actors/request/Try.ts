@@ -65,6 +65,11 @@ export class Try {
     return this.attempt === null ? nothing : this.attempt.responseHeaders
   }
 
+  /** Model text of a stream so far. */
+  get outputText(): string {
+    return this.attempt?.tap?.outputText() ?? ""
+  }
+
   cut(outcome: Outcome, error: PublicError | null): void {
     this.attempt?.cut(outcome, error)
   }

@@ -5,7 +5,7 @@
 import type { Harness } from "./Harness.ts"
 import { ForeignLoad, foreignNote } from "./ForeignLoad.ts"
 import type { Failure, Measurement } from "#bench/http/report/metrics.ts"
-import { type Outcome as ScenarioOutcome, type Scenario, type Sizes, warm } from "./scenarios.ts"
+import { type Outcome as ScenarioOutcome, type Scenario, type Sizes, warm } from "./Scenario.ts"
 import type { Running, Target } from "./targets/Target.ts"
 
 export interface Plan {

@@ -1,6 +1,6 @@
 /** The command line of the bench. Everything is bounded: rounds, seconds, streams, bytes. */
 import { parseArgs } from "node:util"
-import type { Sizes } from "./scenarios.ts"
+import type { Sizes } from "./Scenario.ts"
 import { scenarios } from "./scenarios.ts"
 import { parsePeer, type PeerOptions } from "./targets/peer.ts"
 

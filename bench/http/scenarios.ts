@@ -1,54 +1,14 @@
 /** What is measured. Each scenario turns one run against one target into numbers; content is verified in all of them. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { clusterRatio } from "./clusterRatio.ts"
-import type { Harness } from "./Harness.ts"
-import type { Endpoint, PacedJob, PacedResult } from "./load/Job.ts"
+import type { Endpoint, PacedResult } from "./load/Job.ts"
 import { bulkEvents } from "./payload.ts"
 import { residentKb, treeResidentKb } from "#bench/http/servers/ProcFs.ts"
-import type { Running, Target } from "./targets/Target.ts"
-
-/** How large and how long everything is. Times in milliseconds. */
-export interface Sizes {
-  readonly measureMs: number
-  readonly warmupMs: number
-  readonly concurrency: number
-  readonly ratePerSecond: number
-  readonly streams: number
-  readonly intervalMs: number
-  readonly memoryStreams: number
-  readonly readers: number
-  readonly megabytes: number
-}
-
-export interface Outcome {
-  readonly values: Readonly<Record<string, number>>
-  readonly notes: ReadonlyArray<string>
-}
-
-export interface Scenario {
-  readonly id: string
-  readonly title: (sizes: Sizes) => string
-  /** The direct path is measured in every round, to be subtracted. */
-  readonly direct: boolean
-  /** Each run gets an instance that nothing else has used. */
-  readonly fresh: boolean
-  /** Rounds of a smoke run, which has less than a minute for everything. */
-  readonly smokeRounds: number
-  /** Null, or why this target is left out. */
-  readonly excludes: (target: Target) => string | null
-  readonly run: (harness: Harness, running: Running, sizes: Sizes) => Promise<Outcome>
-}
+import { BURST_EVENTS, cpuUs, deadline, needsStart, pacedJob, type Scenario, warm, WARM_MS } from "./Scenario.ts"
+import { sockets } from "./socketScenario.ts"
+import type { Target } from "./targets/Target.ts"
 
 const BURST_STREAMS = 16
-const BURST_EVENTS = 256
-const WARM_CONNECTIONS = 32
-const WARM_MS = 1_000
-const WARM_TRIES = 8
-const WARM_REQUESTS = 5_000
-const RAMP_MS = 500
-const STREAM_MARGIN_MS = 500
-const DEADLINE_FACTOR = 3
-const DEADLINE_BASE_MS = 20_000
 const SLOW_STALL_MS = 1_000
 const SLOW_DEADLINE_MS = 240_000
 const IDLE_MS = 1_500
@@ -60,33 +20,8 @@ const CAPACITY_STEPS = [300, 500, 700, 850, 1_000, 1_200]
 const CAPACITY_P99_MS = 10
 const CAPACITY_MEASURE_MS = 2_000
 
-const deadline = (expectedMs: number): number => DEADLINE_BASE_MS + expectedMs * DEADLINE_FACTOR
 const always = (): null => null
 const needsPid = (target: Target): string | null => target.name === "direct" ? "no process of its own" : null
-const needsStart = (target: Target): string | null => target.owned ? null : "not started by the bench"
-
-const pacedJob = (
-  endpoint: Endpoint,
-  shape: { readonly streams: number; readonly intervalMs: number; readonly warmupMs: number; readonly measureMs: number; readonly rampMs?: number },
-  format: PacedJob["format"] = "chat"
-): PacedJob => {
-  const rampMs = shape.rampMs ?? RAMP_MS
-  const lifeMs = rampMs + shape.warmupMs + shape.measureMs + STREAM_MARGIN_MS
-  return {
-    kind: "paced",
-    endpoint,
-    script: { kind: "paced", intervalMs: shape.intervalMs, events: Math.ceil(lifeMs / shape.intervalMs) },
-    streams: shape.streams,
-    rampMs,
-    warmupMs: shape.warmupMs,
-    measureMs: shape.measureMs,
-    format,
-    deadlineMs: deadline(lifeMs)
-  }
-}
-
-const cpuUs = (result: { readonly cpuNs: number }, count: number): number => result.cpuNs / 1_000 / count
-
 const comments = (count: number): ReadonlyArray<string> => count === 0 ? [] : [`${count} SSE comments were added to the streams`]
 
 /** A wrong rate means that mock or load generator could not keep up: the number would describe them. */
@@ -94,16 +29,6 @@ const paceNote = (result: PacedResult, streams: number, intervalMs: number): Rea
   if (result.endedEarly > 0) return [`${result.endedEarly} streams ended before the measured window did`]
   const share = result.events / ((streams * result.windowMs) / intervalMs)
   return share > 0.95 && share < 1.05 ? [] : [`only ${Math.round(share * 100)} % of the paced rate was reached`]
-}
-
-/** Load before the first measurement of an instance, so that no target is charged for compiling its hot functions. */
-export const warm = async (harness: Harness, { endpoint }: Running): Promise<void> => {
-  const shape = { kind: "closed", endpoint, concurrency: WARM_CONNECTIONS, warmupMs: 0, deadlineMs: deadline(WARM_MS) } as const
-  for (let tries = 0, requests = 0; tries < WARM_TRIES && requests < WARM_REQUESTS; tries++) {
-    const result = await harness.submit<"closed">({ ...shape, measureMs: WARM_MS, script: { kind: "json" } })
-    requests += result.requests
-  }
-  await harness.submit<"closed">({ ...shape, measureMs: WARM_MS / 2, script: { kind: "burst", events: BURST_EVENTS } })
 }
 
 const request: Scenario = {
@@ -387,4 +312,4 @@ const capacity: Scenario = {
   }
 }
 
-export const scenarios: ReadonlyArray<Scenario> = [request, combo, cluster, paced, burst, translated, pairs, latency, memory, slow, startup, capacity]
+export const scenarios: ReadonlyArray<Scenario> = [request, combo, cluster, paced, burst, translated, pairs, latency, memory, slow, sockets, startup, capacity]

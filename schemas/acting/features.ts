@@ -28,9 +28,8 @@ export const features = {
   intents: feature("Detection of intents and task routing", "The kind of a task is not detected.", "/api/settings/task-routing"),
   interception: feature("Interception of hosted tools and parameters", "Parameters and hosted tools are neither filtered nor intercepted per connection."),
   logging: feature("Bodies and tool sources in logs", "Bodies of requests are never logged."),
-  mcp: feature("MCP server", "There is no MCP endpoint.", "/api/mcp/status", "/api/mcp/tools", "/api/mcp/audit"),
-  media: feature("Video, music, classification and segmentation", "They are not served; lists of models show their models.",
-    "/v1/videos/generations", "/v1/music/generations", "/v1/classify", "/v1/segment"),
+  media: feature("Video, music and segmentation", "They are not served; lists of models show their models.",
+    "/v1/videos/generations", "/v1/music/generations", "/v1/segment"),
   memory: feature("Memory", "Nothing is remembered between conversations.", "/api/memory", "/api/memory/health"),
   modelQuirks: feature("Per-model formats", "A model is called in its provider's format, with its provider's defaults."),
   nodeQuota: feature("Daily quota resets of nodes", "Quota windows are read from the upstream's answers."),
@@ -46,7 +45,6 @@ export const features = {
   toolLoop: feature("Tools that the gateway runs", "Tool calls go to the client.", "/api/tools"),
   tunnels: feature("Tunnels and traffic interception", "No tunnel and no intercepting proxy is started.", "/api/tunnels/cloudflared", "/api/tunnels/ngrok"),
   vendorClients: feature("Behaviour of single vendors and clients", "No traffic is shaped after a vendor's own client, and no free tier is rotated."),
-  webSockets: feature("WebSockets", "Streams are server-sent events over HTTP.", "/v1/ws", "/api/live"),
   whitelists: feature("Lists of blocked providers and addresses", "Deactivate a provider's connections; limit a key by ipAllowlist.", "/api/settings/ip-filter")
 } as const satisfies Readonly<Record<string, ActingFeature>>
 

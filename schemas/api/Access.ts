@@ -22,6 +22,8 @@ export interface AccessRule {
   readonly sessionOnly: boolean
   /** Also open to loopback without any credential while no management password exists. */
   readonly firstRun: boolean
+  /** An API key without management rights may call, from other machines too; its handler finds out what it may do. */
+  readonly clientKey: boolean
 }
 
 export class Access extends Context.Service<Access, AccessRule>()("gateway/api/Access") {}
@@ -30,7 +32,7 @@ export class Access extends Context.Service<Access, AccessRule>()("gateway/api/A
 export class ForeignQuery extends Context.Service<ForeignQuery, boolean>()("gateway/api/ForeignQuery") {}
 
 const rule = (tier: Tier, token: TokenScope, options?: Partial<AccessRule>): AccessRule => ({
-  tier, token, adminKey: false, sessionOnly: false, firstRun: false, ...options
+  tier, token, adminKey: false, sessionOnly: false, firstRun: false, clientKey: false, ...options
 })
 
 /** No credential needed. */
@@ -59,3 +61,5 @@ export const bearer = rule("CLIENT_API", "read")
 export const bearerWrites = rule("CLIENT_API", "write")
 /** Answers this machine only. */
 export const loopback = rule("LOCAL_ONLY", "read")
+/** The same, and callers of other machines with an API key whose scopes the handler checks. */
+export const loopbackOrKey = rule("LOCAL_ONLY", "write", { clientKey: true })

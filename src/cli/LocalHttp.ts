@@ -22,7 +22,7 @@ interface Answer {
 }
 
 /** On loopback the certificate need not name this host, but it must be the one this gateway was started with. */
-const tlsOptions = (settings: Loaded): https.RequestOptions =>
+export const tlsOptions = (settings: Loaded): https.RequestOptions =>
   settings.tlsCert === null ? {} : { ca: fs.readFileSync(settings.tlsCert), allowPartialTrustChain: true, checkServerIdentity: () => undefined }
 
 const send = (url: URL, options: https.RequestOptions, body: string | null) =>

@@ -51,6 +51,10 @@ const sim = Command.make("sim", {
   Command.withDescription("Run the scriptable fake upstream alone (docs/simulator.md)")
 )
 
+const mcp = Command.make("mcp", { dataDir }, (options) => lazily(async () => (await import("#src/cli/commands/mcp.ts")).mcp(options))).pipe(
+  Command.withDescription("Serve the running gateway's tools to an MCP client on standard input and output (docs/mcp.md)")
+)
+
 const migrate = Command.make("migrate", {
   dataDir,
   status: toggle("status", "Only show what is applied and pending; exit code 1 when something is pending")
@@ -121,7 +125,7 @@ const bench = Command.make("bench", { args: Argument.String("options").pipe(Argu
 
 const gateway = Command.make("gateway", serveFlags, (options) => lazily(async () => (await import("#src/cli/commands/serve.ts")).serve(options))).pipe(
   Command.withDescription("A model-routing gateway. Without a command it serves."),
-  Command.withSubcommands([serve, sim, ...remoteCommands, keys, migrate, rekey, doctor, password, openapi, docs, bench])
+  Command.withSubcommands([serve, sim, mcp, ...remoteCommands, keys, migrate, rekey, doctor, password, openapi, docs, bench])
 )
 
 /** A slip gets a line that names it; the help comes when it is asked for. */

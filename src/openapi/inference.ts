@@ -12,6 +12,8 @@ import { type Json, type JsonObject, rewrite } from "./json.ts"
 import { type ErrorSchema, errors, inPath, type Operation, provider, ref, requestIdHeader, text } from "./operation.ts"
 import { oneShots } from "./oneShots.ts"
 import { tidy } from "./schemas.ts"
+import { sockets } from "./sockets.ts"
+import { storedResponses } from "./storedResponses.ts"
 
 /** The wire format of an operation decides its schemas, its examples and the body of its errors. */
 interface Format {
@@ -184,6 +186,8 @@ const show: Operation = {
 /** By method and path as the kinds of requests list them. */
 const operations: Readonly<Record<string, Operation>> = {
   ...oneShots,
+  ...sockets,
+  ...storedResponses,
   "POST /v1/chat/completions": conversation("chat.completions", "Chat completion", chat, "Chat-completions format."),
   "POST /v1/messages": conversation("messages.create", "Message", messages, "Messages format."),
   "POST /v1/messages/count_tokens": {
@@ -288,7 +292,7 @@ export const operationOf = (method: string, path: string): JsonObject | null => 
   if (found === undefined) return null
   const { body, description, id, parameters, responses: answers, summary } = found
   return {
-    tags: [path === "/metrics" ? "Telemetry" : "Inference"],
+    tags: [path === "/metrics" || path === "/api/live" ? "Telemetry" : "Inference"],
     operationId: id,
     summary,
     description,
@@ -301,7 +305,7 @@ export const operationOf = (method: string, path: string): JsonObject | null => 
 
 export const tagsOfInference: ReadonlyArray<JsonObject> = [
   { name: "Inference", description: "What clients call: any wire format reaches any provider. A key is needed while REQUIRE_API_KEY is on." },
-  { name: "Telemetry", description: "Figures for scrapers." }
+  { name: "Telemetry", description: "Figures for scrapers, and events for dashboards." }
 ]
 
 export const componentSchemas = (): JsonObject => ({

@@ -96,7 +96,7 @@ const written = (id: string, summary: string, description: string): Operation =>
 export const oneShots: Readonly<Record<string, Operation>> = {
   "POST /v1/images/generations": images("images.generate", "Images"),
   "POST /v1/providers/:provider/images/generations": images("images.atProvider", "Images of one provider", [provider]),
-  "POST /v1/embeddings": embeddings("embeddings.create", "Embeddings", "Turns text or tokens into vectors; fields that are not named here are forwarded."),
+  "POST /v1/embeddings": embeddings("embeddings.create", "Embeddings", "Turns text, tokens or structured items with media into vectors; fields that are not named here are forwarded."),
   "POST /v1/providers/:provider/embeddings": embeddings(
     "embeddings.atProvider", "Embeddings of one provider", "The model may stand without its provider prefix; one of another provider is refused with 400.", [provider]),
   "POST /v1/images/edits": {
@@ -154,6 +154,11 @@ export const oneShots: Readonly<Record<string, Operation>> = {
   },
   "POST /v1/audio/transcriptions": written("audio.transcriptions", "Transcription", "Writes down what is said, in its language."),
   "POST /v1/audio/translations": written("audio.translations", "Translation of speech", "Writes down what is said, in English."),
+  "POST /v1/classify": oneShot(
+    "classify.create", "Sort texts under labels", "Says for each text which label fits best: results in the order of `input`, the best label first.",
+    { model: "jina/jina-embeddings-v3", input: ["The phone is slow."], labels: ["praise", "complaint"] },
+    { model: "jina/jina-embeddings-v3", data: [{ index: 0, label: "complaint", score: 0.62, predictions: [{ label: "complaint", score: 0.62 }, { label: "praise", score: 0.38 }] }], usage: { total_tokens: 12 } },
+    ["model", "input", "labels"]),
   "POST /v1/rerank": oneShot(
     "rerank.create", "Rank documents", "Orders documents by how well they answer the query: results by score, the best first, at most `top_n`; `index` is the place in `documents`.",
     { model: "cohere/rerank-v3.5", query: "What is the capital of France?", documents: ["Paris is the capital of France.", "Berlin is in Germany."], top_n: 1, return_documents: true },

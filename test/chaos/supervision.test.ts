@@ -17,6 +17,7 @@ import * as Metric from "effect/Metric"
 import * as Redacted from "effect/Redacted"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Configuration } from "#actors/ports/Configuration.ts"
+import { Secrets } from "#actors/ports/Secrets.ts"
 import { ConnectionStore } from "#actors/ports/Stores.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import * as Supervisor from "#actors/Supervisor.ts"
@@ -25,15 +26,19 @@ import * as JournaledLedger from "#src/platform/accounting/JournaledLedger.ts"
 import * as Workers from "#src/platform/cluster/workers/Supervisor.ts"
 import { RedisStore } from "#src/platform/redis/RedisStore.ts"
 import { managedKey, Session } from "#test/features/leases/support.ts"
+import * as Mcp from "#test/features/mcp/lab.ts"
+import { LOCAL_TOKEN_HEADER, localToken } from "#src/management/authentication/localToken.ts"
 import { findServers, type Ground, ground } from "#test/support/cluster.ts"
 import { inProcess, type InProcess } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
 import { type Lab, messages, startLab } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
+import { connect } from "#test/support/webSocket.ts"
 import { type Sink, startSink } from "#test/support/sink.ts"
 import * as Records from "#test/suites/records.ts"
 
 const servers = await findServers()
+const NODE = "supervised"
 
 /** Throws in the first round of each loop, and remembers all of them. */
 class Faults {
@@ -114,6 +119,12 @@ interface Fault {
 const always: Fault = { world: "alone" }
 const shared: Fault = { world: "several" }
 
+/** A key of MCP; the transport is switched on with it. */
+const mcpToken = async (): Promise<string> => {
+  await alone.gateway.operator.call("PATCH", "/api/settings", { mcpEnabled: true, mcpTransport: "streamable-http" })
+  return (await alone.gateway.operator.createKey("mcp", { scopes: ["mcp:connect", "*"] })).key
+}
+
 const killed = async (name: string, act: () => Promise<unknown>): Promise<void> => {
   const [[worker]] = await Promise.all([once(threads, name) as Promise<[Worker]>, act()])
   await worker.terminate()
@@ -141,6 +152,29 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
     works: async () => expect((await chat("after-defect")).status).toBe(200)
   },
   "stream heartbeats": always,
+  "progress of tools": {
+    world: "alone",
+    act: async () => {
+      await alone.sim.rule({ match: { model: "held" }, script: { latencyMs: 2_500 } })
+      const token = await mcpToken()
+      const headers = await Mcp.session(alone.gateway.url, token)
+      const call = Mcp.frame("tools/call", { name: "gateway_route_request", _meta: { progressToken: "p" }, arguments: { model: "lab/held", messages } })
+      const reply = Mcp.post(alone.gateway.url, token, call, headers)
+      stop.push(() => reply)
+    }
+  },
+  "beats of gateway mcp": {
+    world: "alone",
+    act: async () => {
+      await alone.gateway.operator.call("PATCH", "/api/settings", { mcpEnabled: true, mcpTransport: "stdio" })
+      const token = localToken(Context.get(alone.gateway.services(), Secrets), NODE)
+      const local = { accept: "application/json, text/event-stream", [LOCAL_TOKEN_HEADER]: token, "x-gateway-mcp-transport": "stdio" }
+      const { headers: { "mcp-session-id": id = "" } } = await Http.send(alone.gateway.url, { path: "/api/mcp/stream", headers: local, body: Mcp.opening("2025-06-18") })
+      const headers = { ...local, accept: "text/event-stream", "mcp-session-id": id }
+      const opened = await Http.stream(alone.gateway.url, { path: "/api/mcp/stream", method: "GET", headers })
+      stop.push(() => opened.leave())
+    }
+  },
   "body threads": { world: "alone", act: () => killed("bodies", largeBody), works: async () => expect((await largeBody()).status).toBe(200) },
   "idempotency claims": {
     world: "several",
@@ -196,6 +230,8 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
     works: () => eventually(async () => sink.received.map(({ json }) => json.event), (seen) => seen.some((event) => event !== "test.ping"), "a delivery of the lane")
   },
   "sweep/webhooks": always,
+  "sweep/responses": always,
+  "background responses": always,
   "token refresh": {
     world: "alone",
     act: () => Effect.runPromise(Effect.gen(function*() {
@@ -271,6 +307,14 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
   },
   "database lock": always,
   "span export": always,
+  "live events": {
+    world: "alone",
+    act: async () => {
+      const { token } = await alone.gateway.operator.call<{ token: string }>("POST", "/api/cli/tokens", { name: "live", scope: "read" })
+      const client = await connect(alone.gateway.url, "/api/live", { headers: { authorization: `Bearer ${token}` } })
+      stop.push(() => client.ws.terminate())
+    }
+  },
   "slow clients": {
     world: "alone",
     act: async () => {
@@ -314,7 +358,7 @@ describe.skipIf(servers.missing !== null)("a defect in a loop of the running gat
       probe: aloneFaults.probe,
       resilience: "awake",
       environment: {
-        GATEWAY_SIM_PROVIDER: "true", GATEWAY_MODEL_LISTS_REFRESH_MS: "3600000", OUTBOUND_SSRF_GUARD_ENABLED: "false",
+        GATEWAY_NODE_ID: NODE, GATEWAY_SIM_PROVIDER: "true", GATEWAY_MODEL_LISTS_REFRESH_MS: "3600000", OUTBOUND_SSRF_GUARD_ENABLED: "false",
         OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`
       }
     })

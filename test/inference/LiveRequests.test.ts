@@ -1,6 +1,7 @@
 /** One request that throws costs the others neither their heartbeat nor their end. */
 import * as Effect from "effect/Effect"
 import { expect, it } from "vitest"
+import type { Inbound } from "#actors/request/Inbound.ts"
 import type { LiveRequest } from "#actors/request/LiveRequest.ts"
 import { LiveRequests } from "#src/inference/lane/live/LiveRequests.ts"
 
@@ -13,7 +14,7 @@ it("a request whose heartbeat or end throws is told of, and all others have thei
       if (name === "b") throw new Error(`${what} of ${name}`)
       did.push(`${what} of ${name}`)
     }
-    return { target: null, beat: act("beat"), shutDown: act("end"), interrupted: Effect.void, rosterSlot: -1 }
+    return { inbound: {} as Inbound, attempts: 0, outputText: "", target: null, beat: act("beat"), shutDown: act("end"), interrupted: Effect.void, rosterSlot: -1 }
   }
   for (const name of ["a", "b", "c"]) live.add(request(name))
   live.beat(1)

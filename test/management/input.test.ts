@@ -101,7 +101,7 @@ describe("a management call", () => {
     })
     for (const { method, path, tier } of calls) {
       if (tier === "PUBLIC" || path === "/api/oauth/no-such-record/callback") continue
-      const reply = yield* ask(`${path}?no_such_parameter=1`, { method, cookie, ...(method === "GET" || method === "DELETE" ? {} : { body: {} }) })
+      const reply = yield* ask(`${path}?no_such_parameter=1`, { method, cookie, ...(tier === "LOCAL_ONLY" ? { from: "127.0.0.1", headers: { host: "localhost" } } : {}), ...(method === "GET" || method === "DELETE" ? {} : { body: {} }) })
       if (reply.status !== 400 || !reply.text.includes("no_such_parameter")) seen.push(`${method} ${path} ${reply.status}`)
     }
     assert.deepStrictEqual(seen, [], "routes that take a parameter that nobody knows")

@@ -29,11 +29,15 @@ const ending = new Set(["/api/shutdown", "/api/restart"])
 const tokenRank = { read: 1, write: 2, admin: 3 } as const
 
 /** The status of a refusal; null = the route is served. */
-const expected = ({ access }: RouteRule, { kind, rank }: Credential): number | null => {
+const expected = ({ access }: RouteRule, { kind, name, rank }: Credential): number | null => {
   if (access === null) return 403
   const { adminKey, sessionOnly, tier, token } = access
   if (tier === "PUBLIC") return null
-  if (tier === "LOCAL_ONLY") return 403
+  // The calls come from another machine: only keys may make some of them.
+  if (tier === "LOCAL_ONLY") {
+    if (access.clientKey && kind === "wrong") return 401
+    return kind === "key" && (rank >= 2 || (access.clientKey && name === "scope mcp:connect")) ? null : 403
+  }
   if (kind === "session") return null
   if (kind === "nothing") return 401
   if (tier === "CLIENT_API") return kind === "wrong" ? 401 : kind === "token" && rank < tokenRank[token] ? 403 : null

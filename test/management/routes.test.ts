@@ -27,9 +27,14 @@ describe("the route table", () => {
   it("holds exactly the documented tiers", () => {
     const of = (tier: string) => routes.filter((route) => route.access?.tier === tier).map((route) => `${route.method} ${route.path}`).sort()
     assert.deepStrictEqual(of("PUBLIC"), [
-      "GET /", "GET /api/auth/status", "GET /api/health", "GET /api/health/ping", "GET /api/hello", "GET /api/init", "GET /api/monitoring/health",
+      "GET /", "GET /.well-known/mcp.json", "GET /.well-known/oauth-protected-resource", "GET /.well-known/oauth-protected-resource/api/mcp/sse",
+      "GET /.well-known/oauth-protected-resource/api/mcp/stream", "GET /api/auth/status", "GET /api/health", "GET /api/health/ping", "GET /api/hello", "GET /api/init", "GET /api/monitoring/health",
       "GET /api/settings/require-login", "GET /api/usage/self-usage", "GET /docs", "GET /openapi.json", "POST /api/auth/login", "POST /api/auth/logout",
       "POST /api/cli/connect"
+    ])
+    assert.deepStrictEqual(of("LOCAL_ONLY"), [
+      "DELETE /api/mcp/stream", "GET /api/mcp/audit", "GET /api/mcp/audit/stats", "GET /api/mcp/sse", "GET /api/mcp/status", "GET /api/mcp/stream",
+      "GET /api/mcp/tools", "POST /api/mcp/sse", "POST /api/mcp/stream"
     ])
     assert.deepStrictEqual(of("ALWAYS_PROTECTED"), [
       "DELETE /api/cli/tokens/:id", "DELETE /api/settings/feature-flags", "GET /api/cli/tokens", "GET /api/keys/:id/reveal", "GET /api/settings/feature-flags",
@@ -57,7 +62,7 @@ describe("the route table", () => {
       if (ending.has(route.path) || route.path === "/docs") continue
       const name = `${route.method} ${route.path}`
       const path = concrete(route)
-      const request = { method: route.method, ...(hasBody(route) ? { body: {} } : {}) }
+      const request = { method: route.method, ...(hasBody(route) ? { body: {} } : {}), ...(route.access?.tier === "LOCAL_ONLY" ? { from: "127.0.0.1", headers: { host: "localhost" } } : {}) }
       const open = route.access?.tier === "PUBLIC"
       const anonymous = yield* ask(path, request)
       const withInference = yield* ask(path, { ...request, bearer: inference.raw })
@@ -75,7 +80,7 @@ describe("the route table", () => {
         assert.strictEqual(anonymous.status, 401, `${name} anonymous`)
         assert.deepInclude(at(anonymous.json, "error"), { message: "Authentication required", type: "invalid_request", code: "AUTH_001" }, name)
         assert.strictEqual(withInference.status, 403, `${name} inference key`)
-        assert.deepInclude(at(withInference.json, "error"), { message: "Invalid management token", type: "invalid_request" }, name)
+        if (route.access?.clientKey !== true) assert.deepInclude(at(withInference.json, "error"), { message: "Invalid management token", type: "invalid_request" }, name)
       }
       const stopped = path === "/api/restart" || path === "/api/shutdown"
       if (!stopped) {

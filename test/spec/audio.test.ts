@@ -2,7 +2,7 @@
 import OpenAI, { toFile } from "openai"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { toneOf } from "#src/simulator/formats/audio.ts"
-import { formOf, tone } from "#test/support/audio.ts"
+import { formOf, tone, toneSeconds } from "#test/support/audio.ts"
 import { type Combos, combosOf } from "#test/support/combos.ts"
 import * as Http from "#test/support/http.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
@@ -88,7 +88,7 @@ describe("a transcription", () => {
   it("goes on as it came but for the model, and costs what its seconds cost", async () => {
     await lab.gateway.operator.price(lab.node, "au-heard", { per_second: 0.5 })
     const reply = await hear(formOf({ model: "lab/au-heard", language: "en", temperature: "0.2" }))
-    const seconds = tone.length / 8_000
+    const seconds = toneSeconds
     expect([reply.status, JSON.parse(reply.text)]).toEqual([200, { text: "Heard song.wav.", usage: { type: "duration", seconds } }])
     expect((await seen("au-heard"))[0]?.body).toEqual({
       model: "au-heard", language: "en", temperature: "0.2", file: { filename: "song.wav", contentType: "audio/wav", bytes: tone.length }

@@ -1,7 +1,7 @@
 /** Requests with sound under the rules of all requests: faults and their rows, keys, budgets, nodes elsewhere, answers that are none. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { toneOf } from "#src/simulator/formats/audio.ts"
-import { formOf } from "#test/support/audio.ts"
+import { formOf, toneSeconds } from "#test/support/audio.ts"
 import * as Http from "#test/support/http.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
@@ -169,6 +169,24 @@ describe("a transcription as text", () => {
     const reply = await ask("transcriptions", "lab/ar-text-json", {}, { response_format: "text" })
     expect([reply.status, reply.headers["content-type"], reply.text]).toEqual([200, "text/plain; charset=utf-8", "Heard it.\n"])
     expect(await lab.rows(reply)).toMatchObject([{ units: { second: 2 } }])
+  })
+
+  it.each([
+    ["text", { status: 200, body: "Heard it.", contentType: "text/plain" }], ["srt", { status: 200, body: "1\n00:00:00,000 --> 00:00:00,050\nHi\n\n", contentType: "text/plain" }],
+    ["json", { status: 200, body: { text: "Heard it." } }]
+  ])("without seconds costs what the sent sound's header says: %s", async (format, script) => {
+    const model = `ar-measured-${format}`
+    await lab.gateway.operator.price(lab.node, model, { per_second: 1 })
+    await lab.sim.rule({ match: { model }, script })
+    expect(await lab.rows(await ask("transcriptions", `lab/${model}`, {}, { response_format: format }))).toMatchObject([{ units: { second: toneSeconds }, costUsd: toneSeconds }])
+  })
+
+  it("of a sound without such a header costs what its last cue says", async () => {
+    await lab.gateway.operator.price(lab.node, "ar-cues", { per_second: 1 })
+    await lab.sim.rule({ match: { model: "ar-cues" }, script: { status: 200, body: "WEBVTT\n\n00:00.000 --> 00:02.500\nHi\n", contentType: "text/vtt" } })
+    const body = formOf({ model: "lab/ar-cues", response_format: "vtt" }, Buffer.from("OggS and no more"), "audio/ogg")
+    const reply = await Http.send(lab.gateway.url, { path: "/v1/audio/transcriptions", headers: { "content-type": "multipart/form-data; boundary=----b0undary" }, body })
+    expect(await lab.rows(reply)).toMatchObject([{ units: { second: 2.5 }, costUsd: 2.5 }])
   })
 
   it("may be empty: nothing was said", async () => {

@@ -59,7 +59,13 @@ const expected = ({ access, group, method, path }: RouteRule, { credential, forw
       if (group === "inference") return credential === "none" && crossOrigin ? "403 origin_not_allowed" : null
       return credential === "none" ? "401 AUTH_001" : null
     case "LOCAL_ONLY":
-      return forwarded ? "403 *" : null
+      if (forwarded) return "403 *"
+      // Figures need no credential on the gateway's own machine.
+      if (path === "/metrics") return null
+      // Its handler asks for a scope that this key lacks.
+      if (access.clientKey && credential === "key") return crossOrigin ? "403 AUTH_CSRF" : "403 AUTH_004"
+      if (requireLogin && credential === "none") return access.clientKey && crossOrigin ? "403 AUTH_CSRF" : "401 AUTH_001"
+      return requireLogin ? "403 AUTH_004" : crossOrigin ? "403 AUTH_CSRF" : null
     case "MANAGEMENT":
       if (requireLogin) return credential === "none" ? "401 AUTH_001" : "403 AUTH_004"
       return crossOrigin ? "403 AUTH_CSRF" : null

@@ -13,7 +13,7 @@ type Allowed = Readonly<Record<string, string>>
 const wait = "one wait for one answer"
 const rules: ReadonlyArray<{ readonly what: string; readonly pattern: RegExp; readonly allowed: Allowed }> = [
   {
-    what: "endless effects", pattern: /\bEffect\.(?:forever|repeat|repeatOrElse|schedule|scheduleFrom)\b/, allowed: {}
+    what: "endless effects", pattern: /\b(?:Effect\.(?:forever|repeat|repeatOrElse|schedule|scheduleFrom)|Stream\.(?:tick|repeat|schedule|fromSchedule|fromEffectRepeat|fromEffectSchedule))\b/, allowed: {}
   },
   {
     what: "schedules", pattern: /\bSchedule\.\w/, allowed: {
@@ -23,6 +23,7 @@ const rules: ReadonlyArray<{ readonly what: string; readonly pattern: RegExp; re
   {
     what: "fibers of their own", pattern: /\b(?:forkScoped|forkIn|forkDetach|forkDaemon)\b/, allowed: {
       "actors/Supervisor.ts": "the supervisor",
+      "src/features/mcp/Transports.ts": "the answer to one frame, which its client need not wait for; its defect is logged",
       "src/platform/cluster/LocalPlacement.ts": "runs a supervised loop that it is given"
     }
   },

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Combos, combosOf } from "#test/support/combos.ts"
 import * as Http from "#test/support/http.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
+import { eventually } from "#test/support/operator.ts"
 
 let lab: Lab
 let combos: Combos
@@ -97,6 +98,23 @@ describe("a request that ranks documents", () => {
     const refused = await ask()
     expect([refused.status, errorIn(refused)["code"]]).toEqual([429, "budget_exceeded"])
     expect((await seen("rr-priced")).length).toBe(2)
+  })
+
+  it("reserves what all documents of a large request cost", async () => {
+    const { operator } = lab.gateway
+    await operator.price(lab.node, "rr-large", { per_document: 0.001 })
+    await lab.sim.rule({ match: { model: "rr-large" }, script: { neverHead: true } })
+    const key = await operator.createKey("large")
+    await operator.call("POST", "/api/usage/budget", { apiKeyId: key.id, dailyLimitUsd: 0.5 })
+    const headers = { authorization: `Bearer ${key.key}` }
+    const body = { model: "lab/rr-large", query, documents: Array.from({ length: 400 }, (_, i) => `${i} ${"long ".repeat(200)}`) }
+    const { request } = Http.open(lab.gateway.url, { path: "/v1/rerank", headers, body })
+    await eventually(() => seen("rr-large"), ([one]) => one?.outcome === "open", "the call of the upstream")
+    const refused = await rerank(body, headers)
+    expect([refused.status, errorIn(refused)["code"]]).toEqual([429, "budget_exceeded"])
+    request.destroy()
+    const [row] = await eventually(async () => (await lab.gateway.rows()).filter(({ model }) => model === "rr-large"), ({ length }) => length === 1, "its row")
+    expect(row).toMatchObject({ units: { document: 400, search_unit: 4 }, costUsd: 0.4 })
   })
 
   it("falls back inside a combo, and leaves a row for each call", async () => {

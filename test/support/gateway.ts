@@ -27,6 +27,7 @@ import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import * as Settings from "#src/platform/configuration/Settings.ts"
 import * as Log from "#src/platform/telemetry/Log.ts"
 import * as Http from "./http.ts"
+import * as MediaFetch from "#src/platform/media/MediaFetch.ts"
 import { eventually, Operator, PASSWORD } from "./operator.ts"
 import { migratedDirectory } from "./postgres.ts"
 
@@ -34,6 +35,8 @@ export interface Options {
   /** Variables over the test's own. */
   readonly environment?: Readonly<Record<string, string>>
   /** Sees the rounds of the loops of a gateway in this process. */
+  /** What lies between the gateway and the media that requests name. */
+  readonly network?: MediaFetch.Network
   readonly probe?: Context.Service.Shape<typeof Supervisor.Probe>
 }
 
@@ -50,6 +53,8 @@ const environmentOf = (dataDir: string, port: number, options: Options): Record<
   LOG_FORMAT: "json",
   LOG_LEVEL: "warn",
   GATEWAY_ACCESS_LOG: "off",
+  // Several gateways run on one machine.
+  LIVE_WS_PORT: "0",
   // Tests count the calls that reach an upstream; those about model lists turn it on.
   GATEWAY_MODEL_LISTS_REFRESH_MS: "0",
   // A busy machine's embedded database may take longer than a client should wait; tests of the deadline set it themselves.
@@ -102,6 +107,7 @@ export const inProcess = async (options: Options = {}): Promise<InProcess> => {
       // Effect's own registry belongs to the process, and would show one gateway the counts of another.
       Effect.provideService(Metric.MetricRegistry, new Map()),
       Effect.provideService(Supervisor.Probe, options.probe ?? null),
+      options.network === undefined ? (built) => built : Effect.provideService(MediaFetch.Network, options.network),
       Effect.provideService(Log.Destination, {
         write: (bytes, done) => {
           lines.push(Buffer.from(bytes).toString("utf8").trimEnd())

@@ -6,6 +6,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { inetAddressFromStringUnsafe } from "effect/net/NetAddress"
 import * as HttpEffect from "effect/http/HttpEffect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServer from "effect/http/HttpServer"
@@ -20,7 +21,12 @@ import { EvalScores } from "#src/routing/ports/EvalScores.ts"
 import { type Reconciliation, Ledger } from "#actors/request/ports/Ledger.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { IdempotencyView } from "#src/features/cache/ports/Idempotency.ts"
+import * as LiveChannel from "#src/features/live/LiveChannel.ts"
+import { LiveOptions } from "#src/features/live/LiveOptions.ts"
 import { LiveCalls } from "#src/inference/ports/LiveCalls.ts"
+import { LiveWatch } from "#src/inference/ports/LiveWatch.ts"
+import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
+import { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
 import { type Node, Nodes } from "#actors/ports/Nodes.ts"
 import { Passwords } from "#src/management/authentication/Passwords.ts"
 import { IssueTracker } from "#src/features/keys/issued/IssueTracker.ts"
@@ -59,6 +65,7 @@ import { builtin, type Registry } from "#src/providers/Registry.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
 import * as MemoryResponseCache from "./memoryResponseCache.ts"
 import * as MemoryStores from "./memoryStores.ts"
+import * as MemoryMcp from "./memoryMcp.ts"
 import * as MemoryWebhooks from "./memoryWebhooks.ts"
 
 export const PASSWORD = "correct horse battery"
@@ -108,6 +115,13 @@ const doubles = (dials: Dials) => Layer.mergeAll(
   AloneFeed.layerFeed,
   Layer.succeed(Nodes, { self, version: Effect.succeed(7), list: Effect.succeed([{ ...self, lastSeenAt: 1_000, silentMs: 12.5, version: 7, versionAt: 500 }]) }),
   Layer.succeed(LiveCalls, { list: () => [], sessions: () => [] }),
+  Layer.succeed(LiveWatch, { watch: () => {}, running: () => [] }),
+  LiveChannel.layerAlone,
+  Layer.succeed(LiveOptions, { nodeId: "node-a", port: 0, host: "127.0.0.1", isShared: false, guard: () => false, allowedOrigins: [] }),
+  Layer.succeed(FrontEnd, {
+    direct: () => {}, socket: () => {}, serveFramed: () => {}, guard: () => {}, open: Effect.void, address: inetAddressFromStringUnsafe("127.0.0.1:20128"), port: 20128,
+    heldBodies: new HeldBytes(0), liveExchanges: 0, connections: 0, draining: false, onDrain: () => () => {}, drain: Effect.void
+  }),
   Layer.succeed(IssueTracker, { file: null }),
   Layer.succeed(IdempotencyView, { activeKeys: () => 2, windowMs: () => 5000 }),
   Layer.succeed(RoutingViews, { explain: () => Errors.make("model_not_found", "No routing here."), decision: () => null, decisions: () => [] }),
@@ -197,6 +211,7 @@ const base = (options: Options, dials: Dials) => {
     Layer.provideMerge(seeded),
     Layer.provideMerge(Layer.mergeAll(passwords, doubles(dials))),
     Layer.provideMerge(options.stores ?? MemoryStores.layer),
+    Layer.provideMerge(MemoryMcp.surface),
     Layer.provideMerge(MemoryWebhooks.surface),
     Layer.provideMerge(secrets)
   )

@@ -46,8 +46,8 @@ export interface PacedJob extends Common {
   readonly rampMs: number
   readonly warmupMs: number
   readonly measureMs: number
-  /** "messages" asks in another client format, so that the target translates. */
-  readonly format: "chat" | "messages"
+  /** "messages" asks in another client format, so that the target translates; "socket" asks over a WebSocket. */
+  readonly format: "chat" | "messages" | "socket"
 }
 
 /** Readers that first do not read at all, then read in turns. */
@@ -58,7 +58,15 @@ export interface SlowJob extends Common {
   readonly stallMs: number
 }
 
-export type Job = ClosedJob | OpenJob | PacedJob | SlowJob
+/** WebSockets that only stay open. */
+export interface IdleJob extends Common {
+  readonly kind: "idle"
+  readonly sockets: number
+  readonly warmupMs: number
+  readonly measureMs: number
+}
+
+export type Job = ClosedJob | OpenJob | PacedJob | SlowJob | IdleJob
 
 export interface ClosedResult {
   readonly kind: "closed"
@@ -108,5 +116,13 @@ export interface SlowResult {
   readonly comments: number
 }
 
-export type Result = ClosedResult | OpenResult | PacedResult | SlowResult
+export interface IdleResult {
+  readonly kind: "idle"
+  readonly windowMs: number
+  readonly cpuNs: number
+  readonly rssBeforeKb: number
+  readonly rssDuringKb: number
+}
+
+export type Result = ClosedResult | OpenResult | PacedResult | SlowResult | IdleResult
 export type Reply = { readonly ok: true; readonly result: Result } | { readonly ok: false; readonly error: string }

@@ -4,6 +4,7 @@ import type { Job, Reply, Result } from "./Job.ts"
 import { open } from "./open.ts"
 import { paced } from "./paced.ts"
 import { slow } from "./slow.ts"
+import { idle } from "./socket.ts"
 
 const run = (job: Job): Promise<Result> => {
   switch (job.kind) {
@@ -11,6 +12,7 @@ const run = (job: Job): Promise<Result> => {
     case "open": return open(job)
     case "paced": return paced(job)
     case "slow": return slow(job)
+    case "idle": return idle(job)
   }
 }
 

@@ -5,6 +5,7 @@ import type { PacedJob, PacedResult } from "./Job.ts"
 import { MessagesCheck } from "./MessagesCheck.ts"
 import { chatRequest, messagesRequest } from "./request.ts"
 import { withRun } from "./Run.ts"
+import { askInFrames } from "./socket.ts"
 
 const RAMP_STEP_MS = 10
 
@@ -12,7 +13,7 @@ const RAMP_STEP_MS = 10
 export const paced = (job: PacedJob): Promise<PacedResult> =>
   withRun(job.endpoint, job.deadlineMs, async (run) => {
     const expected = expectedStream(job.script)
-    const request = job.format === "chat" ? chatRequest(job.endpoint, job.script) : messagesRequest(job.endpoint, job.script)
+    const request = job.format === "messages" ? messagesRequest(job.endpoint, job.script) : chatRequest(job.endpoint, job.script)
     const delays = new Samples()
     let events = 0
     let comments = 0
@@ -39,7 +40,16 @@ export const paced = (job: PacedJob): Promise<PacedResult> =>
         }
       }
     }
+    const sockets: Array<() => void> = []
+    const openSocket = (): void => {
+      sockets.push(askInFrames(run, job.script, check(), () => {
+        if (++begunStreams === job.streams) allBegun()
+      }, () => {
+        if (++endedStreams === job.streams) allEnded()
+      }))
+    }
     const openOne = (): void => {
+      if (job.format === "socket") return openSocket()
       let first = true
       run.connect({
         received: () => {
@@ -76,5 +86,6 @@ export const paced = (job: PacedJob): Promise<PacedResult> =>
     const rssDuringKb = median(memory.stop())
     const endedEarly = endedStreams
     await run.until(ended)
+    for (const close of sockets) close()
     return { kind: "paced", events: measured, endedEarly, windowMs, cpuNs, mainCpuNs, delayMs: tail(delays), rssBeforeKb, rssDuringKb, comments }
   })

@@ -12,7 +12,7 @@ const raw = (endpoint: Endpoint, path: string, body: unknown): Buffer => {
   )
 }
 
-const messages = [{ role: "user", content: "Say hello to the quick brown fox in one short sentence." }]
+export const messages = [{ role: "user", content: "Say hello to the quick brown fox in one short sentence." }]
 
 export const chatRequest = (endpoint: Endpoint, script: Script): Buffer =>
   raw(endpoint, "/chat/completions", {

@@ -44,6 +44,10 @@ export const metrics: ReadonlyArray<Metric> = [
   metric("slow.peakMb", "peak memory with slow readers", "MB", 0, "value"),
   metric("slow.mbPerSecond", "throughput of slow readers", "MB/s", 0, "value"),
   metric("slow.lostBytes", "bytes lost with slow readers", "bytes", 0, "value"),
+  metric("sockets.eventUs", "CPU per event over a WebSocket", "us", 2, "value"),
+  metric("sockets.ratio", "the same as a multiple of the event of a stream", "", 2, "value"),
+  metric("sockets.idleKb", "memory per idle WebSocket", "kB", 1, "value"),
+  metric("sockets.idleUs", "CPU per idle WebSocket and second", "us", 2, "value"),
   metric("start.listeningMs", "start to listening", "ms", 0, "value"),
   metric("start.idleMb", "idle memory, main process", "MB", 0, "value"),
   metric("start.idleTreeMb", "idle memory, all processes", "MB", 0, "value")

@@ -7,7 +7,7 @@ import { markdown } from "./markdown.ts"
 import type { Failure, Measurement } from "./metrics.ts"
 import { plot } from "./plot.ts"
 import { root } from "#bench/http/servers/processes.ts"
-import type { Sizes } from "#bench/http/scenarios.ts"
+import type { Sizes } from "#bench/http/Scenario.ts"
 
 export interface Results {
   readonly startedAt: string

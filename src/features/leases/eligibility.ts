@@ -2,6 +2,7 @@
 import type { Snapshot } from "#actors/ports/Configuration.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import { type CallFormat, oneShotKinds } from "#schemas/wire/formats.ts"
 import * as LeaseErrors from "#src/inference/lane/leaseErrors.ts"
 import type { Candidate, Skipped } from "#src/routing/models/candidate.ts"
 import { type Router, unknownRequest } from "#src/routing/Router.ts"
@@ -23,10 +24,20 @@ const idsOf = (candidates: ReadonlyArray<Candidate>): ReadonlyArray<string> =>
 const resting = (skipped: ReadonlyArray<Skipped>): ReadonlyArray<Candidate> =>
   skipped.flatMap(({ candidate, unavailable: { reason } }) => reason === "not-allowed" || reason === "inactive" ? [] : [candidate])
 
+/** The plan for a conversation; of a model that takes none, for the first kind of request that it serves. */
+const planOf = (router: Router, model: string, key: ApiKey, now: number) => {
+  const asked = (face: CallFormat) => router.route({ model, key, face, session: null, headers: {}, about: () => unknownRequest, now, dry: true })
+  const plan = asked("chat-completions")
+  if (!(plan instanceof PublicError) || plan instanceof Blocked || plan.code !== "model_not_supported") return plan
+  for (const kind of oneShotKinds) {
+    const other = asked(kind)
+    if (!(other instanceof PublicError) || other instanceof Blocked) return other
+  }
+  return plan
+}
+
 export const eligibilityOf = (router: Router, snapshot: Snapshot, model: string, key: ApiKey, now: number): Eligibility => {
-  const route = router.route({
-    model, key, face: "chat-completions", session: null, headers: {}, about: () => unknownRequest, now, dry: true
-  })
+  const route = planOf(router, model, key, now)
   if (route instanceof Blocked && route.skipped.length > 0) {
     // Cooldown, quota and health keep their ordinary words; a connection that is only busy has no reason for a request that may wait.
     return { fits: idsOf(resting(route.skipped)), available: [], refusal: route.code === "rate_limit_exceeded" ? LeaseErrors.eligibilityUnavailable : route }

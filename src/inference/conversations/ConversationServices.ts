@@ -8,6 +8,7 @@ import { Handoffs } from "#src/inference/conversations/ensembles/Handoffs.ts"
 import { Shadows } from "#src/inference/conversations/ensembles/Shadows.ts"
 import { Inference } from "#src/inference/lane/services/Inference.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
+import { PreviousResponses } from "#src/inference/ports/PreviousResponses.ts"
 import { SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
 import { ThoughtSignatures } from "#src/inference/ports/ThoughtSignatures.ts"
 import type { PromptCacheRules } from "#src/wire/promptCache.ts"
@@ -19,6 +20,10 @@ export interface ConversationServices extends LaneServices {
   readonly signatures: ThoughtSignatures["Service"]
   /** What `previous_response_id` does on a target that cannot resolve it (settings.responsesPreviousResponseIdMode). */
   readonly previousResponseId: () => TargetTraits["previousResponseId"]
+  /** Puts what went before into a request that names a stored response. */
+  readonly expand: PreviousResponses["Service"]["expand"]
+  /** Makes a question for a summary out of a request to compact a conversation. */
+  readonly compact: PreviousResponses["Service"]["compact"]
   /** What is marked for the caches of vendors (settings.promptCacheStrategy and its neighbours). */
   readonly promptCache: () => PromptCacheRules
 }
@@ -52,6 +57,7 @@ export const layer = Layer.effect(Conversing, Effect.gen(function*() {
     shadows: new Shadows(Math.random),
     handoffs,
     signatures: yield* ThoughtSignatures,
+    ...yield* PreviousResponses,
     previousResponseId: () => {
       const mode = configuration.current().settings.get("responsesPreviousResponseIdMode")
       return mode === "keep" || mode === "strip" ? mode : "auto"

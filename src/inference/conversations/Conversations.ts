@@ -26,16 +26,20 @@ export type { ConversationServices } from "./ConversationServices.ts"
 
 /** One endpoint that takes conversations. */
 export interface ConversationEndpoint extends Pick<Operation<RequestHead>, "endpoint" | "fromPath" | "modelInPath" | "token"> {
+  /** The request is to compact a conversation. */
+  readonly compacts?: boolean
   readonly codec: ClientCodec
 }
 
 /** What a key's `allowedEndpoints` calls every conversation endpoint, whatever its format. */
 const category = "chat"
 
-export const operation = (services: ConversationServices, { codec, endpoint, fromPath, modelInPath, token }: ConversationEndpoint): Operation<RequestHead, Stages.ConversationCall> => {
+export const operation = (services: ConversationServices, { codec, compacts, endpoint, fromPath, modelInPath, token }: ConversationEndpoint): Operation<RequestHead, Stages.ConversationCall> => {
   const face = Formats.faceOf(codec, services.sseComments)
+  const expand = compacts === true ? services.compact : codec.name === "responses" ? services.expand : undefined
   return {
     endpoint, category, codec, face, errorBody: codec.errorBody, format: codec.name, modelInPath, token, fromPath, fenced: true,
+    expand,
     head: codec.head,
     about: aboutOf,
     length: (clientRequest, { body, key }, prompt) => ({

@@ -32,6 +32,7 @@ const tokenized = (path: string, like: string, codec: ConversationEndpoint["code
 const generatePaths: ReadonlyArray<string> = ["/v1beta/models/:path", "/v1/models/:path"]
 
 const countPath = "/v1/messages/count_tokens"
+const inputTokensPath = "/v1/responses/input_tokens"
 
 const endpointOf = (path: string): Endpoint.Endpoint => Endpoint.make("POST", path, "chat")
 
@@ -39,6 +40,7 @@ const all: ReadonlyArray<ConversationRoute> = [
   plain("/v1/chat/completions", ChatCompletions.client),
   plain("/v1/messages", Messages.client),
   plain("/v1/responses", Responses.client),
+  { path: "/v1/responses/compact", entry: { endpoint: "/v1/responses/compact", codec: Responses.client, compacts: true } },
   plain("/v1/completions", Completions.client),
   plain("/v1/api/chat", LocalModelServer.client),
   ...generatePaths.map((path): ConversationRoute => ({
@@ -56,7 +58,7 @@ const all: ReadonlyArray<ConversationRoute> = [
 ]
 
 /** The endpoints of conversations and of token counts. */
-export const endpoints: ReadonlyArray<Endpoint.Endpoint> = [...all.map(({ path }) => path), countPath].map(endpointOf)
+export const endpoints: ReadonlyArray<Endpoint.Endpoint> = [...all.map(({ path }) => path), countPath, inputTokensPath].map(endpointOf)
 
 export const routes = Effect.gen(function*() {
   const services = yield* Conversing
@@ -69,6 +71,7 @@ export const routes = Effect.gen(function*() {
         route: generatePaths.includes(path) ? (exchange) => exchange.path.endsWith(":countTokens") ? countContents(exchange) : route(exchange) : route
       }
     }),
-    { endpoint: endpointOf(countPath), route: TokenCounts.ofMessages(services) }
+    { endpoint: endpointOf(countPath), route: TokenCounts.ofMessages(services) },
+    { endpoint: endpointOf(inputTokensPath), route: TokenCounts.ofResponses(services) }
   ] satisfies ReadonlyArray<Endpoint.Mounted>
 })

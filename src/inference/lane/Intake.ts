@@ -52,6 +52,10 @@ export interface Gate {
   readonly modelInPath?: boolean | undefined
   /** True where the body is multipart/form-data and no JSON. */
   readonly isForm?: boolean | undefined
+  /** Changes the body before it is read: calls `done` at once or later. Absent: nothing. */
+  readonly expand?: ((body: Buffer, key: ApiKey | null, done: (body: Buffer | PublicError, inBackground: boolean) => void) => void) | undefined
+  /** Bytes that a body may have whatever the setting says, where the endpoint takes media; absent: the setting alone. */
+  readonly leastBodyLimit?: number | undefined
   /** True where the lease of a managed key is confirmed before each upstream call; elsewhere such a key is refused. */
   readonly fenced?: boolean | undefined
 }
@@ -66,6 +70,8 @@ export interface AdmittedRequest {
   readonly large: Large | null
   /** Set where the body is a form. */
   readonly form: Form.Form | null
+  /** The client wants to ask for the answer later. */
+  readonly inBackground: boolean
   /** Ends the exchange with an error in the client's words, and counts it. */
   readonly refuse: (error: PublicError) => void
 }
@@ -104,29 +110,39 @@ export const take = (exchange: Exchange, services: IntakeServices, gate: Gate, d
       refuse(wrongType)
       return
     }
-    const limit = boundary === null ? services.maxBodyBytes() : Math.max(FORM_BYTES, services.maxBodyBytes())
+    const read = (body: Buffer, inBackground: boolean): void => {
+      if (body.length < JsonBounds.HARMLESS_BYTES) {
+        const parsed = Jobs.parseBody(body)
+        if (parsed instanceof PublicError) refuse(parsed)
+        else done({ tags, key, body, parsed, large: null, form: null, refuse, inBackground })
+        return
+      }
+      readMore(body, services.bodies, gate, (read) => {
+        if (read instanceof PublicError) refuse(read)
+        else if (!exchange.closed) done({ tags, key, form: null, refuse, inBackground, ...read })
+      })
+    }
+    const limit = Math.max(boundary === null ? gate.leastBodyLimit ?? 0 : FORM_BYTES, services.maxBodyBytes())
     exchange.readBody(limit, (bytes, failure) => {
       if (bytes === null) {
         if (failure !== null && failure !== "aborted") refuse(bodyError(failure, limit, exchange))
         return
       }
       const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      if (boundary === null && gate.expand !== undefined) {
+        gate.expand(body, key, (whole, inBackground) => {
+          if (whole instanceof PublicError) refuse(whole)
+          else if (!exchange.closed) read(whole, inBackground)
+        })
+        return
+      }
       if (boundary !== null) {
         const form = Form.parse(body, boundary)
         if (form instanceof PublicError) refuse(form)
-        else done({ tags, key, body, parsed: Form.fieldsOf(body, form), large: null, form, refuse })
+        else done({ tags, key, body, parsed: Form.fieldsOf(body, form), large: null, form, refuse, inBackground: false })
         return
       }
-      if (body.length < JsonBounds.HARMLESS_BYTES) {
-        const parsed = Jobs.parseBody(body)
-        if (parsed instanceof PublicError) refuse(parsed)
-        else done({ tags, key, body, parsed, large: null, form: null, refuse })
-        return
-      }
-      readMore(body, services.bodies, gate, (read) => {
-        if (read instanceof PublicError) refuse(read)
-        else if (!exchange.closed) done({ tags, key, form: null, refuse, ...read })
-      })
+      read(body, false)
     })
   })
 }
@@ -143,7 +159,7 @@ const readMore = (body: Buffer, workers: BodyWorkers, { format, modelInPath }: G
   const bytes = shared(body)
   workers.ask(Jobs.opening, { id, bytes, format: format ?? null, fromPath: modelInPath === true }, (said) => {
     if (said instanceof PublicError) return done(said)
-    const large: Large = { id, containers: said.containers, digest: said.digest, identity: said.identity, leastTokens: said.leastTokens, grown: nothing }
+    const large: Large = { id, containers: said.containers, digest: said.digest, identity: said.identity, leastTokens: said.leastTokens, units: said.units, grown: nothing }
     done({ body: bytes, parsed: said.outline, large })
   })
 }

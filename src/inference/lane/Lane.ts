@@ -89,7 +89,7 @@ const open = <Head extends RequestHead, C extends Stages.AdmittedCall>(
   services: LaneServices, operation: Operation<Head, C>, exchange: Exchange, taken: Intake.AdmittedRequest, onGone: Stages.AdmittedCall["onGone"]
 ): C | PublicError => {
   const { codec, endpoint } = operation
-  const { body, form, key, refuse, tags } = taken
+  const { body, form, inBackground, key, refuse, tags } = taken
   let { large, parsed } = taken
   if (operation.fromPath !== undefined) {
     const said = operation.fromPath(exchange.path, parsed, services.router().planner.aliasOf)
@@ -100,8 +100,8 @@ const open = <Head extends RequestHead, C extends Stages.AdmittedCall>(
   const head = operation.head(parsed)
   if (head instanceof PublicError) return head
   const call: Stages.AdmittedCall = {
-    tags, key, endpoint, format: operation.face.name, codec, body, parsed, large: large ?? undefined, form: form ?? undefined, head,
-    units: operation.units?.(head, parsed) ?? null, request: exchange, client: exchange, interceptors: noInterceptors, refuse, onGone
+    tags, key, endpoint, format: operation.face.name, codec, body, parsed, large: large ?? undefined, form: form ?? undefined, head, inBackground,
+    units: large?.units ?? operation.units?.(head, parsed, { bytes: body, form: form ?? null }) ?? null, request: exchange, client: exchange, interceptors: noInterceptors, refuse, onGone
   }
   // The operation's own codec and head make it a call of its kind.
   return call as C
@@ -147,7 +147,7 @@ export const plan = <Head extends RequestHead, C extends Stages.AdmittedCall>(
   }
   const arranged = call.lease === undefined ? found : call.lease.arrange(found)
   if (arranged instanceof PublicError) return arranged
-  const placed = operation.place === undefined ? arranged : operation.place(arranged)
+  const placed = operation.place === undefined ? arranged : operation.place(arranged, parsed)
   return placed instanceof PublicError ? placed : { route: placed, prompt }
 }
 

@@ -13,9 +13,11 @@ import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import type { AdmittedCall, Stage } from "#src/inference/lane/stages/Stage.ts"
+import type { MediaFetch } from "#src/platform/media/MediaFetch.ts"
 import type { Exchange } from "#src/platform/server/Exchange.ts"
 import type { About } from "#src/routing/RequestMoment.ts"
 import type { Question, Route } from "#src/routing/Router.ts"
+import type { Sent } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import type { Gate } from "./Intake.ts"
 import type { Waited } from "./stages/Waits.ts"
@@ -35,7 +37,9 @@ export type Served = RequestActor | Ensemble
 /** One request in the words of each target that is tried, and how each target's answer is read. */
 export interface Encoding {
   /** Makes the body of a large request in a thread of its own; null when `bodyFor` and `continuationFor` make it themselves. */
-  readonly prepare: (workers: BodyWorkers, target: Target, continues: string | null) => Effect.Effect<void> | null
+  readonly prepare: (workers: BodyWorkers, target: Target, continues: string | null, media: MediaFetch["Service"]) => Effect.Effect<void> | null
+  /** `prepare` is asked for small requests, too. */
+  readonly prepares?: boolean
   readonly bodyFor: (target: Target) => Uint8Array | PublicError
   /** Asks to continue a broken-off answer. */
   readonly continuationFor: (target: Target, text: string) => Uint8Array | PublicError
@@ -69,7 +73,7 @@ export interface Operation<Head extends RequestHead, C extends AdmittedCall = Ad
    * What the answer will use beside tokens, as far as the request says: budgets reserve for it, and it is what is paid unless the answer
    * (`AnswerFacts.units`, `StreamTap.units`) says otherwise. Absent or null: nothing.
    */
-  readonly units?: (head: Head, body: Readonly<Record<string, unknown>>) => Units | null
+  readonly units?: (head: Head, body: Readonly<Record<string, unknown>>, sent: Sent) => Units | null
   /** What a combo's strategy may ask of the request. */
   readonly about: (prompt: Prompt) => About
   /** How long the request is for the windows of its targets; absent = nothing is known of it. */
@@ -79,7 +83,7 @@ export interface Operation<Head extends RequestHead, C extends AdmittedCall = Ad
   /** Nothing is to be remembered of where the request went. */
   readonly dry?: boolean
   /** Which of the targets are asked, and at which path, where that is not what the planner says. */
-  readonly place?: (route: Route) => Route | PublicError
+  readonly place?: (route: Route, body: Readonly<Record<string, unknown>>) => Route | PublicError
   /** What a request of this kind passes before it is planned; absent = all stages. */
   readonly stages?: (all: ReadonlyArray<Stage>) => ReadonlyArray<Stage>
   /** What its actors work with, where that is not what all others do. */

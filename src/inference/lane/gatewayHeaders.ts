@@ -4,7 +4,8 @@ import type { PublicError } from "#schemas/errors.ts"
 import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"
 import { version } from "#schemas/version.ts"
 import * as TerminalErrors from "./terminalErrors.ts"
-import { formatCost } from "#src/platform/accounting/cost.ts"
+import { formatCost, fromUnits, toUnits } from "#src/platform/accounting/cost.ts"
+import * as Units from "#schemas/records/Units.ts"
 
 export { version }
 
@@ -64,6 +65,25 @@ const forwardUpstream = (headers: Array<string>, upstream: ReadonlyArray<string>
     room -= name.length + value.length
     headers.push(name, value)
   }
+}
+
+/**
+ * USD of bytes whose price is known before they come, because units alone are paid; null where tokens are paid, too. `units`: what the
+ * request says of them.
+ */
+const knownCost = (units: Units.Units | null, { price }: ResponseFacts["target"]): number | null => {
+  const all = Units.withRequest(units, price)
+  if (all === null || price?.input !== undefined || price?.output !== undefined) return null
+  return price === null ? 0 : fromUnits(toUnits(Units.picoUsd(all, price) / 1e12))
+}
+
+/** Headers of bytes that mean nothing to the gateway and pass as they come. */
+export const ofBytes = (tags: RequestTags, facts: ResponseFacts, contentType: string, units: Units.Units | null): ReadonlyArray<string> => {
+  const headers = ofStream(tags, facts, contentType, false)
+  const cost = knownCost(units, facts.target)
+  return cost === null
+    ? headers
+    : [...headers, "X-Gateway-Cache-Hit", "false", "X-Gateway-Latency-Ms", String(Math.round(facts.latencyMs)), "X-Gateway-Response-Cost", formatCost(cost)]
 }
 
 /** Headers of a stream: they leave before the usage is known, so they carry no cost. */

@@ -70,7 +70,7 @@ export const inboundOf = (services: LaneServices, { answerMs, face }: Pick<Opera
     refusalOf: services.router().guardOf(key, head.model, route),
     route: words.tokenless === true ? view : ofSession(services, call, route, view),
     interceptors: call.interceptors,
-    ...(prompt.large === null ? none : { prepare: (target, text) => words.prepare(services.bodies, target, text) }),
+    ...(prompt.large === null && words.prepares !== true ? none : { prepare: (target, text) => words.prepare(services.bodies, target, text, services.media) }),
     bodyFor: (target) => words.bodyFor(target),
     continuationFor: (target, text) => words.continuationFor(target, text),
     omittedFor: (target) => words.omittedFor(target),
@@ -90,7 +90,9 @@ export const inboundOf = (services: LaneServices, { answerMs, face }: Pick<Opera
       words.release()
     },
     responseHeaders: (facts, notes) => {
-      const said = facts.settled === null ? GatewayHeaders.ofStream(tags, facts, face.opaque === true ? opaqueType(facts) : face.streamType, progress) : GatewayHeaders.ofAnswer(tags, facts)
+      const said = facts.settled !== null ? GatewayHeaders.ofAnswer(tags, facts)
+        : face.opaque === true ? GatewayHeaders.ofBytes(tags, facts, opaqueType(facts), call.units)
+        : GatewayHeaders.ofStream(tags, facts, face.streamType, progress)
       const effort = words.effortFor(facts.target)
       const headers = effort === null ? said : GatewayHeaders.withEffort(said, effort)
       return explains ? [...headers, "X-Gateway-Trace", RouteReport.headerOf(route, notes)] : headers

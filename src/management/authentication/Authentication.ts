@@ -23,7 +23,7 @@ import { Assembled } from "#src/management/Assembled.ts"
 import { boundedBody } from "#src/management/boundedBody.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import * as Render from "#src/management/render.ts"
-import { Callers, type Identified, type Presented } from "./Callers.ts"
+import { ActingCaller, Callers, type Identified, type Presented } from "./Callers.ts"
 import * as Cookie from "./cookie.ts"
 import * as Origin from "#src/platform/gate/origin.ts"
 import { type Gate, gateOf } from "./endpointGate.ts"
@@ -66,7 +66,8 @@ export const make = Effect.gen(function*() {
   let asked = 0
 
   /** PUBLIC routes answer without a store; an unreadable credential then counts as anonymous. */
-  const identify = (gate: Gate, presented: Presented): Effect.Effect<Identified, Refusal.Refusal> => Effect.suspend(() => {
+  const identify = (gate: Gate, presented: Presented): Effect.Effect<Identified, Refusal.Refusal> => Effect.flatMap(ActingCaller, (acting) => {
+    if (acting !== null) return Effect.succeed<Identified>({ caller: acting, refusedBearer: false, renewedCookie: null })
     // Every call is looked up for itself: a sign-out ends a session at once.
     const identified = lookUps.ask(`${++asked}`, callers.identify(presented))
     return gate.rule?.tier === "PUBLIC"
@@ -80,17 +81,26 @@ export const make = Effect.gen(function*() {
       caller: identified.caller,
       refusedBearer: identified.refusedBearer,
       loopback,
+      bypassesLocality: identified.caller.kind === "key" && bypassesLocality(gate.path),
       requireLogin: configuration.current().settings.get("requireLogin") !== false,
       hasPassword: asksFirstRun ? yield* answer(password.exists) : true
     })
     if (admitted instanceof Refusal.Refusal) return yield* Effect.fail(admitted)
     // A call with a Bearer borrows none of a browser's rights; the handler finds out what its key may do.
-    const asksAsKey = gate.rule?.tier === "CLIENT_API" && identified.refusedBearer
+    const asksAsKey = (gate.rule?.tier === "CLIENT_API" || gate.rule?.clientKey === true) && identified.refusedBearer
     if (isAmbient(admitted) && !asksAsKey && actsFor(presented, admitted) && !Origin.isSameOrigin((name) => presented.headers[name])) {
       return yield* Effect.fail(Refusal.forbidden("The request comes from another origin", { code: "AUTH_CSRF" }))
     }
     return admitted
   })
+
+  /** Does the operator let keys with management rights use this route from other machines? */
+  const bypassesLocality = (path: string): boolean => {
+    const { settings } = configuration.current()
+    const prefixes = settings.get("localOnlyManageScopeBypassPrefixes") ?? ["/api/mcp/"]
+    return settings.get("localOnlyManageScopeBypassEnabled") !== false && Array.isArray(prefixes) &&
+      prefixes.some((prefix) => typeof prefix === "string" && path.startsWith(prefix))
+  }
 
   const unrouted = (method: string, path: string): Refusal.Refusal => {
     const routes = table.match(path)

@@ -33,6 +33,9 @@ export interface Presented extends Origin.Head {
   readonly cookies: Readonly<Record<string, string | undefined>>
 }
 
+/** In whose name the gateway asks its own management API, inside one process; no request over a socket can set it. */
+export const ActingCaller: Context.Reference<Caller | null> = Context.Reference<Caller | null>("gateway/http/ActingCaller", { defaultValue: () => null })
+
 export class Callers extends Context.Service<Callers, {
   readonly identify: (presented: Presented) => Effect.Effect<Identified, StoreError>
 }>()("gateway/http/Callers") {}

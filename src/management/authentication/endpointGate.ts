@@ -9,6 +9,7 @@ import * as Origin from "#src/platform/gate/origin.ts"
 /** What is known of an endpoint before the first request. */
 export interface Gate {
   readonly rule: AccessRule | null
+  readonly path: string
   readonly fits: (path: string) => boolean
   readonly parametric: boolean
   readonly takesBody: boolean
@@ -25,6 +26,7 @@ export const gateOf = (endpoint: HttpApiEndpoint.Top, group: string): Gate => {
   const rule = Context.getOrUndefined(endpoint.annotations, Access) ?? null
   return {
     rule,
+    path: endpoint.path,
     fits: (path) => pattern.test(path),
     parametric: endpoint.path.includes(":"),
     takesBody: endpoint.payload.size > 0 && Origin.isMutation(endpoint.method),

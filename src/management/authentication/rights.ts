@@ -7,6 +7,8 @@ export interface Situation {
   readonly caller: Caller
   readonly refusedBearer: boolean
   readonly loopback: boolean
+  /** A management key, on a route that such keys may use from other machines. */
+  readonly bypassesLocality: boolean
   readonly requireLogin: boolean
   /** Known only when it matters: an anonymous loopback call of a first-run route. */
   readonly hasPassword: boolean
@@ -29,7 +31,9 @@ export const admit = (rule: AccessRule | null, situation: Situation): Caller | R
     if (caller.kind === "token") return ofToken(rule, caller)
     return caller.kind !== "anonymous" || situation.refusedBearer ? caller : Refusal.unauthorized()
   }
-  if (rule.tier === "LOCAL_ONLY" && !situation.loopback) {
+  // What the key may do, and from where, the handler finds out; to a caller without one it says where keys are described.
+  if (rule.clientKey && caller.kind === "anonymous" && (situation.refusedBearer || (situation.loopback && situation.requireLogin))) return caller
+  if (rule.tier === "LOCAL_ONLY" && !situation.loopback && !situation.bypassesLocality) {
     return Refusal.forbidden("This route answers on the gateway's own machine only", { code: "LOCAL_ONLY" })
   }
   if (!situation.requireLogin && rule.tier !== "ALWAYS_PROTECTED") {

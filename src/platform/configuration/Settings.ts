@@ -157,6 +157,9 @@ const variables = {
   secureCookie: choice("AUTH_COOKIE_SECURE", ["auto", "true", "false"], "auto", "Secure attribute of the session cookie; auto = under https."),
   gatewayApiKey: secret("GATEWAY_API_KEY", "A permanent API key with full inference access."),
   routerApiKey: secret("ROUTER_API_KEY", "The same under its older name."),
+  mcpScopes: text("GATEWAY_MCP_SCOPES", "", "Scopes of MCP tools for callers that bring none: names, wildcards such as read:*, or readonly, full, monitor, agent; separated by commas."),
+  mcpToolAllow: text("MCP_TOOL_ALLOW", "", "MCP tools that are offered, separated by commas; empty = all."),
+  mcpToolDeny: text("MCP_TOOL_DENY", "", "MCP tools that are not offered; wins over MCP_TOOL_ALLOW."),
   simulator: choice("GATEWAY_SIM_PROVIDER", ["auto", "true", "false"], "auto", "Built-in simulator as provider `sim`: auto = called by name always, listed while no real connection exists; true = listed always; false = off."),
   tlsCert: optional("GATEWAY_TLS_CERT", "Certificate file (PEM); with GATEWAY_TLS_KEY the gateway speaks https."),
   tlsKey: optional("GATEWAY_TLS_KEY", "Private key file (PEM)."),
@@ -202,6 +205,7 @@ const variables = {
   otlpEndpoint: optional("OTEL_EXPORTER_OTLP_ENDPOINT", "OTLP/HTTP collector for traces and logs; unset = off.", httpRule),
   otlpHeaders: secret("OTEL_EXPORTER_OTLP_HEADERS", "Comma-separated name=value headers of the collector."),
   usageDays: whole("GATEWAY_USAGE_RETENTION_DAYS", 365, 0, 36_500, "days", "How long ledger rows are kept; 0 = for ever."),
+  responsesDays: whole("GATEWAY_RESPONSES_RETENTION_DAYS", 30, 1, 36_500, "days", "How long responses are kept whose request asked for it (store: true, or background: true)."),
   machineId: optional("GATEWAY_NODE_ID", "Name of this node; unset: derived from host and data directory."),
   workers: whole("GATEWAY_WORKERS", 1, 1, 256, "processes", "Processes on one port; more than one needs DATABASE_URL and REDIS_URL."),
   worker: whole("GATEWAY_WORKER", 0, 0, 256, "processes", "Set by the gateway itself in each of its GATEWAY_WORKERS processes: which one it is; 0 = the only one."),
@@ -215,6 +219,11 @@ const variables = {
     "GATEWAY_ISSUES_API_URL", Schema.String.check(Schema.isPattern(/^https?:\/\/[^\s?#]*[^\s/?#]$/)), "https://api.github.com", "an http or https URL without a last slash",
     "Address of the repository's REST API."
   ),
+  livePort: whole("LIVE_WS_PORT", 20132, 0, 65535, "port numbers", "Second port of live events, which are on the port of the API, too (/api/live); 0 = none."),
+  liveHost: text("LIVE_WS_HOST", "127.0.0.1", "Address that the second port of live events listens on."),
+  liveAllowedOrigins: list("LIVE_WS_ALLOWED_ORIGINS", "Origins of pages, beside the gateway's own, that may listen to live events with a signed-in browser, comma-separated.", {
+    expects: "an origin such as https://example.com", fits: (entry) => URL.parse(entry)?.origin === entry
+  }),
   redisUrl: secret("REDIS_URL", "Redis server (redis://, rediss://) for shared state of several processes or nodes.", redisRule),
   redisTimeoutMs: whole("GATEWAY_REDIS_TIMEOUT_MS", defaults.redisTimeoutMs, 5, 60_000, "ms", "How long a call to Redis may take before the gateway goes on without it, as GET /api/health/degradation says per feature."),
   redisPrefix: text("GATEWAY_REDIS_PREFIX", "gateway:", "Before every key and channel in Redis, so that several deployments may share one server.")

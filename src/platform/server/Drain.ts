@@ -5,7 +5,7 @@ import type * as Fiber from "effect/Fiber"
 import type { Listening } from "./Listener.ts"
 import { native, type NativeApp } from "#src/platform/server/uws/native.ts"
 import type { ExchangeHost } from "#src/platform/server/uws/UwsExchange.ts"
-import type { Upgrade } from "#src/platform/server/uws/UwsSocket.ts"
+import type { SocketOwner } from "#src/platform/server/uws/SocketOwner.ts"
 
 /** What interrupted requests get to run their finalizers and answer. */
 const INTERRUPTED_MILLIS = 2_000
@@ -17,7 +17,7 @@ const LOOK_MILLIS = 5
 export interface DrainParts {
   readonly app: NativeApp
   readonly host: ExchangeHost
-  readonly sockets: Set<Upgrade>
+  readonly sockets: Set<SocketOwner>
   /** Request fibers, which may outlive their exchange by their finalizers. */
   readonly fibers: Set<Fiber.Fiber<void>>
   /** Null while it does not listen yet. */
@@ -49,6 +49,7 @@ export const makeDrain = Effect.fnUntraced(function*(parts: DrainParts) {
     host.draining = true
     const listening = parts.listening()
     if (listening !== null) native.us_listen_socket_close(listening.socket)
+    for (const socket of sockets) socket.leave()
     for (const listener of listeners) {
       yield* Effect.catchDefect(Effect.sync(listener), (error) => Effect.logError("A drain listener failed", error))
     }

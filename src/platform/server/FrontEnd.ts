@@ -4,6 +4,8 @@ import type * as Effect from "effect/Effect"
 import type { SocketAddress } from "effect/net/NetAddress"
 import type { DirectRoute, ExchangeGuard } from "./Exchange.ts"
 import type { ListenError } from "./Listener.ts"
+import type { FramedExchange } from "./sockets/FramedExchange.ts"
+import type { SocketRoute } from "./sockets/ServerSocket.ts"
 import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
 
 export class FrontEnd extends Context.Service<FrontEnd, {
@@ -13,6 +15,10 @@ export class FrontEnd extends Context.Service<FrontEnd, {
    * Routes are live from `serve` on.
    */
   readonly direct: (method: string, path: string, route: DirectRoute) => void
+  /** Registers a route for WebSockets at an exact path; a plain GET of the path reaches it, too. */
+  readonly socket: (path: string, route: SocketRoute) => void
+  /** Serves a request that came in a message of a socket by the direct route of its method and path. */
+  readonly serveFramed: (exchange: FramedExchange) => void
   /** Registers a guard behind those that are there: it sees each request that they did not answer. */
   readonly guard: (guard: ExchangeGuard) => void
   /** Begins to listen, where `openLater` put it off; else it has been done. */

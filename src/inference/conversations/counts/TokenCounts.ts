@@ -1,5 +1,5 @@
 /**
- * Token counting as an operation of the lane: POST /v1/messages/count_tokens and `:countTokens` of the generateContent format. A combo
+ * Token counting as an operation of the lane: POST /v1/messages/count_tokens, POST /v1/responses/input_tokens and `:countTokens` of the generateContent format. A combo
  * counts for the target that it would ask first. A provider that counts for itself is asked, within the limits of the key; otherwise, or
  * when it rests or gives no count, the tokenizer estimates. Costs nothing; each wire call leaves its row, without tokens.
  */
@@ -7,6 +7,7 @@ import { once } from "#actors/request/ports/WalkPolicy.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import * as ConversationPaths from "#src/inference/conversations/conversationPaths.ts"
+import type { ConversationServices } from "#src/inference/conversations/ConversationServices.ts"
 import { silent } from "#src/inference/conversations/ensembles/part.ts"
 import * as GatewayHeaders from "#src/inference/lane/gatewayHeaders.ts"
 import * as Lane from "#src/inference/lane/Lane.ts"
@@ -17,19 +18,16 @@ import type { DirectRoute } from "#src/platform/server/Exchange.ts"
 import { type Route, unknownRequest } from "#src/routing/Router.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
 import * as Formats from "#src/wire/formats.ts"
-import { client as generateContent } from "#src/wire/generateContent/index.ts"
-import * as GenerateModels from "#src/wire/generateContent/models.ts"
-import { client as messages } from "#src/wire/messages/index.ts"
-import * as CountTokens from "#src/wire/messages/request/countTokens.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import { Asked, type Words } from "./Asked.ts"
 import * as CountJobs from "./countJobs.ts"
 import * as CountServices from "./countServices.ts"
 import * as Counting from "./counting.ts"
+import { contentWords, messagesWords, responsesWords } from "./words.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 
 type CountOperation = Operation<RequestHead, ConversationCall>
-type Entry = Pick<CountOperation, "endpoint" | "fromPath">
+type Entry = Pick<CountOperation, "endpoint" | "fromPath" | "expand">
 
 /** The stages of a conversation that a count passes before its provider is asked. */
 const passed: ReadonlySet<string> = new Set(["limits", "throttle"])
@@ -46,10 +44,10 @@ const placeOf = ({ codec, format }: Words) => (route: Route): Route | PublicErro
   }
 }
 
-const operationOf = (services: LaneServices, words: Words, { endpoint, fromPath }: Entry): CountOperation => {
+const operationOf = (services: LaneServices, words: Words, { endpoint, expand, fromPath }: Entry): CountOperation => {
   const { codec } = words
   const operation: CountOperation = {
-    endpoint, fromPath, category: "chat", codec, face: Formats.faceOf(codec, services.sseComments), errorBody: codec.errorBody,
+    endpoint, fromPath, expand, category: "chat", codec, face: Formats.faceOf(codec, services.sseComments), errorBody: codec.errorBody,
     // What is no count is told by the stage that reads the body.
     head: ({ model }) => ({ model: typeof model === "string" ? model : "", stream: false, wantsUsage: false }),
     about: () => unknownRequest,
@@ -113,19 +111,9 @@ const lastWord: Stage = {
   })
 }
 
-const contentWords: Words = {
-  codec: generateContent,
-  format: "generateContent",
-  providerReply: (reply) => typeof reply["totalTokens"] === "number" ? JSON.stringify(reply) : null,
-  estimatedReply: (tokens) => JSON.stringify(GenerateModels.countTokensAnswer(tokens))
-}
-
-const messagesWords: Words = {
-  codec: messages,
-  format: "messages",
-  providerReply: (reply, target) => CountTokens.providerReply(reply, target.publicModel, target.providerAlias),
-  estimatedReply: CountTokens.estimatedReply
-}
+/** POST /v1/responses/input_tokens. */
+export const ofResponses = (services: ConversationServices): DirectRoute =>
+  Lane.route(services, operationOf(services, responsesWords, { endpoint: "/v1/responses/input_tokens", expand: services.expand }))
 
 /** POST /v1/messages/count_tokens. */
 export const ofMessages = (services: LaneServices): DirectRoute =>

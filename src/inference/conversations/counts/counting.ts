@@ -6,12 +6,13 @@ import * as GenerateModels from "#src/wire/generateContent/models.ts"
 import * as GatewayFields from "#src/wire/gatewayFields.ts"
 import type { Countable } from "#src/wire/messages/request/countTokens.ts"
 import * as CountTokens from "#src/wire/messages/request/countTokens.ts"
+import * as Responses from "#src/wire/responses/request/decodeRequest.ts"
 import { promptText } from "#src/wire/neutral/promptText.ts"
 
 type Body = Record<string, unknown>
 
 /** Formats whose clients may ask for a count. */
-export type CountingFormat = "messages" | "generateContent"
+export type CountingFormat = "messages" | "generateContent" | "responses"
 
 /** A count to be estimated: the sample's tokens stand for `factor` times as many. */
 export interface Sampled extends Countable {
@@ -22,6 +23,11 @@ const readers: Readonly<Record<CountingFormat, (body: Body) => Countable | Publi
   messages: CountTokens.readCountRequest,
   generateContent: (body) => {
     const conversation = GenerateModels.decodeCountTokens(body)
+    return conversation instanceof PublicError ? conversation : { text: promptText(conversation), fixedTokens: 0 }
+  },
+  responses: (body) => {
+    const head = Responses.head(body)
+    const conversation = head instanceof PublicError ? head : Responses.decodeRequest(body)
     return conversation instanceof PublicError ? conversation : { text: promptText(conversation), fixedTokens: 0 }
   }
 }
@@ -35,12 +41,14 @@ export const read = (format: CountingFormat, body: Body): Sampled | PublicError 
 /** Path of the provider's own counter; null when the target has none. */
 export const counterPath = (format: CountingFormat, target: Pick<Target, "path">): string | null => {
   const [path = "", query] = target.path.split("?", 2)
-  if (format === "messages") return path.endsWith("/messages") ? `${path}/count_tokens${query === undefined ? "" : `?${query}`}` : null
+  const after = query === undefined ? "" : `?${query}`
+  if (format === "messages") return path.endsWith("/messages") ? `${path}/count_tokens${after}` : null
+  if (format === "responses") return path.endsWith("/responses") ? `${path}/input_tokens${after}` : null
   return target.path.includes(":generateContent") ? target.path.replace(":generateContent", ":countTokens") : null
 }
 
 /** What the provider's counter is sent: one family names the model in the body, the other in the path. */
 export const counterBody = (format: CountingFormat, body: Body, model: string): Uint8Array => {
   const { model: _model, ...sent } = GatewayFields.ofBody(body)
-  return Buffer.from(JSON.stringify(format === "messages" ? { ...sent, model } : sent))
+  return Buffer.from(JSON.stringify(format === "generateContent" ? sent : { ...sent, model }))
 }

@@ -2,6 +2,7 @@
  * The threads that read large bodies of requests and of answers, so that the loop never stands still for one. They are started by the first large body; each does
  * one job at a time, the others wait in one line. A thread that dies (its memory is bounded) fails its job alone.
  */
+import { getHeapStatistics } from "node:v8"
 import { Worker } from "node:worker_threads"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
@@ -29,6 +30,12 @@ export interface Options {
   readonly onDefect: (text: string) => void
   /** Called when a thread died. */
   readonly onLost: (error: Error) => void
+}
+
+/** A second thread that reads bodies where there is memory for it, and a heap that the worst body within the bounds fits in. */
+export const threadsOf = (): Pick<Options, "threads" | "heapMb"> => {
+  const heapMb = getHeapStatistics().heap_size_limit / 1024 / 1024
+  return { threads: heapMb > 1_024 ? 2 : 1, heapMb: Math.max(384, Math.min(1_024, Math.floor(heapMb / 2))) }
 }
 
 interface Waiting extends Task {

@@ -2,6 +2,7 @@
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { Units } from "#schemas/records/Units.ts"
 import type { Form } from "#src/wire/form/Form.ts"
 import * as GatewayFields from "#src/wire/gatewayFields.ts"
 import * as Json from "#src/wire/json/json.ts"
@@ -23,6 +24,8 @@ export interface Large {
   readonly identity: string | null
   /** Tokens that the prompt has at least. */
   readonly leastTokens: number
+  /** What it is expected to use beside tokens, counted over the whole body; null where its outline says that, too. */
+  readonly units: Units | null
   /** Members that the path said. */
   readonly grown: Readonly<Record<string, unknown>>
 }

@@ -5,6 +5,7 @@
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
+import type { Units } from "#schemas/records/Units.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
 import * as Json from "#src/wire/json/json.ts"
 
@@ -46,6 +47,8 @@ export interface OpenedBody {
   readonly identity: string | null
   /** Tokens that the prompt has at least; 0 where it is no conversation. */
   readonly leastTokens: number
+  /** What a request without a conversation is expected to use beside tokens; null where its outline says that, too. */
+  readonly units: Units | null
 }
 
 /** The first job about every large body. */

@@ -6,6 +6,7 @@ import * as Supervisor from "#actors/Supervisor.ts"
 import { Turns } from "#actors/request/ports/Turns.ts"
 import { Forks } from "#src/inference/lane/services/Forks.ts"
 import { LaneOptions } from "#src/inference/lane/services/LaneOptions.ts"
+import { LiveWatch } from "#src/inference/ports/LiveWatch.ts"
 import { LiveCalls } from "#src/inference/ports/LiveCalls.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import { LiveRequests } from "./LiveRequests.ts"
@@ -38,3 +39,11 @@ export const layer = Layer.effect(Live, Effect.gen(function*() {
 
 /** The port LiveCalls over it. */
 export const callsLayer = Layer.effect(LiveCalls, Effect.map(Live, ({ requests, sessions }) => ({ list: requests.list, sessions: sessions.list })))
+
+/** The port LiveWatch over it. */
+export const watchLayer = Layer.effect(LiveWatch, Effect.map(Live, ({ requests }) => ({
+  watch: (onlooker) => {
+    requests.onlooker = onlooker
+  },
+  running: () => requests.running
+})))

@@ -1,5 +1,6 @@
 /** The requests that are being served, so that a shutdown can end each with an error in its own format. */
 import * as Effect from "effect/Effect"
+import type { Onlooker } from "#src/inference/ports/LiveWatch.ts"
 import type { LiveCall } from "#src/inference/ports/LiveCalls.ts"
 import type { LiveRequest } from "#actors/request/LiveRequest.ts"
 import { Roster } from "#src/platform/structures/Roster.ts"
@@ -7,6 +8,8 @@ import { Roster } from "#src/platform/structures/Roster.ts"
 export class LiveRequests {
   private readonly requests = new Roster<LiveRequest>()
   private readonly failed: (error: unknown) => void
+  /** Hears of requests; null while none watches. */
+  onlooker: Onlooker | null = null
 
   /** `failed` is called with the exception of one request, which does not affect the others. */
   constructor(failed: (error: unknown) => void) {
@@ -19,6 +22,12 @@ export class LiveRequests {
 
   readonly add = (request: LiveRequest): void => {
     this.requests.add(request)
+    if (this.onlooker !== null) this.onlooker.began(request)
+  }
+
+  /** Those that run now. */
+  get running(): Iterable<LiveRequest> {
+    return this.requests
   }
 
   readonly remove = (request: LiveRequest): void => {

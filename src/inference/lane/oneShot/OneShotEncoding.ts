@@ -4,27 +4,32 @@ import type { Dialect } from "#actors/request/ports/Face.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
-import type { OneShotKind, TargetFamily } from "#schemas/wire/formats.ts"
+import type { TargetFamily } from "#schemas/wire/formats.ts"
 import * as Answers from "#src/inference/lane/bodies/answers.ts"
 import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import type { Kind } from "#src/inference/lane/bodies/jobs.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { Encoding } from "#src/inference/lane/Operation.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
-import type { Encoded, OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
+import type { CodecName } from "#src/wire/oneShot/codecs.ts"
+import type { Encoded, FetchedMedium, MediaWish, OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
-import type { Encode } from "./encodeJob.ts"
+import type { MediaFetch } from "#src/platform/media/MediaFetch.ts"
+import type { Encode, Wants } from "./encodeJob.ts"
+import * as Media from "./media.ts"
 import * as Reading from "./reading.ts"
 import type { Read } from "./readJob.ts"
 
-const encodeJob: Kind<Encode, Encoded<unknown>> = { module: new URL("./encodeJob.ts", import.meta.url).href }
+const nothingGrown = {}
+
+const encodeJob: Kind<Encode, Encoded<unknown> | Wants> = { module: new URL("./encodeJob.ts", import.meta.url).href }
 
 const readJob: Kind<Read, Answers.Said> = { module: new URL("./readJob.ts", import.meta.url).href }
 
 const nothing: ReadonlyArray<string> = []
 
 export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding {
-  readonly #kind: OneShotKind
+  readonly #kind: CodecName
   readonly #codec: OneShotCodec<Head, Note>
   readonly #head: Head
   readonly #prompt: Prompt
@@ -33,29 +38,59 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
   /** A large body by its target, made by a thread of its own. */
   #prepared: Map<Target, Encoded<Note> | PublicError> | null = null
 
-  constructor(kind: OneShotKind, codec: OneShotCodec<Head, Note>, head: Head, prompt: Prompt) {
+  /** What was fetched, or why it was not. */
+  #media: ReadonlyArray<FetchedMedium> | PublicError | null = null
+
+  constructor(kind: CodecName, codec: OneShotCodec<Head, Note>, head: Head, prompt: Prompt) {
     this.#kind = kind
     this.#codec = codec
     this.#head = head
     this.#prompt = prompt
   }
 
-  prepare(workers: BodyWorkers, target: Target): Effect.Effect<void> | null {
-    const { body, large } = this.#prompt
-    return large === null ? null : Effect.callback<void>((resume) =>
-      workers.ask(encodeJob, { id: large.id, bytes: body, grown: large.grown, kind: this.#kind, family: target.wireFormat, model: target.model }, (made) => {
-        this.#prepared ??= new Map()
-        // The job asks the codec of this kind.
-        this.#prepared.set(target, made as Encoded<Note> | PublicError)
-        resume(Effect.void)
-      }))
+  get prepares(): boolean {
+    return this.#codec.media !== undefined
+  }
+
+  prepare(workers: BodyWorkers, target: Target, _continues: string | null, media: MediaFetch["Service"]): Effect.Effect<void> | null {
+    const { body, large, parsed } = this.#prompt
+    const { model, wireFormat: family } = target
+    const modalities = target.inputModalities ?? null
+    const job: Encode = { id: large?.id ?? workers.nextId(), bytes: body, grown: large?.grown ?? nothingGrown, kind: this.#kind, family, model, modalities }
+    if (large !== null) return this.#making(workers, media, target, job)
+    const wants = this.#codec.media?.(family, { bytes: body, parsed, form: null, model, modalities })
+    // What is refused here is refused again where the body is made.
+    return wants === undefined || wants instanceof PublicError || wants.remote.length === 0 ? null : this.#fetching(workers, media, target, job, wants)
+  }
+
+  #making(workers: BodyWorkers, media: MediaFetch["Service"], target: Target, job: Encode): Effect.Effect<void> {
+    const made = Effect.callback<Encoded<unknown> | Wants | PublicError>((resume) => workers.ask(encodeJob, job, (said) => resume(Effect.succeed(said))))
+    return Effect.flatMap(made, (said) => {
+      if (!(said instanceof PublicError) && "wants" in said) return this.#fetching(workers, media, target, job, said.wants)
+      this.#prepared ??= new Map()
+      // The job asks the codec of this kind.
+      this.#prepared.set(target, said as Encoded<Note> | PublicError)
+      return Effect.void
+    })
+  }
+
+  /** Fetches once for all targets that take the same media. */
+  #fetching(workers: BodyWorkers, media: MediaFetch["Service"], target: Target, job: Encode, wants: MediaWish): Effect.Effect<void> {
+    const known = this.#media
+    return Effect.flatMap(known === null ? Media.collect(media, wants) : Effect.succeed(known), (found) => {
+      this.#media = found
+      if (!(found instanceof PublicError)) return this.#making(workers, media, target, { ...job, media: found })
+      this.#prepared ??= new Map()
+      this.#prepared.set(target, found)
+      return Effect.void
+    })
   }
 
   bodyFor(target: Target): Uint8Array | PublicError {
     const { body, form, parsed } = this.#prompt
     const prepared = this.#prepared?.get(target)
     this.#prepared?.delete(target)
-    const made = prepared ?? this.#codec.encode(target.wireFormat, { bytes: body, parsed, form, model: target.model })
+    const made = prepared ?? this.#codec.encode(target.wireFormat, { bytes: body, parsed, form, model: target.model, modalities: target.inputModalities ?? null })
     if (made instanceof PublicError) return made
     this.#encoded = made
     return made.body
@@ -79,6 +114,7 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
 
   release(): void {
     this.#prepared = null
+    this.#media = null
     if (this.#encoded !== null) this.#encoded = { ...this.#encoded, body: noBytes }
   }
 

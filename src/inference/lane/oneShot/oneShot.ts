@@ -15,7 +15,8 @@ import type { DirectRoute } from "#src/platform/server/Exchange.ts"
 import { unknownProvider } from "#src/routing/oneShot.ts"
 import { client as chatCompletions } from "#src/wire/chatCompletions/index.ts"
 import * as Formats from "#src/wire/formats.ts"
-import type { OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
+import type { CodecName } from "#src/wire/oneShot/codecs.ts"
+import type { OneShotCodec, Sent } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import { OneShotEncoding } from "./OneShotEncoding.ts"
 
@@ -30,16 +31,22 @@ export type OneShotOperation<Head extends RequestHead> = Operation<Head, OneShot
 export interface Options<Head extends RequestHead, Note> {
   readonly kind: OneShotKind
   readonly codec: OneShotCodec<Head, Note>
+  /** The codec's name, where the clients have another face than the kind's own. */
+  readonly codecName?: CodecName
+  /** How errors are written for such clients; absent: as in chat-completions. */
+  readonly errorBody?: (error: PublicError) => string
   /** Path for the ledger and metrics. */
   readonly endpoint: string
   /** What a key's `allowedEndpoints` calls it. */
   readonly category: string
   /** What an answer is expected to use beside tokens. */
-  readonly units?: (head: Head, body: Readonly<Record<string, unknown>>) => Units | null
+  readonly units?: (head: Head, body: Readonly<Record<string, unknown>>, sent: Sent) => Units | null
   /** Longest wait for an answer, ms. */
   readonly answerMs?: number
   /** The body is multipart/form-data. */
   readonly isForm?: boolean
+  /** Bytes that a body may have whatever the setting says. */
+  readonly leastBodyLimit?: number
 }
 
 const noNeeds = { tools: false, vision: false, structuredOutput: false }
@@ -50,13 +57,14 @@ const common = Formats.faceOf(chatCompletions, false)
 /** `opaque`: bytes that hold no frame of ours, so that nothing is said among them. */
 const faceOf = (kind: OneShotKind): Face => ({ ...common, name: kind, opaque: true })
 
-export const make = <Head extends RequestHead, Note>({ answerMs, category, codec, endpoint, isForm, kind, units }: Options<Head, Note>): OneShotOperation<Head> => {
-  const face = faceOf(kind)
+export const make = <Head extends RequestHead, Note>({ answerMs, category, codec, codecName, endpoint, errorBody, isForm, kind, leastBodyLimit, units }: Options<Head, Note>): OneShotOperation<Head> => {
+  const common = faceOf(kind)
+  const face = errorBody === undefined ? common : { ...common, errorBody }
   return {
-    endpoint, category, codec: null, face, errorBody: face.errorBody, format: kind, fenced: true, isForm,
+    endpoint, category, codec: null, face, errorBody: face.errorBody, format: kind, fenced: true, isForm, leastBodyLimit,
     head: codec.head, answerMs, ...(units === undefined ? {} : { units }),
     about: ({ body }) => ({ promptTokens: Math.ceil(body.length / 4), promptPrefix: "", needs: noNeeds }),
-    encode: ({ head }, { prompt }) => new OneShotEncoding(kind, codec, head, prompt)
+    encode: ({ head }, { prompt }) => new OneShotEncoding(codecName ?? kind, codec, head, prompt)
   }
 }
 

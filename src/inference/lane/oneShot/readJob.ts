@@ -1,5 +1,5 @@
 /** A job about a large answer without a conversation: it is read for the client in a thread. */
-import type { OneShotKind, TargetFamily } from "#schemas/wire/formats.ts"
+import type { TargetFamily } from "#schemas/wire/formats.ts"
 import * as Answers from "#src/inference/lane/bodies/answers.ts"
 import type { RunJob } from "#src/inference/lane/bodies/jobs.ts"
 import * as Codecs from "#src/wire/oneShot/codecs.ts"
@@ -8,7 +8,7 @@ import type { RequestHead } from "#src/wire/WireFormat.ts"
 import * as Reading from "./reading.ts"
 
 export interface Read extends Answers.ReadAnswer {
-  readonly kind: OneShotKind
+  readonly kind: Codecs.CodecName
   readonly family: TargetFamily
   readonly wanted: Omit<Wanted<RequestHead, unknown>, "estimate">
   /** Tokens of the prompt, for a server that does not count them. */

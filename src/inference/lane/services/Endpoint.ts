@@ -5,20 +5,26 @@ import * as Access from "#schemas/api/Access.ts"
 import type { RouteRule } from "#schemas/api/RouteTable.ts"
 import type { DirectRoute } from "#src/platform/server/Exchange.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
+import type { SocketRoute } from "#src/platform/server/sockets/ServerSocket.ts"
 
 export interface Endpoint extends RouteRule {
-  readonly method: "GET" | "POST"
+  readonly method: "GET" | "POST" | "DELETE"
 }
 
 /** Open to API keys; `kind` groups the endpoints of one kind of request. */
 export const make = (method: Endpoint["method"], path: string, kind: string): Endpoint =>
   ({ method, path, group: "inference", endpoint: kind, access: Access.clientApi })
 
-/** An endpoint with the route that serves it. */
-export interface Mounted {
+/** An endpoint with the route that serves its requests. */
+export interface MountedRoute {
   readonly endpoint: Endpoint
   readonly route: DirectRoute
+  /** Set where the pattern is another endpoint's, too: the paths that are this one's. */
+  readonly takes?: (path: string) => boolean
 }
+
+/** An endpoint with the route that serves it: its requests, or its WebSockets. */
+export type Mounted = MountedRoute | { readonly endpoint: Endpoint; readonly socket: SocketRoute }
 
 /** A last `:path` stands for everything that follows, slashes too; a model's name may hold some. */
 const patternOf = ({ path }: Endpoint): string => path.replace(/:path$/, "*")
@@ -26,5 +32,17 @@ const patternOf = ({ path }: Endpoint): string => path.replace(/:path$/, "*")
 /** Mounts endpoints on the front end. */
 export const layer = <E, R>(routes: Effect.Effect<ReadonlyArray<ReadonlyArray<Mounted>>, E, R>) => Layer.effectDiscard(Effect.gen(function*() {
   const frontEnd = yield* FrontEnd
-  for (const { endpoint, route } of (yield* routes).flat()) frontEnd.direct(endpoint.method, patternOf(endpoint), route)
+  const all = (yield* routes).flat()
+  const chosen = all.filter((one): one is MountedRoute => "takes" in one)
+  for (const mounted of all) {
+    const { endpoint } = mounted
+    if ("socket" in mounted) {
+      frontEnd.socket(endpoint.path, mounted.socket)
+      continue
+    }
+    if (mounted.takes !== undefined) continue
+    const { route } = mounted
+    const first = chosen.find((one) => one.endpoint.method === endpoint.method && one.endpoint.path === endpoint.path)
+    frontEnd.direct(endpoint.method, patternOf(endpoint), first === undefined ? route : (exchange) => first.takes?.(exchange.path) === true ? first.route(exchange) : route(exchange))
+  }
 }))

@@ -1,5 +1,4 @@
 /** The lane with all that it needs, as every operation is served by it. */
-import { getHeapStatistics } from "node:v8"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -10,10 +9,11 @@ import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import type { RecoveryOptions } from "#actors/request/Request.ts"
 import { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import { Turns } from "#actors/request/ports/Turns.ts"
-import { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
+import { BodyWorkers, threadsOf } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import { Live } from "#src/inference/lane/live/Live.ts"
 import * as RouteReport from "#src/inference/lane/RouteReport.ts"
 import type { Stage } from "#src/inference/lane/stages/Stage.ts"
+import * as MediaFetch from "#src/platform/media/MediaFetch.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
 import { Admission } from "./Admission.ts"
@@ -26,12 +26,6 @@ import { Reports } from "./Reports.ts"
 import { Requests } from "./Requests.ts"
 
 export class Inference extends Context.Service<Inference, LaneServices>()("gateway/lane/Inference") {}
-
-/** A second thread that reads bodies where there is memory for it, and a heap that the worst body within the bounds fits in. */
-const threadsOf = () => {
-  const heapMb = getHeapStatistics().heap_size_limit / 1024 / 1024
-  return { threads: heapMb > 1_024 ? 2 : 1, heapMb: Math.max(384, Math.min(1_024, Math.floor(heapMb / 2))) }
-}
 
 const noRecovery: RecoveryOptions = { holds: false, sibling: false, continues: false, stopsAtEmpty: false }
 
@@ -80,6 +74,7 @@ export const layer = <E, R>(stages: Effect.Effect<ReadonlyArray<Stage>, E, R>) =
     report: yield* Reports,
     router, sessions, bodies, makeResponseId, sseComments, draining,
     held: frontEnd.heldBodies,
+    media: MediaFetch.make(yield* MediaFetch.Network),
     maxBodyBytes: () => {
       const megabytes = configuration.current().settings.get("maxBodySizeMb")
       return typeof megabytes === "number" && megabytes > 0 ? megabytes * 1024 * 1024 : maxBodyBytes

@@ -17,6 +17,7 @@ import { Quotas } from "#src/routing/ports/Quotas.ts"
 import { Forks } from "./Forks.ts"
 import { Ids } from "./Ids.ts"
 import { LaneOptions } from "./LaneOptions.ts"
+import type { LiveRequests } from "#src/inference/lane/live/LiveRequests.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 
 export class Requests extends Context.Service<Requests, Services>()("gateway/lane/Requests") {}
@@ -34,7 +35,7 @@ export const layer = Layer.effect(Requests, Effect.gen(function*() {
     accounting: yield* Accounting,
     ledger: yield* Ledger,
     resilience: yield* Resilience,
-    telemetry: yield* Telemetry,
+    telemetry: watched(yield* Telemetry, live.requests),
     turns: yield* Turns,
     upstream: yield* Upstream,
     credentials, limits, makeAttemptId, nodeId, now,
@@ -48,3 +49,16 @@ export const layer = Layer.effect(Requests, Effect.gen(function*() {
     closed: live.requests.remove
   }
 }))
+
+/** What the metrics are told an onlooker hears, too, while there is one. */
+const watched = (telemetry: Telemetry["Service"], requests: LiveRequests): Telemetry["Service"] => ({
+  ...telemetry,
+  attemptSettled: (row) => {
+    telemetry.attemptSettled(row)
+    if (requests.onlooker !== null) requests.onlooker.attempted(row)
+  },
+  requestSettled: (summary) => {
+    telemetry.requestSettled(summary)
+    if (requests.onlooker !== null) requests.onlooker.ended(summary)
+  }
+})

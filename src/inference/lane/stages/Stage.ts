@@ -35,6 +35,8 @@ export interface AdmittedCall {
   /** Set where the body is a form; `parsed` is then its fields. */
   readonly form?: Form | undefined
   readonly head: RequestHead
+  /** The client wants to ask for the answer later. */
+  readonly inBackground?: boolean
   /** What the answer is expected to use beside tokens; null = nothing. */
   readonly units: Units | null
   /** Headers and address of the request. */

@@ -365,7 +365,7 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
   }
 }
 
-const JSON_HEADERS = ["Content-Type", "application/json"]
-const INTERNAL_ERROR = JSON.stringify({
+export const JSON_HEADERS = ["Content-Type", "application/json"]
+export const INTERNAL_ERROR = JSON.stringify({
   error: { message: "Internal server error", type: "server_error", code: "internal_error" }
 })

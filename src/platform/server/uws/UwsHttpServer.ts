@@ -19,12 +19,13 @@ import { makeDrain } from "#src/platform/server/Drain.ts"
 import type { ExchangeGuard } from "#src/platform/server/Exchange.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import { listen, ListenError, open, resolve } from "#src/platform/server/Listener.ts"
-import type { NativeRequest, NativeResponse, NativeUpgradeContext } from "./native.ts"
 import { defaults, notReady, type ServerOptions } from "#src/platform/server/ServerOptions.ts"
 import { RouteTable } from "#src/platform/server/RouteTable.ts"
+import type { FramedExchange } from "#src/platform/server/sockets/FramedExchange.ts"
 import * as RequestFibers from "./requestFibers.ts"
-import { type ExchangeHost, UwsExchange } from "./UwsExchange.ts"
-import { Upgrade, webSocketLimits } from "./UwsSocket.ts"
+import { type ExchangeHost, INTERNAL_ERROR, JSON_HEADERS, UwsExchange } from "./UwsExchange.ts"
+import { NativeSockets, type Shake } from "./NativeSockets.ts"
+import { webSocketLimits } from "./UwsSocket.ts"
 import { Watch } from "#src/platform/server/Watch.ts"
 import { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
 import { Roster } from "#src/platform/structures/Roster.ts"
@@ -37,7 +38,6 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   const slowReaderMillis = Duration.toMillis(options.slowReaderTimeout ?? defaults.slowReaderTimeout)
   const bodyMillis = Duration.toMillis(options.bodyTimeout ?? defaults.bodyTimeout)
   const maxBodyBytes = options.maxBodyBytes ?? defaults.maxBodyBytes
-  const webSocket = webSocketLimits(options.webSocket)
   const answerNotReady = options.notReady ?? notReady
   const runLog = Effect.runForkWith(logContext)
 
@@ -57,17 +57,20 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
     onSettled: undefined
   }
   const origin = { scheme: options.tls === undefined ? "http" : "https", maxBodyBytes } as const
-  const sockets = new Set<Upgrade>()
+  const sockets = new NativeSockets(host, {
+    limits: webSocketLimits(options.webSocket),
+    onDefect: (error) => void runLog(Effect.logError("A socket route failed", error))
+  })
   const fibers = new Set<Fiber.Fiber<void>>()
   const table = new RouteTable()
   const guards: Array<ExchangeGuard> = options.guard === undefined ? [] : [options.guard]
   let handler: RequestFibers.Handler | undefined
   let connections = 0
 
-  const dispatch = (exchange: UwsExchange, upgrade: Upgrade | undefined): void => {
+  const dispatch = (exchange: UwsExchange, shake: Shake | undefined): void => {
     try {
       if (exchange.fault !== undefined) return exchange.respond(400, TEXT, `${exchange.fault}\n`)
-      if (upgrade !== undefined && exchange.declared !== 0) {
+      if (shake !== undefined && exchange.declared !== 0) {
         exchange.closeConnection = true
         return exchange.respond(400, TEXT, "A request for an upgrade has no body\n")
       }
@@ -75,10 +78,10 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
         // By a guard.
       } else if (handler === undefined || host.draining) {
         answerNotReady(exchange)
-      } else {
+      } else if (!sockets.serve(exchange, shake)) {
         const route = table.find(exchange.method, exchange.path)
         if (route !== undefined) route(exchange)
-        else handler(exchange, upgrade)
+        else handler(exchange, sockets.upgradeOf(shake))
       }
     } catch (error) {
       exchange.defect(error)
@@ -86,31 +89,24 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
     exchange.keepBody()
   }
 
+  const serveFramed = (exchange: FramedExchange): void => {
+    const route = table.find(exchange.method, exchange.path)
+    if (route === undefined) throw new Error(`No direct route serves ${exchange.method} ${exchange.path}`)
+    try {
+      if (host.draining) answerNotReady(exchange)
+      else route(exchange)
+    } catch (error) {
+      host.onDefect(error, exchange)
+      if (exchange.isOpen) exchange.respond(500, JSON_HEADERS, INTERNAL_ERROR)
+      else exchange.close()
+    }
+  }
+
   const app = yield* open(hostName, options.port, options.tls)
   app.filter((_, change) => {
     connections += change
   })
-  app.ws<{ readonly upgrade: Upgrade }>("/*", {
-    maxPayloadLength: webSocket.maxPayloadBytes,
-    // Bounded by waiting writers, not by dropping: the native limit only catches a broken writer.
-    maxBackpressure: webSocket.highWaterBytes + 4 * webSocket.maxPayloadBytes,
-    closeOnBackpressureLimit: false,
-    idleTimeout: webSocket.idleSeconds,
-    sendPingsAutomatically: true,
-    upgrade: (res, req, context) => {
-      const exchange = new UwsExchange(res, req, host)
-      dispatch(exchange, new Upgrade(handshake(exchange, req, context, sockets), webSocket))
-    },
-    open: (ws) => ws.getUserData().upgrade.opened(ws as never),
-    message: (ws, data, isBinary) => ws.getUserData().upgrade.message(data, isBinary),
-    drain: (ws) => ws.getUserData().upgrade.drained(),
-    close: (ws, code, reason) => {
-      const { upgrade } = ws.getUserData()
-      sockets.delete(upgrade)
-      upgrade.closed(code, textDecoder.decode(reason))
-      host.onSettled?.()
-    }
-  })
+  sockets.mount(app, dispatch)
   app.any("/*", (res, req) => dispatch(new UwsExchange(res, req, host), undefined))
 
   const begin = listen(app, hostName, options.port, options.reusePort === true)
@@ -124,7 +120,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   const { drain, onDrain } = yield* makeDrain({
     app,
     host,
-    sockets,
+    sockets: sockets.live,
     fibers,
     listening: () => listening,
     connections: () => connections,
@@ -145,6 +141,8 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
 
   const frontEnd = FrontEnd.of({
     direct: (method, path, route) => table.add(method, path, route),
+    socket: (path, route) => sockets.route(path, route),
+    serveFramed,
     guard: (guard) => void guards.push(guard),
     open: Effect.suspend(() => listening !== null || host.draining ? Effect.void : Effect.map(begin, (now) => {
       listening = now
@@ -153,7 +151,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
     port,
     heldBodies: host.heldBytes,
     get liveExchanges() {
-      return host.live.size + sockets.size
+      return host.live.size + sockets.live.size
     },
     get connections() {
       return connections
@@ -177,19 +175,4 @@ const isAnswered = (guards: ReadonlyArray<ExchangeGuard>, exchange: UwsExchange)
   return false
 }
 
-/** Copies what the handshake needs: the native request is gone when the application asks for it. */
-const handshake = (exchange: UwsExchange, req: NativeRequest, context: NativeUpgradeContext, sockets: Set<Upgrade>) => {
-  const key = req.getHeader("sec-websocket-key")
-  const protocol = req.getHeader("sec-websocket-protocol")
-  const extensions = req.getHeader("sec-websocket-extensions")
-  return (upgrade: Upgrade): boolean => {
-    const res: NativeResponse | null = exchange.upgrade()
-    if (res === null) return false
-    sockets.add(upgrade)
-    res.cork(() => res.upgrade({ upgrade }, key, protocol, extensions, context))
-    return true
-  }
-}
-
 const TEXT = ["Content-Type", "text/plain"]
-const textDecoder = new TextDecoder()

@@ -9,6 +9,7 @@ import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import * as Socket from "effect/socket/Socket"
 import type { NativeWebSocket } from "./native.ts"
+import type { SocketOwner } from "./SocketOwner.ts"
 
 export interface WebSocketOptions {
   /** Largest message in bytes; a larger one closes the connection. Default 16 MiB. */
@@ -19,6 +20,10 @@ export interface WebSocketOptions {
   readonly maxUnreadBytes?: number | undefined
   /** Seconds without a sign of life before the connection is closed; pings are sent. 8 to 960. Default 120. */
   readonly idleSeconds?: number | undefined
+  /** How often a socket of a socket route is pinged, ms. Default 25 seconds. */
+  readonly pingMillis?: number | undefined
+  /** Time without a sign of life after which such a socket is closed, ms. Default 90 seconds. */
+  readonly silentMillis?: number | undefined
 }
 
 export type WebSocketLimits = { readonly [K in keyof WebSocketOptions]-?: number }
@@ -28,7 +33,9 @@ export const webSocketLimits = (options: WebSocketOptions = {}): WebSocketLimits
   highWaterBytes: options.highWaterBytes ?? 256 * 1024,
   maxUnreadBytes: options.maxUnreadBytes ?? 32 * 1024 * 1024,
   // The native server ends the process for a value outside this range.
-  idleSeconds: Math.min(960, Math.max(8, Math.round(options.idleSeconds ?? 120)))
+  idleSeconds: Math.min(960, Math.max(8, Math.round(options.idleSeconds ?? 120))),
+  pingMillis: options.pingMillis ?? 25_000,
+  silentMillis: options.silentMillis ?? 90_000
 })
 
 type Messages = NonEmptyReadonlyArray<Uint8Array | string>
@@ -45,16 +52,16 @@ const decoder = new TextDecoder()
 const ABNORMAL = 1006
 
 /** One upgradeable request: before the handshake a promise of a socket, after it the socket itself. */
-export class Upgrade {
+export class Upgrade implements SocketOwner {
   readonly socket: Socket.Socket
   /** True once the handshake was sent: the response of the handler is then discarded. */
   upgraded = false
   /** Set by the owner of the fiber; called when the connection broke without a close message. */
   onLost: (() => void) | undefined
 
-  private readonly handshake: (upgrade: Upgrade) => boolean
+  private readonly handshake: (owner: SocketOwner) => boolean
   private readonly options: WebSocketLimits
-  private ws: NativeWebSocket<Upgrade> | undefined
+  private ws: NativeWebSocket<unknown> | undefined
   private unread: Array<Uint8Array | string> = []
   private unreadBytes = 0
   private reading: Resume<Messages> | undefined = undefined
@@ -63,7 +70,7 @@ export class Upgrade {
   private error: Socket.SocketError | undefined
 
   /** `handshake` answers the client and calls `opened` before it returns; false when the client has gone. */
-  constructor(handshake: (upgrade: Upgrade) => boolean, options: WebSocketLimits) {
+  constructor(handshake: (owner: SocketOwner) => boolean, options: WebSocketLimits) {
     this.handshake = handshake
     this.options = options
     this.socket = Socket.make({ reader: this.reader, writer: Effect.succeed(this.writer) })
@@ -152,7 +159,7 @@ export class Upgrade {
 
   // ---- from the native side -----------------------------------------------------------------------------------------
 
-  opened(ws: NativeWebSocket<Upgrade>): void {
+  opened(ws: NativeWebSocket<unknown>): void {
     this.ws = ws
     this.upgraded = true
     for (const resume of this.opening.splice(0)) resume(Effect.void)
@@ -160,6 +167,7 @@ export class Upgrade {
 
   message(data: ArrayBuffer, isBinary: boolean): void {
     if (this.error !== undefined) return
+    if (data.byteLength > this.options.maxPayloadBytes) return this.end(1009, "message_too_large")
     // The native buffer is detached when this callback returns.
     this.unread.push(isBinary ? new Uint8Array(data.slice(0)) : decoder.decode(data))
     this.unreadBytes += data.byteLength
@@ -177,7 +185,13 @@ export class Upgrade {
     for (const resume of this.writing.splice(0)) resume(Effect.void)
   }
 
-  closed(code: number, reason: string): void {
+  /** The native server notes it by itself. */
+  alive(): void {}
+
+  /** The handler of the request decides how it ends. */
+  leave(): void {}
+
+  ended(code: number, reason: string): void {
     this.fail(closed(code, reason === "" ? undefined : reason))
     if (code === ABNORMAL) this.onLost?.()
   }

@@ -62,6 +62,7 @@ export interface NativeWebSocket<Data> {
   /** 1 sent, 0 buffered because the socket is full, 2 dropped. */
   readonly send: (message: Uint8Array | string, isBinary: boolean) => number
   readonly getBufferedAmount: () => number
+  readonly ping: () => number
   readonly end: (code?: number, reason?: string) => void
   readonly close: () => void
   readonly cork: (callback: () => void) => unknown
@@ -77,6 +78,8 @@ export interface NativeWebSocketBehavior<Data> {
   readonly open: (ws: NativeWebSocket<Data>) => void
   readonly message: (ws: NativeWebSocket<Data>, message: ArrayBuffer, isBinary: boolean) => void
   readonly drain: (ws: NativeWebSocket<Data>) => void
+  readonly ping: (ws: NativeWebSocket<Data>) => void
+  readonly pong: (ws: NativeWebSocket<Data>) => void
   readonly close: (ws: NativeWebSocket<Data>, code: number, reason: ArrayBuffer) => void
 }
 

@@ -1,0 +1,47 @@
+/** The gateway's own management API, asked inside the process: the same rules and the same audit entries as over a socket. */
+import * as Effect from "effect/Effect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as StatusReason from "#schemas/statusReason.ts"
+import { EvalCalls } from "#src/inference/ports/EvalCalls.ts"
+import { ActingCaller } from "#src/management/authentication/Callers.ts"
+import type { McpCaller } from "./McpCaller.ts"
+import { respond } from "./respond.ts"
+import { at, type Inner, type Json, textAt, ToolFailure, type Query } from "./tools/Tool.ts"
+
+const pathOf = (path: string, query: Query | undefined): string => {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query ?? {})) if (value !== undefined) search.set(name, String(value))
+  return search.size === 0 ? path : `${path}?${search}`
+}
+
+const parse = (text: string): Json => {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return null
+  }
+}
+
+/** The answers of one process, for any caller. */
+export const make = Effect.gen(function*() {
+  const router = yield* HttpRouter.HttpRouter
+  const calls = yield* EvalCalls
+  let served: ReturnType<typeof router.asHttpEffect> | null = null
+
+  return (caller: McpCaller): Inner => {
+    const send: Inner["send"] = (method, path, body, query) => ask(method, path, body, query)
+    const ask = (method: string, path: string, body?: Json, query?: Query): Effect.Effect<Json, ToolFailure> => Effect.gen(function*() {
+      // Its routes are complete once the gateway serves.
+      served ??= router.asHttpEffect()
+      const response = yield* Effect.provideService(respond(served, new Request(`http://gateway.internal${pathOf(path, query)}`, {
+        method, ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } })
+      })), ActingCaller, caller.acts)
+      const answer = parse(yield* Effect.promise(() => HttpServerResponse.toWeb(response).text()))
+      if (StatusReason.isOk(response.status)) return answer
+      return yield* Effect.fail(new ToolFailure(textAt(answer, "error", "code") || `http_${response.status}`,
+        `${textAt(answer, "error", "message") || `The gateway answered ${response.status}`}${at(answer, "error", "details") === null ? "" : `: ${JSON.stringify(at(answer, "error", "details"))}`}`))
+    })
+    return { get: (path, query) => ask("GET", path, undefined, query), send, ask: (question) => calls.ask({ ...question, key: caller.key }) }
+  }
+})

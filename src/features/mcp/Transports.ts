@@ -1,0 +1,243 @@
+/**
+ * Streamable HTTP, and the older transport with a stream and a second address, over the engine of this node. A session belongs to all
+ * nodes: one that meets it for the first time opens it for itself with the stored request. What is streamed goes through the session's
+ * messages, so that a client that lost its connection goes on with `Last-Event-ID`, on any node.
+ */
+import * as Crypto from "node:crypto"
+import * as Effect from "effect/Effect"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { Lifecycle } from "#actors/ports/Lifecycle.ts"
+import type { StoreError } from "#actors/ports/StoreError.ts"
+import type * as McpEngine from "./McpEngine.ts"
+import type { McpCaller } from "./McpCaller.ts"
+import { type McpMessage, type McpSession, McpSessions } from "./ports/McpSessions.ts"
+
+/** A silent stream looks this often whether the gateway stops, and gets a comment after this many looks. */
+const LOOK = "1 second"
+const KEEP_ALIVE_LOOKS = 15
+/** Sessions that this node has opened for itself. */
+const OPENED_MAX = 10_000
+/** The stream of a session for what belongs to no call. */
+const SERVER = "server"
+interface Reading {
+  readonly place: string
+  /** Looks without a message. */
+  readonly idle: number
+}
+
+const eventId = /^([A-Za-z0-9-]{1,40})_([0-9-]{0,40})$/
+
+type Headers = Readonly<Record<string, string | undefined>>
+type Response = HttpServerResponse.HttpServerResponse
+
+/** A refusal as the protocol writes it. */
+export const frame = (status: number, code: number, message: string): Response =>
+  HttpServerResponse.jsonUnsafe({ jsonrpc: "2.0", id: null, error: { code, message } }, { status })
+
+const missing = frame(400, -32000, "Bad Request: the header Mcp-Session-Id is missing; send an initialize request first")
+const unknown = frame(400, -32000, "Bad Request: no such session; send an initialize request")
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const member = (value: unknown, name: string): unknown => typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined
+
+const isOpening = (message: unknown): boolean => member(message, "method") === "initialize"
+const isCancellation = (message: unknown): boolean => member(message, "method") === "notifications/cancelled"
+
+/** A request of the version without sessions says its version in its metadata; one that is no JSON-RPC is for the engine to refuse. */
+const needsNoSession = (message: unknown): boolean => {
+  const metadata = member(member(message, "params"), "_meta")
+  return typeof message !== "object" || message === null || member(message, "method") === "server/discover" ||
+    (typeof metadata === "object" && metadata !== null && Object.keys(metadata).some((name) => name.startsWith("io.modelcontextprotocol/")))
+}
+
+/** Headers that the engine reads. */
+const passed = (headers: Headers): Record<string, string> => {
+  const kept: Record<string, string> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined && (name === "content-type" || name === "accept" || name === "mcp-protocol-version" || name === "mcp-method" || name === "mcp-name" ||
+      name.startsWith("mcp-param-"))) kept[name] = value
+  }
+  return kept
+}
+
+const asked = { "content-type": "application/json", accept: "application/json, text/event-stream" } as const
+const sse = { headers: { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" }, contentType: "text/event-stream" } as const
+
+/** JSON-RPC messages of an event stream. */
+const messagesOf = <E>(stream: Stream.Stream<Uint8Array, E>): Stream.Stream<string, E> => stream.pipe(
+  Stream.decodeText(), Stream.splitLines, Stream.filter((line) => line.startsWith("data:")), Stream.map((line) => line.slice(5).trim())
+)
+
+export const make = Effect.gen(function*() {
+  // Loaded with the first frame: most gateways are never asked for their tools.
+  const context = yield* Effect.context<Effect.Services<typeof McpEngine.make>>()
+  const loaded = yield* Effect.cached(Effect.provide(Effect.flatMap(Effect.promise(() => import("./McpEngine.ts")), ({ make }) => make), context))
+  const engine: McpEngine.Engine = { ask: (request, caller) => Effect.flatMap(loaded, ({ ask }) => ask(request, caller)) }
+  const lifecycle = yield* Lifecycle
+  const sessions = yield* McpSessions
+  const scope = yield* Effect.scope
+  const run = Effect.runForkWith(yield* Effect.context<never>())
+  /** The engine's own id of each session here, oldest use first. */
+  const opened = new Map<string, { readonly local: string; readonly caller: McpCaller }>()
+
+  const keep = Effect.fnUntraced(function*(id: string, local: string, caller: McpCaller) {
+    opened.delete(id)
+    opened.set(id, { local, caller })
+    if (opened.size <= OPENED_MAX) return
+    const [oldest, { local: other, caller: owner }] = opened.entries().next().value as [string, { local: string; caller: McpCaller }]
+    opened.delete(oldest)
+    yield* engine.ask({ method: "DELETE", headers: { "mcp-session-id": other } }, owner)
+  })
+
+  /** The engine's id of a session that was begun on any node. */
+  const localOf = Effect.fnUntraced(function*(session: McpSession, caller: McpCaller) {
+    const known = opened.get(session.id)
+    if (known !== undefined) {
+      yield* keep(session.id, known.local, caller)
+      return known.local
+    }
+    if (session.opening === null) return null
+    const response = yield* engine.ask({ method: "POST", headers: asked, body: session.opening }, caller)
+    const local = response.headers["mcp-session-id"]
+    if (local === undefined) return null
+    yield* engine.ask({ method: "POST", headers: { ...asked, "mcp-session-id": local }, body: JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }) }, caller)
+    yield* keep(session.id, local, caller)
+    return local
+  })
+
+  // A call may run on another node than the one that hears of its end.
+  yield* sessions.hear((id, text) => {
+    const known = opened.get(id)
+    if (known !== undefined) run(Effect.ignoreCause(engine.ask({ method: "POST", headers: { ...asked, "mcp-session-id": known.local }, body: text }, known.caller)))
+  })
+
+  /** The session of a caller; null for one that is gone or another caller's. */
+  const own = (id: string, caller: McpCaller) => Effect.map(sessions.find(id), (session) => session === null || session.owner !== caller.owner ? null : session)
+
+  /** Messages of a stream behind a place, as long as the session lasts and the gateway takes work. */
+  const reading = (id: string, wanted: string, from: string, write: (message: McpMessage) => string): Stream.Stream<string, StoreError> =>
+    Stream.paginate({ place: from, idle: 0 }, ({ idle, place }) => Effect.gen(function*() {
+      const next = yield* sessions.next(id)
+      const found = yield* sessions.behind(id, place)
+      const last = found.at(-1)
+      const mine = found.filter(({ stream }) => stream === wanted)
+      const end = mine.findIndex(({ text }) => text === null)
+      const texts = (end < 0 ? mine : mine.slice(0, end)).map(write)
+      if (end >= 0 || lifecycle.draining()) return [texts, Option.none<Reading>()] as const
+      if (last !== undefined) return [texts, Option.some({ place: last.place, idle: 0 })] as const
+      if (idle % KEEP_ALIVE_LOOKS === 0 && (yield* sessions.find(id)) === null) return [texts, Option.none<Reading>()] as const
+      yield* Effect.raceFirst(next, Effect.sleep(LOOK))
+      return [(idle + 1) % KEEP_ALIVE_LOOKS === 0 ? [": keepalive\n\n"] : [], Option.some({ place, idle: idle + 1 })] as const
+    }))
+
+  const events = (id: string, wanted: string, from: string): Response =>
+    HttpServerResponse.stream(Stream.encodeText(reading(id, wanted, from, ({ place, text }) => `id: ${wanted}_${place}\nevent: message\ndata: ${text ?? ""}\n\n`)), sse)
+
+  /** Keeps what a call streams, to its end; the call goes on when its client is gone. */
+  const keeping = (id: string, stream: string, messages: Stream.Stream<string, unknown>) =>
+    Effect.forkIn(Stream.runForEach(messages, (text) => sessions.append(id, stream, text)).pipe(
+      Effect.catchCause((cause) => Effect.logWarning("a stream of an MCP session broke off", cause)),
+      Effect.ensuring(Effect.ignore(sessions.append(id, stream, null)))
+    ), scope)
+
+  const post = Effect.fn("McpTransports.post")(function*(headers: Headers, body: string, caller: McpCaller) {
+    const message = parsed(body)
+    const id = headers["mcp-session-id"]
+    const kept = passed(headers)
+    if (id === undefined && !isOpening(message)) {
+      if (message !== undefined && !needsNoSession(message)) return missing
+      return yield* engine.ask({ method: "POST", headers: kept, body }, caller)
+    }
+    if (id === undefined) {
+      const response = yield* engine.ask({ method: "POST", headers: kept, body }, caller)
+      const born = response.headers["mcp-session-id"]
+      if (born === undefined) return response
+      yield* sessions.put({ id: born, owner: caller.owner, opening: body })
+      yield* keep(born, born, caller)
+      return response
+    }
+    const session = yield* own(id, caller)
+    const local = session === null ? null : yield* localOf(session, caller)
+    if (local === null) return unknown
+    if (isCancellation(message)) yield* sessions.tell(id, body)
+    const response = yield* engine.ask({ method: "POST", headers: { ...kept, "mcp-session-id": local }, body }, caller)
+    if (response.body._tag !== "Stream") return response
+    const name = Crypto.randomUUID()
+    yield* keeping(id, name, messagesOf(response.body.stream))
+    return events(id, name, "")
+  })
+
+  const open = Effect.fn("McpTransports.open")(function*(headers: Headers, caller: McpCaller) {
+    if (!(headers["accept"] ?? "").includes("text/event-stream")) return frame(406, -32000, "Not Acceptable: accept text/event-stream")
+    const id = headers["mcp-session-id"]
+    if (id === undefined) return missing
+    if ((yield* own(id, caller)) === null) return unknown
+    const last = headers["last-event-id"]
+    if (last === undefined) return events(id, SERVER, "")
+    const match = eventId.exec(last)
+    return match === null ? frame(400, -32000, "Bad Request: Last-Event-ID names no event of this session") : events(id, match[1] as string, match[2] as string)
+  })
+
+  const end = Effect.fn("McpTransports.end")(function*(headers: Headers, caller: McpCaller) {
+    const id = headers["mcp-session-id"]
+    if (id === undefined) return missing
+    const session = yield* own(id, caller)
+    if (session === null) return unknown
+    yield* sessions.remove(id)
+    const known = opened.get(id)
+    opened.delete(id)
+    if (known !== undefined) yield* engine.ask({ method: "DELETE", headers: { "mcp-session-id": known.local } }, caller)
+    return HttpServerResponse.empty({ status: 204 })
+  })
+
+  /** The older transport: the stream names the address for frames, and brings every answer. */
+  const openSse = Effect.fn("McpTransports.openSse")(function*(path: string, caller: McpCaller) {
+    const id = Crypto.randomUUID()
+    yield* sessions.put({ id, owner: caller.owner, opening: null })
+    const address = `event: endpoint\ndata: ${path}?sessionId=${id}\n\n`
+    const messages = reading(id, SERVER, "", ({ text }) => `event: message\ndata: ${text ?? ""}\n\n`)
+    return HttpServerResponse.stream(Stream.encodeText(Stream.concat(Stream.make(address), messages)).pipe(
+      Stream.ensuring(Effect.ignore(sessions.remove(id)))
+    ), sse)
+  })
+
+  const postSse = Effect.fn("McpTransports.postSse")(function*(id: string | undefined, body: string, caller: McpCaller) {
+    const session = id === undefined ? null : yield* own(id, caller)
+    if (id === undefined || session === null) return unknown
+    const message = parsed(body)
+    if (message === undefined) return frame(400, -32700, "Parse error: the body is not JSON")
+    const isFirst = isOpening(message) && session.opening === null
+    const local = isFirst ? null : yield* localOf(session, caller)
+    if (!isFirst && local === null) return frame(400, -32000, "Bad Request: send an initialize request first")
+    if (isCancellation(message)) yield* sessions.tell(id, body)
+    const answering = Effect.gen(function*() {
+      const response = yield* engine.ask({ method: "POST", headers: local === null ? asked : { ...asked, "mcp-session-id": local }, body }, caller)
+      const born = response.headers["mcp-session-id"]
+      if (isFirst && born !== undefined) {
+        yield* sessions.put({ ...session, opening: body })
+        yield* keep(id, born, caller)
+      }
+      if (response.body._tag === "Stream") return yield* Stream.runForEach(messagesOf(response.body.stream), (text) => sessions.append(id, SERVER, text))
+      if (response.body._tag === "Uint8Array" && response.body.body.length > 0) {
+        const text = Buffer.from(response.body.body).toString("utf8").trim()
+        const lines = response.headers["content-type"]?.startsWith("text/event-stream") === true
+          ? text.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trim())
+          : [text]
+        for (const line of lines) yield* sessions.append(id, SERVER, line)
+      }
+    })
+    yield* Effect.forkIn(Effect.catchCause(answering, (cause) => Effect.logWarning("an MCP frame got no answer", cause)), scope)
+    return HttpServerResponse.text("Accepted", { status: 202 })
+  })
+
+  return { post, open, end, openSse, postSse }
+})

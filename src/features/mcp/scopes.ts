@@ -1,0 +1,31 @@
+/** Scopes of the tools: what a caller was given, and whether that covers what a tool needs. Pure. */
+export const toolScopes = [
+  "read:health", "read:combos", "write:combos", "read:quota", "read:usage", "read:models", "execute:completions", "execute:search", "write:budget",
+  "write:resilience", "pricing:write", "read:cache", "write:cache", "read:compression", "write:compression", "read:proxies", "read:memory",
+  "write:memory", "read:skills", "write:skills", "execute:skills", "read:catalog"
+] as const
+export type ToolScope = typeof toolScopes[number]
+
+/** Either of them lets an API key use the transports. */
+export const connectScopes: ReadonlyArray<string> = ["mcp", "mcp:connect"]
+
+/** Names that GATEWAY_MCP_SCOPES accepts for several scopes. */
+export const presets: Readonly<Record<string, ReadonlyArray<string>>> = {
+  readonly: ["read:*"],
+  full: ["*"],
+  monitor: ["read:health", "read:quota", "read:usage", "read:cache"],
+  agent: ["read:health", "read:combos", "read:models", "read:quota", "execute:completions", "execute:search"]
+}
+
+/** Words between commas or white space. */
+export const words = (text: string): ReadonlyArray<string> => text.split(/[\s,]+/).filter((word) => word !== "")
+
+/** Presets as the scopes that they stand for; a word without a meaning gives nothing. */
+export const granted = (given: ReadonlyArray<string>): ReadonlyArray<string> => given.flatMap((word) => presets[word] ?? [word])
+
+const covers = (given: string, needed: string): boolean =>
+  given === "*" || given === needed || (given.endsWith(":*") && needed.startsWith(given.slice(0, -1)))
+
+/** The first needed scope that is not covered, or null. */
+export const missing = (given: ReadonlyArray<string>, needed: ReadonlyArray<string>): string | null =>
+  needed.find((scope) => !given.some((one) => covers(one, scope))) ?? null

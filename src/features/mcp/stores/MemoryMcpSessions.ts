@@ -1,0 +1,68 @@
+/** `McpSessions` of a node that is alone: bounded, the oldest goes first. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { type McpMessage, McpSessions, type McpSession, MESSAGES_MAX, SESSION_MS } from "#src/features/mcp/ports/McpSessions.ts"
+import * as Wakers from "./wakers.ts"
+
+/** Sessions that are kept at once. */
+const SESSIONS_MAX = 10_000
+/** A beat is as old as this at most, ms. */
+const BEAT_MS = 15_000
+
+interface Held {
+  session: McpSession
+  /** ms since the epoch. */
+  until: number
+  count: number
+  messages: Array<McpMessage>
+}
+
+export const make = Effect.map(Clock.Clock, (clock) => {
+  const held = new Map<string, Held>()
+  const wakers = Wakers.make()
+  const now = (): number => clock.currentTimeMillisUnsafe()
+  let beat: { readonly text: string; readonly until: number } | null = null
+  const live = (id: string): Held | null => {
+    const one = held.get(id)
+    if (one === undefined || one.until <= now()) return null
+    // In the order of their last use.
+    held.delete(id)
+    held.set(id, one)
+    one.until = now() + SESSION_MS
+    return one
+  }
+  return McpSessions.of({
+    put: (session) => Effect.sync(() => {
+      for (const [id, { until }] of held) {
+        if (held.size < SESSIONS_MAX && until > now()) break
+        held.delete(id)
+      }
+      const known = held.get(session.id)
+      if (known === undefined) held.set(session.id, { session, until: now() + SESSION_MS, count: 0, messages: [] })
+      else known.session = session
+    }),
+    find: (id) => Effect.sync(() => live(id)?.session ?? null),
+    remove: (id) => Effect.sync(() => {
+      held.delete(id)
+      wakers.wakeUnsafe(id)
+    }),
+    append: (id, stream, text) => Effect.sync(() => {
+      const one = live(id)
+      if (one === null) return
+      one.messages.push({ place: String(++one.count).padStart(16, "0"), stream, text })
+      if (one.messages.length > MESSAGES_MAX) one.messages.shift()
+      wakers.wakeUnsafe(id)
+    }),
+    behind: (id, place) => Effect.sync(() => held.get(id)?.messages.filter((message) => message.place > place) ?? []),
+    next: wakers.next,
+    tell: () => Effect.void,
+    hear: () => Effect.void,
+    beat: (text) => Effect.sync(() => {
+      beat = { text, until: now() + BEAT_MS }
+    }),
+    lastBeat: Effect.sync(() => beat === null || beat.until <= now() ? null : beat.text)
+  })
+})
+
+export const layer: Layer.Layer<McpSessions> = Layer.effect(McpSessions, make)

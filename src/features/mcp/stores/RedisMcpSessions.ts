@@ -1,0 +1,91 @@
+/** `McpSessions` in Redis: a text for each session and a stream of its messages, which end by themselves; a channel wakes the readers. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { StoreError } from "#actors/ports/StoreError.ts"
+import { type McpMessage, McpSession, McpSessions, MESSAGES_MAX, SESSION_MS } from "#src/features/mcp/ports/McpSessions.ts"
+import { RedisStore, type RedisScript, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
+import * as Wakers from "./wakers.ts"
+
+const BEAT_MS = 15_000
+const channel = "mcp"
+const READ_MAX = 100
+
+const append: RedisScript = {
+  name: "mcp-append",
+  purpose: "a message of an MCP session was kept",
+  lua: `-- KEYS[1] stream of messages {s stream, d text, absent at the end}, KEYS[2] session; ARGV[1] ms they live, ARGV[2] most messages, ARGV[3] s, ARGV[4] 1 = with d, ARGV[5] d; reply: 1, or 0 without the session
+if redis.call('EXISTS', KEYS[2]) == 0 then return 0 end
+if ARGV[4] == '1' then
+  redis.call('XADD', KEYS[1], 'MAXLEN', ARGV[2], '*', 's', ARGV[3], 'd', ARGV[5])
+else
+  redis.call('XADD', KEYS[1], 'MAXLEN', ARGV[2], '*', 's', ARGV[3])
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+redis.call('PEXPIRE', KEYS[2], ARGV[1])
+return 1`
+}
+
+const storeError = (operation: string) => (down: SharedStoreDown): StoreError =>
+  new StoreError({ store: "RedisMcpSessions", operation, reason: "unavailable", message: down.message })
+
+const textIn = (reply: unknown): string | null => reply instanceof Uint8Array ? Buffer.from(reply).toString("utf8") : typeof reply === "string" ? reply : null
+const decodeSession = Schema.decodeUnknownOption(Schema.fromJsonString(McpSession))
+const Heard = Schema.Struct({ id: Schema.String, frame: Schema.optionalKey(Schema.String) })
+const decodeHeard = Schema.decodeUnknownOption(Schema.fromJsonString(Heard))
+
+/** Redis's own ids `<ms>-<n>` as texts that compare as they follow each other, and back. */
+const placeOf = (id: string): string => id.split("-").map((part) => part.padStart(16, "0")).join("-")
+const idOf = (place: string): string => place.split("-").map((part) => String(Number(part))).join("-")
+
+const messageOf = (entry: unknown): McpMessage | null => {
+  if (!Array.isArray(entry)) return null
+  const id = textIn(entry[0])
+  const fields: ReadonlyArray<unknown> = Array.isArray(entry[1]) ? entry[1] : []
+  return id === null ? null : { place: placeOf(id), stream: textIn(fields[1]) ?? "", text: fields.length > 3 ? textIn(fields[3]) : null }
+}
+
+export const make = Effect.gen(function*() {
+  const redis = yield* RedisStore
+  const wakers = Wakers.make()
+  const listeners = new Array<(id: string, frame: string) => void>()
+  yield* redis.subscribe(channel, {
+    message: (text) => {
+      const heard = decodeHeard(text)
+      if (heard._tag === "None") return
+      const { frame, id } = heard.value
+      if (frame === undefined) wakers.wakeUnsafe(id)
+      else for (const listener of listeners) listener(id, frame)
+    },
+    gap: () => {}
+  })
+  const asking = <A>(operation: string, effect: Effect.Effect<A, SharedStoreDown>) => Effect.mapError(effect, storeError(operation))
+  const sessionKey = (id: string): string => `mcp:session:${id}`
+  const messagesKey = (id: string): string => `mcp:messages:${id}`
+  const wake = (id: string) => redis.publish(channel, JSON.stringify({ id }))
+  return McpSessions.of({
+    put: (session) => Effect.asVoid(asking("put", redis.command("SET", [redis.prefix + sessionKey(session.id), JSON.stringify(session), "PX", SESSION_MS]))),
+    find: (id) => Effect.map(asking("find", redis.command("GETEX", [redis.prefix + sessionKey(id), "PX", SESSION_MS])), (reply) => {
+      const text = textIn(reply)
+      const session = text === null ? null : decodeSession(text)
+      return session === null || session._tag === "None" ? null : session.value
+    }),
+    remove: (id) => asking("remove", Effect.andThen(redis.command("DEL", [redis.prefix + sessionKey(id), redis.prefix + messagesKey(id)]), wake(id))),
+    append: (id, stream, text) => asking("append", Effect.andThen(
+      redis.run(append, [messagesKey(id), sessionKey(id)], [SESSION_MS, MESSAGES_MAX, stream, text === null ? "0" : "1", text ?? ""]),
+      wake(id)
+    )),
+    behind: (id, place) => Effect.map(
+      asking("behind", redis.command("XRANGE", [redis.prefix + messagesKey(id), place === "" ? "-" : `(${idOf(place)}`, "+", "COUNT", READ_MAX])),
+      (reply) => Array.isArray(reply) ? reply.map(messageOf).filter((message) => message !== null) : []
+    ),
+    next: wakers.next,
+    tell: (id, frame) => asking("tell", redis.publish(channel, JSON.stringify({ id, frame }))),
+    hear: (listener) => Effect.sync(() => void listeners.push(listener)),
+    beat: (text) => Effect.asVoid(asking("beat", redis.command("SET", [`${redis.prefix}mcp:beat`, text, "PX", BEAT_MS]))),
+    lastBeat: Effect.map(asking("lastBeat", redis.command("GET", [`${redis.prefix}mcp:beat`])), textIn)
+  })
+})
+
+/** On the deployment's Redis. */
+export const layer: Layer.Layer<McpSessions, never, RedisStore> = Layer.effect(McpSessions, make)

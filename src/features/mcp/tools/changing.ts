@@ -1,0 +1,120 @@
+/** Tools that change something, or call a model. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { comboOf } from "./reading.ts"
+import { at, type Json, listAt, make, numberAt, textAt, type Tool, ToolFailure } from "./Tool.ts"
+
+const text = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))
+/** ms for an answer of a model. */
+const CALL_MS = 120_000
+const MAX_TOKENS = 1_024
+
+const classes = ["oauth", "apikey", "local"] as const
+
+/** What each profile sets: failures before a breaker opens, its pause, and the first cooldown of a connection. */
+const profiles = {
+  aggressive: { failureThreshold: 3, resetTimeoutMs: 15_000, baseCooldownMs: 1_000 },
+  balanced: { failureThreshold: 5, resetTimeoutMs: 30_000, baseCooldownMs: 3_000 },
+  conservative: { failureThreshold: 10, resetTimeoutMs: 60_000, baseCooldownMs: 10_000 }
+} as const
+
+const brief = (combo: Json): Json => ({ id: at(combo, "id"), name: at(combo, "name"), strategy: at(combo, "strategy"), enabled: at(combo, "isActive") !== false })
+
+export const changing: ReadonlyArray<Tool> = [
+  make({
+    name: "gateway_switch_combo", brief: "Switches a combo on or off.", scopes: ["write:combos"], phase: 1, auditLevel: "full",
+    description: "Switches a combo on or off.", sourceEndpoints: ["/api/combos/{id}"],
+    args: Schema.Struct({ comboId: text, active: Schema.Boolean }),
+    run: ({ active, comboId }, inner) => Effect.gen(function*() {
+      const combo = yield* comboOf(inner, comboId)
+      const changed = yield* inner.send("PUT", `/api/combos/${encodeURIComponent(textAt(combo, "id"))}`, { isActive: active })
+      return { success: true, combo: brief(changed) }
+    })
+  }),
+  make({
+    name: "gateway_route_request", brief: "Asks a model or combo.", scopes: ["execute:completions"], phase: 1, auditLevel: "full",
+    description: "Sends messages to a model or combo through the gateway's routing, with its limits, breakers and accounting.",
+    sourceEndpoints: ["/v1/chat/completions"],
+    args: Schema.Struct({
+      model: text,
+      messages: Schema.Array(Schema.Struct({ role: Schema.Literals(["system", "user", "assistant"]), content: Schema.String.check(Schema.isMaxLength(200_000)) }))
+        .check(Schema.isMinLength(1), Schema.isMaxLength(200)),
+      combo: Schema.optionalKey(text), budget: Schema.optionalKey(Schema.Finite),
+      role: Schema.optionalKey(Schema.Literals(["coding", "review", "planning", "analysis"])), stream: Schema.optionalKey(Schema.Boolean)
+    }),
+    run: ({ budget, combo, messages, model, stream }, inner) => Effect.gen(function*() {
+      if (stream === true) return yield* Effect.fail(new ToolFailure("invalid_arguments", "stream: a tool answers once; leave it out"))
+      if (budget !== undefined) return yield* Effect.fail(new ToolFailure("invalid_arguments", "budget: not supported yet; limit the key's budget instead"))
+      const asked = combo === undefined ? model : `combo/${combo}`
+      const answer = yield* inner.ask({ model: asked, messages, maxTokens: MAX_TOKENS, timeoutMs: CALL_MS })
+      if (answer.text === null) return yield* Effect.fail(new ToolFailure("upstream_failed", answer.error ?? "There was no answer."))
+      return {
+        response: { content: answer.text, model: answer.answeredBy, tokens: null },
+        routing: {
+          provider: answer.answeredBy?.split("/")[0] ?? null, combo: combo ?? null, fallbacksTriggered: null, cost: null, latencyMs: answer.latencyMs,
+          routingExplanation: `${asked} was answered by ${answer.answeredBy ?? "several models"}`
+        }
+      }
+    })
+  }),
+  make({
+    name: "gateway_set_routing_strategy", brief: "Sets a combo's strategy.", scopes: ["write:combos"], phase: 2, auditLevel: "full",
+    description: "Sets the strategy by which a combo chooses among its models.", sourceEndpoints: ["/api/combos/{id}"],
+    args: Schema.Struct({ comboId: text, strategy: text, autoRoutingStrategy: Schema.optionalKey(text) }),
+    run: ({ autoRoutingStrategy, comboId, strategy }, inner) => Effect.gen(function*() {
+      const combo = yield* comboOf(inner, comboId)
+      const changed = yield* inner.send("PUT", `/api/combos/${encodeURIComponent(textAt(combo, "id"))}`, {
+        strategy, ...(autoRoutingStrategy === undefined ? {} : { config: { ...at(combo, "config") as Record<string, Json>, routerStrategy: autoRoutingStrategy } })
+      })
+      return { success: true, combo: brief(changed) }
+    })
+  }),
+  make({
+    name: "gateway_set_resilience_profile", brief: "Sets breakers and cooldowns.", scopes: ["write:resilience"], phase: 2, auditLevel: "full",
+    description: "Sets breakers and cooldowns of all connections: aggressive fails over soon, conservative late.", sourceEndpoints: ["/api/resilience"],
+    args: Schema.Struct({ profile: Schema.Literals(["aggressive", "balanced", "conservative"]) }),
+    run: ({ profile }, inner) => Effect.gen(function*() {
+      const { baseCooldownMs, failureThreshold, resetTimeoutMs } = profiles[profile]
+      const each = <A extends Json>(value: A): Json => Object.fromEntries(classes.map((name) => [name, value]))
+      yield* inner.send("PATCH", "/api/resilience", {
+        providerBreaker: each({ failureThreshold, degradationThreshold: Math.max(1, failureThreshold - 2), resetTimeoutMs }), connectionCooldown: each({ baseCooldownMs })
+      })
+      return { applied: true, profile, settings: { circuitBreakerThreshold: failureThreshold, retryCount: null, timeoutMs: resetTimeoutMs, fallbackDepth: null } }
+    })
+  }),
+  make({
+    name: "gateway_test_combo", brief: "Tests every model of a combo.", scopes: ["execute:completions", "read:combos"], phase: 2, auditLevel: "full",
+    description: "Asks every target of a combo once, and reports which of them answered.", sourceEndpoints: ["/api/combos/test"],
+    args: Schema.Struct({ comboId: text, testPrompt: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(500))) }),
+    run: ({ comboId, testPrompt }, inner) => Effect.gen(function*() {
+      const combo = yield* comboOf(inner, comboId)
+      if (testPrompt !== undefined) {
+        // Each target gets the caller's own text, under the caller's own rights.
+        const results = yield* Effect.forEach(listAt(combo, "models"), (step) => {
+          const model = textAt(step, "model") || `combo/${textAt(step, "comboName")}`
+          const named = textAt(step, "provider") === "" || model.includes("/") ? model : `${textAt(step, "provider")}/${model}`
+          return Effect.map(inner.ask({ model: named, messages: [{ role: "user", content: testPrompt }], maxTokens: 64, timeoutMs: CALL_MS }), (answer): Json => ({
+            model: named, status: answer.text === null ? "error" : "ok", latencyMs: answer.latencyMs, error: answer.error
+          }))
+        }, { concurrency: 5 })
+        return { results, summary: summaryOf(results) }
+      }
+      const results = listAt(yield* inner.send("POST", "/api/combos/test", { comboName: textAt(combo, "name") }), "results")
+      return { results, summary: summaryOf(results) }
+    })
+  }),
+  make({
+    name: "gateway_cache_flush", brief: "Empties the cache.", scopes: ["write:cache"], phase: 2, auditLevel: "full",
+    description: "Removes kept answers: those of a model, one by its signature, or all.", sourceEndpoints: ["/api/cache"],
+    args: Schema.Struct({ signature: Schema.optionalKey(text), model: Schema.optionalKey(text) }),
+    run: ({ model, signature }, inner) => inner.send("DELETE", "/api/cache", undefined, { model, signature })
+  })
+]
+
+const summaryOf = (results: ReadonlyArray<Json>): Json => {
+  const ok = results.filter((one) => textAt(one, "status") === "ok")
+  return {
+    tested: results.length, ok: ok.length, failed: results.length - ok.length,
+    avgLatencyMs: ok.length === 0 ? null : ok.reduce((sum: number, one) => sum + numberAt(one, "latencyMs"), 0) / ok.length
+  }
+}

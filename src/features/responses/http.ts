@@ -1,0 +1,91 @@
+/** GET, DELETE, cancel and input items of stored responses, by the key that made them. */
+import * as Effect from "effect/Effect"
+import type { StoreError } from "#actors/ports/StoreError.ts"
+import * as Errors from "#schemas/errors.ts"
+import { PublicError } from "#schemas/errors.ts"
+import * as GatewayHeaders from "#src/inference/lane/gatewayHeaders.ts"
+import * as InferenceCall from "#src/inference/lane/InferenceCall.ts"
+import * as Paths from "#src/inference/lane/paths.ts"
+import * as Endpoint from "#src/inference/lane/services/Endpoint.ts"
+import { Forks } from "#src/inference/lane/services/Forks.ts"
+import { Inference } from "#src/inference/lane/services/Inference.ts"
+import type { DirectRoute, Exchange } from "#src/platform/server/Exchange.ts"
+import * as Json from "#src/wire/json/json.ts"
+import * as Items from "#src/wire/responses/itemTexts.ts"
+import { errorBody } from "#src/wire/chatCompletions/errors.ts"
+import type { StoredResponse } from "./ResponseStore.ts"
+import { StoredResponses } from "./StoredResponses.ts"
+
+const one = "/v1/responses/:id"
+const cancelPath = `${one}/cancel`
+const inputPath = `${one}/input_items`
+
+export const endpoints = [
+  Endpoint.make("GET", one, "responses"), Endpoint.make("DELETE", one, "responses"), Endpoint.make("POST", cancelPath, "responses"), Endpoint.make("GET", inputPath, "responses")
+] as const satisfies ReadonlyArray<Endpoint.Endpoint>
+
+type Answer = Effect.Effect<string, StoreError | PublicError>
+
+export const routes = Effect.gen(function*() {
+  const { fork } = yield* Forks
+  const services = yield* Inference
+  const responses = yield* StoredResponses
+  const { admission } = services
+
+  const route = (endpoint: string, answer: (found: StoredResponse, exchange: Exchange) => Answer): DirectRoute => (exchange) => {
+    exchange.onAbort(() => undefined)
+    const tags = InferenceCall.tagsOf(exchange, admission)
+    const refuse = (error: PublicError): void => {
+      services.refused(endpoint, tags, error)
+      if (!exchange.closed) exchange.respond(error.status, GatewayHeaders.ofError(tags, error, 0), errorBody(error))
+    }
+    InferenceCall.admit(exchange, "chat", admission, (key) => {
+      if (key instanceof PublicError) return refuse(key)
+      const id = Paths.segment(exchange.path, 3) ?? ""
+      const found = Effect.flatMap(responses.find(id, key === null ? null : key.id), (response) => response === null ? Effect.fail(unknown(id)) : answer(response, exchange))
+      fork(Effect.match(found, {
+        onFailure: (error) => refuse(error instanceof PublicError ? error : Errors.make("service_unavailable", "Stored responses cannot be read at the moment.", { retryAfterSeconds: 1 })),
+        onSuccess: (body) => {
+          if (!exchange.closed) exchange.respond(200, [...GatewayHeaders.common(tags), "Content-Type", "application/json"], body)
+        }
+      }))
+    })
+  }
+
+  const [read, remove, cancel, input] = endpoints
+  return [
+    { endpoint: read, route: route(one, ({ response }) => Effect.succeed(response)) },
+    { endpoint: remove, route: route(one, ({ id }) => Effect.as(responses.remove(id), JSON.stringify({ id, object: "response", deleted: true }))) },
+    {
+      endpoint: cancel,
+      route: route(cancelPath, (found) => isInBackground(found) ? Effect.map(responses.cancel(found), ({ response }) => response) : Effect.fail(notBackground))
+    },
+    { endpoint: input, route: route(inputPath, (found, { query }) => {
+      const page = pageOf(found, new URLSearchParams(query))
+      return page instanceof PublicError ? Effect.fail(page) : Effect.succeed(page)
+    }) }
+  ] satisfies ReadonlyArray<Endpoint.Mounted>
+})
+
+const unknown = (id: string): PublicError => Errors.make("response_not_found", `There is no stored response '${id.slice(0, 100)}' of this key.`)
+const notBackground = Errors.make("bad_request", "Only a response that is made in the background can be cancelled.")
+
+const isInBackground = ({ response }: StoredResponse): boolean => Json.parseRecord(response)?.["background"] === true
+
+const MOST = 100
+
+/** One page of the input items, newest first unless `order=asc`. */
+const pageOf = ({ id, input }: StoredResponse, query: URLSearchParams): string | PublicError => {
+  const limit = Number(query.get("limit") ?? 20)
+  const order = query.get("order") ?? "desc"
+  if (!Number.isInteger(limit) || limit < 1 || limit > MOST) return Errors.make("bad_request", `'limit' is a whole number from 1 to ${MOST}.`, { extra: { param: "limit" } })
+  if (order !== "asc" && order !== "desc") return Errors.make("bad_request", "'order' is asc or desc.", { extra: { param: "order" } })
+  const items = Items.parsed(Buffer.from(input)).map((item, i) => Json.isRecord(item) ? { ...item, type: item["type"] ?? "message", id: item["id"] ?? `item_${id.slice(5)}_${i}` } : item)
+  if (order === "desc") items.reverse()
+  const idOf = (item: unknown): unknown => Json.isRecord(item) ? item["id"] : null
+  const after = query.get("after")
+  const from = after === null ? 0 : items.findIndex((item) => idOf(item) === after) + 1
+  if (after !== null && from === 0) return Errors.make("bad_request", "'after' names no item of this response.", { extra: { param: "after" } })
+  const data = items.slice(from, from + limit)
+  return JSON.stringify({ object: "list", data, first_id: idOf(data[0]) ?? null, last_id: idOf(data.at(-1)) ?? null, has_more: from + limit < items.length })
+}

@@ -1,0 +1,243 @@
+/** The MCP server over streamable HTTP: tools, versions, sessions, streams, refusals and the audit. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import * as Http from "#test/support/http.ts"
+import { CREDENTIAL } from "#test/support/lab.ts"
+import { eventually } from "#test/support/operator.ts"
+import { frame, type McpLab, opening, overStream, post, session, startMcp, textOf } from "./lab.ts"
+
+let lab: McpLab
+let key: string
+
+const keyWith = async (...scopes: ReadonlyArray<string>): Promise<string> => (await lab.gateway.operator.createKey(scopes.join(" "), { scopes })).key
+
+interface Row { readonly toolName: string; readonly inputHash: string; readonly outputSummary: string | null; readonly success: boolean; readonly errorCode: string | null; readonly apiKeyId: string | null }
+const audit = (query = "") => lab.gateway.operator.call<{ readonly entries: ReadonlyArray<Row>; readonly total: number }>("GET", `/api/mcp/audit${query}`)
+
+beforeAll(async () => {
+  lab = await startMcp("streamable-http")
+  key = await keyWith("mcp:connect", "*")
+})
+
+afterAll(() => lab.close())
+
+const args: Record<string, Record<string, unknown>> = {
+  gateway_get_combo_metrics: { comboId: "best" }, gateway_switch_combo: { comboId: "best", active: true }, gateway_simulate_route: { model: "combo/best" },
+  gateway_route_request: { model: "combo/best", messages: [{ role: "user", content: "Say hello" }] }, gateway_get_provider_metrics: { provider: "lab" },
+  gateway_best_combo_for_task: { taskType: "coding" }, gateway_test_combo: { comboId: "best" },
+  gateway_set_routing_strategy: { comboId: "best", strategy: "round-robin" }, gateway_set_resilience_profile: { profile: "balanced" }
+}
+
+describe("tools", () => {
+  it("the official client lists the tools, each answers, and a call of a route is explained", async () => {
+    const { client } = await overStream(lab.gateway.url, key)
+    const { tools } = await client.listTools()
+    expect(tools.length).toBe((await lab.gateway.operator.call<{ readonly total: number }>("GET", "/api/mcp/tools")).total)
+    await Http.send(lab.gateway.url, {
+      path: "/v1/chat/completions", headers: { authorization: `Bearer ${key}` }, body: { model: "combo/best", messages: [{ role: "user", content: "Hello" }] }
+    })
+    await lab.gateway.operator.settled()
+    const [row] = await lab.gateway.operator.callLogs()
+    args["gateway_explain_route"] = { requestId: row?.requestId }
+    const failed: Array<string> = []
+    for (const { name } of tools) {
+      const result = await client.callTool({ name, arguments: args[name] ?? {} })
+      expect(() => JSON.parse(textOf(result)) as unknown).not.toThrow()
+      if (result.isError === true) failed.push(`${name}: ${textOf(result)}`)
+    }
+    expect(failed).toEqual([])
+    await client.close()
+  })
+
+  it("wrong arguments are the tool's error and name the field; an unknown tool is the protocol's", async () => {
+    const { client } = await overStream(lab.gateway.url, key)
+    const wrong = await client.callTool({ name: "gateway_switch_combo", arguments: { comboId: "best", active: "yes", more: 1 } })
+    expect([wrong.isError, textOf(wrong)]).toEqual([true, expect.stringContaining("active")])
+    await expect(client.callTool({ name: "gateway_unknown", arguments: {} })).rejects.toMatchObject({ code: -32602 })
+    await client.close()
+  })
+
+  it("a list holds what the key's scopes allow, a call beyond them names the scope that is missing, and the flag switches both off", async () => {
+    const limited = await keyWith("mcp", "read:models")
+    const { client } = await overStream(lab.gateway.url, limited)
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["gateway_list_models_catalog"])
+    const denied = await client.callTool({ name: "gateway_list_combos", arguments: {} })
+    expect([denied.isError, textOf(denied)]).toEqual([true, expect.stringContaining("scope_denied:read:combos")])
+    const { entries } = await audit("?tool=gateway_list_combos&success=false&limit=1")
+    expect(entries).toMatchObject([{ errorCode: "scope_denied:read:combos", success: false }])
+    await lab.gateway.operator.setFlag("GATEWAY_MCP_ENFORCE_SCOPES", "false")
+    expect((await client.callTool({ name: "gateway_list_combos", arguments: {} })).isError).toBe(false)
+    expect((await client.listTools()).tools.length).toBeGreaterThan(10)
+    await lab.gateway.operator.clearFlags()
+    await client.close()
+  })
+
+  it("GATEWAY_MCP_COMPRESS_DESCRIPTIONS shortens what a list says", async () => {
+    const { client } = await overStream(lab.gateway.url, key)
+    const length = async () => (await client.listTools()).tools.reduce((sum, { description }) => sum + (description ?? "").length, 0)
+    const whole = await length()
+    await lab.gateway.operator.setFlag("GATEWAY_MCP_COMPRESS_DESCRIPTIONS", "true")
+    expect(await length()).toBeLessThan(whole / 2)
+    await lab.gateway.operator.clearFlags()
+    await client.close()
+  })
+})
+
+describe("sessions and versions", () => {
+  it.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])("version %s is spoken", async (version) => {
+    const reply = await post(lab.gateway.url, key, opening(version))
+    expect(JSON.parse(reply.text)).toMatchObject({ result: { protocolVersion: version, capabilities: { tools: {} } } })
+    const headers = await session(lab.gateway.url, key, version)
+    const list = await post(lab.gateway.url, key, frame("tools/list"), headers)
+    expect((JSON.parse(list.text) as { result: { tools: ReadonlyArray<unknown> } }).result.tools.length).toBeGreaterThan(10)
+  })
+
+  it("version 2026-07-28 needs no session", async () => {
+    const meta = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": { name: "a test", version: "1" },
+      "io.modelcontextprotocol/clientCapabilities": {}
+    }
+    const reply = await post(lab.gateway.url, key, frame("tools/call", { _meta: meta, name: "gateway_list_combos", arguments: {} }),
+      { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "gateway_list_combos" })
+    expect([reply.status, reply.text]).toEqual([200, expect.stringContaining("best")])
+  })
+
+  it("a session that is missing, unknown, another key's or over answers 400 with -32000", async () => {
+    const { gateway: { url } } = lab
+    const other = await keyWith("mcp:connect")
+    const headers = await session(url, key)
+    const refused = { error: { code: -32000 } }
+    for (const reply of [
+      await post(url, key, frame("tools/list")), await post(url, key, frame("tools/list"), { "mcp-session-id": "unknown" }), await post(url, other, frame("tools/list"), headers)
+    ]) expect([reply.status, JSON.parse(reply.text)]).toMatchObject([400, refused])
+    const end = { method: "DELETE", path: "/api/mcp/stream", headers: { authorization: `Bearer ${key}`, ...headers } }
+    expect((await Http.send(url, end)).status).toBe(204)
+    expect(JSON.parse((await post(url, key, frame("tools/list"), headers)).text)).toMatchObject(refused)
+    expect(JSON.parse((await Http.send(url, end)).text)).toMatchObject(refused)
+  })
+
+  it("frames that are no JSON, no JSON-RPC or an unknown method get the protocol's errors", async () => {
+    const { gateway: { url } } = lab
+    const headers = await session(url, key)
+    const codes: Array<unknown> = []
+    for (const body of ["{", JSON.stringify({ hello: 1 }), JSON.stringify(frame("nothing/such"))]) {
+      const reply = await post(url, key, body, headers)
+      codes.push((JSON.parse(reply.text) as { error: { code: number } }).error.code)
+    }
+    expect(codes).toEqual([-32700, -32600, -32601])
+  })
+
+  it("a frame of more than 1 MiB or of too many levels is refused before it is read", async () => {
+    const { gateway: { url } } = lab
+    const headers = await session(url, key)
+    const large = await post(url, key, JSON.stringify(frame("tools/list", { filler: "x".repeat(1_100_000) })), headers)
+    const deep = await post(url, key, `${"[".repeat(5_000)}${"]".repeat(5_000)}`, headers)
+    expect([large.status, deep.status]).toEqual([413, 400])
+  })
+
+  it("a slow call streams its progress, and Last-Event-ID brings what a lost connection missed", async () => {
+    const { gateway: { url }, sim } = lab
+    await sim.rule({ match: { model: "held" }, script: { text: "The late answer", latencyMs: 1_500 } })
+    const headers = await session(url, key)
+    const call = frame("tools/call", {
+      name: "gateway_route_request", _meta: { progressToken: "p" }, arguments: { model: "lab/held", messages: [{ role: "user", content: "Take your time" }] }
+    })
+    const opened = await Http.stream(url, { path: "/api/mcp/stream", headers: { accept: "application/json, text/event-stream", authorization: `Bearer ${key}`, ...headers }, body: call })
+    const begun = await opened.until((text) => text.includes("notifications/progress") && text.includes("\n\n"))
+    opened.leave()
+    const id = /^id: (.+)$/m.exec(begun)?.[1] ?? ""
+    expect([opened.headers["content-type"], begun.includes("The late answer")]).toEqual(["text/event-stream", false])
+    const again = await Http.send(url, { path: "/api/mcp/stream", headers: { accept: "text/event-stream", authorization: `Bearer ${key}`, ...headers, "last-event-id": id } })
+    expect([again.text.includes("The late answer"), again.text.includes(`id: ${id}\n`)]).toEqual([true, false])
+  })
+
+  it("a cancelled call ends, and its upstream call with it", async () => {
+    const { gateway: { url }, sim } = lab
+    await sim.rule({ match: { model: "endless" }, script: { latencyMs: 60_000 } })
+    const { client } = await overStream(url, key)
+    const stop = new AbortController()
+    const calling = client.callTool({ name: "gateway_route_request", arguments: { model: "lab/endless", messages: [{ role: "user", content: "Wait" }] } }, undefined, { signal: stop.signal })
+    const lost = expect(calling).rejects.toThrow()
+    await eventually(() => lab.gateway.operator.reconciliation(), ({ live }) => live === 1, "the call's start")
+    stop.abort()
+    await lost
+    await eventually(() => lab.gateway.operator.reconciliation(), ({ live }) => live === 0, "the call's end")
+    await eventually(() => audit("?tool=gateway_route_request&success=false"), ({ entries }) => entries[0]?.errorCode === "cancelled", "the audit row")
+    await client.close()
+  })
+})
+
+describe("who may call, and when", () => {
+  const status = async (headers: Readonly<Record<string, string>>, path = "/api/mcp/stream"): Promise<readonly [number, string]> => {
+    const reply = await Http.send(lab.gateway.url, { path, headers: { accept: "application/json, text/event-stream", ...headers }, body: opening("2025-06-18") })
+    return [reply.status, (JSON.parse(reply.text) as { error?: { code: string } }).error?.code ?? ""]
+  }
+
+  it("a key without the scope, no key and another origin are refused; 401 names the resource's metadata", async () => {
+    const other = await keyWith("read:models")
+    expect(await status({ authorization: `Bearer ${other}` })).toEqual([403, "AUTH_004"])
+    expect(await status({ authorization: "Bearer sk-wrong" })).toEqual([401, "AUTH_001"])
+    expect(await status({ authorization: `Bearer ${key}`, origin: "https://elsewhere.test" })).toEqual([403, "AUTH_CSRF"])
+    const reply = await Http.send(lab.gateway.url, { path: "/api/mcp/stream", headers: { authorization: "Bearer sk-wrong" }, body: opening("2025-06-18") })
+    const address = /resource_metadata="([^"]+)"/.exec(reply.headers["www-authenticate"] ?? "")?.[1] ?? ""
+    const metadata = await Http.send(lab.gateway.url, { path: new URL(address).pathname })
+    expect(JSON.parse(metadata.text)).toMatchObject({ resource: `${lab.gateway.url}/api/mcp/stream`, bearer_methods_supported: ["header"] })
+  })
+
+  it("from another machine only a key with the scope may call", async () => {
+    const remote = { "x-forwarded-for": "203.0.113.9" }
+    expect((await status({ authorization: `Bearer ${key}`, ...remote }))[0]).toBe(200)
+    expect(await status(remote)).toEqual([403, "LOCAL_ONLY"])
+    expect((await lab.gateway.operator.raw("GET", "/api/mcp/status", undefined, remote)).status).toBe(403)
+    const manager = await keyWith("manage")
+    const listed = () => Http.send(lab.gateway.url, { path: "/api/mcp/tools", headers: { authorization: `Bearer ${manager}`, ...remote } })
+    expect((await listed()).status).toBe(200)
+    await lab.gateway.operator.call("PATCH", "/api/settings", { localOnlyManageScopeBypassEnabled: false })
+    expect((await listed()).status).toBe(403)
+    await lab.gateway.operator.call("PATCH", "/api/settings", { localOnlyManageScopeBypassEnabled: true })
+  })
+
+  it("another transport answers 400, and 503 stands before it while MCP is off", async () => {
+    const bearer = { authorization: `Bearer ${key}` }
+    expect(await status(bearer, "/api/mcp/sse")).toEqual([400, "MCP_TRANSPORT_MISMATCH"])
+    await lab.gateway.operator.call("PATCH", "/api/settings", { mcpEnabled: false })
+    expect(await status(bearer, "/api/mcp/sse")).toEqual([503, "MCP_DISABLED"])
+    expect(await lab.gateway.operator.call("GET", "/api/mcp/status")).toMatchObject({ status: "offline", online: false, enabled: false, transport: "streamable-http" })
+    await lab.gateway.operator.call("PATCH", "/api/settings", { mcpEnabled: true })
+    expect(await lab.gateway.operator.call("GET", "/api/mcp/status")).toMatchObject({ status: "online", online: true, httpTransport: "/api/mcp/stream" })
+  })
+})
+
+describe("what is kept", () => {
+  it("rows hold a hash of the input, a summary only where the tool says so, and figures add up", async () => {
+    const { client } = await overStream(lab.gateway.url, key)
+    const marker = "a_marker_of_the_input"
+    await client.callTool({ name: "gateway_switch_combo", arguments: { comboId: marker, active: true } })
+    await client.callTool({ name: "gateway_cache_stats", arguments: {} })
+    await client.callTool({ name: "gateway_list_models_catalog", arguments: {} })
+    const { entries, total } = await audit("?limit=2")
+    expect(total).toBeGreaterThan(2)
+    expect(entries).toMatchObject([
+      { toolName: "gateway_cache_stats", success: true, outputSummary: null, inputHash: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      { toolName: "gateway_switch_combo", success: false, errorCode: "not_found" }
+    ])
+    expect(entries[0]?.apiKeyId).not.toBeNull()
+    const stats = await lab.gateway.operator.call<{ readonly totalCalls: number; readonly topTools: ReadonlyArray<{ readonly count: number }> }>("GET", "/api/mcp/audit/stats")
+    expect(stats.totalCalls).toBe(total)
+    expect((await audit(`?apiKeyId=${entries[0]?.apiKeyId}&offset=0`)).total).toBeLessThanOrEqual(total)
+    await client.close()
+  })
+
+  it("no credential of an upstream and no key is in a frame, in the audit or in the log", async () => {
+    const { client } = await overStream(lab.gateway.url, key)
+    let seen = ""
+    for (const { name } of (await client.listTools()).tools) seen += JSON.stringify(await client.callTool({ name, arguments: args[name] ?? {} }))
+    seen += JSON.stringify(await audit("?limit=500")) + lab.gateway.output()
+    expect([seen.includes(CREDENTIAL), seen.includes(key)]).toEqual([false, false])
+    await client.close()
+  })
+
+  it("the card is public and names the address", async () => {
+    const reply = await Http.send(lab.gateway.url, { path: "/.well-known/mcp.json" })
+    expect(JSON.parse(reply.text)).toMatchObject({ name: "gateway", url: `${lab.gateway.url}/api/mcp/stream`, protocolVersions: expect.arrayContaining(["2026-07-28", "2024-11-05"]) as unknown })
+  })
+})
