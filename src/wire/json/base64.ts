@@ -28,3 +28,15 @@ export const isSurely = (text: string): boolean => {
 
 /** The same for the standard alphabet alone. */
 export const isSurelyStandard = (text: string): boolean => isSurely(text) && !text.includes("-") && !text.includes("_")
+
+/** The same for bytes, of any length. */
+export const isStandardBytes = (bytes: Buffer): boolean => {
+  let length = bytes.length
+  if (bytes[length - 1] === 0x3d) length -= bytes[length - 2] === 0x3d ? 2 : 1
+  if (length % 4 === 1 || bytes.includes(0x2d) || bytes.includes(0x5f)) return false
+  for (let at = 0; at < length; at += pieceLength) {
+    const end = Math.min(length, at + pieceLength)
+    if (scratch.write(bytes.toString("latin1", at, end), 0, scratch.length, "base64") !== Math.floor((end - at) * 0.75)) return false
+  }
+  return true
+}

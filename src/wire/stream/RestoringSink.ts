@@ -6,6 +6,7 @@ import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 import type { Restored } from "#src/wire/neutral/ToolNames.ts"
 import { FreeText } from "#src/wire/stream/FreeText.ts"
+import type { LongStrings } from "#src/wire/json/LongStrings.ts"
 import type { Literal, StreamHead, StreamSink } from "#src/wire/stream/StreamSink.ts"
 
 interface Call {
@@ -31,6 +32,10 @@ export class RestoringSink implements StreamSink {
   constructor(sink: StreamSink, restored: Restored) {
     this.sink = sink
     this.restored = restored
+  }
+
+  get long(): LongStrings | undefined {
+    return this.sink.long
   }
 
   toolCall(choice: number, index: number, id: string, name: string, custom: boolean, signature: Signature | null): void {

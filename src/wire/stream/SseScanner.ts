@@ -9,6 +9,7 @@
  */
 import * as Json from "#src/wire/json/json.ts"
 import { EventMemory, maxEventBytes } from "./EventMemory.ts"
+import { longEventBytes, type LongStrings } from "#src/wire/json/LongStrings.ts"
 
 const LF = 0x0a
 const CR = 0x0d
@@ -177,25 +178,39 @@ const afterLineEnd = (bytes: Buffer, i: number): number => {
 
 /**
  * The data payload of one event as a string: `data` lines joined by a newline, comments and other fields ignored; null
- * when the event carries no data. Off the per-event fast path.
+ * when the event carries no data. Off the per-event fast path. `long` takes the long strings of a long event.
  */
-export const dataOf = (bytes: Buffer, start: number, end: number): string | null => {
+export const dataOf = (bytes: Buffer, start: number, end: number, long?: LongStrings): string | null => {
+  const isLong = end - start > longEventBytes
   let data: string | null = null
   let i = start
   if (end - start >= 3 && bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf) i += 3
   while (i < end) {
-    let stop = i
-    while (stop < end && bytes[stop] !== LF && bytes[stop] !== CR) stop++
+    const stop = isLong ? endOfLongLine(bytes, i, end) : endOfLine(bytes, i, end)
     if (isDataLine(bytes, i, stop)) {
       let value = i + 4
       if (value < stop && bytes[value] === COLON) value++
       if (value < stop && bytes[value] === SPACE) value++
-      const line = bytes.toString("utf8", value, stop)
+      const line = isLong && long !== undefined ? long.shorten(bytes, value, stop) : bytes.toString("utf8", value, stop)
       data = data === null ? line : `${data}\n${line}`
     }
     i = stop + 1
   }
   return data
+}
+
+const endOfLine = (bytes: Buffer, start: number, end: number): number => {
+  let stop = start
+  while (stop < end && bytes[stop] !== LF && bytes[stop] !== CR) stop++
+  return stop
+}
+
+/** The same with native searches. */
+const endOfLongLine = (bytes: Buffer, start: number, end: number): number => {
+  const lf = bytes.indexOf(LF, start)
+  const stop = lf === -1 || lf > end ? end : lf
+  const cr = bytes.subarray(start, stop).indexOf(CR)
+  return cr === -1 ? stop : start + cr
 }
 
 /** A line of field `data`: exactly `data`, or `data:` with anything after it. */

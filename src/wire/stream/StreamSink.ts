@@ -9,6 +9,7 @@
  */
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { ClientError } from "#src/wire/errorObject.ts"
+import type { LongStrings } from "#src/wire/json/LongStrings.ts"
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 
 /** Characters of a JSON string without its quotes; always a whole string of the upstream, so never cut inside an escape. */
@@ -24,6 +25,8 @@ export interface StreamHead {
 }
 
 export interface StreamSink {
+  /** Takes the long strings of long events, whose marks then stand in media; absent: nothing is set aside. */
+  readonly long?: LongStrings | undefined
   start(head: StreamHead): void
   text(choice: number, literal: Literal): void
   refusal(choice: number, literal: Literal): void
@@ -64,6 +67,8 @@ export interface StreamDecoder {
 export interface StreamEncoder extends StreamSink {
   /** What was written since the last call; "" for nothing. */
   take(): string
+  /** Media are written again at the end. */
+  readonly repeatsMedia?: boolean
   /** The frames that end a broken stream in this format, after everything written so far. */
   fail(error: ClientError): string
 }

@@ -8,6 +8,7 @@ import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, Toke
 import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import { KeptText, keptText } from "#src/wire/stream/KeptText.ts"
 import { unescape } from "#src/wire/stream/literal.ts"
+import { LongStrings } from "#src/wire/json/LongStrings.ts"
 import { Seam } from "#src/wire/stream/Seam.ts"
 import type { Literal, StreamDecoder, StreamEncoder, StreamHead, StreamSink } from "#src/wire/stream/StreamSink.ts"
 
@@ -20,6 +21,7 @@ export class TranslatingTap implements StreamTap, StreamSink {
   error: UpstreamErrorBody | null = null
   usage: TokenUsage | null = null
   usageIsPartial = false
+  readonly long = new LongStrings()
   private readonly decoder: StreamDecoder
   private readonly encoder: StreamEncoder
   private readonly emptyAnswers: boolean
@@ -84,7 +86,7 @@ export class TranslatingTap implements StreamTap, StreamSink {
 
   fail(error: PublicError): Uint8Array {
     this.closed = true
-    return Buffer.from(this.encoder.fail(error))
+    return this.long.bytesOf(this.encoder.fail(error))
   }
 
   outputText(): string {
@@ -99,8 +101,9 @@ export class TranslatingTap implements StreamTap, StreamSink {
     if (this.seam === null) this.encoder.start(head)
   }
 
-  text(choice: number, literal: Literal): void {
-    if (this.closed || literal === "") return
+  text(choice: number, said: Literal): void {
+    if (this.closed || said === "") return
+    const literal = this.long.restore(said)
     this.useful = true
     this.kept.add(literal)
     const fresh = this.seam === null ? literal : this.seam.push(literal)
@@ -109,32 +112,35 @@ export class TranslatingTap implements StreamTap, StreamSink {
     this.encoder.text(choice, fresh)
   }
 
-  refusal(choice: number, literal: Literal): void {
-    if (this.closed || literal === "") return
+  refusal(choice: number, said: Literal): void {
+    if (this.closed || said === "") return
+    const literal = this.long.restore(said)
     this.useful = true
     this.kept.add(literal)
     this.encoder.refusal(choice, literal)
   }
 
-  reasoning(choice: number, literal: Literal, summary: boolean): void {
-    if (this.closed || literal === "") return
+  reasoning(choice: number, said: Literal, summary: boolean): void {
+    if (this.closed || said === "") return
+    const literal = this.long.restore(said)
     this.useful = true
     this.kept.add(literal)
     this.encoder.reasoning(choice, literal, summary)
   }
 
   signature(choice: number, signature: Signature): void {
-    if (!this.closed) this.encoder.signature(choice, signature)
+    if (!this.closed) this.encoder.signature(choice, this.whole(signature))
   }
 
   hiddenReasoning(choice: number, signature: Signature, id: string | null): void {
     if (this.closed) return
     this.useful = true
-    this.encoder.hiddenReasoning(choice, signature, id)
+    this.encoder.hiddenReasoning(choice, this.whole(signature), id)
   }
 
-  toolCall(choice: number, index: number, id: string, name: string, custom: boolean, signature: Signature | null): void {
+  toolCall(choice: number, index: number, id: string, name: string, custom: boolean, said: Signature | null): void {
     if (this.closed) return
+    const signature = said === null ? null : this.whole(said)
     this.joinSeam(choice)
     this.useful = true
     this.emittedCall = true
@@ -143,8 +149,9 @@ export class TranslatingTap implements StreamTap, StreamSink {
     this.encoder.toolCall(choice, index, id, name, custom, signature)
   }
 
-  toolArguments(choice: number, index: number, literal: Literal): void {
+  toolArguments(choice: number, index: number, said: Literal): void {
     if (this.closed) return
+    const literal = this.long.restore(said)
     this.kept.add(literal)
     this.encoder.toolArguments(choice, index, literal)
   }
@@ -164,7 +171,7 @@ export class TranslatingTap implements StreamTap, StreamSink {
   media(choice: number, part: MediaPart): void {
     if (this.closed) return
     this.useful = true
-    this.encoder.media(choice, part)
+    this.encoder.media(choice, part.signature === null ? part : { ...part, signature: this.whole(part.signature) })
   }
 
   finish(choice: number, reason: FinishReason, stopSequence: string | null): void {
@@ -202,9 +209,17 @@ export class TranslatingTap implements StreamTap, StreamSink {
     this.encoder.text(choice, held)
   }
 
+  private whole(signature: Signature): Signature {
+    const value = this.long.restore(signature.value)
+    return value === signature.value ? signature : { ...signature, value }
+  }
+
   private take(): Uint8Array | null {
     const text = this.encoder.take()
-    return text === "" ? null : Buffer.from(text)
+    if (text === "") return null
+    const bytes = this.long.bytesOf(text)
+    if (this.encoder.repeatsMedia !== true) this.long.forget()
+    return bytes
   }
 }
 

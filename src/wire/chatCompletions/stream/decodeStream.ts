@@ -13,6 +13,7 @@ import {
 import { openSignature, plainReasoning, thoughtSignature, withoutCalls } from "#src/wire/chatCompletions/reasoning.ts"
 import { ThinkSplitter, type ThinkSink } from "./ThinkSplitter.ts"
 import * as Json from "#src/wire/json/json.ts"
+import { longEventBytes } from "#src/wire/json/LongStrings.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import { escape } from "#src/wire/stream/literal.ts"
 import type { StreamDecoder, StreamSink } from "#src/wire/stream/StreamSink.ts"
@@ -109,10 +110,13 @@ export class ChatDecoder implements StreamDecoder {
   /** One complete event of the upstream (called by the scanner). */
   event(bytes: Buffer, start: number, end: number): void {
     if (this.over || this.broken) return
-    const text = bytes.toString("latin1", start, end)
-    const shape = this.shapes.match(text)
-    if (shape !== null && this.known(text, bytes, start, shape)) return
-    const data = dataOf(bytes, start, end)
+    const isLong = end - start > longEventBytes
+    if (!isLong) {
+      const text = bytes.toString("latin1", start, end)
+      const shape = this.shapes.match(text)
+      if (shape !== null && this.known(text, bytes, start, shape)) return
+    }
+    const data = dataOf(bytes, start, end, this.sink.long)
     if (data === null) return
     const trimmed = data.trim()
     if (trimmed === "") return
@@ -122,7 +126,7 @@ export class ChatDecoder implements StreamDecoder {
     }
     const frame = Json.parseRecord(trimmed)
     if (frame === null) this.broken = true
-    else this.frame(frame, bytes.toString("utf8", start, end))
+    else this.frame(frame, isLong ? null : bytes.toString("utf8", start, end))
   }
 
   /** Hands on the literal of a known frame; false when its text must be looked at. */
@@ -157,7 +161,8 @@ export class ChatDecoder implements StreamDecoder {
     this.sink.done()
   }
 
-  private frame(frame: Frame, text: string): void {
+  /** `text`: the event, null when no shape is to be learned of it. */
+  private frame(frame: Frame, text: string | null): void {
     const error = errorOf(frame)
     if (error !== null) {
       this.over = true
@@ -309,7 +314,7 @@ export class ChatDecoder implements StreamDecoder {
       choice.text(transcript)
     }
     const data = stringAt(audio, "data")
-    if (data !== "") (choice.audio ??= []).push(Buffer.from(data, "base64"))
+    if (data !== "") (choice.audio ??= []).push(Buffer.from(this.sink.long?.restore(data) ?? data, "base64"))
   }
 
   // ---- tool calls ----------------------------------------------------------------------------------------------------------------

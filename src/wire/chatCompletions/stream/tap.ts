@@ -5,6 +5,7 @@ import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import { errorOf, usageOf } from "#src/wire/chatCompletions/answer.ts"
 import { errorFrames } from "#src/wire/chatCompletions/errors.ts"
 import { RepeatedEvent } from "#src/wire/stream/RepeatedEvent.ts"
+import { longEventBytes, LongStrings } from "#src/wire/json/LongStrings.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { NewestEvent } from "#src/wire/stream/NewestEvent.ts"
@@ -110,7 +111,7 @@ export class ChatTap implements StreamTap {
       if (event.length > 2) this.newest.note(event, 0, event.length)
       return true
     }
-    const data = dataOf(event, 0, event.length)
+    const data = event.length > longEventBytes ? dataOf(event, 0, event.length, new LongStrings()) : dataOf(event, 0, event.length)
     if (data === null) return true
     if (data.trim() === "[DONE]") {
       this.terminal = true

@@ -3,7 +3,8 @@ import { ChunkReader } from "./ChunkReader.ts"
 import { quickDataOf } from "./frameData.ts"
 import { PlainFrame } from "./PlainFrame.ts"
 import * as Json from "#src/wire/json/json.ts"
-import { SseScanner } from "#src/wire/stream/SseScanner.ts"
+import { longEventBytes } from "#src/wire/json/LongStrings.ts"
+import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import type { StreamDecoder, StreamSink } from "#src/wire/stream/StreamSink.ts"
 import type { TokenUsage } from "#schemas/wire/conversation.ts"
 
@@ -44,10 +45,11 @@ export class GenerateContentDecoder implements StreamDecoder {
   /** One complete event (called by the scanner). */
   event(bytes: Buffer, start: number, end: number): void {
     if (this.broken || this.reader.failed) return
-    const data = quickDataOf(bytes, start, end)
+    const isLong = end - start > longEventBytes
+    const data = isLong ? dataOf(bytes, start, end, this.sink.long) : quickDataOf(bytes, start, end)
     if (data === null) return
     const { plain, reader } = this
-    if (plain.fits(data)) {
+    if (!isLong && plain.fits(data)) {
       const literal = data.slice(plain.start, plain.end)
       if (plain.thought) reader.thought(plain.choice, literal)
       else if (literal !== "") reader.text(plain.choice, literal)
@@ -66,6 +68,6 @@ export class GenerateContentDecoder implements StreamDecoder {
       return
     }
     reader.read(frame)
-    plain.learn(data, frame)
+    if (!isLong) plain.learn(data, frame)
   }
 }

@@ -7,7 +7,8 @@ import { errorOf, finishOf, isBlocked, usageOf } from "#src/wire/generateContent
 import { quickDataOf } from "./frameData.ts"
 import { PlainFrame } from "./PlainFrame.ts"
 import * as Json from "#src/wire/json/json.ts"
-import { SseScanner } from "#src/wire/stream/SseScanner.ts"
+import { longEventBytes, LongStrings } from "#src/wire/json/LongStrings.ts"
+import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import { escape } from "#src/wire/stream/literal.ts"
 import { Ranges } from "#src/wire/stream/Ranges.ts"
 import { KeptText } from "#src/wire/stream/KeptText.ts"
@@ -25,6 +26,7 @@ export class GenerateContentTap implements StreamTap {
   private readonly choices: Array<boolean | undefined> = []
   private readonly kept = new KeptText()
   private readonly ranges = new Ranges()
+  private readonly long = new LongStrings()
 
   constructor() {
     this.scanner = new SseScanner(this)
@@ -62,15 +64,17 @@ export class GenerateContentTap implements StreamTap {
   /** One complete event of the upstream (called by the scanner). */
   event(bytes: Buffer, start: number, end: number): void {
     if (this.inspect(bytes, start, end)) this.ranges.add(bytes, start, end)
+    this.long.forget()
   }
 
   /** Reads what the gateway must know of one event; answers whether the client gets it. */
   private inspect(bytes: Buffer, start: number, end: number): boolean {
     if (this.error !== null || this.malformed) return false
-    const data = quickDataOf(bytes, start, end)
+    const isLong = end - start > longEventBytes
+    const data = isLong ? dataOf(bytes, start, end, this.long) : quickDataOf(bytes, start, end)
     if (data === null) return true
     const { plain } = this
-    if (plain.fits(data)) {
+    if (!isLong && plain.fits(data)) {
       if (plain.end > plain.start) {
         this.useful = true
         this.kept.add(data.slice(plain.start, plain.end))
@@ -87,7 +91,7 @@ export class GenerateContentTap implements StreamTap {
       this.malformed = true
       return false
     }
-    plain.learn(data, frame)
+    if (!isLong) plain.learn(data, frame)
     return this.frame(frame)
   }
 
@@ -121,10 +125,10 @@ export class GenerateContentTap implements StreamTap {
       if (!Json.isRecord(part)) continue
       if (typeof part["text"] !== "string") {
         if (Object.keys(part).length > 0) this.useful = true
-        if (part["functionCall"] !== undefined) this.kept.add(escape(JSON.stringify(part["functionCall"])))
+        if (part["functionCall"] !== undefined) this.kept.add(this.long.restore(escape(JSON.stringify(part["functionCall"]))))
       } else if (part["text"] !== "") {
         this.useful = true
-        this.kept.add(escape(part["text"]))
+        this.kept.add(this.long.restore(escape(part["text"])))
       }
     }
     const finish = finishOf(candidate["finishReason"], 0)

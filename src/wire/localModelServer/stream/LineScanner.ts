@@ -1,6 +1,7 @@
 /** Finds the lines of newline-delimited JSON whatever the segment boundaries; a line inside one chunk is handed on as offsets. */
 import * as Json from "#src/wire/json/json.ts"
 import { EventMemory } from "#src/wire/stream/EventMemory.ts"
+import { longEventBytes, type LongStrings } from "#src/wire/json/LongStrings.ts"
 
 const LF = 0x0a
 const BOM = /^\uFEFF/
@@ -67,10 +68,10 @@ export class LineScanner {
   }
 }
 
-/** The text of a line without its line end. */
-export const textOf = (bytes: Buffer, start: number, end: number): string => {
+/** The text of a line without its line end. `long` takes the long strings of a long line. */
+export const textOf = (bytes: Buffer, start: number, end: number, long?: LongStrings): string => {
   let stop = end
   if (stop > start && bytes[stop - 1] === LF) stop--
   if (stop > start && bytes[stop - 1] === 0x0d) stop--
-  return bytes.toString("utf8", start, stop)
+  return long !== undefined && end - start > longEventBytes ? long.shorten(bytes, start, stop) : bytes.toString("utf8", start, stop)
 }

@@ -5,6 +5,7 @@ import { LineScanner, textOf } from "./LineScanner.ts"
 import { PlainLine } from "./PlainLine.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { escape, unescape } from "#src/wire/stream/literal.ts"
+import { longEventBytes, type LongStrings } from "#src/wire/json/LongStrings.ts"
 import type { StreamDecoder, StreamSink } from "#src/wire/stream/StreamSink.ts"
 
 /** Reads one line after the other; used by the decoder and by the tap of the pass-through. */
@@ -25,10 +26,10 @@ export class LineReader {
   }
 
   /** One line without its end; false when it is no JSON object. */
-  read(line: string): boolean {
+  read(line: string, isLong: boolean): boolean {
     if (this.over) return true
     const { plain } = this
-    if (plain.match(line)) {
+    if (!isLong && plain.match(line)) {
       if (plain.literal === "") return true
       if (plain.isThinking) this.sink.reasoning(0, plain.literal, false)
       else if (this.think.isOff) this.sink.text(0, plain.literal)
@@ -40,7 +41,7 @@ export class LineReader {
     const frame = Json.parseRecord(text)
     if (frame === null) return false
     this.frame(frame)
-    plain.learn(line, frame)
+    if (!isLong) plain.learn(line, frame)
     return true
   }
 
@@ -106,7 +107,10 @@ class Decoder implements StreamDecoder {
   private isFirst = true
   private isSound = true
 
+  private readonly long: LongStrings | undefined
+
   constructor(sink: StreamSink) {
+    this.long = sink.long
     this.reader = new LineReader(sink)
   }
 
@@ -126,12 +130,12 @@ class Decoder implements StreamDecoder {
 
   line(bytes: Buffer, start: number, end: number): void {
     if (!this.isSound) return
-    let text = textOf(bytes, start, end)
+    let text = textOf(bytes, start, end, this.long)
     if (this.isFirst) {
       this.isFirst = false
       if (text.charCodeAt(0) === 0xfeff) text = text.slice(1)
     }
-    if (!this.reader.read(text)) this.isSound = false
+    if (!this.reader.read(text, end - start > longEventBytes)) this.isSound = false
   }
 }
 

@@ -6,6 +6,7 @@ import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import { LineReader } from "./decodeStream.ts"
 import { errorFrames } from "#src/wire/localModelServer/errors.ts"
 import { LineScanner, textOf } from "./LineScanner.ts"
+import { longEventBytes, LongStrings } from "#src/wire/json/LongStrings.ts"
 import type { Literal, StreamSink } from "#src/wire/stream/StreamSink.ts"
 import { Ranges } from "#src/wire/stream/Ranges.ts"
 import { KeptText } from "#src/wire/stream/KeptText.ts"
@@ -24,6 +25,7 @@ export class LocalTap implements StreamTap, StreamSink {
   private isFirst = true
   private failedByUs = false
   private readonly ranges = new Ranges()
+  readonly long = new LongStrings()
 
   push(chunk: Uint8Array): Uint8Array | null {
     if (!this.malformed && !this.scanner.push(asBuffer(chunk))) this.malformed = true
@@ -51,13 +53,15 @@ export class LocalTap implements StreamTap, StreamSink {
   /** One complete line of the upstream (called by the scanner). */
   line(bytes: Buffer, start: number, end: number): void {
     if (this.terminal || this.error !== null || this.malformed || this.failedByUs) return
-    let text = textOf(bytes, start, end)
+    const isLong = end - start > longEventBytes
+    let text = textOf(bytes, start, end, this.long)
     if (this.isFirst) {
       this.isFirst = false
       if (text.charCodeAt(0) === 0xfeff) text = text.slice(1)
     }
-    if (!this.reader.read(text)) this.malformed = true
+    if (!this.reader.read(text, isLong)) this.malformed = true
     else if (this.sawNoError()) this.ranges.add(bytes, start, end)
+    this.long.forget()
   }
 
   // ---- what the reader reports
@@ -69,12 +73,12 @@ export class LocalTap implements StreamTap, StreamSink {
 
   text(_: number, literal: Literal): void {
     this.useful = true
-    this.kept.add(literal)
+    this.kept.add(this.long.restore(literal))
   }
 
   reasoning(_: number, literal: Literal): void {
     this.useful = true
-    this.kept.add(literal)
+    this.kept.add(this.long.restore(literal))
   }
 
   toolCall(_: number, _index: number, _id: string, name: string): void {
@@ -83,7 +87,7 @@ export class LocalTap implements StreamTap, StreamSink {
   }
 
   toolArguments(_: number, _index: number, literal: Literal): void {
-    this.kept.add(literal)
+    this.kept.add(this.long.restore(literal))
   }
 
   media(): void {

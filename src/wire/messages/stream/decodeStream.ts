@@ -6,6 +6,7 @@ import { annotationOf } from "#src/wire/messages/citations.ts"
 import { ContentFrames } from "./ContentFrames.ts"
 import { errorOf } from "#src/wire/messages/errors.ts"
 import { countsOutput, finishOf, usageOf } from "#src/wire/messages/usage.ts"
+import { longEventBytes } from "#src/wire/json/LongStrings.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import { escape } from "#src/wire/stream/literal.ts"
 import type { Literal, StreamDecoder, StreamSink } from "#src/wire/stream/StreamSink.ts"
@@ -58,16 +59,19 @@ export class MessagesDecoder implements StreamDecoder {
   /** One complete event of the upstream (called by the scanner). */
   event(bytes: Buffer, start: number, end: number): void {
     if (this.over || this.malformed) return
-    const raw = bytes.toString("latin1", start, end)
-    if (this.frames.match(raw)) {
-      this.content(this.frames.literal(raw, bytes, start))
-      return
+    const isLong = end - start > longEventBytes
+    if (!isLong) {
+      const raw = bytes.toString("latin1", start, end)
+      if (this.frames.match(raw)) {
+        this.content(this.frames.literal(raw, bytes, start))
+        return
+      }
     }
-    const data = dataOf(bytes, start, end)
+    const data = dataOf(bytes, start, end, this.sink.long)
     if (data === null || data.trim() === "" || data.trim() === "[DONE]") return
     const frame = Json.parseRecord(data)
     if (frame === null) this.malformed = true
-    else this.frame(frame, bytes.toString("utf8", start, end))
+    else this.frame(frame, isLong ? null : bytes.toString("utf8", start, end))
   }
 
   private content(literal: Literal): void {
@@ -81,7 +85,8 @@ export class MessagesDecoder implements StreamDecoder {
     }
   }
 
-  private frame(frame: Frame, text: string): void {
+  /** `text`: the event, null when no frame is to be learned of it. */
+  private frame(frame: Frame, text: string | null): void {
     switch (frame["type"]) {
       case "message_start": return this.start(Json.recordAt(frame, "message") ?? {})
       case "content_block_start": return this.startBlock(Json.recordAt(frame, "content_block") ?? {})
@@ -160,7 +165,7 @@ export class MessagesDecoder implements StreamDecoder {
     }
   }
 
-  private delta(frame: Frame, delta: Frame, text: string): void {
+  private delta(frame: Frame, delta: Frame, text: string | null): void {
     this.start({})
     switch (delta["type"]) {
       case "text_delta": return this.learned(frame, delta, text, "text", "text")
@@ -174,10 +179,11 @@ export class MessagesDecoder implements StreamDecoder {
     }
   }
 
-  private learned(frame: Frame, delta: Frame, text: string, key: string, content: ContentFrames["content"]): void {
+  private learned(frame: Frame, delta: Frame, text: string | null, key: string, content: ContentFrames["content"]): void {
     // A delta without its block's start still says what it is.
     if (this.block === null && content !== "none") this.block = content === "text" ? "text" : "thinking"
-    this.frames.learn(text, frame, key, content)
+    if (text === null) this.frames.forget()
+    else this.frames.learn(text, frame, key, content)
     this.frames.content = content
     this.content(escape(textAt(delta, key)))
   }

@@ -6,6 +6,7 @@ import * as Json from "#src/wire/json/json.ts"
 import { ContentFrames } from "./ContentFrames.ts"
 import { errorFrames, errorOf } from "#src/wire/messages/errors.ts"
 import { countsOutput, finishOf, usageOf } from "#src/wire/messages/usage.ts"
+import { longEventBytes, LongStrings } from "#src/wire/json/LongStrings.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import { escape } from "#src/wire/stream/literal.ts"
 import { withTerminator } from "#src/wire/stream/terminator.ts"
@@ -26,6 +27,7 @@ export class MessagesTap implements StreamTap {
   private readonly kept = new KeptText()
   private failed = false
   private readonly ranges = new Ranges()
+  private readonly long = new LongStrings()
 
   constructor() {
     this.scanner = new SseScanner(this)
@@ -61,17 +63,21 @@ export class MessagesTap implements StreamTap {
   /** One complete event of the upstream (called by the scanner). */
   event(bytes: Buffer, start: number, end: number): void {
     if (this.inspect(bytes, start, end)) this.ranges.add(bytes, start, end)
+    this.long.forget()
   }
 
   /** Reads what the gateway must know of one event; answers whether the client gets it. */
   private inspect(bytes: Buffer, start: number, end: number): boolean {
     if (this.terminal || this.error !== null || this.failed || this.malformed) return false
-    const raw = bytes.toString("latin1", start, end)
-    if (this.frames.match(raw)) {
-      this.kept.add(this.frames.literal(raw, bytes, start))
-      return true
+    const isLong = end - start > longEventBytes
+    if (!isLong) {
+      const raw = bytes.toString("latin1", start, end)
+      if (this.frames.match(raw)) {
+        this.kept.add(this.frames.literal(raw, bytes, start))
+        return true
+      }
     }
-    const data = dataOf(bytes, start, end)
+    const data = dataOf(bytes, start, end, this.long)
     if (data === null || data.trim() === "") return true
     const frame = Json.parseRecord(data)
     if (frame === null) {
@@ -79,10 +85,11 @@ export class MessagesTap implements StreamTap {
       if (data.trim() !== "[DONE]") this.malformed = true
       return false
     }
-    return this.read(frame, bytes.toString("utf8", start, end))
+    return this.read(frame, isLong ? null : bytes.toString("utf8", start, end))
   }
 
-  private read(frame: Record<string, unknown>, text: string): boolean {
+  /** `text`: the event, null when no frame is to be learned of it. */
+  private read(frame: Record<string, unknown>, text: string | null): boolean {
     switch (frame["type"]) {
       case "message_start":
         this.alive = true
@@ -123,17 +130,18 @@ export class MessagesTap implements StreamTap {
     }
   }
 
-  private learn(frame: Record<string, unknown>, delta: Record<string, unknown>, text: string): void {
+  private learn(frame: Record<string, unknown>, delta: Record<string, unknown>, text: string | null): void {
     const key = delta["type"] === "text_delta" ? "text" : delta["type"] === "thinking_delta" ? "thinking" : delta["type"] === "input_json_delta" ? "partial_json" : null
     if (key === null) return
-    this.frames.learn(text, frame, key, "text")
+    if (text === null) this.frames.forget()
+    else this.frames.learn(text, frame, key, "text")
     this.keepText(delta, [key])
   }
 
   private keepText(record: Record<string, unknown>, keys: ReadonlyArray<string>): void {
     for (const key of keys) {
       const text = record[key]
-      if (typeof text === "string") this.kept.add(escape(text))
+      if (typeof text === "string") this.kept.add(this.long.restore(escape(text)))
     }
   }
 }

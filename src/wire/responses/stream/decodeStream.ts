@@ -5,6 +5,7 @@ import { annotationOf } from "#src/wire/responses/annotations.ts"
 import { errorOf } from "#src/wire/responses/errors.ts"
 import { FrameShape } from "./FrameShape.ts"
 import { pack } from "#src/wire/responses/reasoning.ts"
+import { longEventBytes } from "#src/wire/json/LongStrings.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { escape } from "#src/wire/stream/literal.ts"
@@ -85,11 +86,12 @@ export class ResponsesDecoder implements StreamDecoder {
   event(bytes: Buffer, start: number, end: number): void {
     if (this.isClosed || !this.isSound) return
     const { shape } = this
-    if (shape !== null) {
+    const isLong = end - start > longEventBytes
+    if (shape !== null && !isLong) {
       const raw = bytes.toString("latin1", start, end)
       if (shape.matches(raw)) return this.say(shape.literal(raw, bytes, start))
     }
-    const data = dataOf(bytes, start, end)
+    const data = dataOf(bytes, start, end, this.sink.long)
     if (data === null || data === "" || data.trim() === "[DONE]") return
     const frame = Json.parseRecord(data)
     if (frame === null) {
@@ -97,8 +99,7 @@ export class ResponsesDecoder implements StreamDecoder {
       return
     }
     this.shape = null
-    const text = bytes.toString("utf8", start, end)
-    this.frame(frame, wordAt(frame, "type") ?? nameOf(text), text)
+    this.frame(frame, wordAt(frame, "type") ?? nameOf(bytes.toString("utf8", start, Math.min(end, start + longestName))), isLong ? null : bytes.toString("utf8", start, end))
   }
 
   /** The text of an event of the known shape. */
@@ -112,7 +113,8 @@ export class ResponsesDecoder implements StreamDecoder {
     }
   }
 
-  private frame(frame: Frame, type: string, text: string): void {
+  /** `text`: the event, null when no shape is to be learned of it. */
+  private frame(frame: Frame, type: string, text: string | null): void {
     const error = errorOf(type === "" || wordAt(frame, "type") !== null ? frame : { ...frame, type })
     if (error !== null) {
       this.isClosed = true
@@ -182,7 +184,7 @@ export class ResponsesDecoder implements StreamDecoder {
 
   // ---- Deltas --------------------------------------------------------------------------------------------------------------------------
 
-  private noteDelta(kind: Delta, frame: Frame, text: string): void {
+  private noteDelta(kind: Delta, frame: Frame, text: string | null): void {
     this.start({})
     const delta = frame["delta"]
     if (typeof delta !== "string") return
@@ -210,7 +212,7 @@ export class ResponsesDecoder implements StreamDecoder {
         this.say(escape(delta))
       }
     }
-    this.shape = FrameShape.of(text, frame)
+    this.shape = text === null ? null : FrameShape.of(text, frame)
   }
 
   /** Two texts of one item are two parts. */
@@ -392,4 +394,6 @@ const thoughtIndex = (frame: Frame, isSummary: boolean): number => Json.countAt(
 const thoughtKey = (index: number, isSummary: boolean): number => isSummary ? -1 - index : index
 
 /** The `event:` line, for servers whose data does not repeat it. */
+/** Characters in which the line with an event's name ends. */
+const longestName = 256
 const nameOf = (text: string): string => /(?:^|[\r\n])event: ?([^\r\n]+)/.exec(text)?.[1] ?? ""

@@ -15,6 +15,8 @@ import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wi
 const noHead: StreamHead = { id: null, model: null, createdAt: null, serviceTier: null, systemFingerprint: null }
 
 export class ResponsesEncoder implements StreamEncoder, Events {
+  /** The last event names all items. */
+  readonly repeatsMedia = true
   private readonly options: EncoderOptions
   /** Unique part of every id of this response. */
   private readonly unique: string

@@ -5,6 +5,7 @@ import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import { usageOf, wordAt } from "#src/wire/responses/answer.ts"
 import { DeltaMeter } from "./DeltaMeter.ts"
 import { errorOf, failedEvent, failedResponse } from "#src/wire/responses/errors.ts"
+import { longEventBytes, LongStrings } from "#src/wire/json/LongStrings.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { NewestEvent } from "#src/wire/stream/NewestEvent.ts"
@@ -86,7 +87,7 @@ export class ResponsesTap implements StreamTap {
       this.newest.note(event, 0, event.length)
       return true
     }
-    const data = dataOf(event, 0, event.length)
+    const data = event.length > longEventBytes ? dataOf(event, 0, event.length, new LongStrings()) : dataOf(event, 0, event.length)
     if (data === null || data === "" || data.trim() === "[DONE]") return true
     return this.inspectFrame(data, event)
   }
