@@ -4,63 +4,71 @@
  * One class, one table of codes. The renderer of the client's wire format (`errors.ts` of `src/wire/<format>`) turns it into bytes;
  * services never build bodies and never know a status number.
  */
+import * as StatusReason from "#schemas/statusReason.ts"
 import type { TargetFamily } from "#schemas/wire/formats.ts"
 
+/** Whose fault an error is: the request's own (also when an upstream says so), the gateway's, or the upstream's. */
+export type ErrorSource = "client" | "gateway" | "upstream"
+
+/** Whether the same request may pass when it is sent again later. */
+export type ErrorRetry = "later" | "never"
+
+/** Status and type in the common form, and whose fault it is. */
 const kinds = {
-  bad_request: [400, "invalid_request_error"],
-  invalid_json: [400, "invalid_request_error"],
-  provider_required: [400, "invalid_request_error"],
-  model_mismatch: [400, "invalid_request_error"],
-  context_length_exceeded: [400, "invalid_request_error"],
-  capability_unsupported: [400, "invalid_request_error"],
-  unsupported_feature: [400, "unsupported_feature"],
-  invalid_api_key: [401, "authentication_error"],
-  ws_auth_required: [401, "authentication_error"],
-  payment_required: [402, "billing_error"],
-  ws_auth_invalid: [403, "permission_error"],
-  insufficient_permissions: [403, "permission_error"],
-  insufficient_quota: [403, "permission_error"],
-  origin_not_allowed: [403, "permission_error"],
-  model_not_found: [404, "invalid_request_error"],
-  response_not_found: [404, "invalid_request_error"],
-  unknown_route: [404, "not_found"],
-  method_not_allowed: [405, "invalid_request_error"],
-  model_not_supported: [406, "invalid_request_error"],
-  request_timeout: [408, "invalid_request_error"],
-  payload_too_large: [413, "invalid_request_error"],
-  unsupported_media_type: [415, "invalid_request_error"],
-  host_not_allowed: [421, "invalid_request_error"],
-  upgrade_required: [426, "invalid_request_error"],
-  headers_too_large: [431, "invalid_request_error"],
-  rate_limit_exceeded: [429, "rate_limit_error"],
-  model_cooldown: [429, "rate_limit_error"],
-  RATE_LIMIT_QUEUE_FULL: [429, "rate_limit_error"],
-  token_limit_exceeded: [429, "rate_limit_error"],
-  budget_exceeded: [429, "rate_limit_error"],
-  client_closed_request: [499, "client_error"],
-  hedge_lost: [499, "client_error"],
-  internal_server_error: [500, "server_error"],
-  bad_gateway: [502, "server_error"],
-  STREAM_EARLY_EOF: [502, "stream_early_eof"],
-  upstream_connect_error: [502, "server_error"],
-  upstream_reset: [502, "server_error"],
-  upstream_invalid_response: [502, "server_error"],
-  response_validation_failed: [502, "server_error"],
-  service_unavailable: [503, "server_error"],
-  shutting_down: [503, "server_error"],
-  starting: [503, "server_error"],
-  ledger_unavailable: [503, "server_error"],
-  provider_circuit_open: [503, "server_error"],
-  ALL_ACCOUNTS_INACTIVE: [503, "service_unavailable"],
-  gateway_timeout: [504, "server_error"],
-  upstream_connect_timeout: [504, "server_error"],
-  upstream_headers_timeout: [504, "server_error"],
-  upstream_idle_timeout: [504, "server_error"],
-  upstream_total_timeout: [504, "server_error"],
-  RATE_LIMIT_EXECUTION_TIMEOUT: [504, "server_error"],
-  STREAM_READINESS_TIMEOUT: [504, "stream_timeout"],
-  loop_detected: [508, "invalid_request_error"]
-} as const satisfies Record<string, readonly [number, string]>
+  bad_request: [400, "invalid_request_error", "client"],
+  invalid_json: [400, "invalid_request_error", "client"],
+  provider_required: [400, "invalid_request_error", "client"],
+  model_mismatch: [400, "invalid_request_error", "client"],
+  context_length_exceeded: [400, "invalid_request_error", "client"],
+  capability_unsupported: [400, "invalid_request_error", "client"],
+  unsupported_feature: [400, "unsupported_feature", "client"],
+  invalid_api_key: [401, "authentication_error", "client"],
+  ws_auth_required: [401, "authentication_error", "client"],
+  payment_required: [402, "billing_error", "client"],
+  ws_auth_invalid: [403, "permission_error", "client"],
+  insufficient_permissions: [403, "permission_error", "client"],
+  insufficient_quota: [403, "permission_error", "client"],
+  origin_not_allowed: [403, "permission_error", "client"],
+  model_not_found: [404, "invalid_request_error", "client"],
+  response_not_found: [404, "invalid_request_error", "client"],
+  unknown_route: [404, "not_found", "client"],
+  method_not_allowed: [405, "invalid_request_error", "client"],
+  model_not_supported: [406, "invalid_request_error", "client"],
+  request_timeout: [408, "invalid_request_error", "client"],
+  payload_too_large: [413, "invalid_request_error", "client"],
+  unsupported_media_type: [415, "invalid_request_error", "client"],
+  host_not_allowed: [421, "invalid_request_error", "client"],
+  upgrade_required: [426, "invalid_request_error", "client"],
+  headers_too_large: [431, "invalid_request_error", "client"],
+  rate_limit_exceeded: [429, "rate_limit_error", "client"],
+  model_cooldown: [429, "rate_limit_error", "upstream"],
+  RATE_LIMIT_QUEUE_FULL: [429, "rate_limit_error", "gateway"],
+  token_limit_exceeded: [429, "rate_limit_error", "client"],
+  budget_exceeded: [429, "rate_limit_error", "client"],
+  client_closed_request: [499, "client_error", "client"],
+  hedge_lost: [499, "client_error", "gateway"],
+  internal_server_error: [500, "server_error", "gateway"],
+  bad_gateway: [502, "server_error", "upstream"],
+  STREAM_EARLY_EOF: [502, "stream_early_eof", "upstream"],
+  upstream_connect_error: [502, "server_error", "upstream"],
+  upstream_reset: [502, "server_error", "upstream"],
+  upstream_invalid_response: [502, "server_error", "upstream"],
+  response_validation_failed: [502, "server_error", "upstream"],
+  service_unavailable: [503, "server_error", "gateway"],
+  shutting_down: [503, "server_error", "gateway"],
+  starting: [503, "server_error", "gateway"],
+  ledger_unavailable: [503, "server_error", "gateway"],
+  provider_circuit_open: [503, "server_error", "upstream"],
+  ALL_ACCOUNTS_INACTIVE: [503, "service_unavailable", "upstream"],
+  gateway_timeout: [504, "server_error", "upstream"],
+  upstream_connect_timeout: [504, "server_error", "upstream"],
+  upstream_headers_timeout: [504, "server_error", "upstream"],
+  upstream_idle_timeout: [504, "server_error", "upstream"],
+  upstream_total_timeout: [504, "server_error", "upstream"],
+  RATE_LIMIT_EXECUTION_TIMEOUT: [504, "server_error", "gateway"],
+  STREAM_READINESS_TIMEOUT: [504, "stream_timeout", "upstream"],
+  loop_detected: [508, "invalid_request_error", "client"]
+} as const satisfies Record<string, readonly [number, string, ErrorSource]>
 
 export type ErrorCode = keyof typeof kinds
 
@@ -108,6 +116,21 @@ export class PublicError {
     this.retryAfterSeconds = retryAfterSeconds
     this.extra = extra
     this.upstream = upstream
+  }
+
+  /** What went wrong. Code decides by it; the number is for replies and records. */
+  get reason(): StatusReason.StatusReason {
+    return StatusReason.of(this.status)
+  }
+
+  get source(): ErrorSource {
+    if (StatusReason.isRequests(this.status)) return "client"
+    if (this.upstream !== null) return "upstream"
+    return isCode(this.code) ? kinds[this.code][2] : StatusReason.isServers(this.status) ? "gateway" : "client"
+  }
+
+  get retry(): ErrorRetry {
+    return StatusReason.isPassing(this.status) && this.code !== "loop_detected" ? "later" : "never"
   }
 }
 

@@ -4,7 +4,6 @@ import type { PublicError } from "#schemas/errors.ts"
 import { leaseScope } from "#schemas/protocols/Lease.ts"
 import type { AccessSchedule, ApiKey } from "#schemas/records/ApiKey.ts"
 import * as IpRange from "./ipRange.ts"
-import * as StatusReason from "#schemas/statusReason.ts"
 
 /** Where a call comes from; the address is read only when the key asks for it, because reading it costs a native call. */
 export interface Peer {
@@ -53,7 +52,7 @@ export const admitIssued = ({ isLimited, key }: Issuer, endpoint: string, peer: 
   const refused = admit(key, endpoint, peer, now)
   if (refused !== null) {
     const message = `The key that issued this API key is refused: ${refused.message}`
-    return StatusReason.of(refused.status) === "credential" ? Errors.make("invalid_api_key", message) : refuse(message)
+    return refused.reason === "credential" ? Errors.make("invalid_api_key", message) : refuse(message)
   }
   if (key.policy.scopes.includes(leaseScope)) return refuse(`The key that issued this API key needs a lease for its calls (scope ${leaseScope}).`)
   return isLimited ? refuse("The key that issued this API key has limits of its own, which calls of this key would pass.") : null

@@ -342,7 +342,7 @@ export class Attempt implements UpstreamHandler {
   private failInStream(body: UpstreamErrorBody): void {
     this.call?.abort()
     const error = AttemptFailure.inStream({ ...this.reply, body })
-    this.finish("upstream-status", error, !this.committed && !StatusReason.isRequests(error.status), null)
+    this.finish("upstream-status", error, !this.committed && error.source !== "client", null)
   }
 
   /** What a failed reply is judged by, but its body. */
@@ -421,7 +421,7 @@ export class Attempt implements UpstreamHandler {
     }
     if (facts.error !== null) {
       const error = AttemptFailure.inStream({ ...this.reply, body: facts.error })
-      this.finish("upstream-status", error, !StatusReason.isRequests(error.status), null)
+      this.finish("upstream-status", error, error.source !== "client", null)
       return
     }
     if (broken !== null) {

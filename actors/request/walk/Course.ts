@@ -97,7 +97,7 @@ export class Course {
     const said = error.retryAfterSeconds
     const hint = earliest === null || (said !== null && said <= earliest) ? said : earliest
     // What time does not mend gets no hint.
-    if (hint === null && !StatusReason.isPassing(error.status)) return error
+    if (hint === null && error.retry === "never") return error
     const refused = this.#refusedFor(now)
     const seconds = refused !== null && (hint === null || hint < refused) ? refused : hint
     return seconds === null || seconds === said ? error : AttemptFailure.withRetryAfter(error, seconds)

@@ -8,7 +8,6 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import { Keys } from "#actors/ports/Keys.ts"
 import * as KeyPolicy from "#actors/keys/keyPolicy.ts"
 import { ManagementCall } from "#schemas/api/Management.ts"
-import * as StatusReason from "#schemas/statusReason.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { answer } from "#src/management/answer.ts"
 import * as Render from "#src/management/render.ts"
@@ -72,7 +71,7 @@ export const make = Effect.gen(function*() {
     const refused = KeyPolicy.admit(key, "mcp", { remoteAddress }, now) ??
       (key.issuerId === null ? null : KeyPolicy.admitIssued({ key: key.issuer ?? null, isLimited: false }, "mcp", { remoteAddress }, now))
     if (refused !== null) {
-      return yield* Effect.fail(StatusReason.of(refused.status) === "credential" ? Refusal.unauthorized(refused.message, { headers }) : Refusal.forbidden(refused.message))
+      return yield* Effect.fail(refused.reason === "credential" ? Refusal.unauthorized(refused.message, { headers }) : Refusal.forbidden(refused.message))
     }
     if (!McpCaller.connects(key)) return yield* Effect.fail(Refusal.forbidden("This API key lacks the scope mcp:connect"))
     keys.touch(key)

@@ -40,12 +40,10 @@ const quotaCodes: ReadonlySet<string> = new Set(["insufficient_quota", "payment_
 const quotaReasons: ReadonlySet<StatusReason.StatusReason> = new Set(["rate-limit", "payment"])
 /** Waiting helps, and the reply says for how long. */
 const limitedReasons: ReadonlySet<StatusReason.StatusReason> = new Set(["rate-limit", "unavailable"])
-/** Refusals that pass. */
-const passingRefusals: ReadonlySet<StatusReason.StatusReason> = new Set(["request-timeout", "rate-limit"])
 
 /** The upstream's limits are the cause, not its state. */
 const isQuota = (error: PublicError, excluded: ReadonlyArray<string>): boolean =>
-  quotaReasons.has(StatusReason.of(error.status)) || quotaCodes.has(error.code) || excluded.includes("quota-exhausted")
+  quotaReasons.has(error.reason) || quotaCodes.has(error.code) || excluded.includes("quota-exhausted")
 
 /** `1h 2m 5s`, without the units that are zero. */
 export const durationText = (seconds: number): string => {
@@ -68,8 +66,7 @@ const aggregated = (error: PublicError, seconds: number | null, status: number, 
 }
 
 /** Nothing passes by itself: the upstreams refused, or an operator has to act. */
-const isLasting = (status: number, attempted: number): boolean =>
-  attempted === 0 || (StatusReason.isRefusal(status) && !passingRefusals.has(StatusReason.of(status)))
+const isLasting = ({ reason, retry }: PublicError, attempted: number): boolean => attempted === 0 || (retry === "never" && reason !== "request-timeout")
 
 /**
  * What a client should do: wait when the wait is short; repeat a failure that is temporary and has no known end; else ask
@@ -94,7 +91,7 @@ export const ofCombo = (error: PublicError, pool: TriedPool, rules: TerminalRule
   return aggregated(error, seconds, statusOf(error, quota, rules), {
     ...error.extra,
     diagnostics: { ...pool, terminalReason: pool.attempted === 0 ? "no_target_available" : "all_targets_failed" },
-    recovery_hint: hintOf(seconds, isLasting(error.status, pool.attempted), elsewhere)
+    recovery_hint: hintOf(seconds, isLasting(error, pool.attempted), elsewhere)
   }, rules)
 }
 

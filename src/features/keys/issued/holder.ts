@@ -4,7 +4,6 @@ import * as Effect from "effect/Effect"
 import { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
-import * as StatusReason from "#schemas/statusReason.ts"
 import * as BearerKey from "#src/inference/lane/bearerKey.ts"
 
 /** The key that issues, and whose end is the end of what it issued; null for an operator without a key. */
@@ -24,7 +23,7 @@ export const holder = Effect.gen(function*() {
   const presented = yield* BearerKey.presented("registered-keys", yield* Clock.currentTimeMillis)
   if (presented === null) return yield* Effect.fail(Refusal.unauthorized())
   if ("refused" in presented) {
-    return yield* Effect.fail(presented.error === null || StatusReason.of(presented.error.status) === "credential"
+    return yield* Effect.fail(presented.error === null || presented.error.reason === "credential"
       ? Refusal.unauthorized("The API key is not valid")
       : Refusal.forbidden(presented.error.message))
   }
