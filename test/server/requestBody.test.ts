@@ -256,7 +256,7 @@ describe("request bodies", () => {
     await eventually("the client is stuck", () => {
       turns = client.socket.writableLength > 0 && client.socket.writableLength === last ? turns + 1 : 0
       last = client.socket.writableLength
-      return turns === 300
+      return turns === 100
     })
     asked.open()
     expect((await client.response()).body.toString()).toBe(`${body.length} ${sha(body)}`)

@@ -65,7 +65,7 @@ export const latch = <A = void>(): { readonly promise: Promise<A>; readonly open
 }
 
 /** Waits until a fact holds, looking once per turn of the event loop. */
-export const eventually = async (what: string, holds: () => boolean, millis = 5_000): Promise<void> => {
+export const eventually = async (what: string, holds: () => boolean, millis = 15_000): Promise<void> => {
   const end = performance.now() + millis
   while (!holds()) {
     if (performance.now() > end) throw new Error(`never held: ${what}`)
