@@ -31,6 +31,7 @@ const kinds = {
   origin_not_allowed: [403, "permission_error", "client"],
   model_not_found: [404, "invalid_request_error", "client"],
   response_not_found: [404, "invalid_request_error", "client"],
+  conversation_not_found: [404, "invalid_request_error", "client"],
   unknown_route: [404, "not_found", "client"],
   method_not_allowed: [405, "invalid_request_error", "client"],
   model_not_supported: [406, "invalid_request_error", "client"],

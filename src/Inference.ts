@@ -7,6 +7,7 @@ import * as SessionLeases from "#src/features/leases/SessionLeases.ts"
 import * as LeaseStage from "#src/features/leases/stage.ts"
 import * as LimitStage from "#src/features/limits/stage.ts"
 import * as Metrics from "#src/features/metrics/http.ts"
+import * as ConversationsHttp from "#src/features/responses/conversationRoutes.ts"
 import * as ResponsesHttp from "#src/features/responses/http.ts"
 import * as ResponsesStage from "#src/features/responses/stage.ts"
 import * as UsageCommand from "#src/features/usage/own/stage.ts"
@@ -36,7 +37,7 @@ const stages = Effect.all([
 ])
 
 const routes = ({ metricsAccess }: Values) => Effect.all([
-  OneShots.routes, ConversationRoutes.routes, SessionLeases.routes, Sockets.routes, ResponsesHttp.routes, Metrics.routes(metricsAccess)
+  OneShots.routes, ConversationRoutes.routes, SessionLeases.routes, Sockets.routes, ResponsesHttp.routes, ConversationsHttp.routes, Metrics.routes(metricsAccess)
 ])
 
 export const layer = (settings: Values) =>

@@ -7,6 +7,7 @@ import * as ClusterStore from "./ClusterStore.suite.ts"
 import * as ComboMappingStore from "./ComboMappingStore.suite.ts"
 import * as ComboStore from "./ComboStore.suite.ts"
 import * as ConnectionStore from "./ConnectionStore.suite.ts"
+import * as ConversationStore from "./ConversationStore.suite.ts"
 import * as CustomModelStore from "./CustomModelStore.suite.ts"
 import * as DocumentStore from "./DocumentStore.suite.ts"
 import * as KeyStore from "./KeyStore.suite.ts"
@@ -29,6 +30,7 @@ export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => 
   ComboMappingStore.suite(name, layer())
   ComboStore.suite(name, layer())
   ConnectionStore.suite(name, layer())
+  ConversationStore.suite(name, layer())
   CustomModelStore.suite(name, layer())
   DocumentStore.suite(name, layer())
   KeyStore.suite(name, layer())

@@ -11,6 +11,7 @@ import { Placement } from "#actors/ports/Placement.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import * as Sweeps from "#actors/Sweeps.ts"
 import * as Splice from "#src/wire/json/splice.ts"
+import { ConversationStore } from "./ConversationStore.ts"
 import { ResponseStore, type Status, type StoredResponse } from "./ResponseStore.ts"
 
 /** How often a process says that it still makes its responses, and hears which were cancelled elsewhere, ms. */
@@ -115,11 +116,13 @@ export const make = (retentionDays: number) => Effect.gen(function*() {
 /** `retentionDays`: how long a response is kept. */
 export const layer = (retentionDays: number) => Layer.effect(StoredResponses, make(retentionDays))
 
-/** Removes expired responses, on one node for all. */
+/** Removes expired responses and conversations, on one node for all. */
 export const sweep = Layer.effectDiscard(Effect.gen(function*() {
   const store = yield* ResponseStore
+  const conversations = yield* ConversationStore
   const placement = yield* Placement
   yield* placement.place("sweep/responses", Sweeps.loop({
-    loop: "sweep/responses", name: "stored responses", everyMs: 3_600_000, run: Effect.flatMap(Clock.currentTimeMillis, store.removeExpired)
+    loop: "sweep/responses", name: "stored responses", everyMs: 3_600_000,
+    run: Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.zipWith(store.removeExpired(now), conversations.removeExpired(now), (one, other) => one + other))
   }, 30_000))
 }))

@@ -1,55 +1,89 @@
 /** The port PreviousResponses over what is kept. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type { StoreError } from "#actors/ports/StoreError.ts"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
-import { PreviousResponses } from "#src/inference/ports/PreviousResponses.ts"
+import { type Asked, type Expanded, nothing, PreviousResponses } from "#src/inference/ports/PreviousResponses.ts"
 import * as Members from "#src/wire/json/members.ts"
 import * as Items from "#src/wire/responses/itemTexts.ts"
 import * as Compaction from "./compaction.ts"
+import type { StoredItem } from "./ConversationStore.ts"
 import type { StoredResponse } from "./ResponseStore.ts"
+import { StoredConversations } from "./StoredConversations.ts"
 import { StoredResponses } from "./StoredResponses.ts"
 
-const name = "previous_response_id"
-const mark = Buffer.from(`"${name}"`)
-const background = Buffer.from("\"background\"")
+const previous = "previous_response_id"
+/** Bodies without any of these words are what they look like. */
+const marks = [previous, "background", "conversation"].map((word) => Buffer.from(`"${word}"`))
 
 const says = (members: Members.Members, member: string, value: string): boolean => members.get(member)?.toString("latin1") === value
 
 /** A stream is served as one; what must not be stored cannot be asked for later. */
 const isInBackground = (members: Members.Members): boolean => says(members, "background", "true") && !says(members, "stream", "true") && !says(members, "store", "false")
 
+/** `"conv_1"` or `{"id":"conv_1"}`. */
+const conversationIn = (members: Members.Members): string | null => {
+  const value = members.get("conversation")
+  return Members.text(value) ?? (value === undefined ? null : Members.text(Members.of(value)?.get("id")))
+}
+
 export const layer = Layer.effect(PreviousResponses, Effect.gen(function*() {
   const responses = yield* StoredResponses
+  const conversations = yield* StoredConversations
   const secrets = yield* Secrets
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const expand: PreviousResponses["Service"]["expand"] = (body, key, done) => {
-    whole(body, key, (made, inBackground) => done(made instanceof PublicError ? made : Compaction.opened(made, key, secrets), inBackground))
+    whole(body, key, (made, asked) => done(made instanceof PublicError ? made : Compaction.opened(made, key, secrets), asked))
   }
-  const whole: PreviousResponses["Service"]["expand"] = (body, key, done) => {
-    const members = body.includes(mark) || body.includes(background) ? Members.of(body) : null
-    if (members === null) return done(body, false)
-    const inBackground = isInBackground(members)
-    const own = says(members, "background", "true") ? Members.write([...members].filter(([member]) => member !== "background")) : body
-    const id = Members.text(members.get(name))
-    if (id === null || id === "") return done(own, inBackground)
-    run(Effect.match(responses.find(id, key === null ? null : key.id), {
-      onFailure: () => done(Errors.make("service_unavailable", "Stored responses cannot be read at the moment.", { retryAfterSeconds: 1 }), false),
-      onSuccess: (found) => done(found === null ? own : continued(Members.of(own) ?? members, found), inBackground)
+  /** `found`: the body with what was looked up, null where nothing is kept under that id. */
+  const lookUp = (found: Effect.Effect<readonly [Buffer | PublicError, Asked] | null, StoreError>, own: Buffer, asked: Asked, done: Expanded): void => {
+    run(Effect.match(found, {
+      onFailure: () => done(Errors.make("service_unavailable", "Stored responses and conversations cannot be read at the moment.", { retryAfterSeconds: 1 }), nothing),
+      onSuccess: (made) => made === null ? done(own, asked) : done(...made)
     }))
   }
-  return { expand, compact: (body, key, done) => expand(body, key, (made) => done(made instanceof PublicError ? made : Compaction.asked(made), false)) }
+  const whole: PreviousResponses["Service"]["expand"] = (body, key, done) => {
+    const members = marks.some((mark) => body.includes(mark)) ? Members.of(body) : null
+    if (members === null) return done(body, nothing)
+    const asked: Asked = { inBackground: isInBackground(members), conversation: null }
+    const own = says(members, "background", "true") ? Members.write([...members].filter(([member]) => member !== "background")) : body
+    const keyId = key === null ? null : key.id
+    const id = Members.text(members.get(previous))
+    const conversation = conversationIn(members)
+    if (id !== null && id !== "" && conversation !== null) {
+      return done(Errors.make("bad_request", `A request names ${previous} or conversation, not both.`, { extra: { param: "conversation" } }), nothing)
+    }
+    if (conversation !== null) {
+      if (key?.policy.noLog === true) return done(Errors.make("bad_request", "A conversation is stored, and nothing of this API key may be (noLog).", { extra: { param: "conversation" } }), nothing)
+      return lookUp(Effect.flatMap(conversations.find(conversation, keyId), (found) => found === null ? Effect.succeed(null) : Effect.map(
+        conversations.items(conversation), (items) => inConversation(Members.of(own) ?? members, found.id, items, asked)
+      )), own, asked, done)
+    }
+    if (id === null || id === "") return done(own, asked)
+    lookUp(Effect.map(responses.find(id, keyId), (found) => found === null ? null : [continued(Members.of(own) ?? members, found), asked] as const), own, asked, done)
+  }
+  return { expand, compact: (body, key, done) => expand(body, key, (made) => done(made instanceof PublicError ? made : Compaction.asked(made), nothing)) }
 }))
 
 /** The request with all that went before. An input that is neither a text nor a list is left for its own refusal. */
 const continued = (members: Members.Members, { input, response, status }: StoredResponse) => {
   if (status !== "completed" && status !== "incomplete") {
-    return Errors.make("bad_request", `The response that ${name} names is ${status}: only a finished one can be continued.`, { extra: { param: name } })
+    return Errors.make("bad_request", `The response that ${previous} names is ${status}: only a finished one can be continued.`, { extra: { param: previous } })
   }
+  const output = Members.of(Buffer.from(response))?.get("output") ?? Buffer.from("[]")
+  return behind(members, previous, [Buffer.from(input).subarray(1, -1), Items.replayed(output)])
+}
+
+/** The same of a conversation, whose items are outputs, too. */
+const inConversation = (members: Members.Members, id: string, items: ReadonlyArray<StoredItem>, { inBackground }: Asked): readonly [Buffer, Asked] => {
+  const said = Items.replayed(Items.list(Items.joined(...items.map(({ item }) => Buffer.from(item)))))
+  return [behind(members, "conversation", [said]), { inBackground, conversation: { id, known: Items.each(said).length } }]
+}
+
+const behind = (members: Members.Members, name: string, before: ReadonlyArray<Buffer>): Buffer => {
   const items = Items.ofInput(members.get("input"))
   if (items === null) return Members.write([...members].filter(([member]) => member !== name))
-  const output = Members.of(Buffer.from(response))?.get("output") ?? Buffer.from("[]")
-  const whole = Items.joined(Buffer.from(input).subarray(1, -1), Items.replayed(output), items)
-  return Members.write([...[...members].filter(([member]) => member !== name && member !== "input"), ["input", Items.list(whole)]])
+  return Members.write([...[...members].filter(([member]) => member !== name && member !== "input"), ["input", Items.list(Items.joined(...before, items))]])
 }

@@ -13,6 +13,7 @@ import type { DirectRoute, Exchange } from "#src/platform/server/Exchange.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as Items from "#src/wire/responses/itemTexts.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
+import * as Paging from "./paging.ts"
 import type { StoredResponse } from "./ResponseStore.ts"
 import { StoredResponses } from "./StoredResponses.ts"
 
@@ -72,20 +73,6 @@ const notBackground = Errors.make("bad_request", "Only a response that is made i
 
 const isInBackground = ({ response }: StoredResponse): boolean => Json.parseRecord(response)?.["background"] === true
 
-const MOST = 100
-
-/** One page of the input items, newest first unless `order=asc`. */
-const pageOf = ({ id, input }: StoredResponse, query: URLSearchParams): string | PublicError => {
-  const limit = Number(query.get("limit") ?? 20)
-  const order = query.get("order") ?? "desc"
-  if (!Number.isInteger(limit) || limit < 1 || limit > MOST) return Errors.make("bad_request", `'limit' is a whole number from 1 to ${MOST}.`, { extra: { param: "limit" } })
-  if (order !== "asc" && order !== "desc") return Errors.make("bad_request", "'order' is asc or desc.", { extra: { param: "order" } })
-  const items = Items.parsed(Buffer.from(input)).map((item, i) => Json.isRecord(item) ? { ...item, type: item["type"] ?? "message", id: item["id"] ?? `item_${id.slice(5)}_${i}` } : item)
-  if (order === "desc") items.reverse()
-  const idOf = (item: unknown): unknown => Json.isRecord(item) ? item["id"] : null
-  const after = query.get("after")
-  const from = after === null ? 0 : items.findIndex((item) => idOf(item) === after) + 1
-  if (after !== null && from === 0) return Errors.make("bad_request", "'after' names no item of this response.", { extra: { param: "after" } })
-  const data = items.slice(from, from + limit)
-  return JSON.stringify({ object: "list", data, first_id: idOf(data[0]) ?? null, last_id: idOf(data.at(-1)) ?? null, has_more: from + limit < items.length })
-}
+/** One page of the input items. */
+const pageOf = ({ id, input }: StoredResponse, query: URLSearchParams): string | PublicError =>
+  Paging.pageOf(Items.parsed(Buffer.from(input)).filter(Json.isRecord).map((item, i) => ({ ...item, type: item["type"] ?? "message", id: item["id"] ?? `item_${id.slice(5)}_${i}` })), query, "response")

@@ -20,6 +20,7 @@ import * as ResponseObject from "#src/wire/responses/responseObject.ts"
 import * as EventData from "#src/wire/eventData.ts"
 import * as Compaction from "./compaction.ts"
 import type { Status } from "./ResponseStore.ts"
+import { StoredConversations } from "./StoredConversations.ts"
 import { StoredResponses } from "./StoredResponses.ts"
 
 const ended: ReadonlySet<string> = new Set(["completed", "incomplete", "failed"])
@@ -36,11 +37,15 @@ export const compaction = Effect.gen(function*() {
 
 export const stage = Effect.gen(function*() {
   const responses = yield* StoredResponses
+  const conversations = yield* StoredConversations
   const { now } = yield* Forks
   const { makeResponseId } = yield* Ids
 
   const keepOf = (call: AdmittedCall, ownId: string | null) => {
-    const input = Items.list(Items.ofInput(Members.of(call.body)?.get("input")) ?? Buffer.alloc(0)).toString("utf8")
+    const items = Items.ofInput(Members.of(call.body)?.get("input")) ?? Buffer.alloc(0)
+    const input = Items.list(items).toString("utf8")
+    const conversation = call.asked?.conversation ?? null
+    const isStored = ownId !== null || call.parsed["store"] === true
     const same = { keyId: call.key === null ? null : call.key.id, createdAt: now(), input }
     return {
       same,
@@ -50,6 +55,11 @@ export const stage = Effect.gen(function*() {
         const id = ownId ?? parsed?.["id"]
         const status = parsed?.["status"]
         if (parsed === null || typeof id !== "string" || typeof status !== "string" || !ended.has(status)) return
+        if (conversation !== null && status !== "failed") {
+          const asked = Items.each(items).slice(conversation.known).map((item) => JSON.parse(item.toString("utf8")) as unknown)
+          conversations.note(conversation.id, [...asked, ...Array.isArray(parsed["output"]) ? parsed["output"] : []])
+        }
+        if (!isStored) return
         const named = ownId === null ? response : Splice.edit(Buffer.from(response), parsed, [{ key: "id", value: JSON.stringify(id) }, { key: "background", value: "true" }]) ?? response
         responses.keep({ ...same, id, status: status as Status, response: Buffer.from(named).toString("utf8") })
       }
@@ -96,9 +106,10 @@ export const stage = Effect.gen(function*() {
 
   return {
     name: "stored responses",
-    applies: ({ endpoint, inBackground, key, parsed }: AdmittedCall) => endpoint === "/v1/responses" && (inBackground === true || (parsed["store"] === true && key?.policy.noLog !== true)),
+    applies: ({ asked, endpoint, key, parsed }: AdmittedCall) => endpoint === "/v1/responses" &&
+      (asked?.inBackground === true || (asked?.conversation ?? null) !== null || (parsed["store"] === true && key?.policy.noLog !== true)),
     run: (call, next) => {
-      if (call.inBackground !== true) kept(call, next)
+      if (call.asked?.inBackground !== true) kept(call, next)
       else if (call.key?.policy.noLog === true) call.refuse(Errors.make("bad_request", "A response in the background is stored, and nothing of this API key may be (noLog)."))
       else if (call.lease !== undefined) call.refuse(Errors.make("bad_request", "A response under a lease cannot be made in the background."))
       else inBackground(call, next)

@@ -10,6 +10,8 @@ import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import * as Jobs from "#src/inference/lane/bodies/jobs.ts"
 import type { Large } from "#src/inference/lane/bodies/Prompt.ts"
+import * as Previous from "#src/inference/ports/PreviousResponses.ts"
+import type { Asked, PreviousResponses } from "#src/inference/ports/PreviousResponses.ts"
 import * as Pages from "#src/platform/gate/pages.ts"
 import * as GatewayHeaders from "./gatewayHeaders.ts"
 import type { RequestTags } from "./gatewayHeaders.ts"
@@ -53,7 +55,7 @@ export interface Gate {
   /** True where the body is multipart/form-data and no JSON. */
   readonly isForm?: boolean | undefined
   /** Changes the body before it is read: calls `done` at once or later. Absent: nothing. */
-  readonly expand?: ((body: Buffer, key: ApiKey | null, done: (body: Buffer | PublicError, inBackground: boolean) => void) => void) | undefined
+  readonly expand?: PreviousResponses["Service"]["expand"] | undefined
   /** Bytes that a body may have whatever the setting says, where the endpoint takes media; absent: the setting alone. */
   readonly leastBodyLimit?: number | undefined
   /** True where the lease of a managed key is confirmed before each upstream call; elsewhere such a key is refused. */
@@ -71,7 +73,7 @@ export interface AdmittedRequest {
   /** Set where the body is a form. */
   readonly form: Form.Form | null
   /** The client wants to ask for the answer later. */
-  readonly inBackground: boolean
+  readonly asked: Asked
   /** Ends the exchange with an error in the client's words, and counts it. */
   readonly refuse: (error: PublicError) => void
 }
@@ -110,16 +112,16 @@ export const take = (exchange: Exchange, services: IntakeServices, gate: Gate, d
       refuse(wrongType)
       return
     }
-    const read = (body: Buffer, inBackground: boolean): void => {
+    const read = (body: Buffer, asked: Asked): void => {
       if (body.length < JsonBounds.HARMLESS_BYTES) {
         const parsed = Jobs.parseBody(body)
         if (parsed instanceof PublicError) refuse(parsed)
-        else done({ tags, key, body, parsed, large: null, form: null, refuse, inBackground })
+        else done({ tags, key, body, parsed, large: null, form: null, refuse, asked })
         return
       }
       readMore(body, services.bodies, gate, (read) => {
         if (read instanceof PublicError) refuse(read)
-        else if (!exchange.closed) done({ tags, key, form: null, refuse, inBackground, ...read })
+        else if (!exchange.closed) done({ tags, key, form: null, refuse, asked, ...read })
       })
     }
     const limit = Math.max(boundary === null ? gate.leastBodyLimit ?? 0 : FORM_BYTES, services.maxBodyBytes())
@@ -130,19 +132,19 @@ export const take = (exchange: Exchange, services: IntakeServices, gate: Gate, d
       }
       const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
       if (boundary === null && gate.expand !== undefined) {
-        gate.expand(body, key, (whole, inBackground) => {
+        gate.expand(body, key, (whole, asked) => {
           if (whole instanceof PublicError) refuse(whole)
-          else if (!exchange.closed) read(whole, inBackground)
+          else if (!exchange.closed) read(whole, asked)
         })
         return
       }
       if (boundary !== null) {
         const form = Form.parse(body, boundary)
         if (form instanceof PublicError) refuse(form)
-        else done({ tags, key, body, parsed: Form.fieldsOf(body, form), large: null, form, refuse, inBackground: false })
+        else done({ tags, key, body, parsed: Form.fieldsOf(body, form), large: null, form, refuse, asked: Previous.nothing })
         return
       }
-      read(body, false)
+      read(body, Previous.nothing)
     })
   })
 }

@@ -89,7 +89,7 @@ const open = <Head extends RequestHead, C extends Stages.AdmittedCall>(
   services: LaneServices, operation: Operation<Head, C>, exchange: Exchange, taken: Intake.AdmittedRequest, onGone: Stages.AdmittedCall["onGone"]
 ): C | PublicError => {
   const { codec, endpoint } = operation
-  const { body, form, inBackground, key, refuse, tags } = taken
+  const { asked, body, form, key, refuse, tags } = taken
   let { large, parsed } = taken
   if (operation.fromPath !== undefined) {
     const said = operation.fromPath(exchange.path, parsed, services.router().planner.aliasOf)
@@ -100,7 +100,7 @@ const open = <Head extends RequestHead, C extends Stages.AdmittedCall>(
   const head = operation.head(parsed)
   if (head instanceof PublicError) return head
   const call: Stages.AdmittedCall = {
-    tags, key, endpoint, format: operation.face.name, codec, body, parsed, large: large ?? undefined, form: form ?? undefined, head, inBackground,
+    tags, key, endpoint, format: operation.face.name, codec, body, parsed, large: large ?? undefined, form: form ?? undefined, head, asked,
     units: large?.units ?? operation.units?.(head, parsed, { bytes: body, form: form ?? null }) ?? null, request: exchange, client: exchange, interceptors: noInterceptors, refuse, onGone
   }
   // The operation's own codec and head make it a call of its kind.

@@ -11,6 +11,7 @@ import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { CallHead } from "#src/inference/lane/InferenceCall.ts"
+import type { Asked } from "#src/inference/ports/PreviousResponses.ts"
 import type { RequestTags } from "#src/inference/lane/gatewayHeaders.ts"
 import type { Large } from "#src/inference/lane/bodies/Prompt.ts"
 import type { Route } from "#src/routing/Router.ts"
@@ -35,8 +36,8 @@ export interface AdmittedCall {
   /** Set where the body is a form; `parsed` is then its fields. */
   readonly form?: Form | undefined
   readonly head: RequestHead
-  /** The client wants to ask for the answer later. */
-  readonly inBackground?: boolean
+  /** What it asked for that its body does not say; absent = nothing. */
+  readonly asked?: Asked
   /** What the answer is expected to use beside tokens; null = nothing. */
   readonly units: Units | null
   /** Headers and address of the request. */
