@@ -82,7 +82,7 @@ export class LongStrings {
   }
 
   private keep(string: Buffer): string {
-    // The bytes of an event are lent.
+    // The bytes of an event are borrowed.
     return markOf(this.forgotten + this.strings.push(Buffer.from(string)) - 1)
   }
 

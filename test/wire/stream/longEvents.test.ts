@@ -68,10 +68,10 @@ const pass = (face: Family, family: Family, stream: string, lengths: ReadonlyArr
   }
   for (let at = 0, i = 0; at < bytes.length; i++) {
     const length = lengths[i % lengths.length] as number
-    // What the gateway reads is lent: the same room holds the next piece.
-    const lent = Buffer.from(bytes.subarray(at, at + length))
-    take(tap.push(lent))
-    lent.fill(0x3f)
+    // What the gateway reads is borrowed: the same room holds the next piece.
+    const borrowed = Buffer.from(bytes.subarray(at, at + length))
+    take(tap.push(borrowed))
+    borrowed.fill(0x3f)
     at += length
   }
   take(tap.end())
