@@ -77,6 +77,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/inference/moderations": modality("moderations"),
   "src/inference/ocr": modality("ocr"),
   "src/inference/rerank": modality("rerank"),
+  "src/inference/segment": modality("segment"),
   "src/inference/sockets": modality("sockets"),
   "src/management": {
     may: [...effect, ...node, ...schemas, ...actors, ...core, ...platform, ...lane, ...kit, "jose"],

@@ -159,6 +159,13 @@ export const oneShots: Readonly<Record<string, Operation>> = {
     { model: "jina/jina-embeddings-v3", input: ["The phone is slow."], labels: ["praise", "complaint"] },
     { model: "jina/jina-embeddings-v3", data: [{ index: 0, label: "complaint", score: 0.62, predictions: [{ label: "complaint", score: 0.62 }, { label: "praise", score: 0.38 }] }], usage: { total_tokens: 12 } },
     ["model", "input", "labels"]),
+  "POST /v1/segment": oneShot(
+    "segment.create", "Cut a text into chunks",
+    "Counts the tokens of a text and cuts it at good boundaries. `model` names a provider and its tokenizer; without it, it is `jina/cl100k_base`. A field `tokenizer` stands before the model's.",
+    { model: "jina/cl100k_base", content: "A first paragraph.\n\nA second one.", return_chunks: true, max_chunk_length: 1000 },
+    {
+      num_tokens: 9, tokenizer: "cl100k_base", num_chunks: 2, chunk_positions: [[0, 20], [20, 33]], chunks: ["A first paragraph.\n\n", "A second one."], usage: { tokens: 0 }
+    }, ["content"]),
   "POST /v1/rerank": oneShot(
     "rerank.create", "Rank documents", "Orders documents by how well they answer the query: results by score, the best first, at most `top_n`; `index` is the place in `documents`.",
     { model: "cohere/rerank-v3.5", query: "What is the capital of France?", documents: ["Paris is the capital of France.", "Berlin is in Germany."], top_n: 1, return_documents: true },

@@ -15,12 +15,13 @@ import { messages } from "#src/simulator/formats/messages/messages.ts"
 import { classify } from "./ranking/classify.ts"
 import { moderations } from "./moderations.ts"
 import { rerank } from "./ranking/rerank.ts"
+import { segment } from "./ranking/segment.ts"
 import { documentAnalysis, ocr } from "./ocr.ts"
 import { responses } from "#src/simulator/formats/responses/responses.ts"
 
 export const FORMATS: ReadonlyArray<Format> = [
   chatCompletions, messages, responses, generateContent, localModelServer, embeddings, images, imageEdits, moderations, ocr, documentAnalysis, rerank, speech, transcriptions, translations,
-  classify, speak, listen, textToSpeech, speechToText,
+  classify, segment, speak, listen, textToSpeech, speechToText,
   batchEmbedContents, predict, multimodalEmbeddings, embedV2
 ]
 

@@ -31,12 +31,9 @@ const documentsRefusal = (documents: unknown): PublicError | null => {
   return wrong < 0 ? null : invalid(`documents[${wrong}]`, `Field 'documents[${wrong}]' must be a text or an object with 'text'.`)
 }
 
-const flagRefusal = (value: unknown): PublicError | null =>
-  value === undefined || value === null || typeof value === "boolean" ? null : invalid("return_documents", "Field 'return_documents' must be true or false.")
-
 const head = (body: Body): RequestHead | PublicError =>
   OneShotJson.modelRefusal(body["model"], "cohere/rerank-v3.5") ?? OneShotJson.textRefusal(body, "query") ?? documentsRefusal(body["documents"]) ??
-  OneShotJson.countRefusal(body, "top_n") ?? flagRefusal(body["return_documents"]) ?? { model: body["model"] as string, stream: false, wantsUsage: false }
+  OneShotJson.countRefusal(body, "top_n") ?? OneShotJson.flagRefusal(body, "return_documents") ?? { model: body["model"] as string, stream: false, wantsUsage: false }
 
 const documentsOf = (body: Body): ReadonlyArray<unknown> => Array.isArray(body["documents"]) ? body["documents"] : []
 
