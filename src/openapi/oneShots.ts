@@ -63,6 +63,14 @@ const oneShot = (id: string, summary: string, description: string, request: Json
   }
 })
 
+const ranking = (id: string, summary: string, more: string): Operation => oneShot(
+  id, summary, `Orders documents by how well they answer the query: results by score, the best first, at most \`top_n\`; \`index\` is the place in \`documents\`.${more}`,
+  { model: "cohere/rerank-v3.5", query: "What is the capital of France?", documents: ["Paris is the capital of France.", "Berlin is in Germany."], top_n: 1, return_documents: true },
+  {
+    model: "cohere/rerank-v3.5", results: [{ index: 0, relevance_score: 0.98, document: { text: "Paris is the capital of France." } }],
+    meta: { billed_units: { search_units: 1 } }
+  }, ["model", "query", "documents"])
+
 /** A form with audio. */
 const written = (id: string, summary: string, description: string): Operation => ({
   id,
@@ -166,11 +174,6 @@ export const oneShots: Readonly<Record<string, Operation>> = {
     {
       num_tokens: 9, tokenizer: "cl100k_base", num_chunks: 2, chunk_positions: [[0, 20], [20, 33]], chunks: ["A first paragraph.\n\n", "A second one."], usage: { tokens: 0 }
     }, ["content"]),
-  "POST /v1/rerank": oneShot(
-    "rerank.create", "Rank documents", "Orders documents by how well they answer the query: results by score, the best first, at most `top_n`; `index` is the place in `documents`.",
-    { model: "cohere/rerank-v3.5", query: "What is the capital of France?", documents: ["Paris is the capital of France.", "Berlin is in Germany."], top_n: 1, return_documents: true },
-    {
-      model: "cohere/rerank-v3.5", results: [{ index: 0, relevance_score: 0.98, document: { text: "Paris is the capital of France." } }],
-      meta: { billed_units: { search_units: 1 } }
-    }, ["model", "query", "documents"])
+  "POST /v1/rerank": ranking("rerank.create", "Rank documents", ""),
+  "POST /v2/rerank": ranking("rerank.createV2", "Rank documents (v2)", " The same as `/v1/rerank`, for clients that name this path.")
 }

@@ -1,5 +1,6 @@
 /** Requests that rank documents: the clients' format, and those of the servers that do it. Pure. */
 import type { AnswerFacts } from "#actors/request/ports/Face.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Units } from "#schemas/records/Units.ts"
 import * as Json from "#src/wire/json/json.ts"
@@ -65,6 +66,12 @@ const bodyFor = (family: string, parsed: Body, model: string, texts: ReadonlyArr
   return family === "rerank/voyage"
     ? { ...othersOf(parsed), model, query, documents: texts, ...said("top_k", most) }
     : { ...othersOf(parsed), model, query, documents: texts, ...said("top_n", most) }
+}
+
+/** A node's target with its second path: some servers have `/rerank` without a version. Vendors' own formats have one path. */
+export const placed = <T extends Pick<Target, "path" | "secondPath" | "wireFormat">>(target: T): T => {
+  const { path, wireFormat: family } = target
+  return family === "rerank" && /\/v\d+\w*\/rerank$/.test(path) ? { ...target, secondPath: path.replace(/\/v\d+\w*\/rerank$/, "/rerank") } : target
 }
 
 interface Result {
