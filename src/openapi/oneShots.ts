@@ -174,6 +174,15 @@ export const oneShots: Readonly<Record<string, Operation>> = {
     {
       num_tokens: 9, tokenizer: "cl100k_base", num_chunks: 2, chunk_positions: [[0, 20], [20, 33]], chunks: ["A first paragraph.\n\n", "A second one."], usage: { tokens: 0 }
     }, ["content"]),
+  "POST /v1/videos/generations": oneShot(
+    "videos.generate", "Make a video",
+    "Makes a video of a prompt, and of an image where `image` names one. Servers that answer with a job are asked until it is over, for 600 s; a client that leaves ends the asking. Each vendor has lengths, ratios and resolutions of its own; fields that a vendor does not know are named in `X-Gateway-Omitted`.",
+    { model: "xai/grok-imagine-video", prompt: "A lighthouse at dusk", duration: 6, aspect_ratio: "16:9", resolution: "720p" },
+    { created: 1795219200, data: [{ url: "https://example.com/lighthouse.mp4", duration: 6 }] }, ["model", "prompt"]),
+  "POST /v1/music/generations": oneShot(
+    "music.generate", "Make music", "Makes music of a prompt, and of `lyrics` where a vendor sings them. The answer holds an address or the sound as base64.",
+    { model: "minimax/music-2.6", prompt: "A calm piano piece", lyrics: "[verse]\nThe night is long", format: "mp3" },
+    { created: 1795219200, data: [{ b64_json: "SUQzBAAAAAAA", format: "mp3" }] }, ["model", "prompt"]),
   "POST /v1/rerank": ranking("rerank.create", "Rank documents", ""),
   "POST /v2/rerank": ranking("rerank.createV2", "Rank documents (v2)", " The same as `/v1/rerank`, for clients that name this path.")
 }

@@ -65,8 +65,16 @@ export const rules: Readonly<Record<OneShotKind, Rule>> = {
     endpoint: "images-edits", models: ["image"], apiType: "images-generations", general: true, nodePath: "/images/edits", noun: "image edit",
     cannot: "edits no images: see GET /v1/images/generations for those that may."
   },
-  videos: { endpoint: "videos-generations", models: ["video"], apiType: null, general: true, nodePath: "/videos/generations", noun: "video", cannot: "makes no videos." },
-  music: { endpoint: "music-generations", models: ["music"], apiType: null, general: true, nodePath: "/music/generations", noun: "music", cannot: "makes no music." },
+  videos: {
+    endpoint: "videos-generations", models: ["video"], apiType: null, general: true, nodePath: "/videos/generations", noun: "video",
+    familyOf: (path, provider) => path.endsWith(":predictLongRunning") ? "videos/predict" : provider === "xai" ? "videos/xai" : provider === "zai" || provider === "zhipu" ? "videos/zai" : "videos",
+    cannot: "makes no videos: see GET /v1/videos/generations for those that do."
+  },
+  music: {
+    endpoint: "music-generations", models: ["music"], apiType: null, general: true, nodePath: "/music/generations", noun: "music",
+    familyOf: (path) => path.endsWith(":predict") ? "music/predict" : path.endsWith("/music_generation") ? "music/minimax" : path.endsWith("/music") ? "music/elevenlabs" : "music",
+    cannot: "makes no music: see GET /v1/music/generations for those that do."
+  },
   speech: {
     endpoint: "audio-speech", models: ["audio"], apiType: "audio-speech", general: true, nodePath: "/audio/speech", noun: "speech", remoteFlag: "AUDIO_REMOTE_PROVIDER_NODES", cannot: "makes no speech.",
     familyOf: (path) => path.endsWith("/text-to-speech") ? "speech/elevenlabs" : path.endsWith("/speak") ? "speech/deepgram" : "speech"

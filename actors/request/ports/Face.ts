@@ -77,7 +77,7 @@ export interface AnswerFacts {
 
 /** A job that is not over: where it is asked for again, on the target's own origin, and after how long. */
 export interface Poll {
-  /** Path with query, or a whole URL; null: where it was asked for last. */
+  /** An address, which may be relative to where was asked last; null: the same again. */
   readonly url: string | null
   readonly afterMs: number
   /** JSON that is sent with the question; absent: it has no body. */

@@ -22,12 +22,14 @@ export class Job {
   #polls = 0
   /** Questions in a row that were refused. */
   #failures = 0
-  #path = ""
+  /** Where was asked last: addresses of the upstream may be relative to it. */
+  #path: string
   #startedAt = 0
   #timer: ReturnType<typeof setTimeout> | null = null
 
   constructor(target: Target, now: () => number, ask: Ask) {
     this.#target = target
+    this.#path = target.path
     this.#now = now
     this.#ask = ask
   }
@@ -40,7 +42,7 @@ export class Job {
     const poll = pollOf({ ...reply, polls: this.#polls, failures: this.#failures, elapsedMs: this.#now() - this.#startedAt })
     if (poll === null) return null
     if ("code" in poll) return { outcome: "gateway-timeout", error: poll }
-    const path = poll.url === null ? this.#path : pathOnOrigin(poll.url, this.#target)
+    const path = poll.url === null ? this.#path : pathOnOrigin(poll.url, this.#path, this.#target)
     if (path === null) return { outcome: "parse-error", error: AttemptFailure.malformed(this.#target) }
     const { body = null } = poll
     this.#polls++
@@ -57,7 +59,8 @@ export class Job {
 }
 
 /** Path and query of an address that an upstream named; null when it is not on the target's own origin, where the credential belongs. */
-const pathOnOrigin = (address: string, { origin }: Pick<Target, "origin">): string | null => {
-  const url = URL.canParse(address, origin) ? new URL(address, origin) : null
+const pathOnOrigin = (address: string, last: string, { origin }: Pick<Target, "origin">): string | null => {
+  const base = `${origin}${last}`
+  const url = URL.canParse(address, base) ? new URL(address, base) : null
   return url === null || url.origin !== origin ? null : url.pathname + url.search
 }

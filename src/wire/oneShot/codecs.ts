@@ -8,9 +8,11 @@ import { codec as contents } from "#src/wire/embeddings/contents.ts"
 import { codec as edits } from "#src/wire/images/edits.ts"
 import { codec as images } from "#src/wire/images/codec.ts"
 import { codec as moderations } from "#src/wire/moderations/codec.ts"
+import { codec as music } from "#src/wire/music/codec.ts"
 import { codec as rerank } from "#src/wire/rerank/codec.ts"
 import { codec as ocr } from "#src/wire/ocr/codec.ts"
 import { codec as segment } from "#src/wire/segment/codec.ts"
+import { codec as videos } from "#src/wire/videos/codec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import type { OneShotCodec } from "./OneShotCodec.ts"
 
@@ -29,12 +31,14 @@ const codecs: Partial<Readonly<Record<CodecName, AnyCodec>>> = {
   images: any(images),
   "image-edits": any(edits),
   moderations: any(moderations),
+  music: any(music),
   ocr: any(ocr),
   rerank: any(rerank),
   segment: any(segment),
   speech: any(speech),
   transcriptions: any(transcriptions),
-  translations: any(transcriptions)
+  translations: any(transcriptions),
+  videos: any(videos)
 }
 
 export const of = (kind: CodecName): AnyCodec => {
