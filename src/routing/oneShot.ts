@@ -57,8 +57,8 @@ export const rules: Readonly<Record<OneShotKind, Rule>> = {
     cannot: "makes no embeddings: see GET /v1/embeddings for those that do."
   },
   images: {
-    endpoint: "images-generations", models: ["image"], apiType: "images-generations", general: true, nodePath: "/images/generations", noun: "image",
-    familyOf: (path) => path.endsWith(":predict") ? "images/predict" : "images",
+    endpoint: "images-generations", multimodalEndpoint: "images-content", models: ["image"], apiType: "images-generations", general: true, nodePath: "/images/generations", noun: "image",
+    familyOf: (path) => path.endsWith(":predict") ? "images/predict" : path.endsWith(":generateContent") ? "images/content" : "images",
     cannot: "makes no images: see GET /v1/images/generations for those that do."
   },
   "image-edits": {

@@ -13,6 +13,8 @@ let lab: Lab
 let openai: OpenAI
 let vercel: ReturnType<typeof createOpenAI>
 let google: GoogleGenAI
+/** Its newest versions draw so for accounts of the vendor's cloud only. */
+let painter: GoogleGenAI
 beforeAll(async () => {
   lab = await startLab()
   const { operator, url } = lab.gateway
@@ -20,6 +22,7 @@ beforeAll(async () => {
   openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 })
   vercel = createOpenAI({ baseURL: `${url}/v1`, apiKey: key })
   google = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: url } })
+  painter = new GoogleGenAI({ vertexai: true, apiKey: key, httpOptions: { baseUrl: url, apiVersion: "v1beta" } })
   for (const [provider, path] of [["gemini", "v1beta"], ["elevenlabs", "v1"], ["deepgram", "v1"]] as const) {
     await operator.createConnection({ provider, apiKey: `${provider}-sdk-credential-01`, providerSpecificData: { baseUrl: `${lab.sim.url}/${path}` } })
   }
@@ -113,6 +116,13 @@ describe("@google/genai", () => {
     expect(entry?.body).toMatchObject({ generationConfig: { responseModalities: ["TEXT", "IMAGE"], imageConfig: { aspectRatio: "16:9" } } })
     const [row] = (await lab.gateway.rows()).filter(({ model }) => model === "gemini-2.5-flash-image")
     expect(row).toMatchObject({ outcome: "completed", tokensIn: 3, tokensOut: 1_290 })
+  })
+
+  it.each(["gemini/imagen-4.0-generate-001", "lab/sm-predicts"])("has %s draw by generateImages", async (model) => {
+    const { generatedImages } = await painter.models.generateImages({ model: `models/${model}`, prompt: "a bird", config: { numberOfImages: 2, aspectRatio: "1:1" } })
+    const size = model.startsWith("lab/") ? "1024x1024" : "8x8"
+    expect(generatedImages?.map(({ image }) => [image?.mimeType, image?.imageBytes])).toEqual([["image/png", picture("a bird", size)], ["image/png", picture("a bird", size)]])
+    await expect(painter.models.generateImages({ model: `models/${model}`, prompt: "" })).rejects.toThrow(expect.objectContaining({ status: 400 }))
   })
 
   it("sees a picture in a stream", async () => {

@@ -7,6 +7,7 @@ import * as Dialects from "#src/wire/dialect.ts"
 import { upstream as generateContent } from "#src/wire/generateContent/index.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
+import * as InlineImage from "#src/wire/oneShot/inlineImage.ts"
 import * as Job from "#src/wire/oneShot/job.ts"
 import * as OneShotJson from "#src/wire/oneShot/json.ts"
 import * as Made from "#src/wire/oneShot/made.ts"
@@ -36,14 +37,8 @@ const maxImageBytes = 20 * 1024 * 1024
 
 const vendors: Partial<Record<TargetFamily, VideoVendor>> = { "videos/predict": predict, "videos/xai": xai, "videos/zai": zai }
 
-/** The address of an image: a text, or an object with it; null when it is none. */
-export const addressOf = (image: unknown): string | null => {
-  const address = Json.isRecord(image) ? image["url"] ?? image["image_url"] : image
-  return typeof address === "string" && /^(?:https:\/\/|data:image\/)/i.test(address) ? address : null
-}
-
 const imageRefusal = (image: unknown): PublicError | null =>
-  Made.isAbsent(image) || addressOf(image) !== null ? null : invalid("image", "Field 'image' must name an https address or a data: URI of an image.")
+  Made.isAbsent(image) || InlineImage.addressOf(image) !== null ? null : invalid("image", "Field 'image' must name an https address or a data: URI of an image.")
 
 const countRefusal = (n: unknown): PublicError | null =>
   Made.isAbsent(n) || (Number.isSafeInteger(n) && (n as number) >= 1 && (n as number) <= mostVideos) ? null : invalid("n", `Field 'n' must be a whole number from 1 to ${mostVideos}.`)
@@ -59,7 +54,7 @@ export const units = ({ count, seconds }: MadeHead): Units => ({ second: count *
 const noteOf = ({ duration, n }: Body): Note => ({ seconds: typeof duration === "number" ? duration * (typeof n === "number" ? n : 1) : null })
 
 const media = (family: TargetFamily, { parsed }: Asked): MediaWish | PublicError => {
-  const url = addressOf(parsed["image"])
+  const url = InlineImage.addressOf(parsed["image"])
   const remote = url === null || !/^https:/i.test(url) ? [] : [{ url, at: "image", types: vendors[family]?.inlines === true ? "^image/" : null }]
   return { remote, maxBytes: maxImageBytes, room: maxImageBytes }
 }
@@ -90,7 +85,7 @@ export const codec: OneShotCodec<MadeHead, Note> = {
     const vendor = vendors[family]
     const made = vendor === undefined
       ? { body: OneShotJson.named(asked.bytes, asked.parsed, asked.model), omitted: OneShotJson.nothing }
-      : vendor.encode(asked, addressOf(asked.parsed["image"]))
+      : vendor.encode(asked, InlineImage.addressOf(asked.parsed["image"]))
     return made instanceof PublicError ? made : { ...made, note: noteOf(asked.parsed) }
   },
   read: (family, bytes, { note: { seconds }, now }: Wanted<MadeHead, Note>) => {

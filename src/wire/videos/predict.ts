@@ -6,6 +6,7 @@ import type { AnswerFacts } from "#actors/request/ports/Face.ts"
 import { upstream as generateContent } from "#src/wire/generateContent/index.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
+import * as InlineImage from "#src/wire/oneShot/inlineImage.ts"
 import type { State } from "#src/wire/oneShot/job.ts"
 import * as OneShotJson from "#src/wire/oneShot/json.ts"
 import * as Made from "#src/wire/oneShot/made.ts"
@@ -21,14 +22,6 @@ const parameterNames: Readonly<Record<string, string>> = {
   aspect_ratio: "aspectRatio", duration: "durationSeconds", resolution: "resolution", negative_prompt: "negativePrompt", seed: "seed", person_generation: "personGeneration"
 }
 const understood: ReadonlySet<string> = new Set([...Object.keys(parameterNames), "model", "prompt", "image", "n", "response_format"])
-
-/** The bytes of an image: fetched, or the client's own. */
-const imageOf = (image: string, fetched: ReadonlyArray<{ readonly url: string; readonly mediaType: string; readonly bytes: Uint8Array }>): Body | null => {
-  const found = fetched.find(({ url }) => url === image)
-  if (found !== undefined) return { bytesBase64Encoded: Buffer.from(found.bytes).toString("base64"), mimeType: found.mediaType }
-  const [, mimeType, base64] = /^data:(image\/[\w.+-]+);base64,(.*)$/is.exec(image) ?? []
-  return mimeType === undefined ? null : { bytesBase64Encoded: base64, mimeType }
-}
 
 const at = (value: unknown, ...names: ReadonlyArray<string>): unknown =>
   names.reduce((found: unknown, name) => Json.isRecord(found) ? found[name] : undefined, value)
@@ -73,11 +66,11 @@ export const predict: VideoVendor = {
   encode: ({ media, parsed }, image) => {
     const refused = Made.onlyOne(parsed, "video") ?? Made.onlyBytes(parsed)
     if (refused !== null) return refused
-    const bytes = image === null ? null : imageOf(image, media ?? [])
-    if (image !== null && bytes === null) return invalid("image", "Field 'image' must be base64 where it is a data: URI.")
+    const inline = image === null ? null : InlineImage.of(image, media ?? [])
+    if (image !== null && inline === null) return invalid("image", "Field 'image' must be base64 where it is a data: URI.")
     const parameters = Object.fromEntries(Object.entries(parameterNames).flatMap(([name, own]) => Made.isAbsent(parsed[name]) ? [] : [[own, parsed[name]]]))
     return {
-      body: Buffer.from(JSON.stringify({ instances: [{ prompt: parsed["prompt"], ...(bytes === null ? {} : { image: bytes }) }], parameters })),
+      body: Buffer.from(JSON.stringify({ instances: [{ prompt: parsed["prompt"], ...(inline === null ? {} : { image: { bytesBase64Encoded: inline.base64, mimeType: inline.mimeType } }) }], parameters })),
       omitted: Made.omitted(parsed, understood)
     }
   },
