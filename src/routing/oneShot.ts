@@ -82,7 +82,7 @@ export const rules: Readonly<Record<OneShotKind, Rule>> = {
   transcriptions: {
     endpoint: "audio-transcriptions", models: ["audio"], apiType: "audio-transcriptions", general: true, nodePath: "/audio/transcriptions", noun: "transcription",
     remoteFlag: "AUDIO_REMOTE_PROVIDER_NODES",
-    familyOf: (path) => path.endsWith("/speech-to-text") ? "transcriptions/elevenlabs" : path.endsWith("/listen") ? "transcriptions/deepgram" : "transcriptions",
+    familyOf: (path) => path.endsWith("/speech-to-text") ? "transcriptions/elevenlabs" : path.endsWith("/listen") ? "transcriptions/deepgram" : path.endsWith("/transcript") ? "transcriptions/assemblyai" : "transcriptions",
     cannot: "transcribes no audio."
   },
   translations: {
@@ -99,7 +99,7 @@ export const rules: Readonly<Record<OneShotKind, Rule>> = {
   moderations: {
     endpoint: "moderations", models: ["moderation"], apiType: null, general: true, nodePath: "/moderations", noun: "moderation", cannot: "moderates nothing."
   },
-  ocr: { endpoint: "ocr", models: ["ocr"], apiType: null, general: false, nodePath: "/ocr", noun: "OCR", familyOf: (path) => path.includes(":analyze") ? "ocr/analyze" : "ocr", cannot: "reads no documents." }
+  ocr: { endpoint: "ocr", models: ["ocr"], apiType: null, general: false, nodePath: "/ocr", noun: "OCR", familyOf: (path) => path.includes(":analyze") ? "ocr/analyze" : path.endsWith("/chat/completions") ? "ocr/chat" : "ocr", cannot: "reads no documents." }
 }
 
 export const unknownProvider = (kind: OneShotKind, prefix: string): PublicError =>

@@ -23,7 +23,7 @@ beforeAll(async () => {
   vercel = createOpenAI({ baseURL: `${url}/v1`, apiKey: key })
   google = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: url } })
   painter = new GoogleGenAI({ vertexai: true, apiKey: key, httpOptions: { baseUrl: url, apiVersion: "v1beta" } })
-  for (const [provider, path] of [["gemini", "v1beta"], ["elevenlabs", "v1"], ["deepgram", "v1"]] as const) {
+  for (const [provider, path] of [["gemini", "v1beta"], ["elevenlabs", "v1"], ["deepgram", "v1"], ["assemblyai", "v2"]] as const) {
     await operator.createConnection({ provider, apiKey: `${provider}-sdk-credential-01`, providerSpecificData: { baseUrl: `${lab.sim.url}/${path}` } })
   }
 })
@@ -32,7 +32,7 @@ afterAll(() => lab.close())
 const picture = (prompt: string, size = "8x8") => pictureOf(prompt, size).toString("base64")
 const song = () => toFile(tone, "song.wav", { type: "audio/wav" })
 const speakers = ["lab/sm-speaks", "elevenlabs/eleven_v3", "deepgram/aura-2-thalia-en"]
-const hearers = [["lab/sm-hears", "Heard song.wav."], ["elevenlabs/scribe_v1", "Heard song.wav."], ["deepgram/nova-3", `Heard ${tone.length} bytes.`]] as const
+const hearers = [["lab/sm-hears", "Heard song.wav."], ["elevenlabs/scribe_v1", "Heard song.wav."], ["deepgram/nova-3", `Heard ${tone.length} bytes.`], ["assemblyai/universal-2", `Heard ${tone.length} bytes.`]] as const
 
 describe("openai", () => {
   it("draws", async () => {

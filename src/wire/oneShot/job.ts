@@ -24,8 +24,11 @@ const pauseOf = (polls: number): number => Math.min(longestPauseMs, firstPauseMs
 export const idOf = (value: unknown): string | null =>
   typeof value === "string" && value.length <= longestId && /^[\w.:~-]+$/.test(value) && !/^\.+$/.test(value) ? encodeURIComponent(value) : null
 
-/** What a reply says of its job: where it is asked for next (`at once`: its result is ready there), or that it is the last reply. */
-export type State = { readonly ask: string; readonly atOnce?: boolean } | "over"
+/**
+ * What a reply says of its job: where it is asked for next, or that it is the last reply. `moves`: the job goes on at another place;
+ * otherwise later questions go where the first one went. `atOnce`: without a pause. `body`: what is sent there.
+ */
+export type State = { readonly ask: string; readonly moves?: boolean; readonly atOnce?: boolean; readonly body?: Uint8Array } | "over"
 
 /** The state of a job that runs under an id, if that is one. */
 export const running = (id: string | null, prefix = ""): State => id === null ? "over" : { ask: `${prefix}${id}` }
@@ -36,26 +39,28 @@ export const next = (reply: JobReply, noun: string, limitMs: number, stateOf: (s
   const address = nextAddress(reply, stateOf)
   if (address === null) return null
   if (elapsedMs >= limitMs || polls >= mostPolls) return Errors.make("gateway_timeout", `The ${noun} was not made within ${limitMs / 1_000} s.`)
-  return { url: address.url, afterMs: address.atOnce ? 0 : pauseOf(polls) }
+  const { atOnce = false, body, url } = address
+  return { url, afterMs: atOnce ? 0 : pauseOf(polls), ...(body === undefined ? {} : { body }) }
 }
 
 interface Address {
   /** Null: where was asked last. */
   readonly url: string | null
-  readonly atOnce: boolean
+  readonly atOnce?: boolean | undefined
+  readonly body?: Uint8Array | undefined
 }
 
-const again: Address = { url: null, atOnce: false }
+const again: Address = { url: null }
 
 const nextAddress = ({ body, failures, headers, polls, status }: JobReply, stateOf: (state: Readonly<Record<string, unknown>>) => State): Address | null => {
   if (polls > 0 && StatusReason.isPassing(status)) return failures <= mostFailures ? again : null
   const moved = polls > 0 && status >= 300 && status < 400 ? headerOf(headers, "location") : undefined
-  if (moved !== undefined) return { url: moved, atOnce: false }
+  if (moved !== undefined) return { url: moved }
   if (!StatusReason.isOk(status)) return null
   const type = headerOf(headers, "content-type") ?? "application/json"
   const state = body.length > maxStateBytes || !/json/i.test(type) ? null : OneShotJson.recordOf(body)
   const said = state === null ? "over" : stateOf(state)
   if (said === "over") return null
   // Later replies may not name the job, or name it as if it were asked for from elsewhere.
-  return said.atOnce === true ? { url: said.ask, atOnce: true } : polls > 0 ? again : { url: said.ask, atOnce: false }
+  return polls > 0 && said.moves !== true ? again : { url: said.ask, atOnce: said.atOnce, body: said.body }
 }

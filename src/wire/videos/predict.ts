@@ -47,7 +47,7 @@ const stateOf = (state: Body): State => {
   if (done !== true) return typeof name === "string" && namePattern.test(name) ? { ask: `../${name}` } : "over"
   const video = firstVideo(state)
   const uri = at(video, "uri")
-  return bytesIn(video) === null && typeof uri === "string" ? { ask: uri, atOnce: true } : "over"
+  return bytesIn(video) === null && typeof uri === "string" ? { ask: uri, moves: true, atOnce: true } : "over"
 }
 
 const given = (base64: string, now: number, seconds: number | null): AnswerFacts =>
