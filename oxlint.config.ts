@@ -75,9 +75,12 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/inference/images": modality("images"),
   "src/inference/models": modality("models"),
   "src/inference/moderations": modality("moderations"),
+  "src/inference/music": modality("music"),
   "src/inference/ocr": modality("ocr"),
   "src/inference/rerank": modality("rerank"),
+  "src/inference/segment": modality("segment"),
   "src/inference/sockets": modality("sockets"),
+  "src/inference/videos": modality("videos"),
   "src/management": {
     may: [...effect, ...node, ...schemas, ...actors, ...core, ...platform, ...lane, ...kit, "jose"],
     why: "the kit serves features and knows none of them."

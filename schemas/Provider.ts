@@ -14,7 +14,7 @@ export type ModelKind = typeof ModelKind.Type
 
 /** Endpoints other than chat; the value in `paths` is a path below `baseUrl`, or a whole URL where the vendor uses another host. */
 export const EndpointName = Schema.Literals([
-  "chat-completions", "messages", "responses", "embeddings", "multimodal-embeddings", "rerank", "images-generations", "images-edits",
+  "chat-completions", "messages", "responses", "embeddings", "multimodal-embeddings", "rerank", "images-generations", "images-content", "images-edits",
   "videos-generations", "music-generations", "audio-transcriptions", "audio-translations", "audio-speech", "moderations", "ocr", "search", "classify", "segment",
   "count-tokens"
 ])

@@ -5,8 +5,11 @@ import * as Classify from "#src/inference/classify/Classify.ts"
 import * as Embeddings from "#src/inference/embeddings/Embeddings.ts"
 import * as Images from "#src/inference/images/Images.ts"
 import * as Moderations from "#src/inference/moderations/Moderations.ts"
+import * as Music from "#src/inference/music/Music.ts"
 import * as Ocr from "#src/inference/ocr/Ocr.ts"
 import * as Rerank from "#src/inference/rerank/Rerank.ts"
+import * as Segment from "#src/inference/segment/Segment.ts"
+import * as Videos from "#src/inference/videos/Videos.ts"
 
 const kinds = [
   Audio,
@@ -14,8 +17,11 @@ const kinds = [
   Embeddings,
   Images,
   Moderations,
+  Music,
   Ocr,
-  Rerank
+  Rerank,
+  Segment,
+  Videos
 ]
 
 /** The endpoints of all kinds with their access. */

@@ -11,7 +11,8 @@ import type { Ledger } from "#actors/request/ports/Ledger.ts"
 import { headerOf, type Phase, type Upstream, type UpstreamCall, type UpstreamFailure, type UpstreamHandler } from "#actors/request/ports/Upstream.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import * as AnswerReading from "#actors/request/steps/answerReading.ts"
-import * as Polling from "#actors/request/steps/polling.ts"
+import { Job } from "#actors/request/steps/Job.ts"
+import * as RequestHeaders from "#actors/request/steps/requestHeaders.ts"
 import { joinBytes } from "#actors/request/steps/bytes.ts"
 import { LargeBody } from "#actors/request/steps/LargeBody.ts"
 import type { PublicError } from "#schemas/errors.ts"
@@ -40,10 +41,8 @@ export class Attempt implements UpstreamHandler {
   private readonly done: (end: AttemptEnd) => void
   private call: UpstreamCall | null = null
   private upstream: Upstream["Service"] | null = null
-  /** How often a job was asked for. */
-  private polls = 0
-  private pollPath = ""
-  private poll: ReturnType<typeof setTimeout> | null = null
+  /** Null unless the upstream answers with jobs. */
+  private job: Job | null = null
   private ended = false
   private opened = false
   private status = 0
@@ -98,7 +97,8 @@ export class Attempt implements UpstreamHandler {
   }
 
   private dispatch(method: "GET" | "POST", path: string, body: Uint8Array | null): void {
-    const { requestHeaders: headers, target: { origin, proxy }, timeouts } = this.options
+    const { requestHeaders, target: { origin, proxy }, timeouts } = this.options
+    const headers = this.job === null ? requestHeaders : RequestHeaders.ofJob(requestHeaders)
     this.call = (this.upstream as Upstream["Service"]).dispatch({ origin, path, method, headers, body, timeouts, proxy }, this)
   }
 
@@ -351,18 +351,13 @@ export class Attempt implements UpstreamHandler {
     return { status: this.status, headers: this.headers, target, sent: requestHeaders, now: now() }
   }
 
-  /** The reply says that its job is not over: the same attempt asks for it again. */
+  /** The reply says that its job is not over: the same attempt asks for it again, or gives it up. */
   private asksAgain(body: Uint8Array): boolean {
-    const { dialect, target } = this.options
-    const next = Polling.next(dialect, { status: this.status, headers: this.headers, body, polls: this.polls }, target, this.pollPath)
-    if (next === null) return false
-    if ("outcome" in next) this.finish(next.outcome, next.error, false, null)
-    else {
-      this.polls++
-      this.pollPath = next.path
-      this.poll = setTimeout(() => this.dispatch("GET", next.path, null), next.afterMs)
-    }
-    return true
+    const { dialect, now, target } = this.options
+    this.job ??= new Job(target, now, (method, path, question) => this.dispatch(method, path, question))
+    const next = this.job.goesOn(dialect, { status: this.status, headers: this.headers, body })
+    if (next !== null && next !== "asks") this.finish(next.outcome, next.error, false, null)
+    return next !== null
   }
 
   private get isOk(): boolean {
@@ -389,6 +384,8 @@ export class Attempt implements UpstreamHandler {
   }
 
   private failWithStatus(body: UpstreamErrorBody | null): void {
+    const { secondPath = null } = this.options.target
+    this.repeatable = secondPath !== null && StatusReason.of(this.status) === "not-found"
     this.finish("upstream-status", AttemptFailure.ofStatus({ ...this.reply, body }), !StatusReason.isRequests(this.status), null)
   }
 
@@ -459,7 +456,7 @@ export class Attempt implements UpstreamHandler {
     this.held = []
     this.large = null
     this.stopHolding()
-    if (this.poll !== null) clearTimeout(this.poll)
+    this.job?.stop()
     this.tap?.close()
     this.reader?.close()
     this.done({

@@ -58,6 +58,8 @@ export class RequestActor {
   private stopDelay: (() => void) | null = null
   private disarmHedge: (() => void) | null = null
   private goneCode: RequestFacts.GoneCode = "client_closed_request"
+  /** Targets that are asked at their second path, by their place; null while there is none. */
+  private moved: Array<Target | undefined> | null = null
   private drainTimer: ReturnType<typeof setTimeout> | null = null
   private fiber: Fiber.Fiber<unknown, unknown> | null = null
   private resume: ((effect: Effect.Effect<void>) => void) | null = null
@@ -267,7 +269,7 @@ export class RequestActor {
   private prepare({ id, index, passesGuesses }: Extract<RequestState.Intent, { readonly _tag: "Prepare" }>): RequestState.RequestEvent | null {
     // An intent that was run before this one may have ended the request.
     if (!RequestState.isWaiting(this.state, id)) return null
-    const target = this.rules.targetAt(index)
+    const target = this.moved?.[index] ?? this.rules.targetAt(index)
     const one = this.tries[id] ??= new Try(id, index, target)
     this.currentTarget = target
     one.stopWaiting = null
@@ -316,6 +318,7 @@ export class RequestActor {
   private ended(one: Try, end: AttemptEnd): void {
     try {
       one.end = end
+      this.move(one, end)
       const verdict = one.judge(end, this.state.clientGone, this.services.now(), this.rules.ownFailuresAfter(end.error))
       const isBroken = end.committed && end.outcome === "upstream-reset"
       this.handle({
@@ -326,6 +329,14 @@ export class RequestActor {
     } catch (defect) {
       this.fail(Cause.die(defect))
     }
+  }
+
+  /** A target whose path answered 404 is asked at its second one. */
+  private move({ index, target }: Try, { repeatable }: AttemptEnd): void {
+    const { secondPath = null } = target
+    if (!repeatable || secondPath === null) return
+    this.moved ??= []
+    this.moved[index] = { ...target, path: secondPath, streamPath: secondPath, secondPath: null }
   }
 
   private cut(id: number, reason: RequestState.CutReason): void {

@@ -14,6 +14,8 @@ const unreadableAnswer = 502
  */
 export const verdictOf = (end: AttemptEnd, outcome: Outcome, startedAt: number, now: number): Verdict | null => {
   if (!end.opened || outcome === "client-abort" || (outcome === "policy" && !end.rejected)) return null
+  // The server has the endpoint at another path: that says nothing about its models.
+  if (end.repeatable && StatusReason.isMissing(end.upstreamStatus)) return null
   if (end.rejected) return { ok: true, status: end.upstreamStatus, network: false, message: "", retryAfterMs: null, accountWide: false, ttftMs: ttftOf(end, startedAt), latencyMs: now - startedAt }
   const ok = end.error === null
   const inStream = StatusReason.isOk(end.upstreamStatus)

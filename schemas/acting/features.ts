@@ -28,8 +28,6 @@ export const features = {
   intents: feature("Detection of intents and task routing", "The kind of a task is not detected.", "/api/settings/task-routing"),
   interception: feature("Interception of hosted tools and parameters", "Parameters and hosted tools are neither filtered nor intercepted per connection."),
   logging: feature("Bodies and tool sources in logs", "Bodies of requests are never logged."),
-  media: feature("Video, music and segmentation", "They are not served; lists of models show their models.",
-    "/v1/videos/generations", "/v1/music/generations", "/v1/segment"),
   memory: feature("Memory", "Nothing is remembered between conversations.", "/api/memory", "/api/memory/health"),
   modelQuirks: feature("Per-model formats", "A model is called in its provider's format, with its provider's defaults."),
   nodeQuota: feature("Daily quota resets of nodes", "Quota windows are read from the upstream's answers."),

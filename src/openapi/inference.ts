@@ -257,6 +257,8 @@ const operations: Readonly<Record<string, Operation>> = {
   "GET /v1/models/:id": reading("models.read", "One model", "An id with slashes may stand as it is or percent-encoded.", modelEntry, "ChatError", true, [inPath("id", "Model id.", model)]),
   "GET /v1/embeddings": reading("models.embeddings", "Embedding models", "The models that embed.", { object: "list", data: [] }),
   "GET /v1/images/generations": reading("models.images", "Image models", "The models that make images.", { object: "list", data: [] }),
+  "GET /v1/videos/generations": reading("models.videos", "Video models", "The models that make videos.", { object: "list", data: [] }),
+  "GET /v1/music/generations": reading("models.music", "Music models", "The models that make music.", { object: "list", data: [] }),
   "GET /v1/providers/:provider/models": reading("models.ofProvider", "Models of one provider", "The models of one provider.", modelList, "ChatError", true, [provider]),
   "GET /v1/auto-combo/:channel/candidates": reading(
     "models.autoCandidates", "Candidates of automatic routing", "Which targets automatic routing would ask now, and why others are left out; for keys that manage.",

@@ -63,6 +63,14 @@ const oneShot = (id: string, summary: string, description: string, request: Json
   }
 })
 
+const ranking = (id: string, summary: string, more: string): Operation => oneShot(
+  id, summary, `Orders documents by how well they answer the query: results by score, the best first, at most \`top_n\`; \`index\` is the place in \`documents\`.${more}`,
+  { model: "cohere/rerank-v3.5", query: "What is the capital of France?", documents: ["Paris is the capital of France.", "Berlin is in Germany."], top_n: 1, return_documents: true },
+  {
+    model: "cohere/rerank-v3.5", results: [{ index: 0, relevance_score: 0.98, document: { text: "Paris is the capital of France." } }],
+    meta: { billed_units: { search_units: 1 } }
+  }, ["model", "query", "documents"])
+
 /** A form with audio. */
 const written = (id: string, summary: string, description: string): Operation => ({
   id,
@@ -159,11 +167,22 @@ export const oneShots: Readonly<Record<string, Operation>> = {
     { model: "jina/jina-embeddings-v3", input: ["The phone is slow."], labels: ["praise", "complaint"] },
     { model: "jina/jina-embeddings-v3", data: [{ index: 0, label: "complaint", score: 0.62, predictions: [{ label: "complaint", score: 0.62 }, { label: "praise", score: 0.38 }] }], usage: { total_tokens: 12 } },
     ["model", "input", "labels"]),
-  "POST /v1/rerank": oneShot(
-    "rerank.create", "Rank documents", "Orders documents by how well they answer the query: results by score, the best first, at most `top_n`; `index` is the place in `documents`.",
-    { model: "cohere/rerank-v3.5", query: "What is the capital of France?", documents: ["Paris is the capital of France.", "Berlin is in Germany."], top_n: 1, return_documents: true },
+  "POST /v1/segment": oneShot(
+    "segment.create", "Cut a text into chunks",
+    "Counts the tokens of a text and cuts it at good boundaries. `model` names a provider and its tokenizer; without it, it is `jina/cl100k_base`. A field `tokenizer` stands before the model's.",
+    { model: "jina/cl100k_base", content: "A first paragraph.\n\nA second one.", return_chunks: true, max_chunk_length: 1000 },
     {
-      model: "cohere/rerank-v3.5", results: [{ index: 0, relevance_score: 0.98, document: { text: "Paris is the capital of France." } }],
-      meta: { billed_units: { search_units: 1 } }
-    }, ["model", "query", "documents"])
+      num_tokens: 9, tokenizer: "cl100k_base", num_chunks: 2, chunk_positions: [[0, 20], [20, 33]], chunks: ["A first paragraph.\n\n", "A second one."], usage: { tokens: 0 }
+    }, ["content"]),
+  "POST /v1/videos/generations": oneShot(
+    "videos.generate", "Make a video",
+    "Makes a video of a prompt, and of an image where `image` names one. Servers that answer with a job are asked until it is over, for 600 s; a client that leaves ends the asking. Each vendor has lengths, ratios and resolutions of its own; fields that a vendor does not know are named in `X-Gateway-Omitted`.",
+    { model: "xai/grok-imagine-video", prompt: "A lighthouse at dusk", duration: 6, aspect_ratio: "16:9", resolution: "720p" },
+    { created: 1795219200, data: [{ url: "https://example.com/lighthouse.mp4", duration: 6 }] }, ["model", "prompt"]),
+  "POST /v1/music/generations": oneShot(
+    "music.generate", "Make music", "Makes music of a prompt, and of `lyrics` where a vendor sings them. The answer holds an address or the sound as base64.",
+    { model: "minimax/music-2.6", prompt: "A calm piano piece", lyrics: "[verse]\nThe night is long", format: "mp3" },
+    { created: 1795219200, data: [{ b64_json: "SUQzBAAAAAAA", format: "mp3" }] }, ["model", "prompt"]),
+  "POST /v1/rerank": ranking("rerank.create", "Rank documents", ""),
+  "POST /v2/rerank": ranking("rerank.createV2", "Rank documents (v2)", " The same as `/v1/rerank`, for clients that name this path.")
 }

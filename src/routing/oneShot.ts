@@ -57,16 +57,24 @@ export const rules: Readonly<Record<OneShotKind, Rule>> = {
     cannot: "makes no embeddings: see GET /v1/embeddings for those that do."
   },
   images: {
-    endpoint: "images-generations", models: ["image"], apiType: "images-generations", general: true, nodePath: "/images/generations", noun: "image",
-    familyOf: (path) => path.endsWith(":predict") ? "images/predict" : "images",
+    endpoint: "images-generations", multimodalEndpoint: "images-content", models: ["image"], apiType: "images-generations", general: true, nodePath: "/images/generations", noun: "image",
+    familyOf: (path) => path.endsWith(":predict") ? "images/predict" : path.endsWith(":generateContent") ? "images/content" : "images",
     cannot: "makes no images: see GET /v1/images/generations for those that do."
   },
   "image-edits": {
     endpoint: "images-edits", models: ["image"], apiType: "images-generations", general: true, nodePath: "/images/edits", noun: "image edit",
     cannot: "edits no images: see GET /v1/images/generations for those that may."
   },
-  videos: { endpoint: "videos-generations", models: ["video"], apiType: null, general: true, nodePath: "/videos/generations", noun: "video", cannot: "makes no videos." },
-  music: { endpoint: "music-generations", models: ["music"], apiType: null, general: true, nodePath: "/music/generations", noun: "music", cannot: "makes no music." },
+  videos: {
+    endpoint: "videos-generations", models: ["video"], apiType: null, general: true, nodePath: "/videos/generations", noun: "video",
+    familyOf: (path, provider) => path.endsWith(":predictLongRunning") ? "videos/predict" : provider === "xai" ? "videos/xai" : provider === "zai" || provider === "zhipu" ? "videos/zai" : "videos",
+    cannot: "makes no videos: see GET /v1/videos/generations for those that do."
+  },
+  music: {
+    endpoint: "music-generations", models: ["music"], apiType: null, general: true, nodePath: "/music/generations", noun: "music",
+    familyOf: (path) => path.endsWith(":predict") ? "music/predict" : path.endsWith("/music_generation") ? "music/minimax" : path.endsWith("/music") ? "music/elevenlabs" : "music",
+    cannot: "makes no music: see GET /v1/music/generations for those that do."
+  },
   speech: {
     endpoint: "audio-speech", models: ["audio"], apiType: "audio-speech", general: true, nodePath: "/audio/speech", noun: "speech", remoteFlag: "AUDIO_REMOTE_PROVIDER_NODES", cannot: "makes no speech.",
     familyOf: (path) => path.endsWith("/text-to-speech") ? "speech/elevenlabs" : path.endsWith("/speak") ? "speech/deepgram" : "speech"
@@ -74,7 +82,7 @@ export const rules: Readonly<Record<OneShotKind, Rule>> = {
   transcriptions: {
     endpoint: "audio-transcriptions", models: ["audio"], apiType: "audio-transcriptions", general: true, nodePath: "/audio/transcriptions", noun: "transcription",
     remoteFlag: "AUDIO_REMOTE_PROVIDER_NODES",
-    familyOf: (path) => path.endsWith("/speech-to-text") ? "transcriptions/elevenlabs" : path.endsWith("/listen") ? "transcriptions/deepgram" : "transcriptions",
+    familyOf: (path) => path.endsWith("/speech-to-text") ? "transcriptions/elevenlabs" : path.endsWith("/listen") ? "transcriptions/deepgram" : path.endsWith("/transcript") ? "transcriptions/assemblyai" : "transcriptions",
     cannot: "transcribes no audio."
   },
   translations: {
@@ -91,7 +99,7 @@ export const rules: Readonly<Record<OneShotKind, Rule>> = {
   moderations: {
     endpoint: "moderations", models: ["moderation"], apiType: null, general: true, nodePath: "/moderations", noun: "moderation", cannot: "moderates nothing."
   },
-  ocr: { endpoint: "ocr", models: ["ocr"], apiType: null, general: false, nodePath: "/ocr", noun: "OCR", familyOf: (path) => path.includes(":analyze") ? "ocr/analyze" : "ocr", cannot: "reads no documents." }
+  ocr: { endpoint: "ocr", models: ["ocr"], apiType: null, general: false, nodePath: "/ocr", noun: "OCR", familyOf: (path) => path.includes(":analyze") ? "ocr/analyze" : path.endsWith("/chat/completions") ? "ocr/chat" : "ocr", cannot: "reads no documents." }
 }
 
 export const unknownProvider = (kind: OneShotKind, prefix: string): PublicError =>

@@ -13,6 +13,8 @@ let lab: Lab
 let openai: OpenAI
 let vercel: ReturnType<typeof createOpenAI>
 let google: GoogleGenAI
+/** Its newest versions draw so for accounts of the vendor's cloud only. */
+let painter: GoogleGenAI
 beforeAll(async () => {
   lab = await startLab()
   const { operator, url } = lab.gateway
@@ -20,7 +22,8 @@ beforeAll(async () => {
   openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 })
   vercel = createOpenAI({ baseURL: `${url}/v1`, apiKey: key })
   google = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: url } })
-  for (const [provider, path] of [["gemini", "v1beta"], ["elevenlabs", "v1"], ["deepgram", "v1"]] as const) {
+  painter = new GoogleGenAI({ vertexai: true, apiKey: key, httpOptions: { baseUrl: url, apiVersion: "v1beta" } })
+  for (const [provider, path] of [["gemini", "v1beta"], ["elevenlabs", "v1"], ["deepgram", "v1"], ["assemblyai", "v2"]] as const) {
     await operator.createConnection({ provider, apiKey: `${provider}-sdk-credential-01`, providerSpecificData: { baseUrl: `${lab.sim.url}/${path}` } })
   }
 })
@@ -29,7 +32,7 @@ afterAll(() => lab.close())
 const picture = (prompt: string, size = "8x8") => pictureOf(prompt, size).toString("base64")
 const song = () => toFile(tone, "song.wav", { type: "audio/wav" })
 const speakers = ["lab/sm-speaks", "elevenlabs/eleven_v3", "deepgram/aura-2-thalia-en"]
-const hearers = [["lab/sm-hears", "Heard song.wav."], ["elevenlabs/scribe_v1", "Heard song.wav."], ["deepgram/nova-3", `Heard ${tone.length} bytes.`]] as const
+const hearers = [["lab/sm-hears", "Heard song.wav."], ["elevenlabs/scribe_v1", "Heard song.wav."], ["deepgram/nova-3", `Heard ${tone.length} bytes.`], ["assemblyai/universal-2", `Heard ${tone.length} bytes.`]] as const
 
 describe("openai", () => {
   it("draws", async () => {
@@ -113,6 +116,13 @@ describe("@google/genai", () => {
     expect(entry?.body).toMatchObject({ generationConfig: { responseModalities: ["TEXT", "IMAGE"], imageConfig: { aspectRatio: "16:9" } } })
     const [row] = (await lab.gateway.rows()).filter(({ model }) => model === "gemini-2.5-flash-image")
     expect(row).toMatchObject({ outcome: "completed", tokensIn: 3, tokensOut: 1_290 })
+  })
+
+  it.each(["gemini/imagen-4.0-generate-001", "lab/sm-predicts"])("has %s draw by generateImages", async (model) => {
+    const { generatedImages } = await painter.models.generateImages({ model: `models/${model}`, prompt: "a bird", config: { numberOfImages: 2, aspectRatio: "1:1" } })
+    const size = model.startsWith("lab/") ? "1024x1024" : "8x8"
+    expect(generatedImages?.map(({ image }) => [image?.mimeType, image?.imageBytes])).toEqual([["image/png", picture("a bird", size)], ["image/png", picture("a bird", size)]])
+    await expect(painter.models.generateImages({ model: `models/${model}`, prompt: "" })).rejects.toThrow(expect.objectContaining({ status: 400 }))
   })
 
   it("sees a picture in a stream", async () => {

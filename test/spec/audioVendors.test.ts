@@ -11,6 +11,7 @@ beforeAll(async () => {
   for (const provider of ["elevenlabs", "deepgram"]) {
     await lab.gateway.operator.createConnection({ provider, apiKey: `${provider}-credential-000001`, providerSpecificData: { baseUrl: `${lab.sim.url}/v1` } })
   }
+  await lab.gateway.operator.createConnection({ provider: "assemblyai", apiKey: "assembly-credential-0001", providerSpecificData: { baseUrl: `${lab.sim.url}/v2` } })
 })
 afterAll(() => lab.close())
 
@@ -107,13 +108,43 @@ describe("a transcription", () => {
     expect(await lab.rows(reply)).toMatchObject([{ units: { second: toneSeconds }, outcome: "completed" }])
   })
 
-  it.each(["deepgram/nova-3", "elevenlabs/scribe_v1"])("of %s comes as text and as subtitles", async (model) => {
+  it("of a vendor with jobs is sent, ordered and asked for in one attempt", async () => {
+    const reply = await hear({ model: "assemblyai/universal-2", language: "en", prompt: "names", response_format: "verbose_json", temperature: "0.2" })
+    expect([reply.status, JSON.parse(reply.text)]).toEqual([200, {
+      text: `Heard ${tone.length} bytes.`, task: "transcribe", language: "en", duration: toneSeconds,
+      words: [{ word: "Heard", start: 0, end: 0.25 }, { word: String(tone.length), start: 0.25, end: 0.5 }, { word: "bytes.", start: 0.5, end: 0.75 }]
+    }])
+    expect(reply.headers["x-gateway-omitted"]).toBe("temperature")
+    const [upload] = await lab.sim.entries({ path: "/v2/upload" })
+    expect([upload?.body, upload?.key?.last4]).toEqual([{ bytes: tone.length, contentType: "application/octet-stream" }, "0001"])
+    const entries = await lab.sim.entries({ model: "universal-2" })
+    expect(entries.map(({ method, path }) => [method, path.replace(/[\w-]{40,}$/, "{id}")])).toEqual([["POST", "/v2/transcript"], ["GET", "/v2/transcript/{id}"]])
+    expect(entries[0]?.body).toEqual({ audio_url: `https://cdn.simulator.example/upload/${tone.length}`, speech_models: ["universal-2"], language_code: "en", prompt: "names" })
+    expect([entries[0]?.headers["content-type"], entries[0]?.key?.last4]).toEqual(["application/json", "0001"])
+    const [row, ...others] = await lab.rows(reply)
+    expect([others, row]).toMatchObject([[], { outcome: "completed", units: { second: toneSeconds }, targetFormat: "transcriptions/assemblyai" }])
+    expect(row?.costUsd).toBeCloseTo(toneSeconds * 4.16667e-05, 9)
+  })
+
+  it("of a vendor with jobs that fails, or is refused, is told so at once", async () => {
+    await lab.sim.rule({ match: { path: "/v2/transcript/WyJ*", model: "assembly-broken" }, script: { status: 200, body: { id: "a", status: "error", error: "Audio is silent." } } })
+    const failed = await hear({ model: "assemblyai/assembly-broken" })
+    expect([failed.status, errorIn(failed)["message"]]).toEqual([502, "Audio is silent."])
+    await lab.sim.rule({ match: { model: "assembly-refused" }, script: { status: 400, body: { error: "No such model." } } })
+    const refused = await hear({ model: "assemblyai/assembly-refused" })
+    expect([refused.status, errorIn(refused)["message"]]).toEqual([400, "No such model."])
+    expect((await lab.sim.entries({ model: "assembly-refused" })).length).toBe(1)
+    const spoken = await say({ model: "assemblyai/universal-2" })
+    expect([spoken.status, errorIn(spoken)["message"]]).toEqual([400, "Unknown speech provider: assemblyai"])
+  })
+
+  it.each(["deepgram/nova-3", "elevenlabs/scribe_v1", "assemblyai/universal-3-5-pro"])("of %s comes as text and as subtitles", async (model) => {
     const replies = await Promise.all(["text", "srt", "vtt"].map((format) => hear({ model, response_format: format })))
     expect(replies.map(({ headers, status }) => [status, headers["content-type"]])).toEqual(Array.from({ length: 3 }, () => [200, "text/plain; charset=utf-8"]))
     expect(replies.map(({ text }) => text.slice(0, 18))).toEqual([expect.stringMatching(/^Heard .*\n?/), "1\n00:00:00,000 -->", "WEBVTT\n\n00:00:00.0"])
   })
 
-  it.each(["deepgram/nova-3", "elevenlabs/scribe_v1"])("of %s is not streamed, nor a translation", async (model) => {
+  it.each(["deepgram/nova-3", "elevenlabs/scribe_v1", "assemblyai/universal-2"])("of %s is not streamed, nor a translation", async (model) => {
     const streamed = await hear({ model, stream: "true" })
     expect([streamed.status, errorIn(streamed)["param"]]).toEqual([400, "stream"])
     expect((await hear({ model }, "/v1/audio/translations")).status).toBe(400)

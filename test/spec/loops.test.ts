@@ -39,6 +39,7 @@ const rules: ReadonlyArray<{ readonly what: string; readonly pattern: RegExp; re
       "actors/request/Attempt.ts": "ends one wait of one attempt",
       "actors/request/Request.ts": "the deadline of one request's drain",
       "actors/request/Try.ts": "the deadline of one try",
+      "actors/request/steps/Job.ts": "the next question about one job, ended with its attempt",
       "src/bootstrap/NodeLifecycle.ts": "lets one reply leave before the stop it asked for",
       "src/cli/Launcher.ts": "the deadline of the stop",
       "src/cli/doctor/network.ts": "the deadline of one socket",

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { PublicError } from "#schemas/errors.ts"
 import { codec } from "#src/wire/ocr/codec.ts"
+import * as OAuthServer from "#test/support/oauthServer.ts"
 import * as Http from "#test/support/http.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
 
@@ -66,10 +67,34 @@ describe("a document", () => {
     expect([reply.status, errorIn(reply)["code"]]).toEqual([502, "upstream_invalid_response"])
   })
 
+  it("is read in a conversation by a model of a cloud, with a token for the service account of its connection", async () => {
+    await using oauth = await OAuthServer.start()
+    oauth.clock = () => Date.now() / 1_000
+    const { operator } = lab.gateway
+    await operator.setFlag("GATEWAY_ALLOW_LOCAL_PROVIDER_URLS", "true")
+    await operator.createConnection({ provider: "vertex-partner", apiKey: OAuthServer.serviceAccount(oauth.tokenUrl), providerSpecificData: { baseUrl: `${lab.sim.url}/v1` } })
+    const upstream = "deepseek-ai/deepseek-ocr-maas"
+    await operator.price("vertex-partner", upstream, { per_page: 0.5 })
+    await lab.sim.rule({ match: { model: upstream }, script: { text: "# A page of a book" } })
+    const reply = await read({ model: `vertex-partner/${upstream}`, document, pages: [0] })
+    expect([reply.status, JSON.parse(reply.text)]).toEqual([200, {
+      pages: [{ index: 0, markdown: "# A page of a book" }], model: `vertex-partner/${upstream}`, usage_info: { pages_processed: 1 }
+    }])
+    expect(reply.headers["x-gateway-omitted"]).toBe("pages")
+    const [entry] = await seen(upstream)
+    expect([entry?.path, entry?.body]).toEqual(["/v1/chat/completions", {
+      model: upstream, stream: false,
+      messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: document.document_url } }, { type: "text", text: "Convert the document to markdown." }] }]
+    }])
+    expect([oauth.forms.length, oauth.forms[0]?.["grant_type"], entry?.key === null]).toEqual([1, "urn:ietf:params:oauth:grant-type:jwt-bearer", false])
+    expect(await lab.rows(reply)).toMatchObject([{ outcome: "completed", units: { page: 1 }, costUsd: 0.5, targetFormat: "ocr/chat", tokensIn: expect.any(Number) }])
+  })
+
   it("is given up after thirty questions", () => {
-    const running = { status: 200, headers: [], body: Buffer.from("{\"status\":\"running\"}") }
-    expect(codec.pollOf?.("ocr/analyze", { ...running, polls: 29 })).toEqual({ url: null, afterMs: 1_000 })
-    const over = codec.pollOf?.("ocr/analyze", { ...running, polls: 30 })
+    const running = { status: 200, headers: [], body: Buffer.from("{\"status\":\"running\"}"), failures: 0, elapsedMs: 1 }
+    const wanted = { head: { model: "m", stream: false, wantsUsage: false }, note: null, model: "m", now: 0, estimate: () => 0 }
+    expect(codec.pollOf?.("ocr/analyze", { ...running, polls: 29 }, wanted)).toEqual({ url: null, afterMs: 1_000 })
+    const over = codec.pollOf?.("ocr/analyze", { ...running, polls: 30 }, wanted)
     expect(over instanceof PublicError && [over.status, over.code]).toEqual([504, "gateway_timeout"])
   })
 

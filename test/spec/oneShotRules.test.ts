@@ -15,7 +15,13 @@ const places = new Map<Row, Place>()
 beforeAll(async () => {
   // The receiver of webhooks listens on loopback.
   lab = await startLab({ environment: { OUTBOUND_SSRF_GUARD_ENABLED: "false", GATEWAY_MAX_ATTEMPTS: "1" } })
-  for (const kind of rows) places.set(kind, await placeOf(kind, lab))
+  // Kinds of one provider share its connection.
+  const shared = new Map<string, Place>()
+  for (const kind of rows) {
+    const place = (kind.provider === undefined ? undefined : shared.get(kind.provider)) ?? await placeOf(kind, lab)
+    if (kind.provider !== undefined) shared.set(kind.provider, place)
+    places.set(kind, place)
+  }
   sink = await startSink()
 })
 afterAll(async () => {

@@ -45,6 +45,50 @@ describe("a request that ranks documents", () => {
     }])
   })
 
+  it("that its node does not know at the first path is asked at the second one, in a call and a row of its own", async () => {
+    await lab.sim.rule({ match: { model: "rr-second", path: "/v1/rerank" }, script: { status: 404, error: { message: "Not Found" } } })
+    const reply = await rerank({ model: "lab/rr-second", return_documents: true })
+    expect(answerIn(reply).results[0]).toEqual({ index: 1, relevance_score: 1, document: { text: documents[1] } })
+    expect((await seen("rr-second")).map(({ path, status }) => [path, status])).toEqual([["/v1/rerank", 404], ["/rerank", 200]])
+    expect(await lab.rows(reply)).toMatchObject([
+      { attempt: 1, outcome: "upstream-status", status: 404, final: false, costUsd: 0 }, { attempt: 2, outcome: "completed", status: 200, final: true, units: { document: 3 } }
+    ])
+    expect(reply.headers["x-gateway-fallback-attempts"]).toBe("1")
+    // The first 404 rests nothing.
+    expect((await rerank({ model: "lab/rr-second" })).status).toBe(200)
+  })
+
+  it("that is unknown at both paths is told so, and asked no third time", async () => {
+    await lab.sim.rule({ match: { model: "rr-nowhere" }, script: { status: 404, error: { message: "no such model", code: "model_not_found" } } })
+    const reply = await rerank({ model: "lab/rr-nowhere" })
+    expect([reply.status, errorIn(reply)["message"]]).toEqual([404, expect.stringContaining("no such model")])
+    expect((await seen("rr-nowhere")).map(({ path }) => path)).toEqual(["/v1/rerank", "/rerank"])
+  })
+
+  it("that fails otherwise is not asked at the second path, nor is a vendor", async () => {
+    await lab.sim.rule({ match: { model: "rr-broken" }, script: { status: 500 } })
+    expect((await rerank({ model: "lab/rr-broken" })).status).toBe(500)
+    expect((await seen("rr-broken")).map(({ path }) => path)).toEqual(["/v1/rerank"])
+    await lab.gateway.operator.createConnection({ provider: "cohere", apiKey: "co-rr-000000000001", providerSpecificData: { baseUrl: lab.sim.url } })
+    await lab.sim.rule({ match: { model: "rerank-gone" }, script: { status: 404 } })
+    expect((await rerank({ model: "cohere/rerank-gone" })).status).toBe(404)
+    expect((await seen("rerank-gone")).map(({ path }) => path)).toEqual(["/v2/rerank"])
+  })
+
+  it("of a node without a version in its address takes the same two paths", async () => {
+    const node = await lab.gateway.operator.createNode({ prefix: "bare", baseUrl: lab.sim.url })
+    await lab.gateway.operator.createConnection({ provider: node, apiKey: "bare-credential-00001" })
+    await lab.sim.rule({ match: { model: "rr-bare", path: "/v1/rerank" }, script: { status: 404 } })
+    expect((await rerank({ model: "bare/rr-bare" })).status).toBe(200)
+    expect((await seen("rr-bare")).map(({ path }) => path)).toEqual(["/v1/rerank", "/rerank"])
+  })
+
+  it("comes at /v2/rerank, too", async () => {
+    const reply = await Http.send(lab.gateway.url, { path: "/v2/rerank", body: { model: "lab/rr-v2", query, documents, top_n: 1 } })
+    expect(answerIn(reply).results).toEqual([{ index: 1, relevance_score: 1 }])
+    expect(await lab.rows(reply)).toMatchObject([{ endpoint: "/v2/rerank", outcome: "completed" }])
+  })
+
   it.each([
     ["a bare list", [{ index: 0, score: 0.2, text: "x" }, { index: 2, score: 0.7, text: "y" }]],
     ["results with scores", { results: [{ index: 2, score: 0.7 }, { index: 0, score: 0.2 }] }],

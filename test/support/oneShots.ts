@@ -43,6 +43,9 @@ export const oneShots: ReadonlyArray<OneShot> = [
   { kind: "image-edits", path: "/v1/images/edits", category: "images", body: { ...picture, n: "2" }, file: { name: "image", type: "image/png" }, price: { per_image: 0.5 }, units: { image: 2 }, reserves: true },
   { kind: "embeddings", path: "/v1/embeddings", category: "embeddings", body: { input: ["a", "b"] }, price: { per_request: 1 }, units: { request: 1 }, reserves: true },
   { kind: "classify", path: "/v1/classify", category: "classify", body: { input: ["a cake"], labels: ["food", "tool"] }, price: { per_request: 1 }, units: { request: 1 }, reserves: true, provider: "jina" },
+  { kind: "segment", path: "/v1/segment", category: "segment", body: { content: "A cake.\n\nA tool." }, price: { per_request: 1 }, units: { request: 1 }, reserves: true, provider: "jina" },
+  { kind: "videos", path: "/v1/videos/generations", category: "videos", body: { ...picture, duration: 4 }, price: { per_second: 0.25 }, units: { second: 4 }, reserves: true },
+  { kind: "music", path: "/v1/music/generations", category: "music", body: { prompt: "a tune".padEnd(150, "."), duration: 3 }, price: { per_second: 1 / 3 }, units: { second: 3 }, reserves: true },
   { kind: "moderations", path: "/v1/moderations", category: "moderations", body: { input: "a cake" }, price: { per_request: 1 }, units: {}, costs: 0, reserves: false },
   { kind: "rerank", path: "/v1/rerank", category: "rerank", body: { query: "a", documents: ["a", "b"] }, price: { per_search_unit: 1 }, units: { document: 2, query: 1, search_unit: 1 }, reserves: true },
   { kind: "ocr", path: "/v1/ocr", category: "ocr", body: { document: "https://example.com/a.pdf" }, price: { per_page: 0.5 }, units: { page: 2 }, reserves: false, provider: "mistral" }
@@ -51,7 +54,7 @@ export const oneShots: ReadonlyArray<OneShot> = [
 const rowOf = (kind: OneShotKind): OneShot => oneShots.find((row) => row.kind === kind) as OneShot
 
 /** The same of vendors with formats of their own, one row for each. */
-export const dialects: ReadonlyArray<OneShot> = [{ ...rowOf("speech"), provider: "elevenlabs" }, { ...rowOf("transcriptions"), provider: "deepgram" }]
+export const dialects: ReadonlyArray<OneShot> = [{ ...rowOf("speech"), provider: "elevenlabs" }, { ...rowOf("transcriptions"), provider: "deepgram" }, { ...rowOf("music"), provider: "minimax" }]
 
 const boundary = "----b0undary"
 

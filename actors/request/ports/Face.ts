@@ -77,9 +77,11 @@ export interface AnswerFacts {
 
 /** A job that is not over: where it is asked for again, on the target's own origin, and after how long. */
 export interface Poll {
-  /** Path with query, or a whole URL; null: where it was asked for last. */
+  /** An address, which may be relative to where was asked last; null: the same again. */
   readonly url: string | null
   readonly afterMs: number
+  /** JSON that is sent with the question; absent: it has no body. */
+  readonly body?: Uint8Array
 }
 
 /** One reply of a server, as far as it says whether its job is over. */
@@ -90,6 +92,10 @@ export interface JobReply {
   readonly body: Uint8Array
   /** How often the job was asked for so far. */
   readonly polls: number
+  /** How many questions in a row were refused, with this reply. */
+  readonly failures: number
+  /** Since the first reply. */
+  readonly elapsedMs: number
 }
 
 /** What is asked of a whole answer that is read away from the loop. */

@@ -37,6 +37,8 @@ export interface Target {
   readonly path: string
   /** Path of a streamed call; most vendors have one path for both. */
   readonly streamPath: string
+  /** Asked as another call where `path` answers 404: servers of the same format differ in it. Absent or null: there is none. */
+  readonly secondPath?: string | null
   /** Null when the registry does not know. */
   readonly maxOutputTokens: number | null
   /** Whether the model can think; null when the registry does not know. */

@@ -109,6 +109,8 @@ const served: ReadonlyArray<Served> = [
   { endpoints: [reading("/v1/models"), reading("/v1/models/:id")], pattern: "/v1/models/*", handler: models },
   { endpoints: [reading("/v1/embeddings")], handler: ofType("/v1/embeddings", "embedding") },
   { endpoints: [reading("/v1/images/generations")], handler: ofType("/v1/images/generations", "image") },
+  { endpoints: [reading("/v1/videos/generations")], handler: ofType("/v1/videos/generations", "video") },
+  { endpoints: [reading("/v1/music/generations")], handler: ofType("/v1/music/generations", "music") },
   { endpoints: [reading("/v1/providers/:provider/models")], handler: ofProvider },
   { endpoints: [reading("/v1/auto-combo/:channel/candidates")], handler: autoCandidates },
   { endpoints: [reading("/v1beta/models"), reading("/v1beta/models/:id")], pattern: "/v1beta/models/*", handler: nativeModels },

@@ -15,12 +15,18 @@ import { messages } from "#src/simulator/formats/messages/messages.ts"
 import { classify } from "./ranking/classify.ts"
 import { moderations } from "./moderations.ts"
 import { rerank } from "./ranking/rerank.ts"
+import { segment } from "./ranking/segment.ts"
+import { compose, music, song } from "./media/music.ts"
+import { longPredictions, predictMedia } from "./media/predictions.ts"
+import { transcripts, uploads } from "./media/transcripts.ts"
+import { videos, videoTasks } from "./media/videos.ts"
 import { documentAnalysis, ocr } from "./ocr.ts"
 import { responses } from "#src/simulator/formats/responses/responses.ts"
 
 export const FORMATS: ReadonlyArray<Format> = [
   chatCompletions, messages, responses, generateContent, localModelServer, embeddings, images, imageEdits, moderations, ocr, documentAnalysis, rerank, speech, transcriptions, translations,
-  classify, speak, listen, textToSpeech, speechToText,
+  classify, segment, speak, listen, textToSpeech, speechToText,
+  transcripts, uploads, videos, videoTasks, longPredictions, predictMedia, music, compose, song,
   batchEmbedContents, predict, multimodalEmbeddings, embedV2
 ]
 

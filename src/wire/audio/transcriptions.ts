@@ -7,16 +7,20 @@ import type { TargetFamily } from "#schemas/wire/formats.ts"
 import * as Form from "#src/wire/form/Form.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
+import * as Job from "#src/wire/oneShot/job.ts"
 import * as OneShotJson from "#src/wire/oneShot/json.ts"
 import type { Asked, Encoded, OneShotCodec, Sent } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
-import type { Heard } from "./AudioVendor.ts"
+import { type Heard, type JobAsked, textOf } from "./AudioVendor.ts"
 import * as Cues from "./cues.ts"
 import { fileIn } from "./fileIn.ts"
 import * as SoundLength from "./soundLength.ts"
 import { errorOf, vendorOf } from "./vendors.ts"
 
 type Body = Readonly<Record<string, unknown>>
+
+/** Longest time for one job, ms. */
+const limitMs = 120_000
 
 /** Answers that are no JSON. */
 const texts: ReadonlySet<string> = new Set(["text", "srt", "vtt"])
@@ -74,6 +78,8 @@ export interface Note {
   readonly format: string
   /** The sent sound says how long it is. */
   readonly isMeasured: boolean
+  /** Of a vendor that answers with jobs. */
+  readonly asked?: JobAsked
 }
 
 /** A text says no seconds, and subtitles end where the last word does: the sound's own header knows better. */
@@ -146,12 +152,18 @@ const encoded = (family: TargetFamily, asked: Asked): Encoded<Note> | PublicErro
   const vendor = vendorOf(family)
   if (vendor === null) return { body: Form.withFields(bytes, form, { model }), contentType: Form.contentTypeOf(form), omitted: OneShotJson.nothing, note: noteOf(asked) }
   const made = refusalOfVendor(parsed) ?? vendor.transcription(asked)
-  return made instanceof PublicError ? made : { ...made, note: noteOf(asked) }
+  if (made instanceof PublicError) return made
+  const note = noteOf(asked)
+  return { ...made, note: vendor.stateOf === undefined ? note : { ...note, asked: { model, language: textOf(parsed["language"]), prompt: textOf(parsed["prompt"]) } } }
 }
 
 export const codec: OneShotCodec<RequestHead, Note> = {
   head,
   encode: encoded,
   read: (family, bytes, { note }) => vendorOf(family) === null ? read(bytes, note) : readHeard(family, bytes, note),
-  readError: (family, body) => errorOf(family, body)
+  readError: (family, body) => errorOf(family, body),
+  pollOf: (family, reply, { note: { asked } }) => {
+    const stateOf = vendorOf(family)?.stateOf
+    return stateOf === undefined || asked === undefined ? null : Job.next(reply, "transcription", limitMs, (state) => stateOf(state, reply.polls, asked))
+  }
 }

@@ -5,11 +5,13 @@ import type { TargetFamily } from "#schemas/wire/formats.ts"
 import * as OneShotJson from "#src/wire/oneShot/json.ts"
 import type { Json } from "#src/wire/WireFormat.ts"
 import type { AudioVendor } from "./AudioVendor.ts"
+import { assemblyAi } from "./assemblyAi.ts"
 import { deepgram } from "./deepgram.ts"
 import { elevenLabs } from "./elevenLabs.ts"
 
 const vendors: Partial<Record<TargetFamily, AudioVendor>> = {
-  "speech/deepgram": deepgram, "transcriptions/deepgram": deepgram, "speech/elevenlabs": elevenLabs, "transcriptions/elevenlabs": elevenLabs
+  "speech/deepgram": deepgram, "transcriptions/deepgram": deepgram, "speech/elevenlabs": elevenLabs, "transcriptions/elevenlabs": elevenLabs,
+  "transcriptions/assemblyai": assemblyAi
 }
 
 /** Null for a server of the clients' own format. */

@@ -5,9 +5,10 @@ import { upstream as chatCompletions } from "#src/wire/chatCompletions/index.ts"
 import { upstream as generateContent } from "#src/wire/generateContent/index.ts"
 import * as Json from "#src/wire/json/json.ts"
 import type { Json as Body, UpstreamCodec } from "#src/wire/WireFormat.ts"
+import * as Content from "./content.ts"
 
 /** How the family's servers tell of an error. */
-export const errorsOf = (family: TargetFamily): Pick<UpstreamCodec, "readError"> => family === "images/predict" ? generateContent : chatCompletions
+export const errorsOf = (family: TargetFamily): Pick<UpstreamCodec, "readError"> => family === "images/predict" || family === "images/content" ? generateContent : chatCompletions
 
 const outputText = (): string => ""
 
@@ -18,6 +19,7 @@ export const read = (family: TargetFamily, bytes: Uint8Array, now: number): Answ
   if (parsed === null) return null
   const error = errorsOf(family).readError(parsed)
   if (error !== null) return { usage: null, error, body, outputText }
+  if (family === "images/content") return Content.read(body, parsed, now)
   return family === "images/predict" ? translated(parsed, now) : forwarded(body, parsed)
 }
 

@@ -6,7 +6,8 @@ import * as Request from "./request.ts"
 
 export const codec: OneShotCodec<Request.ImageHead> = {
   head: Request.head,
-  encode: (family, { bytes, model, parsed }) => Request.encode(family, bytes, parsed, model),
+  encode: Request.encode,
+  media: Request.media,
   read: (family, bytes, { now }) => Answer.read(family, bytes, now),
   readError: (family, body) => Dialects.readError(Answer.errorsOf(family), body)
 }

@@ -1,6 +1,6 @@
 /**
- * Requests that read documents: the clients' format, which one vendor shares, and `ocr/analyze`, whose servers answer with a job that is
- * asked for until it is over. Pure.
+ * Requests that read documents: the clients' format, which one vendor shares; `ocr/analyze`, whose servers answer with a job that is asked
+ * for until it is over; `ocr/chat`, whose models read one image in a conversation. Pure.
  */
 import type { AnswerFacts, JobReply, Poll, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import { headerOf } from "#actors/request/ports/Upstream.ts"
@@ -46,7 +46,7 @@ const sourceOf = (address: string): Body => {
 
 const nothing: ReadonlyArray<string> = []
 
-/** Members that `ocr/analyze` understands. */
+/** Members that the other two understand. */
 const understood: ReadonlySet<string> = new Set(["model", "document"])
 
 const recordsAt = (record: Body, name: string): ReadonlyArray<Body> => Array.isArray(record[name]) ? record[name].filter(Json.isRecord) : []
@@ -73,6 +73,24 @@ const analyzed = (parsed: Body, model: string): AnswerFacts | null => {
   return OneShotJson.answered(body, { usage: null, units: { page: pages.length } })
 }
 
+/** What a model that talks is told to do with its image. */
+const task = "Convert the document to markdown."
+
+const conversationOf = (model: string, parsed: Body): Body => ({
+  model, stream: false,
+  messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: addressOf(parsed["document"]) } }, { type: "text", text: task }] }]
+})
+
+/** The answer of a conversation is the one page. */
+const told = (parsed: Body, model: string): AnswerFacts | null => {
+  const [choice] = recordsAt(parsed, "choices")
+  const message = choice?.["message"]
+  const markdown = Json.isRecord(message) ? message["content"] : undefined
+  if (typeof markdown !== "string") return null
+  const body = Buffer.from(JSON.stringify({ pages: [{ index: 0, markdown }], model, usage_info: { pages_processed: 1 } }))
+  return OneShotJson.answered(body, { usage: OneShotJson.usageIn(parsed), units: { page: 1 } })
+}
+
 /** What went wrong in a job that failed. */
 const failureIn = (parsed: Body): UpstreamErrorBody => {
   const error = Json.isRecord(parsed["error"]) ? parsed["error"] : {}
@@ -83,6 +101,8 @@ const failureIn = (parsed: Body): UpstreamErrorBody => {
 }
 
 const stillRunning = Errors.make("gateway_timeout", `The document was not read within ${mostPolls * pollMs / 1_000} s.`)
+
+const isChat = (family: string): boolean => family === "ocr/chat"
 
 const isAnalyze = (family: string): boolean => family === "ocr/analyze"
 
@@ -99,9 +119,9 @@ const pollOf = ({ body, headers, polls, status }: JobReply): Poll | PublicError 
 
 export const codec: OneShotCodec<RequestHead> = {
   head: ({ document, model = usualModel }) => OneShotJson.modelRefusal(model, usualModel) ?? documentRefusal(document) ?? { model: model as string, stream: false, wantsUsage: false },
-  encode: (family, { model, parsed }) => isAnalyze(family)
+  encode: (family, { model, parsed }) => isAnalyze(family) || isChat(family)
     ? {
-      body: Buffer.from(JSON.stringify(sourceOf(addressOf(parsed["document"]) ?? ""))), note: null,
+      body: Buffer.from(JSON.stringify(isChat(family) ? conversationOf(model, parsed) : sourceOf(addressOf(parsed["document"]) ?? ""))), note: null,
       omitted: Object.keys(parsed).filter((name) => !understood.has(name) && parsed[name] !== null)
     }
     : { body: Buffer.from(JSON.stringify({ ...parsed, model, document: documentOf(parsed["document"]) })), omitted: nothing, note: null },
@@ -111,6 +131,7 @@ export const codec: OneShotCodec<RequestHead> = {
     if (isAnalyze(family)) {
       return parsed["status"] === "failed" ? { usage: null, error: failureIn(parsed), body: bytes, outputText: () => "" } : analyzed(parsed, model) ?? OneShotJson.errorOr(bytes, parsed)
     }
+    if (isChat(family)) return told(parsed, model) ?? OneShotJson.errorOr(bytes, parsed)
     return forwarded(bytes, parsed, model) ?? OneShotJson.errorOr(bytes, parsed)
   },
   readError: (_family, body) => OneShotJson.readError(body),

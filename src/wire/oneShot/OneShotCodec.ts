@@ -83,7 +83,7 @@ export interface OneShotCodec<Head extends RequestHead, Note = null> {
   /** Null when the bytes are no answer of the family. */
   readonly read: (family: TargetFamily, bytes: Uint8Array, wanted: Wanted<Head, Note>) => AnswerFacts | null
   /** Of servers that answer with jobs: as `Dialect.pollOf`. */
-  readonly pollOf?: (family: TargetFamily, reply: JobReply) => Poll | PublicError | null
+  readonly pollOf?: (family: TargetFamily, reply: JobReply, wanted: Wanted<Head, Note>) => Poll | PublicError | null
   /** How the family's servers tell of an error. */
   readonly readError: (family: TargetFamily, body: Uint8Array) => UpstreamErrorBody | null
 }

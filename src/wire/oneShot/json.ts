@@ -28,6 +28,12 @@ export const countRefusal = (body: Readonly<Record<string, unknown>>, name: stri
   return value === undefined || value === null || (Number.isSafeInteger(value) && (value as number) >= 1) ? null : invalid(name, `Field '${name}' must be a whole number from 1.`)
 }
 
+/** Why a field is neither true nor false; null for one that is, and for one that is not said. */
+export const flagRefusal = (body: Readonly<Record<string, unknown>>, name: string): PublicError | null => {
+  const value = body[name]
+  return value === undefined || value === null || typeof value === "boolean" ? null : invalid(name, `Field '${name}' must be true or false.`)
+}
+
 /** The client's own bytes with another model. */
 export const named = (bytes: Buffer, parsed: Readonly<Record<string, unknown>>, model: string): Uint8Array =>
   (typeof parsed["model"] === "string" ? Splice.edit(bytes, parsed, [{ key: "model", value: JSON.stringify(model) }]) : null) ?? Buffer.from(JSON.stringify({ ...parsed, model }))

@@ -1,5 +1,6 @@
 /** Requests that rank documents: the clients' format, and those of the servers that do it. Pure. */
 import type { AnswerFacts } from "#actors/request/ports/Face.ts"
+import type { Target } from "#actors/request/ports/Target.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Units } from "#schemas/records/Units.ts"
 import * as Json from "#src/wire/json/json.ts"
@@ -31,12 +32,9 @@ const documentsRefusal = (documents: unknown): PublicError | null => {
   return wrong < 0 ? null : invalid(`documents[${wrong}]`, `Field 'documents[${wrong}]' must be a text or an object with 'text'.`)
 }
 
-const flagRefusal = (value: unknown): PublicError | null =>
-  value === undefined || value === null || typeof value === "boolean" ? null : invalid("return_documents", "Field 'return_documents' must be true or false.")
-
 const head = (body: Body): RequestHead | PublicError =>
   OneShotJson.modelRefusal(body["model"], "cohere/rerank-v3.5") ?? OneShotJson.textRefusal(body, "query") ?? documentsRefusal(body["documents"]) ??
-  OneShotJson.countRefusal(body, "top_n") ?? flagRefusal(body["return_documents"]) ?? { model: body["model"] as string, stream: false, wantsUsage: false }
+  OneShotJson.countRefusal(body, "top_n") ?? OneShotJson.flagRefusal(body, "return_documents") ?? { model: body["model"] as string, stream: false, wantsUsage: false }
 
 const documentsOf = (body: Body): ReadonlyArray<unknown> => Array.isArray(body["documents"]) ? body["documents"] : []
 
@@ -68,6 +66,12 @@ const bodyFor = (family: string, parsed: Body, model: string, texts: ReadonlyArr
   return family === "rerank/voyage"
     ? { ...othersOf(parsed), model, query, documents: texts, ...said("top_k", most) }
     : { ...othersOf(parsed), model, query, documents: texts, ...said("top_n", most) }
+}
+
+/** A node's target with its second path: some servers have `/rerank` without a version. Vendors' own formats have one path. */
+export const placed = <T extends Pick<Target, "path" | "secondPath" | "wireFormat">>(target: T): T => {
+  const { path, wireFormat: family } = target
+  return family === "rerank" && /\/v\d+\w*\/rerank$/.test(path) ? { ...target, secondPath: path.replace(/\/v\d+\w*\/rerank$/, "/rerank") } : target
 }
 
 interface Result {

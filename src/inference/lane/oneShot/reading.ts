@@ -11,7 +11,7 @@ export const dialectOf = <Head extends RequestHead, Note>(codec: OneShotCodec<He
   const { pollOf } = codec
   return {
     ...opaque, readAnswer: read, replayAnswer: read, readError: (body) => codec.readError(family, body),
-    ...(pollOf === undefined ? none : { pollOf: (reply) => pollOf(family, reply) })
+    ...(pollOf === undefined ? none : { pollOf: (reply) => pollOf(family, reply, wanted) })
   }
 }
 

@@ -42,7 +42,8 @@ export const layer = <E, R>(routes: Effect.Effect<ReadonlyArray<ReadonlyArray<Mo
     }
     if (mounted.takes !== undefined) continue
     const { route } = mounted
-    const first = chosen.find((one) => one.endpoint.method === endpoint.method && one.endpoint.path === endpoint.path)
-    frontEnd.direct(endpoint.method, patternOf(endpoint), first === undefined ? route : (exchange) => first.takes?.(exchange.path) === true ? first.route(exchange) : route(exchange))
+    const others = chosen.filter((one) => one.endpoint.method === endpoint.method && one.endpoint.path === endpoint.path)
+    const routeOf = (path: string): DirectRoute => others.find(({ takes }) => takes?.(path) === true)?.route ?? route
+    frontEnd.direct(endpoint.method, patternOf(endpoint), others.length === 0 ? route : (exchange) => routeOf(exchange.path)(exchange))
   }
 }))

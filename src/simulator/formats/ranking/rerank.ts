@@ -1,12 +1,12 @@
 /**
- * Formats that rank documents: `POST /v1/rerank` of node servers (both spellings, results), `/v2/rerank` of one vendor (billed units) and
- * the list under `data` of another, by what the request says. A document's score is the share of the query's words that it holds.
+ * Formats that rank documents: `POST /v1/rerank` of node servers (both spellings, results), `/v2/rerank` of one vendor (billed units),
+ * the list under `data` of another, by what the request says, and `/rerank` (a bare list). A document's score is the share of the query's words that it holds.
  */
 import * as Predicate from "effect/Predicate"
 import { countTokens } from "#src/simulator/text.ts"
-import { invalidType, missing, optionalNumber, requiredModel, strictly } from "#src/simulator/formats/chatRequest.ts"
+import { invalidType, missing, optionalBoolean, optionalNumber, requiredModel, strictly } from "#src/simulator/formats/chatRequest.ts"
 import { chatStreamError, renderChatError } from "#src/simulator/formats/errors.ts"
-import type { SimulatedCall, Format } from "#src/simulator/formats/Format.ts"
+import type { Body, SimulatedCall, Format } from "#src/simulator/formats/Format.ts"
 import { oneShotCall } from "#src/simulator/formats/oneShotCall.ts"
 
 const scoreOf = (query: string, document: string): number => {
@@ -15,7 +15,19 @@ const scoreOf = (query: string, document: string): number => {
   return held / words.length
 }
 
+/** Without a version: a bare list, as one server of open models answers. It knows `texts` alone. */
+const bare = (body: Body): SimulatedCall => {
+  const { query, texts } = body
+  if (!Predicate.isString(query)) throw missing("query")
+  if (texts === undefined) throw missing("texts")
+  if (!Array.isArray(texts) || texts.length === 0 || !texts.every(Predicate.isString)) throw invalidType("texts", "an array of strings", texts)
+  const returns = optionalBoolean(body, "return_text")
+  const found = texts.map((text: string, index) => ({ index, score: scoreOf(query, text), ...(returns ? { text } : {}) }))
+  return oneShotCall(requiredModel(body), countTokens(query), () => ({ type: "application/json", pieces: [Buffer.from(JSON.stringify(found))] }))
+}
+
 const read = strictly((body, { path }): SimulatedCall => {
+  if (path === "/rerank") return bare(body)
   const model = requiredModel(body)
   const { documents, query } = body
   if (query === undefined) throw missing("query")
@@ -36,7 +48,9 @@ const read = strictly((body, { path }): SimulatedCall => {
   })
 })
 
+const paths: ReadonlySet<string> = new Set(["/v1/rerank", "/v2/rerank", "/rerank"])
+
 export const rerank: Format = {
-  name: "rerank", matches: (path) => path === "/v1/rerank" || path === "/v2/rerank", read, events: () => [], body: () => "", renderError: renderChatError,
+  name: "rerank", matches: (path) => paths.has(path), read, events: () => [], body: () => "", renderError: renderChatError,
   streamError: chatStreamError
 }

@@ -1,0 +1,66 @@
+/** Images of Google's models that talk: one conversation whose answer holds pictures. Pure. */
+import type { AnswerFacts, Usage } from "#actors/request/ports/Face.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import * as Json from "#src/wire/json/json.ts"
+import { invalid } from "#src/wire/neutral/settings.ts"
+import * as Made from "#src/wire/oneShot/made.ts"
+import * as InlineImage from "#src/wire/oneShot/inlineImage.ts"
+import type { Asked, Encoded } from "#src/wire/oneShot/OneShotCodec.ts"
+import type { Json as Body } from "#src/wire/WireFormat.ts"
+import { namedImages } from "./inputs.ts"
+import { formOf } from "./predict.ts"
+
+const understood: ReadonlySet<string> = new Set(["model", "prompt", "n", "size", "response_format", "stream", "aspect_ratio", "image_size", "seed", "image", "mask"])
+
+export const encode = ({ media = [], parsed }: Asked): Encoded<null> | PublicError => {
+  const refused = Made.onlyOne(parsed, "image") ?? Made.onlyBytes(parsed)
+  if (refused !== null) return refused
+  if (!Made.isAbsent(parsed["mask"])) return invalid("mask", "This model takes no mask: say in the prompt what is to be changed.")
+  const parts: Array<Body> = Made.isAbsent(parsed["prompt"]) ? [] : [{ text: parsed["prompt"] }]
+  for (const { address, at } of namedImages(parsed)) {
+    const inline = address === null ? null : InlineImage.of(address, media)
+    if (inline === null) return invalid(at, `Field '${at}' must be base64 where it is a data: URI.`)
+    parts.push({ inlineData: { mimeType: inline.mimeType, data: inline.base64 } })
+  }
+  const { image_size: imageSize, seed } = parsed
+  const { isSizeLost, ratio } = formOf(parsed)
+  const imageConfig = { ...(ratio === null ? {} : { aspectRatio: ratio }), ...(Made.isAbsent(imageSize) ? {} : { imageSize }) }
+  const generationConfig = {
+    responseModalities: ["TEXT", "IMAGE"], ...(Made.isAbsent(seed) ? {} : { seed }), ...(Object.keys(imageConfig).length === 0 ? {} : { imageConfig })
+  }
+  return {
+    body: Buffer.from(JSON.stringify({ contents: [{ role: "user", parts }], generationConfig })), note: null,
+    omitted: [...Made.omitted(parsed, understood), ...(isSizeLost ? ["size"] : [])]
+  }
+}
+
+const countAt = (record: unknown, name: string): number => Json.isRecord(record) && typeof record[name] === "number" && record[name] >= 0 ? record[name] : 0
+
+const usageOf = ({ usageMetadata: counts }: Body): Usage => ({
+  input: countAt(counts, "promptTokenCount"), output: countAt(counts, "candidatesTokenCount") + countAt(counts, "thoughtsTokenCount"), cacheRead: countAt(counts, "cachedContentTokenCount"),
+  cacheCreation: 0, reasoning: countAt(counts, "thoughtsTokenCount")
+})
+
+const partsIn = ({ candidates }: Body): ReadonlyArray<Body> => {
+  const [first]: ReadonlyArray<unknown> = Array.isArray(candidates) ? candidates : []
+  const parts = Json.isRecord(first) && Json.isRecord(first["content"]) ? first["content"]["parts"] : null
+  return Array.isArray(parts) ? parts.filter(Json.isRecord) : []
+}
+
+const reasonIn = ({ candidates, promptFeedback }: Body): string | null => {
+  if (Json.isRecord(promptFeedback) && typeof promptFeedback["blockReason"] === "string") return promptFeedback["blockReason"]
+  const [first]: ReadonlyArray<unknown> = Array.isArray(candidates) ? candidates : []
+  const reason = Json.isRecord(first) ? first["finishReason"] : null
+  return typeof reason === "string" && reason !== "STOP" && reason !== "MAX_TOKENS" ? reason : null
+}
+
+/** Null without an image and without the reason for it. `created`: Unix seconds. */
+export const read = (bytes: Uint8Array, answer: Body, created: number): AnswerFacts | null => {
+  const parts = partsIn(answer)
+  // A picture of a thought is a draft.
+  const data = parts.flatMap(({ inlineData, thought }) =>
+    thought !== true && Json.isRecord(inlineData) && typeof inlineData["data"] === "string" ? [{ b64_json: inlineData["data"] }] : [])
+  if (data.length > 0) return { ...Made.answered(created, data, { image: data.length }), usage: usageOf(answer) }
+  const reason = reasonIn(answer)
+  return reason === null ? null : Made.failed(bytes, Made.failure(`The provider made no image: ${reason}.`, "content_policy_violation", 400))
+}

@@ -1,0 +1,15 @@
+/** What a vendor of videos with a format of its own says in its own way. Pure. */
+import type { AnswerFacts } from "#actors/request/ports/Face.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import type { State } from "#src/wire/oneShot/job.ts"
+import type { Asked, Encoded } from "#src/wire/oneShot/OneShotCodec.ts"
+
+export interface VideoVendor {
+  /** Images that are named by URL are fetched and sent as bytes. */
+  readonly inlines: boolean
+  /** `image`: its address; null without one. */
+  readonly encode: (asked: Asked, image: string | null) => Omit<Encoded<null>, "note"> | PublicError
+  readonly stateOf: (state: Readonly<Record<string, unknown>>) => State
+  /** Null when the bytes are no last reply of a job. `now`: Unix seconds; `seconds`: of the request, null when it does not say. */
+  readonly read: (bytes: Uint8Array, now: number, seconds: number | null) => AnswerFacts | null
+}
