@@ -77,6 +77,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/inference/moderations": modality("moderations"),
   "src/inference/ocr": modality("ocr"),
   "src/inference/rerank": modality("rerank"),
+  "src/inference/search": modality("search"),
   "src/inference/sockets": modality("sockets"),
   "src/management": {
     may: [...effect, ...node, ...schemas, ...actors, ...core, ...platform, ...lane, ...kit, "jose"],
@@ -105,6 +106,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/resilience": feature("resilience", ["sessions"]),
   "src/features/responses": feature("responses"),
   "src/features/routing": feature("routing"),
+  "src/features/search": feature("search", ["cache"]),
   "src/features/sessions": feature("sessions"),
   "src/features/settings": feature("settings", ["combos", "resilience"]),
   "src/features/signatures": feature("signatures"),

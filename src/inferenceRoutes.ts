@@ -4,6 +4,7 @@ import * as SessionLeases from "#src/features/leases/SessionLeases.ts"
 import * as Live from "#src/features/live/http.ts"
 import * as Metrics from "#src/features/metrics/http.ts"
 import * as ResponsesHttp from "#src/features/responses/http.ts"
+import * as SearchEndpoints from "#src/features/search/endpoints.ts"
 import * as ConversationRoutes from "#src/inference/conversations/conversationRoutes.ts"
 import * as Sockets from "#src/inference/sockets/Sockets.ts"
 import * as Models from "#src/inference/models/Models.ts"
@@ -11,5 +12,5 @@ import * as OneShots from "#src/oneShots.ts"
 
 export const inferenceRoutes: ReadonlyArray<RouteRule> = [
   ...OneShots.endpoints, ...ConversationRoutes.endpoints,
-  ...SessionLeases.endpoints, ...Sockets.endpoints, ...ResponsesHttp.endpoints, ...Models.endpoints, ...Metrics.endpoints, ...Live.routes
+  ...SessionLeases.endpoints, ...Sockets.endpoints, ...ResponsesHttp.endpoints, ...SearchEndpoints.endpoints, ...Models.endpoints, ...Metrics.endpoints, ...Live.routes
 ]

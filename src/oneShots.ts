@@ -7,6 +7,7 @@ import * as Images from "#src/inference/images/Images.ts"
 import * as Moderations from "#src/inference/moderations/Moderations.ts"
 import * as Ocr from "#src/inference/ocr/Ocr.ts"
 import * as Rerank from "#src/inference/rerank/Rerank.ts"
+import * as Search from "#src/inference/search/Search.ts"
 
 const kinds = [
   Audio,
@@ -15,7 +16,8 @@ const kinds = [
   Images,
   Moderations,
   Ocr,
-  Rerank
+  Rerank,
+  Search
 ]
 
 /** The endpoints of all kinds with their access. */

@@ -10,6 +10,7 @@ import { codec as images } from "#src/wire/images/codec.ts"
 import { codec as moderations } from "#src/wire/moderations/codec.ts"
 import { codec as rerank } from "#src/wire/rerank/codec.ts"
 import { codec as ocr } from "#src/wire/ocr/codec.ts"
+import { codec as search } from "#src/wire/search/codec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import type { OneShotCodec } from "./OneShotCodec.ts"
 
@@ -30,6 +31,7 @@ const codecs: Partial<Readonly<Record<CodecName, AnyCodec>>> = {
   moderations: any(moderations),
   ocr: any(ocr),
   rerank: any(rerank),
+  search: any(search),
   speech: any(speech),
   transcriptions: any(transcriptions),
   translations: any(transcriptions)
