@@ -79,6 +79,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/inference/ocr": modality("ocr"),
   "src/inference/rerank": modality("rerank"),
   "src/inference/segment": modality("segment"),
+  "src/inference/search": modality("search"),
   "src/inference/sockets": modality("sockets"),
   "src/inference/videos": modality("videos"),
   "src/management": {
@@ -108,6 +109,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/resilience": feature("resilience", ["sessions"]),
   "src/features/responses": feature("responses"),
   "src/features/routing": feature("routing"),
+  "src/features/search": feature("search", ["cache"]),
   "src/features/sessions": feature("sessions"),
   "src/features/settings": feature("settings", ["combos", "resilience"]),
   "src/features/signatures": feature("signatures"),

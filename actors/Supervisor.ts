@@ -74,6 +74,7 @@ export const loops = {
   "lease records": task("requests", STEADY, "changes of leases wait for their records"),
   "cache writes": fiber("requests", STEADY, "answers wait for the durable cache"),
   "cache eviction": fiber("requests", STEADY, "expired answers stay in the durable cache"),
+  "search statistics": fiber("requests", STEADY, "counts of searches wait to be stored"),
   "background responses": fiber("requests", STEADY, "responses that are made in the background may count as failed"),
   "sweep/responses": fiber("requests", STEADY, "expired responses stay stored"),
   "model lists": fiber("requests", STEADY, "the model lists of provider nodes grow old"),

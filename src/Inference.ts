@@ -10,6 +10,8 @@ import * as Metrics from "#src/features/metrics/http.ts"
 import * as ConversationsHttp from "#src/features/responses/conversationRoutes.ts"
 import * as ResponsesHttp from "#src/features/responses/http.ts"
 import * as ResponsesStage from "#src/features/responses/stage.ts"
+import * as SearchEndpoints from "#src/features/search/endpoints.ts"
+import * as Searches from "#src/features/search/Searches.ts"
 import * as UsageCommand from "#src/features/usage/own/stage.ts"
 import * as ConversationRoutes from "#src/inference/conversations/conversationRoutes.ts"
 import * as TargetTests from "#src/inference/conversations/ensembles/ConversationTargetTests.ts"
@@ -33,18 +35,18 @@ import type { Values } from "#src/platform/configuration/Settings.ts"
 
 /** In this order: what was answered before costs nothing, so it neither waits nor counts. */
 const stages = Effect.all([
-  UsageCommand.stage, LeaseStage.stage, ResponsesStage.stage, ResponsesStage.compaction, Repeats.idempotency, Repeats.caching, LimitStage.stage, Waits.stage, Effect.succeed(LeaseStage.fence)
+  UsageCommand.stage, LeaseStage.stage, ResponsesStage.stage, ResponsesStage.compaction, Repeats.idempotency, Repeats.caching, Searches.stage, LimitStage.stage, Waits.stage, Effect.succeed(LeaseStage.fence)
 ])
 
 const routes = ({ metricsAccess }: Values) => Effect.all([
-  OneShots.routes, ConversationRoutes.routes, SessionLeases.routes, Sockets.routes, ResponsesHttp.routes, ConversationsHttp.routes, Metrics.routes(metricsAccess)
+  OneShots.routes, ConversationRoutes.routes, SessionLeases.routes, Sockets.routes, ResponsesHttp.routes, ConversationsHttp.routes, SearchEndpoints.routes, Metrics.routes(metricsAccess)
 ])
 
 export const layer = (settings: Values) =>
   Layer.mergeAll(Endpoint.layer(routes(settings)), TargetTests.layer, EvalCalls.layer, Reports.viewsLayer, Live.callsLayer, Live.watchLayer, Repeats.viewLayer).pipe(
     Layer.provideMerge(Conversing.layer),
     Layer.provideMerge(Inference.layer(stages)),
-    Layer.provideMerge(Layer.mergeAll(Repeats.layer, Requests.layer, Reports.layer, Admission.layer)),
+    Layer.provideMerge(Layer.mergeAll(Repeats.layer, Searches.layer(settings.searchCacheTtlMs), Requests.layer, Reports.layer, Admission.layer)),
     Layer.provideMerge(Layer.mergeAll(CurrentRouter.layer, Live.layer)),
     Layer.provideMerge(Scoreboard.layer),
     Layer.provideMerge(Layer.mergeAll(Forks.layer, Ids.layer, ConnectionMarks.layer, LaneOptions.layerOf(settings)))

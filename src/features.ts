@@ -20,6 +20,7 @@ import { quotas } from "#src/features/quotas/feature.ts"
 import { resilience } from "#src/features/resilience/feature.ts"
 import { responses } from "#src/features/responses/feature.ts"
 import { routing } from "#src/features/routing/feature.ts"
+import { search } from "#src/features/search/feature.ts"
 import { sessions } from "#src/features/sessions/feature.ts"
 import { settings } from "#src/features/settings/feature.ts"
 import { signatures } from "#src/features/signatures/feature.ts"
@@ -29,5 +30,5 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
   auth, tokens, keys, providers, oauth, combos, pricing, settings, flags, limits, usage,
-  quotas, health, capabilities, nodes, resilience, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, live, responses, mcp
+  quotas, health, capabilities, nodes, resilience, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, live, responses, mcp, search
 ] as const

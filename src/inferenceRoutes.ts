@@ -5,6 +5,7 @@ import * as Live from "#src/features/live/http.ts"
 import * as Metrics from "#src/features/metrics/http.ts"
 import * as ConversationsHttp from "#src/features/responses/conversationRoutes.ts"
 import * as ResponsesHttp from "#src/features/responses/http.ts"
+import * as SearchEndpoints from "#src/features/search/endpoints.ts"
 import * as ConversationRoutes from "#src/inference/conversations/conversationRoutes.ts"
 import * as Sockets from "#src/inference/sockets/Sockets.ts"
 import * as Models from "#src/inference/models/Models.ts"
@@ -12,5 +13,5 @@ import * as OneShots from "#src/oneShots.ts"
 
 export const inferenceRoutes: ReadonlyArray<RouteRule> = [
   ...OneShots.endpoints, ...ConversationRoutes.endpoints,
-  ...SessionLeases.endpoints, ...Sockets.endpoints, ...ResponsesHttp.endpoints, ...ConversationsHttp.endpoints, ...Models.endpoints, ...Metrics.endpoints, ...Live.routes
+  ...SessionLeases.endpoints, ...Sockets.endpoints, ...ResponsesHttp.endpoints, ...ConversationsHttp.endpoints, ...SearchEndpoints.endpoints, ...Models.endpoints, ...Metrics.endpoints, ...Live.routes
 ]

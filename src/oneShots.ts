@@ -10,6 +10,7 @@ import * as Ocr from "#src/inference/ocr/Ocr.ts"
 import * as Rerank from "#src/inference/rerank/Rerank.ts"
 import * as Segment from "#src/inference/segment/Segment.ts"
 import * as Videos from "#src/inference/videos/Videos.ts"
+import * as Search from "#src/inference/search/Search.ts"
 
 const kinds = [
   Audio,
@@ -21,7 +22,8 @@ const kinds = [
   Ocr,
   Rerank,
   Segment,
-  Videos
+  Videos,
+  Search
 ]
 
 /** The endpoints of all kinds with their access. */

@@ -90,8 +90,8 @@ export class Attempt implements UpstreamHandler {
         this.finish("policy", AttemptFailure.ledgerUnavailable(unavailable.message), false, null)
         return
       }
-      const { body, query, stream, target } = this.options
-      this.dispatch("POST", (stream ? target.streamPath : target.path) + query, body)
+      const { body, method, query, stream, target } = this.options
+      this.dispatch(method, (stream ? target.streamPath : target.path) + query, method === "GET" ? null : body)
       this.options.body = noBytes
     })
   }

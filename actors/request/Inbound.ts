@@ -116,6 +116,8 @@ export interface Inbound {
   /** How the target's answer is read for this client; asked for after its body. */
   readonly dialectFor: (target: Target) => Dialect
   readonly headersFor: (target: Target) => ReadonlyArray<string>
+  /** The parameters of a target that is asked by GET and without a body; absent or null: by POST. Asked for after its body. */
+  readonly askedBy?: () => string | null
   /** The part of the client's query that is sent to the target; absent or empty: nothing. */
   readonly queryFor?: (target: Target) => string
   /** True when the client's headers choose the account at the target. */

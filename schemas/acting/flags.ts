@@ -61,7 +61,7 @@ export const flags: Readonly<Record<FlagKey, Row>> = {
   EXPOSE_FUNCTIONAL_GATEWAY_MIRRORS: inert("privateModels"),
   NEWAPI_AGGREGATOR_BALANCE: inert("aggregatorBalance"),
   SERVER_OWNED_TOOL_LOOP_ENABLED: inert("toolLoop"),
-  SEARCH_STATS_HIDE_DELETED_CONNECTIONS: inert("dashboard"),
+  SEARCH_STATS_HIDE_DELETED_CONNECTIONS: actsIn("src/features/search/http.ts"),
   FREE_BADGE_REQUIRES_PROVIDER_FREE_TIER: inert("dashboard"),
   RETRY_AFTER_PROVENANCE_ENABLED: actsIn("src/inference/lane/services/Reports.ts"),
   PROTECTED_PRIORITY_INFRA_502_ENABLED: actsIn("src/inference/lane/services/Reports.ts"),

@@ -7,7 +7,7 @@ export const CachedAnswerRecord = Schema.Struct({
   model: Schema.String,
   provider: Schema.String,
   strategy: Schema.String,
-  format: Schema.Literals(["chat-completions", "completions", "messages", "responses", "generateContent", "local-model-server"]),
+  format: Schema.Literals(["chat-completions", "completions", "messages", "responses", "generateContent", "local-model-server", "search"]),
   body: Schema.Uint8Array,
   tokensIn: Schema.Number,
   tokensOut: Schema.Number,

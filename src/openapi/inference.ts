@@ -259,6 +259,13 @@ const operations: Readonly<Record<string, Operation>> = {
   "GET /v1/images/generations": reading("models.images", "Image models", "The models that make images.", { object: "list", data: [] }),
   "GET /v1/videos/generations": reading("models.videos", "Video models", "The models that make videos.", { object: "list", data: [] }),
   "GET /v1/music/generations": reading("models.music", "Music models", "The models that make music.", { object: "list", data: [] }),
+  "GET /v1/search": reading("search.list", "Search providers", "The search providers that are connected, and their types of searches.", {
+    object: "list", data: [{ id: "serper-search", object: "search_provider", created: 1790000000, name: "Serper", search_types: ["web", "news"] }]
+  }),
+  "GET /v1/search/analytics": reading("search.analytics", "What the key searched", "Counts, costs and cache hits of the caller's own searches, by provider and for the last 24 hours.", {
+    total: 2, today: 2, cached: 1, errors: 0, totalCostUsd: 0.001, byProvider: { "serper-search": { count: 2, costUsd: 0.001, cached: 1, errors: 0, avgDurationMs: 210 } },
+    cacheHitRate: 0.5, avgDurationMs: 210, last24h: [{ hour: "2026-11-23T10:00:00.000Z", count: 2, cached: 1, errors: 0, costUsd: 0.001 }]
+  }),
   "GET /v1/providers/:provider/models": reading("models.ofProvider", "Models of one provider", "The models of one provider.", modelList, "ChatError", true, [provider]),
   "GET /v1/auto-combo/:channel/candidates": reading(
     "models.autoCandidates", "Candidates of automatic routing", "Which targets automatic routing would ask now, and why others are left out; for keys that manage.",

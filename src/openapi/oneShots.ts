@@ -135,6 +135,19 @@ export const oneShots: Readonly<Record<string, Operation>> = {
     "ocr.create", "Read a document", "Reads the pages of a document or an image as markdown. Servers that answer with a job are asked until it is over, for 30 s.",
     { model: "mistral/mistral-ocr-latest", document: { type: "document_url", document_url: "https://example.com/a.pdf" } },
     { pages: [{ index: 0, markdown: "# A page" }], model: "mistral/mistral-ocr-latest", usage_info: { pages_processed: 1 } }, ["document"]),
+  "POST /v1/search": oneShot(
+    "search.create", "Search the web",
+    "Asks the named provider, or the cheapest that is connected and one other when it fails. Equal searches of one key are answered from the cache for a time; fields that a provider cannot honour are named in X-Gateway-Omitted, or refused with `strict_filters`.",
+    { query: "capital of France", provider: "serper-search", max_results: 1 },
+    {
+      id: "search-0b0e9a5c-7f0c-4a3e-9b1f-5a3b7f6f2a10", provider: "serper-search", query: "capital of France",
+      results: [{
+        title: "Paris", url: "https://en.wikipedia.org/wiki/Paris", display_url: "en.wikipedia.org", snippet: "Paris is the capital of France.", position: 1, score: null,
+        metadata: { author: null, language: null, source_type: "other", image_url: null }, citation: { provider: "serper-search", retrieved_at: "2026-11-23T10:00:00.000Z", rank: 1 }
+      }],
+      answer: null, cached: false, usage: { queries_used: 1, search_cost_usd: 0.001 },
+      metrics: { response_time_ms: 412, upstream_latency_ms: 409, gateway_latency_ms: 3, total_results_available: null }
+    }, ["query"]),
   "POST /v1/moderations": oneShot(
     "moderations.create", "Moderations", "Says whether texts or images are harmful, and in what way. Costs nothing; without `model` it is `omni-moderation-latest`.",
     { model: "openai/omni-moderation-latest", input: "I want to bake a cake." },

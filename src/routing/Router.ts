@@ -11,9 +11,8 @@ import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Combo, ComboConfig } from "#schemas/records/Combo.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
-import { automaticCombo, isAutomatic } from "#src/routing/auto/combo.ts"
+import { automaticCombos, isAutomatic } from "#src/routing/auto/combo.ts"
 import { type AutoHeaders, withHeaders } from "#src/routing/auto/headers.ts"
-import { channelOf } from "#src/routing/auto/channel.ts"
 import { emptiedByBudget } from "#src/routing/auto/budget.ts"
 import type { Candidate, Moment, Order, Skipped } from "#src/routing/models/candidate.ts"
 import { Accounts } from "#src/routing/combos/Accounts.ts"
@@ -33,6 +32,7 @@ import { makeResolver, type ResolvedModel } from "#src/routing/models/resolveMod
 import * as Rights from "#src/routing/Rights.ts"
 import * as Identity from "#src/routing/models/identity.ts"
 import { type About, RequestMoment } from "#src/routing/RequestMoment.ts"
+import * as Search from "#src/routing/search.ts"
 import * as Selection from "#src/routing/selection.ts"
 import { memoryKey, strategies } from "#src/routing/strategies/index.ts"
 import * as Refused from "#src/routing/unavailable.ts"
@@ -126,8 +126,6 @@ export const makeRouter = (options: RouterOptions): Router => {
   const combos = byName(snapshot.combos)
   const comboStep = makeComboStep(snapshot.combos, snapshot.comboMappings)
   const resolve = makeResolver(resolverView(options), [comboStep])
-  const automatic = snapshot.settings.get("autoRoutingEnabled") !== false
-  const defaultVariant = snapshot.settings.get("autoRoutingDefaultVariant")
   const expansions = new Generations<Expansion>(rememberedExpansions)
   const factsOf = factsFrom(registry, snapshot.customModels)
   const tooLong = ContextWindow.refusals(factsOf)
@@ -275,17 +273,8 @@ export const makeRouter = (options: RouterOptions): Router => {
     return candidatesOf(expansion).length > 0 ? null : Refused.forbiddenCombo({ combo, skipped: [], refused: refusedOf(expansion), forbidden: forbiddenOf(expansion) })
   }
 
-  const channels = new Map<string, Combo | null>()
-  const automaticOf = (model: string, key: ApiKey | null): Combo | null => {
-    if (!automatic || (model !== "auto" && !model.startsWith("auto/"))) return null
-    const known = channels.get(model)
-    if (known !== undefined) return known
-    const channel = channelOf(model, typeof defaultVariant === "string" ? defaultVariant : "lkgp")
-    if (channel === null || (channel.chaos && (key === null || !key.policy.chaosModeEnabled))) return null
-    const combo = automaticCombo(model, channel, snapshot, registry)
-    channels.set(model, combo)
-    return combo
-  }
+  const automatic = automaticCombos({ snapshot, registry, priceOf: options.priceOf })
+  const automaticOf = (model: string, key: ApiKey | null, face: CallFormat): Combo | null => automatic(model, face, key !== null && key.policy.chaosModeEnabled)
 
   const plain = snapshot.combos.length === 0 && snapshot.comboMappings.length === 0
   let generation: string | null = null
@@ -295,7 +284,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     return print === "" ? identity : `${identity}\n${print}`
   }
   const identify: Router["identify"] = ({ face, key, model }) => {
-    const auto = automaticOf(model, key)
+    const auto = automaticOf(model, key, face)
     const resolved = auto !== null || plain ? null : resolve(model)
     const combo = auto ?? (resolved !== null && resolved._tag === "Combo" ? resolved.combo : null)
     if (combo !== null) {
@@ -312,7 +301,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     admits: (key, id) => {
       const rights = rightsOf(key)
       if (rights === null) return true
-      const auto = automaticOf(id, key)
+      const auto = automaticOf(id, key, "chat-completions")
       const resolved = resolve(id)
       if (auto !== null || resolved._tag === "Combo") return rights.ofCombo(id, auto?.name ?? (resolved as ResolvedCombo).combo.name, false) === null
       return (resolved._tag === "Unresolved" ? rights.ofName(id) : rights.ofModel(id, namedOf(resolved))) === null
@@ -324,7 +313,8 @@ export const makeRouter = (options: RouterOptions): Router => {
       return (target) => rights.ofTarget(target, asked)
     },
     route: (question) => {
-      const auto = automaticOf(question.model, question.key)
+      const auto = automaticOf(question.model, question.key, question.face)
+      if (auto !== null && question.face === "search" && auto.models.length === 0) return Search.noProvider(question.model.slice(question.model.indexOf(":") + 1))
       if (auto !== null) return ofCombo(auto, question, null)
       if (plain) return single(question)
       const resolved = resolve(question.model)

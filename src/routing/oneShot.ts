@@ -99,7 +99,8 @@ export const rules: Readonly<Record<OneShotKind, Rule>> = {
   moderations: {
     endpoint: "moderations", models: ["moderation"], apiType: null, general: true, nodePath: "/moderations", noun: "moderation", cannot: "moderates nothing."
   },
-  ocr: { endpoint: "ocr", models: ["ocr"], apiType: null, general: false, nodePath: "/ocr", noun: "OCR", familyOf: (path) => path.includes(":analyze") ? "ocr/analyze" : path.endsWith("/chat/completions") ? "ocr/chat" : "ocr", cannot: "reads no documents." }
+  ocr: { endpoint: "ocr", models: ["ocr"], apiType: null, general: false, nodePath: "/ocr", noun: "OCR", familyOf: (path) => path.includes(":analyze") ? "ocr/analyze" : path.endsWith("/chat/completions") ? "ocr/chat" : "ocr", cannot: "reads no documents." },
+  search: { endpoint: "search", models: ["search"], apiType: null, general: false, nodePath: "/search", noun: "search", familyOf: (_path, provider) => `search/${provider}`, cannot: "searches nothing." }
 }
 
 export const unknownProvider = (kind: OneShotKind, prefix: string): PublicError =>

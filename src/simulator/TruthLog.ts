@@ -91,7 +91,7 @@ export interface Options {
   readonly recordSecrets: boolean
 }
 
-const SECRET_HEADERS = ["authorization", "x-api-key", "xi-api-key", "api-key", "x-goog-api-key", "cookie"]
+const SECRET_HEADERS = ["authorization", "x-api-key", "xi-api-key", "api-key", "x-goog-api-key", "x-subscription-token", "cookie"]
 const NO_HEADERS = {}
 
 export const sha256 = (text: string): string => hash("sha256", text, "hex")

@@ -38,7 +38,7 @@ const SHARED_BYTES = 8 * 1024 * 1024
 export const keyOf = (headers: IncomingHttpHeaders, query: string): string | null => {
   const authorization = headers.authorization
   if (authorization !== undefined) return /^bearer\s+/i.test(authorization) ? authorization.replace(/^bearer\s+/i, "") : authorization
-  for (const name of ["x-api-key", "xi-api-key", "api-key", "x-goog-api-key"]) {
+  for (const name of ["x-api-key", "xi-api-key", "api-key", "x-goog-api-key", "x-subscription-token"]) {
     const value = headers[name]
     if (typeof value === "string") return value
   }

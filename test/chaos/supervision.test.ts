@@ -197,6 +197,14 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
     }
   },
   "cache writes": { world: "alone", act: () => chat("cached", { temperature: 0 }) },
+  "search statistics": {
+    world: "alone",
+    act: async () => {
+      const { sim, gateway } = alone
+      await gateway.operator.createConnection({ provider: "serper-search", apiKey: "search-credential-000001", providerSpecificData: { baseUrl: `${sim.url}/serper` } })
+      expect((await Http.send(gateway.url, { path: "/v1/search", body: { query: "counted" } })).status).toBe(200)
+    }
+  },
   "cache eviction": always,
   "model lists": always,
   "connection tests": { world: "alone", act: () => alone.gateway.operator.call("PATCH", "/api/resilience", { credentialHealthCheck: { intervalMinutes: 60 } }) },

@@ -17,6 +17,7 @@ import * as NodeStore from "./NodeStore.suite.ts"
 import * as QuotaStore from "./QuotaStore.suite.ts"
 import * as ResponseCacheStore from "./ResponseCacheStore.suite.ts"
 import * as ResponseStore from "./ResponseStore.suite.ts"
+import * as SearchStatisticsStore from "./SearchStatisticsStore.suite.ts"
 import * as SessionStore from "./SessionStore.suite.ts"
 import * as UsageStatistics from "./UsageStatistics.suite.ts"
 import * as UsageStore from "./UsageStore.suite.ts"
@@ -40,6 +41,7 @@ export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => 
   QuotaStore.suite(name, layer())
   ResponseCacheStore.suite(name, layer())
   ResponseStore.suite(name, layer())
+  SearchStatisticsStore.suite(name, layer())
   SessionStore.suite(name, layer())
   UsageStatistics.suite(name, layer())
   UsageStore.suite(name, layer())

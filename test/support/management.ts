@@ -66,6 +66,8 @@ import * as Sealer from "#src/platform/secrets/Sealer.ts"
 import * as MemoryResponseCache from "./memoryResponseCache.ts"
 import * as MemoryStores from "./memoryStores.ts"
 import * as MemoryMcp from "./memoryMcp.ts"
+import * as MemorySearchStatistics from "./memorySearchStatistics.ts"
+import * as SearchStatistics from "#src/features/search/statistics/SearchStatistics.ts"
 import * as MemoryWebhooks from "./memoryWebhooks.ts"
 
 export const PASSWORD = "correct horse battery"
@@ -212,6 +214,7 @@ const base = (options: Options, dials: Dials) => {
     Layer.provideMerge(Layer.mergeAll(passwords, doubles(dials))),
     Layer.provideMerge(options.stores ?? MemoryStores.layer),
     Layer.provideMerge(MemoryMcp.surface),
+    Layer.provideMerge(Layer.provide(SearchStatistics.layer, MemorySearchStatistics.layer)),
     Layer.provideMerge(MemoryWebhooks.surface),
     Layer.provideMerge(secrets)
   )

@@ -28,6 +28,14 @@ export interface OneShot {
   readonly streams?: true
   /** A provider of the registry that serves it, where nodes do not. */
   readonly provider?: string
+  /** Where the simulator serves it; absent: `/v1`. */
+  readonly base?: string
+  /** Upstream statuses that clients are told as a bad gateway. */
+  readonly hidden?: ReadonlyArray<number>
+  /** Codes that clients are told of the upstream's failures, where its format has none of its own; by the status of the upstream. */
+  readonly codes?: Readonly<Record<number, string>>
+  /** Sent with each call: equal ones are not answered from a cache. */
+  readonly headers?: Headers
 }
 
 const spoken = { input: "Say it".padEnd(1_000, "."), voice: "alloy" }
@@ -48,19 +56,23 @@ export const oneShots: ReadonlyArray<OneShot> = [
   { kind: "music", path: "/v1/music/generations", category: "music", body: { prompt: "a tune".padEnd(150, "."), duration: 3 }, price: { per_second: 1 / 3 }, units: { second: 3 }, reserves: true },
   { kind: "moderations", path: "/v1/moderations", category: "moderations", body: { input: "a cake" }, price: { per_request: 1 }, units: {}, costs: 0, reserves: false },
   { kind: "rerank", path: "/v1/rerank", category: "rerank", body: { query: "a", documents: ["a", "b"] }, price: { per_search_unit: 1 }, units: { document: 2, query: 1, search_unit: 1 }, reserves: true },
-  { kind: "ocr", path: "/v1/ocr", category: "ocr", body: { document: "https://example.com/a.pdf" }, price: { per_page: 0.5 }, units: { page: 2 }, reserves: false, provider: "mistral" }
+  { kind: "ocr", path: "/v1/ocr", category: "ocr", body: { document: "https://example.com/a.pdf" }, price: { per_page: 0.5 }, units: { page: 2 }, reserves: false, provider: "mistral" },
+  {
+    kind: "search", path: "/v1/search", category: "search", body: { query: "a cake" }, price: { per_query: 1 }, units: { query: 1 }, reserves: true, provider: "exa-search", base: "/exa",
+    hidden: [401, 500], codes: { 200: "bad_gateway", 400: "bad_request", 401: "upstream_auth_error", 500: "internal_server_error" }, headers: { "x-gateway-no-cache": "true" }
+  }
 ]
 
 const rowOf = (kind: OneShotKind): OneShot => oneShots.find((row) => row.kind === kind) as OneShot
 
 /** The same of vendors with formats of their own, one row for each. */
-export const dialects: ReadonlyArray<OneShot> = [{ ...rowOf("speech"), provider: "elevenlabs" }, { ...rowOf("transcriptions"), provider: "deepgram" }, { ...rowOf("music"), provider: "minimax" }]
+export const dialects: ReadonlyArray<OneShot> = [{ ...rowOf("speech"), provider: "elevenlabs" }, { ...rowOf("transcriptions"), provider: "deepgram" }, { ...rowOf("music"), provider: "minimax" }, { ...rowOf("search"), provider: "searchapi-search", base: "/searchapi" }]
 
 const boundary = "----b0undary"
 
 /** The request of a kind for a model. */
-export const callOf = ({ body, file, path }: OneShot, model: string, headers: Headers = {}): Http.Call => {
-  if (file === undefined) return { path, headers, body: { model, ...body } }
+export const callOf = ({ body, file, headers: own, path }: OneShot, model: string, headers: Headers = {}): Http.Call => {
+  if (file === undefined) return { path, headers: { ...own, ...headers }, body: { model, ...body } }
   const form = formOf({ model, ...body as Record<string, string> }, tone, file.type, boundary, file.name)
   return { path, headers: { "content-type": `multipart/form-data; boundary=${boundary}`, ...headers }, body: form }
 }
@@ -76,11 +88,11 @@ export interface Place {
 let made = 0
 
 /** A connection of its own that serves the kind. One place of a kind of the registry at a time. */
-export const placeOf = async ({ kind, provider }: OneShot, lab: Lab): Promise<Place> => {
+export const placeOf = async ({ base = "/v1", kind, provider }: OneShot, lab: Lab): Promise<Place> => {
   const { operator } = lab.gateway
   const prefix = provider ?? `os${++made}`
   const id = provider ?? await operator.createNode({ prefix, baseUrl: `${lab.sim.url}/v1` })
-  const connection = await operator.createConnection({ provider: id, apiKey: `${kind}-credential-000001`, providerSpecificData: { baseUrl: `${lab.sim.url}/v1` } })
+  const connection = await operator.createConnection({ provider: id, apiKey: `${kind}-credential-000001`, providerSpecificData: { baseUrl: `${lab.sim.url}${base}` } })
   return {
     prefix, connection, price: (model, price) => operator.price(id, model, price), remove: () => operator.removeConnection(connection)
   }

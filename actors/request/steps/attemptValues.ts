@@ -22,6 +22,8 @@ export interface AttemptOptions {
   readonly requestHeaders: ReadonlyArray<string>
   /** What is added to the target's path, with its `?` or `&`; mostly empty. */
   readonly query: string
+  /** GET has no body. */
+  readonly method: "GET" | "POST"
   /** The client chose the account of the credential: its refusal belongs to the request. */
   readonly namesAccount: boolean
   readonly dialect: Dialect

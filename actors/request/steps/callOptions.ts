@@ -27,12 +27,14 @@ export const of = (one: Try, inbound: Inbound, services: Services, facts: {
   one.body = null
   one.omitted = inbound.omittedFor(target)
   const dialect = inbound.dialectFor(target)
+  const asked = inbound.askedBy?.() ?? null
   const policy = policyAt(inbound.route.policy, target)
   return {
     start: RequestFacts.startOf(inbound, target, { attemptId: services.makeAttemptId(), attempt, startedAt: services.now(), nodeId: services.nodeId }),
     target,
     body,
-    query: inbound.queryFor?.(target) ?? "",
+    query: asked === null ? inbound.queryFor?.(target) ?? "" : `${target.path.includes("?") ? "&" : "?"}${asked}`,
+    method: asked === null ? "POST" : "GET",
     namesAccount: inbound.namesAccount?.(target) === true,
     requestHeaders: token === null ? inbound.headersFor(target) : TargetToken.withToken(inbound.headersFor(target), token),
     dialect,

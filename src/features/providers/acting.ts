@@ -41,7 +41,8 @@ export const providerData: Rows = {
   accountId: actsIn("src/features/oauth/tokens/RefreshSweep.ts"),
   ...actIn("src/routing/auto/factors.ts", "plan", "tier"),
   reasoningControl: lacks("modelQuirks"),
-  cx: lacks("search")
+  cx: actsIn("src/providers/data/retrieval.json"),
+  cacheTTLMs: actsIn("src/features/search/Searches.ts")
 }
 
 const connectionRows: Rows = {

@@ -37,7 +37,7 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   intentDetectionEnabled: lacks("intents", false),
   intentSimpleMaxWords: lacks("intents"),
   ...lack("intents", [], "intentExtraCodeKeywords", "intentExtraReasoningKeywords", "intentExtraSimpleKeywords"),
-  ...actIn("src/routing/Router.ts", "autoRoutingEnabled", "autoRoutingDefaultVariant"),
+  ...actIn("src/routing/auto/combo.ts", "autoRoutingEnabled", "autoRoutingDefaultVariant"),
   lkgpEnabled: lacks("interfaceModes", true),
   stripModelPrefix: lacks("privateModels", false),
   cliCompatProviders: lacks("vendorClients", []),

@@ -113,7 +113,7 @@ export const serve = <Head extends RequestHead, C extends Stages.AdmittedCall>(
 ): Served | PublicError => {
   const own = operation.serve?.(clientRequest, call, planned, waited) ?? null
   if (own !== null) return own
-  const inbound = inboundOf(services, operation, clientRequest, call, planned, operation.encode(call, planned, clientRequest))
+  const inbound = inboundOf(services, operation, clientRequest, call, planned, operation.encode(call, planned, clientRequest, services.request.now()))
   return new RequestActor(services.request, waited === undefined ? inbound : { ...inbound, since: waited.since })
 }
 

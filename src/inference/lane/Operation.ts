@@ -47,6 +47,8 @@ export interface Encoding {
   readonly omittedFor: (target: Target) => ReadonlyArray<string>
   /** Reads the target's answer for the client: its bytes, its usage, its errors. */
   readonly dialectFor: (target: Target, services: Pick<LaneServices, "bodies" | "makeResponseId" | "request">) => Dialect
+  /** The parameters of a target that is asked by GET and without a body; absent or null: it is asked by POST. Asked for after its body. */
+  readonly askedBy?: () => string | null
   /** Media type of the body that `bodyFor` made last; absent or null: JSON. */
   readonly contentTypeFor?: () => string | null
   /** The call uses no model, such as a provider's token count: its row has no tokens and no units, and none are estimated. */
@@ -80,6 +82,8 @@ export interface Operation<Head extends RequestHead, C extends AdmittedCall = Ad
   readonly length?: (clientRequest: Pick<ClientRequest, "header">, call: C, prompt: Prompt) => Pick<Question, "tokensBeyond" | "mayBeShortened">
   /** Longest wait for the head of an answer, ms; the settings may say less. Absent: the settings alone. */
   readonly answerMs?: number | undefined
+  /** The client's error of a request that failed; absent: as it is. */
+  readonly terminal?: (error: PublicError) => PublicError
   /** Nothing is to be remembered of where the request went. */
   readonly dry?: boolean
   /** Which of the targets are asked, and at which path, where that is not what the planner says. */
@@ -88,7 +92,7 @@ export interface Operation<Head extends RequestHead, C extends AdmittedCall = Ad
   readonly stages?: (all: ReadonlyArray<Stage>) => ReadonlyArray<Stage>
   /** What its actors work with, where that is not what all others do. */
   readonly services?: (services: Services) => Services
-  readonly encode: (call: C, planned: Planned, clientRequest: ClientRequest) => Encoding
+  readonly encode: (call: C, planned: Planned, clientRequest: ClientRequest, now: number) => Encoding
   /** True for a route that asks several targets with the same request: it holds what it makes of the body for each. */
   readonly asksSeveral?: (route: Route) => boolean
   /** Serves the request in its own way; null = by one request actor. */

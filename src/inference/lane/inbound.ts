@@ -46,13 +46,14 @@ const typed = (headers: ReadonlyArray<string>, contentType: string | null): Read
   contentType === null ? headers : headers.map((value, i) => i % 2 === 1 && headers[i - 1] === "content-type" ? contentType : value)
 
 /** `words`: what is said to the targets. */
-export const inboundOf = (services: LaneServices, { answerMs, face }: Pick<Operation<RequestHead>, "answerMs" | "face">, clientRequest: ClientRequest, call: AdmittedCall, { prompt, route }: Planned, words: Encoding): Inbound => {
+export const inboundOf = (services: LaneServices, { answerMs, face, terminal }: Pick<Operation<RequestHead>, "answerMs" | "face" | "terminal">, clientRequest: ClientRequest, call: AdmittedCall, { prompt, route }: Planned, words: Encoding): Inbound => {
   const { head, key, tags } = call
   const format = face.name
   const forwarded = ForwardHeaders.toUpstream(clientRequest.headers)
   const progress = head.stream && face.opaque !== true && face.streamType === "text/event-stream" && clientRequest.header("x-gateway-progress") === "true"
   const explains = clientRequest.header("x-gateway-explain") === "true"
-  const view = RouteReport.viewOf(services.report, route, tags.requestId, head.model, key, format)
+  const reported = RouteReport.viewOf(services.report, route, tags.requestId, head.model, key, format)
+  const view: RouteView = terminal === undefined ? reported : { ...reported, terminal: (error, attempts, skipped) => terminal(reported.terminal(error, attempts, skipped)) }
   return {
     requestId: tags.requestId,
     client: call.client,
@@ -79,6 +80,7 @@ export const inboundOf = (services: LaneServices, { answerMs, face }: Pick<Opera
       const own = typed(target.headers, words.contentTypeFor?.() ?? null)
       return forwarded.length === 0 ? own : ForwardHeaders.merge(own, forwarded, format, target.wireFormat)
     },
+    askedBy: () => words.askedBy?.() ?? null,
     queryFor: (target) => clientRequest.query === "" ? "" : ForwardHeaders.queryToUpstream(clientRequest.query, target.path, format, target.wireFormat),
     namesAccount: (target) => forwarded.length > 0 && ForwardHeaders.namesAccount(target.headers, forwarded, format, target.wireFormat),
     tokenless: words.tokenless === true,

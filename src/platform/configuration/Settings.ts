@@ -193,6 +193,7 @@ const variables = {
   drainForUsageMs: whole("GATEWAY_DRAIN_FOR_USAGE_MS", 10_000, 0, hour, "ms", "How long a stream is read on after its client left, under disconnectPolicy drain-for-usage."),
   cacheMaxSize: whole("SEMANTIC_CACHE_MAX_SIZE", 100, 0, 1_000_000, "answers", "Answers of the response cache in memory; setting semanticCacheMaxSize overrides it."),
   cacheMaxBytes: whole("SEMANTIC_CACHE_MAX_BYTES", 4 * 1024 * 1024, 0, 1024 * 1024 * 1024, "bytes", "Bytes of those answers."),
+  searchCacheTtlMs: whole("SEARCH_CACHE_TTL_MS", 300_000, 0, 30 * 24 * hour, "ms", "How long an answer of a search may be given again, 0 = not at all; providerSpecificData.cacheTTLMs of a connection overrides it."),
   cacheTtlMs: whole("SEMANTIC_CACHE_TTL_MS", 1_800_000, 1_000, 30 * 24 * hour, "ms", "How long an answer may be given again; setting semanticCacheTTL overrides it."),
   shutdownTimeoutMs: whole("SHUTDOWN_TIMEOUT_MS", 30_000, 0, hour, "ms", "Grace of live streams after SIGTERM."),
   queueMaxWaitMs: wholeOr("RATE_LIMIT_MAX_WAIT_MS", "15000", "Default of requestQueue.maxWaitMs: the longest wait in the line of a connection; 0 = nobody waits."),

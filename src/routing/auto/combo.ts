@@ -1,15 +1,46 @@
 /** The combo behind an id of automatic routing: every active connection with its model, nothing stored. Pure. */
 import type { Snapshot } from "#actors/ports/Configuration.ts"
+import type { Price } from "#schemas/Provider.ts"
 import type { Combo, ModelStep } from "#schemas/records/Combo.ts"
+import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { Registry } from "#src/providers/Registry.ts"
-import { type Channel, fitsCategory } from "#src/routing/auto/channel.ts"
+import { type Channel, channelOf, fitsCategory } from "#src/routing/auto/channel.ts"
+import * as Search from "#src/routing/search.ts"
 
 const idPrefix = "auto:"
 
 /** Made here, and stored nowhere. */
 export const isAutomatic = ({ id }: Combo): boolean => id.startsWith(idPrefix)
 
-export const automaticCombo = (id: string, channel: Channel, snapshot: Snapshot, registry: Registry): Combo => {
+export interface Options {
+  readonly snapshot: Snapshot
+  readonly registry: Registry
+  readonly priceOf: (provider: string, model: string) => Price | null
+}
+
+/** The combos of one snapshot by the id that is asked for, each made once; null for an id that is none. `mayChaos`: of the key. */
+export const automaticCombos = ({ priceOf, registry, snapshot }: Options) => {
+  const isOn = snapshot.settings.get("autoRoutingEnabled") !== false
+  const variant = snapshot.settings.get("autoRoutingDefaultVariant")
+  const searches = new Map<string, Combo>()
+  const forAll = new Map<string, Combo>()
+  const withChaos = new Map<string, Combo>()
+  const channelled = (model: string, mayChaos: boolean): Combo | null => {
+    const channel = isOn ? channelOf(model, typeof variant === "string" ? variant : "lkgp") : null
+    return channel === null || (channel.chaos && !mayChaos) ? null : automaticCombo(model, channel, snapshot, registry)
+  }
+  return (model: string, face: CallFormat, mayChaos: boolean): Combo | null => {
+    if (model !== "auto" && !model.startsWith("auto/")) return null
+    const made = face === "search" ? searches : mayChaos ? withChaos : forAll
+    const known = made.get(model)
+    if (known !== undefined) return known
+    const combo = face === "search" ? Search.automatic(model, snapshot, registry, priceOf) : channelled(model, mayChaos)
+    if (combo !== null) made.set(model, combo)
+    return combo
+  }
+}
+
+const automaticCombo = (id: string, channel: Channel, snapshot: Snapshot, registry: Registry): Combo => {
   const steps: Array<ModelStep> = []
   for (const [provider, connections] of snapshot.activeByProvider) {
     const row = registry.byId.get(provider)

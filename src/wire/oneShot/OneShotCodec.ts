@@ -1,5 +1,6 @@
 /** How one kind of request without a conversation is said to servers and read back: one value per kind. Pure. */
 import type { AnswerFacts, JobReply, Poll, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
+import type { Price } from "#schemas/Provider.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Units } from "#schemas/records/Units.ts"
 import type { TargetFamily } from "#schemas/wire/formats.ts"
@@ -51,12 +52,22 @@ export interface MediaWish {
 
 export interface Encoded<Note> {
   readonly body: Uint8Array
+  /** The server is asked by GET with these parameters, and without the body. */
+  readonly query?: string
   /** Absent: JSON. */
   readonly contentType?: string
   /** Members of the client's body that the family cannot say. */
   readonly omitted: ReadonlyArray<string>
   /** What reading the answer needs of the request; small, because it may cross threads. */
   readonly note: Note
+}
+
+/** How long it took so far, ms. */
+export interface Elapsed {
+  /** Since the request was planned. */
+  readonly requestMs: number
+  /** Since this server was asked. */
+  readonly callMs: number
 }
 
 /** What the client wants to be given. */
@@ -67,6 +78,11 @@ export interface Wanted<Head, Note> {
   readonly model: string
   /** Unix seconds. */
   readonly now: number
+  /** Unique part of the answer's id. */
+  readonly id: string
+  /** What the server's work costs; null = unpriced. */
+  readonly price: Price | null
+  readonly elapsed: () => Elapsed
   /** Tokens of the prompt, for a server that does not count them. */
   readonly estimate: () => number
 }

@@ -14,6 +14,7 @@ import { codec as rerank } from "#src/wire/rerank/codec.ts"
 import { codec as ocr } from "#src/wire/ocr/codec.ts"
 import { codec as segment } from "#src/wire/segment/codec.ts"
 import { codec as videos } from "#src/wire/videos/codec.ts"
+import { codec as search } from "#src/wire/search/codec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import type { OneShotCodec } from "./OneShotCodec.ts"
 
@@ -37,6 +38,7 @@ const codecs: Partial<Readonly<Record<CodecName, AnyCodec>>> = {
   "predict-images": any(predictions),
   rerank: any(rerank),
   segment: any(segment),
+  search: any(search),
   speech: any(speech),
   transcriptions: any(transcriptions),
   translations: any(transcriptions),

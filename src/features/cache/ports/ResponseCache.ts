@@ -19,7 +19,7 @@ export interface CachedAnswer {
   readonly provider: string
   /** A combo's strategy, or `single`. */
   readonly strategy: string
-  readonly format: FormatName
+  readonly format: FormatName | "search"
   /** The whole (not streamed) answer, as the client's format has it. */
   readonly body: Uint8Array
   readonly tokensIn: number

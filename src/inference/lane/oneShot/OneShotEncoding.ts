@@ -1,4 +1,5 @@
 /** One request without a conversation, in the words of each target that is tried. */
+import * as Crypto from "node:crypto"
 import * as Effect from "effect/Effect"
 import type { Dialect } from "#actors/request/ports/Face.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
@@ -12,7 +13,7 @@ import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { Encoding } from "#src/inference/lane/Operation.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import type { CodecName } from "#src/wire/oneShot/codecs.ts"
-import type { Encoded, FetchedMedium, MediaWish, OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
+import type { Elapsed, Encoded, FetchedMedium, MediaWish, OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import type { MediaFetch } from "#src/platform/media/MediaFetch.ts"
 import type { Encode, Wants } from "./encodeJob.ts"
@@ -38,10 +39,14 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
   /** A large body by its target, made by a thread of its own. */
   #prepared: Map<Target, Encoded<Note> | PublicError> | null = null
 
+  /** When it was planned, ms since the epoch. */
+  readonly #since: number
+
   /** What was fetched, or why it was not. */
   #media: ReadonlyArray<FetchedMedium> | PublicError | null = null
 
-  constructor(kind: CodecName, codec: OneShotCodec<Head, Note>, head: Head, prompt: Prompt) {
+  constructor(kind: CodecName, codec: OneShotCodec<Head, Note>, head: Head, prompt: Prompt, now: number) {
+    this.#since = now
     this.#kind = kind
     this.#codec = codec
     this.#head = head
@@ -100,6 +105,10 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
     return this.#encoded?.contentType ?? null
   }
 
+  askedBy(): string | null {
+    return this.#encoded?.query ?? null
+  }
+
   continuationFor(): PublicError {
     return Errors.make("internal_server_error", "Only conversations are continued.")
   }
@@ -123,12 +132,14 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
     const encoded = this.#encoded
     // A dialect is asked for after its body was made.
     if (encoded === null) throw new Error(`no body was made for ${target.publicModel}`)
-    const wanted = { head: this.#head, note: encoded.note, model: target.publicModel, now: Math.floor(now() / 1000) }
+    const calledAt = now()
+    const wanted = { head: this.#head, note: encoded.note, model: target.publicModel, now: Math.floor(calledAt / 1000), id: Crypto.randomUUID(), price: target.price }
     const estimate = (): number => accounting.estimate(this.#prompt.text())
+    const elapsed = (): Elapsed => ({ requestMs: now() - this.#since, callMs: now() - calledAt })
     return {
-      ...Reading.dialectOf(this.#codec, family, { ...wanted, estimate }),
+      ...Reading.dialectOf(this.#codec, family, { ...wanted, estimate, elapsed }),
       readElsewhere: (question, done) =>
-        Answers.ask(bodies, readJob, question, (common) => ({ ...common, kind: this.#kind, family, wanted, estimated: estimate() }), ignored, done)
+        Answers.ask(bodies, readJob, question, (common) => ({ ...common, kind: this.#kind, family, wanted, estimated: estimate(), elapsed: elapsed() }), ignored, done)
     }
   }
 }

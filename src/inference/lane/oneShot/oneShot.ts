@@ -64,7 +64,7 @@ export const make = <Head extends RequestHead, Note>({ answerMs, category, codec
     endpoint, category, codec: null, face, errorBody: face.errorBody, format: kind, fenced: true, isForm, leastBodyLimit,
     head: codec.head, answerMs, ...(units === undefined ? {} : { units }),
     about: ({ body }) => ({ promptTokens: Math.ceil(body.length / 4), promptPrefix: "", needs: noNeeds }),
-    encode: ({ head }, { prompt }) => new OneShotEncoding(codecName ?? kind, codec, head, prompt)
+    encode: ({ head }, { prompt }, _clientRequest, now) => new OneShotEncoding(codecName ?? kind, codec, head, prompt, now)
   }
 }
 

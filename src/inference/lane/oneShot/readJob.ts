@@ -3,17 +3,18 @@ import type { TargetFamily } from "#schemas/wire/formats.ts"
 import * as Answers from "#src/inference/lane/bodies/answers.ts"
 import type { RunJob } from "#src/inference/lane/bodies/jobs.ts"
 import * as Codecs from "#src/wire/oneShot/codecs.ts"
-import type { Wanted } from "#src/wire/oneShot/OneShotCodec.ts"
+import type { Elapsed, Wanted } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import * as Reading from "./reading.ts"
 
 export interface Read extends Answers.ReadAnswer {
   readonly kind: Codecs.CodecName
   readonly family: TargetFamily
-  readonly wanted: Omit<Wanted<RequestHead, unknown>, "estimate">
+  readonly wanted: Omit<Wanted<RequestHead, unknown>, "estimate" | "elapsed">
   /** Tokens of the prompt, for a server that does not count them. */
   readonly estimated: number
+  readonly elapsed: Elapsed
 }
 
 export const run: RunJob<Read, Answers.Said> = (job) =>
-  Answers.read(job, Reading.dialectOf(Codecs.of(job.kind), job.family, { ...job.wanted, estimate: () => job.estimated }))
+  Answers.read(job, Reading.dialectOf(Codecs.of(job.kind), job.family, { ...job.wanted, estimate: () => job.estimated, elapsed: () => job.elapsed }))
