@@ -2,12 +2,19 @@
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import type { Caller } from "#schemas/api/Management.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import { EvalCalls } from "#src/inference/ports/EvalCalls.ts"
 import { ActingCaller } from "#src/management/authentication/Callers.ts"
-import type { McpCaller } from "./McpCaller.ts"
+import { at, type Inner, type Json, textAt, ToolFailure, type Query } from "./Inner.ts"
 import { respond } from "./respond.ts"
-import { at, type Inner, type Json, textAt, ToolFailure, type Query } from "./tools/Tool.ts"
+
+/** In whose name the API is asked. */
+export interface InnerCaller {
+  readonly key: ApiKey | null
+  readonly acts: Caller
+}
 
 const pathOf = (path: string, query: Query | undefined): string => {
   const search = new URLSearchParams()
@@ -29,7 +36,7 @@ export const make = Effect.gen(function*() {
   const calls = yield* EvalCalls
   let served: ReturnType<typeof router.asHttpEffect> | null = null
 
-  return (caller: McpCaller): Inner => {
+  return (caller: InnerCaller): Inner => {
     const send: Inner["send"] = (method, path, body, query) => ask(method, path, body, query)
     const ask = (method: string, path: string, body?: Json, query?: Query): Effect.Effect<Json, ToolFailure> => Effect.gen(function*() {
       // Its routes are complete once the gateway serves.
