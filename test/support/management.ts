@@ -65,6 +65,7 @@ import { builtin, type Registry } from "#src/providers/Registry.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
 import * as MemoryResponseCache from "./memoryResponseCache.ts"
 import * as MemoryStores from "./memoryStores.ts"
+import * as MemoryA2a from "./memoryA2a.ts"
 import * as MemoryMcp from "./memoryMcp.ts"
 import * as MemoryWebhooks from "./memoryWebhooks.ts"
 
@@ -211,7 +212,7 @@ const base = (options: Options, dials: Dials) => {
     Layer.provideMerge(seeded),
     Layer.provideMerge(Layer.mergeAll(passwords, doubles(dials))),
     Layer.provideMerge(options.stores ?? MemoryStores.layer),
-    Layer.provideMerge(MemoryMcp.surface),
+    Layer.provideMerge(Layer.merge(MemoryMcp.surface, MemoryA2a.surface)),
     Layer.provideMerge(MemoryWebhooks.surface),
     Layer.provideMerge(secrets)
   )

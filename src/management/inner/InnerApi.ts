@@ -14,6 +14,8 @@ import { respond } from "./respond.ts"
 export interface InnerCaller {
   readonly key: ApiKey | null
   readonly acts: Caller
+  /** The credential that the caller presented, and its address, for routes that look at the key itself. */
+  readonly presents?: { readonly authorization: string; readonly address: string }
 }
 
 const pathOf = (path: string, query: Query | undefined): string => {
@@ -42,8 +44,10 @@ export const make = Effect.gen(function*() {
       // Its routes are complete once the gateway serves.
       served ??= router.asHttpEffect()
       const response = yield* Effect.provideService(respond(served, new Request(`http://gateway.internal${pathOf(path, query)}`, {
-        method, ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } })
-      })), ActingCaller, caller.acts)
+        method,
+        headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...(caller.presents === undefined ? {} : { authorization: caller.presents.authorization }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) })
+      }), caller.presents?.address), ActingCaller, caller.acts)
       const answer = parse(yield* Effect.promise(() => HttpServerResponse.toWeb(response).text()))
       if (StatusReason.isOk(response.status)) return answer
       return yield* Effect.fail(new ToolFailure(textAt(answer, "error", "code") || `http_${response.status}`,
