@@ -86,6 +86,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     may: [...effect, ...node, ...schemas, ...actors, ...core, ...platform, ...lane, ...kit, "jose"],
     why: "the kit serves features and knows none of them."
   },
+  "src/features/a2a": feature("a2a", [], ["@a2a-js/sdk", "@a2a-js/sdk/**"]),
   "src/features/auth": feature("auth"),
   "src/features/cache": feature("cache", [], ["msgpackr"]),
   "src/features/capabilities": feature("capabilities"),

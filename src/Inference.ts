@@ -17,6 +17,7 @@ import * as ConversationRoutes from "#src/inference/conversations/conversationRo
 import * as TargetTests from "#src/inference/conversations/ensembles/ConversationTargetTests.ts"
 import * as EvalCalls from "#src/inference/conversations/ConversationEvalCalls.ts"
 import * as Conversing from "#src/inference/conversations/ConversationServices.ts"
+import * as AgentCalls from "#src/inference/sockets/FramedAgentCalls.ts"
 import * as Sockets from "#src/inference/sockets/Sockets.ts"
 import * as ConnectionMarks from "#src/inference/lane/ConnectionMarks.ts"
 import * as Live from "#src/inference/lane/live/Live.ts"
@@ -43,7 +44,7 @@ const routes = ({ metricsAccess }: Values) => Effect.all([
 ])
 
 export const layer = (settings: Values) =>
-  Layer.mergeAll(Endpoint.layer(routes(settings)), TargetTests.layer, EvalCalls.layer, Reports.viewsLayer, Live.callsLayer, Live.watchLayer, Repeats.viewLayer).pipe(
+  Layer.mergeAll(Endpoint.layer(routes(settings)), TargetTests.layer, EvalCalls.layer, AgentCalls.layer, Reports.viewsLayer, Live.callsLayer, Live.watchLayer, Repeats.viewLayer).pipe(
     Layer.provideMerge(Conversing.layer),
     Layer.provideMerge(Inference.layer(stages)),
     Layer.provideMerge(Layer.mergeAll(Repeats.layer, Searches.layer(settings.searchCacheTtlMs), Requests.layer, Reports.layer, Admission.layer)),

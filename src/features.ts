@@ -1,4 +1,5 @@
 /** Every feature. The assemblies beside this file fold the list; a new feature is a folder and a line here. */
+import { a2a } from "#src/features/a2a/feature.ts"
 import { auth } from "#src/features/auth/feature.ts"
 import { cache } from "#src/features/cache/feature.ts"
 import { capabilities } from "#src/features/capabilities/feature.ts"
@@ -30,5 +31,6 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
   auth, tokens, keys, providers, oauth, combos, pricing, settings, flags, limits, usage,
-  quotas, health, capabilities, nodes, resilience, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, live, responses, mcp, search
+  quotas, health, capabilities, nodes, resilience, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, live, responses, mcp,
+  a2a, search
 ] as const

@@ -10,7 +10,6 @@ export interface ActingFeature {
 const feature = (title: string, today: string, ...paths: ReadonlyArray<string>): ActingFeature => ({ title, today, paths })
 
 export const features = {
-  a2a: feature("Agent-to-agent server", "There is no agent card and no JSON-RPC endpoint.", "/a2a", "/api/a2a/status", "/api/a2a/tasks", "/.well-known/agent.json"),
   accountRecovery: feature("Recovery from vendors' account marks", "Upstream texts never mark a connection as banned, and an unclear 401 is treated as any other 401."),
   agents: feature("Cloud agents, CLI tools and desktop agents", "Nothing is detected, configured or run for agents.", "/api/cli-tools/status", "/api/acp/agents", "/api/v1/agents/tasks"),
   aggregatorBalance: feature("Balances of aggregator nodes", "No balance is read."),

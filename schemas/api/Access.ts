@@ -31,6 +31,9 @@ export class Access extends Context.Service<Access, AccessRule>()("gateway/api/A
 /** Another party's server writes the query and may add parameters: unknown ones are not refused. */
 export class ForeignQuery extends Context.Service<ForeignQuery, boolean>()("gateway/api/ForeignQuery") {}
 
+/** Its clients read JSON-RPC frames: refusals have that form, too. */
+export class FrameErrors extends Context.Service<FrameErrors, boolean>()("gateway/api/FrameErrors") {}
+
 const rule = (tier: Tier, token: TokenScope, options?: Partial<AccessRule>): AccessRule => ({
   tier, token, adminKey: false, sessionOnly: false, firstRun: false, clientKey: false, ...options
 })

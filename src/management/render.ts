@@ -5,6 +5,7 @@ import * as HttpServerError from "effect/http/HttpServerError"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as SchemaIssue from "effect/SchemaIssue"
 import * as Refusal from "#schemas/api/Refusal.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
 import { NO_ROOM } from "#src/platform/server/Exchange.ts"
 
 /** Bytes of a management request body. */
@@ -16,6 +17,30 @@ export const body = (refusal: Refusal.Refusal, requestId: string): HttpServerRes
   HttpServerResponse.jsonUnsafe(
     { error: { ...refusal.error, ...refusal.errorExtra }, ...refusal.extra, requestId },
     { status: refusal.status, headers: refusal.headers }
+  )
+
+/** What a refusal is called in a JSON-RPC frame. */
+const frameCode = (status: number): number => {
+  switch (StatusReason.of(status)) {
+    case "credential":
+    case "forbidden":
+      return -32003
+    case "rate-limit":
+      return -32004
+    case "unavailable":
+      return -32000
+    case "failed":
+      return -32603
+    default:
+      return -32600
+  }
+}
+
+/** The same refusal for clients that read JSON-RPC frames; which request it answers is not known. */
+export const frame = ({ error, headers, status }: Refusal.Refusal, requestId: string): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.jsonUnsafe(
+    { jsonrpc: "2.0", id: null, error: { code: frameCode(status), message: error.message, data: { code: error.code, requestId, ...(error.details === undefined ? {} : { details: error.details.map((detail) => ({ ...detail })) }) } } },
+    { status, headers }
   )
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1()

@@ -60,8 +60,22 @@ const special: Readonly<Record<string, ReadonlyArray<Status>>> = {
   "evals.createSuite": [409],
   "evals.run": [404, 409],
   "resilience.protect": [404],
-  "usage.comboHealth": [404]
+  "usage.comboHealth": [404],
+  "a2a.send": [429],
+  "a2a.cancel": [409]
 }
+
+/** Operations whose errors are JSON-RPC frames. */
+const framed: ReadonlySet<string> = new Set(["a2a.send"])
+
+const frameSchema = {
+  type: "object", required: ["jsonrpc", "id", "error"],
+  properties: { jsonrpc: { const: "2.0" }, id: { type: "null" }, error: { type: "object", required: ["code", "message"], properties: { code: { type: "integer" }, message: { type: "string" }, data: { type: "object" } } } }
+}
+
+const errorOf = (id: string, status: Status): JsonObject => framed.has(id)
+  ? { description: String(member(sharedResponses, shared[status])["description"]), content: { "application/json": { schema: frameSchema } } }
+  : { $ref: `#/components/responses/${shared[status]}` }
 
 const statusesOf = (id: string, operation: JsonObject, access: AccessRule | null): ReadonlyArray<Status> => {
   const parameters = Array.isArray(operation["parameters"]) ? operation["parameters"] as ReadonlyArray<JsonObject> : []
@@ -87,7 +101,7 @@ export const ownErrors = (spec: JsonObject, routes: ReadonlyArray<RouteRule>): J
       if (!isObject(operation)) return [method, operation]
       const successes = Object.entries(member(operation, "responses")).filter(([status]) => !isError(status))
       const errors = statusesOf(String(operation["operationId"]), operation, access.get(`${method} ${path}`) ?? null)
-        .map((status) => [String(status), { $ref: `#/components/responses/${shared[status]}` }])
+        .map((status) => [String(status), errorOf(String(operation["operationId"]), status)])
       return [method, { ...operation, responses: Object.fromEntries([...successes, ...errors]) }]
     })
   )]))

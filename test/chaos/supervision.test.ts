@@ -239,6 +239,8 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
   },
   "sweep/webhooks": always,
   "sweep/responses": always,
+  "agent tasks": always,
+  "sweep/agent tasks": always,
   "background responses": always,
   "token refresh": {
     world: "alone",

@@ -11,6 +11,8 @@ import * as LeaseRecords from "#test/suites/LeaseRecords.suite.ts"
 import * as NodeStore from "#test/suites/NodeStore.suite.ts"
 import * as QuotaStore from "#test/suites/QuotaStore.suite.ts"
 import * as ResponseCacheStore from "#test/suites/ResponseCacheStore.suite.ts"
+import * as A2aTaskStore from "#test/suites/A2aTaskStore.suite.ts"
+import * as MemoryA2a from "#test/support/memoryA2a.ts"
 import * as MemoryResponseCache from "#test/support/memoryResponseCache.ts"
 import * as SessionStore from "#test/suites/SessionStore.suite.ts"
 import * as UsageStatistics from "#test/suites/UsageStatistics.suite.ts"
@@ -28,5 +30,6 @@ LeaseRecords.suite("memory", Memory.leaseRecords)
 NodeStore.suite("memory", Memory.nodes)
 QuotaStore.suite("memory", Memory.quotas)
 ResponseCacheStore.suite("memory", MemoryResponseCache.layer)
+A2aTaskStore.suite("memory", MemoryA2a.storeLayer)
 SessionStore.suite("memory", Memory.sessions)
 UsageStatistics.suite("memory", Memory.usage)

@@ -46,8 +46,11 @@ const expected = ({ access }: RouteRule, { kind, name, rank }: Credential): numb
   return (kind === "token" ? rank < tokenRank[token] : adminKey && rank < 3) ? 403 : null
 }
 
+/** A JSON-RPC frame holds the code beside its own. */
+const codeOf = (reply: Management.Reply): unknown => at(reply.json, "error", "data", "code") ?? at(reply.json, "error", "code")
+
 const refusalOf = (reply: Management.Reply): number | null =>
-  reply.status === 401 || (reply.status === 403 && String(at(reply.json, "error", "code")).startsWith("AUTH_")) || at(reply.json, "error", "code") === "LOCAL_ONLY" ? reply.status : null
+  reply.status === 401 || (reply.status === 403 && String(codeOf(reply)).startsWith("AUTH_")) || codeOf(reply) === "LOCAL_ONLY" ? reply.status : null
 
 const world = Effect.gen(function*() {
   const made = yield* Management.make()

@@ -78,11 +78,11 @@ const expected = ({ access, group, method, path }: RouteRule, { credential, forw
 
 const codeIn = (text: string): string => {
   try {
-    const { error } = JSON.parse(text) as { error?: string | { code?: unknown; details?: ReadonlyArray<{ reason?: unknown }> } }
+    const { error } = JSON.parse(text) as { error?: string | { code?: unknown; data?: { code?: unknown }; details?: ReadonlyArray<{ reason?: unknown }> } }
     // The local model server's format has no codes.
     if (typeof error === "string") return error.startsWith("A page of another origin") ? "origin_not_allowed" : "-"
-    // The generateContent format keeps our code in its details.
-    return String(error?.details?.[0]?.reason ?? error?.code)
+    // The generateContent format keeps our code in its details, a JSON-RPC frame in its data.
+    return String(error?.details?.[0]?.reason ?? error?.data?.code ?? error?.code)
   } catch {
     return ""
   }

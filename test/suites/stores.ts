@@ -1,6 +1,7 @@
 /** Every record store's suite on one layer. */
 import type * as Layer from "effect/Layer"
 import type { Stores } from "#src/Stores.ts"
+import * as A2aTaskStore from "./A2aTaskStore.suite.ts"
 import * as AccessTokenStore from "./AccessTokenStore.suite.ts"
 import * as AuditStore from "./AuditStore.suite.ts"
 import * as ClusterStore from "./ClusterStore.suite.ts"
@@ -25,6 +26,7 @@ import * as WebhookStore from "./WebhookStore.suite.ts"
 
 /** `layer` is called once per suite, so that each may have its own database. */
 export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => {
+  A2aTaskStore.suite(name, layer())
   AccessTokenStore.suite(name, layer())
   AuditStore.suite(name, layer())
   ClusterStore.suite(name, layer())

@@ -65,6 +65,7 @@ import { builtin, type Registry } from "#src/providers/Registry.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
 import * as MemoryResponseCache from "./memoryResponseCache.ts"
 import * as MemoryStores from "./memoryStores.ts"
+import * as MemoryA2a from "./memoryA2a.ts"
 import * as MemoryMcp from "./memoryMcp.ts"
 import * as MemorySearchStatistics from "./memorySearchStatistics.ts"
 import * as SearchStatistics from "#src/features/search/statistics/SearchStatistics.ts"
@@ -213,8 +214,8 @@ const base = (options: Options, dials: Dials) => {
     Layer.provideMerge(seeded),
     Layer.provideMerge(Layer.mergeAll(passwords, doubles(dials))),
     Layer.provideMerge(options.stores ?? MemoryStores.layer),
-    Layer.provideMerge(MemoryMcp.surface),
     Layer.provideMerge(Layer.provide(SearchStatistics.layer, MemorySearchStatistics.layer)),
+    Layer.provideMerge(Layer.merge(MemoryMcp.surface, MemoryA2a.surface)),
     Layer.provideMerge(MemoryWebhooks.surface),
     Layer.provideMerge(secrets)
   )

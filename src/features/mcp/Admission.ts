@@ -14,7 +14,7 @@ import * as Render from "#src/management/render.ts"
 import * as Origin from "#src/platform/gate/origin.ts"
 import * as McpCaller from "./McpCaller.ts"
 import { McpOptions } from "./McpOptions.ts"
-import * as Scopes from "./scopes.ts"
+import * as Scopes from "#src/management/inner/scopes.ts"
 
 export const paths = { sse: "/api/mcp/sse", "streamable-http": "/api/mcp/stream" } as const
 export type Transport = "stdio" | keyof typeof paths

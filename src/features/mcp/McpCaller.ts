@@ -1,7 +1,7 @@
 /** Who uses the tools: an API key with a scope for them, or the operator. */
 import type { Caller } from "#schemas/api/Management.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
-import * as Scopes from "./scopes.ts"
+import * as Scopes from "#src/management/inner/scopes.ts"
 
 export interface McpCaller {
   /** `key:<id>`, or `operator`: whose sessions a caller may use. */

@@ -5,11 +5,12 @@ import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Flags } from "#actors/ports/Flags.ts"
-import * as InnerApi from "./InnerApi.ts"
+import * as InnerApi from "#src/management/inner/InnerApi.ts"
 import type { McpCaller } from "./McpCaller.ts"
 import { McpAuditStore } from "./ports/McpAuditStore.ts"
-import * as Scopes from "./scopes.ts"
-import { type Json, type Tool, ToolFailure } from "./tools/Tool.ts"
+import * as Scopes from "#src/management/inner/scopes.ts"
+import { type Json, ToolFailure } from "#src/management/inner/Inner.ts"
+import type { Tool } from "./tools/Tool.ts"
 
 const SUMMARY_MAX = 200
 /** Rows are kept this long, ms, and looked at this often. */

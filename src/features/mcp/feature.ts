@@ -7,7 +7,7 @@ import { degradation } from "./degradation.ts"
 import * as Http from "./http.ts"
 import { McpOptions } from "./McpOptions.ts"
 import version16 from "./migrations/0016_mcp.ts"
-import { words } from "./scopes.ts"
+import { words } from "#src/management/inner/scopes.ts"
 import * as MemoryMcpSessions from "./stores/MemoryMcpSessions.ts"
 import * as PostgresMcpAuditStore from "./stores/PostgresMcpAuditStore.ts"
 

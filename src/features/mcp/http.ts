@@ -13,7 +13,7 @@ import * as McpCaller from "./McpCaller.ts"
 import { McpOptions, offers } from "./McpOptions.ts"
 import { McpAuditStore } from "./ports/McpAuditStore.ts"
 import { protocolVersions } from "./protocolVersions.ts"
-import * as Scopes from "./scopes.ts"
+import * as Scopes from "#src/management/inner/scopes.ts"
 import { tools } from "./tools/all.ts"
 import * as Transports from "./Transports.ts"
 

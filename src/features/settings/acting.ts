@@ -24,7 +24,7 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   bruteForceProtection: actsIn("src/management/authentication/PasswordGate.ts"),
   ...actIn("src/features/mcp/Admission.ts", "mcpEnabled", "mcpTransport"),
   ...actIn("src/management/authentication/Authentication.ts", "localOnlyManageScopeBypassEnabled", "localOnlyManageScopeBypassPrefixes"),
-  a2aEnabled: lacks("a2a", false),
+  a2aEnabled: actsIn("src/features/a2a/http.ts"),
   wsAuth: actsIn("src/inference/sockets/Sockets.ts"),
   maxBodySizeMb: actsIn("src/inference/lane/services/Inference.ts"),
   comboAutoPromoteEnabled: lacks("interfaceModes", false),

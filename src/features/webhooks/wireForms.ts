@@ -3,12 +3,7 @@ import { createHmac } from "node:crypto"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type { Webhook } from "#schemas/records/Webhook.ts"
-
-export interface WireForm {
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-}
+import type { Form } from "#src/platform/upstream/post/GuardedPost.ts"
 
 /** Telegram's own fields: the bot's token, and the address of a Bot API server of one's own. */
 export const TelegramMetadata = Schema.Struct({ botToken: Schema.String, apiUrl: Schema.optionalKey(Schema.String) })
@@ -39,7 +34,7 @@ export const textOf = (body: string, limit: number): string => {
 }
 
 /** Null when the record lacks what its kind needs. */
-export const wireForm = (webhook: Webhook, event: { readonly type: string; readonly body: string }): WireForm | null => {
+export const wireForm = (webhook: Webhook, event: { readonly type: string; readonly body: string }): Form | null => {
   const url = Redacted.value(webhook.url)
   switch (webhook.kind) {
     case "custom":

@@ -111,7 +111,8 @@ export const make = Effect.gen(function*() {
     const marked = HttpServerResponse.setHeaders(response, {
       "x-request-id": call.requestId,
       "x-gateway-version": lifecycle.version,
-      "cache-control": "no-store",
+      // Only what is meant to be kept says so itself.
+      "cache-control": response.headers["cache-control"] ?? "no-store",
       "x-content-type-options": "nosniff"
     })
     return renewedCookie === null || marked.cookies.cookies[Cookie.NAME] !== undefined
@@ -157,7 +158,7 @@ export const make = Effect.gen(function*() {
       const response = yield* Effect.catchCause(served, (cause) => {
         if (Cause.hasInterrupts(cause)) return Effect.interrupt
         const { defect, refusal } = Render.ofCause(cause)
-        const reply = Render.body(refusal, call.requestId)
+        const reply = gate.frames ? Render.frame(refusal, call.requestId) : Render.body(refusal, call.requestId)
         return defect
           ? Effect.as(Effect.annotateLogs(Effect.logError(`${request.method} ${path} failed`, cause), "requestId", call.requestId), reply)
           : Effect.succeed(reply)

@@ -1,7 +1,7 @@
 /** What the gate of the management API asks of each endpoint. */
 import * as Context from "effect/Context"
 import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
-import { Access, type AccessRule } from "#schemas/api/Access.ts"
+import { Access, type AccessRule, FrameErrors } from "#schemas/api/Access.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
 import { type Input, inputOf } from "#src/management/input.ts"
 import * as Origin from "#src/platform/gate/origin.ts"
@@ -16,6 +16,8 @@ export interface Gate {
   readonly input: Input
   /** An operator changes something here: the call waits for a slow store of shared state. */
   readonly waits: boolean
+  /** Refusals are JSON-RPC frames. */
+  readonly frames: boolean
 }
 
 /** Signing in, here and to providers, answers in the time of a request: a password is checked without shared state, too. */
@@ -31,6 +33,7 @@ export const gateOf = (endpoint: HttpApiEndpoint.Top, group: string): Gate => {
     parametric: endpoint.path.includes(":"),
     takesBody: endpoint.payload.size > 0 && Origin.isMutation(endpoint.method),
     input: inputOf(endpoint),
-    waits: Origin.isMutation(endpoint.method) && !signIns.has(group) && (rule?.tier === "MANAGEMENT" || rule?.tier === "ALWAYS_PROTECTED")
+    waits: Origin.isMutation(endpoint.method) && !signIns.has(group) && (rule?.tier === "MANAGEMENT" || rule?.tier === "ALWAYS_PROTECTED"),
+    frames: Context.getOrUndefined(endpoint.annotations, FrameErrors) === true
   }
 }

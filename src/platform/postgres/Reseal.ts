@@ -16,6 +16,8 @@ export const apiKeyContext = (id: string): string => `apiKey:${stored(id)}:seale
 /** Sealed fields of a webhook. */
 export const webhookFields = ["url", "secret", "metadata"] as const
 export const webhookContext = (id: string, field: typeof webhookFields[number]): string => `webhook:${stored(id)}:${field}`
+/** A receiver of an agent task's changes. */
+export const pushConfigContext = (taskId: string, id: string): string => `a2aPush:${stored(taskId)}:${stored(id)}`
 export const documentContext = (key: string): string => `document:secret:${stored(key)}`
 
 /** Seals again what another key sealed; answers how many rows were rewritten. */
@@ -90,7 +92,20 @@ export const make = Effect.gen(function*() {
     return count
   })
 
+  const pushConfigs = Effect.gen(function*() {
+    const rows = yield* sql<{ readonly task_id: string; readonly id: string; readonly receiver: string }>`
+      SELECT task_id, id, receiver FROM a2a_push_configs ORDER BY task_id, id FOR UPDATE`
+    let count = 0
+    for (const row of rows) {
+      const fresh = yield* again(row.receiver, pushConfigContext(row.task_id, row.id))
+      if (fresh === null) continue
+      yield* sql`UPDATE a2a_push_configs SET receiver = ${fresh} WHERE task_id = ${row.task_id} AND id = ${row.id}`
+      count++
+    }
+    return count
+  })
+
   return sql.withTransaction(
-    Effect.map(Effect.all([connections, apiKeys, webhooks, documents]), (counts) => counts.reduce((sum, count) => sum + count, 0))
+    Effect.map(Effect.all([connections, apiKeys, webhooks, documents, pushConfigs]), (counts) => counts.reduce((sum, count) => sum + count, 0))
   )
 })

@@ -3,7 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type McpMessage, McpSessions, type McpSession, MESSAGES_MAX, SESSION_MS } from "#src/features/mcp/ports/McpSessions.ts"
-import * as Wakers from "./wakers.ts"
+import * as Wakers from "#src/platform/structures/wakers.ts"
 
 /** Sessions that are kept at once. */
 const SESSIONS_MAX = 10_000

@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { type McpMessage, McpSession, McpSessions, MESSAGES_MAX, SESSION_MS } from "#src/features/mcp/ports/McpSessions.ts"
 import { RedisStore, type RedisScript, type SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
-import * as Wakers from "./wakers.ts"
+import * as Wakers from "#src/platform/structures/wakers.ts"
 
 const BEAT_MS = 15_000
 const channel = "mcp"

@@ -2,7 +2,8 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { comboOf } from "./reading.ts"
-import { at, type Json, listAt, make, numberAt, textAt, type Tool, ToolFailure } from "./Tool.ts"
+import { at, type Json, listAt, numberAt, textAt, ToolFailure } from "#src/management/inner/Inner.ts"
+import { make, type Tool } from "./Tool.ts"
 
 const text = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))
 /** ms for an answer of a model. */

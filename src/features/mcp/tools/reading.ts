@@ -1,7 +1,8 @@
 /** Tools that read. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { at, entriesAt, type Inner, type Json, listAt, make, numberAt, textAt, type Tool, ToolFailure } from "./Tool.ts"
+import { at, entriesAt, type Inner, type Json, listAt, numberAt, textAt, ToolFailure } from "#src/management/inner/Inner.ts"
+import { make, type Tool } from "./Tool.ts"
 
 const text = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))
 const none = Schema.Struct({})

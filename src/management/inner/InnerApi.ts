@@ -2,12 +2,21 @@
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import type { Caller } from "#schemas/api/Management.ts"
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import { EvalCalls } from "#src/inference/ports/EvalCalls.ts"
 import { ActingCaller } from "#src/management/authentication/Callers.ts"
-import type { McpCaller } from "./McpCaller.ts"
+import { at, type Inner, type Json, textAt, ToolFailure, type Query } from "./Inner.ts"
 import { respond } from "./respond.ts"
-import { at, type Inner, type Json, textAt, ToolFailure, type Query } from "./tools/Tool.ts"
+
+/** In whose name the API is asked. */
+export interface InnerCaller {
+  readonly key: ApiKey | null
+  readonly acts: Caller
+  /** The credential that the caller presented, and its address, for routes that look at the key itself. */
+  readonly presents?: { readonly authorization: string; readonly address: string }
+}
 
 const pathOf = (path: string, query: Query | undefined): string => {
   const search = new URLSearchParams()
@@ -29,14 +38,16 @@ export const make = Effect.gen(function*() {
   const calls = yield* EvalCalls
   let served: ReturnType<typeof router.asHttpEffect> | null = null
 
-  return (caller: McpCaller): Inner => {
+  return (caller: InnerCaller): Inner => {
     const send: Inner["send"] = (method, path, body, query) => ask(method, path, body, query)
     const ask = (method: string, path: string, body?: Json, query?: Query): Effect.Effect<Json, ToolFailure> => Effect.gen(function*() {
       // Its routes are complete once the gateway serves.
       served ??= router.asHttpEffect()
       const response = yield* Effect.provideService(respond(served, new Request(`http://gateway.internal${pathOf(path, query)}`, {
-        method, ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } })
-      })), ActingCaller, caller.acts)
+        method,
+        headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...(caller.presents === undefined ? {} : { authorization: caller.presents.authorization }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) })
+      }), caller.presents?.address), ActingCaller, caller.acts)
       const answer = parse(yield* Effect.promise(() => HttpServerResponse.toWeb(response).text()))
       if (StatusReason.isOk(response.status)) return answer
       return yield* Effect.fail(new ToolFailure(textAt(answer, "error", "code") || `http_${response.status}`,

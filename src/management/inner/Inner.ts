@@ -1,0 +1,52 @@
+/** The gateway's own management API as code inside the process sees it, and the members of its answers. */
+import type * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type { EvalAnswer, EvalQuestion } from "#src/inference/ports/EvalCalls.ts"
+
+/** Expected: the caller reads it as the tool's result. */
+export class ToolFailure {
+  readonly _tag = "ToolFailure"
+  readonly code: string
+  readonly message: string
+  constructor(code: string, message: string) {
+    this.code = code
+    this.message = message
+  }
+}
+
+export type Json = Schema.Json
+export type Query = Readonly<Record<string, string | number | undefined>>
+
+/** The gateway as a tool sees it, in the name of the caller. */
+export interface Inner {
+  readonly get: (path: string, query?: Query) => Effect.Effect<Json, ToolFailure>
+  readonly send: (method: "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: Json, query?: Query) => Effect.Effect<Json, ToolFailure>
+  readonly ask: (question: Omit<EvalQuestion, "key">) => Effect.Effect<EvalAnswer>
+}
+
+type Doc = { readonly [name: string]: Json }
+
+/** A member of an answer of the gateway's own, or null. */
+export const at = (value: Json, ...path: ReadonlyArray<string>): Json =>
+  path.reduce<Json>((from, name) => typeof from === "object" && from !== null && !Array.isArray(from) ? (from as Doc)[name] ?? null : null, value)
+
+export const listAt = (value: Json, ...path: ReadonlyArray<string>): ReadonlyArray<Json> => {
+  const found = at(value, ...path)
+  return Array.isArray(found) ? found : []
+}
+
+export const numberAt = (value: Json, ...path: ReadonlyArray<string>): number => {
+  const found = at(value, ...path)
+  return typeof found === "number" ? found : 0
+}
+
+export const textAt = (value: Json, ...path: ReadonlyArray<string>): string => {
+  const found = at(value, ...path)
+  return typeof found === "string" ? found : ""
+}
+
+/** The members of an object, in their order. */
+export const entriesAt = (value: Json, ...path: ReadonlyArray<string>): ReadonlyArray<readonly [string, Json]> => {
+  const found = at(value, ...path)
+  return typeof found === "object" && found !== null && !Array.isArray(found) ? Object.entries(found as Doc) : []
+}
