@@ -39,6 +39,13 @@ describe("the end of a probe", () => {
     if (given.rejected && given.opened) assert.strictEqual(decided, "closed")
   })
 
+  it("a path that a second one stands in for says nothing when it is missing, and all else as ever", () => {
+    const missing = { ...endOf({ outcome: "upstream-status", status: 404, opened: true, rejected: false }), repeatable: true }
+    assert.isNull(verdictOf(missing, missing.outcome, 0, 1))
+    assert.strictEqual(verdictOf({ ...missing, repeatable: false }, missing.outcome, 0, 1)?.status, 404)
+    assert.strictEqual(verdictOf({ ...missing, upstreamStatus: 500 }, missing.outcome, 0, 1)?.status, 500)
+  })
+
   it("a client that left says nothing, whatever its answer would have been", () => {
     const end = endOf({ outcome: "policy", status: 200, opened: true, rejected: true })
     assert.isNull(verdictOf(end, "client-abort", 0, 1))

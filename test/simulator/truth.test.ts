@@ -160,11 +160,11 @@ test("control endpoints are closed when asked, health is not", async () => {
 })
 
 test("a path without a format is answered by a rule, else refused", async () => {
-  await sim.rule({ match: { path: "/v1/videos/*" }, script: { body: { data: [] } } })
-  const image = await raw(sim.port, { model: "pictures", prompt: "x" }, { path: "/v1/videos/generations" })
+  await sim.rule({ match: { path: "/v1/fine_tuning/alpha" }, script: { body: { data: [] } } })
+  const image = await raw(sim.port, { model: "pictures", prompt: "x" }, { path: "/v1/fine_tuning/alpha" })
   expect([image.status, image.body.toString()]).toEqual([200, `{"data":[]}`])
   expect((await sim.ended())[0]).toMatchObject({ model: "pictures", body: { prompt: "x" } })
-  expect((await raw(sim.port, {}, { path: "/v1/music/generations" })).status).toBe(404)
+  expect((await raw(sim.port, {}, { path: "/v1/fine_tuning/jobs" })).status).toBe(404)
 })
 
 test("one connection carries many requests, also pipelined ones, and replies keep their order", async () => {

@@ -50,12 +50,14 @@ const shortened = (value: unknown): unknown => {
   return Json.isRecord(value) ? {} : value
 }
 
+/** An object with what it says in short: a medium's kind stays, and of its bytes the beginning. */
+const membersOf = (record: Body): Body => Object.fromEntries(Object.entries(record).slice(0, itemValues).map(([name, value]) => [
+  name.slice(0, cutCharacters), Array.isArray(value) ? [] : shortened(value)
+]))
+
 const itemOf = (item: unknown): unknown => {
   if (fits(item, { characters: itemCharacters, values: itemValues })) return item
-  if (!Json.isRecord(item)) return shortened(item)
-  return Object.fromEntries(Object.entries(item).slice(0, itemValues).map(([name, value]) => [
-    name.slice(0, cutCharacters), Array.isArray(value) ? [] : shortened(value)
-  ]))
+  return Json.isRecord(item) ? membersOf(item) : shortened(item)
 }
 
 export const outlineOf = (body: Body): Record<string, unknown> => {
@@ -63,5 +65,5 @@ export const outlineOf = (body: Body): Record<string, unknown> => {
   // A name may be `__proto__`.
   return Object.fromEntries(Object.entries(body).map(([name, value]) => [name.slice(0, wholeCharacters), fits(value, room)
     ? value
-    : typeof value === "string" ? value.slice(0, settingCharacters) : shortened(value)]))
+    : typeof value === "string" ? value.slice(0, settingCharacters) : Json.isRecord(value) ? membersOf(value) : shortened(value)]))
 }
