@@ -33,6 +33,7 @@ const kinds = {
   upgrade_required: [426, "invalid_request_error"],
   headers_too_large: [431, "invalid_request_error"],
   rate_limit_exceeded: [429, "rate_limit_error"],
+  page_unreadable: [422, "invalid_request_error"],
   model_cooldown: [429, "rate_limit_error"],
   RATE_LIMIT_QUEUE_FULL: [429, "rate_limit_error"],
   token_limit_exceeded: [429, "rate_limit_error"],

@@ -8,6 +8,7 @@ import * as Moderations from "#src/inference/moderations/Moderations.ts"
 import * as Ocr from "#src/inference/ocr/Ocr.ts"
 import * as Rerank from "#src/inference/rerank/Rerank.ts"
 import * as Search from "#src/inference/search/Search.ts"
+import * as WebFetch from "#src/inference/webFetch/WebFetch.ts"
 
 const kinds = [
   Audio,
@@ -17,7 +18,8 @@ const kinds = [
   Moderations,
   Ocr,
   Rerank,
-  Search
+  Search,
+  WebFetch
 ]
 
 /** The endpoints of all kinds with their access. */

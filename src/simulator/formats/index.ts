@@ -16,13 +16,14 @@ import { classify } from "./ranking/classify.ts"
 import { moderations } from "./moderations.ts"
 import { rerank } from "./ranking/rerank.ts"
 import { documentAnalysis, ocr } from "./ocr.ts"
+import { fetchers } from "./search/fetchers.ts"
 import { searches } from "./search/vendors.ts"
 import { responses } from "#src/simulator/formats/responses/responses.ts"
 
 export const FORMATS: ReadonlyArray<Format> = [
   chatCompletions, messages, responses, generateContent, localModelServer, embeddings, images, imageEdits, moderations, ocr, documentAnalysis, rerank, speech, transcriptions, translations,
   classify, speak, listen, textToSpeech, speechToText,
-  batchEmbedContents, predict, multimodalEmbeddings, embedV2, ...searches
+  batchEmbedContents, predict, multimodalEmbeddings, embedV2, ...searches, ...fetchers
 ]
 
 export const formatOf = (path: string): Format | undefined => FORMATS.find((format) => format.matches(path))

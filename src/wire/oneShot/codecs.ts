@@ -9,6 +9,7 @@ import { codec as edits } from "#src/wire/images/edits.ts"
 import { codec as images } from "#src/wire/images/codec.ts"
 import { codec as moderations } from "#src/wire/moderations/codec.ts"
 import { codec as rerank } from "#src/wire/rerank/codec.ts"
+import { codec as webFetch } from "#src/wire/webFetch/codec.ts"
 import { codec as ocr } from "#src/wire/ocr/codec.ts"
 import { codec as search } from "#src/wire/search/codec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
@@ -34,7 +35,8 @@ const codecs: Partial<Readonly<Record<CodecName, AnyCodec>>> = {
   search: any(search),
   speech: any(speech),
   transcriptions: any(transcriptions),
-  translations: any(transcriptions)
+  translations: any(transcriptions),
+  "web-fetch": any(webFetch)
 }
 
 export const of = (kind: CodecName): AnyCodec => {
