@@ -66,6 +66,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/platform/telemetry": platformRoom(),
   "src/platform/upstream": platformRoom(),
   "src/platform/media": platformRoom(),
+  "src/platform/pages": platformRoom("linkedom", "@mozilla/readability", "turndown", "@joplin/turndown-plugin-gfm", "html-encoding-sniffer", "unpdf"),
   "src/inference/ports": { may: [...effect, ...schemas, ...actors, ...core, ...folder("src/inference/ports")], why: "ports are contracts over schemas and actors." },
   "src/inference/lane": modality("lane"),
   "src/inference/audio": modality("audio"),
@@ -82,6 +83,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/inference/search": modality("search"),
   "src/inference/sockets": modality("sockets"),
   "src/inference/videos": modality("videos"),
+  "src/inference/webFetch": modality("webFetch"),
   "src/management": {
     may: [...effect, ...node, ...schemas, ...actors, ...core, ...platform, ...lane, ...kit, "jose"],
     why: "the kit serves features and knows none of them."

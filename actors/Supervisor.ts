@@ -65,6 +65,7 @@ export const loops = {
   "progress of tools": fiber("requests", QUICK, "a caller of a slow tool hears nothing until its answer"),
   "beats of gateway mcp": fiber("requests", QUICK, "a session over `gateway mcp` counts as gone"),
   "body threads": thread("requests", "the next large body starts another one"),
+  "page threads": thread("requests", "the next page starts another one"),
   "idempotency claims": fiber("requests", QUICK, "another node may take the claim of a running request"),
   "limit reconciliation": fiber("requests", STEADY, "limits count on without the ledger's word"),
   "limit renewal": fiber("requests", QUICK, "what this node took of shared limits is not renewed"),

@@ -8,14 +8,14 @@ export type WireFormat = typeof WireFormat.Type
 
 /** What a model is for; decides the endpoint that serves it and the `type` of its /v1/models entry. */
 export const ModelKind = Schema.Literals([
-  "chat", "embedding", "rerank", "image", "audio", "video", "music", "moderation", "ocr", "search"
+  "chat", "embedding", "rerank", "image", "audio", "video", "music", "moderation", "ocr", "search", "fetch"
 ])
 export type ModelKind = typeof ModelKind.Type
 
 /** Endpoints other than chat; the value in `paths` is a path below `baseUrl`, or a whole URL where the vendor uses another host. */
 export const EndpointName = Schema.Literals([
   "chat-completions", "messages", "responses", "embeddings", "multimodal-embeddings", "rerank", "images-generations", "images-content", "images-edits",
-  "videos-generations", "music-generations", "audio-transcriptions", "audio-translations", "audio-speech", "moderations", "ocr", "search", "classify", "segment",
+  "videos-generations", "music-generations", "audio-transcriptions", "audio-translations", "audio-speech", "moderations", "ocr", "search", "web-fetch", "classify", "segment",
   "count-tokens"
 ])
 export type EndpointName = typeof EndpointName.Type

@@ -32,6 +32,7 @@ const kinds = {
   model_not_found: [404, "invalid_request_error", "client"],
   response_not_found: [404, "invalid_request_error", "client"],
   conversation_not_found: [404, "invalid_request_error", "client"],
+  page_unreadable: [422, "invalid_request_error", "client"],
   unknown_route: [404, "not_found", "client"],
   method_not_allowed: [405, "invalid_request_error", "client"],
   model_not_supported: [406, "invalid_request_error", "client"],

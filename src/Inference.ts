@@ -32,6 +32,7 @@ import * as Reports from "#src/inference/lane/services/Reports.ts"
 import * as Requests from "#src/inference/lane/services/Requests.ts"
 import * as Waits from "#src/inference/lane/stages/Waits.ts"
 import * as OneShots from "#src/oneShots.ts"
+import * as PageReader from "#src/platform/pages/PageReader.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
 
 /** In this order: what was answered before costs nothing, so it neither waits nor counts. */
@@ -45,7 +46,7 @@ const routes = ({ metricsAccess }: Values) => Effect.all([
 
 export const layer = (settings: Values) =>
   Layer.mergeAll(Endpoint.layer(routes(settings)), TargetTests.layer, EvalCalls.layer, AgentCalls.layer, Reports.viewsLayer, Live.callsLayer, Live.watchLayer, Repeats.viewLayer).pipe(
-    Layer.provideMerge(Conversing.layer),
+    Layer.provideMerge(Layer.mergeAll(Conversing.layer, PageReader.layer)),
     Layer.provideMerge(Inference.layer(stages)),
     Layer.provideMerge(Layer.mergeAll(Repeats.layer, Searches.layer(settings.searchCacheTtlMs), Requests.layer, Reports.layer, Admission.layer)),
     Layer.provideMerge(Layer.mergeAll(CurrentRouter.layer, Live.layer)),

@@ -11,6 +11,7 @@ import * as Rerank from "#src/inference/rerank/Rerank.ts"
 import * as Segment from "#src/inference/segment/Segment.ts"
 import * as Videos from "#src/inference/videos/Videos.ts"
 import * as Search from "#src/inference/search/Search.ts"
+import * as WebFetch from "#src/inference/webFetch/WebFetch.ts"
 
 const kinds = [
   Audio,
@@ -23,7 +24,8 @@ const kinds = [
   Rerank,
   Segment,
   Videos,
-  Search
+  Search,
+  WebFetch
 ]
 
 /** The endpoints of all kinds with their access. */

@@ -37,7 +37,6 @@ export const features = {
   proxies: feature("Outbound proxies", "Upstreams are called directly, or through HTTPS_PROXY.", "/api/v1/management/proxies", "/api/settings/proxy"),
   quotaRefresh: feature("Reading quotas on a schedule", "Quota windows are read from the answers that pass."),
   quotaRules: feature("Further limits of a connection", "Requests a minute, gaps, concurrency and waits are limited per connection; requests a day and tokens are not."),
-  webFetch: feature("Web fetch", "No page is fetched and read.", "/v1/web/fetch"),
   systemPrompt: feature("System prompts and payload rules of the gateway", "A combo's system_message is the only text that the gateway adds.", "/api/settings/system-prompt", "/api/settings/payload-rules"),
   toolLoop: feature("Tools that the gateway runs", "Tool calls go to the client.", "/api/tools"),
   tunnels: feature("Tunnels and traffic interception", "No tunnel and no intercepting proxy is started.", "/api/tunnels/cloudflared", "/api/tunnels/ngrok"),

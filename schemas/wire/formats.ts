@@ -3,7 +3,7 @@ import type { FamilyName, FormatName } from "./conversation.ts"
 
 /** Kinds of requests that hold no conversation: one question, one answer. Each is a format of its own. */
 export const oneShotKinds = [
-  "embeddings", "images", "image-edits", "videos", "music", "speech", "transcriptions", "translations", "rerank", "classify", "segment", "moderations", "ocr", "search"
+  "embeddings", "images", "image-edits", "videos", "music", "speech", "transcriptions", "translations", "rerank", "classify", "segment", "moderations", "ocr", "search", "web-fetch"
 ] as const
 export type OneShotKind = typeof oneShotKinds[number]
 

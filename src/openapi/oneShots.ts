@@ -70,6 +70,16 @@ const ranking = (id: string, summary: string, more: string): Operation => oneSho
     model: "cohere/rerank-v3.5", results: [{ index: 0, relevance_score: 0.98, document: { text: "Paris is the capital of France." } }],
     meta: { billed_units: { search_units: 1 } }
   }, ["model", "query", "documents"])
+const page = oneShot(
+  "webFetch.create", "Fetch a page",
+  "Gives a public page as Markdown, HTML, links or a screenshot. Without `provider` the connected providers are asked in their fixed order, the next one when a limit or a plan is used up; without any the built-in reader serves.",
+  { url: "https://example.com/", format: "markdown", include_metadata: true },
+  {
+    provider: "firecrawl", url: "https://example.com/", content: "# Example Domain", links: [], metadata: { title: "Example Domain", description: null }, screenshot_url: null
+  }, ["url"])
+
+/** 422: a page that cannot be read. */
+const fetching: Operation = { ...page, responses: { ...page.responses, ...errors([422], "ChatError") } }
 
 /** A form with audio. */
 const written = (id: string, summary: string, description: string): Operation => ({
@@ -148,6 +158,7 @@ export const oneShots: Readonly<Record<string, Operation>> = {
       answer: null, cached: false, usage: { queries_used: 1, search_cost_usd: 0.001 },
       metrics: { response_time_ms: 412, upstream_latency_ms: 409, gateway_latency_ms: 3, total_results_available: null }
     }, ["query"]),
+  "POST /v1/web/fetch": fetching,
   "POST /v1/moderations": oneShot(
     "moderations.create", "Moderations", "Says whether texts or images are harmful, and in what way. Costs nothing; without `model` it is `omni-moderation-latest`.",
     { model: "openai/omni-moderation-latest", input: "I want to bake a cake." },

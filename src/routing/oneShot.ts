@@ -100,7 +100,8 @@ export const rules: Readonly<Record<OneShotKind, Rule>> = {
     endpoint: "moderations", models: ["moderation"], apiType: null, general: true, nodePath: "/moderations", noun: "moderation", cannot: "moderates nothing."
   },
   ocr: { endpoint: "ocr", models: ["ocr"], apiType: null, general: false, nodePath: "/ocr", noun: "OCR", familyOf: (path) => path.includes(":analyze") ? "ocr/analyze" : path.endsWith("/chat/completions") ? "ocr/chat" : "ocr", cannot: "reads no documents." },
-  search: { endpoint: "search", models: ["search"], apiType: null, general: false, nodePath: "/search", noun: "search", familyOf: (_path, provider) => `search/${provider}`, cannot: "searches nothing." }
+  search: { endpoint: "search", models: ["search"], apiType: null, general: false, nodePath: "/search", noun: "search", familyOf: (_path, provider) => `search/${provider}`, cannot: "searches nothing." },
+  "web-fetch": { endpoint: "web-fetch", models: ["fetch"], apiType: null, general: false, nodePath: "/scrape", noun: "fetch", familyOf: (_path, provider) => `web-fetch/${provider}`, cannot: "fetches no pages." }
 }
 
 export const unknownProvider = (kind: OneShotKind, prefix: string): PublicError =>

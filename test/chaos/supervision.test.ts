@@ -34,6 +34,7 @@ import * as Http from "#test/support/http.ts"
 import { type Lab, messages, startLab } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
 import { connect } from "#test/support/webSocket.ts"
+import { html, type Pages, startPages } from "#test/support/pages.ts"
 import { type Sink, startSink } from "#test/support/sink.ts"
 import * as Records from "#test/suites/records.ts"
 
@@ -93,6 +94,7 @@ let alone: Lab
 let several: InProcess
 let common: Ground
 let sink: Sink
+let pages: Pages
 let otlp: http.Server
 const aloneFaults = new Faults()
 const severalFaults = new Faults()
@@ -129,6 +131,7 @@ const killed = async (name: string, act: () => Promise<unknown>): Promise<void> 
   const [[worker]] = await Promise.all([once(threads, name) as Promise<[Worker]>, act()])
   await worker.terminate()
 }
+const readPage = () => Http.send(alone.gateway.url, { path: "/v1/web/fetch", body: { url: `${pages.origin}/page` } })
 const largeBody = () => chat("large", { metadata: { filler: "x".repeat(400_000) } })
 const uncounted = async () => {
   await alone.sim.rule({ match: { model: "uncounted" }, script: { usage: "omit" } })
@@ -195,6 +198,11 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
       const key = await managedKey(alone.gateway, "supervised", [alone.connection])
       await new Session(alone.gateway, key.key).acquire("lab/leased")
     }
+  },
+  "page threads": {
+    world: "alone",
+    act: () => killed("pages", readPage),
+    works: async () => expect((await readPage()).status).toBe(200)
   },
   "cache writes": { world: "alone", act: () => chat("cached", { temperature: 0 }) },
   "search statistics": {
@@ -364,7 +372,10 @@ describe.skipIf(servers.missing !== null)("a defect in a loop of the running gat
     otlp = http.createServer((request, response) => void request.resume().on("end", () => response.end())).listen(0, "127.0.0.1")
     await once(otlp, "listening")
     const { port } = otlp.address() as { port: number }
+    pages = await startPages({ "/page": html("<p>A page</p>") })
+    stop.push(pages.stop)
     alone = await startLab({
+      network: pages.network,
       probe: aloneFaults.probe,
       resilience: "awake",
       environment: {

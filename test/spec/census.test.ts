@@ -106,6 +106,7 @@ describe("the census of upstream calls", () => {
       "src/platform/upstream/post/GuardedPost.ts": "webhooks",
       "src/platform/upstream/Dialer.ts": "the sockets of the port Upstream itself",
       "src/platform/media/MediaFetch.ts": "media that a request names by URL; the call that needs them has its row",
+      "src/inference/webFetch/Reader.ts": "stands in front of the port Upstream for the gateway's own reader, whose calls have their rows",
       "src/platform/postgres/tcp.ts": "the database",
       "src/cli/doctor/network.ts": "the command line looks whether the servers answer",
       "src/cli/remote/Remote.ts": "the command line asks a gateway's management API",

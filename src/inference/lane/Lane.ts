@@ -143,7 +143,8 @@ export const plan = <Head extends RequestHead, C extends Stages.AdmittedCall>(
     dry: operation.dry === true
   })
   if (found instanceof PublicError) {
-    return TerminalErrors.ofPlan(found, services.report.rules(), () => services.report.leadsElsewhere(key, operation.face.name, []))
+    const told = TerminalErrors.ofPlan(found, services.report.rules(), () => services.report.leadsElsewhere(key, operation.face.name, []))
+    return operation.terminal === undefined ? told : operation.terminal(told, null)
   }
   const arranged = call.lease === undefined ? found : call.lease.arrange(found)
   if (arranged instanceof PublicError) return arranged

@@ -49,6 +49,8 @@ export interface Encoding {
   readonly dialectFor: (target: Target, services: Pick<LaneServices, "bodies" | "makeResponseId" | "request">) => Dialect
   /** The parameters of a target that is asked by GET and without a body; absent or null: it is asked by POST. Asked for after its body. */
   readonly askedBy?: () => string | null
+  /** Headers of the body that `bodyFor` made last, beside the target's. */
+  readonly extraHeaders?: () => ReadonlyArray<string>
   /** Media type of the body that `bodyFor` made last; absent or null: JSON. */
   readonly contentTypeFor?: () => string | null
   /** The call uses no model, such as a provider's token count: its row has no tokens and no units, and none are estimated. */
@@ -82,8 +84,8 @@ export interface Operation<Head extends RequestHead, C extends AdmittedCall = Ad
   readonly length?: (clientRequest: Pick<ClientRequest, "header">, call: C, prompt: Prompt) => Pick<Question, "tokensBeyond" | "mayBeShortened">
   /** Longest wait for the head of an answer, ms; the settings may say less. Absent: the settings alone. */
   readonly answerMs?: number | undefined
-  /** The client's error of a request that failed; absent: as it is. */
-  readonly terminal?: (error: PublicError) => PublicError
+  /** The client's error of a request that failed, or that was not planned (no route); absent: as it is. */
+  readonly terminal?: (error: PublicError, route: Route | null) => PublicError
   /** Nothing is to be remembered of where the request went. */
   readonly dry?: boolean
   /** Which of the targets are asked, and at which path, where that is not what the planner says. */

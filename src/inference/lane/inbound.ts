@@ -53,7 +53,7 @@ export const inboundOf = (services: LaneServices, { answerMs, face, terminal }: 
   const progress = head.stream && face.opaque !== true && face.streamType === "text/event-stream" && clientRequest.header("x-gateway-progress") === "true"
   const explains = clientRequest.header("x-gateway-explain") === "true"
   const reported = RouteReport.viewOf(services.report, route, tags.requestId, head.model, key, format)
-  const view: RouteView = terminal === undefined ? reported : { ...reported, terminal: (error, attempts, skipped) => terminal(reported.terminal(error, attempts, skipped)) }
+  const view: RouteView = terminal === undefined ? reported : { ...reported, terminal: (error, attempts, skipped) => terminal(reported.terminal(error, attempts, skipped), route) }
   return {
     requestId: tags.requestId,
     client: call.client,
@@ -77,7 +77,9 @@ export const inboundOf = (services: LaneServices, { answerMs, face, terminal }: 
     omittedFor: (target) => words.omittedFor(target),
     dialectFor: (target) => words.dialectFor(target, services),
     headersFor: (target) => {
-      const own = typed(target.headers, words.contentTypeFor?.() ?? null)
+      const extra = words.extraHeaders?.() ?? []
+      const typical = typed(target.headers, words.contentTypeFor?.() ?? null)
+      const own = extra.length === 0 ? typical : [...typical, ...extra]
       return forwarded.length === 0 ? own : ForwardHeaders.merge(own, forwarded, format, target.wireFormat)
     },
     askedBy: () => words.askedBy?.() ?? null,

@@ -24,6 +24,10 @@ export class MediaRefused extends Data.TaggedError("MediaRefused")<{ readonly me
 export interface Medium {
   /** Without parameters, lower case. */
   readonly mediaType: string
+  /** The parameter of its type; null without one. */
+  readonly charset: string | null
+  /** Where it was, after redirects. */
+  readonly url: string
   /** In memory that threads share. */
   readonly bytes: Uint8Array
 }
@@ -38,6 +42,8 @@ export interface Wanted {
   /** Of one medium. */
   readonly maxBytes: number
   readonly room: Room
+  /** Redirects that are followed; absent: 3. */
+  readonly redirects?: number
 }
 
 /** What lies between this process and the public network; a test puts its own there. */
@@ -88,6 +94,8 @@ const collected = (chunks: ReadonlyArray<Buffer>, length: number): Uint8Array =>
   return bytes
 }
 
+const charsetIn = (contentType: string | undefined): string | null => /;\s*charset\s*=\s*"?([\w.:-]{1,40})/i.exec(contentType ?? "")?.[1] ?? null
+
 const once = (url: URL, addresses: ReadonlyArray<string>, wanted: Wanted, network: Network) => Effect.callback<Medium | Redirect, MediaRefused>((resume) => {
   const host = url.hostname.replace(/^\[|\]$/g, "")
   const plain = net.connect({ host, port: url.port === "" ? 443 : Number(url.port), lookup: pinned(addresses, network), autoSelectFamily: true })
@@ -131,7 +139,7 @@ const once = (url: URL, addresses: ReadonlyArray<string>, wanted: Wanted, networ
       else chunks.push(chunk)
     })
     response.on("error", () => fail(`${url.host} broke off`))
-    response.on("end", () => response.complete ? settle(Effect.succeed({ mediaType, bytes: collected(chunks, length) })) : fail(`${url.host} broke off`))
+    response.on("end", () => response.complete ? settle(Effect.succeed({ mediaType, charset: charsetIn(headers["content-type"]), url: url.href, bytes: collected(chunks, length) })) : fail(`${url.host} broke off`))
   })
   request.end()
   return Effect.sync(() => {
@@ -148,11 +156,11 @@ export const make = (network: Network): MediaFetch["Service"] => {
 
   const from = (url: string, wanted: Wanted, left: number): Effect.Effect<Medium, MediaRefused> => Effect.flatMap(checked(url), (addresses) =>
     Effect.flatMap(once(new URL(url), addresses, wanted, network), (said) =>
-      "bytes" in said ? Effect.succeed(said) : left === 0 ? Effect.fail(refuse(`more than ${mostRedirects} redirects`)) : from(said.to, wanted, left - 1)))
+      "bytes" in said ? Effect.succeed(said) : left === 0 ? Effect.fail(refuse(`more than ${wanted.redirects ?? mostRedirects} redirects`)) : from(said.to, wanted, left - 1)))
 
   return {
     check: (url) => Effect.asVoid(checked(url)),
-    take: (url, wanted) => Effect.timeoutOrElse(from(url, wanted, mostRedirects), {
+    take: (url, wanted) => Effect.timeoutOrElse(from(url, wanted, wanted.redirects ?? mostRedirects), {
       duration: Duration.millis(fetchMs), orElse: () => Effect.fail(refuse(`it did not arrive within ${fetchMs} ms`))
     })
   }

@@ -6,6 +6,7 @@ import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import { type Channel, channelOf, fitsCategory } from "#src/routing/auto/channel.ts"
 import * as Search from "#src/routing/search.ts"
+import * as WebFetch from "#src/routing/webFetch.ts"
 
 const idPrefix = "auto:"
 
@@ -22,6 +23,7 @@ export interface Options {
 export const automaticCombos = ({ priceOf, registry, snapshot }: Options) => {
   const isOn = snapshot.settings.get("autoRoutingEnabled") !== false
   const variant = snapshot.settings.get("autoRoutingDefaultVariant")
+  /** Of searches and pages; their ids differ. */
   const searches = new Map<string, Combo>()
   const forAll = new Map<string, Combo>()
   const withChaos = new Map<string, Combo>()
@@ -31,10 +33,10 @@ export const automaticCombos = ({ priceOf, registry, snapshot }: Options) => {
   }
   return (model: string, face: CallFormat, mayChaos: boolean): Combo | null => {
     if (model !== "auto" && !model.startsWith("auto/")) return null
-    const made = face === "search" ? searches : mayChaos ? withChaos : forAll
+    const made = face === "search" || face === "web-fetch" ? searches : mayChaos ? withChaos : forAll
     const known = made.get(model)
     if (known !== undefined) return known
-    const combo = face === "search" ? Search.automatic(model, snapshot, registry, priceOf) : channelled(model, mayChaos)
+    const combo = face === "search" ? Search.automatic(model, snapshot, registry, priceOf) : face === "web-fetch" ? WebFetch.automatic(model, snapshot) : channelled(model, mayChaos)
     if (combo !== null) made.set(model, combo)
     return combo
   }

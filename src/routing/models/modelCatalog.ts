@@ -11,7 +11,7 @@ import { honoursNoThinking, makeResolver, NO_THINKING_PREFIX, SIM_PROVIDER } fro
 
 export type PrefixMode = "dual" | "alias" | "canonical"
 /** `type` of an entry; absent means chat. */
-export type EntryType = Exclude<ModelKind, "chat" | "search">
+export type EntryType = Exclude<ModelKind, "chat" | "search" | "fetch">
 
 export type CatalogNode = Pick<ProviderNode, "id" | "prefix" | "name" | "apiType" | "createdAt">
 export type CatalogCustomModel = Pick<
@@ -104,7 +104,8 @@ const endpointOf: Readonly<Record<ModelKind, string>> = {
   music: "music",
   moderation: "moderations",
   ocr: "ocr",
-  search: "search"
+  search: "search",
+  fetch: "web-fetch"
 }
 
 const audioSubtype = (output: ReadonlyArray<Modality> | undefined): "speech" | "transcription" =>
@@ -124,7 +125,7 @@ const listedModel = (row: Provider, model: Model): Listed => {
     noThinking: honoursNoThinking(model),
     created: seconds(row.source.date),
     facts: {
-      ...(model.kind === "chat" || model.kind === "search" ? {} : { type: model.kind }),
+      ...(model.kind === "chat" || model.kind === "search" || model.kind === "fetch" ? {} : { type: model.kind }),
       ...(subtype === undefined ? {} : { subtype }),
       ...(model.contextWindow === undefined ? {} : { context_length: model.contextWindow }),
       ...(model.maxOutputTokens === undefined ? {} : { max_output_tokens: model.maxOutputTokens }),
@@ -231,7 +232,7 @@ const modelsOfProvider = (view: CatalogView, row: Provider): ReadonlyArray<Liste
   )
   const listed: Array<Listed> = []
   for (const model of row.models) {
-    if (model.kind === "search") continue
+    if (model.kind === "search" || model.kind === "fetch") continue
     const custom = customs.get(model.id)
     customs.delete(model.id)
     if (custom?.isHidden === true) continue

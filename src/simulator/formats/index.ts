@@ -21,6 +21,7 @@ import { longPredictions, predictMedia } from "./media/predictions.ts"
 import { transcripts, uploads } from "./media/transcripts.ts"
 import { videos, videoTasks } from "./media/videos.ts"
 import { documentAnalysis, ocr } from "./ocr.ts"
+import { fetchers } from "./search/fetchers.ts"
 import { searches } from "./search/vendors.ts"
 import { responses } from "#src/simulator/formats/responses/responses.ts"
 
@@ -28,7 +29,7 @@ export const FORMATS: ReadonlyArray<Format> = [
   chatCompletions, messages, responses, generateContent, localModelServer, embeddings, images, imageEdits, moderations, ocr, documentAnalysis, rerank, speech, transcriptions, translations,
   classify, segment, speak, listen, textToSpeech, speechToText,
   transcripts, uploads, videos, videoTasks, longPredictions, predictMedia, music, compose, song,
-  batchEmbedContents, predict, multimodalEmbeddings, embedV2, ...searches
+  batchEmbedContents, predict, multimodalEmbeddings, embedV2, ...searches, ...fetchers
 ]
 
 export const formatOf = (path: string): Format | undefined => FORMATS.find((format) => format.matches(path))

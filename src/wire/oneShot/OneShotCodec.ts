@@ -56,6 +56,8 @@ export interface Encoded<Note> {
   readonly query?: string
   /** Absent: JSON. */
   readonly contentType?: string
+  /** Beside those of the target; flat, lower-case names. */
+  readonly headers?: ReadonlyArray<string>
   /** Members of the client's body that the family cannot say. */
   readonly omitted: ReadonlyArray<string>
   /** What reading the answer needs of the request; small, because it may cross threads. */

@@ -11,6 +11,7 @@ import { codec as predictions } from "#src/wire/images/predictions.ts"
 import { codec as moderations } from "#src/wire/moderations/codec.ts"
 import { codec as music } from "#src/wire/music/codec.ts"
 import { codec as rerank } from "#src/wire/rerank/codec.ts"
+import { codec as webFetch } from "#src/wire/webFetch/codec.ts"
 import { codec as ocr } from "#src/wire/ocr/codec.ts"
 import { codec as segment } from "#src/wire/segment/codec.ts"
 import { codec as videos } from "#src/wire/videos/codec.ts"
@@ -42,7 +43,8 @@ const codecs: Partial<Readonly<Record<CodecName, AnyCodec>>> = {
   speech: any(speech),
   transcriptions: any(transcriptions),
   translations: any(transcriptions),
-  videos: any(videos)
+  videos: any(videos),
+  "web-fetch": any(webFetch)
 }
 
 export const of = (kind: CodecName): AnyCodec => {

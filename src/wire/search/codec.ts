@@ -1,5 +1,5 @@
 /** Searches of the web: the clients' format, and how each vendor is asked and read. Pure. */
-import type { AnswerFacts, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
+import type { AnswerFacts } from "#actors/request/ports/Face.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import * as Units from "#schemas/records/Units.ts"
@@ -9,10 +9,11 @@ import { invalid } from "#src/wire/neutral/settings.ts"
 import * as OneShotJson from "#src/wire/oneShot/json.ts"
 import type { Asked, Encoded, OneShotCodec, Wanted } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
+import * as SearchErrors from "./errors.ts"
 import * as Request from "./request.ts"
 import type { SearchRequest } from "./request.ts"
 import * as Results from "./results.ts"
-import { type Filter, type SearchVendor, textIn } from "./SearchVendor.ts"
+import type { Filter, SearchVendor } from "./SearchVendor.ts"
 import * as Vendors from "./vendors/index.ts"
 
 type Body = Readonly<Record<string, unknown>>
@@ -93,7 +94,7 @@ const read = (family: TargetFamily, bytes: Uint8Array, { elapsed, head: { failur
   if (vendor === null || answer === null) return null
   const answered = vendor.answered(answer, request)
   if (answered === null) {
-    const error = errorIn(answer)
+    const error = SearchErrors.errorIn(answer)
     return error === null ? null : { usage: null, error, body: bytes, outputText }
   }
   const provider = model.slice(0, model.indexOf("/"))
@@ -114,19 +115,6 @@ const read = (family: TargetFamily, bytes: Uint8Array, { elapsed, head: { failur
 
 const outputText = (): string => ""
 
-/** The vendors' errors beside the common object: `{error}` and `{detail}` as a text, or as an object around `error` or `detail`. */
-const errorIn = (body: Body): UpstreamErrorBody | null => {
-  const said = body["error"] ?? body["detail"]
-  if (!Json.isRecord(said)) return textIn(said) === null ? null : { message: String(said), type: null, code: null, status: null }
-  const message = textIn(said["message"]) ?? textIn(said["error"]) ?? textIn(said["detail"])
-  return message === null ? null : { message, type: textIn(said["type"]), code: textIn(said["code"]), status: null }
-}
-
-const readError = (body: Uint8Array): UpstreamErrorBody | null => {
-  const parsed = OneShotJson.recordOf(body)
-  return (parsed === null ? null : errorIn(parsed)) ?? OneShotJson.readError(body)
-}
-
 /** The same answer for another request: it cost nothing, and it is not the same event. */
 export const repeated = (body: Uint8Array, id: string, ms: number): Uint8Array | null => {
   const parsed = OneShotJson.recordOf(body)
@@ -139,4 +127,4 @@ export const repeated = (body: Uint8Array, id: string, ms: number): Uint8Array |
   }))
 }
 
-export const codec: OneShotCodec<SearchHead, SearchRequest> = { head, units: () => units, encode, read, readError: (_family, body) => readError(body) }
+export const codec: OneShotCodec<SearchHead, SearchRequest> = { head, units: () => units, encode, read, readError: (_family, body) => SearchErrors.readError(body) }

@@ -109,6 +109,10 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
     return this.#encoded?.query ?? null
   }
 
+  extraHeaders(): ReadonlyArray<string> {
+    return this.#encoded?.headers ?? nothing
+  }
+
   continuationFor(): PublicError {
     return Errors.make("internal_server_error", "Only conversations are continued.")
   }

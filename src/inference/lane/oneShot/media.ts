@@ -18,7 +18,7 @@ export const collect = (media: MediaFetch["Service"], { remote, room: bytes, max
     const { types, url } = medium
     const said: Effect.Effect<ReadonlyArray<FetchedMedium>, MediaRefused> = types === null
       ? Effect.as(media.check(url), [])
-      : Effect.map(media.take(url, { accepts: (type) => new RegExp(types, "i").test(type), maxBytes, room }), (fetched) => [{ url, ...fetched }])
+      : Effect.map(media.take(url, { accepts: (type) => new RegExp(types, "i").test(type), maxBytes, room }), ({ bytes: own, mediaType }) => [{ url, bytes: own, mediaType }])
     return Effect.mapError(said, errorOf(medium))
   }
   return Effect.match(Effect.forEach(remote, one, { concurrency }), { onFailure: (error) => error, onSuccess: (found): ReadonlyArray<FetchedMedium> | PublicError => found.flat() })

@@ -1,0 +1,65 @@
+/** The gateway's own reader behind the port that servers are called through: its pages have rows, budgets and explanations like any other. */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type { Upstream, UpstreamCall, UpstreamHandler, UpstreamRequest } from "#actors/request/ports/Upstream.ts"
+import type { MediaFetch } from "#src/platform/media/MediaFetch.ts"
+import { type PageFormat, readable } from "#src/platform/pages/page.ts"
+import { PageReader, PageRefused } from "#src/platform/pages/PageReader.ts"
+import * as Json from "#src/wire/json/json.ts"
+import { ORIGIN } from "#src/wire/webFetch/vendors/builtin.ts"
+
+/** Of one page. */
+const maxBytes = 5 * 1024 * 1024
+const redirects = 5
+/** To fetch and read one page, its wait for a thread included, ms. */
+const wholeMs = 30_000
+
+export interface Parts {
+  readonly media: Pick<MediaFetch["Service"], "take">
+  readonly pages: PageReader["Service"]
+  /** Runs an effect; answers the way to interrupt it. */
+  readonly fork: (effect: Effect.Effect<void>) => () => void
+}
+
+const json = ["content-type", "application/json"]
+
+/** The page is at fault, and no other page: the reader itself is well. */
+const refusedStatus = 422
+
+const formatOf = (value: unknown): PageFormat => value === "html" || value === "links" ? value : "markdown"
+
+const pageOf = ({ media, pages }: Pick<Parts, "media" | "pages">, asked: Readonly<Record<string, unknown>>) => {
+  const url = String(asked["url"]).replace(/^http:/, "https:")
+  return Effect.flatMap(
+    media.take(url, { accepts: readable, maxBytes, room: { left: maxBytes }, redirects }),
+    ({ bytes, charset, mediaType, url: at }) => pages.read({ bytes, charset, mediaType, url: at, format: formatOf(asked["format"]) })
+  )
+}
+
+const readWith = (parts: Parts, { body }: UpstreamRequest, handler: UpstreamHandler): UpstreamCall => {
+  const asked = Json.parseRecord(typeof body === "string" ? body : Buffer.from(body ?? "").toString("utf8")) ?? {}
+  let over = false
+  const tell = (status: number, said: unknown): void => {
+    if (over) return
+    over = true
+    handler.onHead(status, json)
+    handler.onData(Buffer.from(JSON.stringify(said)))
+    handler.onEnd()
+  }
+  const refuse = (message: string): void => tell(refusedStatus, { error: { message: `The page could not be read: ${message}.`, code: "page_unreadable" } })
+  const limited = Effect.timeoutOrElse(pageOf(parts, asked), { duration: Duration.millis(wholeMs), orElse: () => Effect.fail(new PageRefused({ message: `it takes longer than ${wholeMs} ms` })) })
+  const stop = parts.fork(Effect.match(limited, { onFailure: ({ message }) => refuse(message), onSuccess: (page) => tell(200, page) }))
+  return {
+    pause: () => undefined, resume: () => undefined, useful: () => undefined,
+    abort: () => {
+      over = true
+      stop()
+    }
+  }
+}
+
+/** Calls for the reader's address are served here, all others as before. */
+export const withReader = (upstream: Upstream["Service"], parts: Parts): Upstream["Service"] => ({
+  ...upstream,
+  dispatch: (request, handler) => request.origin === ORIGIN ? readWith(parts, request, handler) : upstream.dispatch(request, handler)
+})
