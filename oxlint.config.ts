@@ -63,6 +63,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/platform/postgres": platformRoom("postgres", "@electric-sql/*", "@electric-sql/**"),
   "src/platform/redis": platformRoom("ioredis", "msgpackr"),
   "src/platform/secrets": platformRoom(),
+  "src/platform/spool": platformRoom(),
   "src/platform/telemetry": platformRoom(),
   "src/platform/upstream": platformRoom(),
   "src/platform/media": platformRoom(),

@@ -69,6 +69,7 @@ const kinds = {
   upstream_total_timeout: [504, "server_error", "upstream"],
   RATE_LIMIT_EXECUTION_TIMEOUT: [504, "server_error", "gateway"],
   STREAM_READINESS_TIMEOUT: [504, "stream_timeout", "upstream"],
+  insufficient_storage: [507, "server_error", "gateway"],
   loop_detected: [508, "invalid_request_error", "client"]
 } as const satisfies Record<string, readonly [number, string, ErrorSource]>
 

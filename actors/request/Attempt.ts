@@ -6,6 +6,7 @@
  */
 import type { AttemptEnd, AttemptOptions } from "#actors/request/steps/attemptValues.ts"
 import type { AnswerReader } from "#actors/request/ports/AnswerCheck.ts"
+import type { Body } from "#actors/request/ports/Body.ts"
 import type { AnswerFacts, StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Ledger } from "#actors/request/ports/Ledger.ts"
 import { headerOf, type Phase, type Upstream, type UpstreamCall, type UpstreamFailure, type UpstreamHandler } from "#actors/request/ports/Upstream.ts"
@@ -96,7 +97,7 @@ export class Attempt implements UpstreamHandler {
     })
   }
 
-  private dispatch(method: "GET" | "POST", path: string, body: Uint8Array | null): void {
+  private dispatch(method: "GET" | "POST", path: string, body: Body | null): void {
     const { requestHeaders, target: { origin, proxy }, timeouts } = this.options
     const headers = this.job === null ? requestHeaders : RequestHeaders.ofJob(requestHeaders)
     this.call = (this.upstream as Upstream["Service"]).dispatch({ origin, path, method, headers, body, timeouts, proxy }, this)
@@ -228,9 +229,10 @@ export class Attempt implements UpstreamHandler {
       return
     }
     this.finish(
-      failure.reason === "timeout" ? "gateway-timeout" : failure.reason === "protocol" ? "parse-error" : "upstream-reset",
+      AttemptFailure.outcomeOf(failure),
       AttemptFailure.ofFailure(failure, this.options.target),
-      !this.committed,
+      // What could not be read for this target cannot be read for another one.
+      !this.committed && failure.reason !== "lost-body",
       failure.phase
     )
   }

@@ -1,5 +1,6 @@
 /** One admitted request with its plan, as the request actor is given it. */
 import type * as Effect from "effect/Effect"
+import type { Body } from "#actors/request/ports/Body.ts"
 import type { Interceptor } from "#actors/request/ports/Interceptor.ts"
 import type { Dialect, Face, Usage } from "#actors/request/ports/Face.ts"
 import type { TargetGuard, Target } from "#actors/request/ports/Target.ts"
@@ -108,7 +109,7 @@ export interface Inbound {
    */
   readonly prepare?: (target: Target, partialText: string | null) => Effect.Effect<void> | null
   /** The body in the target's format, or why that format cannot say it. */
-  readonly bodyFor: (target: Target) => Uint8Array | PublicError
+  readonly bodyFor: (target: Target) => Body | PublicError
   /** What `bodyFor` left out; asked for after it. */
   readonly omittedFor: (target: Target) => ReadonlyArray<string>
   /** The body that asks the target to continue a broken-off answer. */

@@ -3,6 +3,7 @@
  */
 import { Attempt, type AttemptEnd, type AttemptOptions } from "./Attempt.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
+import type { Body } from "#actors/request/ports/Body.ts"
 import type { OwnFailures } from "./OwnFailures.ts"
 import type { Inbound } from "./Inbound.ts"
 import type { Pass, Verdict } from "#actors/request/ports/Resilience.ts"
@@ -30,7 +31,7 @@ export class Try {
   /** What the target's headers do not hold. */
   token: string | null = null
   /** Forgotten with its call. */
-  body: Uint8Array | null = null
+  body: Body | null = null
   /** Fields of the client's request that were left out for this target. */
   omitted = nothing
   /** How its call ended; null before. */

@@ -70,7 +70,7 @@ const profiles: Record<Profile, { readonly rounds: number | null; readonly sizes
   quick: {
     rounds: 3,
     sizes: base,
-    scenarios: ["request", "combo", "cluster", "paced", "burst", "translated", "pairs", "latency", "memory", "slow", "start"]
+    scenarios: ["request", "combo", "cluster", "paced", "burst", "translated", "pairs", "latency", "memory", "slow", "upload", "start"]
   },
   full: {
     rounds: 5,

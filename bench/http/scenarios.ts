@@ -7,6 +7,7 @@ import { residentKb, treeResidentKb } from "#bench/http/servers/ProcFs.ts"
 import { BURST_EVENTS, cpuUs, deadline, needsStart, pacedJob, type Scenario, warm, WARM_MS } from "./Scenario.ts"
 import { sockets } from "./socketScenario.ts"
 import type { Target } from "./targets/Target.ts"
+import { uploads } from "./uploadScenario.ts"
 
 const BURST_STREAMS = 16
 const SLOW_STALL_MS = 1_000
@@ -312,4 +313,4 @@ const capacity: Scenario = {
   }
 }
 
-export const scenarios: ReadonlyArray<Scenario> = [request, combo, cluster, paced, burst, translated, pairs, latency, memory, slow, sockets, startup, capacity]
+export const scenarios: ReadonlyArray<Scenario> = [request, combo, cluster, paced, burst, translated, pairs, latency, memory, slow, uploads, sockets, startup, capacity]

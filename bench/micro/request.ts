@@ -110,6 +110,10 @@ class FakeExchange implements Exchange {
   readBody(_limit: number, done: (body: Uint8Array | null, failure: null) => void): void {
     done(requestBody, null)
   }
+  streamBody(): never {
+    throw new Error("no form is measured")
+  }
+  onRelease(): void {}
   releaseBody(): void {}
   onAbort(): void {}
   addHeaders(): void {}
@@ -170,7 +174,7 @@ const program = Effect.gen(function*() {
       limits: { timeouts: { connect: 1, headers: 1, firstEvent: 1, idle: 1, total: 0 }, maxAttempts: 6, drainForUsageMs: 0, pulse: { heartbeatMs: 0, earlyMs: 0 } },
       nodeId: "n", now: Date.now, makeAttemptId: () => `a-${++id}`, report: () => {}, defect: (_id, cause) => console.error(cause), closed: () => {}
     },
-    router: () => router, shadows: new Shadows(Math.random), handoffs: new Handoffs(() => true), signatures: { remember: () => {}, recall: () => null }, expand: (body, _key, done) => done(body, { inBackground: false, conversation: null }), compact: (body, _key, done) => done(body, { inBackground: false, conversation: null }), report: new Report(ComboMetrics.make(), Date.now), maxBodyBytes: () => 1e7, held, bodies, previousResponseId: () => "auto", promptCache: () => ({ strategy: "auto", preserve: "auto" }), sseComments: true, recovery: () => ({ holds: false, sibling: false, continues: false, stopsAtEmpty: false }), makeResponseId: () => "r", fork: (effect) => fork(effect), live: { add: () => {}, remove: () => {} }, draining: () => false, refused: (_e, _t, error) => { throw new Error(error.message) },
+    router: () => router, shadows: new Shadows(Math.random), handoffs: new Handoffs(() => true), signatures: { remember: () => {}, recall: () => null }, expand: (body, _key, done) => done(body, { inBackground: false, conversation: null }), compact: (body, _key, done) => done(body, { inBackground: false, conversation: null }), report: new Report(ComboMetrics.make(), Date.now), maxBodyBytes: () => 1e7, held, spool: { open: () => { throw new Error("no form is measured") }, backlog: { isFull: false, onRoom: () => {} }, stored: held, failed: () => 0, files: () => 0 }, bodies, previousResponseId: () => "auto", promptCache: () => ({ strategy: "auto", preserve: "auto" }), sseComments: true, recovery: () => ({ holds: false, sibling: false, continues: false, stopsAtEmpty: false }), makeResponseId: () => "r", fork: (effect) => fork(effect), live: { add: () => {}, remove: () => {} }, draining: () => false, refused: (_e, _t, error) => { throw new Error(error.message) },
     stages: [], waits: { turns: { join: () => null, mayJoin: () => false, pause: () => () => {}, close: () => {} }, totalMs: 0, now: Date.now }
   }
   const route = embeds ? Lane.route(services, Embeddings.operation) : Conversations.route(services, { endpoint: "/v1/chat/completions", codec: chat })

@@ -106,7 +106,7 @@ const written = (id: string, summary: string, description: string): Operation =>
       description: "The text.", headers: { "X-Gateway-Request-Id": requestIdHeader },
       content: { "application/json": { schema: { type: "object" }, example: { text: "Hello!" } }, "text/plain": { schema: text } }
     },
-    ...errors([400, 401, 403, 404, 413, 415, 429, 502, 503, 504], "ChatError")
+    ...errors([400, 401, 403, 404, 413, 415, 429, 502, 503, 504, 507], "ChatError")
   }
 })
 
@@ -138,7 +138,7 @@ export const oneShots: Readonly<Record<string, Operation>> = {
         description: "The images, as addresses or as base64.", headers: { "X-Gateway-Request-Id": requestIdHeader },
         content: { "application/json": { schema: { type: "object" }, example: { created: 1795219200, data: [{ b64_json: "iVBORw0KGgo=" }] } } }
       },
-      ...errors([400, 401, 403, 404, 413, 415, 429, 502, 503, 504], "ChatError")
+      ...errors([400, 401, 403, 404, 413, 415, 429, 502, 503, 504, 507], "ChatError")
     }
   },
   "POST /v1/ocr": oneShot(

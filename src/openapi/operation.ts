@@ -17,7 +17,8 @@ const failures: Readonly<Record<string, string>> = {
   429: "A limit of the key or of every provider is reached; `Retry-After` says when to repeat.",
   502: "The provider failed or broke off.",
   503: "Every provider rests, or the gateway is starting or draining.",
-  504: "The provider took too long."
+  504: "The provider took too long.",
+  507: "The disk of the gateway's data directory is full, so that the upload cannot be kept."
 }
 
 export const errors = (statuses: ReadonlyArray<number>, schema: ErrorSchema): JsonObject => Object.fromEntries(statuses.map((status) => [String(status), {

@@ -7,6 +7,7 @@ import * as Result from "effect/Result"
 import { handleControl } from "./control.ts"
 import { catalogue, isCatalogue } from "./formats/catalogues.ts"
 import * as Form from "#src/wire/form/Form.ts"
+import * as FormReader from "#src/wire/form/FormReader.ts"
 import { formatOf } from "./formats/index.ts"
 import { renderChatError } from "./formats/errors.ts"
 import type { Format, SimulatedRefusal } from "./formats/Format.ts"
@@ -248,9 +249,9 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
 
 /** Fields of a form, and of each file its name, type and size; undefined when the body is none. */
 const fieldsOf = (bytes: Buffer, contentType: string | undefined): Record<string, unknown> | undefined => {
-  const boundary = Form.boundaryOf(contentType)
+  const boundary = FormReader.boundaryOf(contentType)
   const form = boundary === null ? null : Form.parse(bytes, boundary)
-  return form === null || !("parts" in form) ? undefined : Form.fieldsOf(bytes, form)
+  return form === null || !("parts" in form) ? undefined : Form.fieldsOf(form)
 }
 
 const parseJson = (text: string): unknown => {

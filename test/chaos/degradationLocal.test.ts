@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { formOf } from "#test/support/audio.ts"
 import { errorIn, messages } from "#test/support/lab.ts"
 import { contractOf, type Road, roadTo, type Unheard, unheard } from "#test/support/faults.ts"
 import * as Http from "#test/support/http.ts"
@@ -86,6 +87,25 @@ describe.skipIf(missing !== null)("a node's own surroundings fail", { timeout: 6
     expect(await gateway.operator.settled()).toMatchObject({ gap: 0, live: 0, journaled: 0 })
     const rows = (await gateway.operator.callLogs()).filter(({ model }) => model.startsWith("disk"))
     expect(rows.map(({ model }) => model)).toEqual((await sim.entries({ model: "disk" })).map(() => "disk"))
+  })
+
+  it("a full disk: an upload that does not fit into memory is refused with 507 before it is sent on, and the next one passes", async () => {
+    const declared = (await contractOf(gateway.operator, "disk-full"))("uploads")
+    expect(declared.outcome).toBe("denied")
+    const upload = (model: string) => Http.send(gateway.url, {
+      path: "/v1/audio/transcriptions", headers: { "content-type": "multipart/form-data; boundary=----b0undary" }, body: formOf({ model: `lab/${model}` }, Buffer.alloc(2_000_000, 7))
+    })
+    gateway.drain()
+    execFileSync("prlimit", ["--pid", String(gateway.pid), "--fsize=1:unlimited"])
+    try {
+      const refused = await upload("disk-full")
+      expect([refused.status, errorIn(refused)["code"]]).toEqual([507, "insufficient_storage"])
+    } finally {
+      execFileSync("prlimit", ["--pid", String(gateway.pid), "--fsize=unlimited:unlimited"])
+    }
+    await eventually(() => upload("disk"), ({ status }) => status === 200, "service after the disk has space again", 5_000)
+    expect(await sim.entries({ model: "disk-full" })).toEqual([])
+    expect(await gateway.operator.settled()).toMatchObject({ gap: 0, live: 0 })
   })
 
   it("a full disk: events of failures that have no row are lost and logged; the next ones are told", async () => {

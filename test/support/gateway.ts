@@ -25,6 +25,7 @@ import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as App from "#src/App.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import * as Settings from "#src/platform/configuration/Settings.ts"
+import * as Spool from "#src/platform/spool/Spool.ts"
 import * as Log from "#src/platform/telemetry/Log.ts"
 import * as Http from "./http.ts"
 import * as MediaFetch from "#src/platform/media/MediaFetch.ts"
@@ -37,6 +38,8 @@ export interface Options {
   /** Sees the rounds of the loops of a gateway in this process. */
   /** What lies between the gateway and the media that requests name. */
   readonly network?: MediaFetch.Network
+  /** What keeps the files of uploads. */
+  readonly disks?: (directory: string) => Spool.CountedDisk
   readonly probe?: Context.Service.Shape<typeof Supervisor.Probe>
 }
 
@@ -107,6 +110,7 @@ export const inProcess = async (options: Options = {}): Promise<InProcess> => {
       // Effect's own registry belongs to the process, and would show one gateway the counts of another.
       Effect.provideService(Metric.MetricRegistry, new Map()),
       Effect.provideService(Supervisor.Probe, options.probe ?? null),
+      options.disks === undefined ? (built) => built : Effect.provideService(Spool.Disks, options.disks),
       options.network === undefined ? (built) => built : Effect.provideService(MediaFetch.Network, options.network),
       Effect.provideService(Log.Destination, {
         write: (bytes, done) => {

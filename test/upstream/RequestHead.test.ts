@@ -1,7 +1,7 @@
 import * as net from "node:net"
 import { describe, expect, it } from "vitest"
-import { RequestHeads, format, write } from "#src/platform/upstream/RequestHead.ts"
-import type { RequestHead } from "#src/platform/upstream/RequestHead.ts"
+import { RequestHeads, format, write } from "#src/platform/upstream/request/RequestHead.ts"
+import type { RequestHead } from "#src/platform/upstream/request/RequestHead.ts"
 import * as Client from "./support/client.ts"
 import * as ScriptedServer from "./support/scriptedServer.ts"
 

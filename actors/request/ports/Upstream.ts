@@ -1,5 +1,6 @@
 /** One wire call to a provider, by callbacks: no fiber, no promise and no allocation per chunk. */
 import * as Context from "effect/Context"
+import type { Body } from "./Body.ts"
 
 /** The first value of a header in a flat list of lower-case names, or undefined. */
 export const headerOf = (headers: ReadonlyArray<string>, name: string): string | undefined => {
@@ -27,7 +28,7 @@ export interface UpstreamRequest {
   readonly method: "GET" | "POST" | "DELETE" | "PUT" | "PATCH"
   /** Flat: name, value, name, value; lower-case names. */
   readonly headers: ReadonlyArray<string>
-  readonly body: Uint8Array | string | null
+  readonly body: Body | string | null
   readonly timeouts: Timeouts
   /** Egress proxy URL (http, https, socks5), or null to go direct. */
   readonly proxy: string | null
@@ -36,7 +37,8 @@ export interface UpstreamRequest {
 /** Why a wire call failed, whose fault it is and whether a retry is safe. */
 export interface UpstreamFailure {
   readonly _tag: "UpstreamFailure"
-  readonly reason: "timeout" | "connect-refused" | "dns" | "tls" | "reset" | "truncated" | "protocol" | "blocked-url" | "proxy" | "aborted"
+  /** `lost-body`: the rest of the request could not be read. */
+  readonly reason: "timeout" | "connect-refused" | "dns" | "tls" | "reset" | "truncated" | "protocol" | "blocked-url" | "proxy" | "aborted" | "lost-body"
   readonly phase: Phase
   readonly source: "upstream" | "gateway" | "client"
   readonly retry: "safe" | "before-first-byte" | "never"

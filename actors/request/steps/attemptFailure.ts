@@ -9,6 +9,7 @@ import * as RetryHint from "#actors/resilience/retryHint.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { ErrorCode, PublicError } from "#schemas/errors.ts"
 import { oneShotKinds, type TargetFamily } from "#schemas/wire/formats.ts"
+import type { Outcome } from "#schemas/records/LedgerRow.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 
 const timeoutCodes: Readonly<Record<Phase, ErrorCode>> = {
@@ -34,12 +35,19 @@ export const ofFailure = (failure: UpstreamFailure, target: Target): PublicError
       return Errors.make("bad_gateway", `${where} has an address that the outgoing-URL guard refuses: ${failure.message}`)
     case "protocol":
       return Errors.make("upstream_invalid_response", `${where} sent an invalid response: ${failure.message}`)
+    case "lost-body":
+      return Errors.make("internal_server_error", `The gateway cannot send the request: ${failure.message}. Repeat it.`)
     case "reset":
     case "truncated":
     case "aborted":
       return Errors.make("upstream_reset", `${where} closed the connection before the answer was complete.`)
   }
 }
+
+const outcomes: Partial<Record<UpstreamFailure["reason"], Outcome>> = { timeout: "gateway-timeout", protocol: "parse-error", "lost-body": "policy" }
+
+/** What a failed call is in the ledger. */
+export const outcomeOf = ({ reason }: UpstreamFailure): Outcome => outcomes[reason] ?? "upstream-reset"
 
 /** A reply that was no answer. */
 export interface FailedReply {

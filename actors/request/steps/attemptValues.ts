@@ -1,5 +1,6 @@
 /** What an attempt is given, and what it leaves: the values on both sides of one wire call. */
 import type { AnswerCheck } from "#actors/request/ports/AnswerCheck.ts"
+import type { Body } from "#actors/request/ports/Body.ts"
 import type { Dialect, StreamTap, Usage } from "#actors/request/ports/Face.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Phase, Timeouts } from "#actors/request/ports/Upstream.ts"
@@ -18,7 +19,7 @@ export interface AttemptOptions {
   readonly start: AttemptStart
   readonly target: Target
   /** Forgotten when it was handed to the upstream. */
-  body: Uint8Array
+  body: Body
   readonly requestHeaders: ReadonlyArray<string>
   /** What is added to the target's path, with its `?` or `&`; mostly empty. */
   readonly query: string

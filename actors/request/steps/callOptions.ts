@@ -1,6 +1,7 @@
 /** What one wire call is made with: its start record, its body and headers, its deadlines, and how its answer is read. */
 import type { AttemptOptions } from "#actors/request/steps/attemptValues.ts"
 import type { Inbound } from "#actors/request/Inbound.ts"
+import type { Body } from "#actors/request/ports/Body.ts"
 import { policyAt } from "#actors/request/ports/WalkPolicy.ts"
 import * as RequestFacts from "#actors/request/requestFacts.ts"
 import * as Resumption from "#actors/request/Resumption.ts"
@@ -23,7 +24,7 @@ export const of = (one: Try, inbound: Inbound, services: Services, facts: {
 }, resumption: Resumption.Resumption | null, { client, commit, speaks }: Reaction): AttemptOptions => {
   const { attempt, continues, startedAt } = facts
   const { target, token } = one
-  const body = one.body as Uint8Array
+  const body = one.body as Body
   one.body = null
   one.omitted = inbound.omittedFor(target)
   const dialect = inbound.dialectFor(target)

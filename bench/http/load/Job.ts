@@ -66,7 +66,15 @@ export interface IdleJob extends Common {
   readonly measureMs: number
 }
 
-export type Job = ClosedJob | OpenJob | PacedJob | SlowJob | IdleJob
+/** Forms with a large file, `uploads` of them over `concurrency` connections. */
+export interface UploadJob extends Common {
+  readonly kind: "upload"
+  readonly megabytes: number
+  readonly uploads: number
+  readonly concurrency: number
+}
+
+export type Job = ClosedJob | OpenJob | PacedJob | SlowJob | IdleJob | UploadJob
 
 export interface ClosedResult {
   readonly kind: "closed"
@@ -124,5 +132,17 @@ export interface IdleResult {
   readonly rssDuringKb: number
 }
 
-export type Result = ClosedResult | OpenResult | PacedResult | SlowResult | IdleResult
+export interface UploadResult {
+  readonly kind: "upload"
+  /** Of all files. */
+  readonly megabytes: number
+  readonly windowMs: number
+  readonly cpuNs: number
+  /** The part of `cpuNs` that the main thread used. */
+  readonly mainCpuNs: number
+  readonly rssBeforeKb: number
+  readonly rssPeakKb: number
+}
+
+export type Result = ClosedResult | OpenResult | PacedResult | SlowResult | IdleResult | UploadResult
 export type Reply = { readonly ok: true; readonly result: Result } | { readonly ok: false; readonly error: string }

@@ -5,6 +5,7 @@ import { open } from "./open.ts"
 import { paced } from "./paced.ts"
 import { slow } from "./slow.ts"
 import { idle } from "./socket.ts"
+import { upload } from "./upload.ts"
 
 const run = (job: Job): Promise<Result> => {
   switch (job.kind) {
@@ -13,6 +14,7 @@ const run = (job: Job): Promise<Result> => {
     case "paced": return paced(job)
     case "slow": return slow(job)
     case "idle": return idle(job)
+    case "upload": return upload(job)
   }
 }
 

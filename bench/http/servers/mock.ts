@@ -6,6 +6,7 @@
  * streams at once and a small tick spreads them.
  */
 import { createServer, type Socket } from "node:net"
+import { UploadReader, uploadPath } from "#bench/http/upload.ts"
 import { answer, chunked, clockMicros, closingEvents, contentEvent, openingEvent, scriptOf, STAMP_DIGITS, type StreamScript } from "#bench/http/payload.ts"
 
 const MAX_REQUEST = 4 * 1024 * 1024
@@ -211,16 +212,30 @@ const contentLength = (head: string): number => {
 const serve = (socket: Socket): void => {
   let rest: Buffer | null = null
   let stream: PacedStream | null = null
+  let upload: UploadReader | null = null
   socket.on("data", (chunk: Buffer) => {
     let bytes = rest === null ? chunk : Buffer.concat([rest, chunk])
     rest = null
     while (bytes.length > 0) {
+      if (upload !== null) {
+        bytes = bytes.subarray(upload.push(bytes))
+        if (upload.left > 0) return
+        socket.write(response("200 OK", "application/json", upload.answer()))
+        upload = null
+        requests++
+        continue
+      }
       const headEnd = bytes.indexOf(headEndMark)
       const head = headEnd === -1 ? "" : bytes.toString("latin1", 0, headEnd)
       const length = headEnd === -1 ? 0 : contentLength(head)
       if (length === -1) {
         socket.end(lengthRequired)
         return
+      }
+      if (headEnd !== -1 && head.startsWith(`POST /v1${uploadPath} `)) {
+        upload = new UploadReader(length)
+        bytes = bytes.subarray(headEnd + 4)
+        continue
       }
       const end = headEnd + 4 + length
       if (headEnd === -1 || bytes.length < end) {

@@ -45,5 +45,9 @@ export const platformRows: ReadonlyArray<DegradationRow> = [
     node: { skewed: effect("admitted", "Sessions are dated by the node that began them.") }
   }),
   row("audit", { postgres: { away: effect("admitted", "The call goes on after a moment; that its entry was not stored in time is logged.", 0, LOOKUP_MS) } }),
+  row("uploads", {
+    disk: effect("denied", "A form with more than 256 KiB of files is refused with 507 before it is sent on; nothing of it is kept. Smaller forms need no disk."),
+    node: { killed: effect("denied", "Uploads end with their sockets; their files are gone with the process.") }
+  }),
   row("logs", { log: effect("admitted", "Lines are kept up to a bound and dropped beyond it, counted; no request waits for a line.") })
 ]

@@ -14,7 +14,7 @@ const place = (route: Route, body: Readonly<Record<string, unknown>>): Route => 
 const speech = { ...OneShot.make({ kind: "speech", codec: Speech.codec, endpoint: "/v1/audio/speech", category: "audio", answerMs, units: Speech.units }), place }
 
 const written = (kind: "transcriptions" | "translations") =>
-  ({ ...OneShot.make({ kind, codec: Transcriptions.codec, endpoint: `/v1/audio/${kind}`, category: "audio", answerMs, isForm: true, units: Transcriptions.units }), place })
+  ({ ...OneShot.make({ kind, codec: Transcriptions.codec, endpoint: `/v1/audio/${kind}`, category: "audio", answerMs, isForm: true, meterOf: Transcriptions.meterOf, units: Transcriptions.units }), place })
 
 export const { endpoints, routes } = OneShot.listed([
   OneShot.serve("/v1/audio/speech", speech),

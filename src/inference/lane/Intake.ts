@@ -13,6 +13,8 @@ import type { Large } from "#src/inference/lane/bodies/Prompt.ts"
 import * as Previous from "#src/inference/ports/PreviousResponses.ts"
 import type { Asked, PreviousResponses } from "#src/inference/ports/PreviousResponses.ts"
 import * as Pages from "#src/platform/gate/pages.ts"
+import * as FormErrors from "./forms/formErrors.ts"
+import * as Forms from "./forms/forms.ts"
 import * as GatewayHeaders from "./gatewayHeaders.ts"
 import type { RequestTags } from "./gatewayHeaders.ts"
 import * as InferenceCall from "./InferenceCall.ts"
@@ -20,6 +22,7 @@ import * as LeaseErrors from "./leaseErrors.ts"
 import * as RouteReport from "./RouteReport.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
 import * as Form from "#src/wire/form/Form.ts"
+import * as FormReader from "#src/wire/form/FormReader.ts"
 import * as ContentCoding from "#src/platform/server/contentCoding.ts"
 import type { BodyFailure, Exchange } from "#src/platform/server/Exchange.ts"
 import { LARGE_BYTES, LARGE_CONTAINERS } from "#schemas/largeBodies.ts"
@@ -28,7 +31,7 @@ import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
 /** Forms may be as large as the vendors' audio files, bytes: 25 MiB and what stands around them. */
 export const FORM_BYTES = 26 * 1024 * 1024
 
-export interface IntakeServices {
+export interface IntakeServices extends Forms.FormServices {
   readonly admission: InferenceCall.AdmissionServices
   /** Largest body in bytes. */
   readonly maxBodyBytes: () => number
@@ -54,6 +57,8 @@ export interface Gate {
   readonly modelInPath?: boolean | undefined
   /** True where the body is multipart/form-data and no JSON. */
   readonly isForm?: boolean | undefined
+  /** Reads a part of the form while it arrives, such as the length of a sound; absent or null: nothing is read. */
+  readonly meterOf?: ((head: FormReader.PartHead) => Form.Meter | null) | undefined
   /** Changes the body before it is read: calls `done` at once or later. Absent: nothing. */
   readonly expand?: PreviousResponses["Service"]["expand"] | undefined
   /** Bytes that a body may have whatever the setting says, where the endpoint takes media; absent: the setting alone. */
@@ -102,7 +107,7 @@ export const take = (exchange: Exchange, services: IntakeServices, gate: Gate, d
       refuse(LeaseErrors.unsupportedRoute)
       return
     }
-    const boundary = gate.isForm === true ? Form.boundaryOf(exchange.header("content-type")) : null
+    const boundary = gate.isForm === true ? FormReader.boundaryOf(exchange.header("content-type")) : null
     if (gate.isForm === true && boundary === null) {
       refuse(Errors.make("unsupported_media_type", "This endpoint takes multipart/form-data with a boundary, and no other type of body."))
       return
@@ -125,29 +130,33 @@ export const take = (exchange: Exchange, services: IntakeServices, gate: Gate, d
       })
     }
     const limit = Math.max(boundary === null ? gate.leastBodyLimit ?? 0 : FORM_BYTES, services.maxBodyBytes())
+    if (boundary !== null) {
+      Forms.take(exchange, services, { boundary, limit, meterOf: gate.meterOf }, (form) => {
+        if (typeof form === "string") refuse(bodyError(form, limit, exchange))
+        else if (form instanceof PublicError) refuse(form)
+        else done({ tags, key, body: noBytes, parsed: Form.fieldsOf(form), large: null, form, refuse, asked: Previous.nothing })
+      })
+      return
+    }
     exchange.readBody(limit, (bytes, failure) => {
       if (bytes === null) {
         if (failure !== null && failure !== "aborted") refuse(bodyError(failure, limit, exchange))
         return
       }
       const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-      if (boundary === null && gate.expand !== undefined) {
+      if (gate.expand !== undefined) {
         gate.expand(body, key, (whole, asked) => {
           if (whole instanceof PublicError) refuse(whole)
           else if (!exchange.closed) read(whole, asked)
         })
         return
       }
-      if (boundary !== null) {
-        const form = Form.parse(body, boundary)
-        if (form instanceof PublicError) refuse(form)
-        else done({ tags, key, body, parsed: Form.fieldsOf(body, form), large: null, form, refuse, asked: Previous.nothing })
-        return
-      }
       read(body, Previous.nothing)
     })
   })
 }
+
+const noBytes = Buffer.alloc(0)
 
 /** Bodies that may hold more than they look: those that do not cost the loop a moment are read by others. */
 const readMore = (body: Buffer, workers: BodyWorkers, { format, modelInPath }: Gate, done: (read: Pick<AdmittedRequest, "body" | "parsed" | "large"> | PublicError) => void): void => {
@@ -189,11 +198,6 @@ export const withToken = (head: InferenceCall.CallHead, token: string | null): I
   header: (name) => name === "authorization" ? `Bearer ${token ?? ""}` : head.header(name)
 })
 
-/** The bodies that are held already leave no room for another one. */
-export const noRoom = (): PublicError => Errors.make(
-  "service_unavailable", "The gateway holds as many bytes of request bodies as it may (GATEWAY_MAX_HELD_BODY_BYTES); repeat the request in a moment.", { retryAfterSeconds: 1 }
-)
-
 /** Why a body was not read, for the client that waits. */
 export const bodyError = (failure: Exclude<BodyFailure, "aborted">, limit: number, head: Pick<Exchange, "header">): PublicError => {
   const coded = head.header("content-encoding")
@@ -205,7 +209,7 @@ export const bodyError = (failure: Exclude<BodyFailure, "aborted">, limit: numbe
         `The request body is larger than ${limit} bytes${coded === undefined ? "" : " when it is decompressed"} (setting maxBodySizeMb, MAX_BODY_SIZE_BYTES).`
       )
     case "no-room":
-      return noRoom()
+      return FormErrors.noRoom()
     case "timeout":
       return Errors.make("request_timeout", "The request body did not arrive in time.")
     case "coding":

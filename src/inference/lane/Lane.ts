@@ -12,6 +12,7 @@ import type { DirectRoute, Exchange } from "#src/platform/server/Exchange.ts"
 import { releaseNothing } from "#src/platform/structures/HeldBytes.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
+import * as FormErrors from "./forms/formErrors.ts"
 import { inboundOf } from "./inbound.ts"
 import * as Intake from "./Intake.ts"
 import type { ClientRequest, Operation, Planned, Served } from "./Operation.ts"
@@ -48,10 +49,9 @@ export const route = <Head extends RequestHead, C extends Stages.AdmittedCall>(g
           Waits.waitOrRefuse(services.waits, planned, passed, waited, start)
           return
         }
-        exchange.releaseBody()
-        const releaseBytes = services.held.hold(weightOf(operation, planned))
-        if (releaseBytes === null) {
-          passed.refuse(Intake.noRoom())
+        const releaseBytes = takeOver(services, operation, exchange, passed, planned)
+        if (releaseBytes instanceof PublicError) {
+          passed.refuse(releaseBytes)
           return
         }
         planned.prompt.onRelease = releaseBytes
@@ -75,12 +75,22 @@ export const route = <Head extends RequestHead, C extends Stages.AdmittedCall>(g
   }
 }
 
+/** The body becomes the request's, which keeps it until the answer is called. */
+const takeOver = (
+  { held }: Pick<LaneServices, "held">, operation: Pick<Operation<RequestHead>, "asksSeveral">, exchange: Exchange, { form }: Stages.AdmittedCall, planned: Planned
+): (() => void) | PublicError => {
+  // A form counts what it holds itself.
+  const release = form?.hold()
+  exchange.releaseBody()
+  return form !== undefined ? release ?? FormErrors.gone() : held.hold(weightOf(operation, planned)) ?? FormErrors.noRoom()
+}
+
 /**
  * Bytes that a request holds. A large one holds its body; a smaller one its tree, too, and that is estimated: it takes little to
  * hold either. A route with several parallel calls holds one such body per call.
  */
-const weightOf = ({ asksSeveral }: Pick<Operation<RequestHead>, "asksSeveral">, { prompt: { body, form, large }, route: to }: Planned): number =>
-  body.length < JsonBounds.HARMLESS_BYTES ? 0 : body.length * (asksSeveral?.(to) === true ? 6 : form !== null ? 2 : large === null ? 3 : 1)
+const weightOf = ({ asksSeveral }: Pick<Operation<RequestHead>, "asksSeveral">, { prompt: { body, large }, route: to }: Planned): number =>
+  body.length < JsonBounds.HARMLESS_BYTES ? 0 : body.length * (asksSeveral?.(to) === true ? 6 : large === null ? 3 : 1)
 
 const noInterceptors: Stages.AdmittedCall["interceptors"] = []
 

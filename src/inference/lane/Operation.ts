@@ -4,6 +4,7 @@
  */
 import type * as Effect from "effect/Effect"
 import type { Ensemble } from "#actors/ensemble/Ensemble.ts"
+import type { Body } from "#actors/request/ports/Body.ts"
 import type { Dialect, Face } from "#actors/request/ports/Face.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { RequestActor, Services } from "#actors/request/Request.ts"
@@ -40,7 +41,7 @@ export interface Encoding {
   readonly prepare: (workers: BodyWorkers, target: Target, continues: string | null, media: MediaFetch["Service"]) => Effect.Effect<void> | null
   /** `prepare` is asked for small requests, too. */
   readonly prepares?: boolean
-  readonly bodyFor: (target: Target) => Uint8Array | PublicError
+  readonly bodyFor: (target: Target) => Body | PublicError
   /** Asks to continue a broken-off answer. */
   readonly continuationFor: (target: Target, text: string) => Uint8Array | PublicError
   /** Fields of the client's request that `bodyFor` left out. */

@@ -174,6 +174,7 @@ const variables = {
     Schema.NumberFromString.check(Schema.isInt(), Schema.isGreaterThanOrEqualTo(1024 * 1024)), null, "a whole number of bytes from 1048576",
     "Bytes of request bodies that a process holds at once, arriving or not answered yet; beyond it requests are refused with 503 and Retry-After.", "a quarter of the heap limit"
   ),
+  spoolBytes: whole("GATEWAY_MAX_SPOOL_BYTES", 4 * 1024 * 1024 * 1024, 1024 * 1024, 2 ** 50, "bytes", "Bytes of uploads that a process keeps in files of the data directory at once; beyond it uploads are refused with 503 and Retry-After."),
   requestTimeoutMs: wholeOr("REQUEST_TIMEOUT_MS", "unset", "Overrides FETCH_TIMEOUT_MS and STREAM_IDLE_TIMEOUT_MS."),
   fetchTimeoutMs: whole("FETCH_TIMEOUT_MS", 600_000, 0, 24 * hour, "ms", "Until the upstream's response head; 0 = no limit."),
   headersTimeoutMs: wholeOr("FETCH_HEADERS_TIMEOUT_MS", "FETCH_TIMEOUT_MS", "Until the response head, when it shall differ from FETCH_TIMEOUT_MS."),

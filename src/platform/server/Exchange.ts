@@ -6,6 +6,8 @@
  * else is served through effect's `HttpServer`. Both lanes stand on this one interface.
  */
 
+import type { BodyFlow, BodySink } from "./body/bodySink.ts"
+
 /** Why an exchange ended before its response did. */
 export type AbortReason = "client-closed" | "slow-reader" | "shutdown"
 
@@ -42,6 +44,13 @@ export interface Exchange {
    * the route still has to answer.
    */
   readonly readBody: (limit: number, done: (body: Uint8Array | null, failure: BodyFailure | null) => void) => void
+  /**
+   * Gives the body to a sink while it arrives, within `limit` bytes, and keeps none of it; a compressed one as what it holds. It excludes
+   * `readBody`.
+   */
+  readonly streamBody: (limit: number, sink: BodySink) => BodyFlow
+  /** Registers the one listener for the moment at which the exchange gives the body up: at `releaseBody`, or at its end. */
+  readonly onRelease: (listener: () => void) => void
   /** The body has a new owner: the exchange neither keeps nor counts it any more. */
   readonly releaseBody: () => void
   /**

@@ -14,6 +14,7 @@ import { LogOutput } from "./Log.ts"
 import { Metrics } from "./Metrics.ts"
 import { Otlp } from "./Otlp.ts"
 import * as KnownModels from "./knownModels.ts"
+import { Spool } from "#src/platform/spool/Spool.ts"
 import * as Readings from "./readings.ts"
 
 export interface Options {
@@ -25,6 +26,8 @@ export interface Options {
   readonly registry: Registry
   /** Bytes of request bodies that are held, their cap, and requests refused by it. */
   readonly heldBodies: { readonly bytes: number; readonly most: number; readonly refused: number }
+  /** Where uploads lie; absent: nowhere. */
+  readonly spool?: Pick<Spool["Service"], "failed" | "stored">
 }
 
 export const make = (options: Options) =>
@@ -43,6 +46,7 @@ export const make = (options: Options) =>
       ...Readings.ledgerReadings(ledger.reconciliation),
       ...Readings.upstreamReadings(upstream.stats),
       ...Readings.bodyReadings(options.heldBodies),
+      ...(options.spool === undefined ? [] : Readings.spoolReadings(options.spool)),
       ...Readings.logReadings(output.sink)
     ].map((reading) => metrics.reading(reading))
     yield* Effect.addFinalizer(() =>
@@ -82,5 +86,5 @@ const accessLogEvery = { off: 0, errors: Number.POSITIVE_INFINITY, all: 1 } as c
 export const layerOf = (settings: Values) => Layer.unwrap(Effect.gen(function*() {
   const { heldBodies } = yield* FrontEnd
   const { startedAt } = yield* Lifecycle
-  return layer({ accessLogEvery: accessLogEvery[settings.accessLog], startedAt, registry: builtin, heldBodies })
+  return layer({ accessLogEvery: accessLogEvery[settings.accessLog], startedAt, registry: builtin, heldBodies, spool: yield* Spool })
 }))

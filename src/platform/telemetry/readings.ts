@@ -1,4 +1,5 @@
 /** What the gateway reads about itself at a scrape of the metrics: the process, the ledger, the upstream pools, the log. */
+import type { Spool } from "#src/platform/spool/Spool.ts"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import type { Reconciliation } from "#actors/request/ports/Ledger.ts"
 import type { Reading } from "./Metrics.ts"
@@ -61,6 +62,13 @@ export const bodyReadings = (held: { readonly bytes: number; readonly most: numb
   gauge("gateway_held_body_bytes", "Bytes of request bodies that are held.", () => held.bytes),
   gauge("gateway_held_body_bytes_max", "Bytes beyond which requests are refused (GATEWAY_MAX_HELD_BODY_BYTES).", () => held.most),
   total("gateway_held_body_refusals_total", "Requests refused because too many bytes of bodies were held.", () => held.refused)
+]
+
+export const spoolReadings = ({ failed, stored }: Pick<Spool["Service"], "failed" | "stored">): ReadonlyArray<Reading> => [
+  gauge("gateway_spool_bytes", "Bytes of uploads in files of the data directory.", () => stored.bytes),
+  gauge("gateway_spool_bytes_max", "Bytes beyond which uploads are refused (GATEWAY_MAX_SPOOL_BYTES).", () => stored.most),
+  total("gateway_spool_refusals_total", "Uploads refused because too many bytes of uploads were kept.", () => stored.refused),
+  total("gateway_spool_failures_total", "Uploads that the file system of the data directory did not take.", failed)
 ]
 
 /** Lines that the log lost because its reader was too slow. */

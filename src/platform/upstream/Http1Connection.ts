@@ -6,10 +6,12 @@
  */
 import type { OnReadOpts, Socket } from "node:net"
 import type { UpstreamRequest } from "#actors/request/ports/Upstream.ts"
+import { Pieces } from "#actors/request/ports/Body.ts"
+import { BodySender } from "./request/BodySender.ts"
 import type { Dial, Dialed } from "./Dialer.ts"
 import { BadResponse, ClosedEarly, DialError } from "./failures.ts"
-import { write } from "./RequestHead.ts"
-import type { RequestHead } from "./RequestHead.ts"
+import { write, writeHead } from "./request/RequestHead.ts"
+import type { RequestHead } from "./request/RequestHead.ts"
 import { ResponseParser } from "./ResponseParser.ts"
 
 /** Most bytes that one read takes from a socket. */
@@ -64,6 +66,8 @@ export class Http1Connection {
   #call: ConnectionExchange | null = null
   #socket: Socket | null = null
   #dial: Dial | null = null
+  /** Writes the call's body, where that is not written at once. */
+  #sender: BodySender | null = null
   #paused = false
   /** True while the call's callbacks are on the stack. */
   #delivering = false
@@ -116,6 +120,7 @@ export class Http1Connection {
     this.#call = null
     this.#dial?.cancel()
     this.#dial = null
+    this.#sender?.stop()
     this.#socket?.destroy()
     this.#owner.drop(this)
   }
@@ -156,7 +161,16 @@ export class Http1Connection {
 
   #send(socket: Socket, call: ConnectionExchange): void {
     call.onSent()
-    write(socket, call.head, call.body)
+    const { body, head } = call
+    if (!(body instanceof Pieces)) {
+      write(socket, head, body)
+      return
+    }
+    const sender = this.#sender = new BodySender(socket, body, (error) => this.#break(error))
+    socket.cork()
+    writeHead(socket, head, body.length)
+    sender.start()
+    socket.uncork()
   }
 
   #onBytes(bytes: Buffer, size: number): void {
@@ -206,11 +220,13 @@ export class Http1Connection {
   #complete(call: ConnectionExchange): void {
     const { head, surplus } = this.#parser
     const socket = this.#socket
+    const isSent = this.#sender === null || this.#sender.isDone
     this.#call = null
     this.served++
     // A request body that is still on its way would be taken for the next request.
-    if (!head.keepAlive || surplus || this.#ended || socket === null || socket.destroyed || socket.writableLength > 0) this.close()
+    if (!head.keepAlive || surplus || this.#ended || !isSent || socket === null || socket.destroyed || socket.writableLength > 0) this.close()
     else {
+      this.#sender = null
       socket.unref()
       this.#owner.onIdle(this, head.keepAliveMs)
     }

@@ -4,7 +4,7 @@ import type { Phase, UpstreamCall, UpstreamFailure, UpstreamHandler, UpstreamReq
 import { Decoder, encodingOf, supports } from "./Decoder.ts"
 import * as Failures from "./failures.ts"
 import type { ConnectionExchange, Http1Connection } from "./Http1Connection.ts"
-import type { RequestHead } from "./RequestHead.ts"
+import type { RequestHead } from "./request/RequestHead.ts"
 import type { SocketPool } from "./SocketPool.ts"
 import { WheelEntry } from "./TimerWheel.ts"
 import type { TimerWheel } from "./TimerWheel.ts"
@@ -185,7 +185,7 @@ export class HttpCall extends WheelEntry implements UpstreamCall, ConnectionExch
 
   onBroken(error: Error): void {
     if (this.#over) return
-    if (!this.#isStale()) return this.#fail(Failures.fromError(error, this.#progress()))
+    if (error instanceof Failures.BodyLost || !this.#isStale()) return this.#fail(Failures.fromError(error, this.#progress()))
     // Once at most: a new socket has served nothing, so its close is never stale.
     this.#connection = null
     this.#sent = false

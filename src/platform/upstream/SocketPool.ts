@@ -11,7 +11,7 @@ import { peerOf } from "./Dialer.ts"
 import * as EgressProxy from "./EgressProxy.ts"
 import { Http1Connection } from "./Http1Connection.ts"
 import type { ConnectionOwner } from "./Http1Connection.ts"
-import { RequestHeads } from "./RequestHead.ts"
+import { RequestHeads } from "./request/RequestHead.ts"
 import { WheelEntry } from "./TimerWheel.ts"
 import type { TimerWheel } from "./TimerWheel.ts"
 

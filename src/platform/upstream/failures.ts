@@ -15,6 +15,9 @@ export class DialError extends Error {
 /** The peer closed its side before the response was complete. */
 export class ClosedEarly extends Error {}
 
+/** The rest of the request's body, which is not in memory, cannot be read. */
+export class BodyLost extends Error {}
+
 /** The peer broke the rules of HTTP/1.1; the message says how. */
 export class BadResponse extends Error {}
 
@@ -105,6 +108,7 @@ export const fromError = (error: unknown, progress: Progress): UpstreamFailure =
   const { peer } = progress
   if (error instanceof DialError) return make(error.reason, progress, error.message)
   if (error instanceof BadResponse) return make("protocol", progress, `${peer} does not speak HTTP/1.1: ${error.message}`)
+  if (error instanceof BodyLost) return make("lost-body", progress, `the request's body cannot be read: ${error.message}`, { source: "gateway", retry: "never" })
   if (error instanceof ClosedEarly) {
     return progress.head
       ? make("truncated", progress, `${peer} closed before the body had ended`)

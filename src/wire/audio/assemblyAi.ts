@@ -4,9 +4,9 @@
  */
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import * as Errors from "#schemas/errors.ts"
+import * as Form from "#src/wire/form/Form.ts"
 import * as Job from "#src/wire/oneShot/job.ts"
 import { type AudioVendor, omitted, textOf, wordsOf } from "./AudioVendor.ts"
-import { fileIn } from "./fileIn.ts"
 
 const understood: ReadonlySet<string> = new Set(["model", "file", "language", "prompt", "response_format", "timestamp_granularities", "stream"])
 
@@ -25,10 +25,10 @@ export const assemblyAi: AudioVendor = {
   speech: () => noSpeech,
   transcriptionPath: (path) => path.replace(/\/transcript$/, "/upload"),
   transcription: (asked) => {
-    const file = fileIn(asked)
+    const file = asked.form === null ? null : Form.fileOf(asked.form, "file")
     return file === null
       ? Errors.make("unsupported_media_type", "Audio is sent as multipart/form-data.")
-      : { body: file.sound, contentType: "application/octet-stream", omitted: omitted(asked.parsed, understood) }
+      : { body: Form.bodyOf(file), contentType: "application/octet-stream", omitted: omitted(asked.parsed, understood) }
   },
   stateOf: ({ id, status, upload_url: url }, replies, { language, model, prompt }) => {
     if (replies === 0 && typeof url === "string") {

@@ -4,10 +4,10 @@
  */
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import * as Errors from "#schemas/errors.ts"
+import * as Form from "#src/wire/form/Form.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 import { type AudioVendor, omitted, textOf, wordsOf } from "./AudioVendor.ts"
-import { fileIn } from "./fileIn.ts"
 
 /** The vendor's words for the formats that it makes. */
 const formats: Readonly<Record<string, string>> = {
@@ -41,10 +41,10 @@ export const deepgram: AudioVendor = {
     return `${path}?model=${encodeURIComponent(model)}&smart_format=true&${language === null ? "detect_language=true" : `language=${encodeURIComponent(language)}`}`
   },
   transcription: (asked) => {
-    const file = fileIn(asked)
+    const file = asked.form === null ? null : Form.fileOf(asked.form, "file")
     return file === null
       ? Errors.make("unsupported_media_type", "Audio is sent as multipart/form-data.")
-      : { body: file.sound, contentType: /^[\w.+-]+\/[\w.+-]+$/.test(file.contentType ?? "") ? file.contentType as string : "application/octet-stream", omitted: omitted(asked.parsed, written) }
+      : { body: Form.bodyOf(file), contentType: /^[\w.+-]+\/[\w.+-]+$/.test(file.contentType ?? "") ? file.contentType as string : "application/octet-stream", omitted: omitted(asked.parsed, written) }
   },
   heard: (answer) => {
     const channel = at(answer, "results", "channels", 0)

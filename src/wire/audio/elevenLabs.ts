@@ -41,9 +41,9 @@ export const elevenLabs: AudioVendor = {
     return { body: Buffer.from(JSON.stringify(body)), omitted: omitted(parsed, spoken) }
   },
   transcriptionPath: (path) => path,
-  transcription: ({ bytes, form, model, parsed }) => {
+  transcription: ({ form, model, parsed }) => {
     if (form === null) return Errors.make("unsupported_media_type", "Audio is sent as multipart/form-data.")
-    const body = Form.withFields(bytes, form, {
+    const body = Form.withFields(form, {
       ...Object.fromEntries(renamed.map((name) => [name, null])), model_id: model, language_code: textOf(parsed["language"]), timestamps_granularity: "word"
     })
     return { body, contentType: Form.contentTypeOf(form), omitted: unsaid.filter((name) => parsed[name] !== undefined) }

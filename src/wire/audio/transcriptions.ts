@@ -5,6 +5,8 @@ import { PublicError } from "#schemas/errors.ts"
 import type { Units } from "#schemas/records/Units.ts"
 import type { TargetFamily } from "#schemas/wire/formats.ts"
 import * as Form from "#src/wire/form/Form.ts"
+import type { Meter } from "#src/wire/form/Form.ts"
+import type { PartHead } from "#src/wire/form/FormReader.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 import * as Job from "#src/wire/oneShot/job.ts"
@@ -13,8 +15,7 @@ import type { Asked, Encoded, OneShotCodec, Sent } from "#src/wire/oneShot/OneSh
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import { type Heard, type JobAsked, textOf } from "./AudioVendor.ts"
 import * as Cues from "./cues.ts"
-import { fileIn } from "./fileIn.ts"
-import * as SoundLength from "./soundLength.ts"
+import { SoundLength } from "./soundLength.ts"
 import { errorOf, vendorOf } from "./vendors.ts"
 
 type Body = Readonly<Record<string, unknown>>
@@ -61,10 +62,10 @@ const unitsIn = (parsed: Body): Units | null => {
 const textType = "text/plain; charset=utf-8"
 
 /** Seconds of the sent sound, where its header says them. */
-const lengthOf = (sent: Sent): number | null => {
-  const file = fileIn(sent)
-  return file === null ? null : SoundLength.secondsOf(file.sound)
-}
+const lengthOf = ({ form }: Sent): number | null => form === null ? null : Form.fileOf(form, "file")?.measured ?? null
+
+/** Reads how long the sound is, while it passes. */
+export const meterOf = ({ filename, name }: PartHead): Meter | null => name === "file" && filename !== null ? new SoundLength() : null
 
 /** What is paid for unless the answer says otherwise. */
 export const units = (_head: RequestHead, _body: Body, sent: Sent): Units | null => {
@@ -147,10 +148,10 @@ const refusalOfVendor = ({ response_format: format, stream }: Body): PublicError
     : format === "diarized_json" ? invalid("response_format", "This model does not answer in 'diarized_json'.") : null
 
 const encoded = (family: TargetFamily, asked: Asked): Encoded<Note> | PublicError => {
-  const { bytes, form, model, parsed } = asked
+  const { form, model, parsed } = asked
   if (form === null) return Errors.make("unsupported_media_type", "Audio is sent as multipart/form-data.")
   const vendor = vendorOf(family)
-  if (vendor === null) return { body: Form.withFields(bytes, form, { model }), contentType: Form.contentTypeOf(form), omitted: OneShotJson.nothing, note: noteOf(asked) }
+  if (vendor === null) return { body: Form.withFields(form, { model }), contentType: Form.contentTypeOf(form), omitted: OneShotJson.nothing, note: noteOf(asked) }
   const made = refusalOfVendor(parsed) ?? vendor.transcription(asked)
   if (made instanceof PublicError) return made
   const note = noteOf(asked)

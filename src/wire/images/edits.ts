@@ -33,9 +33,9 @@ const head = (body: Body): ImageHead | PublicError => {
 
 export const codec: OneShotCodec<ImageHead> = {
   head,
-  encode: (_family, { bytes, form, model }) => form === null
+  encode: (_family, { form, model }) => form === null
     ? Errors.make("unsupported_media_type", "Images are sent as multipart/form-data.")
-    : { body: Form.withFields(bytes, form, { model }), contentType: Form.contentTypeOf(form), omitted: OneShotJson.nothing, note: null },
+    : { body: Form.withFields(form, { model }), contentType: Form.contentTypeOf(form), omitted: OneShotJson.nothing, note: null },
   read: (_family, bytes, { now }) => Answer.read("image-edits", bytes, now),
   readError: (_family, body) => OneShotJson.readError(body)
 }

@@ -1,5 +1,6 @@
 /** How one kind of request without a conversation is said to servers and read back: one value per kind. Pure. */
 import type { AnswerFacts, JobReply, Poll, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
+import type { Body } from "#actors/request/ports/Body.ts"
 import type { Price } from "#schemas/Provider.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Units } from "#schemas/records/Units.ts"
@@ -9,7 +10,7 @@ import type { Form } from "#src/wire/form/Form.ts"
 
 /** The client's body. */
 export interface Sent {
-  /** The body as it came. */
+  /** The body as it came; empty where it is a form. */
   readonly bytes: Buffer
   /** Set where the body is a form. */
   readonly form: Form | null
@@ -51,7 +52,7 @@ export interface MediaWish {
 }
 
 export interface Encoded<Note> {
-  readonly body: Uint8Array
+  readonly body: Body
   /** The server is asked by GET with these parameters, and without the body. */
   readonly query?: string
   /** Absent: JSON. */

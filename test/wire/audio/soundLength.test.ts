@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { toneOf } from "#src/simulator/formats/audio.ts"
 import * as Cues from "#src/wire/audio/cues.ts"
-import { secondsOf } from "#src/wire/audio/soundLength.ts"
+import { secondsOf, SoundLength } from "#src/wire/audio/soundLength.ts"
 import { cpuMs } from "#test/support/late.ts"
 
 const tone = toneOf("x".repeat(50))
@@ -10,6 +10,9 @@ const patched = (at: number, value: number): Buffer => {
   copy.writeUInt32LE(value, at)
   return copy
 }
+
+const chunk = (name: string, bytes: Buffer): Buffer => Buffer.concat([Buffer.from(name), Buffer.from(Uint32Array.of(bytes.length).buffer), bytes, Buffer.alloc(bytes.length % 2)])
+const chunky = Buffer.concat([tone.subarray(0, 12), chunk("LIST", Buffer.alloc(5_001)), tone.subarray(12, 36), chunk("cue ", Buffer.alloc(4)), tone.subarray(36)])
 
 /** MPEG 1, layer III, 128 kbit/s, 44.1 kHz: frames of 417 bytes. */
 const frame = Buffer.concat([Buffer.from([0xff, 0xfb, 0x90, 0x00]), Buffer.alloc(413)])
@@ -25,10 +28,15 @@ const counted = (): Buffer => {
 
 describe("the length of a sound", () => {
   it.each([
-    ["a WAV file", tone, 1], ["one whose recorder did not know the end", patched(40, 0), 1], ["one that claims more than there is", patched(40, 0xffffffff), 1],
+    ["a WAV file", tone, 1], ["one whose recorder did not know the end", patched(40, 0), 1], ["one that claims more than there is", patched(40, 0xffffffff), 1], ["one with chunks before its samples", chunky, 1],
     ["an MP3 file", plain, 41_700 * 8 / 128_000], ["one with a tag before it", Buffer.concat([tag, plain]), 41_700 * 8 / 128_000], ["one whose tag counts its frames", counted(), 1_000 * 1_152 / 44_100]
   ])("is read of %s", (_name, sound, seconds) => {
     expect(secondsOf(sound)).toBeCloseTo(seconds, 6)
+    for (const size of [1, 7, 43, 44, 45, 300, 4_000]) {
+      const meter = new SoundLength()
+      for (let at = 0; at < sound.length; at += size) meter.push(sound.subarray(at, at + size))
+      expect([size, meter.result()]).toEqual([size, secondsOf(sound)])
+    }
   })
 
   it.each([

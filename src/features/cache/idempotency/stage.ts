@@ -19,13 +19,13 @@ import type { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { RecentReplies } from "./RecentReplies.ts"
+import * as Identity from "#src/inference/lane/bodies/identity.ts"
 import * as GatewayHeaders from "#src/inference/lane/gatewayHeaders.ts"
 import { CoalescedCall, type CoalescedCallListener } from "#src/inference/lane/stages/CoalescedCall.ts"
 import * as StageAnswers from "#src/inference/lane/stages/stageAnswers.ts"
 import type { AdmittedCall, Fork, Stage } from "#src/inference/lane/stages/Stage.ts"
 import { type Flight, type Waiter, SingleFlight } from "#src/platform/structures/SingleFlight.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
-import type { Form } from "#src/wire/form/Form.ts"
 
 export interface Options {
   /** ms; 0 = off. */
@@ -75,8 +75,7 @@ export class Idempotency implements Stage {
 
   applies(call: AdmittedCall): boolean {
     if (call.head.stream || this.options.windowMs() === 0) return false
-    const { request } = call
-    return isNamed(request.header("idempotency-key")) || isNamed(request.header("x-request-id"))
+    return Identity.isNamed(call.request)
   }
 
   run(call: AdmittedCall, next: (call: AdmittedCall) => void): void {
@@ -107,17 +106,10 @@ export class Idempotency implements Stage {
 
 const isNamed = (value: string | undefined): boolean => value !== undefined && value !== ""
 
-/** Of what a form says: another boundary between its parts makes no other request. */
-const digestOf = (body: Buffer, { parts }: Form): string => {
-  const hash = Crypto.createHash("sha256")
-  for (const { contentType, end, filename, name, start } of parts) hash.update(JSON.stringify([name, filename, contentType, end - start])).update(body.subarray(start, end))
-  return hash.digest("hex")
-}
-
 const nameOf = (call: AdmittedCall): Named => {
   const { body, endpoint, form, head, key, large, request } = call
   const given = request.header("idempotency-key")
-  const digest = Crypto.hash("sha256", `${endpoint}\n${head.model}\n${large?.digest ?? (form === undefined ? Crypto.hash("sha256", body, "hex") : digestOf(body, form))}`, "hex")
+  const digest = Crypto.hash("sha256", `${endpoint}\n${head.model}\n${large?.digest ?? form?.digest ?? Crypto.hash("sha256", body, "hex")}`, "hex")
   const tenant = key === null ? "anonymous" : key.id
   const parts = isNamed(given) ? [tenant, "key", given] : [tenant, "request", request.header("x-request-id"), digest]
   return { key: Crypto.hash("sha256", JSON.stringify(parts), "hex"), digest }

@@ -43,8 +43,9 @@ export class Prompt {
   readonly form: Form | null
   /** Id of the key that asks, or `anonymous`. */
   readonly tenant: string
-  private readonly length: number
-  /** Called when a long body is not held any more. */
+  /** Bytes that the client sent. */
+  readonly bytes: number
+  /** Called when a long body, or a form, is not held any more. */
   onRelease: (() => void) | null = null
 
   constructor(body: Buffer, parsed: Record<string, unknown>, large: Large | null = null, key: Pick<ApiKey, "id"> | null = null, form: Form | null = null) {
@@ -54,13 +55,15 @@ export class Prompt {
     this.body = sent === parsed ? body : GatewayFields.ofBytes(body, parsed, sent)
     this.parsed = sent
     this.large = large
-    this.length = body.length
+    this.bytes = form === null ? body.length : form.length
   }
 
   release(): void {
-    if (this.form === null) this.parsed = released
-    if (this.length <= keptPromptBytes) return
-    this.body = noBytes
+    if (this.form === null) {
+      this.parsed = released
+      if (this.bytes <= keptPromptBytes) return
+      this.body = noBytes
+    }
     this.onRelease?.()
   }
 
@@ -78,7 +81,7 @@ export class Prompt {
   /** What the model reads of it, asked for only if an upstream gives no usage; a long prompt is represented by its length. */
   text(): string {
     if (this.form !== null) return promptFields.map((name) => typeof this.parsed[name] === "string" ? `${this.parsed[name]}\n` : "").join("")
-    if (this.length > keptPromptBytes || this.large !== null) return " word".repeat(Math.ceil(this.length / 5))
+    if (this.bytes > keptPromptBytes || this.large !== null) return " word".repeat(Math.ceil(this.bytes / 5))
     const parsed = this.parsed === released ? Json.parseRecord(this.body.toString("utf8")) ?? released : this.parsed
     return promptFields.map((name) => textOf(parsed[name])).join("")
   }

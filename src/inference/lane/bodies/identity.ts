@@ -116,6 +116,10 @@ const idleSettings: ReadonlySet<string> = new Set([
   "idempotencyWindowMs", "maxBodySizeMb", "debugMode", "wsAuth", "bruteForceProtection"
 ])
 
+/** The request names itself, so that a repeat of it is known. */
+export const isNamed = (request: { readonly header: (lowerCaseName: string) => string | undefined }): boolean =>
+  ["idempotency-key", "x-request-id"].some((name) => (request.header(name) ?? "") !== "")
+
 /** Digest of what an operator configured, as far as it may shape answers. */
 export const settingsDigest = (settings: ReadonlyMap<string, unknown>, flags: ReadonlyMap<string, string>): string => {
   const named = Object.fromEntries([...settings].filter(([name]) => !idleSettings.has(name)))

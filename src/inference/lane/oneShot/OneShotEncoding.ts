@@ -1,6 +1,7 @@
 /** One request without a conversation, in the words of each target that is tried. */
 import * as Crypto from "node:crypto"
 import * as Effect from "effect/Effect"
+import type { Body } from "#actors/request/ports/Body.ts"
 import type { Dialect } from "#actors/request/ports/Face.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import * as Errors from "#schemas/errors.ts"
@@ -91,7 +92,7 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
     })
   }
 
-  bodyFor(target: Target): Uint8Array | PublicError {
+  bodyFor(target: Target): Body | PublicError {
     const { body, form, parsed } = this.#prompt
     const prepared = this.#prepared?.get(target)
     this.#prepared?.delete(target)

@@ -4,6 +4,7 @@ import type { Face } from "#actors/request/ports/Face.ts"
 import type { Units } from "#schemas/records/Units.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { OneShotKind } from "#schemas/wire/formats.ts"
+import type { Gate } from "#src/inference/lane/Intake.ts"
 import * as Lane from "#src/inference/lane/Lane.ts"
 import type { Operation } from "#src/inference/lane/Operation.ts"
 import * as Paths from "#src/inference/lane/paths.ts"
@@ -45,6 +46,8 @@ export interface Options<Head extends RequestHead, Note> {
   readonly answerMs?: number
   /** The body is multipart/form-data. */
   readonly isForm?: boolean
+  /** Reads a part of the form while it arrives. */
+  readonly meterOf?: Gate["meterOf"]
   /** Bytes that a body may have whatever the setting says. */
   readonly leastBodyLimit?: number
 }
@@ -57,13 +60,13 @@ const common = Formats.faceOf(chatCompletions, false)
 /** `opaque`: bytes that hold no frame of ours, so that nothing is said among them. */
 const faceOf = (kind: OneShotKind): Face => ({ ...common, name: kind, opaque: true })
 
-export const make = <Head extends RequestHead, Note>({ answerMs, category, codec, codecName, endpoint, errorBody, isForm, kind, leastBodyLimit, units }: Options<Head, Note>): OneShotOperation<Head> => {
+export const make = <Head extends RequestHead, Note>({ answerMs, category, codec, codecName, endpoint, errorBody, isForm, kind, leastBodyLimit, meterOf, units }: Options<Head, Note>): OneShotOperation<Head> => {
   const common = faceOf(kind)
   const face = errorBody === undefined ? common : { ...common, errorBody }
   return {
-    endpoint, category, codec: null, face, errorBody: face.errorBody, format: kind, fenced: true, isForm, leastBodyLimit,
+    endpoint, category, codec: null, face, errorBody: face.errorBody, format: kind, fenced: true, isForm, leastBodyLimit, meterOf,
     head: codec.head, answerMs, ...(units === undefined ? {} : { units }),
-    about: ({ body }) => ({ promptTokens: Math.ceil(body.length / 4), promptPrefix: "", needs: noNeeds }),
+    about: ({ bytes }) => ({ promptTokens: Math.ceil(bytes / 4), promptPrefix: "", needs: noNeeds }),
     encode: ({ head }, { prompt }, _clientRequest, now) => new OneShotEncoding(codecName ?? kind, codec, head, prompt, now)
   }
 }

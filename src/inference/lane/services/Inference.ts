@@ -10,11 +10,11 @@ import type { RecoveryOptions } from "#actors/request/Request.ts"
 import { Telemetry } from "#actors/request/ports/Telemetry.ts"
 import { Turns } from "#actors/request/ports/Turns.ts"
 import { BodyWorkers, threadsOf } from "#src/inference/lane/bodies/BodyWorkers.ts"
+import * as Forms from "#src/inference/lane/forms/forms.ts"
 import { Live } from "#src/inference/lane/live/Live.ts"
 import * as RouteReport from "#src/inference/lane/RouteReport.ts"
 import type { Stage } from "#src/inference/lane/stages/Stage.ts"
 import * as MediaFetch from "#src/platform/media/MediaFetch.ts"
-import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
 import { Admission } from "./Admission.ts"
 import { CurrentRouter } from "./CurrentRouter.ts"
@@ -54,7 +54,6 @@ export const layer = <E, R>(stages: Effect.Effect<ReadonlyArray<Stage>, E, R>) =
   const configuration = yield* Configuration
   const flags = yield* Flags
   const { now } = yield* Forks
-  const frontEnd = yield* FrontEnd
   const { makeResponseId } = yield* Ids
   const { requests, sessions } = yield* Live
   const { limits, maxBodyBytes, sseComments } = yield* LaneOptions
@@ -73,7 +72,7 @@ export const layer = <E, R>(stages: Effect.Effect<ReadonlyArray<Stage>, E, R>) =
     waits: { turns: yield* Turns, totalMs: limits.timeouts.total, now },
     report: yield* Reports,
     router, sessions, bodies, makeResponseId, sseComments, draining,
-    held: frontEnd.heldBodies,
+    ...yield* Forms.services,
     media: MediaFetch.make(yield* MediaFetch.Network),
     maxBodyBytes: () => {
       const megabytes = configuration.current().settings.get("maxBodySizeMb")

@@ -9,13 +9,10 @@ import type * as RouteReport from "#src/inference/lane/RouteReport.ts"
 import type * as Stages from "#src/inference/lane/stages/Stage.ts"
 import type { WaitServices } from "#src/inference/lane/stages/Waits.ts"
 import type { MediaFetch } from "#src/platform/media/MediaFetch.ts"
-import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
 import type { Router } from "#src/routing/Router.ts"
 
 export interface LaneServices extends Intake.IntakeServices {
   readonly request: Services
-  /** The bytes of bodies that this process holds. */
-  readonly held: HeldBytes
   /** Where media are fetched that requests name by URL. */
   readonly media: MediaFetch["Service"]
   readonly router: () => Router

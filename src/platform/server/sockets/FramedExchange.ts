@@ -2,6 +2,7 @@
  * An exchange whose request came in a message of a WebSocket, and whose response leaves in messages: a direct route serves it as it
  * serves HTTP, so admission, limits, ledger and errors are the same.
  */
+import { type BodyFlow, type BodySink, pour, stopped } from "#src/platform/server/body/bodySink.ts"
 import type { AbortReason, BodyFailure, Exchange } from "#src/platform/server/Exchange.ts"
 import { findHeader } from "#src/platform/server/requestHead.ts"
 import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
@@ -45,6 +46,7 @@ export class FramedExchange implements Exchange {
   private reason: AbortReason | undefined
   private abortListener: ((reason: AbortReason) => void) | undefined
   private drainListener: (() => void) | undefined
+  private releaseListener: (() => void) | undefined
 
   /** `pending`: bytes that the client has not taken yet. */
   constructor(head: FramedHead, body: Uint8Array, reply: Reply, held: HeldBytes, pending: () => number) {
@@ -86,7 +88,24 @@ export class FramedExchange implements Exchange {
     else done(body, null)
   }
 
+  streamBody(limit: number, sink: BodySink): BodyFlow {
+    let flow: BodyFlow = stopped
+    this.readBody(limit, (body, failure) => {
+      if (body === null) sink.fail(failure ?? "aborted")
+      else flow = pour(body, sink)
+    })
+    return flow
+  }
+
+  onRelease(listener: () => void): void {
+    if (this.state === DONE) listener()
+    else this.releaseListener = listener
+  }
+
   releaseBody(): void {
+    const listener = this.releaseListener
+    this.releaseListener = undefined
+    listener?.()
     this.release?.()
     this.release = null
     this.body = null

@@ -1,6 +1,7 @@
 /** The `Exchange` over uWebSockets: the copied request head, the body on demand, and how the exchange ends. */
 import type { Arrivals } from "#src/platform/server/uws/Arrivals.ts"
-import { type BodyDone, type BodyOwner, BodyReader } from "#src/platform/server/BodyReader.ts"
+import { type BodyDone, type BodyOwner, BodyReader } from "#src/platform/server/body/BodyReader.ts"
+import { type BodyFlow, type BodySink, pour, stopped } from "#src/platform/server/body/bodySink.ts"
 import * as ContentCoding from "#src/platform/server/contentCoding.ts"
 import type { AbortReason, Exchange } from "#src/platform/server/Exchange.ts"
 import type { NativeRequest, NativeResponse } from "./native.ts"
@@ -75,6 +76,7 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
   private drainListener: (() => void) | undefined
   private finishListener: (() => void) | undefined
   private stopListener: (() => void) | undefined
+  private releaseListener: (() => void) | undefined
 
   /** To be made inside the native callback; the request is not valid any more when that returns. */
   constructor(res: NativeResponse, req: NativeRequest, host: ExchangeHost) {
@@ -171,8 +173,51 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     return () => reader.unwait(guarded)
   }
 
+  streamBody(limit: number, sink: BodySink): BodyFlow {
+    const guarded: BodySink = {
+      push: (bytes) => {
+        let takes = true
+        this.guard(() => {
+          takes = sink.push(bytes)
+        })
+        return takes
+      },
+      isReady: () => sink.isReady(),
+      end: () => this.guard(() => sink.end()),
+      fail: (failure) => this.guard(() => sink.fail(failure))
+    }
+    const reader = this.header("content-encoding") === undefined ? this.bodyReader() : undefined
+    return reader === undefined ? this.pourWhole(limit, guarded) : reader.flow(limit, guarded)
+  }
+
+  /** A compressed body is decompressed whole. */
+  private pourWhole(limit: number, sink: BodySink): BodyFlow {
+    let flow: BodyFlow = stopped
+    let isStopped = false
+    this.readBody(limit, (body, failure) => {
+      if (isStopped) return
+      if (body === null) sink.fail(failure ?? "aborted")
+      else flow = pour(body, sink)
+    })
+    return {
+      resume: () => flow.resume(),
+      stop: () => {
+        isStopped = true
+        flow.stop()
+      }
+    }
+  }
+
+  onRelease(listener: () => void): void {
+    if (this.state === DONE) listener()
+    else this.releaseListener = listener
+  }
+
   releaseBody(): void {
     this.reader?.forget()
+    const listener = this.releaseListener
+    this.releaseListener = undefined
+    if (listener !== undefined) this.guard(listener)
   }
 
   get heldBytes(): HeldBytes {
@@ -288,7 +333,7 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     host.live.remove(this)
     if (this.reader !== undefined || this.blocked) host.watch.delete(this)
     this.reader?.fail("aborted")
-    this.reader?.forget()
+    this.releaseBody()
     const reason = this.abortReason
     const listener = this.abortListener
     if (reason !== undefined && listener !== undefined) this.guard(() => listener(reason))

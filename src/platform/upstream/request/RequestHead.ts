@@ -91,6 +91,11 @@ export class RequestHeads {
   }
 }
 
+/** Writes the head of a request whose body of `length` bytes follows. */
+export const writeHead = (socket: Socket, { bytes }: RequestHead, length: number): void => {
+  socket.write(Buffer.concat([bytes, Buffer.from(`content-length: ${length}\r\n\r\n`, "latin1")]))
+}
+
 /** Writes a request on a connected socket. */
 export const write = (socket: Socket, head: RequestHead, body: Uint8Array | string | null): void => {
   const length = body === null ? 0 : typeof body === "string" ? Buffer.byteLength(body) : body.length

@@ -5,7 +5,8 @@
  * consumer asks; past a bound it stops reading from the socket.
  */
 import type { Arrivals, Arriving } from "#src/platform/server/uws/Arrivals.ts"
-import type { BodyFailure } from "./Exchange.ts"
+import type { BodyFlow, BodySink } from "./bodySink.ts"
+import type { BodyFailure } from "#src/platform/server/Exchange.ts"
 import type { NativeResponse } from "#src/platform/server/uws/native.ts"
 import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
 
@@ -56,6 +57,9 @@ export class BodyReader implements Arriving {
   private pulling = false
   private pulled = false
   private limit = Infinity
+  private sink: BodySink | undefined
+  /** The sink takes nothing now. */
+  private stalled = false
   failure: BodyFailure | null = null
   complete = false
   /** The last byte has come, kept or not. */
@@ -102,6 +106,50 @@ export class BodyReader implements Arriving {
     this.resume()
   }
 
+  /** Gives what arrives to a sink, and keeps none of it. */
+  flow(limit: number, sink: BodySink): BodyFlow {
+    const flow: BodyFlow = {
+      resume: () => {
+        this.stalled = false
+        if (!this.yielded && this.sink !== undefined) this.resume()
+      },
+      stop: () => {
+        this.sink = undefined
+      }
+    }
+    if (this.waiting !== undefined || this.sink !== undefined) throw new Error("The request body is being read already: wait for that reader")
+    this.pulled = true
+    if (this.failure !== null) sink.fail(this.failure)
+    else if (this.declared > limit || this.received > limit) this.refuse((_body, failure) => failure !== null && sink.fail(failure))
+    else {
+      this.limit = limit
+      this.sink = sink
+      if (this.held > 0) {
+        const begun = this.take()
+        if (!this.complete) this.owner.arrivals.add(this)
+        this.pour(begun, this.complete)
+      }
+      if (this.complete) this.sinkEnds(null)
+      else if (!this.stalled) this.resume()
+    }
+    return flow
+  }
+
+  private pour(bytes: Uint8Array, isLast: boolean): void {
+    const { sink } = this
+    // It may have had enough for good, and the rest of the body is dropped.
+    if (sink === undefined || sink.push(bytes) || isLast || this.sink !== sink) return
+    this.stalled = true
+    if (!this.paused) this.pause()
+  }
+
+  private sinkEnds(failure: BodyFailure | null): void {
+    const { sink } = this
+    this.sink = undefined
+    if (failure === null) sink?.end()
+    else sink?.fail(failure)
+  }
+
   /** Forgets the waiting consumer; what arrives is kept for the next one. */
   unwait(done: BodyDone): void {
     if (this.waiting === done) this.waiting = undefined
@@ -110,6 +158,7 @@ export class BodyReader implements Arriving {
 
   /** Reads on without keeping anything; calls `done` at the end of the body, or when one of the bounds is reached. */
   drop(bytes: number, millis: number, done: () => void): void {
+    this.sink = undefined
     this.empty()
     this.dropping = { left: bytes, done, timer: setTimeout(() => this.dropped(), millis) }
     this.resume()
@@ -131,12 +180,14 @@ export class BodyReader implements Arriving {
     }
     if (this.complete || this.failure !== null) return
     this.failure = failure
+    this.stalled = false
     // The socket of an aborted exchange must not be touched.
     if (failure !== "aborted") this.takeTurn()
     this.empty()
     const waiting = this.waiting
     this.waiting = undefined
     waiting?.(null, failure)
+    this.sinkEnds(failure)
   }
 
   pause(): void {
@@ -153,13 +204,17 @@ export class BodyReader implements Arriving {
 
   waitTurn(): void {
     // A reader by chunks stops by itself, and its exchange may be waiting to write.
-    if (this.paused || this.waiting === undefined || this.pulling) return
+    if (this.paused || (this.sink === undefined && (this.waiting === undefined || this.pulling))) return
     this.yielded = true
     this.pause()
   }
 
   takeTurn(): void {
-    if (this.yielded) this.resume()
+    if (!this.yielded) return
+    this.yielded = false
+    if (this.stalled) return
+    if (this.sink?.isReady() === false) this.stalled = true
+    else this.resume()
   }
 
   private refuse(done: BodyDone): void {
@@ -200,6 +255,7 @@ export class BodyReader implements Arriving {
         this.owner.bodyRearms()
       }
     }
+    if (this.sink !== undefined) return this.give(chunk, isLast)
     if (bytes > 0) {
       if (this.held + bytes > this.limit) {
         this.complete = false
@@ -227,6 +283,15 @@ export class BodyReader implements Arriving {
       this.waiting = undefined
       waiting(this.all(), null)
     }
+  }
+
+  private give(chunk: ArrayBuffer, isLast: boolean): void {
+    if (this.received > this.limit) {
+      this.complete = false
+      return this.fail("too-large")
+    }
+    if (chunk.byteLength > 0) this.pour(new Uint8Array(chunk), isLast)
+    if (isLast) this.sinkEnds(null)
   }
 
   /** Keeps other bytes instead of those that came: what they hold decompressed. False when there is no room for them. */

@@ -1,0 +1,54 @@
+/** Bodies that are taken while they arrive. */
+import type { BodyFailure } from "#src/platform/server/Exchange.ts"
+
+/** Takes a body while it arrives. One of `end` and `fail` is the last call, and neither comes after `stop`. */
+export interface BodySink {
+  /** Borrowed bytes: copy them to keep them. False: as many as can be taken now; read on with `resume`. */
+  readonly push: (bytes: Uint8Array) => boolean
+  /** Asked before a body that waited for others is read on; false as from `push`. */
+  readonly isReady: () => boolean
+  readonly end: () => void
+  readonly fail: (failure: BodyFailure) => void
+}
+
+/** A body on its way to a sink. */
+export interface BodyFlow {
+  readonly resume: () => void
+  /** Nothing more is given to the sink. */
+  readonly stop: () => void
+}
+
+/** A flow that is over. */
+export const stopped: BodyFlow = { resume: () => undefined, stop: () => undefined }
+
+/** Bytes that are given to a sink at a time. */
+const pieceBytes = 256 * 1024
+
+/** Gives a sink a body that is here already, piece by piece, as fast as the sink takes it. */
+export const pour = (body: Uint8Array, sink: BodySink): BodyFlow => {
+  let at = 0
+  let isStopped = false
+  let isRunning = false
+  const run = (): void => {
+    // A sink may ask for more while it is given something.
+    if (isRunning) return
+    isRunning = true
+    let takes = true
+    while (takes && at < body.byteLength && !isStopped) {
+      const piece = body.subarray(at, at + pieceBytes)
+      at += piece.byteLength
+      takes = sink.push(piece)
+    }
+    isRunning = false
+    if (at < body.byteLength || isStopped) return
+    isStopped = true
+    sink.end()
+  }
+  run()
+  return {
+    resume: run,
+    stop: () => {
+      isStopped = true
+    }
+  }
+}
