@@ -36,8 +36,11 @@ const pageOf = ({ media, pages }: Pick<Parts, "media" | "pages">, asked: Readonl
   )
 }
 
+/** A request for a page is short JSON, never in pieces. */
+const textOf = (body: UpstreamRequest["body"]): string => typeof body === "string" ? body : body instanceof Uint8Array ? Buffer.from(body).toString("utf8") : ""
+
 const readWith = (parts: Parts, { body }: UpstreamRequest, handler: UpstreamHandler): UpstreamCall => {
-  const asked = Json.parseRecord(typeof body === "string" ? body : Buffer.from(body ?? "").toString("utf8")) ?? {}
+  const asked = Json.parseRecord(textOf(body)) ?? {}
   let over = false
   const tell = (status: number, said: unknown): void => {
     if (over) return
