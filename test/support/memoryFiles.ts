@@ -52,6 +52,9 @@ export const records = (): FileRecords["Service"] => {
   })
 }
 
+/** Bytes that a reader gets at once. */
+const PIECE = 256 * 1024
+
 export const store = (): FileStore["Service"] => {
   const files = new Map<string, { readonly content: Buffer; readonly writtenAt: number }>()
   return FileStore.of({
@@ -65,7 +68,8 @@ export const store = (): FileStore["Service"] => {
     read: (id, range) => Stream.unwrap(Effect.suspend(() => {
       const file = files.get(id)
       if (file === undefined) return Effect.fail(new FileStoreError({ store: "memory", operation: "read", reason: "missing", message: `There are no bytes of ${id}` }))
-      return Effect.succeed(Stream.make(range === undefined ? file.content : file.content.subarray(range.first, range.last + 1)))
+      const content = range === undefined ? file.content : file.content.subarray(range.first, range.last + 1)
+      return Effect.succeed(Stream.rechunk(Stream.fromIterable(Array.from({ length: Math.ceil(content.length / PIECE) }, (_, i) => content.subarray(i * PIECE, (i + 1) * PIECE))), 1))
     })),
     remove: (id) => Effect.sync(() => void files.delete(id)),
     list: Stream.suspend(() => Stream.fromIterable([...files].map(([id, { writtenAt }]) => ({ id, writtenAt })))),
