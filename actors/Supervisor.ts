@@ -76,6 +76,8 @@ export const loops = {
   "cache eviction": fiber("requests", STEADY, "expired answers stay in the durable cache"),
   "background responses": fiber("requests", STEADY, "responses that are made in the background may count as failed"),
   "sweep/responses": fiber("requests", STEADY, "expired responses stay stored"),
+  "sweep/files": fiber("requests", STEADY, "expired files stay stored"),
+  "sweep/file bytes": fiber("requests", STEADY, "bytes that belong to no file stay stored"),
   "model lists": fiber("requests", STEADY, "the model lists of provider nodes grow old"),
   "connection tests": fiber("requests", STEADY, "connections are not tested in the background"),
   "quota history": task("requests", STEADY, "quota readings are not stored"),

@@ -23,12 +23,15 @@ const kinds = {
   origin_not_allowed: [403, "permission_error"],
   model_not_found: [404, "invalid_request_error"],
   response_not_found: [404, "invalid_request_error"],
+  file_not_found: [404, "invalid_request_error"],
   unknown_route: [404, "not_found"],
   method_not_allowed: [405, "invalid_request_error"],
   model_not_supported: [406, "invalid_request_error"],
   request_timeout: [408, "invalid_request_error"],
   payload_too_large: [413, "invalid_request_error"],
+  file_too_large: [413, "invalid_request_error"],
   unsupported_media_type: [415, "invalid_request_error"],
+  range_not_satisfiable: [416, "invalid_request_error"],
   host_not_allowed: [421, "invalid_request_error"],
   upgrade_required: [426, "invalid_request_error"],
   headers_too_large: [431, "invalid_request_error"],
@@ -59,6 +62,7 @@ const kinds = {
   upstream_total_timeout: [504, "server_error"],
   RATE_LIMIT_EXECUTION_TIMEOUT: [504, "server_error"],
   STREAM_READINESS_TIMEOUT: [504, "stream_timeout"],
+  insufficient_storage: [507, "server_error"],
   loop_detected: [508, "invalid_request_error"]
 } as const satisfies Record<string, readonly [number, string]>
 

@@ -231,6 +231,8 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
   },
   "sweep/webhooks": always,
   "sweep/responses": always,
+  "sweep/files": always,
+  "sweep/file bytes": always,
   "background responses": always,
   "token refresh": {
     world: "alone",

@@ -38,7 +38,7 @@ export const records = (): FileRecords["Service"] => {
       return true
     }),
     remove: (id, scope) => Effect.sync(() => found(id, scope) !== null && rows.delete(id)),
-    known: (ids) => Effect.sync(() => new Set(ids.filter((id) => rows.has(id)))),
+    known: (ids) => Effect.sync(() => new Set(ids.filter((id) => rows.has(id) && rows.get(id)?.status !== "expired"))),
     expire: (now, limit) => Effect.sync(() => {
       const over = [...rows.values()].filter(({ expiresAt, status }) => status !== "expired" && expiresAt !== null && expiresAt <= now).slice(0, limit)
       for (const record of over) rows.set(record.id, { ...record, status: "expired" })

@@ -92,7 +92,7 @@ export const read = <A, E, R>(
       continue
     }
     if (stored !== null) return yield* new FormError({ reason: "second-file" })
-    stored = { value: yield* store({ field: part.key, filename: part.name, contentType: part.contentType, content: whole(part) }, fields) }
+    stored = { value: yield* store({ field: part.key, filename: plain(part.name), contentType: part.contentType, content: whole(part) }, fields) }
   }
   return { fields, file: stored === null ? null : stored.value }
 })).pipe(
@@ -102,6 +102,9 @@ export const read = <A, E, R>(
   Effect.provideService(Multipart.FieldMimeTypes, []),
   Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limits.fileBytes + AROUND_BYTES))
 )
+
+/** As browsers write a quotation mark and line ends in a name. */
+const plain = (name: string): string => name.replace(/%22/g, "\"").replace(/%0D/gi, "\r").replace(/%0A/gi, "\n")
 
 const failureOf = (error: unknown): FormError => {
   if (error instanceof FormError) return error

@@ -50,7 +50,7 @@ export class FileRecords extends Context.Service<FileRecords, {
   readonly setStatus: (id: string, status: FileStatus, details: string | null) => Effect.Effect<boolean, StoreError>
   /** Removes the record, and with it the file; the bytes are then removed from `FileStore`. False when there was none in the scope. */
   readonly remove: (id: string, scope: FileScope) => Effect.Effect<boolean, StoreError>
-  /** Which of these ids have a record. */
+  /** Which of these ids have a record, and have not expired: whose bytes must stay. */
   readonly known: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, StoreError>
   /** Marks up to `limit` files whose time is over as expired; answers their ids. Their bytes are then removed. */
   readonly expire: (now: number, limit: number) => Effect.Effect<ReadonlyArray<string>, StoreError>
