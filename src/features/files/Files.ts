@@ -101,7 +101,7 @@ export const make = Effect.gen(function*() {
   const store = yield* FileStore
 
   /** What cannot be removed now is left to the sweep. */
-  const removeBytes = (id: string) => Effect.catch(store.remove(id), (error) => Effect.logWarning(`The bytes of ${id} are left to the sweep: ${error.message}`))
+  const removeBytes = (id: string) => store.remove(id).pipe(Effect.catch((error) => Effect.logWarning(`The bytes of ${id} are left to the sweep: ${error.message}`)))
 
   /** The record makes the bytes a file. It may have arrived although its answer did not: without it go the bytes, else neither. */
   const insert = (record: FileRecord) => Effect.uninterruptible(Effect.onError(records.insert(record), () =>

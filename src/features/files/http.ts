@@ -57,14 +57,14 @@ const publicOf = (failure: Failure): PublicError => {
 
 /** An error in the client's words; what an operator must know of it is logged. */
 const answer = <R>(effect: Effect.Effect<HttpServerResponse.HttpServerResponse, Failure, R>): Effect.Effect<HttpServerResponse.HttpServerResponse, never, R> =>
-  Effect.catch(effect, (failure) => {
+  effect.pipe(Effect.catch((failure) => {
     const error = publicOf(failure)
     const response = HttpServerResponse.text(errorBody(error), {
       status: error.status, contentType: "application/json",
       headers: error.retryAfterSeconds === null ? {} : { "retry-after": String(error.retryAfterSeconds) }
     })
     return failure._tag === "PublicError" ? Effect.succeed(response) : Effect.as(Effect.logWarning(failure.message), response)
-  })
+  }))
 
 const json = (body: FileObject | FileList | { readonly id: string; readonly object: "file"; readonly deleted: true }): HttpServerResponse.HttpServerResponse => HttpServerResponse.jsonUnsafe(body)
 

@@ -5,7 +5,6 @@ import * as path from "node:path"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { Files } from "#src/features/files/Files.ts"
 import { FileRecords } from "#src/features/files/ports/FileRecords.ts"
 import * as Forms from "#test/support/forms.ts"
 import * as FullDisk from "#test/support/fullDisk.ts"
@@ -237,8 +236,7 @@ describe("an upload", () => {
   })
 
   it("that its client breaks off leaves nothing", async () => {
-    const { request } = Http.open(gateway.url, { method: "POST", path: "/v1/files", headers: { ...bearer(ours.key), "content-type": Forms.contentType, "content-length": "3000000" } })
-    request.write(Forms.head({ name: "file", filename: "half" }))
+    const { request } = Forms.begin(gateway.url, bearer(ours.key), 3_000_000)
     request.write(Buffer.alloc(1_000_000, 1))
     await eventually(() => Promise.resolve(held()), (names) => names.length === 1, "the beginning of the file")
     expect(held()[0]).toMatch(/^incoming\/file-/)
@@ -262,8 +260,6 @@ describe("an upload", () => {
 
   it("whose record cannot be written is 503, and its bytes go", async () => {
     const records = Context.get(gateway.services(), FileRecords)
-    const files = Context.get(gateway.services(), Files)
-    expect(files).toBeDefined()
     const { insert } = records
     Object.assign(records, { insert: (record: Parameters<typeof insert>[0]) => Effect.andThen(insert(record), insert(record)) })
     try {
