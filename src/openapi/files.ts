@@ -65,9 +65,9 @@ const overlays: Readonly<Record<string, Overlay>> = {
     responses: errors(400, 408, 413, 415, 507)
   },
   "GET /v1/files": { example: list, responses: errors(400) },
-  "GET /v1/files/:id": { example: file, responses: errors(404) },
-  "DELETE /v1/files/:id": { example: { id, object: "file", deleted: true }, responses: errors(404) },
-  "GET /v1/files/:id/content": { parameters: range, responses: { ...partial, ...errors(404, 416) } },
+  "GET /v1/files/:id": { example: file, responses: errors(400, 404) },
+  "DELETE /v1/files/:id": { example: { id, object: "file", deleted: true }, responses: errors(400, 404) },
+  "GET /v1/files/:id/content": { parameters: range, responses: { ...partial, ...errors(400, 404, 416) } },
   "GET /api/files": { example: list, responses: errors(400) },
   "GET /api/files/:id/content": { parameters: range, responses: { ...partial, ...errors(400, 404, 416) } }
 }

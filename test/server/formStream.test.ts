@@ -4,7 +4,7 @@ import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import { describe, expect, it } from "vitest"
-import * as FormStream from "#src/platform/server/FormStream.ts"
+import * as FormStream from "#src/platform/server/forms/FormStream.ts"
 import { type App, eventually, latch, start } from "./support/harness.ts"
 import { RawClient } from "./support/RawClient.ts"
 

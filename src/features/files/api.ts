@@ -3,8 +3,8 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Access, bearer, bearerWrites, ForeignQuery, reads } from "#schemas/api/Access.ts"
-import { text } from "#schemas/api/fields.ts"
+import { Access, bearer, bearerWrites, reads } from "#schemas/api/Access.ts"
+import { queryInteger, text } from "#schemas/api/fields.ts"
 
 const opt = Schema.optionalKey
 
@@ -34,21 +34,23 @@ export const FileList = Schema.Struct({
 export interface FileList extends Schema.Schema.Type<typeof FileList> {}
 
 const id = { id: Schema.String }
-const page = { limit: opt(Schema.String), after: opt(text(0, 200)), order: opt(Schema.String), purpose: opt(text(0, 200)) }
+const page = { limit: opt(queryInteger(1, 10_000)), after: opt(text(0, 200)), order: opt(Schema.Literals(["asc", "desc"])), purpose: opt(text(0, 200)) }
+/** Clients that cannot send a header put their key here. */
+const key = { token: opt(Schema.String), apiKey: opt(Schema.String), api_key: opt(Schema.String), key: opt(Schema.String) }
 const Bytes = Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: "application/octet-stream" }))
 
 export const FilesGroup = HttpApiGroup.make("files").add(
-  HttpApiEndpoint.post("upload", "/v1/files", { success: FileObject }).annotate(Access, bearerWrites).annotate(ForeignQuery, true)
+  HttpApiEndpoint.post("upload", "/v1/files", { query: key, success: FileObject }).annotate(Access, bearerWrites)
     .annotate(OpenApi.Summary, "Upload a file")
     .annotate(OpenApi.Description, "A form with `file`, `purpose` and, where the file shall expire, `expires_after[anchor]` (created_at) and `expires_after[seconds]` (3600 to 2592000). At most 512 MiB"),
-  HttpApiEndpoint.get("list", "/v1/files", { query: page, success: FileList }).annotate(Access, bearer).annotate(ForeignQuery, true)
+  HttpApiEndpoint.get("list", "/v1/files", { query: { ...page, ...key }, success: FileList }).annotate(Access, bearer)
     .annotate(OpenApi.Summary, "Files of the presented key, newest first unless `order=asc`; an operator sees all"),
-  HttpApiEndpoint.get("find", "/v1/files/:id", { params: id, success: FileObject }).annotate(Access, bearer).annotate(ForeignQuery, true)
+  HttpApiEndpoint.get("find", "/v1/files/:id", { params: id, query: key, success: FileObject }).annotate(Access, bearer)
     .annotate(OpenApi.Summary, "One file without its bytes"),
   HttpApiEndpoint.delete("remove", "/v1/files/:id", {
-    params: id, success: Schema.Struct({ id: Schema.String, object: Schema.Literal("file"), deleted: Schema.Literal(true) })
-  }).annotate(Access, bearerWrites).annotate(ForeignQuery, true).annotate(OpenApi.Summary, "Delete a file and its bytes"),
-  HttpApiEndpoint.get("content", "/v1/files/:id/content", { params: id, success: Bytes }).annotate(Access, bearer).annotate(ForeignQuery, true)
+    params: id, query: key, success: Schema.Struct({ id: Schema.String, object: Schema.Literal("file"), deleted: Schema.Literal(true) })
+  }).annotate(Access, bearerWrites).annotate(OpenApi.Summary, "Delete a file and its bytes"),
+  HttpApiEndpoint.get("content", "/v1/files/:id/content", { params: id, query: key, success: Bytes }).annotate(Access, bearer)
     .annotate(OpenApi.Summary, "The bytes of a file; one range of them with `Range: bytes=first-last`"),
   HttpApiEndpoint.get("listAll", "/api/files", { query: page, success: FileList }).annotate(Access, reads)
     .annotate(OpenApi.Summary, "Files of all keys, newest first unless `order=asc`"),

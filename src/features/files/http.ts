@@ -21,15 +21,15 @@ import { type FileRecord, FileRecords, type FileScope } from "./ports/FileRecord
 import { FileStore, type FileStoreError } from "./ports/FileStore.ts"
 import * as Range from "./range.ts"
 
+/** Files of a page. */
 const LIMIT = 20
-const MOST = 10_000
 
 type Failure = PublicError | StoreError | FileStoreError
 
 interface Page {
-  readonly limit?: string
+  readonly limit?: number
   readonly after?: string
-  readonly order?: string
+  readonly order?: "asc" | "desc"
   readonly purpose?: string
 }
 
@@ -39,8 +39,6 @@ const seconds = (ms: number): number => Math.floor(ms / 1000)
 export const objectOf = ({ bytes, createdAt, expiresAt, filename, id, purpose, status, statusDetails }: FileRecord): FileObject => ({
   id, object: "file", bytes, created_at: seconds(createdAt), expires_at: expiresAt === null ? null : seconds(expiresAt), filename, purpose, status, status_details: statusDetails
 })
-
-const bad = (message: string, param: string): PublicError => Errors.make("bad_request", message, { extra: { param } })
 
 const publicOf = (failure: Failure): PublicError => {
   if (failure._tag === "PublicError") return failure
@@ -85,12 +83,8 @@ export const layer = HttpApiBuilder.group(Surface.make(FilesGroup), "files", Eff
   )
 
   const list = Effect.fn("Files.list")(function*(query: Page, scope: FileScope) {
-    const limit = query.limit === undefined ? LIMIT : /^\d{1,6}$/.test(query.limit) ? Number(query.limit) : 0
-    const order = query.order ?? "desc"
-    if (limit < 1 || limit > MOST) return yield* Effect.fail(bad(`'limit' is a whole number from 1 to ${MOST}.`, "limit"))
-    if (order !== "asc" && order !== "desc") return yield* Effect.fail(bad("'order' is asc or desc.", "order"))
-    const page = yield* records.list({ scope, purpose: query.purpose ?? null, after: query.after ?? null, order, limit })
-    if (page === null) return yield* Effect.fail(bad("'after' names no file of this key.", "after"))
+    const page = yield* records.list({ scope, purpose: query.purpose ?? null, after: query.after ?? null, order: query.order ?? "desc", limit: query.limit ?? LIMIT })
+    if (page === null) return yield* Effect.fail(Errors.make("bad_request", "'after' names no file of this key.", { extra: { param: "after" } }))
     const now = yield* Clock.currentTimeMillis
     const data = page.records.map((record) => objectOf(Files.standing(record, now)))
     return json({ object: "list", data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: page.hasMore })

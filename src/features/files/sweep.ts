@@ -1,5 +1,5 @@
 /**
- * What nobody needs any more: bytes without a record, writes that no process finishes, and (with BATCH_AND_FILE_AUTO_CLEANUP_ENABLED)
+ * What no file needs any more: bytes without a record, writes that no process finishes, and (with BATCH_AND_FILE_AUTO_CLEANUP_ENABLED)
  * the bytes of expired files and, later, their records.
  */
 import * as Clock from "effect/Clock"
@@ -9,6 +9,7 @@ import * as Stream from "effect/Stream"
 import { Flags } from "#actors/ports/Flags.ts"
 import { Placement } from "#actors/ports/Placement.ts"
 import * as Sweeps from "#actors/Sweeps.ts"
+import * as LocalPlacement from "#src/platform/cluster/LocalPlacement.ts"
 import { FileRecords } from "./ports/FileRecords.ts"
 import { FileStore } from "./ports/FileStore.ts"
 
@@ -64,13 +65,19 @@ export const expired = Effect.gen(function*() {
   return removed + (yield* records.removeExpiredBefore(now - EXPIRED_KEPT_MS))
 })
 
-/** `isShared`: every node reaches the same bytes, so that one of them sweeps for all; else each sweeps its own directory. */
-export const layer = (isShared: boolean) => Layer.effectDiscard(Effect.gen(function*() {
+const context = Effect.context<Flags | FileRecords | FileStore>()
+
+const records = Layer.effectDiscard(Effect.gen(function*() {
   const placement = yield* Placement
-  const context = yield* Effect.context<Flags | FileRecords | FileStore>()
-  yield* placement.place("sweep/files", Sweeps.loop({
-    loop: "sweep/files", name: "expired files", everyMs: EVERY_MS, run: Effect.provideContext(expired, context)
-  }, FIRST_AFTER_MS))
-  const bytes = Sweeps.loop({ loop: "sweep/file bytes", name: "bytes of files", everyMs: EVERY_MS, run: Effect.provideContext(leftovers, context) }, FIRST_AFTER_MS)
-  yield* isShared ? placement.place("sweep/file bytes", bytes) : Effect.forkScoped(bytes)
+  const run = Effect.provideContext(expired, yield* context)
+  yield* placement.place("sweep/files", Sweeps.loop({ loop: "sweep/files", name: "expired files", everyMs: EVERY_MS, run }, FIRST_AFTER_MS))
 }))
+
+const bytes = Layer.effectDiscard(Effect.gen(function*() {
+  const placement = yield* Placement
+  const run = Effect.provideContext(leftovers, yield* context)
+  yield* placement.place("sweep/file bytes", Sweeps.loop({ loop: "sweep/file bytes", name: "bytes of files", everyMs: EVERY_MS, run }, FIRST_AFTER_MS))
+}))
+
+/** `isShared`: every node reaches the same bytes, so that one of them sweeps for all; else each sweeps its own directory. */
+export const layer = (isShared: boolean) => Layer.merge(records, isShared ? bytes : Layer.provide(bytes, LocalPlacement.layer))

@@ -18,13 +18,12 @@ import { StoreDeadline } from "#actors/ports/StoreDeadline.ts"
 import { ManagementCall, type CallFacts, type Caller, Management } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
-import * as InferenceCall from "#src/inference/lane/InferenceCall.ts"
 import { answer } from "#src/management/answer.ts"
 import { Assembled } from "#src/management/Assembled.ts"
 import { boundedBody } from "#src/management/boundedBody.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import * as Render from "#src/management/render.ts"
-import { ActingCaller, Callers, type Identified, type Presented } from "./Callers.ts"
+import { ActingCaller, Callers, type Identified, keyIn, type Presented } from "./Callers.ts"
 import * as Cookie from "./cookie.ts"
 import * as Origin from "#src/platform/gate/origin.ts"
 import { type Gate, gateOf } from "./endpointGate.ts"
@@ -79,8 +78,7 @@ export const make = Effect.gen(function*() {
   const authorize = Effect.fnUntraced(function*(gate: Gate, presented: Presented, identified: Identified, loopback: boolean, query: string) {
     const asksFirstRun = gate.rule?.firstRun === true && loopback && identified.caller.kind === "anonymous"
     // API keys travel in other headers and in the query, too.
-    const presentsKey = identified.refusedBearer ||
-      (gate.rule?.tier === "CLIENT_API" && InferenceCall.presentedKey({ query, header: (name) => presented.headers[name], remoteAddress: "" }) !== null)
+    const presentsKey = identified.refusedBearer || (gate.rule?.tier === "CLIENT_API" && keyIn(presented, query))
     const admitted = admit(gate.rule, {
       caller: identified.caller,
       refusedBearer: presentsKey,

@@ -28,7 +28,7 @@ const invalid = Errors.make("invalid_api_key", "The API key is not valid. Create
 
 /**
  * The key that is presented, also where a browser's session comes with it; else an operator. `endpoint`: what a key's `allowedEndpoints`
- * calls it. Nobody is served without either, whatever REQUIRE_API_KEY says.
+ * calls it. A call without either is refused, whatever REQUIRE_API_KEY says.
  */
 export const caller = (endpoint: string): Effect.Effect<FileCaller, PublicError | StoreError, ManagementCall | HttpServerRequest.HttpServerRequest | Keys | Limits | EnvironmentKeys> =>
   Effect.gen(function*() {

@@ -11,7 +11,7 @@ import type * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Multipart from "effect/http/Multipart"
 import * as Pull from "effect/Pull"
 import * as Stream from "effect/Stream"
-import { type BodyFailure, BodyUnread } from "./Exchange.ts"
+import { type BodyFailure, BodyUnread } from "#src/platform/server/Exchange.ts"
 
 /** Bytes that boundaries, headers and fields may add to the file. */
 const AROUND_BYTES = 1024 * 1024
