@@ -103,9 +103,13 @@ export const make = Effect.gen(function*() {
   /** What cannot be removed now is left to the sweep. */
   const removeBytes = (id: string) => store.remove(id).pipe(Effect.catch((error) => Effect.logWarning(`The bytes of ${id} are left to the sweep: ${error.message}`)))
 
-  /** The record makes the bytes a file. It may have arrived although its answer did not: without it go the bytes, else neither. */
-  const insert = (record: FileRecord) => Effect.uninterruptible(Effect.onError(records.insert(record), () =>
-    records.remove(record.id, "all").pipe(Effect.andThen(removeBytes(record.id)), Effect.catch((error) => Effect.logWarning(`An upload of ${record.id} is left to the sweep: ${error.message}`)))))
+  /**
+   * The record makes the bytes a file. Where Postgres did not answer it may be there all the same: then the file is whole, else the sweep
+   * removes its bytes.
+   */
+  const insert = (record: FileRecord) => Effect.uninterruptible(records.insert(record).pipe(
+    Effect.tapError(({ reason }) => reason === "corrupt" ? removeBytes(record.id) : Effect.void)
+  ))
 
   const upload = Effect.fn("Files.upload")(function*(request: HttpServerRequest.HttpServerRequest, ownerKeyId: string | null) {
     const id = FileId.make()

@@ -5,6 +5,7 @@ import * as path from "node:path"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { StoreError } from "#actors/ports/StoreError.ts"
 import { FileRecords } from "#src/features/files/ports/FileRecords.ts"
 import * as Forms from "#test/support/forms.ts"
 import * as FullDisk from "#test/support/fullDisk.ts"
@@ -258,18 +259,24 @@ describe("an upload", () => {
     await as(ours, "DELETE", `/v1/files/${(await store("fits")).id}`)
   })
 
-  it("whose record cannot be written is 503, and its bytes go", async () => {
+  it("whose record is refused is 503, and its bytes go; one whose record got no answer is a whole file or none", async () => {
     const records = Context.get(gateway.services(), FileRecords)
     const { insert } = records
-    Object.assign(records, { insert: (record: Parameters<typeof insert>[0]) => Effect.andThen(insert(record), insert(record)) })
-    try {
-      const reply = await Forms.upload(gateway.url, [batch, Forms.file("twice")], bearer(ours.key))
-      expect([reply.status, codeOf(reply)]).toEqual([503, "service_unavailable"])
-    } finally {
-      Object.assign(records, { insert })
+    const failure = (reason: StoreError["reason"]) => Effect.fail(new StoreError({ store: "FileRecords", operation: "insert", reason, message: "by the test" }))
+    const uploaded = async (failing: typeof insert) => {
+      Object.assign(records, { insert: failing })
+      try {
+        const reply = await Forms.upload(gateway.url, [batch, Forms.file("whole")], bearer(ours.key))
+        expect([reply.status, codeOf(reply)]).toEqual([503, "service_unavailable"])
+      } finally {
+        Object.assign(records, { insert })
+      }
+      return json<ListBody>(await as(ours, "GET", "/v1/files")).data
     }
-    expect(held()).toEqual([])
-    expect(json<ListBody>(await as(ours, "GET", "/v1/files")).data).toEqual([])
+    expect([await uploaded(() => failure("corrupt")), held()]).toEqual([[], []])
+    const [file] = await uploaded((record) => Effect.andThen(insert(record), failure("unavailable")))
+    expect((await as(ours, "GET", `/v1/files/${file?.id}/content`)).text).toBe("whole")
+    await as(ours, "DELETE", `/v1/files/${file?.id}`)
   })
 
   it("expires when it says so", async () => {
