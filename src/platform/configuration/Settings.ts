@@ -272,7 +272,7 @@ export const decode = (environment: Readonly<Record<string, string | undefined>>
   const v = values as Values
   if (v.secret !== undefined && v.secret !== null && Redacted.value(v.secret).length < 16) problems.push("GATEWAY_SECRET is shorter than 16 characters")
   if ((v.tlsCert === null) !== (v.tlsKey === null)) problems.push("GATEWAY_TLS_CERT and GATEWAY_TLS_KEY must be set together")
-  if (v.filesS3Bucket !== null && (v.filesS3AccessKeyId === null || v.filesS3SecretAccessKey === null)) {
+  if (typeof v.filesS3Bucket === "string" && (v.filesS3AccessKeyId === null || v.filesS3SecretAccessKey === null)) {
     problems.push("GATEWAY_FILES_S3_BUCKET needs GATEWAY_FILES_S3_ACCESS_KEY_ID and GATEWAY_FILES_S3_SECRET_ACCESS_KEY")
   }
   const missing = [...(v.databaseUrl === null ? ["DATABASE_URL"] : []), ...(v.redisUrl === null ? ["REDIS_URL"] : [])]

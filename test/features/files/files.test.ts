@@ -279,6 +279,20 @@ describe("an upload", () => {
     await as(ours, "DELETE", `/v1/files/${file?.id}`)
   })
 
+  it("that has expired is shown as such, and its content is gone for its clients before the sweep comes", async () => {
+    const { id } = await store("over")
+    const records = Context.get(gateway.services(), FileRecords)
+    const record = await Effect.runPromise(records.find(id, "all"))
+    await Effect.runPromise(Effect.andThen(records.remove(id, "all"), records.insert({ ...record!, expiresAt: Date.now() - 1 })))
+    expect(json(await as(ours, "GET", `/v1/files/${id}`))["status"]).toBe("expired")
+    expect(json<ListBody>(await as(ours, "GET", "/v1/files")).data.map(({ status }) => status)).toEqual(["expired"])
+    const content = await as(ours, "GET", `/v1/files/${id}/content`)
+    expect([content.status, codeOf(content)]).toEqual([404, "file_not_found"])
+    expect(held()).toEqual([id])
+    expect((await as(ours, "DELETE", `/v1/files/${id}`)).status).toBe(200)
+    expect(held()).toEqual([])
+  })
+
   it("expires when it says so", async () => {
     const made = await store("soon", [batch, Forms.field("expires_after[anchor]", "created_at"), Forms.field("expires_after[seconds]", "3600")])
     expect(Number(made["expires_at"]) - Number(made["created_at"])).toBe(3600)

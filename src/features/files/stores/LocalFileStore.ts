@@ -156,4 +156,10 @@ export const make = ({ directory, reserveBytes }: Options): FileStore["Service"]
 }
 
 export const layer = (options: Options): Layer.Layer<FileStore, FileStoreError> =>
-  Layer.effect(FileStore, Effect.try({ try: () => make(options), catch: failureOf("open", options.directory) }))
+  Layer.effect(FileStore, Effect.try({
+    try: () => make(options),
+    catch: (cause) => new FileStoreError({
+      store: "directory", operation: "open", reason: "unavailable", cause,
+      message: `The directory of files ${options.directory} cannot be made: ${cause instanceof Error ? cause.message : String(cause)}. Set GATEWAY_FILES_DIR to one that this user may write.`
+    })
+  }))
