@@ -20,8 +20,11 @@ export const FILE_BYTES = 512 * 1024 * 1024
 const PURPOSE_MAX = 64
 /** Characters of a name. */
 const FILENAME_MAX = 255
+/** Seconds of a file's life: an hour to 30 days. */
 const EXPIRES_LEAST = 3_600
 const EXPIRES_MOST = 2_592_000
+/** The longest wait for the removal of bytes, ms. */
+const REMOVE_MS = 5_000
 
 type Failure = PublicError | StoreError | FileStoreError
 
@@ -100,8 +103,14 @@ export const make = Effect.gen(function*() {
   const records = yield* FileRecords
   const store = yield* FileStore
 
-  /** What cannot be removed now is left to the sweep. */
-  const removeBytes = (id: string) => store.remove(id).pipe(Effect.catch((error) => Effect.logWarning(`The bytes of ${id} are left to the sweep: ${error.message}`)))
+  /** What cannot be removed now is left to the sweep; the client does not wait for a store that does not answer. */
+  const removeBytes = (id: string) => {
+    const left = (why: string) => Effect.logWarning(`The bytes of ${id} are left to the sweep: ${why}`)
+    return Effect.interruptible(store.remove(id)).pipe(
+      Effect.catch(({ message }) => left(message)),
+      Effect.timeoutOrElse({ duration: REMOVE_MS, orElse: () => left(`the store did not answer within ${REMOVE_MS} ms`) })
+    )
+  }
 
   /**
    * The record makes the bytes a file. Where Postgres did not answer it may be there all the same: then the file is whole, else the sweep

@@ -181,6 +181,26 @@ describe("the content of a file", () => {
     expect((await as(ours, "DELETE", `/v1/files/${id}`)).status).toBe(200)
   })
 
+  it("holds no file open when its clients are gone, however they went", async () => {
+    const { id } = await store(randomBytes(8_000_000))
+    const opened = () => fs.readdirSync("/proc/self/fd").filter((fd) => {
+      try {
+        return fs.readlinkSync(`/proc/self/fd/${fd}`).startsWith(directory)
+      } catch {
+        return false
+      }
+    }).length
+    for (const headers of [{}, { range: "bytes=0-9" }, { range: "bytes=99999999-" }, { "if-none-match": "x" }]) await as(ours, "GET", `/v1/files/${id}/content`, headers as Readonly<Record<string, string>>)
+    const left = await Promise.all(Array.from({ length: 5 }, async () => {
+      const { response } = Http.open(gateway.url, { path: `/v1/files/${id}/content`, headers: bearer(ours.key) })
+      return (await response).pause()
+    }))
+    expect(opened()).toBe(5)
+    for (const response of left) response.destroy()
+    await eventually(() => Promise.resolve(opened()), (count) => count === 0, "the end of all reads")
+    await as(ours, "DELETE", `/v1/files/${id}`)
+  })
+
   it("is a download for browsers, whatever type its client named", async () => {
     const reply = await Forms.upload(gateway.url, [batch, Forms.file("<script>", { type: "text/html", filename: "../../x.html" })], bearer(ours.key))
     const { id } = json<FileBody>(reply)

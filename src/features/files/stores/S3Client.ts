@@ -39,8 +39,10 @@ export interface S3Client {
   readonly text: (request: S3Request) => Effect.Effect<{ readonly headers: Headers; readonly text: string }, S3Failure>
 }
 
-/** From the first byte of a request to the head of its answer, ms; a part of a file has to go out in that time. */
-export const ANSWER_MS = 60_000
+/** From the first byte of a request to the head of its answer, and from there to the end of a small one, ms. */
+const ANSWER_MS = 15_000
+/** The same where a part of a file has to go out, or parts are put together, ms. */
+const SENT_MS = 60_000
 /** Bytes of an error that are looked at. */
 const ERROR_BYTES = 2_000
 const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -68,6 +70,12 @@ export const make = ({ accessKeyId, bucket, endpoint, region, secretAccessKey }:
     return url.href
   }
 
+  const within = ({ body }: S3Request) => {
+    const duration = body === undefined ? ANSWER_MS : SENT_MS
+    const silent = new S3Failure({ status: 0, code: "", message: `bucket ${bucket} at ${new URL(endpoint).host} did not answer within ${duration} ms` })
+    return <A>(effect: Effect.Effect<A, S3Failure>): Effect.Effect<A, S3Failure> => Effect.timeoutOrElse(effect, { duration, orElse: () => Effect.fail(silent) })
+  }
+
   const once = (request: S3Request): Effect.Effect<Response, S3Failure> => Effect.tryPromise({
     try: async (signal) => {
       const { headers, url } = await new AwsV4Signer({
@@ -82,10 +90,7 @@ export const make = ({ accessKeyId, bucket, endpoint, region, secretAccessKey }:
       throw new S3Failure({ status: response.status, code, message: `bucket ${bucket} answered ${response.status} ${code} ${element(text, "Message").slice(0, 300)}`.trimEnd() })
     },
     catch: (error) => error instanceof S3Failure ? error : new S3Failure({ status: 0, code: "", message: `bucket ${bucket} at ${new URL(endpoint).host} cannot be reached: ${messageOf(error)}`, cause: error })
-  }).pipe(Effect.timeoutOrElse({
-    duration: ANSWER_MS,
-    orElse: () => Effect.fail(new S3Failure({ status: 0, code: "", message: `bucket ${bucket} at ${new URL(endpoint).host} did not answer within ${ANSWER_MS} ms` }))
-  }))
+  }).pipe(within(request))
 
   const send = (request: S3Request): Effect.Effect<Response, S3Failure> => Effect.retry(once(request), retries)
 
@@ -94,6 +99,6 @@ export const make = ({ accessKeyId, bucket, endpoint, region, secretAccessKey }:
     text: (request) => Effect.retry(Effect.flatMap(once(request), (response) => Effect.tryPromise({
       try: async () => ({ headers: response.headers, text: await response.text() }),
       catch: (error) => new S3Failure({ status: 0, code: "", message: `the answer of bucket ${bucket} broke off: ${messageOf(error)}`, cause: error })
-    })), retries)
+    }).pipe(within(request))), retries)
   }
 }
