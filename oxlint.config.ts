@@ -97,6 +97,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/compliance": feature("compliance"),
   "src/features/docs": feature("docs"),
   "src/features/evals": feature("evals"),
+  "src/features/files": feature("files", [], ["aws4fetch"]),
   "src/features/flags": feature("flags"),
   "src/features/health": feature("health", ["resilience"]),
   "src/features/keys": feature("keys"),

@@ -80,6 +80,8 @@ export const loops = {
   "sweep/responses": fiber("requests", STEADY, "expired responses stay stored"),
   "agent tasks": fiber("requests", QUICK, "tasks of other agents may count as failed, and go on when they were cancelled on another node"),
   "sweep/agent tasks": fiber("requests", STEADY, "abandoned tasks of other agents end when they are read, and old ones stay stored"),
+  "sweep/files": fiber("requests", STEADY, "expired files stay stored"),
+  "sweep/file bytes": fiber("requests", STEADY, "bytes that belong to no file stay stored"),
   "model lists": fiber("requests", STEADY, "the model lists of provider nodes grow old"),
   "connection tests": fiber("requests", STEADY, "connections are not tested in the background"),
   "quota history": task("requests", STEADY, "quota readings are not stored"),

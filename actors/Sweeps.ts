@@ -8,18 +8,17 @@ import * as Layer from "effect/Layer"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { ClusterStore } from "#actors/ports/Nodes.ts"
 import { Placement } from "#actors/ports/Placement.ts"
-import type { StoreError } from "#actors/ports/StoreError.ts"
 import { SessionStore } from "#actors/ports/Stores.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 
 export interface Sweep {
-  readonly loop: "sweep/nodes and changes" | "sweep/sessions" | "sweep/usage" | "sweep/webhooks" | "sweep/responses" | "sweep/agent tasks"
+  readonly loop: "sweep/nodes and changes" | "sweep/sessions" | "sweep/usage" | "sweep/webhooks" | "sweep/responses" | "sweep/agent tasks" | "sweep/files" | "sweep/file bytes"
   /** In the log. */
   readonly name: string
   /** ms between the end of one run and the next. */
   readonly everyMs: number
-  /** Answers how many rows went. */
-  readonly run: Effect.Effect<number, StoreError>
+  /** Answers how many rows or files went. */
+  readonly run: Effect.Effect<number, { readonly message: string }>
 }
 
 /** Changes kept in the log: a node that was away for more reads everything anew. */
@@ -42,7 +41,7 @@ export const loop = (sweep: Sweep, firstAfterMs: number): Effect.Effect<void> =>
   Effect.suspend(() => {
     let waitMs = firstAfterMs
     const run = sweep.run.pipe(
-      Effect.tap((rows) => rows === 0 ? Effect.void : Effect.logInfo(`sweep ${sweep.name} removed ${rows} rows`)),
+      Effect.tap((rows) => rows === 0 ? Effect.void : Effect.logInfo(`sweep ${sweep.name} removed ${rows}`)),
       Effect.catch((error) => Effect.logWarning(`sweep ${sweep.name} failed: ${error.message}`)),
       Effect.andThen(Effect.sync(() => {
         waitMs = sweep.everyMs

@@ -40,7 +40,7 @@ const instructions = fs.readFileSync(path.join(repository, "deploy", "Dockerfile
 const stages = new Map()
 let stage
 
-const inStage = (text, { root } = stage) => text.replaceAll(/(?<![\w./])\/(app|data)\b/g, `${root}/$1`)
+const inStage = (text, { root } = stage) => text.replaceAll(/(?<![\w./])\/(app|data|files)\b/g, `${root}/$1`)
 const environment = () => ({ PATH: process.env.PATH, HOME: place, npm_config_cache: process.env.npm_config_cache ?? path.join(os.homedir(), ".npm"), ...stage.variables })
 
 const copy = (rest) => {

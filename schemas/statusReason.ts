@@ -42,6 +42,8 @@ export type StatusReason =
   | "unavailable"
   /** 504. */
   | "gateway-timeout"
+  /** 507. */
+  | "storage-full"
   /** 529, by which some vendors say that they have no capacity. */
   | "overloaded"
   /** Another 5xx. */
@@ -50,7 +52,7 @@ export type StatusReason =
 const named: ReadonlyMap<number, StatusReason> = new Map([
   [0, "none"], [400, "invalid"], [422, "invalid"], [413, "too-large"], [401, "credential"], [402, "payment"], [403, "forbidden"], [404, "not-found"],
   [405, "wrong-method"], [406, "not-acceptable"], [408, "request-timeout"], [429, "rate-limit"], [500, "failed"], [501, "not-implemented"],
-  [502, "bad-gateway"], [503, "unavailable"], [504, "gateway-timeout"], [529, "overloaded"]
+  [502, "bad-gateway"], [503, "unavailable"], [504, "gateway-timeout"], [507, "storage-full"], [529, "overloaded"]
 ])
 
 export const of = (status: number): StatusReason =>

@@ -6,6 +6,7 @@ import { capabilities } from "#src/features/capabilities/feature.ts"
 import { combos } from "#src/features/combos/feature.ts"
 import { compliance } from "#src/features/compliance/feature.ts"
 import { evals } from "#src/features/evals/feature.ts"
+import { files } from "#src/features/files/feature.ts"
 import { flags } from "#src/features/flags/feature.ts"
 import { health } from "#src/features/health/feature.ts"
 import { keys } from "#src/features/keys/feature.ts"
@@ -32,5 +33,5 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 export const features = [
   auth, tokens, keys, providers, oauth, combos, pricing, settings, flags, limits, usage,
   quotas, health, capabilities, nodes, resilience, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, live, responses, mcp,
-  a2a, search
+  a2a, files, search
 ] as const

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { formOf } from "#test/support/audio.ts"
 import { errorIn, messages } from "#test/support/lab.ts"
 import { contractOf, type Road, roadTo, type Unheard, unheard } from "#test/support/faults.ts"
+import * as Forms from "#test/support/forms.ts"
 import * as Http from "#test/support/http.ts"
 import { eventually } from "#test/support/operator.ts"
 import { findServer, freshDatabase } from "#test/support/postgres.ts"
@@ -138,6 +139,25 @@ describe.skipIf(missing !== null)("a node's own surroundings fail", { timeout: 6
     await told()
     expect(traced(lost)).toBe(false)
     await gateway.operator.call("DELETE", `/api/webhooks/${webhook.id}`)
+  })
+
+  it("a full disk: an upload is 507 and nothing of it is kept; files that are there are served", async () => {
+    expect((await contractOf(gateway.operator, "disk-full"))("files").outcome).toBe("denied")
+    const { key } = await gateway.operator.createKey("files")
+    const headers = { authorization: `Bearer ${key}` }
+    const upload = (text: string) => Forms.upload(gateway.url, [Forms.field("purpose", "batch"), Forms.file(text)], headers)
+    const { id } = JSON.parse((await upload("before")).text) as { readonly id: string }
+    gateway.drain()
+    execFileSync("prlimit", ["--pid", String(gateway.pid), "--fsize=1:unlimited"])
+    try {
+      const refused = await upload("a file of more than a byte")
+      expect([refused.status, errorIn(refused)["code"]]).toEqual([507, "insufficient_storage"])
+      expect((await Http.send(gateway.url, { path: `/v1/files/${id}/content`, headers })).text).toBe("before")
+    } finally {
+      execFileSync("prlimit", ["--pid", String(gateway.pid), "--fsize=unlimited:unlimited"])
+    }
+    expect((JSON.parse((await Http.send(gateway.url, { path: "/v1/files", headers })).text) as { data: ReadonlyArray<{ id: string }> }).data.map((file) => file.id)).toEqual([id])
+    expect((await upload("a file of more than a byte")).status).toBe(200)
   })
 
   it("a full disk while Postgres is away: nothing goes out that could not be written down, and what was is in the ledger afterwards", async () => {

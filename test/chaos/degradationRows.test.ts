@@ -6,6 +6,7 @@ import * as Sealer from "#src/platform/secrets/Sealer.ts"
 import { converged, findServers, ground, type Ground, SECRET } from "#test/support/cluster.ts"
 import { contractOf, type Road, roadTo } from "#test/support/faults.ts"
 import { inProcess, type InProcess, type Spawned, spawned } from "#test/support/gateway.ts"
+import * as Forms from "#test/support/forms.ts"
 import * as Http from "#test/support/http.ts"
 import { CREDENTIAL, messages } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
@@ -102,6 +103,23 @@ describe.skipIf(missing !== null)("what happens beside requests while a store is
       for (let index = 0; index < FAILURES; index++) await chat(one, failing(index))
       return [await stateOn(one), await stateOn(two)]
     }, (states) => states.every((state) => state !== "closed"), "an opening that both hear of", 15_000)
+  })
+
+  it.each(["refused", "frozen"] as const)("files without Postgres (%s): every call is 503 in time, and files are there afterwards", async (mood) => {
+    const declared = (await contractOf(one.operator, `postgres-${mood}`))("files")
+    expect(declared.outcome).toBe("denied")
+    const headers = { authorization: `Bearer ${(await one.operator.createKey(`files-${mood}`)).key}` }
+    const upload = () => Forms.upload(one.url, [Forms.field("purpose", "batch"), Forms.file("kept")], headers)
+    const { id } = JSON.parse((await upload()).text) as { readonly id: string }
+    await roads.postgres.is(mood)
+    try {
+      const calls: ReadonlyArray<() => Promise<Http.Reply>> = [upload, ...[["GET", "/v1/files"], ["GET", `/v1/files/${id}`], ["GET", `/v1/files/${id}/content`], ["DELETE", `/v1/files/${id}`]]
+        .map(([method = "", path = ""]) => () => Http.send(one.url, { method, path, headers }))]
+      for (const reply of await Promise.all(calls.map((call) => timed(declared.addedLatencyMs ?? 0, "a call about files", call)))) expect([reply.status, reply.text]).toEqual([503, expect.any(String)])
+    } finally {
+      await roads.postgres.is("open")
+    }
+    await eventually(() => Http.send(one.url, { path: `/v1/files/${id}/content`, headers }), ({ status, text }) => status === 200 && text === "kept", "the file")
   })
 
   it.each(["refused", "frozen"] as const)("webhooks without Postgres (%s): nobody waits, events are kept, and each is told when it is back", async (mood) => {

@@ -249,6 +249,8 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
   "sweep/responses": always,
   "agent tasks": always,
   "sweep/agent tasks": always,
+  "sweep/files": always,
+  "sweep/file bytes": always,
   "background responses": always,
   "token refresh": {
     world: "alone",

@@ -61,6 +61,16 @@ describe("a start that fails", () => {
     }
   })
 
+  it("on a directory of files that cannot be made names the variable and ends", async () => {
+    const file = path.join(emptyDirectory(), "file")
+    fs.writeFileSync(file, "")
+    const { code, stderr } = await run(["serve", "--port", "0", "--data-dir", emptyDirectory()], { env: { GATEWAY_FILES_DIR: file } })
+    expect(code).toBe(1)
+    expect(stderr).toContain(`The directory of files ${file} cannot be made: `)
+    expect(stderr).toContain("Set GATEWAY_FILES_DIR")
+    expect(stderr).not.toMatch(/\n\s+at /)
+  })
+
   it("on a TLS file that is missing names the file and the variables", async () => {
     const files = { GATEWAY_TLS_KEY: path.join(emptyDirectory(), "key.pem"), GATEWAY_TLS_CERT: path.join(emptyDirectory(), "cert.pem") }
     const { code, stderr } = await run(["serve", "--port", "0", "--data-dir", emptyDirectory()], { env: files })

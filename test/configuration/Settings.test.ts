@@ -27,6 +27,15 @@ describe("what a variable takes", () => {
     for (const length of [1, 7, 201]) expect(problems({ INITIAL_PASSWORD: "p".repeat(length) })).toEqual(["INITIAL_PASSWORD is not a password of 8 to 200 characters"])
   })
 
+  it("GATEWAY_FILES_S3_BUCKET: a bucket's name, with both keys", () => {
+    const keys = { GATEWAY_FILES_S3_ACCESS_KEY_ID: "id", GATEWAY_FILES_S3_SECRET_ACCESS_KEY: "secret" }
+    expect(problems({ GATEWAY_FILES_S3_BUCKET: "my.files-1", ...keys })).toEqual([])
+    expect(problems(keys)).toEqual([])
+    expect(problems({ GATEWAY_FILES_S3_BUCKET: "my-files", GATEWAY_FILES_S3_ACCESS_KEY_ID: "id" })).toEqual(["GATEWAY_FILES_S3_BUCKET needs GATEWAY_FILES_S3_ACCESS_KEY_ID and GATEWAY_FILES_S3_SECRET_ACCESS_KEY"])
+    expect(problems({ GATEWAY_FILES_S3_BUCKET: "My Files", ...keys })).toEqual(["GATEWAY_FILES_S3_BUCKET is not the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens"])
+    expect(problems({ GATEWAY_FILES_S3_ENDPOINT: "minio:9000" })).toHaveLength(1)
+  })
+
   it("JWT_SECRET: as many bytes as the hash that it keys", () => {
     for (const value of ["s".repeat(32), "ü".repeat(16)]) expect(problems({ JWT_SECRET: value })).toEqual([])
     for (const value of ["s", "s".repeat(31)]) {

@@ -11,6 +11,7 @@ import * as ConnectionStore from "./ConnectionStore.suite.ts"
 import * as ConversationStore from "./ConversationStore.suite.ts"
 import * as CustomModelStore from "./CustomModelStore.suite.ts"
 import * as DocumentStore from "./DocumentStore.suite.ts"
+import * as FileRecords from "./FileRecords.suite.ts"
 import * as KeyStore from "./KeyStore.suite.ts"
 import * as LeaseRecords from "./LeaseRecords.suite.ts"
 import * as LimitRecords from "./LimitRecords.suite.ts"
@@ -36,6 +37,7 @@ export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => 
   ConversationStore.suite(name, layer())
   CustomModelStore.suite(name, layer())
   DocumentStore.suite(name, layer())
+  FileRecords.suite(name, layer())
   KeyStore.suite(name, layer())
   LeaseRecords.suite(name, layer())
   LimitRecords.suite(name, layer())

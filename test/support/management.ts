@@ -54,6 +54,8 @@ import * as MemoryLimitStore from "#src/features/limits/MemoryLimitStore.ts"
 import * as StoredLimitLedger from "#src/features/limits/StoredLimitLedger.ts"
 import * as MemorySignInStore from "#src/features/oauth/MemorySignInStore.ts"
 import * as OAuthSignIns from "#src/features/oauth/OAuthSignIns.ts"
+import * as Files from "#src/features/files/Files.ts"
+import { EnvironmentKeys } from "#src/inference/ports/EnvironmentKeys.ts"
 import * as ComboMetrics from "#src/features/combos/ComboMetrics.ts"
 import * as MemoryLoginAttempts from "#src/management/authentication/MemoryLoginAttempts.ts"
 import * as KeyDevices from "#src/features/keys/KeyDevices.ts"
@@ -66,6 +68,7 @@ import * as Sealer from "#src/platform/secrets/Sealer.ts"
 import * as MemoryResponseCache from "./memoryResponseCache.ts"
 import * as MemoryStores from "./memoryStores.ts"
 import * as MemoryA2a from "./memoryA2a.ts"
+import * as MemoryFiles from "./memoryFiles.ts"
 import * as MemoryMcp from "./memoryMcp.ts"
 import * as MemorySearchStatistics from "./memorySearchStatistics.ts"
 import * as SearchStatistics from "#src/features/search/statistics/SearchStatistics.ts"
@@ -216,6 +219,8 @@ const base = (options: Options, dials: Dials) => {
     Layer.provideMerge(options.stores ?? MemoryStores.layer),
     Layer.provideMerge(Layer.provide(SearchStatistics.layer, MemorySearchStatistics.layer)),
     Layer.provideMerge(Layer.merge(MemoryMcp.surface, MemoryA2a.surface)),
+    Layer.provideMerge(Layer.succeed(EnvironmentKeys, new Map())),
+    Layer.provideMerge(Files.layer.pipe(Layer.provideMerge(MemoryFiles.layer))),
     Layer.provideMerge(MemoryWebhooks.surface),
     Layer.provideMerge(secrets)
   )

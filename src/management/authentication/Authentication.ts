@@ -23,7 +23,7 @@ import { Assembled } from "#src/management/Assembled.ts"
 import { boundedBody } from "#src/management/boundedBody.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import * as Render from "#src/management/render.ts"
-import { ActingCaller, Callers, type Identified, type Presented } from "./Callers.ts"
+import { ActingCaller, Callers, type Identified, keyIn, type Presented } from "./Callers.ts"
 import * as Cookie from "./cookie.ts"
 import * as Origin from "#src/platform/gate/origin.ts"
 import { type Gate, gateOf } from "./endpointGate.ts"
@@ -75,11 +75,13 @@ export const make = Effect.gen(function*() {
       : answer(identified)
   })
 
-  const authorize = Effect.fnUntraced(function*(gate: Gate, presented: Presented, identified: Identified, loopback: boolean) {
+  const authorize = Effect.fnUntraced(function*(gate: Gate, presented: Presented, identified: Identified, loopback: boolean, query: string) {
     const asksFirstRun = gate.rule?.firstRun === true && loopback && identified.caller.kind === "anonymous"
+    // API keys travel in other headers and in the query, too.
+    const presentsKey = identified.refusedBearer || (gate.rule?.tier === "CLIENT_API" && keyIn(presented, query))
     const admitted = admit(gate.rule, {
       caller: identified.caller,
-      refusedBearer: identified.refusedBearer,
+      refusedBearer: presentsKey,
       loopback,
       bypassesLocality: identified.caller.kind === "key" && bypassesLocality(gate.path),
       requireLogin: configuration.current().settings.get("requireLogin") !== false,
@@ -87,7 +89,7 @@ export const make = Effect.gen(function*() {
     })
     if (admitted instanceof Refusal.Refusal) return yield* Effect.fail(admitted)
     // A call with a Bearer borrows none of a browser's rights; the handler finds out what its key may do.
-    const asksAsKey = (gate.rule?.tier === "CLIENT_API" || gate.rule?.clientKey === true) && identified.refusedBearer
+    const asksAsKey = (gate.rule?.tier === "CLIENT_API" || gate.rule?.clientKey === true) && presentsKey
     if (isAmbient(admitted) && !asksAsKey && actsFor(presented, admitted) && !Origin.isSameOrigin((name) => presented.headers[name])) {
       return yield* Effect.fail(Refusal.forbidden("The request comes from another origin", { code: "AUTH_CSRF" }))
     }
@@ -143,7 +145,7 @@ export const make = Effect.gen(function*() {
         }
         const identified = yield* identify(gate, presented)
         renewedCookie = identified.renewedCookie
-        call = { ...call, caller: yield* authorize(gate, presented, identified, call.loopback) }
+        call = { ...call, caller: yield* authorize(gate, presented, identified, call.loopback, request.url.split("?", 2)[1] ?? "") }
         const query = gate.input.query(yield* HttpServerRequest.ParsedSearchParams)
         if (query instanceof Refusal.Refusal) return yield* Effect.fail(query)
         const ready = gate.takesBody ? yield* boundedBody(request, gate.input) : request

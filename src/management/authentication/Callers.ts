@@ -10,6 +10,7 @@ import type { StoreError } from "#actors/ports/StoreError.ts"
 import { AccessTokenStore } from "#actors/ports/Stores.ts"
 import type { Caller } from "#schemas/api/Management.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import * as InferenceCall from "#src/inference/lane/InferenceCall.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import * as KeyPolicy from "#actors/keys/keyPolicy.ts"
 import { LOCAL_TOKEN_HEADER, localToken } from "./localToken.ts"
@@ -39,6 +40,10 @@ export const ActingCaller: Context.Reference<Caller | null> = Context.Reference<
 export class Callers extends Context.Service<Callers, {
   readonly identify: (presented: Presented) => Effect.Effect<Identified, StoreError>
 }>()("gateway/http/Callers") {}
+
+/** True when an API key came with the call, by whatever header or query parameter a client may send one. */
+export const keyIn = ({ headers }: Presented, query: string): boolean =>
+  InferenceCall.presentedKey({ query, header: (name) => headers[name], remoteAddress: "" }) !== null
 
 const manages = (key: ApiKey): "admin" | "manage" | null =>
   key.policy.scopes.includes("admin") ? "admin" : key.policy.scopes.includes("manage") ? "manage" : null

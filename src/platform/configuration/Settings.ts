@@ -108,6 +108,7 @@ const redisRule: Rule = {
   fits: (value) => isUrlOf(["redis:", "rediss:"], value)
 }
 const httpRule: Rule = { expects: "an http or https URL", fits: (value) => isUrlOf(["http:", "https:"], value) }
+const bucketRule: Rule = { expects: "the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens", fits: (value) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(value) }
 const passwordRule: Rule = {
   expects: `a password of ${PASSWORD_MINIMUM} to ${PASSWORD_MAXIMUM} characters`,
   fits: (value) => value.length >= PASSWORD_MINIMUM && value.length <= PASSWORD_MAXIMUM
@@ -208,6 +209,14 @@ const variables = {
   otlpHeaders: secret("OTEL_EXPORTER_OTLP_HEADERS", "Comma-separated name=value headers of the collector."),
   usageDays: whole("GATEWAY_USAGE_RETENTION_DAYS", 365, 0, 36_500, "days", "How long ledger rows are kept; 0 = for ever."),
   responsesDays: whole("GATEWAY_RESPONSES_RETENTION_DAYS", 30, 1, 36_500, "days", "How long responses are kept whose request asked for it (store: true, or background: true)."),
+  filesDir: optional("GATEWAY_FILES_DIR", "Directory of uploaded files, while there is no bucket; several nodes need one that they share. Unset: `files` in the data directory."),
+  filesReserveMb: whole("GATEWAY_FILES_RESERVE_MB", 256, 0, 1_000_000_000, "MiB", "Free space of that directory's disk that uploads leave to the rest; an upload that would take it is refused with 507."),
+  filesS3Bucket: optional("GATEWAY_FILES_S3_BUCKET", "Bucket of an S3-compatible service that keeps uploaded files for all nodes; needs the two keys. Unset: the directory.", bucketRule),
+  filesS3Endpoint: optional("GATEWAY_FILES_S3_ENDPOINT", "Address of that service; the bucket follows as the first part of the path. Unset: Amazon's, of the region.", httpRule),
+  filesS3Region: text("GATEWAY_FILES_S3_REGION", "us-east-1", "Region that requests to the bucket are signed for."),
+  filesS3AccessKeyId: secret("GATEWAY_FILES_S3_ACCESS_KEY_ID", "Access key of the bucket."),
+  filesS3SecretAccessKey: secret("GATEWAY_FILES_S3_SECRET_ACCESS_KEY", "Secret of that access key."),
+  filesS3Prefix: text("GATEWAY_FILES_S3_PREFIX", "gateway-files/", "Before the id of each file in the bucket."),
   machineId: optional("GATEWAY_NODE_ID", "Name of this node; unset: derived from host and data directory."),
   workers: whole("GATEWAY_WORKERS", 1, 1, 256, "processes", "Processes on one port; more than one needs DATABASE_URL and REDIS_URL."),
   worker: whole("GATEWAY_WORKER", 0, 0, 256, "processes", "Set by the gateway itself in each of its GATEWAY_WORKERS processes: which one it is; 0 = the only one."),
@@ -265,6 +274,9 @@ export const decode = (environment: Readonly<Record<string, string | undefined>>
   const v = values as Values
   if (v.secret !== undefined && v.secret !== null && Redacted.value(v.secret).length < 16) problems.push("GATEWAY_SECRET is shorter than 16 characters")
   if ((v.tlsCert === null) !== (v.tlsKey === null)) problems.push("GATEWAY_TLS_CERT and GATEWAY_TLS_KEY must be set together")
+  if (typeof v.filesS3Bucket === "string" && (v.filesS3AccessKeyId === null || v.filesS3SecretAccessKey === null)) {
+    problems.push("GATEWAY_FILES_S3_BUCKET needs GATEWAY_FILES_S3_ACCESS_KEY_ID and GATEWAY_FILES_S3_SECRET_ACCESS_KEY")
+  }
   const missing = [...(v.databaseUrl === null ? ["DATABASE_URL"] : []), ...(v.redisUrl === null ? ["REDIS_URL"] : [])]
   if (v.workers > 1 && missing.length > 0) {
     problems.push(`GATEWAY_WORKERS=${v.workers} needs a Postgres and a Redis server that all processes share: set ${missing.join(" and ")}, or GATEWAY_WORKERS=1`)

@@ -17,6 +17,15 @@ export type AbortReason = "client-closed" | "slow-reader" | "shutdown"
  */
 export type BodyFailure = "too-large" | "aborted" | "timeout" | "coding" | "undecodable" | "no-room"
 
+/** On effect's lane the cause of the error that says it in words. */
+export class BodyUnread extends Error {
+  readonly failure: BodyFailure
+  constructor(failure: BodyFailure) {
+    super(`The request body was not read: ${failure}`)
+    this.failure = failure
+  }
+}
+
 /** How effect's lane words `no-room`. */
 export const NO_ROOM = "this process holds as many bytes of request bodies as it may (GATEWAY_MAX_HELD_BODY_BYTES)"
 

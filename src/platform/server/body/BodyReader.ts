@@ -55,7 +55,8 @@ export class BodyReader implements Arriving {
   held = 0
   private waiting: BodyDone | undefined
   private pulling = false
-  private pulled = false
+  /** It is taken by chunks: what has come does not wait in memory for the rest. */
+  pulled = false
   private limit = Infinity
   private sink: BodySink | undefined
   /** The sink takes nothing now. */

@@ -16,6 +16,9 @@ import type { Roster } from "#src/platform/structures/Roster.ts"
 const REARM_MILLIS = 4_000
 const NATIVE_TIMEOUT_MILLIS = 9_500
 
+/** A body that is taken by chunks may be long: beyond its time it has one ms more for each so many bytes that came, 32 kB a second. */
+const STREAMED_BYTES_PER_MS = 32
+
 /** Most bytes that are read and dropped of an unwanted body, so that the client whose connection closes sees the answer. */
 const DROPPED_BYTES = 64 * 1024 * 1024
 const DROPPED_MILLIS = 2_000
@@ -398,7 +401,7 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
     const arriving = reader !== undefined && !reader.complete && reader.failure === null
     if (this.state === DONE || (!this.blocked && !arriving && !this.rearms)) return host.watch.delete(this)
     if (this.blocked && now - this.progressAt >= host.slowReaderMillis) return this.abort("slow-reader")
-    if (arriving && now - this.bodyStartedAt >= host.bodyMillis) return reader.fail("timeout")
+    if (arriving && now - this.bodyStartedAt >= host.bodyMillis + (reader.pulled ? reader.received / STREAMED_BYTES_PER_MS : 0)) return reader.fail("timeout")
     if (now - this.rearmedAt < REARM_MILLIS) return
     // A silent uploader is left to the native timeout; a slow but steady one and a blocked reader live on.
     const progressed = arriving && !reader.paused && reader.received > this.bodySeen

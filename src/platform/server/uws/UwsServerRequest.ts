@@ -18,7 +18,7 @@ import type * as Scope from "effect/Scope"
 import type * as Socket from "effect/socket/Socket"
 import * as Stream from "effect/Stream"
 import * as ContentCoding from "#src/platform/server/contentCoding.ts"
-import { type BodyFailure, NO_ROOM } from "#src/platform/server/Exchange.ts"
+import { type BodyFailure, BodyUnread, NO_ROOM } from "#src/platform/server/Exchange.ts"
 import type { UwsExchange } from "./UwsExchange.ts"
 import type { Upgrade } from "./UwsSocket.ts"
 
@@ -197,19 +197,20 @@ export class UwsServerRequest extends Inspectable.Class implements HttpServerReq
   }
 
   private bodyError(failure: BodyFailure): HttpServerError {
+    const cause = new BodyUnread(failure)
     switch (failure) {
       case "too-large":
-        return this.parseError({ reason: "BodyTooLarge", description: "the request body exceeds the limit (MaxBodySize, or maxBodyBytes of the server)" })
+        return this.parseError({ cause, reason: "BodyTooLarge", description: "the request body exceeds the limit (MaxBodySize, or maxBodyBytes of the server)" })
       case "timeout":
-        return this.parseError({ description: "the request body did not arrive within bodyTimeout" })
+        return this.parseError({ cause, description: "the request body did not arrive within bodyTimeout" })
       case "aborted":
-        return this.parseError({ description: "the client closed the connection before its body was complete" })
+        return this.parseError({ cause, description: "the client closed the connection before its body was complete" })
       case "coding":
-        return this.parseError({ description: `the Content-Encoding is not accepted: send ${ContentCoding.accepted}` })
+        return this.parseError({ cause, description: `the Content-Encoding is not accepted: send ${ContentCoding.accepted}` })
       case "no-room":
-        return this.parseError({ description: NO_ROOM })
+        return this.parseError({ cause, description: NO_ROOM })
       case "undecodable":
-        return this.parseError({ description: "the body is not compressed as its Content-Encoding says" })
+        return this.parseError({ cause, description: "the body is not compressed as its Content-Encoding says" })
     }
   }
 

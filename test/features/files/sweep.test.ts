@@ -1,0 +1,116 @@
+/** The sweep of files under a clock of the test: expired files, bytes without a record, and writes that nobody finishes. */
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import { Flags } from "#actors/ports/Flags.ts"
+import * as Supervisor from "#actors/Supervisor.ts"
+import { type FileRecord, FileRecords } from "#src/features/files/ports/FileRecords.ts"
+import { FileStore } from "#src/features/files/ports/FileStore.ts"
+import * as FileId from "#src/features/files/ports/fileId.ts"
+import * as LocalFileStore from "#src/features/files/stores/LocalFileStore.ts"
+import * as Sweep from "#src/features/files/sweep.ts"
+import * as LocalPlacement from "#src/platform/cluster/LocalPlacement.ts"
+import * as MemoryFiles from "#test/support/memoryFiles.ts"
+
+const HOUR = 3_600_000
+const recordOf = (id: string, expiresAt: number | null): FileRecord => ({
+  id, ownerKeyId: "k", filename: "f", purpose: "batch", contentType: "text/plain", bytes: 3, sha256: "", status: "processed", statusDetails: null, createdAt: 0, expiresAt
+})
+
+/** A round of a sweep works on a real disk: it ends some turns after the clock of the test came to it. */
+const until = <E, R>(holds: Effect.Effect<boolean, E, R>) => Effect.gen(function*() {
+  for (let turns = 0; !(yield* holds); turns++) {
+    if (turns > 5_000) return assert.fail("the sweep did not come")
+    yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+  }
+})
+
+const directory = Effect.acquireRelease(
+  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "gateway-sweep-"))),
+  (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
+)
+
+const world = Effect.fnUntraced(function*(isShared: boolean) {
+  const place = yield* directory
+  const dials = { cleanup: true }
+  const flags = Layer.succeed(Flags, {
+    isOn: (key) => key === "BATCH_AND_FILE_AUTO_CLEANUP_ENABLED" && dials.cleanup, value: () => "", source: () => "default"
+  })
+  const rounds = new Map<string, number>()
+  const probe = { round: (loop: string) => void rounds.set(loop, (rounds.get(loop) ?? 0) + 1), ended: () => undefined }
+  const context = yield* Effect.provideService(Layer.build(Sweep.layer(isShared).pipe(
+    Layer.provideMerge(Layer.mergeAll(flags, LocalPlacement.layer, LocalFileStore.layer({ directory: place, reserveBytes: 0 }), Layer.sync(FileRecords, MemoryFiles.records)))
+  )), Supervisor.Probe, probe)
+  const sweeps = ["sweep/files", "sweep/file bytes"]
+  const roundsOf = (loop: string): number => rounds.get(loop) ?? 0
+  const step = (duration: Duration.Input) => Effect.gen(function*() {
+    const before = sweeps.map(roundsOf)
+    yield* TestClock.adjust(duration)
+    yield* until(Effect.sync(() => sweeps.every((loop, i) => roundsOf(loop) > (before[i] ?? 0))))
+  })
+  /** Moves the clock so far and one pace of the sweeps, and waits until both have run at the end of it. */
+  const advance = (duration: Duration.Input) => Effect.andThen(step(duration), step(Sweep.EVERY_MS))
+  yield* until(Effect.sync(() => sweeps.every((loop) => roundsOf(loop) > 0)))
+  const run = <A, E>(effect: Effect.Effect<A, E, FileRecords | FileStore>) => Effect.provideContext(effect, context)
+  /** Writes a file whose bytes are as old as the clock says; null: a record is never made. */
+  const file = Effect.fnUntraced(function*(expiresAt: number | null | "none") {
+    const id = FileId.make()
+    yield* run(Effect.flatMap(FileStore, (store) => store.write(id, Stream.make(Buffer.from("abc")))))
+    const now = (yield* Clock.currentTimeMillis) / 1000
+    fs.utimesSync(path.join(place, id), now, now)
+    if (expiresAt !== "none") yield* run(Effect.flatMap(FileRecords, (records) => records.insert(recordOf(id, expiresAt))))
+    return id
+  })
+  const has = (id: string): boolean => fs.existsSync(path.join(place, id))
+  const status = (id: string) => run(Effect.flatMap(FileRecords, (records) => Effect.map(records.find(id, "all"), (record) => record?.status ?? null)))
+  return { place, dials, file, has, status, advance }
+})
+
+describe("the sweep of files", () => {
+  for (const isShared of [false, true]) {
+    it.effect(`${isShared ? "one node for all" : "each node"}: expired bytes go and their record stays a while; files without end stay`, () => Effect.gen(function*() {
+      yield* TestClock.adjust("1000 days")
+      const start = yield* Clock.currentTimeMillis
+      const { advance, dials, file, has, status } = yield* world(isShared)
+      const [soon, later, never] = [yield* file(start + HOUR), yield* file(start + 5 * HOUR), yield* file(null)]
+      dials.cleanup = false
+      yield* advance("2 hours")
+      assert.isTrue(has(soon))
+      assert.strictEqual(yield* status(soon), "processed")
+      dials.cleanup = true
+      yield* advance(Sweep.EVERY_MS)
+      assert.isFalse(has(soon))
+      assert.deepStrictEqual([has(later), has(never), yield* status(soon), yield* status(later), yield* status(never)], [true, true, "expired", "processed", "processed"])
+      yield* advance(Sweep.EXPIRED_KEPT_MS - 2 * HOUR)
+      assert.isFalse(has(later))
+      assert.strictEqual(yield* status(soon), "expired")
+      yield* advance(2 * HOUR)
+      assert.deepStrictEqual([yield* status(soon), has(never), yield* status(never)], [null, true, "processed"])
+    }).pipe(Effect.scoped))
+
+    it.effect(`${isShared ? "one node for all" : "each node"}: bytes without a record and dead writes go once no upload can be theirs`, () => Effect.gen(function*() {
+      yield* TestClock.adjust("1000 days")
+      const start = yield* Clock.currentTimeMillis
+      const { advance, file, has, place, status } = yield* world(isShared)
+      const [orphan, kept] = [yield* file("none"), yield* file(null)]
+      const dead = path.join(place, "incoming", `${FileId.make()}.1.1`)
+      const foreign = path.join(place, "notes.txt")
+      for (const each of [dead, foreign]) {
+        fs.writeFileSync(each, "half")
+        fs.utimesSync(each, start / 1000, start / 1000)
+      }
+      yield* advance(Sweep.LEFT_BEHIND_MS - HOUR)
+      assert.deepStrictEqual([has(orphan), fs.existsSync(dead)], [true, true])
+      yield* advance(2 * HOUR)
+      assert.deepStrictEqual([has(orphan), fs.existsSync(dead)], [false, false])
+      assert.deepStrictEqual([has(kept), fs.existsSync(foreign), yield* status(kept)], [true, true, "processed"])
+    }).pipe(Effect.scoped))
+  }
+})
