@@ -134,12 +134,15 @@ export const make = ({ directory, reserveBytes }: Options): FileStore["Service"]
 
     remove: (id) => attempt("remove", id, () => Fs.rm(placeOf(id), { force: true })),
 
-    list: Stream.unwrap(Effect.map(attempt("list", directory, () => Fs.opendir(directory)), (opened) =>
-      Stream.fromAsyncIterable(opened, failureOf("list", directory)).pipe(
+    list: Stream.unwrap(Effect.map(
+      // A list that is read to its end has closed it already.
+      Effect.acquireRelease(attempt("list", directory, () => Fs.opendir(directory)), (opened) => Effect.promise(() => opened.close().catch(() => undefined))),
+      (opened) => Stream.fromAsyncIterable(opened, failureOf("list", directory)).pipe(
         Stream.filter((entry) => entry.isFile() && FileId.isFileId(entry.name)),
         Stream.mapEffect(({ name }) => Effect.map(attempt("list", name, () => orAbsent(Fs.stat(Path.join(directory, name)))), (stat) => ({ id: name, writtenAt: stat?.mtimeMs ?? null }))),
         Stream.filter((entry): entry is { readonly id: string; readonly writtenAt: number } => entry.writtenAt !== null)
-      ))),
+      )
+    )),
 
     removeUnfinished: (before) => attempt("removeUnfinished", incoming, async () => {
       let removed = 0
