@@ -15,6 +15,9 @@ const prefix = "auto/search:"
 /** The id that stands for automatic choice among the providers of a type. */
 export const automaticId = (type: string): string => prefix + type
 
+/** The combo's name is such an id. */
+export const isAutomatic = (name: string): boolean => name.startsWith(prefix)
+
 /** Providers that are asked for one search. */
 const mostProviders = 2
 

@@ -265,6 +265,14 @@ describe("a search that names no provider", () => {
     expect(await callsFor("guarded")).toMatchObject([{ path: "/searchapi/search" }])
   })
 
+  it("that neither of two can honour is refused as the request's own fault", async () => {
+    const on = await off("searxng-search")
+    const reply = await send({ query: "whole pages", content: { full_page: true }, strict_filters: true })
+    expect([reply.status, errorIn(reply)]).toEqual([400, { message: expect.stringContaining("cannot honour 'content.full_page'"), type: "invalid_request_error", code: "bad_request" }])
+    expect(await callsFor("whole pages")).toEqual([])
+    await on()
+  })
+
   it("without any credentials is refused", async () => {
     const on = await off(...names)
     const reply = await send({ query: "none" })

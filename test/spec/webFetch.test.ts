@@ -182,7 +182,7 @@ describe("the built-in reader", () => {
 
   it("gives no screenshot, waits for nothing and follows no links", async () => {
     const reply = await send({ url: at("/short"), format: "screenshot" })
-    expect([reply.status, errorIn(reply)["param"]]).toEqual([400, "format"])
+    expect([reply.status, errorIn(reply)]).toEqual([400, { message: expect.any(String), type: "invalid_request_error", code: "bad_request", param: "format" }])
     const before = pages.asked.length
     const deep = await send({ url: at("/short"), depth: 2, wait_for_selector: "#app" })
     expect([deep.status, deep.headers["x-gateway-omitted"], pages.asked.length - before]).toEqual([200, "depth, wait_for_selector", 1])

@@ -12,9 +12,12 @@ const sumOf = (rows: ReadonlyArray<Sums>): Sums => rows.reduce((sum, one) => ({
 
 export const layer = Layer.sync(SearchStatisticsStore, () => {
   let rows: ReadonlyArray<HourSums> = []
+  const stored = new Map<string, number>()
   const of = (whose: Whose) => rows.filter(({ keyId }) => whose === "all" || whose.keyId === keyId)
   return {
-    add: (added) => Effect.sync(() => {
+    add: ({ at, id, rows: added }) => Effect.sync(() => {
+      if (stored.has(id)) return
+      stored.set(id, at)
       rows = [...rows, ...added]
     }),
     byProvider: (whose) => Effect.sync(() => Array.from(
@@ -24,8 +27,9 @@ export const layer = Layer.sync(SearchStatisticsStore, () => {
     byHour: (whose, since) => Effect.sync(() => Array.from(
       Map.groupBy(of(whose).filter(({ hour }) => hour >= since), ({ hour }) => hour), ([hour, own]) => ({ hour, ...sumOf(own) })
     ).sort((a, b) => a.hour - b.hour)),
-    removeBefore: (hour) => Effect.sync(() => {
+    removeBefore: (hour, batch) => Effect.sync(() => {
       const before = rows.length
+      for (const [id, at] of stored) if (at < batch) stored.delete(id)
       rows = rows.filter((row) => row.hour >= hour)
       return before - rows.length
     })

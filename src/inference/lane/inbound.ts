@@ -34,6 +34,8 @@ const shorter = (timeouts: Timeouts, ms: number): Timeouts => {
   return { ...timeouts, headers: least(timeouts.headers), firstEvent: least(timeouts.firstEvent) }
 }
 
+const noHeaders: ReadonlyArray<string> = []
+
 /** Bytes that mean nothing to the gateway cannot be held until they mean something, or continued. */
 const noRecovery: Inbound["recovery"] = { holds: false, continues: false, stopsAtEmpty: false, sibling: false }
 
@@ -77,7 +79,7 @@ export const inboundOf = (services: LaneServices, { answerMs, face, terminal }: 
     omittedFor: (target) => words.omittedFor(target),
     dialectFor: (target) => words.dialectFor(target, services),
     headersFor: (target) => {
-      const extra = words.extraHeaders?.() ?? []
+      const extra = words.extraHeaders?.() ?? noHeaders
       const typical = typed(target.headers, words.contentTypeFor?.() ?? null)
       const own = extra.length === 0 ? typical : [...typical, ...extra]
       return forwarded.length === 0 ? own : ForwardHeaders.merge(own, forwarded, format, target.wireFormat)

@@ -115,6 +115,12 @@ export const ofPlan = (error: PublicError, rules: TerminalRules, elsewhere: Else
   return new Blocked(aggregated(error, seconds, statusOf(error, quota, rules), extra, rules), pool)
 }
 
+/** Without what a combo says of its targets: the request itself is at fault, and none of them. */
+export const bare = ({ code, extra, message, retryAfterSeconds, status, type, upstream }: PublicError): PublicError => {
+  const { diagnostics: _, recovery_hint: __, ...rest } = extra ?? {}
+  return new PublicError(code, status, type, message, retryAfterSeconds, Object.keys(rest).length === 0 ? null : rest, upstream)
+}
+
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null
 
 /** Text that a header may carry. */

@@ -2,6 +2,7 @@
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
+import * as TerminalErrors from "#src/inference/lane/terminalErrors.ts"
 import * as OneShot from "#src/inference/lane/oneShot/oneShot.ts"
 import { unknownProvider } from "#src/routing/oneShot.ts"
 import type { Route } from "#src/routing/Router.ts"
@@ -45,10 +46,11 @@ const pathFor = (target: Route["targets"][number], type: string): Route["targets
   return path === target.path ? target : { ...target, path, streamPath: path }
 }
 
+const isAutomatic = (route: Pick<Route, "combo"> | null): boolean => route !== null && route.combo !== null && SearchRouting.isAutomatic(route.combo.name)
+
 /** What is asked: of an automatic choice one alternate beside the first; news stand at paths of their own. */
 const place = (route: Route, body: Body): Route => {
-  const isAutomatic = route.combo?.name === body["model"]
-  const targets = isAutomatic ? SearchRouting.firstProviders(route.targets) : route.targets
+  const targets = isAutomatic(route) ? SearchRouting.firstProviders(route.targets) : route.targets
   return { ...route, targets: targets.map((target) => pathFor(target, typeOf(body))) }
 }
 
@@ -56,7 +58,8 @@ const place = (route: Route, body: Body): Route => {
 const kept: ReadonlySet<StatusReason.StatusReason> = new Set(["rate-limit", "gateway-timeout"])
 
 /** A vendor's failure is none of the client: a refused credential is not the client's, and a page that is not there is none that it named. */
-const terminal = (error: PublicError): PublicError => {
+const terminal = (error: PublicError, route: Route | null): PublicError => {
+  if (isAutomatic(route) && StatusReason.isRequests(error.status)) return TerminalErrors.bare(error)
   const reason = StatusReason.of(error.status)
   if (error.upstream === null || kept.has(reason) || StatusReason.isRequests(error.status)) return error
   return new PublicError(error.code, 502, Errors.ofStatus(502).type, error.message, error.retryAfterSeconds, error.extra, error.upstream)

@@ -4,6 +4,7 @@ import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import * as Lane from "#src/inference/lane/Lane.ts"
+import * as TerminalErrors from "#src/inference/lane/terminalErrors.ts"
 import * as OneShot from "#src/inference/lane/oneShot/oneShot.ts"
 import * as Endpoint from "#src/inference/lane/services/Endpoint.ts"
 import { Forks } from "#src/inference/lane/services/Forks.ts"
@@ -68,6 +69,7 @@ const usedUp = (error: PublicError): PublicError => new PublicError(
 const terminal = (error: PublicError, route: Route | null): PublicError => {
   if (route === null) return error instanceof Blocked && error.combo && mayPass.has(StatusReason.of(error.status)) ? usedUp(error) : error
   const isSpent = error.upstream !== null && isPool(route) && Vendors.goesOn(Codec.providerOf(error.upstream.family), error.status)
+  if (isPool(route) && StatusReason.isRequests(error.status)) return TerminalErrors.bare(error)
   return isSpent || (isPool(route) && error.code === "model_cooldown") ? usedUp(error) : error
 }
 

@@ -22,6 +22,8 @@ export interface Asked extends Sent {
   readonly parsed: Json
   /** As the server knows it. */
   readonly model: string
+  /** When it was asked, ms since the epoch; absent where nothing depends on it. */
+  readonly now?: number
   /** What the model reads, as the registry says; absent or null when it says nothing. */
   readonly modalities?: ReadonlyArray<string> | null
   /** The media of `media` that were fetched; absent before. */

@@ -46,8 +46,8 @@ export interface SearchVendor {
   readonly byQuery?: true
   /** Where a search of the type is asked, given the provider's own path. */
   readonly path?: (path: string, type: SearchType) => string
-  /** Members of the body, or parameters of the query; what is undefined is left out. `variant`: the vendor's own word for the kind of search; null = its usual one. */
-  readonly ask: (request: SearchRequest, variant: string | null, count: number) => Members
+  /** Members of the body, or parameters of the query; what is undefined is left out. `variant`: the vendor's own word for the kind of search; null = its usual one. `now`: ms since the epoch. */
+  readonly ask: (request: SearchRequest, variant: string | null, count: number, now: number) => Members
   /** Null when the bytes are no answer of the vendor. */
   readonly answered: (answer: Members, request: Pick<SearchRequest, "type" | "format">) => Answered | null
 }
@@ -83,10 +83,9 @@ export const pageOf = ({ offset }: SearchRequest, count: number): number => Math
 /** Days of a time range. */
 const days: Readonly<Record<NonNullable<SearchRequest["timeRange"]>, number>> = { day: 1, week: 7, month: 30, year: 365 }
 
-/** The first day of the range, `YYYY-MM-DD`, for vendors that take dates. */
-export const sinceOf = (range: SearchRequest["timeRange"]): string | undefined =>
-  // A day more or less than a clock of the gateway says changes nothing that a vendor promises.
-  range === null ? undefined : new Date(Date.now() - days[range] * 86_400_000).toISOString().slice(0, 10)
+/** The first day of the range that ends now, `YYYY-MM-DD`, for vendors that take dates. */
+export const sinceOf = (range: SearchRequest["timeRange"], now: number): string | undefined =>
+  range === null ? undefined : new Date(now - days[range] * 86_400_000).toISOString().slice(0, 10)
 
 const none: Answered = { results: [], total: null, answer: null }
 

@@ -72,7 +72,7 @@ const noBytes = new Uint8Array(0)
 
 const refuse = (provider: string, what: string): PublicError => Errors.make("bad_request", `Search provider '${provider}' ${what}`)
 
-const encode = (family: TargetFamily, { model, parsed }: Asked): Encoded<SearchRequest> | PublicError => {
+const encode = (family: TargetFamily, { model, now = 0, parsed }: Asked): Encoded<SearchRequest> | PublicError => {
   const vendor = Vendors.ofFamily(family)
   const provider = family.slice("search/".length)
   if (vendor === null) return refuse(provider, "is none that is known.")
@@ -82,7 +82,7 @@ const encode = (family: TargetFamily, { model, parsed }: Asked): Encoded<SearchR
   const count = Math.min(request.maxResults, vendor.most)
   const omitted = unhonoured(vendor, request, count)
   if (request.strict && omitted.length > 0) return refuse(provider, `cannot honour ${omitted.map((name) => `'${name}'`).join(", ")}: leave it out, or set strict_filters to false.`)
-  const members = { ...vendor.ask(request, types.has(model) ? null : model, count), ...request.options }
+  const members = { ...vendor.ask(request, types.has(model) ? null : model, count, now), ...request.options }
   return vendor.byQuery === true
     ? { body: noBytes, query: queryOf(members), omitted, note: request }
     : { body: Buffer.from(JSON.stringify(members)), omitted, note: request }

@@ -1,4 +1,4 @@
-/** What searches came to, by hour; `cost` in units of 1e-10 USD, `duration` in ms. */
+/** What searches came to, by hour, and which batches of them were added; `cost` in units of 1e-10 USD, `duration` in ms. */
 import * as Effect from "effect/Effect"
 import * as SqlClient from "effect/sql/SqlClient"
 
@@ -18,5 +18,11 @@ export default Effect.gen(function*() {
       duration      bigint NOT NULL,
       CONSTRAINT search_hours_pkey PRIMARY KEY (key_id, provider, connection_id, hour)
     )`
+  yield* sql`
+    CREATE TABLE search_batches (
+      id text COLLATE "C" CONSTRAINT search_batches_id_key PRIMARY KEY,
+      at bigint NOT NULL
+    )`
+  yield* sql`CREATE INDEX search_batches_at ON search_batches (at)`
   yield* sql`CREATE INDEX search_hours_hour ON search_hours (hour)`
 })

@@ -29,6 +29,15 @@ export interface HourSums extends Sums {
 /** Whose searches: those of one key (null: of callers without one), or all. */
 export type Whose = { readonly keyId: string | null } | "all"
 
+/** Sums that are added together, once. */
+export interface Batch {
+  readonly id: string
+  /** ms since the epoch. */
+  readonly at: number
+  /** No two of the same hour, key, provider and connection. */
+  readonly rows: ReadonlyArray<HourSums>
+}
+
 export interface ProviderSums extends Sums {
   readonly provider: string
   readonly connectionId: string | null
@@ -39,11 +48,11 @@ export interface HourTotal extends Sums {
 }
 
 export class SearchStatisticsStore extends Context.Service<SearchStatisticsStore, {
-  /** Adds to what is stored. */
-  readonly add: (rows: ReadonlyArray<HourSums>) => Effect.Effect<void, StoreError>
+  /** Adds to what is stored; a batch that is stored already changes nothing. */
+  readonly add: (batch: Batch) => Effect.Effect<void, StoreError>
   readonly byProvider: (whose: Whose) => Effect.Effect<ReadonlyArray<ProviderSums>, StoreError>
   /** The oldest first. */
   readonly byHour: (whose: Whose, since: number) => Effect.Effect<ReadonlyArray<HourTotal>, StoreError>
-  /** Answers how many rows went. */
-  readonly removeBefore: (hour: number) => Effect.Effect<number, StoreError>
+  /** Removes hours, and the ids of batches, before a time; answers how many hours went. */
+  readonly removeBefore: (hour: number, batch: number) => Effect.Effect<number, StoreError>
 }>()("gateway/features/search/SearchStatisticsStore") {}

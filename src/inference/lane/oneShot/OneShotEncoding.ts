@@ -62,7 +62,7 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
     const { body, large, parsed } = this.#prompt
     const { model, wireFormat: family } = target
     const modalities = target.inputModalities ?? null
-    const job: Encode = { id: large?.id ?? workers.nextId(), bytes: body, grown: large?.grown ?? nothingGrown, kind: this.#kind, family, model, modalities }
+    const job: Encode = { id: large?.id ?? workers.nextId(), bytes: body, grown: large?.grown ?? nothingGrown, kind: this.#kind, family, model, modalities, now: this.#since }
     if (large !== null) return this.#making(workers, media, target, job)
     const wants = this.#codec.media?.(family, { bytes: body, parsed, form: null, model, modalities })
     // What is refused here is refused again where the body is made.
@@ -96,7 +96,7 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
     const { body, form, parsed } = this.#prompt
     const prepared = this.#prepared?.get(target)
     this.#prepared?.delete(target)
-    const made = prepared ?? this.#codec.encode(target.wireFormat, { bytes: body, parsed, form, model: target.model, modalities: target.inputModalities ?? null })
+    const made = prepared ?? this.#codec.encode(target.wireFormat, { bytes: body, parsed, form, model: target.model, modalities: target.inputModalities ?? null, now: this.#since })
     if (made instanceof PublicError) return made
     this.#encoded = made
     return made.body

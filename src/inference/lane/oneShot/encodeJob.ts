@@ -13,6 +13,8 @@ export interface Encode extends Jobs.JobSubject {
   readonly family: TargetFamily
   readonly model: string
   readonly modalities: ReadonlyArray<string> | null
+  /** When it was asked, ms since the epoch. */
+  readonly now: number
   /** The media that were fetched; absent before. */
   readonly media?: ReadonlyArray<FetchedMedium>
 }
@@ -27,7 +29,7 @@ export const run: Jobs.RunJob<Encode, Encoded<unknown> | Wants> = (job, parse) =
   if (parsed instanceof PublicError) return parsed
   const prompt = new Prompt(Jobs.bufferOf(job), { ...parsed, ...job.grown })
   const codec = Codecs.of(job.kind)
-  const asked = { bytes: prompt.body, parsed: prompt.parsed, form: null, model: job.model, modalities: job.modalities, media: job.media }
+  const asked = { bytes: prompt.body, parsed: prompt.parsed, form: null, model: job.model, modalities: job.modalities, media: job.media, now: job.now }
   const wants = job.media === undefined ? codec.media?.(job.family, asked) : undefined
   if (wants instanceof PublicError) return wants
   return wants !== undefined && wants.remote.length > 0 ? { wants } : codec.encode(job.family, asked)

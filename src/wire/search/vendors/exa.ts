@@ -14,10 +14,10 @@ export const exa: SearchVendor = {
   types: ["web", "news"],
   takes: new Set(["country", "time_range", "filters.include_domains", "filters.exclude_domains", "filters.safe_search", "content.full_page"]),
   paging: "none",
-  ask: ({ country, excludeDomains, fullPage, includeDomains, maxCharacters, query, safeSearch, snippet, timeRange, type }, variant, count) => ({
+  ask: ({ country, excludeDomains, fullPage, includeDomains, maxCharacters, query, safeSearch, snippet, timeRange, type }, variant, count, now) => ({
     query, type: variant ?? "auto", numResults: count, category: type === "news" ? "news" : undefined, userLocation: country ?? undefined,
     includeDomains: includeDomains.length > 0 ? includeDomains : undefined, excludeDomains: excludeDomains.length > 0 ? excludeDomains : undefined,
-    startPublishedDate: sinceOf(timeRange), moderation: safeSearch === null || safeSearch === "off" ? undefined : true,
+    startPublishedDate: sinceOf(timeRange, now), moderation: safeSearch === null || safeSearch === "off" ? undefined : true,
     contents: {
       ...(snippet ? { highlights: true } : {}),
       ...(fullPage ? { text: maxCharacters === null ? true : { maxCharacters } } : {})

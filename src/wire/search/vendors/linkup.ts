@@ -6,8 +6,8 @@ export const linkup: SearchVendor = {
   types: ["web"],
   takes: new Set(["time_range", "filters.include_domains", "filters.exclude_domains", "content.full_page", "synthesis"]),
   paging: "none",
-  ask: ({ excludeDomains, includeDomains, query, synthesis, timeRange }, variant, count) => ({
-    q: query, depth: variant ?? "standard", outputType: synthesis === "none" ? "searchResults" : "sourcedAnswer", maxResults: count, fromDate: sinceOf(timeRange),
+  ask: ({ excludeDomains, includeDomains, query, synthesis, timeRange }, variant, count, now) => ({
+    q: query, depth: variant ?? "standard", outputType: synthesis === "none" ? "searchResults" : "sourcedAnswer", maxResults: count, fromDate: sinceOf(timeRange, now),
     includeDomains: includeDomains.length > 0 ? includeDomains : undefined, excludeDomains: excludeDomains.length > 0 ? excludeDomains : undefined
   }),
   answered: (answer) => results(listAt(answer, "results") ?? listAt(answer, "sources"), (one) => ({
