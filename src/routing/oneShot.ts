@@ -62,12 +62,13 @@ export const rules: Readonly<Record<OneShotKind, Rule>> = {
     cannot: "makes no images: see GET /v1/images/generations for those that do."
   },
   "image-edits": {
-    endpoint: "images-edits", models: ["image"], apiType: "images-generations", general: true, nodePath: "/images/edits", noun: "image edit",
+    endpoint: "images-edits", multimodalEndpoint: "images-content", models: ["image"], apiType: "images-generations", general: true, nodePath: "/images/edits", noun: "image edit",
+    familyOf: (path) => path.endsWith(":generateContent") ? "image-edits/content" : "image-edits",
     cannot: "edits no images: see GET /v1/images/generations for those that may."
   },
   videos: {
     endpoint: "videos-generations", models: ["video"], apiType: null, general: true, nodePath: "/videos/generations", noun: "video",
-    familyOf: (path, provider) => path.endsWith(":predictLongRunning") ? "videos/predict" : provider === "xai" ? "videos/xai" : provider === "zai" || provider === "zhipu" ? "videos/zai" : "videos",
+    familyOf: (path, provider) => path.endsWith(":predictLongRunning") ? "videos/predict" : provider === "openrouter" ? "videos/openrouter" : provider === "xai" ? "videos/xai" : provider === "zai" || provider === "zhipu" ? "videos/zai" : "videos",
     cannot: "makes no videos: see GET /v1/videos/generations for those that do."
   },
   music: {

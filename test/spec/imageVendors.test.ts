@@ -87,6 +87,51 @@ describe("an image of a model that talks", () => {
   })
 })
 
+describe("a form with images for a model that talks", () => {
+  const file = pictureOf("before", "8x8")
+  const edit = (fields: Readonly<Record<string, string>>, names: ReadonlyArray<string>, bytes: Buffer = file) => Http.send(lab.gateway.url, {
+    path: "/v1/images/edits", headers: { "content-type": "multipart/form-data; boundary=edge" },
+    body: Buffer.concat([
+      ...Object.entries(fields).map(([name, value]) => Buffer.from(`--edge\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`)),
+      ...names.flatMap((name) => [Buffer.from(`--edge\r\nContent-Disposition: form-data; name="${name}"; filename="a.png"\r\nContent-Type: image/webp\r\n\r\n`), bytes, Buffer.from("\r\n")]),
+      Buffer.from("--edge--\r\n")
+    ])
+  })
+
+  it("is asked for as a conversation with the files", async () => {
+    await lab.sim.rule({ match: { model: "gemini-3-pro-image-preview" }, times: 1, script: { status: 200, body: { candidates: [{ index: 0, finishReason: "STOP", content: { parts: [{ inlineData: { mimeType: "image/png", data: picture } }] } }] } } })
+    const reply = await edit({ model: "gemini/gemini-3-pro-image-preview", prompt: "a hat", n: "1", quality: "low" }, ["image[]", "image[]"])
+    expect([reply.status, JSON.parse(reply.text)]).toEqual([200, { created: expect.any(Number), data: [{ b64_json: picture }] }])
+    expect(reply.headers["x-gateway-omitted"]).toBe("quality")
+    const part = { inlineData: { mimeType: "image/webp", data: file.toString("base64") } }
+    expect((await last("gemini-3-pro-image-preview"))?.body).toEqual({ contents: [{ role: "user", parts: [{ text: "a hat" }, part, part] }], generationConfig: { responseModalities: ["TEXT", "IMAGE"] } })
+    expect(await lab.rows(reply)).toMatchObject([{ endpoint: "/v1/images/edits", units: { image: 1 }, outcome: "completed", targetFormat: "image-edits/content" }])
+  })
+
+  it.each([
+    ["a mask", { model: "gemini/gemini-2.5-flash-image", prompt: "a hat" }, ["image", "mask"], "mask", "This model takes no mask: say in the prompt what is to be changed."],
+    ["two answers", { model: "gemini/gemini-2.5-flash-image", prompt: "a hat", n: "2" }, ["image"], "n", "This model makes one image at a time."]
+  ])("is refused with %s", async (_name, fields, names, param, message) => {
+    const before = (await lab.sim.entries({ model: "gemini-2.5-flash-image" })).length
+    const reply = await edit(fields, names)
+    expect([reply.status, errorIn(reply)]).toEqual([400, expect.objectContaining({ param, message })])
+    expect((await lab.sim.entries({ model: "gemini-2.5-flash-image" })).length).toBe(before)
+  })
+
+  it("is asked for with files that were kept on disk meanwhile", async () => {
+    const large = Buffer.alloc(3_000_000, "pixels \u0089 ", "latin1")
+    const reply = await edit({ model: "gemini/gemini-3-pro-image-preview", prompt: "large" }, ["image", "image[]"], large)
+    expect(reply.status).toBe(200)
+    const { contents } = (await last("gemini-3-pro-image-preview"))?.body as { contents: ReadonlyArray<{ parts: ReadonlyArray<{ inlineData?: { data: string } }> }> }
+    expect(contents[0]?.parts.slice(1).map(({ inlineData }) => inlineData?.data === large.toString("base64"))).toEqual([true, true])
+    expect(errorIn(await edit({ model: "gemini/gemini-3-pro-image-preview", prompt: "too large" }, ["image"], Buffer.alloc(21 * 1024 * 1024)))["code"]).toBe("payload_too_large")
+  })
+
+  it("is refused for a model that draws only", async () => {
+    expect(errorIn(await edit({ model: "gemini/imagen-4.0-generate-001", prompt: "a hat" }, ["image"]))["message"]).toBe("Unknown image edit provider: gemini")
+  })
+})
+
 describe("a request that names images", () => {
   it("goes to a server of the common format as it came, and may have no prompt", async () => {
     await lab.sim.rule({ match: { model: "iv-edit" }, script: { status: 200, body: { created: 1, data: [{ url: "https://example.com/a.png" }] } } })

@@ -12,7 +12,7 @@ let lab: Lab
 beforeAll(async () => {
   lab = await startLab()
   const { operator } = lab.gateway
-  for (const [provider, path] of [["xai", "/v1"], ["gemini", "/v1beta"], ["zai", "/api/paas/v4"]] as const) {
+  for (const [provider, path] of [["xai", "/v1"], ["gemini", "/v1beta"], ["zai", "/api/paas/v4"], ["openrouter", "/api/v1"]] as const) {
     await operator.createConnection({ provider, apiKey: `${provider}-video-0000000001`, providerSpecificData: { baseUrl: `${lab.sim.url}${path}` } })
   }
 })
@@ -76,6 +76,25 @@ describe("a video", () => {
     expect(entries[0]?.body).toEqual({ model: "cogvideox-3", prompt, duration: 10, with_audio: true, size: "1920x1080" })
     expect(entries.map(({ path }) => path.replace(/[\w-]{40,}$/, "{id}"))).toEqual(["/api/paas/v4/videos/generations", "/api/paas/v4/async-result/{id}"])
     expect(await lab.rows(reply)).toMatchObject([{ outcome: "completed", units: { request: 1, second: 10 }, costUsd: 0.2 }])
+  })
+
+  it("of a vendor with both comes as a signed address, or as bytes where the client wants them", async () => {
+    const model = "openrouter/alibaba/wan-2.6"
+    const reply = await film({ model, duration: 6, resolution: "1080p", generate_audio: false, image })
+    expect(answerIn(reply).data).toEqual([{ url: address, duration: 6 }])
+    const entries = await seen("alibaba/wan-2.6")
+    expect(entries.map(({ method, path }) => [method, path.replace(/[\w-]{40,}/, "{id}")])).toEqual([["POST", "/api/v1/videos"], ["GET", "/api/v1/videos/{id}"]])
+    expect(entries[0]?.body).toEqual({
+      model: "alibaba/wan-2.6", prompt, duration: 6, resolution: "1080p", generate_audio: false,
+      frame_images: [{ type: "image_url", image_url: { url: image }, frame_type: "first_frame" }]
+    })
+    const bytes = await film({ model, duration: 4, response_format: "b64_json" })
+    expect(Buffer.from(answerIn(bytes).data[0]?.b64_json ?? "", "base64").equals(videoOf(markOf(prompt), 4))).toBe(true)
+    expect((await seen("alibaba/wan-2.6")).at(-1)).toMatchObject({ method: "GET", query: "index=0" })
+    expect(await lab.rows(bytes)).toMatchObject([{ outcome: "completed", units: { second: 4 }, targetFormat: "videos/openrouter" }])
+    await lab.sim.rule({ match: { path: "/api/v1/videos/WyJ*", model: "alibaba/away" }, script: { status: 200, body: { id: "a", status: "failed", error: "The prompt was refused." } } })
+    const failed = await film({ model: "openrouter/alibaba/away" })
+    expect([failed.status, errorIn(failed)["message"]]).toEqual([502, "The prompt was refused."])
   })
 
   it.each([
@@ -177,7 +196,7 @@ describe("a job", () => {
 
   it("is given up when its time is over, or after too many refusals in a row", () => {
     const running = { status: 200, headers: [], body: Buffer.from("{\"status\":\"pending\"}"), polls: 9, failures: 0 }
-    const wanted = { head: { model: "m", stream: false, wantsUsage: false, seconds: null, count: 1 }, note: { seconds: null }, model: "m", now: 0, id: "1", price: null, elapsed: () => ({ requestMs: 0, callMs: 0 }), estimate: () => 0 }
+    const wanted = { head: { model: "m", stream: false, wantsUsage: false, seconds: null, count: 1 }, note: { seconds: null, wantsBytes: false }, model: "m", now: 0, id: "1", price: null, elapsed: () => ({ requestMs: 0, callMs: 0 }), estimate: () => 0 }
     expect(codec.pollOf?.("videos/xai", { ...running, elapsedMs: 599_999 }, wanted)).toEqual({ url: null, afterMs: 5_000 })
     const over = codec.pollOf?.("videos/xai", { ...running, elapsedMs: 600_000 }, wanted)
     expect(over instanceof PublicError && [over.status, over.code, over.message]).toEqual([504, "gateway_timeout", "The video was not made within 600 s."])

@@ -19,7 +19,7 @@ import { segment } from "./ranking/segment.ts"
 import { compose, music, song } from "./media/music.ts"
 import { longPredictions, predictMedia } from "./media/predictions.ts"
 import { transcripts, uploads } from "./media/transcripts.ts"
-import { videos, videoTasks } from "./media/videos.ts"
+import { videoJobs, videos, videoTasks } from "./media/videos.ts"
 import { documentAnalysis, ocr } from "./ocr.ts"
 import { fetchers } from "./search/fetchers.ts"
 import { searches } from "./search/vendors.ts"
@@ -28,7 +28,7 @@ import { responses } from "#src/simulator/formats/responses/responses.ts"
 export const FORMATS: ReadonlyArray<Format> = [
   chatCompletions, messages, responses, generateContent, localModelServer, embeddings, images, imageEdits, moderations, ocr, documentAnalysis, rerank, speech, transcriptions, translations,
   classify, segment, speak, listen, textToSpeech, speechToText,
-  transcripts, uploads, videos, videoTasks, longPredictions, predictMedia, music, compose, song,
+  transcripts, uploads, videoJobs, videos, videoTasks, longPredictions, predictMedia, music, compose, song,
   batchEmbedContents, predict, multimodalEmbeddings, embedV2, ...searches, ...fetchers
 ]
 

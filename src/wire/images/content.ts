@@ -1,6 +1,8 @@
 /** Images of Google's models that talk: one conversation whose answer holds pictures. Pure. */
+import { isStored } from "#actors/request/ports/Body.ts"
 import type { AnswerFacts, Usage } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
+import type { Form } from "#src/wire/form/Form.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 import * as Made from "#src/wire/oneShot/made.ts"
@@ -13,15 +15,34 @@ import { formOf } from "./predict.ts"
 const understood: ReadonlySet<string> = new Set(["model", "prompt", "n", "size", "response_format", "stream", "aspect_ratio", "image_size", "seed", "image", "mask"])
 
 export const encode = ({ media = [], parsed }: Asked): Encoded<null> | PublicError => {
+  const inlines: Array<InlineImage.Inline> = []
+  for (const { address, at } of namedImages(parsed).filter((image) => image.at !== "mask")) {
+    const inline = address === null ? null : InlineImage.of(address, media)
+    if (inline === null) return invalid(at, `Field '${at}' must be base64 where it is a data: URI.`)
+    inlines.push(inline)
+  }
+  return ofImages(parsed, inlines)
+}
+
+/** A form with images to be changed. */
+export const encodeForm = ({ parsed }: Asked, form: Form): Encoded<null> | PublicError => {
+  const files = form.parts.filter(({ filename, name }) => filename !== null && (name === "image" || name === "image[]"))
+  const { n, ...others } = parsed
+  return ofImages({ ...others, ...(Made.isAbsent(n) ? {} : { n: Number(n) }) }, files.map(({ content, contentType }) => ({
+    mimeType: contentType !== null && /^image\/[\w.+-]+$/i.test(contentType) ? contentType : usualType, base64: isStored(content) ? "" : Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString("base64")
+  })))
+}
+
+/** What an image is whose form does not say it. */
+const usualType = "image/png"
+
+const ofImages = (parsed: Body, inlines: ReadonlyArray<InlineImage.Inline>): Encoded<null> | PublicError => {
   const refused = Made.onlyOne(parsed, "image") ?? Made.onlyBytes(parsed)
   if (refused !== null) return refused
   if (!Made.isAbsent(parsed["mask"])) return invalid("mask", "This model takes no mask: say in the prompt what is to be changed.")
-  const parts: Array<Body> = Made.isAbsent(parsed["prompt"]) ? [] : [{ text: parsed["prompt"] }]
-  for (const { address, at } of namedImages(parsed)) {
-    const inline = address === null ? null : InlineImage.of(address, media)
-    if (inline === null) return invalid(at, `Field '${at}' must be base64 where it is a data: URI.`)
-    parts.push({ inlineData: { mimeType: inline.mimeType, data: inline.base64 } })
-  }
+  const parts = [
+    ...(Made.isAbsent(parsed["prompt"]) ? [] : [{ text: parsed["prompt"] }]), ...inlines.map(({ base64, mimeType }) => ({ inlineData: { mimeType, data: base64 } }))
+  ]
   const { image_size: imageSize, seed } = parsed
   const { isSizeLost, ratio } = formOf(parsed)
   const imageConfig = { ...(ratio === null ? {} : { aspectRatio: ratio }), ...(Made.isAbsent(imageSize) ? {} : { imageSize }) }

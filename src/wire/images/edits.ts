@@ -1,11 +1,14 @@
 /** Forms with images to be changed, in the vendor's public format. Pure. */
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
+import * as Dialects from "#src/wire/dialect.ts"
+import { upstream as generateContent } from "#src/wire/generateContent/index.ts"
 import * as Form from "#src/wire/form/Form.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 import * as OneShotJson from "#src/wire/oneShot/json.ts"
 import type { OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
 import * as Answer from "./answer.ts"
+import * as Content from "./content.ts"
 import type { ImageHead } from "./request.ts"
 
 type Body = Readonly<Record<string, unknown>>
@@ -31,11 +34,17 @@ const head = (body: Body): ImageHead | PublicError => {
     (count === null ? invalid("n", "Field 'n' must be a whole number from 1.") : { model: body["model"] as string, stream: body["stream"] === "true", wantsUsage: false, count })
 }
 
+/** Models that talk are sent a conversation with the images. */
+const isContent = (family: string): boolean => family === "image-edits/content"
+
 export const codec: OneShotCodec<ImageHead> = {
   head,
-  encode: (_family, { form, model }) => form === null
-    ? Errors.make("unsupported_media_type", "Images are sent as multipart/form-data.")
-    : { body: Form.withFields(form, { model }), contentType: Form.contentTypeOf(form), omitted: OneShotJson.nothing, note: null },
-  read: (_family, bytes, { now }) => Answer.read("image-edits", bytes, now),
-  readError: (_family, body) => OneShotJson.readError(body)
+  encode: (family, asked) => {
+    const { form, model } = asked
+    if (form === null) return Errors.make("unsupported_media_type", "Images are sent as multipart/form-data.")
+    return isContent(family) ? Content.encodeForm(asked, form) : { body: Form.withFields(form, { model }), contentType: Form.contentTypeOf(form), omitted: OneShotJson.nothing, note: null }
+  },
+  takesFilesInside: isContent,
+  read: (family, bytes, { now }) => Answer.read(isContent(family) ? "images/content" : "image-edits", bytes, now),
+  readError: (family, body) => isContent(family) ? Dialects.readError(generateContent, body) : OneShotJson.readError(body)
 }

@@ -101,6 +101,8 @@ export interface OneShotCodec<Head extends RequestHead, Note = null> {
   readonly encode: (family: TargetFamily, asked: Asked) => Encoded<Note> | PublicError
   /** What the request names by URL, or why the target cannot take it; absent: such requests name nothing. */
   readonly media?: (family: TargetFamily, asked: Asked) => MediaWish | PublicError
+  /** Servers of the family take a form's files inside of the body, so that they are read into memory; absent: none does. */
+  readonly takesFilesInside?: (family: TargetFamily) => boolean
   /** Null when the bytes are no answer of the family. */
   readonly read: (family: TargetFamily, bytes: Uint8Array, wanted: Wanted<Head, Note>) => AnswerFacts | null
   /** Of servers that answer with jobs: as `Dialect.pollOf`. */

@@ -9,7 +9,11 @@ export interface VideoVendor {
   readonly inlines: boolean
   /** `image`: its address; null without one. */
   readonly encode: (asked: Asked, image: string | null) => Omit<Encoded<null>, "note"> | PublicError
-  readonly stateOf: (state: Readonly<Record<string, unknown>>) => State
+  /** `wantsBytes`: the client asked for them. */
+  readonly stateOf: (state: Readonly<Record<string, unknown>>, wantsBytes: boolean) => State
   /** Null when the bytes are no last reply of a job. `now`: Unix seconds; `seconds`: of the request, null when it does not say. */
   readonly read: (bytes: Uint8Array, now: number, seconds: number | null) => AnswerFacts | null
 }
+
+/** The box that every file of this kind begins with. */
+export const isVideo = (bytes: Uint8Array): boolean => bytes.length > 12 && Buffer.from(bytes.buffer, bytes.byteOffset + 4, 4).toString("latin1") === "ftyp"

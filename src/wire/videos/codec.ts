@@ -14,6 +14,7 @@ import * as Made from "#src/wire/oneShot/made.ts"
 import type { MadeHead } from "#src/wire/oneShot/made.ts"
 import type { Asked, MediaWish, OneShotCodec, Wanted } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { VideoVendor } from "./VideoVendor.ts"
+import { openRouter } from "./openRouter.ts"
 import { predict } from "./predict.ts"
 import { xai } from "./xai.ts"
 import { zai } from "./zai.ts"
@@ -23,6 +24,7 @@ type Body = Readonly<Record<string, unknown>>
 export interface Note {
   /** Seconds of all videos of the request, as far as it says them; null: the vendor's usual length. */
   readonly seconds: number | null
+  readonly wantsBytes: boolean
 }
 
 /** Longest video and most videos of one request. */
@@ -35,7 +37,7 @@ const limitMs = 600_000
 /** Largest image that begins a video, bytes. */
 const maxImageBytes = 20 * 1024 * 1024
 
-const vendors: Partial<Record<TargetFamily, VideoVendor>> = { "videos/predict": predict, "videos/xai": xai, "videos/zai": zai }
+const vendors: Partial<Record<TargetFamily, VideoVendor>> = { "videos/openrouter": openRouter, "videos/predict": predict, "videos/xai": xai, "videos/zai": zai }
 
 const imageRefusal = (image: unknown): PublicError | null =>
   Made.isAbsent(image) || InlineImage.addressOf(image) !== null ? null : invalid("image", "Field 'image' must name an https address or a data: URI of an image.")
@@ -51,7 +53,8 @@ const head = (body: Body): MadeHead | PublicError =>
 /** What a request is expected to use. */
 export const units = ({ count, seconds }: MadeHead): Units => ({ second: count * (seconds ?? usualSeconds) })
 
-const noteOf = ({ duration, n }: Body): Note => ({ seconds: typeof duration === "number" ? duration * (typeof n === "number" ? n : 1) : null })
+const noteOf = ({ duration, n, response_format: format }: Body): Note =>
+  ({ seconds: typeof duration === "number" ? duration * (typeof n === "number" ? n : 1) : null, wantsBytes: format === "b64_json" })
 
 const media = (family: TargetFamily, { parsed }: Asked): MediaWish | PublicError => {
   const url = InlineImage.addressOf(parsed["image"])
@@ -93,5 +96,8 @@ export const codec: OneShotCodec<MadeHead, Note> = {
     return vendor === undefined ? readOwn(bytes, now) : vendor.read(bytes, now, seconds)
   },
   readError: (family, body) => family === "videos/predict" ? Dialects.readError(generateContent, body) : OneShotJson.readError(body),
-  pollOf: (family, reply) => Job.next(reply, "video", limitMs, vendors[family]?.stateOf ?? ownState)
+  pollOf: (family, reply, { note: { wantsBytes } }) => {
+    const vendor = vendors[family]
+    return Job.next(reply, "video", limitMs, (state) => vendor === undefined ? ownState(state) : vendor.stateOf(state, wantsBytes))
+  }
 }

@@ -10,7 +10,7 @@ import * as InlineImage from "#src/wire/oneShot/inlineImage.ts"
 import type { State } from "#src/wire/oneShot/job.ts"
 import * as OneShotJson from "#src/wire/oneShot/json.ts"
 import * as Made from "#src/wire/oneShot/made.ts"
-import type { VideoVendor } from "./VideoVendor.ts"
+import { isVideo, type VideoVendor } from "./VideoVendor.ts"
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -57,9 +57,6 @@ const filtered = (state: Body): string | null => {
   const reasons = at(responseOf(state), "raiMediaFilteredReasons")
   return Array.isArray(reasons) && typeof reasons[0] === "string" ? reasons[0] : null
 }
-
-/** The box that every file of this kind begins with. */
-const isVideo = (bytes: Uint8Array): boolean => bytes.length > 12 && Buffer.from(bytes.buffer, bytes.byteOffset + 4, 4).toString("latin1") === "ftyp"
 
 export const predict: VideoVendor = {
   inlines: true,

@@ -10,9 +10,11 @@ import type { TargetFamily } from "#schemas/wire/formats.ts"
 import * as Answers from "#src/inference/lane/bodies/answers.ts"
 import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import type { Kind } from "#src/inference/lane/bodies/jobs.ts"
+import * as InMemory from "#src/inference/lane/forms/inMemory.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { Encoding } from "#src/inference/lane/Operation.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
+import type { Form } from "#src/wire/form/Form.ts"
 import type { CodecName } from "#src/wire/oneShot/codecs.ts"
 import type { Elapsed, Encoded, FetchedMedium, MediaWish, OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
@@ -46,6 +48,9 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
   /** What was fetched, or why it was not. */
   #media: ReadonlyArray<FetchedMedium> | PublicError | null = null
 
+  /** The form with its files in memory, or why they are not. */
+  #form: Form | PublicError | null = null
+
   constructor(kind: CodecName, codec: OneShotCodec<Head, Note>, head: Head, prompt: Prompt, now: number) {
     this.#since = now
     this.#kind = kind
@@ -55,18 +60,25 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
   }
 
   get prepares(): boolean {
-    return this.#codec.media !== undefined
+    return this.#codec.media !== undefined || this.#codec.takesFilesInside !== undefined
   }
 
   prepare(workers: BodyWorkers, target: Target, _continues: string | null, media: MediaFetch["Service"]): Effect.Effect<void> | null {
-    const { body, large, parsed } = this.#prompt
+    const { body, form, large, parsed } = this.#prompt
     const { model, wireFormat: family } = target
     const modalities = target.inputModalities ?? null
     const job: Encode = { id: large?.id ?? workers.nextId(), bytes: body, grown: large?.grown ?? nothingGrown, kind: this.#kind, family, model, modalities, now: this.#since }
+    if (form !== null) return this.#form === null && this.#codec.takesFilesInside?.(family) === true && InMemory.isNeeded(form) ? this.#loading(form) : null
     if (large !== null) return this.#making(workers, media, target, job)
     const wants = this.#codec.media?.(family, { bytes: body, parsed, form: null, model, modalities })
     // What is refused here is refused again where the body is made.
     return wants === undefined || wants instanceof PublicError || wants.remote.length === 0 ? null : this.#fetching(workers, media, target, job, wants)
+  }
+
+  #loading(form: Form): Effect.Effect<void> {
+    return Effect.map(InMemory.of(form), (found) => {
+      this.#form = found
+    })
   }
 
   #making(workers: BodyWorkers, media: MediaFetch["Service"], target: Target, job: Encode): Effect.Effect<void> {
@@ -93,7 +105,9 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
   }
 
   bodyFor(target: Target): Body | PublicError {
-    const { body, form, parsed } = this.#prompt
+    const { body, parsed } = this.#prompt
+    const form = this.#codec.takesFilesInside?.(target.wireFormat) === true ? this.#form ?? this.#prompt.form : this.#prompt.form
+    if (form instanceof PublicError) return form
     const prepared = this.#prepared?.get(target)
     this.#prepared?.delete(target)
     const made = prepared ?? this.#codec.encode(target.wireFormat, { bytes: body, parsed, form, model: target.model, modalities: target.inputModalities ?? null, now: this.#since })
@@ -129,6 +143,7 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
   release(): void {
     this.#prepared = null
     this.#media = null
+    this.#form = null
     if (this.#encoded !== null) this.#encoded = { ...this.#encoded, body: noBytes }
   }
 

@@ -1,6 +1,6 @@
 /**
  * Videos: `POST /v1/videos/generations` answers at once as servers of the clients' own format do, and for models `grok-imagine-*` with a job
- * beside it, strictly as that vendor; `/api/paas/v4/videos/generations` with a job at `/async-result`.
+ * beside it, strictly as that vendor; `/api/paas/v4/videos/generations` with a job at `/async-result`; `/api/v1/videos` with one below it.
  */
 import * as Predicate from "effect/Predicate"
 import { countTokens } from "#src/simulator/text.ts"
@@ -109,4 +109,37 @@ export const videoTasks: Format = {
   ...common, name: "video-tasks", matches: (path) => path === taskPost || taskPath.test(path),
   identify: (path, body) => ({ model: path === taskPost ? Predicate.isString(body["model"]) ? body["model"] : null : Jobs.read(taskPath.exec(path)?.[1] ?? "")?.model ?? null, stream: false }),
   read: strictly((body, { path }): SimulatedCall => path === taskPost ? task(body) : taskState(looked(path, taskPath)))
+}
+
+// ---- a job below the path ---------------------------------------------------------------------------------------------------------------
+
+const belowPost = "/api/v1/videos"
+const belowPath = /^\/api\/v1\/videos\/([\w-]+?)(\/content)?$/
+const belowFields: ReadonlySet<string> = new Set([
+  "model", "prompt", "duration", "resolution", "aspect_ratio", "size", "seed", "generate_audio", "frame_images", "input_references", "callback_url", "provider"
+])
+
+const below = (body: Body): SimulatedCall => {
+  refuseUnknown(body, belowFields, "")
+  const model = requiredModel(body)
+  const prompt = promptIn(body)
+  optionalString(body, "aspect_ratio", ratios)
+  const { frame_images: frames } = body
+  if (frames !== undefined && !Array.isArray(frames)) throw invalidType("frame_images", "an array", frames)
+  const id = Jobs.begin(model, markOf(prompt), optionalNumber(body, "duration", 1, MAX_SECONDS, true) ?? 5)
+  return oneShotCall(model, countTokens(prompt), () => json({ id, polling_url: `${belowPost}/${id}`, status: "pending" }, 202))
+}
+
+const belowState = (job: Jobs.SimulatedJob, id: string, isContent: boolean): SimulatedCall => oneShotCall(job.model, 0, () =>
+  isContent ? { type: "video/mp4", pieces: [videoOf(job.mark, job.seconds)] }
+    : Jobs.isDone(job) ? json({ id, status: "completed", urls: [addressOf(job.mark)], unsigned_urls: [`${belowPost}/${id}/content?index=0`], usage: { cost: 0.5 } })
+    : json({ id, polling_url: `${belowPost}/${id}`, status: "in_progress" }))
+
+export const videoJobs: Format = {
+  ...common, name: "video-jobs", matches: (path) => path === belowPost || belowPath.test(path),
+  identify: (path, body) => ({ model: path === belowPost ? Predicate.isString(body["model"]) ? body["model"] : null : Jobs.read(belowPath.exec(path)?.[1] ?? "")?.model ?? null, stream: false }),
+  read: strictly((body, { path }): SimulatedCall => {
+    const [, id = "", content] = belowPath.exec(path) ?? []
+    return path === belowPost ? below(body) : belowState(looked(path, belowPath), id, content !== undefined)
+  })
 }
