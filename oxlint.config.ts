@@ -83,6 +83,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     why: "the kit serves features and knows none of them."
   },
   "src/features/auth": feature("auth"),
+  "src/features/batches": feature("batches", ["files"]),
   "src/features/cache": feature("cache", [], ["msgpackr"]),
   "src/features/capabilities": feature("capabilities"),
   "src/features/combos": feature("combos"),

@@ -1,5 +1,6 @@
 /** Every feature. The assemblies beside this file fold the list; a new feature is a folder and a line here. */
 import { auth } from "#src/features/auth/feature.ts"
+import { batches } from "#src/features/batches/feature.ts"
 import { cache } from "#src/features/cache/feature.ts"
 import { capabilities } from "#src/features/capabilities/feature.ts"
 import { combos } from "#src/features/combos/feature.ts"
@@ -30,5 +31,5 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
   auth, tokens, keys, providers, oauth, combos, pricing, settings, flags, limits, usage,
-  quotas, health, capabilities, nodes, resilience, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, live, responses, mcp, files
+  quotas, health, capabilities, nodes, resilience, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, live, responses, mcp, files, batches
 ] as const

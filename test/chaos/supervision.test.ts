@@ -20,6 +20,8 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import { ConnectionStore } from "#actors/ports/Stores.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
+import { BatchRunner } from "#src/features/batches/run/BatchRunner.ts"
+import { BatchStore } from "#src/features/batches/ports/BatchStore.ts"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { Inference } from "#src/inference/lane/services/Inference.ts"
 import * as JournaledLedger from "#src/platform/accounting/JournaledLedger.ts"
@@ -231,6 +233,18 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
   },
   "sweep/webhooks": always,
   "sweep/responses": always,
+  batches: always,
+  batch: {
+    world: "alone",
+    act: async () => {
+      const services = alone.gateway.services()
+      await Effect.runPromise(Effect.andThen(Context.get(services, BatchStore).insert(Records.batchRecord("batch_defect")), Context.get(services, BatchRunner).wake))
+    },
+    works: () => eventually(
+      () => Effect.runPromise(Context.get(alone.gateway.services(), BatchStore).find("batch_defect", "all")), (batch) => batch?.state.status === "failed", "the end of a batch without an input"
+    )
+  },
+  "sweep/batches": always,
   "sweep/files": always,
   "sweep/file bytes": always,
   "background responses": always,

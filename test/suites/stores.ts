@@ -3,6 +3,7 @@ import type * as Layer from "effect/Layer"
 import type { Stores } from "#src/Stores.ts"
 import * as AccessTokenStore from "./AccessTokenStore.suite.ts"
 import * as AuditStore from "./AuditStore.suite.ts"
+import * as BatchStore from "./BatchStore.suite.ts"
 import * as ClusterStore from "./ClusterStore.suite.ts"
 import * as ComboMappingStore from "./ComboMappingStore.suite.ts"
 import * as ComboStore from "./ComboStore.suite.ts"
@@ -26,6 +27,7 @@ import * as WebhookStore from "./WebhookStore.suite.ts"
 export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => {
   AccessTokenStore.suite(name, layer())
   AuditStore.suite(name, layer())
+  BatchStore.suite(name, layer())
   ClusterStore.suite(name, layer())
   ComboMappingStore.suite(name, layer())
   ComboStore.suite(name, layer())

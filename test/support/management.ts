@@ -67,6 +67,7 @@ import { builtin, type Registry } from "#src/providers/Registry.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
 import * as MemoryResponseCache from "./memoryResponseCache.ts"
 import * as MemoryStores from "./memoryStores.ts"
+import * as MemoryBatches from "./memoryBatches.ts"
 import * as MemoryFiles from "./memoryFiles.ts"
 import * as MemoryMcp from "./memoryMcp.ts"
 import * as MemoryWebhooks from "./memoryWebhooks.ts"
@@ -214,6 +215,7 @@ const base = (options: Options, dials: Dials) => {
     Layer.provideMerge(seeded),
     Layer.provideMerge(Layer.mergeAll(passwords, doubles(dials))),
     Layer.provideMerge(options.stores ?? MemoryStores.layer),
+    Layer.provideMerge(MemoryBatches.surface),
     Layer.provideMerge(MemoryMcp.surface),
     Layer.provideMerge(Layer.succeed(EnvironmentKeys, new Map())),
     Layer.provideMerge(Files.layer.pipe(Layer.provideMerge(MemoryFiles.layer))),
