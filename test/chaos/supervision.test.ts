@@ -241,7 +241,7 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
       await Effect.runPromise(Effect.andThen(Context.get(services, BatchStore).insert(Records.batchRecord("batch_defect")), Context.get(services, BatchRunner).wake))
     },
     works: () => eventually(
-      () => Effect.runPromise(Context.get(alone.gateway.services(), BatchStore).find("batch_defect", "all")), (batch) => batch?.state.status === "failed", "the end of a batch without an input"
+      () => Effect.runPromise(Context.get(alone.gateway.services(), BatchStore).find("batch_defect", "all")), (batch) => batch?.state.status === "expired", "the end of a batch whose window is over"
     )
   },
   "sweep/batches": always,

@@ -13,6 +13,7 @@ import { leaseScope } from "#schemas/protocols/Lease.ts"
 import type { BatchRecord } from "#schemas/batches/Batch.ts"
 import type { FileCaller } from "#src/features/files/ports/caller.ts"
 import { FileRecords } from "#src/features/files/ports/FileRecords.ts"
+import * as FileId from "#src/features/files/ports/fileId.ts"
 import { FileStore } from "#src/features/files/ports/FileStore.ts"
 import type { NewBatch } from "./api.ts"
 import { BatchRunner } from "./run/BatchRunner.ts"
@@ -77,7 +78,7 @@ export const make = Effect.gen(function*() {
     if (key !== null && Standing.isManaged(key)) {
       return yield* Effect.fail(Errors.make("insufficient_permissions", `A managed key (scope ${leaseScope}) makes no batches: their requests would use its connections without a lease.`))
     }
-    const file = yield* files.find(input.input_file_id, scope)
+    const file = FileId.isFileId(input.input_file_id) ? yield* files.find(input.input_file_id, scope) : null
     if (file === null) return yield* Effect.fail(bad(`There is no file '${input.input_file_id.slice(0, 100)}' of this key.`, "input_file_id"))
     if (file.purpose !== "batch") return yield* Effect.fail(bad(`The file has the purpose ${file.purpose}: upload it with the purpose batch.`, "input_file_id"))
     const now = yield* Clock.currentTimeMillis
