@@ -5,13 +5,15 @@ import * as Http from "#test/support/http.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
 
+const PERMANENT = "sk-permanent-key-of-the-environment"
+
 let lab: Lab
 let client: Client
 const clientOf = async (name: string, policy: Record<string, unknown> = {}): Promise<Client> => {
   return new Client(lab.gateway.url, await lab.gateway.operator.createKey(name, policy))
 }
 beforeAll(async () => {
-  lab = await startLab()
+  lab = await startLab({ environment: { GATEWAY_API_KEY: PERMANENT } })
   client = await clientOf("batches")
 })
 afterAll(() => lab.close())
@@ -137,6 +139,26 @@ describe("batches belong to their key", () => {
     expect((await operator.call<{ data: ReadonlyArray<{ id: string; api_key_id: string }> }>("GET", "/api/batches?limit=1")).data).toMatchObject([{ id: made.id, api_key_id: client.keyId }])
     expect((await operator.call<{ id: string }>("GET", `/v1/batches/${made.id}`)).id).toBe(made.id)
     await client.over(made.id)
+  })
+
+  it("which may be one of the environment", async () => {
+    const permanent = new Client(lab.gateway.url, { id: "env:GATEWAY_API_KEY", key: PERMANENT })
+    const over = await permanent.over((await permanent.create([chatLine("p", "lab/b-permanent")])).id)
+    expect(over.request_counts).toEqual({ total: 1, completed: 1, failed: 0 })
+    const [answer] = await permanent.answers(over.output_file_id)
+    expect((await lab.gateway.rows(answer!.response!.request_id)).map(({ apiKeyId }) => apiKeyId)).toEqual([permanent.keyId])
+    await expect(client.openai.batches.retrieve(over.id)).rejects.toMatchObject({ status: 404 })
+  })
+
+  it("and an operator's runs without one, also while keys are required", async () => {
+    const { operator } = lab.gateway
+    const input_file_id = await client.upload(`${chatLine("o", "lab/b-operator")}\n`)
+    await operator.setFlag("REQUIRE_API_KEY", "true")
+    const made = await operator.call<{ id: string }>("POST", "/v1/batches", { input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h" })
+    const over = await eventually(() => operator.call<{ status: string; request_counts: object; api_key_id: null }>("GET", `/api/batches/${made.id}`), ({ status }) => status === "completed", "the operator's batch")
+    expect(over).toMatchObject({ api_key_id: null, request_counts: { total: 1, completed: 1, failed: 0 } })
+    await operator.setFlag("REQUIRE_API_KEY", "false")
+    await expect(client.openai.batches.retrieve(made.id)).rejects.toMatchObject({ status: 404 })
   })
 
   it("and are refused to callers without a valid one", async () => {
