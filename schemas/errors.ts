@@ -35,6 +35,8 @@ const kinds = {
   file_not_found: [404, "invalid_request_error", "client"],
   file_too_large: [413, "invalid_request_error", "client"],
   range_not_satisfiable: [416, "invalid_request_error", "client"],
+  batch_not_found: [404, "invalid_request_error", "client"],
+  batch_not_over: [409, "invalid_request_error", "client"],
   page_unreadable: [422, "invalid_request_error", "client"],
   unknown_route: [404, "not_found", "client"],
   method_not_allowed: [405, "invalid_request_error", "client"],

@@ -1,6 +1,7 @@
 /** Every feature. The assemblies beside this file fold the list; a new feature is a folder and a line here. */
 import { a2a } from "#src/features/a2a/feature.ts"
 import { auth } from "#src/features/auth/feature.ts"
+import { batches } from "#src/features/batches/feature.ts"
 import { cache } from "#src/features/cache/feature.ts"
 import { capabilities } from "#src/features/capabilities/feature.ts"
 import { combos } from "#src/features/combos/feature.ts"
@@ -33,5 +34,5 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 export const features = [
   auth, tokens, keys, providers, oauth, combos, pricing, settings, flags, limits, usage,
   quotas, health, capabilities, nodes, resilience, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, live, responses, mcp,
-  a2a, files, search
+  a2a, files, batches, search
 ] as const

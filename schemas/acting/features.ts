@@ -15,7 +15,6 @@ export const features = {
   aggregatorBalance: feature("Balances of aggregator nodes", "No balance is read."),
   backgroundTasks: feature("Switches of background work", "Sweeps run in the gateway's processes; GATEWAY_DISABLE_BACKGROUND_SERVICES stops them."),
   backups: feature("Backups and database settings", "Back up the Postgres database, or the data directory while the gateway is stopped.", "/api/db-backups", "/api/settings/database"),
-  batches: feature("Batches", "There are no batches.", "/api/batches"),
   capabilityChecks: feature("Checks before dispatch", "A model's capabilities are checked by its upstream; only its context window is checked before."),
   cloudSync: feature("Cloud synchronisation", "Nodes share records through Postgres; nothing is synchronised elsewhere.", "/api/sync/cloud", "/api/cloud/auth"),
   compression: feature("Prompt compression", "Prompts go upstream as they are.", "/api/settings/compression", "/api/context/combos"),

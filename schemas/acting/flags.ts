@@ -65,7 +65,7 @@ export const flags: Readonly<Record<FlagKey, Row>> = {
   FREE_BADGE_REQUIRES_PROVIDER_FREE_TIER: inert("dashboard"),
   RETRY_AFTER_PROVENANCE_ENABLED: actsIn("src/inference/lane/services/Reports.ts"),
   PROTECTED_PRIORITY_INFRA_502_ENABLED: actsIn("src/inference/lane/services/Reports.ts"),
-  BATCH_AND_FILE_AUTO_CLEANUP_ENABLED: actsIn("src/features/files/sweep.ts"),
+  BATCH_AND_FILE_AUTO_CLEANUP_ENABLED: actsIn("src/features/batches/cleanUp.ts"),
   AMBIGUOUS_401_SOFT_LOCKOUT: inert("accountRecovery"),
   OAUTH_LIVE_MODEL_DISCOVERY: inert("discovery"),
   POOLED_ACCOUNT_LEASE_ENABLED: inert("vendorClients"),

@@ -5,6 +5,7 @@ import type { AccessRule } from "#schemas/api/Access.ts"
 import type { RouteRule } from "#schemas/api/RouteTable.ts"
 import { inferenceRoutes } from "#src/inferenceRoutes.ts"
 import { exampleOf } from "./examples.ts"
+import * as Batches from "./batches.ts"
 import * as Files from "./files.ts"
 import * as Inference from "./inference.ts"
 import { isObject, type Json, type JsonObject, member } from "./json.ts"
@@ -64,7 +65,7 @@ export const document = (): JsonObject => {
   }
   for (const route of routes) {
     const operation = described(member(member(member(management, "paths"), pathOf(route)), route.method.toLowerCase()), route.access, schemas)
-    put(pathOf(route), route.method, Files.overlaid(route.method, route.path, operation))
+    put(pathOf(route), route.method, Batches.overlaid(route.method, route.path, Files.overlaid(route.method, route.path, operation)))
   }
   for (const route of inferenceRoutes) {
     const operation = Inference.operationOf(route.method, route.path)

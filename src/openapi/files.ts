@@ -1,6 +1,7 @@
 /** What the generated operations of files lack: the form of an upload, ranges, and errors in the words of the OpenAI API. */
-import { isObject, type JsonObject, member } from "./json.ts"
-import { ref, text } from "./operation.ts"
+import type { JsonObject } from "./json.ts"
+import { text } from "./operation.ts"
+import * as Overlay from "./overlay.ts"
 
 const failures: Readonly<Record<number, string>> = {
   400: "A field or a query parameter cannot be used; `param` names it. Nothing was kept.",
@@ -16,9 +17,7 @@ const failures: Readonly<Record<number, string>> = {
   507: "There is no space for the file; nothing of it was kept."
 }
 
-const errors = (...statuses: ReadonlyArray<number>): JsonObject => Object.fromEntries([...statuses, 401, 403, 500, 503].map((status) => [
-  String(status), { description: failures[status] ?? "", content: { "application/json": { schema: ref("ChatError") } } }
-]))
+const errors = Overlay.errorsOf(failures)
 
 const header = (name: string, description: string): JsonObject => ({ name, in: "header", required: false, description, schema: text })
 const range = [header("Range", "One range of bytes, such as `bytes=0-1023`; others are ignored."), header("If-Range", "The range counts only while the file has this ETag."), header("If-None-Match", "An ETag that the caller has already.")]
@@ -27,22 +26,13 @@ const partial: JsonObject = {
   304: { description: "The caller has the file already." }
 }
 
-interface Overlay {
-  readonly body?: JsonObject
-  readonly parameters?: ReadonlyArray<JsonObject>
-  /** Of the generated success. */
-  readonly example?: JsonObject
-  /** Beside the generated success. */
-  readonly responses: JsonObject
-}
-
 const id = "file-9f2c41d07be84c0fa1d35b6e7c8d9e0f"
 const file: JsonObject = {
   id, object: "file", bytes: 120, created_at: 1795219200, expires_at: null, filename: "lines.jsonl", purpose: "batch", status: "processed", status_details: null
 }
 const list: JsonObject = { object: "list", data: [file], first_id: id, last_id: id, has_more: false }
 
-const overlays: Readonly<Record<string, Overlay>> = {
+const overlays: Readonly<Record<string, Overlay.Overlay>> = {
   "POST /v1/files": {
     body: {
       required: true,
@@ -73,19 +63,4 @@ const overlays: Readonly<Record<string, Overlay>> = {
 }
 
 /** The operation with what is known of it here; any other one as it is. */
-export const overlaid = (method: string, path: string, operation: JsonObject): JsonObject => {
-  const overlay = overlays[`${method} ${path}`]
-  if (overlay === undefined) return operation
-  const parameters = Array.isArray(operation["parameters"]) ? operation["parameters"] as ReadonlyArray<JsonObject> : []
-  const success = Object.fromEntries(Object.entries(member(operation, "responses")).filter(([status]) => status.startsWith("2")).map(([status, response]) => {
-    const content = isObject(response) ? member(response, "content") : {}
-    const media = member(content, "application/json")
-    return [status, overlay.example === undefined || !isObject(response) ? response : { ...response, content: { ...content, "application/json": { ...media, example: overlay.example } } }]
-  }))
-  return {
-    ...operation,
-    parameters: [...parameters, ...overlay.parameters ?? []],
-    ...(overlay.body === undefined ? {} : { requestBody: overlay.body }),
-    responses: { ...success, ...overlay.responses }
-  }
-}
+export const overlaid = Overlay.over(overlays)

@@ -1,4 +1,7 @@
 /** The rows of the degradation table about what happens beside a request: breakers, webhooks, the audit log. */
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
 import * as Redacted from "effect/Redacted"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { LOCAL_TOKEN_HEADER, localToken } from "#src/management/authentication/localToken.ts"
@@ -6,6 +9,7 @@ import * as Sealer from "#src/platform/secrets/Sealer.ts"
 import { converged, findServers, ground, type Ground, SECRET } from "#test/support/cluster.ts"
 import { contractOf, type Road, roadTo } from "#test/support/faults.ts"
 import { inProcess, type InProcess, type Spawned, spawned } from "#test/support/gateway.ts"
+import { chatLine, Client } from "#test/features/batches/support.ts"
 import * as Forms from "#test/support/forms.ts"
 import * as Http from "#test/support/http.ts"
 import { CREDENTIAL, messages } from "#test/support/lab.ts"
@@ -32,13 +36,14 @@ describe.skipIf(missing !== null)("what happens beside requests while a store is
   let sink: Sink
   let one: Spawned
   let two: InProcess
+  const files = fs.mkdtempSync(path.join(os.tmpdir(), "gateway-rows-files-"))
 
   beforeAll(async () => {
     common = await ground(postgres)
     roads = { redis: await roadTo(common.redis.url), postgres: await roadTo(common.database) }
     sim = await startSim({ models: { "*": { tokens: 2 } } })
     sink = await startSink()
-    const environment = { ...common.environment, DATABASE_URL: roads.postgres.url, REDIS_URL: roads.redis.url, GATEWAY_LOOKUP_TIMEOUT_MS: "1000", GATEWAY_REDIS_TIMEOUT_MS: "50", OUTBOUND_SSRF_GUARD_ENABLED: "false" }
+    const environment = { ...common.environment, DATABASE_URL: roads.postgres.url, REDIS_URL: roads.redis.url, GATEWAY_LOOKUP_TIMEOUT_MS: "1000", GATEWAY_REDIS_TIMEOUT_MS: "50", GATEWAY_FILES_DIR: files, OUTBOUND_SSRF_GUARD_ENABLED: "false" }
     one = await spawned({ environment: { ...environment, GATEWAY_NODE_ID: NODE } })
     two = await inProcess({ environment: { ...environment, GATEWAY_NODE_ID: "rows-two" } })
     const each = <A>(section: A) => ({ oauth: section, apikey: section, local: section })
@@ -57,6 +62,7 @@ describe.skipIf(missing !== null)("what happens beside requests while a store is
     await two?.close()
     await sim.stop()
     await sink.close()
+    fs.rmSync(files, { recursive: true, force: true })
     await Promise.all([roads.redis.close(), roads.postgres.close()])
     await common.close()
   })
@@ -120,6 +126,29 @@ describe.skipIf(missing !== null)("what happens beside requests while a store is
       await roads.postgres.is("open")
     }
     await eventually(() => Http.send(one.url, { path: `/v1/files/${id}/content`, headers }), ({ status, text }) => status === 200 && text === "kept", "the file")
+  })
+
+  it.each(["refused", "frozen"] as const)("batches without Postgres (%s): calls about them are 503 in time, and one that runs goes on afterwards", async (mood) => {
+    const declared = (await contractOf(one.operator, `postgres-${mood}`))("batches")
+    expect(declared.outcome).toBe("queued")
+    const { key } = await one.operator.createKey(`batches-${mood}`)
+    const headers = { authorization: `Bearer ${key}` }
+    const model = `batched-${mood}`
+    await sim.rule({ match: { model }, script: { latencyMs: 300 } })
+    const client = new Client(one.url, { id: "", key })
+    const { id } = await client.create(Array.from({ length: 24 }, (_, n) => chatLine(`line-${n}`, `lab/${model}`)))
+    const get = () => Http.send(one.url, { path: `/v1/batches/${id}`, headers })
+    await eventually(async () => (await client.openai.batches.retrieve(id)).request_counts?.completed ?? 0, (completed) => completed >= 4, "some answers")
+    await roads.postgres.is(mood)
+    try {
+      expect((await timed(declared.addedLatencyMs ?? 0, "a call about batches", get)).status).toBe(503)
+    } finally {
+      await roads.postgres.is("open")
+    }
+    await eventually(get, ({ status }) => status === 200, "the records")
+    const over = await client.over(id, 50_000)
+    expect(over).toMatchObject({ status: "completed", request_counts: { total: 24, completed: 24, failed: 0 } })
+    expect((await client.answers(over.output_file_id)).map(({ custom_id }) => custom_id)).toEqual(Array.from({ length: 24 }, (_, n) => `line-${n}`))
   })
 
   it.each(["refused", "frozen"] as const)("webhooks without Postgres (%s): nobody waits, events are kept, and each is told when it is back", async (mood) => {

@@ -12,19 +12,20 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Logger from "effect/Logger"
-import * as Metric from "effect/Metric"
 import * as Redacted from "effect/Redacted"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import { ConnectionStore } from "#actors/ports/Stores.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
+import { BatchRunner } from "#src/features/batches/run/BatchRunner.ts"
+import { BatchStore } from "#src/features/batches/ports/BatchStore.ts"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { Inference } from "#src/inference/lane/services/Inference.ts"
 import * as JournaledLedger from "#src/platform/accounting/JournaledLedger.ts"
 import * as Workers from "#src/platform/cluster/workers/Supervisor.ts"
 import { RedisStore } from "#src/platform/redis/RedisStore.ts"
+import { Faults, gatewayWorld, partWorld, type World } from "./supervisionWorlds.ts"
 import { managedKey, Session } from "#test/features/leases/support.ts"
 import * as Mcp from "#test/features/mcp/lab.ts"
 import { LOCAL_TOKEN_HEADER, localToken } from "#src/management/authentication/localToken.ts"
@@ -40,55 +41,6 @@ import * as Records from "#test/suites/records.ts"
 
 const servers = await findServers()
 const NODE = "supervised"
-
-/** Throws in the first round of each loop, and remembers all of them. */
-class Faults {
-  readonly rounds = new Map<string, number>()
-  ended: Array<Supervisor.Loop> = []
-  readonly probe = {
-    round: (loop: Supervisor.Loop): void => {
-      const round = (this.rounds.get(loop) ?? 0) + 1
-      this.rounds.set(loop, round)
-      if (round === 1) throw new Error(`injected into ${loop}`)
-    },
-    ended: (loop: Supervisor.Loop): void => void this.ended.push(loop)
-  }
-}
-
-/** Where a loop runs, and how what it did is seen. */
-interface World {
-  readonly faults: Faults
-  readonly output: () => string
-  readonly metrics: () => Promise<string>
-}
-
-const gatewayWorld = (faults: Faults, gateway: () => InProcess): World => ({
-  faults,
-  output: () => gateway().output(),
-  metrics: async () => (await Http.send(gateway().url, { path: "/metrics" })).text
-})
-
-/** A part of the gateway alone: what no gateway of this process runs. */
-const partWorld = () => {
-  const faults = new Faults()
-  const lines: Array<string> = []
-  const registry = new Map()
-  const logger = Logger.make<unknown, void>(({ cause, message }) => {
-    lines.push(`${String(message)} ${cause.reasons.map((reason) => reason._tag === "Die" ? String(reason.defect) : "").join()}`)
-  })
-  const run = <A, E>(effect: Effect.Effect<A, E>): Promise<A> => Effect.runPromise(effect.pipe(
-    Effect.provide(Logger.layer([logger])),
-    Effect.provideService(Metric.MetricRegistry, registry),
-    Effect.provideService(Supervisor.Probe, faults.probe)
-  ))
-  const world: World = {
-    faults,
-    output: () => lines.join("\n"),
-    metrics: () => run(Effect.contextWith((context) => Effect.sync(() => Metric.snapshotUnsafe(context).map(({ attributes, id, state }) =>
-      `${id}{loop="${attributes?.["loop"]}"} ${"count" in state ? state.count : ""}`).join("\n"))))
-  }
-  return { world, run }
-}
 
 let alone: Lab
 let several: InProcess
@@ -249,6 +201,18 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
   "sweep/responses": always,
   "agent tasks": always,
   "sweep/agent tasks": always,
+  batches: always,
+  batch: {
+    world: "alone",
+    act: async () => {
+      const services = alone.gateway.services()
+      await Effect.runPromise(Effect.andThen(Context.get(services, BatchStore).insert(Records.batchRecord("batch_defect")), Context.get(services, BatchRunner).wake))
+    },
+    works: () => eventually(
+      () => Effect.runPromise(Context.get(alone.gateway.services(), BatchStore).find("batch_defect", "all")), (batch) => batch?.state.status === "expired", "the end of a batch whose window is over"
+    )
+  },
+  "sweep/batches": always,
   "sweep/files": always,
   "sweep/file bytes": always,
   "background responses": always,

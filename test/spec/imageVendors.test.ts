@@ -122,8 +122,8 @@ describe("a form with images for a model that talks", () => {
     const large = Buffer.alloc(3_000_000, "pixels \u0089 ", "latin1")
     const reply = await edit({ model: "gemini/gemini-3-pro-image-preview", prompt: "large" }, ["image", "image[]"], large)
     expect(reply.status).toBe(200)
-    const { contents } = (await last("gemini-3-pro-image-preview"))?.body as { contents: ReadonlyArray<{ parts: ReadonlyArray<{ inlineData?: { data: string } }> }> }
-    expect(contents[0]?.parts.slice(1).map(({ inlineData }) => inlineData?.data === large.toString("base64"))).toEqual([true, true])
+    const sent = (await last("gemini-3-pro-image-preview"))?.body as { contents: ReadonlyArray<{ parts: ReadonlyArray<{ inlineData?: { data: string } }> }> } | undefined
+    expect(sent?.contents[0]?.parts.slice(1).map(({ inlineData }) => inlineData?.data === large.toString("base64"))).toEqual([true, true])
     expect(errorIn(await edit({ model: "gemini/gemini-3-pro-image-preview", prompt: "too large" }, ["image"], Buffer.alloc(21 * 1024 * 1024)))["code"]).toBe("payload_too_large")
   })
 

@@ -1,7 +1,9 @@
 /** Whole records for suites; every field can be overridden. */
 import * as Redacted from "effect/Redacted"
+import * as Batch from "#actors/batch/Batch.ts"
 import { type ApiKey, defaultPolicy } from "#schemas/records/ApiKey.ts"
 import type { AuditEntry } from "#schemas/records/AuditEntry.ts"
+import type { BatchRecord, BatchState } from "#schemas/batches/Batch.ts"
 import type { Combo, ComboMapping } from "#schemas/records/Combo.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { CustomModel } from "#schemas/records/CustomModel.ts"
@@ -93,4 +95,10 @@ export const kept = <A extends object>(given: A, json: ReadonlyArray<keyof A> = 
       : value === 0 ? 0
       : value
   ]))
+})
+
+export const batchRecord = (id: string, fields: Partial<BatchRecord> = {}, state: Partial<BatchState> = {}): BatchRecord => ({
+  id, ownerKeyId: "k1", endpoint: "/v1/chat/completions", inputFileId: `file-${id}`, completionWindow: "24h", model: null, metadata: { note: "häß 日本 😀" },
+  outputExpiresSeconds: 3_600, clientAddress: "192.0.2.1", usage: { input: 0, output: 0, cached: 0, reasoning: 0 }, cursor: { line: 1, offset: 0 }, version: 1,
+  state: { ...Batch.made(1_000, 86_400_000), ...state }, ...fields
 })

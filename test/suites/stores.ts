@@ -4,6 +4,7 @@ import type { Stores } from "#src/Stores.ts"
 import * as A2aTaskStore from "./A2aTaskStore.suite.ts"
 import * as AccessTokenStore from "./AccessTokenStore.suite.ts"
 import * as AuditStore from "./AuditStore.suite.ts"
+import * as BatchStore from "./BatchStore.suite.ts"
 import * as ClusterStore from "./ClusterStore.suite.ts"
 import * as ComboMappingStore from "./ComboMappingStore.suite.ts"
 import * as ComboStore from "./ComboStore.suite.ts"
@@ -30,6 +31,7 @@ export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => 
   A2aTaskStore.suite(name, layer())
   AccessTokenStore.suite(name, layer())
   AuditStore.suite(name, layer())
+  BatchStore.suite(name, layer())
   ClusterStore.suite(name, layer())
   ComboMappingStore.suite(name, layer())
   ComboStore.suite(name, layer())

@@ -68,6 +68,7 @@ import * as Sealer from "#src/platform/secrets/Sealer.ts"
 import * as MemoryResponseCache from "./memoryResponseCache.ts"
 import * as MemoryStores from "./memoryStores.ts"
 import * as MemoryA2a from "./memoryA2a.ts"
+import * as MemoryBatches from "./memoryBatches.ts"
 import * as MemoryFiles from "./memoryFiles.ts"
 import * as MemoryMcp from "./memoryMcp.ts"
 import * as MemorySearchStatistics from "./memorySearchStatistics.ts"
@@ -219,6 +220,7 @@ const base = (options: Options, dials: Dials) => {
     Layer.provideMerge(options.stores ?? MemoryStores.layer),
     Layer.provideMerge(Layer.provide(SearchStatistics.layer, MemorySearchStatistics.layer)),
     Layer.provideMerge(Layer.merge(MemoryMcp.surface, MemoryA2a.surface)),
+    Layer.provideMerge(MemoryBatches.surface),
     Layer.provideMerge(Layer.succeed(EnvironmentKeys, new Map())),
     Layer.provideMerge(Files.layer.pipe(Layer.provideMerge(MemoryFiles.layer))),
     Layer.provideMerge(MemoryWebhooks.surface),

@@ -31,5 +31,7 @@ export const files = Feature.make({
   stores: PostgresFileRecords.layer,
   migrations: { "19_files": version19 },
   degradation,
-  services: (settings) => Layer.merge(Files.layer, Sweep.layer(settings.filesS3Bucket !== null)).pipe(Layer.provideMerge(store(settings)))
+  // Batches stand on it, too.
+  shared: store,
+  services: (settings) => Layer.merge(Files.layer, Sweep.layer(settings.filesS3Bucket !== null))
 })

@@ -23,10 +23,9 @@ export const keys = Feature.make({
   migrations: { "11_issuers": version11 },
   acting: [Acting.apiKey],
   degradation,
-  shared: CachedKeys.layer,
+  shared: (settings) => Layer.merge(CachedKeys.layer(settings), EnvironmentKeys.layerOf(settings)),
   services: (settings) => Layer.mergeAll(
     KeyDevices.layer,
-    EnvironmentKeys.layerOf(settings),
     RepositoryIssues.layer({ repository: settings.issuesRepository, token: settings.issuesToken, api: settings.issuesApi })
   )
 })

@@ -14,12 +14,15 @@ import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { Pages } from "#src/platform/gate/pages.ts"
+import type { ActsAs } from "#src/platform/server/Exchange.ts"
 import * as Issuers from "./issuers.ts"
 import * as KeyPolicy from "#actors/keys/keyPolicy.ts"
 
 /** The head of a request, as far as admission reads it; the front end's Exchange has this shape. */
 export interface CallHead {
   readonly query: string
+  /** Set by the gateway itself for work that a client left with it; no head that came over a socket has it. */
+  readonly actsAs?: ActsAs | undefined
   readonly header: (lowerCaseName: string) => string | undefined
   readonly remoteAddress: string
 }
@@ -92,6 +95,12 @@ export const admit = (
 }
 
 const decideNow: typeof admit = (head, endpoint, services, done) => {
+  const { actsAs } = head
+  if (actsAs !== undefined) {
+    if (actsAs.keyHash === null) done(null)
+    else decideKey(actsAs.keyHash, head, endpoint, services, done)
+    return
+  }
   const presented = presentedKey(head)
   if (presented === null) {
     done(services.flags.isOn("REQUIRE_API_KEY")
@@ -103,7 +112,10 @@ const decideNow: typeof admit = (head, endpoint, services, done) => {
     done(invalidKey())
     return
   }
-  const hash = services.keys.hash(presented)
+  decideKey(services.keys.hash(presented), head, endpoint, services, done)
+}
+
+const decideKey = (hash: string, head: CallHead, endpoint: string, services: AdmissionServices, done: (key: ApiKey | null | PublicError) => void): void => {
   const permanent = services.environmentKeys.get(hash)
   if (permanent !== undefined) {
     done(permanent)
@@ -118,7 +130,7 @@ const decideNow: typeof admit = (head, endpoint, services, done) => {
       (key.issuerId === null ? null : KeyPolicy.admitIssued(Issuers.of(key, services.limits), endpoint, head, services.now()))
     if (refusal === null) {
       services.keys.touch(key)
-      services.seen(key, head)
+      if (head.actsAs === undefined) services.seen(key, head)
     }
     done(refusal ?? key)
   }

@@ -29,7 +29,15 @@ export class BodyUnread extends Error {
 /** How effect's lane words `no-room`. */
 export const NO_ROOM = "this process holds as many bytes of request bodies as it may (GATEWAY_MAX_HELD_BODY_BYTES)"
 
+/** In whose name the gateway asks itself; null: in its own, without a key. */
+export interface ActsAs {
+  /** SHA-256 of the key, hexadecimal. */
+  readonly keyHash: string | null
+}
+
 export interface Exchange {
+  /** Set for a request that the gateway makes itself; never for one that came over a socket. */
+  readonly actsAs?: ActsAs | undefined
   /** Upper-case method. */
   readonly method: string
   /** Path without the query string, exactly as the client sent it. */

@@ -117,6 +117,7 @@ describe("a file", () => {
     expect((await as(revoked, "GET", "/v1/files")).status).toBe(403)
     for (const headers of [{ "x-api-key": ours.key }, { "x-goog-api-key": ours.key }]) expect((await Http.send(gateway.url, { path: `/v1/files/${made.id}/content`, headers })).text).toBe("closed")
     expect((await Http.send(gateway.url, { path: `/v1/files/${made.id}/content?key=${ours.key}` })).text).toBe("closed")
+    expect((await Http.send(gateway.url, { path: "/api/v1/registered-keys", headers: { "x-api-key": ours.key } })).status).toBe(200)
     await as(ours, "DELETE", `/v1/files/${made.id}`)
   })
 

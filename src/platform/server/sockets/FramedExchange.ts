@@ -1,9 +1,9 @@
 /**
  * An exchange whose request came in a message of a WebSocket, and whose response leaves in messages: a direct route serves it as it
- * serves HTTP, so admission, limits, ledger and errors are the same.
+ * serves HTTP, so admission, limits, ledger and errors are the same. Work that a client left with the gateway asks in the same way.
  */
 import { type BodyFlow, type BodySink, pour, stopped } from "#src/platform/server/body/bodySink.ts"
-import type { AbortReason, BodyFailure, Exchange } from "#src/platform/server/Exchange.ts"
+import type { AbortReason, ActsAs, BodyFailure, Exchange } from "#src/platform/server/Exchange.ts"
 import { findHeader } from "#src/platform/server/requestHead.ts"
 import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
 
@@ -22,7 +22,10 @@ export interface Reply {
 }
 
 /** The head of a request that came in a message. */
-export type FramedHead = Pick<Exchange, "method" | "path" | "query" | "headers" | "peerAddress" | "remoteAddress">
+export type FramedHead = Pick<Exchange, "method" | "path" | "query" | "headers" | "peerAddress" | "remoteAddress"> & {
+  /** Set by the gateway alone: a head that a client wrote has none. */
+  readonly actsAs?: ActsAs | undefined
+}
 
 const OPEN = 0
 const STARTED = 1
@@ -35,6 +38,7 @@ export class FramedExchange implements Exchange {
   readonly headers: ReadonlyArray<string>
   readonly peerAddress: string
   readonly remoteAddress: string
+  readonly actsAs: ActsAs | undefined
 
   private readonly reply: Reply
   private readonly held: HeldBytes
@@ -56,6 +60,7 @@ export class FramedExchange implements Exchange {
     this.headers = head.headers
     this.peerAddress = head.peerAddress
     this.remoteAddress = head.remoteAddress
+    this.actsAs = head.actsAs
     this.body = body
     this.reply = reply
     this.held = held
