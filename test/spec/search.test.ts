@@ -79,6 +79,14 @@ describe("a search", () => {
     expect((await lab.sim.entries({})).length).toBe(before)
   })
 
+  it("with a large body is refused like a small one, and nothing is sent", async () => {
+    const before = (await lab.sim.entries({})).length
+    const reply = await send({ query: "refused", provider: "serper", provider_options: { filler: "x".repeat(400_000) } })
+    expect([reply.status, errorIn(reply)["param"]]).toEqual([400, "provider_options"])
+    expect((await lab.sim.entries({})).length).toBe(before)
+    expect(answerIn(await send({ query: "large and good", provider: "serper", filler: "x".repeat(400_000) })).provider).toBe("serper-search")
+  })
+
   it("of a provider that is none is refused, and so is one without its type", async () => {
     for (const provider of ["nobody", "openai", "jina"]) {
       const reply = await send({ query: "refused", provider })

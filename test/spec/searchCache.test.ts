@@ -92,6 +92,16 @@ describe("an equal search", () => {
     expect(json<Answer>(await send({ query: "failed once" })).cached).toBe(false)
   })
 
+  it("whose answer is large is read beside the loop, cut to its bounds, and kept no longer than for those that wait", async () => {
+    const results = Array.from({ length: 8 }, (_, i) => ({ title: `Large ${i}`, url: `https://example.com/${i}`, text: "x".repeat(150_000), highlights: ["h"] }))
+    await lab.sim.rule({ match: { path: "/exa/search" }, times: 2, script: { status: 200, body: { results } } })
+    for (let i = 0; i < 2; i++) {
+      const answer = json<Answer & { readonly results: ReadonlyArray<{ readonly content: { readonly length: number } }> }>(await send({ query: "large", provider: "exa", max_results: 8, content: { full_page: true } }))
+      expect([answer.cached, answer.results.map(({ content }) => content.length)]).toEqual([false, results.map(() => 100_000)])
+    }
+    expect((await calls("large")).length).toBe(2)
+  })
+
   it("is forgotten with the response cache", async () => {
     json(await send({ query: "forgotten" }))
     await lab.gateway.operator.call("DELETE", "/api/cache")

@@ -120,6 +120,10 @@ describe("a page", () => {
     await lab.gateway.operator.removeConnection(connection)
   })
 
+  it("asked for with a large body is fetched like with a small one", async () => {
+    expect(answerIn(await send({ url: at("/short"), filler: "x".repeat(400_000) })).content).toBe("A few words")
+  })
+
   it("of a provider that is none is refused, and so is one that is not connected", async () => {
     for (const provider of ["nobody", "serper", "openai"]) {
       const reply = await send({ url: at("/article"), provider })

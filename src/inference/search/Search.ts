@@ -31,7 +31,7 @@ const modelOf = (body: Body, aliasOf: (prefix: string) => string | null): string
   const { model, provider } = body
   if (isSaid(model)) {
     if (isSaid(provider)) return invalid("provider", "Fields 'provider' and 'model' exclude each other.")
-    return typeof model === "string" ? model : invalid("model", "Field 'model' must be a text such as 'serper-search/web'.")
+    return typeof model === "string" && model !== "" ? model : invalid("model", "Field 'model' must be a text such as 'serper-search/web'.")
   }
   const type = typeOf(body)
   if (!isSaid(provider)) return SearchRouting.automaticId(type)

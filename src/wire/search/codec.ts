@@ -39,8 +39,9 @@ const types: ReadonlySet<string> = new Set(["web", "news"])
 const longestModel = 512
 
 const head = (body: Body): SearchHead | PublicError => {
-  const model = body["model"]
-  if (typeof model !== "string" || model === "" || model.length > longestModel) return invalid("model", `Field 'model' must be a text of 1 to ${longestModel} characters, such as 'serper-search/web'.`)
+  // The path says which model it is, and a large body is read without its path.
+  const { model = "" } = body
+  if (typeof model !== "string" || model.length > longestModel) return invalid("model", `Field 'model' must be a text of 1 to ${longestModel} characters, such as 'serper-search/web'.`)
   const request = Request.read(body)
   return request instanceof PublicError ? request : { model, stream: false, wantsUsage: false, failures: [] }
 }

@@ -23,8 +23,9 @@ const mostLinks = 2_000
 const refusedStatus = 422
 
 const head = (body: Body): RequestHead | PublicError => {
-  const model = body["model"]
-  if (typeof model !== "string" || model === "" || model.length > longestModel) return invalid("provider", `Field 'provider' must be a text of 1 to ${longestModel} characters, such as 'firecrawl'.`)
+  // The path says which model it is, and a large body is read without its path.
+  const { model = "" } = body
+  if (typeof model !== "string" || model.length > longestModel) return invalid("provider", `Field 'provider' must be a text of 1 to ${longestModel} characters, such as 'firecrawl'.`)
   const request = Request.read(body)
   return request instanceof PublicError ? request : { model, stream: false, wantsUsage: false }
 }
