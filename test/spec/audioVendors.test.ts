@@ -126,6 +126,13 @@ describe("a transcription", () => {
     expect(row?.costUsd).toBeCloseTo(toneSeconds * 4.16667e-05, 9)
   })
 
+  it("of a vendor with jobs is asked for at one place while it is made", async () => {
+    await lab.sim.rule({ match: { path: "/v2/transcript/WyJ*", model: "assembly-slow" }, times: 2, script: { status: 200, body: { id: "as-told", status: "processing" } } })
+    expect((await hear({ model: "assemblyai/assembly-slow" })).status).toBe(200)
+    const asked = (await lab.sim.entries({ model: "assembly-slow" })).filter(({ method }) => method === "GET").map(({ path }) => path)
+    expect([asked.length, new Set(asked).size]).toEqual([3, 1])
+  })
+
   it("of a vendor with jobs that fails, or is refused, is told so at once", async () => {
     await lab.sim.rule({ match: { path: "/v2/transcript/WyJ*", model: "assembly-broken" }, script: { status: 200, body: { id: "a", status: "error", error: "Audio is silent." } } })
     const failed = await hear({ model: "assemblyai/assembly-broken" })
