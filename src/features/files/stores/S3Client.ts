@@ -2,6 +2,9 @@
  * Signed requests to a bucket of any S3-compatible service, by path (`endpoint/bucket/key`). What may pass is tried again; redirects are
  * not followed. The endpoint is the operator's own setting, and mostly a private address: the guard of foreign URLs is not asked.
  */
+import * as http from "node:http"
+import * as https from "node:https"
+import { Readable } from "node:stream"
 import { AwsV4Signer } from "aws4fetch"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -63,6 +66,27 @@ export const element = (xml: string, name: string): string => {
 /** What stands in each element of this name. */
 export const elements = (xml: string, name: string): ReadonlyArray<string> => Array.from(xml.matchAll(new RegExp(`<${name}>(.*?)</${name}>`, "gs")), ([, inside = ""]) => inside)
 
+const agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) }
+
+/** Statuses of answers that have no body. */
+const bodiless: ReadonlySet<number> = new Set([204, 304])
+
+/** One call. Not by `fetch`, which copies each body: parts of files would fill the memory until it is collected. */
+const exchange = (url: URL, method: string, headers: Readonly<Record<string, string>>, body: Uint8Array | undefined, signal: AbortSignal): Promise<Response> =>
+  new Promise((resolve, reject) => {
+    const options = { method, signal, headers: { ...headers, "content-length": String(body?.byteLength ?? 0) } }
+    const request = url.protocol === "http:" ? http.request(url, { ...options, agent: agents.http }) : https.request(url, { ...options, agent: agents.https })
+    request.once("error", reject)
+    request.once("response", (incoming) => {
+      const status = incoming.statusCode ?? 0
+      const told = Object.entries(incoming.headers).map(([name, value]): [string, string] => [name, Array.isArray(value) ? value.join(", ") : value ?? ""])
+      const isEmpty = bodiless.has(status)
+      if (isEmpty) incoming.resume()
+      resolve(new Response(isEmpty ? null : Readable.toWeb(incoming) as ReadableStream<Uint8Array>, { status, headers: told }))
+    })
+    request.end(body)
+  })
+
 export const make = ({ accessKeyId, bucket, endpoint, region, secretAccessKey }: Options): S3Client => {
   const urlOf = ({ key, query = {} }: S3Request): string => {
     const url = new URL(`${endpoint}/${encodeURIComponent(bucket)}${key === "" ? "" : `/${key.split("/").map(encodeURIComponent).join("/")}`}`)
@@ -83,7 +107,7 @@ export const make = ({ accessKeyId, bucket, endpoint, region, secretAccessKey }:
         headers: { ...request.headers, "x-amz-content-sha256": request.sha256 ?? EMPTY_SHA256 },
         accessKeyId: Redacted.value(accessKeyId), secretAccessKey: Redacted.value(secretAccessKey)
       }).sign()
-      const response = await fetch(url, { method: request.method, headers, body: request.body ?? null, signal, redirect: "manual" })
+      const response = await exchange(url, request.method, Object.fromEntries(headers), request.body, signal)
       if (StatusReason.isOk(response.status)) return response
       const text = (await response.text()).slice(0, ERROR_BYTES)
       const code = element(text, "Code")
