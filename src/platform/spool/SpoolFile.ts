@@ -200,7 +200,16 @@ export class SpoolFile {
     const list = this.#waiting.slice(0, mostWritten)
     const fresh = this.#digests === null ? [] : list.slice(this.#digested)
     if (fresh.length === 0) this.#put(list)
-    else void this.#digestAll(fresh).then(() => this.#put(list))
+    // Only a lack of memory keeps a digest from being made.
+    else void this.#digestAll(fresh).then(() => this.#put(list), () => this.#wrong({ reason: "memory", code: "" }))
+  }
+
+  /** What was under way has failed. */
+  #wrong(failure: SpoolFailure): void {
+    this.#isWriting = false
+    this.#fail(failure)
+    if (this.#holds === 0) this.#closeIfFree()
+    this.#settle()
   }
 
   /** In other threads: a megabyte takes some ms. The bytes are copied before it returns. */

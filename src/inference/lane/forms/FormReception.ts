@@ -119,7 +119,9 @@ export class FormReception implements BodySink {
   #end(received: Received): void {
     const done = this.#done
     this.#done = null
-    done?.(received)
+    if (done === null) return
+    if (this.#flow === null) done(received)
+    else this.#flow.guard(() => done(received))
   }
 
   #begin(head: FormReader.PartHead): FormReader.PartSink | PublicError {
