@@ -151,6 +151,22 @@ describe("a body that is given to a sink", () => {
     client.destroy()
   })
 
+  it("may be followed by a defect in a later turn, which is answered with 500", async () => {
+    const defects: Array<unknown> = []
+    const { base, frontEnd } = await start({ onDefect: (error) => void defects.push(error) })
+    frontEnd.direct("POST", "/", (exchange) => {
+      exchange.onAbort(() => undefined)
+      const flow = exchange.streamBody(1_000_000, {
+        push: () => true, isReady: () => true, fail: () => undefined,
+        end: () => void setImmediate(() => flow.guard(() => {
+          throw new Error("a defect")
+        }))
+      })
+    })
+    const response = await fetch(base, { method: "POST", body: "some bytes" })
+    expect([response.status, defects.length]).toEqual([500, 1])
+  })
+
   it("that is here already is poured by pieces, also into a sink that asks for more while it is given some", () => {
     for (const isEager of [true, false]) {
       const body = Buffer.alloc(1_000_001, "some bytes ")

@@ -15,8 +15,8 @@ import { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
 import { Backlog, type Disk, SpoolFile, type SpoolFailure } from "./SpoolFile.ts"
 
 export class Spool extends Context.Service<Spool, {
-  /** A new file; `held` counts the bytes that wait in memory to be written. */
-  readonly open: (held: HeldBytes) => SpoolFile
+  /** A new file; `held` counts the bytes that wait in memory to be written; with `digests` it knows the digest of what was appended. */
+  readonly open: (held: HeldBytes, digests?: boolean) => SpoolFile
   /** What waits to be written: while it is full, no upload is read on. */
   readonly backlog: Pick<Backlog, "isFull" | "onRoom">
   /** Bytes on disk, their cap, and uploads refused by it. */
@@ -140,7 +140,7 @@ export const make = (disk: CountedDisk, most: number): Spool["Service"] => {
   const onFailure = ({ reason }: SpoolFailure): void => {
     if (reason === "disk" || reason === "disk-full") failed++
   }
-  return { open: (held) => new SpoolFile({ disk, blocks, stored, held, backlog, onFailure }), backlog, stored, failed: () => failed, files: disk.files }
+  return { open: (held, digests = false) => new SpoolFile({ disk, blocks, stored, held, backlog, onFailure }, digests), backlog, stored, failed: () => failed, files: disk.files }
 }
 
 export const layerOf = ({ dataDir, spoolBytes }: Pick<Values, "dataDir" | "spoolBytes">) => Layer.effect(Spool, Effect.map(Disks, (diskOf) => {

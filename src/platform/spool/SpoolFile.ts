@@ -2,6 +2,7 @@
  * One file of a spool: bytes are appended as they come and written block by block; ranges of it are read as often as is wanted. It has no
  * name in the file system, and is gone when nothing holds it.
  */
+import * as Crypto from "node:crypto"
 import type { Stored } from "#actors/request/ports/Body.ts"
 import type { BlockPool } from "#src/platform/structures/BlockPool.ts"
 import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
@@ -81,6 +82,9 @@ export class SpoolFile {
   #waiting: Array<Buffer> = []
   #block: Buffer | null = null
   #used = 0
+  /** How many of the waiting blocks were digested. */
+  #digested = 0
+  /** A write, or what comes before it, is under way. */
   #isWriting = false
   #written = 0
   #failure: SpoolFailure | null = null
@@ -89,8 +93,13 @@ export class SpoolFile {
   /** Called when more may be appended after `isBehind`, and when a write failed. */
   onChange: (() => void) | null = null
 
-  constructor(host: SpoolHost) {
+  /** SHA-256 of each block in its order; null when they are not wanted. */
+  readonly #digests: Array<Buffer> | null
+
+  /** `digests`: what is appended is digested, too. */
+  constructor(host: SpoolHost, digests: boolean) {
     this.#host = host
+    this.#digests = digests ? [] : null
     host.disk.open((error, fd) => this.#opened(error, fd))
   }
 
@@ -123,6 +132,11 @@ export class SpoolFile {
     }
     this.#write()
     return true
+  }
+
+  /** Of all that was appended, once it was flushed; the same for the same bytes. Hex; empty when it is not wanted. */
+  get digest(): string {
+    return this.#digests === null ? "" : Crypto.hash("sha256", Buffer.concat(this.#digests), "hex")
   }
 
   /** Calls `done` once, later, when all that was appended can be read, or could not be written. */
@@ -184,6 +198,28 @@ export class SpoolFile {
     if (this.#isWriting || this.#fd < 0 || this.#failure !== null || this.#waiting.length === 0) return
     this.#isWriting = true
     const list = this.#waiting.slice(0, mostWritten)
+    const fresh = this.#digests === null ? [] : list.slice(this.#digested)
+    if (fresh.length === 0) this.#put(list)
+    // Only a lack of memory keeps a digest from being made.
+    else void this.#digestAll(fresh).then(() => this.#put(list), () => this.#wrong({ reason: "memory", code: "" }))
+  }
+
+  /** What was under way has failed. */
+  #wrong(failure: SpoolFailure): void {
+    this.#isWriting = false
+    this.#fail(failure)
+    if (this.#holds === 0) this.#closeIfFree()
+    this.#settle()
+  }
+
+  /** In other threads: a megabyte takes some ms. The bytes are copied before it returns. */
+  async #digestAll(blocks: ReadonlyArray<Buffer>): Promise<void> {
+    const found = await Promise.all(blocks.map((block) => Crypto.subtle.digest("SHA-256", block)))
+    this.#digests?.push(...found.map((digest) => Buffer.from(digest)))
+    this.#digested += blocks.length
+  }
+
+  #put(list: ReadonlyArray<Buffer>): void {
     this.#host.disk.writev(this.#fd, list, this.#written, (error, written) => {
       this.#isWriting = false
       if (error !== null || written === 0) this.#fail(error === null ? { reason: "disk-full", code: "" } : failureOf(error))
@@ -207,6 +243,7 @@ export class SpoolFile {
       }
       left -= first.length
       this.#waiting.shift()
+      if (this.#digested > 0) this.#digested--
       this.#giveBlock(first)
     }
   }

@@ -69,6 +69,27 @@ describe("a file of the spool", () => {
     expect([spool.stored.bytes, file.range(0, 10).hold()]).toEqual([0, null])
   })
 
+  it("knows the digest of what was appended, in whatever pieces, and on a disk that takes a little at a time", async () => {
+    const bytes = randomBytes(400_001)
+    const digestOf = async (content: Buffer, size: number, most: number): Promise<string> => {
+      const below = Spool.diskIn(directory())
+      const disk = faulty(below, { writev: (fd, [first], at, done) => below.writev(fd, [(first as Uint8Array).subarray(0, most)], at, done) })
+      const file = Spool.make(disk, 100_000_000).open(held(), true)
+      for (let at = 0; at < content.length; at += size) file.append(content.subarray(at, at + size))
+      expect(await flushed(file)).toBeNull()
+      const { digest } = file
+      file.release()
+      return digest
+    }
+    const expected = await digestOf(bytes, 400_001, 65_536)
+    expect(expected).toMatch(/^[0-9a-f]{64}$/)
+    for (const [size, most] of [[1_000, 65_536], [65_536, 30_001], [100_003, 7_777]] as const) expect(await digestOf(bytes, size, most)).toBe(expected)
+    const other = Buffer.from(bytes)
+    other[200_000] = (other[200_000] as number) ^ 1
+    expect(await digestOf(other, 1_000, 65_536)).not.toBe(expected)
+    expect(await digestOf(bytes.subarray(0, -1), 1_000, 65_536)).not.toBe(expected)
+  })
+
   it("lives as long as any hold, each of which ends once", async () => {
     const spool = Spool.make(Spool.diskIn(directory()), 100_000)
     const file = spool.open(held())

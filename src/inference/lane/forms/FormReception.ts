@@ -34,7 +34,6 @@ export type Received = Form | PublicError | Exclude<BodyFailure, "aborted">
 interface Open {
   readonly head: FormReader.PartHead
   readonly meter: Meter | null
-  readonly hash: Crypto.Hash | null
   /** Its content while it is in memory. */
   chunks: Array<Buffer>
   length: number
@@ -48,6 +47,7 @@ export class FormReception implements BodySink {
   /** Null once it was called, or will not be. */
   #done: ((received: Received) => void) | null
   readonly #parts: Array<Part> = []
+  /** Of each part: what it is called, how long it is, and the digest of its content, or where that lies in the file. */
   readonly #digests: Array<unknown> = []
   #length = 0
   #file: SpoolFile | null = null
@@ -119,12 +119,14 @@ export class FormReception implements BodySink {
   #end(received: Received): void {
     const done = this.#done
     this.#done = null
-    done?.(received)
+    if (done === null) return
+    if (this.#flow === null) done(received)
+    else this.#flow.guard(() => done(received))
   }
 
   #begin(head: FormReader.PartHead): FormReader.PartSink | PublicError {
     const open: Open = {
-      head, meter: this.#options.meterOf?.(head) ?? null, hash: this.#options.digests ? Crypto.createHash("sha256") : null, chunks: [], length: 0, from: null
+      head, meter: this.#options.meterOf?.(head) ?? null, chunks: [], length: 0, from: null
     }
     const refused = this.#count(head.lines.length)
     return refused ?? { push: (bytes) => this.#take(open, bytes), end: () => this.#close(open) }
@@ -132,7 +134,6 @@ export class FormReception implements BodySink {
 
   #take(open: Open, bytes: Uint8Array): PublicError | null {
     open.meter?.push(bytes)
-    open.hash?.update(bytes)
     open.length += bytes.length
     this.#length += bytes.length
     if (open.head.filename !== null && open.from === null && this.#kept + bytes.length > KEPT_BYTES) {
@@ -147,9 +148,9 @@ export class FormReception implements BodySink {
 
   /** What came of the part goes to the spool, and so does the rest of it. */
   #spill(open: Open): PublicError | null {
-    const { held, spool } = this.#options
+    const { digests, held, spool } = this.#options
     if (this.#file === null) {
-      this.#file = spool.open(held)
+      this.#file = spool.open(held, digests)
       this.#file.onChange = () => this.#changed()
     }
     open.from = this.#file.length
@@ -182,10 +183,10 @@ export class FormReception implements BodySink {
     return null
   }
 
-  #close({ chunks, from, hash, head, length, meter }: Open): null {
+  #close({ chunks, from, head, length, meter }: Open): null {
     const content: Piece = from !== null && this.#file !== null ? this.#file.range(from, length) : chunks.length === 1 ? chunks[0] as Buffer : Buffer.concat(chunks)
     this.#parts.push({ ...head, content, measured: meter?.result() ?? null })
-    if (hash !== null) this.#digests.push([head.name, head.filename, head.contentType, length, hash.digest("hex")])
+    if (this.#options.digests) this.#digests.push([head.name, head.filename, head.contentType, length, content instanceof Uint8Array ? Crypto.hash("sha256", content, "hex") : from])
     return null
   }
 
@@ -193,7 +194,7 @@ export class FormReception implements BodySink {
     return {
       boundary: this.#options.boundary,
       parts: this.#parts,
-      digest: this.#options.digests ? Crypto.hash("sha256", JSON.stringify(this.#digests), "hex") : null,
+      digest: this.#options.digests ? Crypto.hash("sha256", JSON.stringify([this.#digests, this.#file?.digest ?? null]), "hex") : null,
       length: this.#length,
       hold: () => {
         if (this.#holds === 0) return null

@@ -5,7 +5,7 @@
  * consumer asks; past a bound it stops reading from the socket.
  */
 import type { Arrivals, Arriving } from "#src/platform/server/uws/Arrivals.ts"
-import type { BodyFlow, BodySink } from "./bodySink.ts"
+import { type BodyFlow, type BodySink, unguarded } from "./bodySink.ts"
 import type { BodyFailure } from "#src/platform/server/Exchange.ts"
 import type { NativeResponse } from "#src/platform/server/uws/native.ts"
 import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
@@ -116,7 +116,8 @@ export class BodyReader implements Arriving {
       },
       stop: () => {
         this.sink = undefined
-      }
+      },
+      guard: unguarded
     }
     if (this.waiting !== undefined || this.sink !== undefined) throw new Error("The request body is being read already: wait for that reader")
     this.pulled = true

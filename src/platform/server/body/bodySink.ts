@@ -16,10 +16,15 @@ export interface BodyFlow {
   readonly resume: () => void
   /** Nothing more is given to the sink. */
   readonly stop: () => void
+  /** Runs what follows from the body in a later turn as the sink's methods are run: what it throws ends the exchange, not the process. */
+  readonly guard: (run: () => void) => void
 }
 
+/** Runs it as it is. */
+export const unguarded = (run: () => void): void => run()
+
 /** A flow that is over. */
-export const stopped: BodyFlow = { resume: () => undefined, stop: () => undefined }
+export const stopped: BodyFlow = { resume: () => undefined, stop: () => undefined, guard: unguarded }
 
 /** Bytes that are given to a sink at a time. */
 const pieceBytes = 256 * 1024
@@ -49,6 +54,7 @@ export const pour = (body: Uint8Array, sink: BodySink): BodyFlow => {
     resume: run,
     stop: () => {
       isStopped = true
-    }
+    },
+    guard: unguarded
   }
 }

@@ -1,7 +1,7 @@
 /** The `Exchange` over uWebSockets: the copied request head, the body on demand, and how the exchange ends. */
 import type { Arrivals } from "#src/platform/server/uws/Arrivals.ts"
 import { type BodyDone, type BodyOwner, BodyReader } from "#src/platform/server/body/BodyReader.ts"
-import { type BodyFlow, type BodySink, pour, stopped } from "#src/platform/server/body/bodySink.ts"
+import { type BodyFlow, type BodySink, pour, stopped, unguarded } from "#src/platform/server/body/bodySink.ts"
 import * as ContentCoding from "#src/platform/server/contentCoding.ts"
 import type { AbortReason, Exchange } from "#src/platform/server/Exchange.ts"
 import type { NativeRequest, NativeResponse } from "./native.ts"
@@ -190,7 +190,8 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
       fail: (failure) => this.guard(() => sink.fail(failure))
     }
     const reader = this.header("content-encoding") === undefined ? this.bodyReader() : undefined
-    return reader === undefined ? this.pourWhole(limit, guarded) : reader.flow(limit, guarded)
+    const flow = reader === undefined ? this.pourWhole(limit, guarded) : reader.flow(limit, guarded)
+    return { ...flow, guard: (run) => this.guard(run) }
   }
 
   /** A compressed body is decompressed whole. */
@@ -207,7 +208,8 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
       stop: () => {
         isStopped = true
         flow.stop()
-      }
+      },
+      guard: unguarded
     }
   }
 
