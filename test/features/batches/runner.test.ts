@@ -114,6 +114,23 @@ describe("the runner", () => {
     }).pipe(Effect.provide(stores), Effect.scoped)
   }))
 
+  it.effect("waits longer each time where less is asked", () => Effect.gen(function*() {
+    const world = worldOf(() => Effect.succeed(later(1_000)))
+    yield* Effect.gen(function*() {
+      yield* begin("batch_a", chats(1))
+      yield* Layer.launch(layerOf(world)).pipe(Effect.forkScoped)
+      yield* settle
+      for (const [index, waitMs] of [1_000, 2_000, 4_000, 8_000, 16_000].entries()) {
+        yield* TestClock.adjust(waitMs - 1)
+        yield* settle
+        assert.strictEqual(world.asked.length, index + 1)
+        yield* TestClock.adjust(1)
+        yield* settle
+      }
+      assert.strictEqual(world.asked.length, 6)
+    }).pipe(Effect.provide(stores), Effect.scoped)
+  }))
+
   it.effect("ends a batch whose window is over with what it has; the other lines are errors", () => Effect.gen(function*() {
     const world = worldOf((request) => request.requestId === world.asked[0]?.requestId ? Effect.succeed(ok) : Effect.never)
     yield* Effect.gen(function*() {

@@ -21,6 +21,8 @@ const CURSOR_EVERY = 64
 const REST_AT_ONCE = 500
 /** How often a line that was told to come later is asked again. */
 const MOST_WAITS = 5
+/** The first wait is so long at least, ms; each further one twice as long. */
+const FIRST_WAIT_MS = 1_000
 /** Time that calls in flight get when a batch is cancelled or expires, ms. */
 const STOP_GRACE_MS = 10_000
 /** Pause between two tries to write an answer, ms. */
@@ -108,7 +110,7 @@ export const make = Effect.fnUntraced(function*({ concurrency, permits }: Option
           return OutputLine.answered(id, line.number, read.customId, reply.answer)
         case "Later":
           if (waits >= MOST_WAITS) return OutputLine.answered(id, line.number, read.customId, reply.answer)
-          if (yield* Effect.raceFirst(Effect.as(Effect.sleep(reply.waitMs), false), Effect.as(stop.await, true))) return null
+          if (yield* Effect.raceFirst(Effect.as(Effect.sleep(Math.max(reply.waitMs, FIRST_WAIT_MS * 2 ** waits)), false), Effect.as(stop.await, true))) return null
       }
     }
   })
