@@ -4,11 +4,13 @@ import * as Http from "#test/support/http.ts"
 import { eventually } from "#test/support/operator.ts"
 import { type A2aLab, type Frame, frame, jsonOf, post, startA2a } from "./lab.ts"
 
+const SERVER_KEY = "the-servers-own-key-0123456789"
+
 let lab: A2aLab
 let key: { readonly id: string; readonly key: string }
 
 beforeAll(async () => {
-  lab = await startA2a()
+  lab = await startA2a({ environment: { GATEWAY_API_KEY: SERVER_KEY } })
   key = await lab.gateway.operator.createKey("agent")
 })
 afterAll(() => lab.close())
@@ -122,6 +124,23 @@ describe("tasks", () => {
     await lab.gateway.restart()
     const { task } = jsonOf<{ task: Row }>(await get(`/api/a2a/tasks/${result?.task.id}`, silent))
     expect([task.state, JSON.stringify(task).includes("canary")]).toEqual(["completed", false])
+  })
+})
+
+describe("callers", () => {
+  it("the server's own key, an operator and an access token have tasks of their own, and the operator's routes as a caller without a key", async () => {
+    await lab.sim.rule({ match: { model: "callers" }, script: { text: "For you." } })
+    expect((await send("smart-routing", { model: "lab/callers" }, SERVER_KEY)).result?.task.state).toBe("completed")
+    const { operator } = lab.gateway
+    const call = frame("message/send", { skill: "smart-routing", messages: say("Hello"), metadata: { model: "lab/callers" } })
+    const bySession = jsonOf<Frame>(await operator.raw("POST", "/a2a", call))
+    expect(bySession.result?.artifacts).toEqual([{ type: "text", content: "For you." }])
+    expect((await lab.gateway.rows(bySession.result?.task.id)).map(({ apiKeyId }) => apiKeyId)).toEqual([null])
+    const { token } = await operator.call<{ token: string }>("POST", "/api/cli/tokens", { name: "agent", scope: "write" })
+    const byToken = jsonOf<Frame>(await post(url(), token, call))
+    expect(byToken.result?.task.state).toBe("completed")
+    const reads = async (id: string | undefined, as: string) => (await get(`/api/a2a/tasks/${id}`, as)).status
+    expect([await reads(byToken.result?.task.id, token), await reads(bySession.result?.task.id, token), await reads(byToken.result?.task.id, SERVER_KEY)]).toEqual([200, 404, 404])
   })
 })
 
