@@ -10,7 +10,7 @@ let lab: A2aLab
 let key: { readonly id: string; readonly key: string }
 
 beforeAll(async () => {
-  lab = await startA2a({ environment: { GATEWAY_API_KEY: SERVER_KEY } })
+  lab = await startA2a({ environment: { GATEWAY_API_KEY: SERVER_KEY, SSE_HEARTBEAT_INTERVAL_MS: "300" } })
   key = await lab.gateway.operator.createKey("agent")
 })
 afterAll(() => lab.close())
@@ -63,6 +63,13 @@ describe("messages", () => {
     expect(frames.every(({ method }) => method === "message/stream")).toBe(true)
     expect(frames.flatMap(({ params }) => params.chunk?.content ?? []).join("")).toBe("One two three four five six.")
     expect(frames.at(-1)?.params).toMatchObject({ task: { state: "completed" }, metadata: { policy_verdict: { allowed: true } } })
+  })
+
+  it("a silent stream gets comments", async () => {
+    await lab.sim.rule({ match: { model: "slow" }, script: { text: "At last.", latencyMs: 1_200 } })
+    const reply = await post(url(), key.key, frame("message/stream", { skill: "smart-routing", messages: say("Wait"), metadata: { model: "lab/slow" } }))
+    expect(reply.text).toContain(": heartbeat\n\n")
+    expect(reply.text).toContain("At last.")
   })
 
   it("a failure of the provider is -32005, a refusal of the key -32003, a budget -32004, an unknown model -32602; each names its task", async () => {
