@@ -1,11 +1,16 @@
 /** Tasks of agents whose gateway stops or is killed: none is at work for ever, and each says that it may be sent again. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Frame, frame, jsonOf, post } from "#test/features/a2a/lab.ts"
+import { type Cluster, findServers, type Ground, ground, startCluster } from "#test/support/cluster.ts"
+import { contractOf, type Road, roadTo } from "#test/support/faults.ts"
 import { type Spawned, spawned } from "#test/support/gateway.ts"
 import * as Http from "#test/support/http.ts"
 import { CREDENTIAL } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
 import { type Sim, startSim } from "#test/support/sim.ts"
+
+const { missing, postgres } = await findServers()
+afterAll(postgres.stop)
 
 /** A node is silent for 20 s before its tasks count as failed. */
 const SILENT_MS = 60_000
@@ -65,5 +70,48 @@ describe("agents' tasks and the end of their gateway", { timeout: 120_000 }, () 
     expect([task.metadata.restartable, task.artifacts[0]?.content.startsWith("word"), task.artifacts.at(-1)?.type]).toEqual([true, true, "error"])
     const again = jsonOf<Frame>(await post(gateway.url, key, frame("message/send", { skill: "health-report", messages: [{ role: "user", content: "Alive?" }] })))
     expect(again.result?.task.state).toBe("completed")
+  })
+})
+
+describe.skipIf(missing !== null)("agents' tasks while Postgres is away", { timeout: 60_000 }, () => {
+  let common: Ground
+  let road: Road
+  let cluster: Cluster
+  let key: string
+
+  beforeAll(async () => {
+    common = await ground(postgres)
+    road = await roadTo(common.database)
+    cluster = await startCluster({ ...common, environment: { ...common.environment, DATABASE_URL: road.url, GATEWAY_LOOKUP_TIMEOUT_MS: "1000" } }, [{}])
+    const { operator } = cluster.nodes[0]!
+    await operator.call("PATCH", "/api/settings", { a2aEnabled: true })
+    key = (await operator.createKey("agent")).key
+  }, 60_000)
+  afterAll(async () => {
+    await road.is("open")
+    await cluster.close()
+    await road.close()
+    await common.close()
+  })
+
+  it("a running one goes on and is stored when the store is back; a new one is refused", async () => {
+    const { operator, url } = cluster.nodes[0]!
+    const text = "word ".repeat(60).trim()
+    await cluster.sim.rule({ match: { model: "outlasting" }, script: { text, paceMs: 40 } })
+    const body = frame("message/stream", { skill: "smart-routing", messages: [{ role: "user", content: "Go on" }], metadata: { model: "lab/outlasting" } })
+    const opened = await Http.stream(url, { path: "/a2a", headers: { authorization: `Bearer ${key}` }, body })
+    const begun = await opened.until((seen) => seen.includes("chunk"))
+    const contract = await contractOf(operator, "postgres-refused")
+    await road.is("refused")
+    expect(contract("agent-tasks").outcome).toBe("denied")
+    const refused = await post(url, key, frame("message/send", { skill: "health-report", messages: [{ role: "user", content: "?" }] }))
+    expect([refused.status, jsonOf<Frame>(refused).error?.code]).toEqual([503, -32000])
+    await opened.until((seen) => seen.includes("completed"))
+    opened.leave()
+    await road.is("open")
+    const id = /"task":\{"id":"([^"]+)"/.exec(begun)?.[1] ?? ""
+    const stored = async () => jsonOf<{ tasks?: ReadonlyArray<Task> }>(await Http.send(url, { path: "/api/a2a/tasks", headers: { authorization: `Bearer ${key}` } })).tasks?.find((task) => task.id === id)
+    const task = await eventually(stored, (seen) => seen?.state === "completed", "the checkpoint")
+    expect(task?.artifacts[0]?.content).toBe(text)
   })
 })

@@ -8,6 +8,8 @@ import * as SqlClient from "effect/sql/SqlClient"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import { ConnectionStore, DocumentStore, KeyStore } from "#actors/ports/Stores.ts"
 import { WebhookStore } from "#actors/webhook/WebhookQueue.ts"
+import * as A2aTask from "#src/features/a2a/ports/A2aTask.ts"
+import { A2aTaskStore } from "#src/features/a2a/ports/A2aTaskStore.ts"
 import * as Migrations from "#src/Migrations.ts"
 import * as PostgresStores from "#src/Stores.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
@@ -44,6 +46,9 @@ const plant = Effect.gen(function*() {
     id: "planted", url: secret, events: ["*"], secret, enabled: false, description: null, kind: "telegram", metadata: secret, failureCount: 0,
     lastTriggeredAt: null, lastStatus: null, createdAt: "", updatedAt: "", enabledAt: ""
   })
+  const tasks = yield* A2aTaskStore
+  yield* tasks.insert(A2aTask.submitted({ id: "planted", owner: "key:a", contextId: "c", skill: "s", messages: [], request: {}, isPrivate: false }, 0))
+  yield* tasks.putConfig({ taskId: "planted", id: "planted", receiver: secret })
 })
 
 const harvest = Effect.gen(function*() {
@@ -55,11 +60,12 @@ const harvest = Effect.gen(function*() {
     ...[row?.apiKey, row?.accessToken, row?.refreshToken, row?.idToken].map(open),
     ...[hook?.url, hook?.secret, hook?.metadata].map(open),
     open((yield* apiKeys.get("planted"))?.sealedKey),
+    ...(yield* (yield* A2aTaskStore).configs("planted")).map(({ receiver }) => open(receiver)),
     yield* documents.get("secret", "planted")
   ]
 })
 
-const all = [canary, canary, canary, canary, canary, canary, canary, canary, { token: canary }]
+const all = [canary, canary, canary, canary, canary, canary, canary, canary, canary, { token: canary }]
 
 const scenario = (client: Layer.Layer<SqlClient.SqlClient>) =>
   Effect.gen(function*() {
@@ -70,12 +76,12 @@ const scenario = (client: Layer.Layer<SqlClient.SqlClient>) =>
     const lines = yield* everyRow
     assert.isTrue(lines.some((line) => line.includes("visible")), "the rows were read")
     assert.isFalse(lines.some((line) => line.includes(canary) || line.includes(Buffer.from(canary).toString("base64url").slice(0, 20))))
-    assert.strictEqual(lines.join(" ").match(/v1\.[0-9a-f]{8}\./g)?.length, 10)
+    assert.strictEqual(lines.join(" ").match(/v1\.[0-9a-f]{8}\./g)?.length, 11)
 
     // The next master secret opens what the previous one sealed, and seals it anew once.
     assert.deepStrictEqual(yield* under(keys(second, first), harvest), all)
     const reseal = Effect.flatMap(ConnectionStore, (store) => store.reseal)
-    assert.strictEqual(yield* under(keys(second, first), reseal), 5)
+    assert.strictEqual(yield* under(keys(second, first), reseal), 6)
     assert.strictEqual(yield* under(keys(second, first), reseal), 0)
     assert.deepStrictEqual(yield* under(keys(second), harvest), all)
 

@@ -104,7 +104,7 @@ describe("the census of upstream calls", () => {
       "src/features/files/stores/S3Client.ts": "files to and from the operator's own bucket",
       "src/features/keys/issued/RepositoryIssues.ts": "issues that clients reported, to the operator's own repository",
       "src/platform/telemetry/Otlp.ts": "spans and metrics to the operator's collector",
-      "src/platform/upstream/post/GuardedPost.ts": "webhooks",
+      "src/platform/upstream/post/GuardedPost.ts": "webhooks, and word of agents' tasks to their receivers",
       "src/platform/upstream/Dialer.ts": "the sockets of the port Upstream itself",
       "src/platform/media/MediaFetch.ts": "media that a request names by URL; the call that needs them has its row",
       "src/inference/webFetch/Reader.ts": "stands in front of the port Upstream for the gateway's own reader, whose calls have their rows",

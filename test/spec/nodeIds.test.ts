@@ -128,8 +128,13 @@ beforeAll(async () => {
     () => operator.callLogs(), (rows) => rows.filter(({ error }) => error !== null).length > 2 && rows.some(({ comboName }) => comboName === "house"), "the rows of the calls"
   )
 
+  await operator.call("PATCH", "/api/settings", { a2aEnabled: true })
+  const { result: { task } } = await operator.call<{ result: { task: { id: string } } }>("POST", "/a2a", {
+    jsonrpc: "2.0", id: 1, method: "message/send",
+    params: { skill: "smart-routing", messages: [{ role: "user", content: "Hello" }], metadata: { model: `${prefix}/own-model` } }
+  })
   Object.assign(filled, {
-    "/api/combos/{id}": combo.id, "/api/evals/suites/{id}": suite.id, "/api/model-combo-mappings/{id}": mapping.id,
+    "/api/a2a/tasks/{id}": task.id, "/api/combos/{id}": combo.id, "/api/evals/suites/{id}": suite.id, "/api/model-combo-mappings/{id}": mapping.id,
     "/api/keys/{id}": key.id, "/api/keys/{id}/devices": key.id, "/api/keys/{id}/reveal": key.id, "/api/keys/{id}/usage-limits": key.id,
     "/api/provider-nodes/{id}": nodeId, "/api/providers/{id}": connection, "/api/providers/{id}/interception-rules": connection,
     "/api/providers/{id}/models": connection, "/api/providers/{id}/param-filters": connection, "/api/usage/{connectionId}": connection,

@@ -26,17 +26,16 @@ export const ofKey = (key: ApiKey, sent: Sent): A2aCaller => {
   return { ...sent, owner: `key:${key.id}`, key, scopes: admin || scopes.includes("manage") ? every : scopes, acts: { kind: "key", key, admin } }
 }
 
-/** Null for a caller that is none of these. */
-export const ofManagement = (caller: Caller, sent: Sent): A2aCaller | null => {
+/** An operator without a key: what its tasks ask of models, they ask as a caller without one. Null for all other callers. */
+export const ofOperator = (caller: Caller, head: AgentHead): A2aCaller | null => {
   switch (caller.kind) {
-    case "key":
-      return ofKey(caller.key, sent)
     case "session":
     case "open":
     case "local":
-      return { ...sent, presents: null, owner: "operator", key: null, scopes: every, acts: caller }
+      return { head, presents: null, owner: "operator", key: null, scopes: every, acts: caller }
     case "token":
-      return { ...sent, presents: null, owner: `token:${caller.token.id}`, key: null, scopes: every, acts: caller }
+      return { head, presents: null, owner: `token:${caller.token.id}`, key: null, scopes: every, acts: caller }
+    case "key":
     case "anonymous":
       return null
   }

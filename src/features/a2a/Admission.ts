@@ -18,6 +18,9 @@ import * as A2aCaller from "./A2aCaller.ts"
 /** What a key's `allowedEndpoints` calls the agent-to-agent server. */
 const ENDPOINT = "a2a"
 
+/** What the task's own request says anew, of a key alone. */
+const credentials: ReadonlySet<string> = new Set(["authorization", "x-api-key", "x-goog-api-key"])
+
 const challenge = { headers: { "www-authenticate": "Bearer" } }
 
 export const make = Effect.gen(function*() {
@@ -30,12 +33,14 @@ export const make = Effect.gen(function*() {
     const call = yield* ManagementCall
     const address = Option.getOrElse(request.remoteAddress, () => "")
     const raw = presentedKey({ query: request.url.split("?", 2)[1] ?? "", header: (name) => request.headers[name], remoteAddress: address })
-    const headers = Object.entries(request.headers).flatMap(([name, value]) => value === undefined || name === "authorization" ? [] : [name, value])
-    if (raw !== null && raw !== "") headers.push("authorization", `Bearer ${raw}`)
-    const head: AgentHead = { headers, peerAddress: Option.getOrElse(request.peerAddress, () => ""), remoteAddress: address }
-    const sent = { head, presents: raw === null || raw === "" ? null : { authorization: `Bearer ${raw}`, address } }
-    const operator = A2aCaller.ofManagement(call.caller, sent)
+    const headers = Object.entries(request.headers).flatMap(([name, value]) => value === undefined || credentials.has(name) ? [] : [name, value])
+    const peerAddress = Option.getOrElse(request.peerAddress, () => "")
+    const operator = A2aCaller.ofOperator(call.caller, { headers, peerAddress, remoteAddress: address })
     if (operator !== null) return operator
+    const authorization = `Bearer ${raw ?? ""}`
+    const head: AgentHead = { headers: [...headers, "authorization", authorization], peerAddress, remoteAddress: address }
+    const sent = { head, presents: { authorization, address } }
+    if (call.caller.kind === "key") return A2aCaller.ofKey(call.caller.key, sent)
     const permanent = raw === null || raw === "" ? undefined : environmentKeys.get(keys.hash(raw))
     if (permanent !== undefined) return A2aCaller.ofKey(permanent, sent)
     const presented = yield* answer(BearerKey.presented(ENDPOINT, yield* Clock.currentTimeMillis).pipe(Effect.provideService(Keys, keys), Effect.provideService(Limits, limits)))

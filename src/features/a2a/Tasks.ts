@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import type * as Result from "effect/Result"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
@@ -20,7 +21,7 @@ import * as A2aTask from "./ports/A2aTask.ts"
 import type { A2aTask as Task } from "./ports/A2aTask.ts"
 import { A2aTaskStore, type TaskFilter } from "./ports/A2aTaskStore.ts"
 import { Pushes } from "./Pushes.ts"
-import type { Skilled } from "./skills/Skill.ts"
+import type { Skilled, SkillFailure, SkillResult } from "./skills/Skill.ts"
 
 /** How often a node writes what it has, and hears which of its tasks were ended elsewhere, ms. */
 const CHECKPOINT_MS = 1_000
@@ -63,6 +64,8 @@ interface Live {
   /** The revision that the store has. */
   saved: number
   fiber: Fiber.Fiber<void> | null
+  /** Its end is on its way to the store. */
+  isEnding: boolean
   readonly telling: Semaphore.Semaphore
 }
 
@@ -86,32 +89,33 @@ export const make = Effect.gen(function*() {
     wakers.wakeUnsafe(next.id)
   }
 
-  /** Brings a changed task to the store; one that was ended elsewhere ends here, too. */
-  const save = Effect.fnUntraced(function*(live: Live) {
-    const { task } = live
-    const isTaken = yield* store.save(task)
-    live.saved = Math.max(live.saved, task.revision)
-    if (!isTaken) return yield* leave(live)
-    if (!A2aTask.isEnded(task.state)) return
-    here.delete(task.id)
-    if (!task.isPrivate) return
-    unstored.set(task.id, task)
-    for (const [id, { goneAt }] of unstored) if (unstored.size > MOST_PRIVATE || goneAt <= now()) unstored.delete(id)
-  })
-
   /** It was ended elsewhere: what this node knows of it does not count any more. */
-  const leave = (live: Live) => Effect.suspend(() => {
+  const leave = (live: Live): Effect.Effect<void> => Effect.suspend(() => {
     here.delete(live.task.id)
     wakers.wakeUnsafe(live.task.id)
     return live.fiber === null ? Effect.void : Effect.asVoid(Effect.forkIn(Fiber.interrupt(live.fiber), scope))
   })
 
-  const saveOrLater = (live: Live) => Effect.catchTag(save(live), "StoreError", ({ message }) =>
-    Effect.logWarning(`the agent task ${live.task.id} waits for its checkpoint: ${message}`))
+  /** Brings a task to the store as `next`; false when it was ended elsewhere, and so ends here, too. */
+  const save = (live: Live, next: Task): Effect.Effect<boolean, StoreError> => Effect.flatMap(store.save(next), (isTaken) => {
+    if (!isTaken) return Effect.as(leave(live), false)
+    live.saved = Math.max(live.saved, next.revision)
+    if (A2aTask.isEnded(next.state)) {
+      here.delete(next.id)
+      if (next.isPrivate) unstored.set(next.id, next)
+      for (const [id, { goneAt }] of unstored) if (unstored.size > MOST_PRIVATE || goneAt <= now()) unstored.delete(id)
+      wakers.wakeUnsafe(next.id)
+    }
+    return Effect.succeed(true)
+  })
+
+  /** Null while the store is away. */
+  const saveOrLater = (live: Live, next: Task): Effect.Effect<boolean | null> => Effect.catchTag(save(live, next), "StoreError", ({ message }) =>
+    Effect.as(Effect.logWarning(`the agent task ${next.id} waits for its checkpoint: ${message}`), null))
 
   const work = Effect.fnUntraced(function*(live: Live, skill: Skilled) {
     change(live, A2aTask.working(live.task, now()))
-    yield* saveOrLater(live)
+    yield* saveOrLater(live, live.task)
     yield* tell(live, live.task)
     const run = skill.run({
       task: live.task,
@@ -124,20 +128,30 @@ export const make = Effect.gen(function*() {
     const outcome = yield* Effect.timeoutOption(Effect.result(run), Math.max(0, live.task.expiresAt - now())).pipe(
       Effect.catchDefect((defect) => Effect.as(Effect.logError(`the agent task ${live.task.id} failed`, defect), null))
     )
-    if (outcome === null) change(live, A2aTask.failed(live.task, { kind: "internal", message: "The skill failed; the gateway's log says why." }, {}, now()))
-    else if (Option.isNone(outcome)) change(live, A2aTask.overdue(live.task, now()))
-    else if (outcome.value._tag === "Success") change(live, A2aTask.completed(live.task, outcome.value.success.artifacts, outcome.value.success.metadata, now()))
-    else change(live, A2aTask.failed(live.task, outcome.value.failure.fault, outcome.value.failure.metadata, now()))
-    const { task } = live
-    yield* saveOrLater(live)
-    yield* tell(live, task)
+    const ended = endOf(live.task, outcome)
+    // Stored before it is told: who has read the end finds it on every node. Without the store its readers are told all the same.
+    live.isEnding = true
+    const isStored = yield* saveOrLater(live, ended)
+    live.isEnding = false
+    if (isStored === false) return
+    if (isStored === null) change(live, ended)
+    yield* tell(live, ended)
   })
 
+  const endOf = (task: Task, outcome: Option.Option<Result.Result<SkillResult, SkillFailure>> | null): Task => {
+    if (outcome === null) return A2aTask.failed(task, { kind: "internal", message: "The skill failed; the gateway's log says why." }, {}, now())
+    if (Option.isNone(outcome)) return A2aTask.overdue(task, now())
+    const { value } = outcome
+    return value._tag === "Success"
+      ? A2aTask.completed(task, value.success.artifacts, value.success.metadata, now())
+      : A2aTask.failed(task, value.failure.fault, value.failure.metadata, now())
+  }
+
   yield* Supervisor.loop("agent tasks", Effect.delay(Effect.suspend(() => {
-    const all = [...here.values()]
+    const all = [...here.values()].filter(({ isEnding }) => !isEnding)
     const changed = all.filter(({ saved, task }) => task.revision > saved)
     const quiet = all.filter(({ saved, task }) => task.revision <= saved)
-    return Effect.forEach(changed, save, { concurrency: 8, discard: true }).pipe(
+    return Effect.forEach(changed, (live) => save(live, live.task), { concurrency: 8, discard: true }).pipe(
       Effect.andThen(store.touch(quiet.map(({ task }) => task.id))),
       Effect.flatMap((ended) => Effect.forEach(ended, (id) => {
         const live = here.get(id)
@@ -184,7 +198,7 @@ export const make = Effect.gen(function*() {
       if (lifecycle.draining()) return yield* Effect.fail(new TaskRefused("stopping"))
       const own = [...here.values()].filter(({ task }) => task.owner === beginning.owner).length
       if (own >= MOST_OF_ONE || here.size >= MOST_HERE) return yield* Effect.fail(new TaskRefused("too-many"))
-      const live: Live = { task: A2aTask.submitted({ ...beginning, id: yield* random.uuidV4() }, now()), saved: 1, fiber: null, telling: Semaphore.makeUnsafe(1) }
+      const live: Live = { task: A2aTask.submitted({ ...beginning, id: yield* random.uuidV4() }, now()), saved: 1, fiber: null, isEnding: false, telling: Semaphore.makeUnsafe(1) }
       const { id } = live.task
       // It takes its place before anything waits, so that many at once do not pass the limit.
       here.set(id, live)

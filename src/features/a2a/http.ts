@@ -67,10 +67,13 @@ export const layer = HttpApiBuilder.group(Surface.make(A2aGroup), "a2a", Effect.
     const caller = yield* admit
     if (!isEnabled()) return yield* Effect.fail(Refusal.unavailable("The agent-to-agent server is switched off: set the setting a2aEnabled", { code: "A2A_DISABLED" }))
     const reader = { left: false }
-    const own = Desk.make(tasks, services, caller, () => reader.left)
-    return yield* dialects(yield* textOf(request), { versionHeader: request.headers["a2a-version"], base: baseOf(request) }, own, () => {
+    const left = (): void => {
       reader.left = true
-    })
+    }
+    const own = Desk.make(tasks, services, caller, () => reader.left)
+    return yield* dialects(yield* textOf(request), { versionHeader: request.headers["a2a-version"], base: baseOf(request) }, own, left).pipe(
+      Effect.onInterrupt(() => Effect.sync(left))
+    )
   })
 
   const status = Effect.gen(function*() {

@@ -4,11 +4,13 @@ import * as Http from "#test/support/http.ts"
 import { eventually } from "#test/support/operator.ts"
 import { type A2aLab, type Frame, frame, jsonOf, post, startA2a } from "./lab.ts"
 
+const SERVER_KEY = "the-servers-own-key-0123456789"
+
 let lab: A2aLab
 let key: { readonly id: string; readonly key: string }
 
 beforeAll(async () => {
-  lab = await startA2a()
+  lab = await startA2a({ environment: { GATEWAY_API_KEY: SERVER_KEY, SSE_HEARTBEAT_INTERVAL_MS: "300" } })
   key = await lab.gateway.operator.createKey("agent")
 })
 afterAll(() => lab.close())
@@ -61,6 +63,13 @@ describe("messages", () => {
     expect(frames.every(({ method }) => method === "message/stream")).toBe(true)
     expect(frames.flatMap(({ params }) => params.chunk?.content ?? []).join("")).toBe("One two three four five six.")
     expect(frames.at(-1)?.params).toMatchObject({ task: { state: "completed" }, metadata: { policy_verdict: { allowed: true } } })
+  })
+
+  it("a silent stream gets comments", async () => {
+    await lab.sim.rule({ match: { model: "slow" }, script: { text: "At last.", latencyMs: 1_200 } })
+    const reply = await post(url(), key.key, frame("message/stream", { skill: "smart-routing", messages: say("Wait"), metadata: { model: "lab/slow" } }))
+    expect(reply.text).toContain(": heartbeat\n\n")
+    expect(reply.text).toContain("At last.")
   })
 
   it("a failure of the provider is -32005, a refusal of the key -32003, a budget -32004, an unknown model -32602; each names its task", async () => {
@@ -122,6 +131,23 @@ describe("tasks", () => {
     await lab.gateway.restart()
     const { task } = jsonOf<{ task: Row }>(await get(`/api/a2a/tasks/${result?.task.id}`, silent))
     expect([task.state, JSON.stringify(task).includes("canary")]).toEqual(["completed", false])
+  })
+})
+
+describe("callers", () => {
+  it("the server's own key, an operator and an access token have tasks of their own, and the operator's routes as a caller without a key", async () => {
+    await lab.sim.rule({ match: { model: "callers" }, script: { text: "For you." } })
+    expect((await send("smart-routing", { model: "lab/callers" }, SERVER_KEY)).result?.task.state).toBe("completed")
+    const { operator } = lab.gateway
+    const call = frame("message/send", { skill: "smart-routing", messages: say("Hello"), metadata: { model: "lab/callers" } })
+    const bySession = jsonOf<Frame>(await operator.raw("POST", "/a2a", call))
+    expect(bySession.result?.artifacts).toEqual([{ type: "text", content: "For you." }])
+    expect((await lab.gateway.rows(bySession.result?.task.id)).map(({ apiKeyId }) => apiKeyId)).toEqual([null])
+    const { token } = await operator.call<{ token: string }>("POST", "/api/cli/tokens", { name: "agent", scope: "write" })
+    const byToken = jsonOf<Frame>(await post(url(), token, call))
+    expect(byToken.result?.task.state).toBe("completed")
+    const reads = async (id: string | undefined, as: string) => (await get(`/api/a2a/tasks/${id}`, as)).status
+    expect([await reads(byToken.result?.task.id, token), await reads(bySession.result?.task.id, token), await reads(byToken.result?.task.id, SERVER_KEY)]).toEqual([200, 404, 404])
   })
 })
 

@@ -1,4 +1,5 @@
 /** The skill smart-routing: the conversation goes through the request path as the caller's own request, and the answer says how. */
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
@@ -87,7 +88,8 @@ export const make = (services: SkillServices, asker: Asker, options: Options): S
     const model = options.combo === undefined ? options.model ?? DEFAULT_MODEL : `combo/${options.combo}`
     const { estimated, strategy } = plan(services, model, asker.key, task.messages.map(({ content }) => content).join("\n"), options.max_tokens ?? 0)
     let length = 0
-    const answer = yield* services.calls.ask({
+    const enough = yield* Deferred.make<null>()
+    const answer = yield* Effect.raceFirst(Deferred.await(enough), services.calls.ask({
       head: asker.head,
       requestId: task.id,
       body: {
@@ -97,13 +99,12 @@ export const make = (services: SkillServices, asker: Asker, options: Options): S
       onText: (text) => {
         length += text.length
         if (length <= MOST_TEXT) onText(text)
+        else Deferred.doneUnsafe(enough, Effect.succeed(null))
       }
-    })
+    }))
     yield* services.ledger.flush(ROWS_MS)
     const stored = yield* Effect.option(services.usage.rows({ requestId: task.id, limit: MOST_ROWS }))
     const rows = stored._tag === "None" ? [] : [...stored.value].sort((a, b) => a.attempt - b.attempt)
-    const answeredBy = answer.headers["x-gateway-model"] ?? null
-    const isCached = answer.headers["x-gateway-cache"] === "HIT"
     const actual = stored._tag === "None" ? null : usd(rows.reduce((sum, { costUsd }) => sum + costUsd, 0))
     const made = (routing: string, allowed: boolean, reason: string) => metadataOf({
       routing_explanation: routing, cost_envelope: { estimated, actual, currency: "USD" },
@@ -113,8 +114,10 @@ export const make = (services: SkillServices, asker: Asker, options: Options): S
       const isPolicy = kind === "budget" || kind === "not_authorized"
       return Effect.fail(new SkillFailure({ kind, message }, made(`${model} was not answered.`, !isPolicy, isPolicy ? message : "The request was admitted.")))
     }
+    if (answer === null) return yield* failed("invalid", `The answer is longer than ${MOST_TEXT} characters.`)
     if (answer.error !== null) return yield* failed(kindOf(answer, rows), answer.error.message)
-    if (length > MOST_TEXT) return yield* failed("invalid", `The answer is longer than ${MOST_TEXT} characters.`)
+    const answeredBy = answer.headers["x-gateway-model"] ?? null
+    const isCached = answer.headers["x-gateway-cache"] === "HIT"
     const failures = rows.filter(({ outcome }) => outcome !== "completed").length
     return {
       artifacts: [{ name: "answer", type: "text", content: textSoFar() }],
