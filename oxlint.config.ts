@@ -87,6 +87,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/capabilities": feature("capabilities"),
   "src/features/combos": feature("combos"),
   "src/features/compliance": feature("compliance"),
+  "src/features/dashboard": feature("dashboard"),
   "src/features/docs": feature("docs"),
   "src/features/evals": feature("evals"),
   "src/features/flags": feature("flags"),
@@ -111,7 +112,11 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/tokens": feature("tokens"),
   "src/features/usage": feature("usage", ["quotas", "sessions"]),
   "src/features/webhooks": feature("webhooks"),
-  "src/features/welcome": feature("welcome"),
+  "src/features/welcome": feature("welcome", ["dashboard"]),
+  dashboard: {
+    may: ["../*", "../**", "../../*", "../../**", "react", "react-dom/client", "@tanstack/react-query", "@tanstack/react-router", "effect/http-api/*", "effect/Schema", "#src/features/**/api.ts"],
+    why: "the page imports its own files, its libraries, and the types of the API: nothing of the server runs in a browser."
+  },
   "src/simulator": {
     may: [...effect, ...node, ...supervision, ...schemas, ...folder("src/simulator"), ...folder("src/wire"), ...platform],
     why: "the simulator is an upstream: it knows formats and the front end, never the gateway."
@@ -122,7 +127,7 @@ export const rooms: Readonly<Record<string, Room>> = {
 export const assemblies: ReadonlyArray<string> = ["src/bootstrap", "src/cli", "src/openapi"]
 
 const overrideOf = ([path, { may, why }]: readonly [string, Room]): OxlintOverride => ({
-  files: [`${path}/**/*.ts`],
+  files: [`${path}/**/*.ts`, `${path}/**/*.tsx`],
   rules: { "no-restricted-imports": ["error", { patterns: [{ group: ["*", "!./*", "!./**", ...may.map((name) => `!${name}`)], message: why }] }] }
 })
 
@@ -130,7 +135,7 @@ export default defineConfig({
   plugins: ["typescript", "import", "unicorn", "promise"],
   categories: { correctness: "error" },
   env: { node: true, es2024: true },
-  ignorePatterns: ["node_modules", "data", "bench/.work"],
+  ignorePatterns: ["node_modules", "data", "bench/.work", "dashboard/dist*"],
   rules: {
     "typescript/no-explicit-any": "error",
     "typescript/ban-ts-comment": "error",
@@ -142,6 +147,7 @@ export default defineConfig({
   },
   overrides: [
     ...Object.entries(rooms).map(overrideOf),
+    { files: ["dashboard/**/*.tsx"], plugins: ["typescript", "import", "unicorn", "promise", "react", "jsx-a11y"] },
     { files: ["bench/**/*.ts", "test/**/*.ts", "src/cli/**/*.ts", "deploy/*.mjs"], rules: { "no-console": "off" } }
   ]
 })

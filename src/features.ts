@@ -4,6 +4,7 @@ import { cache } from "#src/features/cache/feature.ts"
 import { capabilities } from "#src/features/capabilities/feature.ts"
 import { combos } from "#src/features/combos/feature.ts"
 import { compliance } from "#src/features/compliance/feature.ts"
+import { dashboard } from "#src/features/dashboard/feature.ts"
 import { evals } from "#src/features/evals/feature.ts"
 import { flags } from "#src/features/flags/feature.ts"
 import { health } from "#src/features/health/feature.ts"
@@ -29,5 +30,5 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
   auth, tokens, keys, providers, oauth, combos, pricing, settings, flags, limits, usage,
-  quotas, health, capabilities, nodes, resilience, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, live, responses, mcp
+  quotas, health, capabilities, nodes, resilience, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, live, responses, mcp, dashboard
 ] as const

@@ -1,0 +1,3 @@
+import { Page } from "../../parts/Page.tsx"
+const Keys = () => <Page title="Keys">x</Page>
+export default Keys
