@@ -13,6 +13,8 @@ export class Problem extends Error {
   readonly code: string
   readonly requestId: string | null
   readonly retryAfterSeconds: number | null
+  /** The same as a time, ms since the epoch. */
+  readonly retryAt: number | null
   readonly details: ReadonlyArray<FieldIssue>
 
   constructor(message: string, status: number, code: string, more: { readonly requestId?: string | null; readonly retryAfterSeconds?: number | null; readonly details?: ReadonlyArray<FieldIssue> } = {}) {
@@ -21,6 +23,7 @@ export class Problem extends Error {
     this.code = code
     this.requestId = more.requestId ?? null
     this.retryAfterSeconds = more.retryAfterSeconds ?? null
+    this.retryAt = this.retryAfterSeconds === null ? null : Date.now() + this.retryAfterSeconds * 1_000
     this.details = more.details ?? []
   }
 }

@@ -44,7 +44,7 @@ const Palette = ({ onClose }: { readonly onClose: () => void }) => {
       <div className="palette-list" id={id} role="listbox" aria-label="Places">
         {entries.map((entry, index) => (
           // The field keeps the focus and its keys choose; the pointer is the second way.
-          <div key={entry.word} id={`${id}-${index}`} role="option" aria-selected={index === chosen} tabIndex={-1} onMouseEnter={() => setAt(index)} onClick={() => run(entry)}>{entry.word}</div>
+          <button type="button" key={entry.word} id={`${id}-${index}`} role="option" aria-selected={index === chosen} tabIndex={-1} onMouseEnter={() => setAt(index)} onClick={() => run(entry)}>{entry.word}</button>
         ))}
       </div>
     </Dialog>

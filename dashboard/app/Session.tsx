@@ -15,12 +15,8 @@ const SECOND_MS = 1_000
 /** The lock after wrong passwords, counted down. */
 const useLock = (error: Error | null): number => {
   const now = useNow()
-  const [until, setUntil] = useState(0)
-  useEffect(() => {
-    const seconds = error instanceof Problem ? error.retryAfterSeconds : null
-    setUntil(seconds === null ? 0 : Date.now() + seconds * SECOND_MS)
-  }, [error])
-  return Math.max(0, Math.ceil((until - now) / SECOND_MS))
+  const until = error instanceof Problem ? error.retryAt : null
+  return until === null ? 0 : Math.max(0, Math.ceil((until - now) / SECOND_MS))
 }
 
 const SignInForm = ({ children, onDone }: { readonly children?: ReactNode; readonly onDone: () => void }) => {
@@ -111,9 +107,7 @@ export const Session = ({ children }: { readonly children: ReactNode }) => {
   }, [])
   const known = status.data
   const [wasIn, setWasIn] = useState(false)
-  useEffect(() => {
-    if (known?.authenticated === true) setWasIn(true)
-  }, [known])
+  if (known?.authenticated === true && !wasIn) setWasIn(true)
   useEffect(() => {
     if (known !== undefined || status.error === null) return
     const timer = setTimeout(() => void status.refetch(), RETRY_MS)

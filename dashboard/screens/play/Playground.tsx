@@ -75,7 +75,7 @@ const Playground = () => {
               <TextField label="Model or combo" value={model} list={list} required onChange={(value) => set({ model: value })} />
               <SelectField label="Wire format" value={format} choices={Object.entries(formats).map(([value, { word }]) => ({ value, word }))} onChange={(value) => set({ format: value })} />
             </div>
-            <datalist id={list}>{(models.data ?? []).map((id) => <option key={id} value={id} />)}</datalist>
+            <datalist id={list}>{(models.data ?? []).map((id) => <option key={id} value={id}>{id}</option>)}</datalist>
             <AreaField
               label="Prompt" value={prompt} rows={6} onChange={setPrompt} hint="Ctrl Enter sends, Esc stops."
               onKeyDown={(event) => {
