@@ -13,12 +13,13 @@ import { Ago, Countdown } from "../../parts/Time.tsx"
 import { Add } from "./Add.tsx"
 import { Edit } from "./Edit.tsx"
 import { type Connection, stateOf } from "./state.ts"
+import { useShownProvider } from "./vendors.ts"
 
 const EVERY_MS = 10_000
 
 const touched = ["GET /api/providers"] as const
 
-const Row = ({ connection, onDelete, onEdit }: { readonly connection: Connection; readonly onEdit: () => void; readonly onDelete: () => void }) => {
+const Row = ({ connection, onDelete, onEdit, provider }: { readonly connection: Connection; readonly provider: string; readonly onEdit: () => void; readonly onDelete: () => void }) => {
   const state = stateOf(connection, useNow())
   const test = useChange("POST /api/providers/:id/test", touched)
   const change = useChange("PUT /api/providers/:id", touched)
@@ -30,7 +31,7 @@ const Row = ({ connection, onDelete, onEdit }: { readonly connection: Connection
         <strong className="wrap">{connection.name}</strong>
         {trouble === null || trouble === undefined ? null : <p className="small muted wrap" role={test.data === undefined && test.error === null ? undefined : "status"}>{trouble}</p>}
       </td>
-      <td className="wrap">{connection.provider}</td>
+      <td className="wrap">{provider}</td>
       <td>
         {test.isPending ? <Status tone="info" word="Testing" /> : <Status tone={state.tone} word={state.word} />}
         {state.until === null ? null : <p className="small muted">for <Countdown until={state.until} /></p>}
@@ -54,6 +55,7 @@ const Providers = () => {
   const { search = "" } = useSearch({ from: "/providers" })
   const navigate = useNavigate({ from: "/providers" })
   const read = useRead("GET /api/providers", {}, { everyMs: EVERY_MS })
+  const shownProvider = useShownProvider()
   const [adding, setAdding] = useState(false)
   const [editing, setEditing] = useState<Connection | null>(null)
   const [deleting, setDeleting] = useState<Connection | null>(null)
@@ -83,7 +85,7 @@ const Providers = () => {
                 </Empty>
               )
             }
-            const shown = connections.filter(({ name, provider }) => `${name} ${provider}`.toLowerCase().includes(wanted))
+            const shown = connections.filter(({ name, provider }) => `${name} ${shownProvider(provider)}`.toLowerCase().includes(wanted))
             return (
               <>
                 <div className="panel-head">
@@ -94,7 +96,7 @@ const Providers = () => {
                   <div className="table-box">
                     <table className="table">
                       <thead><tr><th scope="col">Name</th><th scope="col">Provider</th><th scope="col">State</th><th scope="col">Default model</th><th scope="col" className="end">Priority</th><th scope="col">Tested</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
-                      <tbody>{shown.map((connection) => <Row key={connection.id} connection={connection} onEdit={() => setEditing(connection)} onDelete={() => setDeleting(connection)} />)}</tbody>
+                      <tbody>{shown.map((connection) => <Row key={connection.id} connection={connection} provider={shownProvider(connection.provider)} onEdit={() => setEditing(connection)} onDelete={() => setDeleting(connection)} />)}</tbody>
                     </table>
                   </div>
                 )}
@@ -110,7 +112,7 @@ const Providers = () => {
           title={`Delete ${deleting.name}?`} confirm="Delete the connection" pending={remove.isPending} onClose={() => setDeleting(null)} onConfirm={() => remove.mutate({ params: { id: deleting.id } })}
           error={remove.error === null ? undefined : <Failure what="The connection was not deleted" error={remove.error} />}
         >
-          <p>The stored credential of {deleting.provider} is lost. Requests that run with it go on.</p>
+          <p>The stored credential of {shownProvider(deleting.provider)} is lost. Requests that run with it go on.</p>
         </Confirm>
       )}
     </Page>

@@ -18,6 +18,13 @@ export const useVendors = (): ReadonlyArray<Vendor> => {
   })).filter(({ id }) => id !== "").sort((a, b) => a.name.localeCompare(b.name))
 }
 
+/** A provider as clients call it: a server of one's own by its prefix. */
+export const useShownProvider = (): (provider: string) => string => {
+  const { data } = useRead("GET /api/providers/client")
+  const prefixes = new Map((data?.providers ?? []).filter(({ kind }) => kind === "node").map(({ alias, id }) => [text(id), text(alias)]))
+  return (provider) => prefixes.get(provider) ?? provider
+}
+
 /** Longer beginnings first. */
 const beginnings: ReadonlyArray<readonly [start: string, vendor: string]> = [
   ["sk-ant-", "anthropic"], ["sk-or-", "openrouter"], ["sk-proj-", "openai"], ["gsk_", "groq"], ["AIza", "gemini"], ["xai-", "xai"], ["pplx-", "perplexity"],
