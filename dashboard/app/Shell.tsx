@@ -103,12 +103,13 @@ export const Shell = () => {
 
   return (
     <>
-      <a className="skip-link" href="#main">To the content</a>
+      {/* A button: below the page's base address a fragment would lead to another page. */}
+      <button type="button" className="button skip-link" onClick={() => main.current?.focus()}>To the content</button>
       <div className="shell">
         <nav className="rail" aria-label="Screens">
           <Brand />
-          <button type="button" className="button button-small" aria-label="Go to a screen or find a request" onClick={() => setPalette(true)}>
-            <Icon name="search" size={16} /><span className="word">Go to <kbd>Ctrl K</kbd></span>
+          <button type="button" className="button button-small" onClick={() => setPalette(true)}>
+            <Icon name="search" size={16} /><span className="word">Go to<span className="hidden-text"> a screen or find a request</span></span><kbd className="word" aria-hidden="true">Ctrl K</kbd>
           </button>
           {areas.map(({ screens, word }) => (
             <div key={word} className="rail-group">

@@ -7,7 +7,7 @@ import { Copy } from "./Copy.tsx"
 export const Empty = ({ action, children, icon, title }: { readonly icon: IconName; readonly title: string; readonly children?: ReactNode; readonly action?: ReactNode }) => (
   <div className="empty">
     <Icon name={icon} size={28} />
-    <h3>{title}</h3>
+    <strong>{title}</strong>
     {children === undefined ? null : <p>{children}</p>}
     {action}
   </div>

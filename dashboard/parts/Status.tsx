@@ -6,6 +6,6 @@ const shapes: Readonly<Record<Tone, string>> = { ok: "●", warn: "◐", bad: "�
 export const Status = ({ shape, tone, word, title }: { readonly tone: Tone; readonly word: string; readonly shape?: string; readonly title?: string | undefined }) => (
   <span className={`status status-${tone}`} title={title}>
     <span aria-hidden="true">{shape ?? shapes[tone]}</span>
-    {word}
+    {word === "" ? null : <span>{word}</span>}
   </span>
 )

@@ -11,6 +11,7 @@ import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { Table } from "../../parts/Table.tsx"
 import { type Combo, Editor } from "./Editor.tsx"
 import { strategies } from "./strategies.ts"
 import { Targets } from "./Targets.tsx"
@@ -79,16 +80,14 @@ const Card = ({ combo, onDelete, onEdit, onRun }: { readonly combo: Combo; reado
           ))}
         </ol>
         {targets.every(({ requests }) => requests === 0) ? null : (
-          <div className="table-box">
-            <table className="table" aria-label={`Targets of ${combo.name}, last 24 hours`}>
+          <Table label={`Targets of ${combo.name}, last 24 hours`}>
               <thead><tr><th scope="col">Target</th><th scope="col" className="end">Attempts</th><th scope="col" className="end">Success</th><th scope="col" className="end">Mean</th><th scope="col">Used</th></tr></thead>
               <tbody>
                 {targets.map((target) => (
                   <tr key={target.executionKey}><td className="cut" title={target.model}>{target.model}</td><td className="end">{count(target.requests)}</td><td className="end">{percent(target.successRate)}</td><td className="end">{duration(target.avgLatencyMs)}</td><td><Ago at={target.lastUsedAt} /></td></tr>
                 ))}
               </tbody>
-            </table>
-          </div>
+            </Table>
         )}
       </div>
     </section>

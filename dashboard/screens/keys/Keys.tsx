@@ -15,6 +15,7 @@ import { useNow } from "../../parts/now.ts"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { Table } from "../../parts/Table.tsx"
 import { Budget } from "./Budget.tsx"
 import { Edit, Make } from "./Edit.tsx"
 import { type Key, sentenceOf } from "./sentence.ts"
@@ -97,8 +98,7 @@ const Keys = () => {
       <Panel>
         <Loaded read={read} what="The keys">
           {({ keys }) => keys.length === 0 ? <Empty icon="keys" title="No key yet" action={make}>While no key is required, programs on this machine may call without one. Require them under <Link to="/settings" search={{ search: "REQUIRE_API_KEY" }}>flags</Link>.</Empty> : (
-            <div className="table-box">
-              <table className="table" aria-label="Keys">
+            <Table label="Keys">
                 <thead><tr><th scope="col">Name</th><th scope="col">Value</th><th scope="col">State</th><th scope="col">Spent</th><th scope="col">Used</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
                 <tbody>
                   {keys.map((key) => (
@@ -110,8 +110,7 @@ const Keys = () => {
                     />
                   ))}
                 </tbody>
-              </table>
-            </div>
+              </Table>
           )}
         </Loaded>
       </Panel>

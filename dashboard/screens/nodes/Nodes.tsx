@@ -5,6 +5,7 @@ import { Loaded } from "../../parts/Feedback.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { Table } from "../../parts/Table.tsx"
 
 const EVERY_MS = 2_000
 
@@ -16,8 +17,7 @@ const Nodes = () => {
       <Loaded read={read} what="The nodes">
         {({ converged, nodes, version }) => (
           <Panel title="Processes" actions={converged ? <Status tone="ok" word={`All act on version ${count(version)}`} /> : <Status tone="warn" word={`Not all act on version ${count(version)} yet`} />}>
-            <div className="table-box">
-              <table className="table" aria-label="Nodes">
+            <Table label="Nodes">
                 <thead><tr><th scope="col">Node</th><th scope="col">State</th><th scope="col">Host</th><th scope="col" className="end">Worker</th><th scope="col">Release</th><th scope="col">Started</th><th scope="col" className="end">Version</th><th scope="col">Seen</th></tr></thead>
                 <tbody>
                   {nodes.map((node) => (
@@ -33,8 +33,7 @@ const Nodes = () => {
                     </tr>
                   ))}
                 </tbody>
-              </table>
-            </div>
+              </Table>
           </Panel>
         )}
       </Loaded>

@@ -10,6 +10,7 @@ import { useNow } from "../../parts/now.ts"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
+import { Table } from "../../parts/Table.tsx"
 import { Add } from "./Add.tsx"
 import { Edit } from "./Edit.tsx"
 import { type Connection, stateOf } from "./state.ts"
@@ -93,12 +94,10 @@ const Providers = () => {
                   <span className="muted small number">{shown.length} of {connections.length}</span>
                 </div>
                 {shown.length === 0 ? <Empty icon="search" title="No connection has that name" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : (
-                  <div className="table-box">
-                    <table className="table">
+                  <Table label="Connections">
                       <thead><tr><th scope="col">Name</th><th scope="col">Provider</th><th scope="col">State</th><th scope="col">Default model</th><th scope="col" className="end">Priority</th><th scope="col">Tested</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
                       <tbody>{shown.map((connection) => <Row key={connection.id} connection={connection} provider={shownProvider(connection.provider)} onEdit={() => setEditing(connection)} onDelete={() => setDeleting(connection)} />)}</tbody>
-                    </table>
-                  </div>
+                    </Table>
                 )}
               </>
             )

@@ -13,6 +13,7 @@ import { SelectField, TextField } from "../../parts/Field.tsx"
 import { useNow } from "../../parts/now.ts"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
+import { Table } from "../../parts/Table.tsx"
 import { type CallLog, toneOf } from "./outcome.ts"
 
 /** Without the socket the list is read again so often, ms. */
@@ -31,8 +32,7 @@ const InFlight = ({ running }: { readonly running: ReadonlyMap<string, Running> 
   if (running.size === 0) return null
   return (
     <Panel title={`In flight (${running.size})`}>
-      <div className="table-box">
-        <table className="table">
+      <Table label="Requests in flight">
           <thead><tr><th scope="col">State</th><th scope="col">Asked for</th><th scope="col">Provider</th><th scope="col">Combo</th><th scope="col" className="end">Age</th><th scope="col" className="end">Tokens so far</th></tr></thead>
           <tbody>
             {[...running.values()].map((request) => (
@@ -46,8 +46,7 @@ const InFlight = ({ running }: { readonly running: ReadonlyMap<string, Running> 
               </tr>
             ))}
           </tbody>
-        </table>
-      </div>
+        </Table>
     </Panel>
   )
 }
@@ -119,8 +118,7 @@ const Requests = () => {
               </Empty>
             )
             : (
-              <div className={`table-box${read.isPlaceholderData ? " stale" : ""}`}>
-                <table className="table" aria-label="Requests">
+              <Table label="Requests" isStale={read.isPlaceholderData}>
                   <thead>
                     <tr>
                       <th scope="col">Time</th><th scope="col">Status</th><th scope="col">Asked for</th><th scope="col">Provider</th><th scope="col">Key</th>
@@ -128,8 +126,7 @@ const Requests = () => {
                     </tr>
                   </thead>
                   <tbody>{logs.map((log) => <Row key={log.id} log={log} now={now} />)}</tbody>
-                </table>
-              </div>
+                </Table>
             )}
         </Loaded>
       </Panel>

@@ -8,6 +8,7 @@ import { useNow } from "../../parts/now.ts"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status, type Tone } from "../../parts/Status.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
+import { Table } from "../../parts/Table.tsx"
 
 const EVERY_MS = 2_000
 
@@ -27,8 +28,7 @@ const Breakers = () => {
     <Panel title="Breakers of this node" actions={<button type="button" className="button button-small" onClick={() => setAsking(true)}>Close all</button>}>
       <Loaded read={read} what="The breakers">
         {({ breakers }) => breakers.length === 0 ? <Empty icon="resilience" title="No breaker has counted a failure">A breaker opens when a provider fails several times in a row, and lets one request try after a while.</Empty> : (
-          <div className="table-box">
-            <table className="table" aria-label="Breakers">
+          <Table label="Breakers">
               <thead><tr><th scope="col">Provider</th><th scope="col">State</th><th scope="col">Refuses</th><th scope="col" className="end">Failures</th><th scope="col">Last failure</th><th scope="col">Tries again in</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
               <tbody>
                 {breakers.map((breaker) => (
@@ -43,8 +43,7 @@ const Breakers = () => {
                   </tr>
                 ))}
               </tbody>
-            </table>
-          </div>
+            </Table>
         )}
       </Loaded>
       {asking ? (
@@ -64,8 +63,7 @@ const Lockouts = () => {
       {clear.error === null ? null : <div className="panel-body"><Failure what="The lockout was not ended" error={clear.error} /></div>}
       <Loaded read={read} what="The lockouts">
         {({ items }) => items.length === 0 ? <Empty icon="check" title="No model is locked out" /> : (
-          <div className="table-box">
-            <table className="table" aria-label="Lockouts">
+          <Table label="Lockouts">
               <thead><tr><th scope="col">Model</th><th scope="col">Why</th><th scope="col" className="end">Failures</th><th scope="col">Ends in</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
               <tbody>
                 {items.map((item) => (
@@ -81,8 +79,7 @@ const Lockouts = () => {
                   </tr>
                 ))}
               </tbody>
-            </table>
-          </div>
+            </Table>
         )}
       </Loaded>
     </Panel>
@@ -95,8 +92,7 @@ const Places = () => {
     <Panel title="Connections">
       <Loaded read={read} what="The connections">
         {({ connections }) => connections.length === 0 ? <Empty icon="providers" title="No connection yet" /> : (
-          <div className="table-box">
-            <table className="table" aria-label="Connections">
+          <Table label="Connections">
               <thead><tr><th scope="col">Connection</th><th scope="col">Provider</th><th scope="col">State</th><th scope="col" className="end">Running</th><th scope="col" className="end">Waiting</th><th scope="col" className="end">Cap</th></tr></thead>
               <tbody>
                 {connections.map((place) => (
@@ -114,8 +110,7 @@ const Places = () => {
                   </tr>
                 ))}
               </tbody>
-            </table>
-          </div>
+            </Table>
         )}
       </Loaded>
     </Panel>

@@ -9,6 +9,7 @@ import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField } from "../../parts/Field.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
+import { Table } from "../../parts/Table.tsx"
 
 const EVERY_MS = 10_000
 
@@ -80,8 +81,7 @@ const Usage = () => {
                 </div>
               )}
               <Panel title="Who and what" actions={<SelectField label="Group by" value={by} choices={Object.entries(groups).map(([value, word]) => ({ value, word }))} onChange={(value) => void navigate({ search: { ...search, by: value }, replace: true })} />}>
-                <div className="table-box">
-                  <table className="table" aria-label="Usage by group">
+                <Table label="Usage by group">
                     <thead><tr><th scope="col">{groups[by]}</th><th scope="col" className="end">Attempts</th><th scope="col" className="end">Tokens in</th><th scope="col" className="end">Tokens out</th><th scope="col" className="end">Cost</th><th scope="col" className="end">Share</th></tr></thead>
                     <tbody>
                       {rows.map(({ filter, id, totals, word }) => (
@@ -95,8 +95,7 @@ const Usage = () => {
                         </tr>
                       ))}
                     </tbody>
-                  </table>
-                </div>
+                  </Table>
               </Panel>
             </div>
           )
