@@ -85,6 +85,8 @@ const build = async (vite, stamp) => {
         modulePreload: { polyfill: false },
         reportCompressedSize: false,
         rolldownOptions: {
+          // Few files before the first drawing: what screens share is one chunk, however they are cut.
+          output: { codeSplitting: { groups: [{ name: "shared", test: /node_modules|\/dashboard\/(?:api|format|parts)\// }] } },
           // The libraries mark files for servers that render React; this page is rendered in the browser only.
           onwarn: (warning, otherwise) => warning.code === "MODULE_LEVEL_DIRECTIVE" ? undefined : otherwise(warning)
         }

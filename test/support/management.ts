@@ -118,7 +118,7 @@ const doubles = (dials: Dials) => Layer.mergeAll(
   Layer.succeed(LiveCalls, { list: () => [], sessions: () => [] }),
   Layer.succeed(LiveWatch, { watch: () => {}, running: () => [] }),
   LiveChannel.layerAlone,
-  Layer.succeed(DashboardFiles, { isOn: true, built: Effect.succeed({ index: "<html lang=\"en\"><base href=\"./\">", assets: new Map() }) }),
+  Layer.succeed(DashboardFiles, { isOn: true, isReady: Effect.succeed(true), built: Effect.succeed({ index: "<html lang=\"en\"><base href=\"./\">", assets: new Map() }) }),
   Layer.succeed(LiveOptions, { nodeId: "node-a", port: 0, host: "127.0.0.1", isShared: false, guard: () => false, allowedOrigins: [] }),
   Layer.succeed(FrontEnd, {
     direct: () => {}, socket: () => {}, serveFramed: () => {}, guard: () => {}, open: Effect.void, address: inetAddressFromStringUnsafe("127.0.0.1:20128"), port: 20128,

@@ -56,7 +56,7 @@ const Row = ({ log, now }: { readonly log: CallLog; readonly now: number }) => (
     <td className="nowrap number"><Link className="row-link" to="/requests/$id" params={{ id: log.requestId }} title={exact(log.timestamp)}>{clock(log.timestamp, now)}</Link></td>
     <td><Status tone={toneOf(log)} word={String(log.status)} title={log.error ?? log.outcome} /></td>
     <td className="cut" title={log.requestedModel}>{log.requestedModel}</td>
-    <td className="cut" title={`${log.provider}/${log.model}`}>{log.provider}{log.attempt > 1 ? <span className="tag" title="Which attempt of its request this is">attempt {log.attempt}</span> : null}</td>
+    <td className="cut" title={`${log.provider}/${log.model}`}>{log.provider}{log.attempt > 1 ? <> <span className="tag" title="Which attempt of its request this is">attempt {log.attempt}</span></> : null}</td>
     <td className="cut" title={log.apiKeyName ?? undefined}>{log.apiKeyName ?? <span className="muted">–</span>}</td>
     <td className="end">{duration(log.ttft)}</td>
     <td className="end">{duration(log.duration)}</td>

@@ -32,7 +32,7 @@ const FlagRow = ({ flag, onRestart }: { readonly flag: Flag; readonly onRestart:
           {flag.requiresRestart ? <span className="tag">needs a restart</span> : null}
         </div>
         <p className="small muted wrap">{flag.description}</p>
-        <p className="small muted"><code>{flag.key}</code>, {sources[flag.source]}{flag.source === "db" ? `; default ${flag.defaultValue}` : ""}</p>
+        <p className="small muted wrap"><code>{flag.key}</code>, {sources[flag.source]}{flag.source === "db" ? `; default ${flag.defaultValue}` : ""}</p>
         {set.error === null ? null : <Failure what="The flag was not changed" error={set.error} />}
       </div>
       <div className="row">

@@ -1,5 +1,5 @@
 /**
- * GET /dashboard: the operator's page and its files. The page is the same for everybody; what it shows comes from the management API
+ * GET /dashboard: the operator's page and its files. The page is the same for all viewers; what it shows comes from the management API
  * with the session of its viewer. All its addresses are relative, so it works below any path of a reverse proxy.
  */
 import * as Effect from "effect/Effect"

@@ -18,6 +18,8 @@ const types: Readonly<Record<string, string>> = {
 /** Null for a file that is not there. */
 const bytesOf = (file: string): Promise<Uint8Array | null> => fs.readFile(file).catch(() => null)
 
+const exists = (file: string): Promise<boolean> => fs.access(file).then(() => true, () => false)
+
 const read = async (place: string): Promise<Built | null> => {
   const index = await bytesOf(path.join(place, "index.html"))
   if (index === null) return null
@@ -36,6 +38,7 @@ export const make = (isOn: boolean, place = directory): DashboardFiles["Service"
   let known: Built | null = null
   return {
     isOn,
+    isReady: Effect.promise(async () => isOn && (known !== null || await exists(path.join(place, "index.html")))),
     // A build that renames its result just now is as good as none: the next request finds it.
     built: Effect.promise(async () => known ??= await read(place).catch(() => null))
   }

@@ -94,7 +94,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function*(router) {
     const headers = { "cache-control": "no-store", "vary": "accept", "x-gateway-version": facts.version }
     if (accept.includes("text/html")) {
       // Relative: a reverse proxy may have taken a prefix away.
-      if (dashboard.isOn && (yield* dashboard.built) !== null) return HttpServerResponse.empty({ status: 302, headers: { ...headers, location: "dashboard" } })
+      if (yield* dashboard.isReady) return HttpServerResponse.empty({ status: 302, headers: { ...headers, location: "dashboard" } })
       return HttpServerResponse.text(page(facts), {
         contentType: "text/html; charset=utf-8",
         headers: { ...headers, "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'", "x-content-type-options": "nosniff" }

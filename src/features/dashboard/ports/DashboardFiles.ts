@@ -19,6 +19,8 @@ export interface Built {
 export class DashboardFiles extends Context.Service<DashboardFiles, {
   /** GATEWAY_DASHBOARD: false = the paths of the dashboard do not exist. */
   readonly isOn: boolean
+  /** Whether there is a page to show; reads no file. */
+  readonly isReady: Effect.Effect<boolean>
   /** Null while the dashboard is not built. */
   readonly built: Effect.Effect<Built | null>
 }>()("gateway/features/dashboard/DashboardFiles") {}
