@@ -4,6 +4,7 @@
  */
 import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import type * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import type * as Schema from "effect/Schema"
 import type { AuthGroup } from "#src/features/auth/api.ts"
 import type { ComboMappingsGroup, CombosGroup } from "#src/features/combos/api.ts"
@@ -20,11 +21,12 @@ import type { ResilienceGroup } from "#src/features/resilience/api.ts"
 import type { RoutingGroup } from "#src/features/routing/api.ts"
 import type { SettingsGroup } from "#src/features/settings/api.ts"
 import type { UsageGroup } from "#src/features/usage/api.ts"
+import type { WebhooksGroup } from "#src/features/webhooks/api.ts"
 
 type Groups =
   | typeof ComplianceGroup | typeof AuthGroup | typeof BudgetsGroup | typeof ComboMappingsGroup | typeof CombosGroup | typeof FeatureFlagsGroup | typeof HealthGroup
   | typeof KeysGroup | typeof NodesGroup | typeof ProviderNodesGroup | typeof ProvidersGroup | typeof QuotasGroup | typeof ResilienceGroup | typeof RoutingGroup | typeof SettingsGroup
-  | typeof TokenLimitsGroup | typeof UsageGroup
+  | typeof TokenLimitsGroup | typeof UsageGroup | typeof WebhooksGroup
 
 type Endpoint = HttpApiGroup.Endpoints<Groups>
 
@@ -36,12 +38,12 @@ export type Call = NameOf<Endpoint>
 type EndpointOf<C extends Call, E = Endpoint> = E extends { readonly method: string; readonly path: string } ? NameOf<E> extends C ? E : never : never
 
 /** Replies and bodies hold JSON only, so a schema's type is what stands in the JSON. */
-type TypeOf<S> = S extends Schema.Top ? S["Type"] : never
+type TypeOf<S> = S extends HttpApiSchema.WithHeaders<infer Inner, Schema.Top> ? TypeOf<Inner> : S extends Schema.Top ? S["Type"] : never
 
-/** What the gateway answers to a call. */
+/** What the gateway answers to a call; headers that belong to the answer are left out. */
 export type Answer<C extends Call> = TypeOf<HttpApiEndpoint.Success<EndpointOf<C>>>
 
-type Body<C extends Call> = TypeOf<HttpApiEndpoint.Payload<EndpointOf<C>>>
+export type Body<C extends Call> = TypeOf<HttpApiEndpoint.Payload<EndpointOf<C>>>
 type Params<C extends Call> = TypeOf<HttpApiEndpoint.Params<EndpointOf<C>>>
 type Query<C extends Call> = TypeOf<HttpApiEndpoint.Query<EndpointOf<C>>>
 

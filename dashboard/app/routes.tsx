@@ -40,7 +40,9 @@ const routes = [
   createRoute({ getParentRoute: at, path: "/keys", component: lazyRouteComponent(() => import("../screens/keys/Keys.tsx")) }),
   createRoute({ getParentRoute: at, path: "/play", validateSearch: words("model", "format"), component: lazyRouteComponent(() => import("../screens/play/Playground.tsx")) }),
   createRoute({ getParentRoute: at, path: "/settings", validateSearch: words("search", "show"), component: lazyRouteComponent(() => import("../screens/settings/Settings.tsx")) }),
-  createRoute({ getParentRoute: at, path: "/nodes", component: lazyRouteComponent(() => import("../screens/nodes/Nodes.tsx")) })
+  createRoute({ getParentRoute: at, path: "/nodes", component: lazyRouteComponent(() => import("../screens/nodes/Nodes.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/webhooks", component: lazyRouteComponent(() => import("../screens/webhooks/Webhooks.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/audit", validateSearch: words("action", "actor", "target", "page"), component: lazyRouteComponent(() => import("../screens/audit/Audit.tsx")) })
 ] as const
 
 /** Addresses hold plain words, as a person writes them: no quotes around what looks like a number. */

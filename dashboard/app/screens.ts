@@ -2,7 +2,7 @@
 import type { IconName } from "../parts/Icon.tsx"
 
 export interface Screen {
-  readonly path: "/" | "/requests" | "/usage" | "/resilience" | "/providers" | "/combos" | "/keys" | "/play" | "/settings" | "/nodes" | "/welcome"
+  readonly path: "/" | "/requests" | "/usage" | "/resilience" | "/providers" | "/combos" | "/keys" | "/play" | "/settings" | "/nodes" | "/audit" | "/webhooks" | "/welcome"
   readonly word: string
   readonly icon: IconName
   /** After `g`. */
@@ -26,13 +26,20 @@ export const areas: ReadonlyArray<{ readonly word: string; readonly screens: Rea
       { path: "/combos", word: "Combos", icon: "combos", key: "c" }
     ]
   },
-  { word: "Access", screens: [{ path: "/keys", word: "Keys & budgets", icon: "keys", key: "k" }] },
+  {
+    word: "Access",
+    screens: [
+      { path: "/keys", word: "Keys & budgets", icon: "keys", key: "k" },
+      { path: "/webhooks", word: "Webhooks", icon: "webhooks", key: "w" }
+    ]
+  },
   {
     word: "Run",
     screens: [
       { path: "/play", word: "Playground", icon: "play", key: "y" },
       { path: "/settings", word: "Settings & flags", icon: "settings", key: "s" },
-      { path: "/nodes", word: "Nodes", icon: "nodes", key: "n" }
+      { path: "/nodes", word: "Nodes", icon: "nodes", key: "n" },
+      { path: "/audit", word: "Audit", icon: "audit", key: "a" }
     ]
   }
 ]

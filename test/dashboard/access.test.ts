@@ -31,6 +31,20 @@ describe.skipIf(!canBrowse())("the dashboard's door", () => {
     expect(troubles()).toEqual([])
   })
 
+  it("asks for a first password where there is none, and shows what the gateway says to it", async () => {
+    const { go, page } = await come(false)
+    // A gateway has one from its first start on; only a restored database may lack it.
+    await page.route("**/api/auth/status", (route) => route.fulfill({ json: { authenticated: false, method: "anonymous", requireLogin: true, hasPassword: false, setupComplete: false } }))
+    await go("/")
+    await page.getByRole("heading", { level: 1, name: "Set a password" }).waitFor()
+    const set = page.getByRole("button", { name: "Set the password" })
+    await page.getByLabel("New password").fill("short")
+    expect(await set.isDisabled()).toBe(true)
+    await page.getByLabel("New password").fill("a long new password")
+    await set.click()
+    await page.getByRole("alert").getByText("The password was not set").waitFor()
+  })
+
   it("keeps what was typed while a session is renewed", async () => {
     const { go, page } = await come()
     await go("/providers")

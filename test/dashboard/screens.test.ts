@@ -1,4 +1,6 @@
 /** Each screen's main task, done as a person does it, over a real gateway whose simulator answers. */
+import * as http from "node:http"
+import type { AddressInfo } from "node:net"
 import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
 import { canBrowse } from "#test/support/chromium.ts"
@@ -258,6 +260,61 @@ describe.skipIf(!canBrowse())("the dashboard's screens", () => {
     await flag.getByRole("button", { name: /^Take back/ }).click()
     await flag.getByText("default", { exact: false }).waitFor()
     await eventually(async () => (await ask("sim/echo")).status, (status) => status === 200, "the flag's default")
+  })
+
+  it("settings: one is changed by itself, a wrong value is refused at it, and the audit says who did it", async () => {
+    const page = await come("/settings")
+    const days = page.getByRole("spinbutton", { name: "Equal requests are answered once within, ms" })
+    await days.fill("900000000")
+    const save = page.getByRole("button", { name: "Save Equal requests are answered once within, ms" })
+    await save.click()
+    await page.getByRole("alert").getByText("The setting was not changed").waitFor()
+    await days.fill("7000")
+    await save.click()
+    await eventually(() => api<{ idempotencyWindowMs: number }>("GET", "/api/settings"), ({ idempotencyWindowMs }) => idempotencyWindowMs === 7_000, "the changed setting")
+    await page.getByRole("switch", { name: "WebSockets need a key" }).click()
+    await eventually(() => api<{ wsAuth: boolean }>("GET", "/api/settings"), ({ wsAuth }) => wsAuth, "the switched setting")
+    await page.getByRole("navigation", { name: "Screens" }).getByRole("link", { name: "Audit" }).click()
+    const first = page.getByRole("table", { name: "Audit" }).getByRole("row").nth(1)
+    await first.getByText(/settings/).first().waitFor()
+    await page.getByLabel("Action").fill("no.such.action")
+    await page.getByText("No entry fits").waitFor()
+    expect(new URL(page.url()).searchParams.get("action")).toBe("no.such.action")
+  })
+
+  it("webhooks: added with a signing key that is shown, tested against a receiver, its deliveries read, and deleted", async () => {
+    // The receiver is on this machine, which the guard of outgoing calls refuses.
+    await on.gateway.operator.setFlag("OUTBOUND_SSRF_GUARD_ENABLED", "false")
+    const bodies: Array<string> = []
+    const receiver = http.createServer((request, response) => {
+      request.on("data", (bytes: Buffer) => bodies.push(bytes.toString("utf8"))).on("end", () => response.writeHead(204).end())
+    })
+    await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve))
+    onTestFinished(async () => {
+      await on.gateway.operator.setFlag("OUTBOUND_SSRF_GUARD_ENABLED", "true")
+      receiver.close()
+      receiver.closeAllConnections()
+    })
+    const page = await come("/webhooks")
+    await page.getByRole("button", { name: "New webhook" }).first().click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByLabel("URL").fill("not a url")
+    await dialog.getByLabel("Description").fill("my receiver")
+    await dialog.getByRole("button", { name: "Add the webhook" }).click()
+    await dialog.getByRole("alert").waitFor()
+    await dialog.getByLabel("URL").fill(`http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`)
+    await dialog.getByRole("button", { name: "Add the webhook" }).click()
+    expect((await page.getByLabel("secret", { exact: true }).innerText()).length).toBeGreaterThan(10)
+    await page.getByRole("button", { name: "I have copied it" }).click()
+    await page.getByRole("button", { name: "Test my receiver" }).click()
+    await page.getByText("The test arrived: 204").waitFor()
+    expect(bodies.join("")).toContain("test.ping")
+    await page.getByRole("button", { name: "Deliveries to my receiver" }).click()
+    await dialog.getByRole("table", { name: "Deliveries" }).getByText("204").waitFor()
+    await page.keyboard.press("Escape")
+    await page.getByRole("button", { name: "Delete my receiver" }).click()
+    await dialog.getByRole("button", { name: "Delete the webhook" }).click()
+    await page.getByText("No webhook yet").waitFor()
   })
 
   it("nodes: this process, and whether all act on the same version", async () => {

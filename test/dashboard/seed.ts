@@ -10,6 +10,7 @@ export const seed = async ({ operator, url }: InProcess, mark = ""): Promise<str
   await operator.call("POST", "/api/combos", { name: "reliable", description: `Description${mark}`, strategy: "priority", models: [{ model: "lab/small", label: `label${mark}` }, "sim/echo"] })
   const key = await operator.createKey(`app${mark}`)
   await operator.call("POST", "/api/usage/budget", { apiKeyId: key.id, dailyLimitUsd: 1 })
+  await operator.call("POST", "/api/webhooks", { url: "https://93.184.216.34/hook", description: `receiver${mark}`, events: ["quota.exceeded"] })
   const ask = (model: string, headers: Readonly<Record<string, string>> = {}) => Http.send(url, {
     path: "/v1/chat/completions", headers: { authorization: `Bearer ${key.key}`, ...headers }, body: { model, messages: [{ role: "user", content: `Hello${mark}` }] }
   })

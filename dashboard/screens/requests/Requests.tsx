@@ -1,6 +1,6 @@
 /** Every call to a provider, newest first: found by filters that stand in the address, with those that run on top. */
 import { Link, useNavigate, useSearch } from "@tanstack/react-router"
-import { useEffect, useRef, useState } from "react"
+import { memo, useEffect, useRef, useState } from "react"
 import { queryClient, useRead } from "../../api/query.ts"
 import { gatewayAddress } from "../../app/place.ts"
 import { count, duration, money, tokens } from "../../format/numbers.ts"
@@ -51,7 +51,8 @@ const InFlight = ({ running }: { readonly running: ReadonlyMap<string, Running> 
   )
 }
 
-const Row = ({ log, now }: { readonly log: CallLog; readonly now: number }) => (
+/** Drawn again only when its call changed: the list may hold 500 rows. */
+const Row = memo(({ log, now }: { readonly log: CallLog; readonly now: number }) => (
   <tr>
     <td className="nowrap number"><Link className="row-link" to="/requests/$id" params={{ id: log.requestId }} title={exact(log.timestamp)}>{clock(log.timestamp, now)}</Link></td>
     <td><Status tone={toneOf(log)} word={String(log.status)} title={log.error ?? log.outcome} /></td>
@@ -63,7 +64,8 @@ const Row = ({ log, now }: { readonly log: CallLog; readonly now: number }) => (
     <td className="end" title={`${count(log.tokensIn)} in, ${count(log.tokensOut)} out`}>{tokens(log.tokensIn)} / {tokens(log.tokensOut)}</td>
     <td className="end">{log.estimated ? "≈ " : ""}{money(log.cost)}</td>
   </tr>
-)
+))
+Row.displayName = "Row"
 
 const Requests = () => {
   const search = useSearch({ from: "/requests" })
@@ -84,7 +86,8 @@ const Requests = () => {
   const read = useRead("GET /api/usage/call-logs", { query: { status, model, provider, combo, apiKey: key, search: text, limit } }, { everyMs: isLive && state !== "live" ? POLL_MS : isLive ? 6 * POLL_MS : null })
   const set = (change: Partial<typeof search>): void => void navigate({ search: Object.fromEntries(Object.entries({ ...search, ...change }).filter(([, value]) => value !== "")), replace: true })
   const filtered = [combo, key, model, provider, text, status].some((value) => value !== undefined)
-  const now = useNow()
+  // The day is all that rows need of the time.
+  const today = new Date(read.dataUpdatedAt).setHours(0, 0, 0, 0)
   return (
     <Page
       title="Requests"
@@ -125,7 +128,7 @@ const Requests = () => {
                       <th scope="col" className="end">First token</th><th scope="col" className="end">Whole</th><th scope="col" className="end">Tokens in / out</th><th scope="col" className="end">Cost</th>
                     </tr>
                   </thead>
-                  <tbody>{logs.map((log) => <Row key={log.id} log={log} now={now} />)}</tbody>
+                  <tbody>{logs.map((log) => <Row key={log.id} log={log} now={today} />)}</tbody>
                 </Table>
             )}
         </Loaded>

@@ -8,6 +8,7 @@ import { Confirm } from "../../parts/Dialog.tsx"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, Switch, TextField } from "../../parts/Field.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
+import { CommonSettings } from "./Common.tsx"
 import { Password } from "./Password.tsx"
 
 type Flag = Answer<"GET /api/settings/feature-flags">["flags"][number]
@@ -102,7 +103,7 @@ const Stored = () => {
       <summary className="panel-head">All settings as JSON</summary>
       <div className="panel-body">
         <Loaded read={read} what="The settings">{(settings) => <pre className="well well-scroll" tabIndex={0} aria-label="Settings">{JSON.stringify(settings, null, 2)}</pre>}</Loaded>
-        <p className="small muted">Change them with <code>PATCH /api/settings</code>; the API reference says what each does.</p>
+        <p className="small muted">Change the others with <code>PATCH /api/settings</code>; the API reference says what each does.</p>
       </div>
     </details>
   )
@@ -111,6 +112,7 @@ const Stored = () => {
 const Settings = () => (
   <Page title="Settings & flags" lead="Flags act at once on every node, if nothing else is said.">
     <Flags />
+    <CommonSettings />
     <Password />
     <Stored />
   </Page>
