@@ -32,6 +32,8 @@ const stampOf = () => {
   return hash.digest("hex")
 }
 
+const isBuilt = (stamp) => fs.existsSync(stampFile) && fs.readFileSync(stampFile, "utf8") === stamp
+
 /** The licences of the packages whose code is in the bundle, as their terms ask. */
 const licences = () => {
   const packages = new Map()
@@ -94,6 +96,8 @@ const build = async (vite, stamp) => {
     })
     compress(next)
     fs.writeFileSync(path.join(next, ".stamp"), stamp)
+    // Of two builds at once the first stands.
+    if (isBuilt(stamp)) return
     fs.rmSync(dist, { recursive: true, force: true })
     fs.renameSync(next, dist)
   } finally {
@@ -105,7 +109,7 @@ const say = (text) => process.stdout.write(`dashboard: ${text}\n`)
 
 try {
   const stamp = stampOf()
-  if (fs.existsSync(stampFile) && fs.readFileSync(stampFile, "utf8") === stamp) {
+  if (isBuilt(stamp)) {
     say("up to date")
   } else {
     const vite = await import("vite").catch(() => null)

@@ -14,6 +14,7 @@ import type { HealthGroup } from "#src/features/health/api.ts"
 import type { KeysGroup } from "#src/features/keys/api.ts"
 import type { BudgetsGroup, TokenLimitsGroup } from "#src/features/limits/api.ts"
 import type { NodesGroup } from "#src/features/nodes/api.ts"
+import type { PricingGroup } from "#src/features/pricing/api.ts"
 import type { ProviderNodesGroup } from "#src/features/providers/nodes/api.ts"
 import type { ProvidersGroup } from "#src/features/providers/api.ts"
 import type { QuotasGroup } from "#src/features/quotas/api.ts"
@@ -25,7 +26,7 @@ import type { WebhooksGroup } from "#src/features/webhooks/api.ts"
 
 type Groups =
   | typeof ComplianceGroup | typeof AuthGroup | typeof BudgetsGroup | typeof ComboMappingsGroup | typeof CombosGroup | typeof FeatureFlagsGroup | typeof HealthGroup
-  | typeof KeysGroup | typeof NodesGroup | typeof ProviderNodesGroup | typeof ProvidersGroup | typeof QuotasGroup | typeof ResilienceGroup | typeof RoutingGroup | typeof SettingsGroup
+  | typeof KeysGroup | typeof NodesGroup | typeof PricingGroup | typeof ProviderNodesGroup | typeof ProvidersGroup | typeof QuotasGroup | typeof ResilienceGroup | typeof RoutingGroup | typeof SettingsGroup
   | typeof TokenLimitsGroup | typeof UsageGroup | typeof WebhooksGroup
 
 type Endpoint = HttpApiGroup.Endpoints<Groups>

@@ -36,6 +36,7 @@ const routes = [
   createRoute({ getParentRoute: at, path: "/usage", validateSearch: words("range", "by"), component: lazyRouteComponent(() => import("../screens/usage/Usage.tsx")) }),
   createRoute({ getParentRoute: at, path: "/resilience", component: lazyRouteComponent(() => import("../screens/resilience/Resilience.tsx")) }),
   createRoute({ getParentRoute: at, path: "/providers", validateSearch: words("search"), component: lazyRouteComponent(() => import("../screens/providers/Providers.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/models", validateSearch: words("search", "show"), component: lazyRouteComponent(() => import("../screens/models/Models.tsx")) }),
   createRoute({ getParentRoute: at, path: "/combos", component: lazyRouteComponent(() => import("../screens/combos/Combos.tsx")) }),
   createRoute({ getParentRoute: at, path: "/keys", component: lazyRouteComponent(() => import("../screens/keys/Keys.tsx")) }),
   createRoute({ getParentRoute: at, path: "/play", validateSearch: words("model", "format"), component: lazyRouteComponent(() => import("../screens/play/Playground.tsx")) }),

@@ -2,7 +2,7 @@
 import type { IconName } from "../parts/Icon.tsx"
 
 export interface Screen {
-  readonly path: "/" | "/requests" | "/usage" | "/resilience" | "/providers" | "/combos" | "/keys" | "/play" | "/settings" | "/nodes" | "/audit" | "/webhooks" | "/welcome"
+  readonly path: "/" | "/requests" | "/usage" | "/resilience" | "/providers" | "/models" | "/combos" | "/keys" | "/play" | "/settings" | "/nodes" | "/audit" | "/webhooks" | "/welcome"
   readonly word: string
   readonly icon: IconName
   /** After `g`. */
@@ -23,6 +23,7 @@ export const areas: ReadonlyArray<{ readonly word: string; readonly screens: Rea
     word: "Route",
     screens: [
       { path: "/providers", word: "Providers", icon: "providers", key: "p" },
+      { path: "/models", word: "Models & prices", icon: "models", key: "m" },
       { path: "/combos", word: "Combos", icon: "combos", key: "c" }
     ]
   },

@@ -10,6 +10,7 @@ const paths = {
   play: "M7 4.5v15l12-7.5z",
   settings: "M4 7h9m4 0h3M4 17h3m4 0h9M13 4.5v5M7 14.5v5",
   nodes: "M12 3v6m0 0l-6 6m6-6l6 6M4 15h4v5H4zm12 0h4v5h-4zM9.5 3h5v4h-5z",
+  models: "M12 3l8 4.500v9L12 21l-8-4.500v-9zM4 7.500l8 4.500 8-4.500M12 12v9",
   audit: "M6 3h9l4 4v14H6zM14 3v5h5M9 12h7M9 16h5",
   webhooks: "M12 9.5a3 3 0 1 0-2.800-4M12 9.500L8 16m8.500-1.500a3 3 0 1 1-2 5H8m0-4a3 3 0 1 0 1.500 5.500M11 6l4.500 8.500",
   welcome: "M12 3l2.5 6.2L21 12l-6.5 2.8L12 21l-2.5-6.2L3 12l6.5-2.8z",

@@ -11,7 +11,7 @@ import { seed } from "./seed.ts"
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
-const screens = ["/", "/welcome", "/requests", "/usage", "/resilience", "/providers", "/combos", "/keys", "/play", "/settings", "/nodes", "/webhooks", "/audit"]
+const screens = ["/", "/welcome", "/requests", "/usage", "/resilience", "/providers", "/models", "/combos", "/keys", "/play", "/settings", "/nodes", "/webhooks", "/audit"]
 
 /** What axe finds, as one line each. The page's policy refuses scripts as text, so the debugger brings it in. */
 const violations = async (page: Page): Promise<ReadonlyArray<string>> => {
@@ -79,7 +79,7 @@ describe.skipIf(!canBrowse())("the dashboard for everybody", () => {
     const inside = await visit(full.browser, full.gateway.url, { colorScheme: "dark" })
     onTestFinished(inside.close)
     for (const [screen, button] of [
-      ["/providers", "Add a connection"], ["/providers", "Edit practice"], ["/providers", "Delete practice"], ["/combos", "New combo"], ["/combos", "Dry run of reliable"], ["/webhooks", "New webhook"], ["/webhooks", "Deliveries to receiver"], ["/keys", "Make a key"], ["/keys", "Edit app"], ["/keys", "Budget of app"], ["/", "Go to a screen or find a request"]
+      ["/providers", "Add a connection"], ["/providers", "Edit practice"], ["/providers", "Delete practice"], ["/models?search=sim/echo", "Price of sim/echo"], ["/combos", "New combo"], ["/combos", "Dry run of reliable"], ["/webhooks", "New webhook"], ["/webhooks", "Deliveries to receiver"], ["/keys", "Make a key"], ["/keys", "Edit app"], ["/keys", "Budget of app"], ["/", "Go to a screen or find a request"]
     ] as const) {
       await inside.go(screen)
       await inside.page.getByRole("button", { name: button }).click()

@@ -317,6 +317,24 @@ describe.skipIf(!canBrowse())("the dashboard's screens", () => {
     await page.getByText("No webhook yet").waitFor()
   })
 
+  it("models: found by a part of the name, given a price that requests are charged by, and taken back to the shipped one", async () => {
+    const page = await come("/models")
+    await page.getByRole("searchbox", { name: "Find" }).fill("sim/echo")
+    const row = page.getByRole("row", { name: /sim\/echo/ })
+    await row.getByText("shipped").waitFor()
+    await page.getByRole("button", { name: "Price of sim/echo" }).click()
+    await page.getByRole("dialog").getByLabel("Output").fill("1000000")
+    await page.getByRole("dialog").getByRole("button", { name: "Save" }).click()
+    await row.getByText("yours").waitFor()
+    await row.getByText("$1,000,000.00").waitFor()
+    const reply = await ask("sim/echo")
+    const [attempt] = await on.gateway.operator.attempts(reply.headers["x-gateway-request-id"] ?? "")
+    expect(attempt?.cost).toBeGreaterThanOrEqual(attempt?.tokensOut ?? 0)
+    await page.getByRole("button", { name: "Price of sim/echo" }).click()
+    await page.getByRole("button", { name: "Back to the default" }).click()
+    await row.getByText("shipped").waitFor()
+  })
+
   it("nodes: this process, and whether all act on the same version", async () => {
     const page = await come("/nodes")
     await page.getByRole("table", { name: "Nodes" }).getByText("this one").waitFor()

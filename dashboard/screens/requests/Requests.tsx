@@ -16,7 +16,7 @@ import { Status } from "../../parts/Status.tsx"
 import { Table } from "../../parts/Table.tsx"
 import { type CallLog, toneOf } from "./outcome.ts"
 
-/** Without the socket the list is read again so often, ms. */
+/** The list is read again so often, ms: a row may reach the database after the event of its request, or after the socket opened. */
 const POLL_MS = 5_000
 /** Requests that end within this time are read together, ms. */
 const TOGETHER_MS = 400
@@ -83,7 +83,7 @@ const Requests = () => {
     }, TOGETHER_MS)
   })
   const { combo, key, limit = DEFAULT_LIMIT, model, provider, search: text, status } = search
-  const read = useRead("GET /api/usage/call-logs", { query: { status, model, provider, combo, apiKey: key, search: text, limit } }, { everyMs: isLive && state !== "live" ? POLL_MS : isLive ? 6 * POLL_MS : null })
+  const read = useRead("GET /api/usage/call-logs", { query: { status, model, provider, combo, apiKey: key, search: text, limit } }, { everyMs: isLive ? POLL_MS : null })
   const set = (change: Partial<typeof search>): void => void navigate({ search: Object.fromEntries(Object.entries({ ...search, ...change }).filter(([, value]) => value !== "")), replace: true })
   const filtered = [combo, key, model, provider, text, status].some((value) => value !== undefined)
   // The day is all that rows need of the time.
