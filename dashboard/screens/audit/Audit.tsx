@@ -43,7 +43,7 @@ const Audit = () => {
                     <td className="cut" title={row.target ?? undefined}>{row.target ?? "–"}</td>
                     <td><Status tone={row.status === "success" ? "ok" : "bad"} word={row.status} /></td>
                     <td className="nowrap">{row.ip_address ?? "–"}</td>
-                    <td>{Object.keys(row.details).length === 0 ? "–" : <details><summary>{Object.keys(row.details).length} fields</summary><pre className="well small">{JSON.stringify(row.details, null, 2)}</pre></details>}</td>
+                    <td>{Object.keys(row.details).length === 0 ? "–" : <details><summary>Show</summary><pre className="well small">{JSON.stringify(row.details, null, 2)}</pre></details>}</td>
                   </tr>
                 ))}
               </tbody>

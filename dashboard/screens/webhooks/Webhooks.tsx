@@ -17,7 +17,7 @@ const EVERY_MS = 5_000
 
 type Webhook = Answer<"GET /api/webhooks">["webhooks"][number]
 
-const kinds = [{ value: "custom", word: "A program of your own" }, { value: "slack", word: "Slack" }, { value: "discord", word: "Discord" }, { value: "telegram", word: "Telegram" }]
+const kinds = [{ value: "custom", word: "A program of your own" }, { value: "slack", word: "Slack" }, { value: "discord", word: "Discord" }]
 const events = { "request.completed": "A request was answered", "request.failed": "A request failed", "quota.exceeded": "A limit of a key was reached" } as const
 type EventName = keyof typeof events
 
@@ -35,12 +35,12 @@ const Add = ({ onClose, onMade }: { readonly onClose: () => void; readonly onMad
   const add = useChange("POST /api/webhooks", ["GET /api/webhooks"], ({ webhook }) => onMade(webhook.secret))
   const names = (Object.keys(events) as ReadonlyArray<EventName>)
   const save = (): void => add.mutate({
-    body: { url, description, kind: kind === "slack" || kind === "discord" || kind === "telegram" ? kind : "custom", events: names.filter((name) => chosen.has(name)) }
+    body: { url, description, kind: kind === "slack" || kind === "discord" ? kind : "custom", events: names.filter((name) => chosen.has(name)) }
   })
   return (
     <Dialog title="New webhook" onClose={onClose} onSubmit={save}>
       <SelectField label="Receiver" value={kind} choices={kinds} onChange={setKind} />
-      <TextField label={kind === "telegram" ? "Chat id" : "URL"} value={url} onChange={setUrl} required placeholder={kind === "telegram" ? "" : "https://"} wrong={wrongWith(add.error, "url")} />
+      <TextField label="URL" value={url} onChange={setUrl} required placeholder="https://" wrong={wrongWith(add.error, "url")} />
       <TextField label="Description" value={description} onChange={setDescription} wrong={wrongWith(add.error, "description")} />
       <fieldset className="stack-tight" style={{ border: 0, padding: 0, margin: 0 }}>
         <legend className="label">When</legend>
