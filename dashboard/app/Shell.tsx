@@ -1,7 +1,7 @@
 /** Rail, notices and the place for a screen. */
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router"
 import { lazy, Suspense, useEffect, useRef, useState } from "react"
-import { events } from "../api/call.ts"
+import { events, Problem } from "../api/call.ts"
 import { queryClient, useChange, useRead } from "../api/query.ts"
 import { Skeleton } from "../parts/Feedback.tsx"
 import { Icon, type IconName } from "../parts/Icon.tsx"
@@ -40,7 +40,8 @@ const useLost = (): boolean => {
 
 const Health = () => {
   const health = useRead("GET /api/health", {}, { everyMs: HEALTH_MS })
-  const status = health.isError ? "unreachable" : health.data?.status ?? "asking"
+  const answered = health.error instanceof Problem && health.error.status !== 0
+  const status = health.isError ? answered ? "not ready" : "unreachable" : health.data?.status ?? "asking"
   return (
     <span className="rail-link" title={`Gateway ${health.data?.version ?? ""}`}>
       <Status tone={status === "ok" ? "ok" : status === "asking" ? "off" : status === "unreachable" ? "bad" : "warn"} word="" />
