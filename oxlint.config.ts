@@ -96,6 +96,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/capabilities": feature("capabilities"),
   "src/features/combos": feature("combos"),
   "src/features/compliance": feature("compliance"),
+  "src/features/dashboard": feature("dashboard"),
   "src/features/docs": feature("docs"),
   "src/features/evals": feature("evals"),
   "src/features/files": feature("files", [], ["aws4fetch"]),
@@ -122,7 +123,11 @@ export const rooms: Readonly<Record<string, Room>> = {
   "src/features/tokens": feature("tokens"),
   "src/features/usage": feature("usage", ["quotas", "sessions"]),
   "src/features/webhooks": feature("webhooks"),
-  "src/features/welcome": feature("welcome"),
+  "src/features/welcome": feature("welcome", ["dashboard"]),
+  dashboard: {
+    may: ["../*", "../**", "../../*", "../../**", "react", "react-dom/client", "@tanstack/react-query", "@tanstack/react-router", "effect/http-api/*", "effect/Schema", "#src/features/**/api.ts"],
+    why: "the page imports its own files, its libraries, and the types of the API: nothing of the server runs in a browser."
+  },
   "src/simulator": {
     may: [...effect, ...node, ...supervision, ...schemas, ...folder("src/simulator"), ...folder("src/wire"), ...platform],
     why: "the simulator is an upstream: it knows formats and the front end, never the gateway."
@@ -133,15 +138,15 @@ export const rooms: Readonly<Record<string, Room>> = {
 export const assemblies: ReadonlyArray<string> = ["src/bootstrap", "src/cli", "src/openapi"]
 
 const overrideOf = ([path, { may, why }]: readonly [string, Room]): OxlintOverride => ({
-  files: [`${path}/**/*.ts`],
+  files: [`${path}/**/*.ts`, `${path}/**/*.tsx`],
   rules: { "no-restricted-imports": ["error", { patterns: [{ group: ["*", "!./*", "!./**", ...may.map((name) => `!${name}`)], message: why }] }] }
 })
 
 export default defineConfig({
-  plugins: ["typescript", "import", "unicorn", "promise"],
+  plugins: ["typescript", "import", "unicorn", "promise", "react", "jsx-a11y"],
   categories: { correctness: "error" },
   env: { node: true, es2024: true },
-  ignorePatterns: ["node_modules", "data", "bench/.work"],
+  ignorePatterns: ["node_modules", "data", "bench/.work", "dashboard/dist*"],
   rules: {
     "typescript/no-explicit-any": "error",
     "typescript/ban-ts-comment": "error",
@@ -149,7 +154,11 @@ export default defineConfig({
     "no-console": "error",
     "max-lines": ["error", { max: 400, skipBlankLines: true, skipComments: true }],
     "require-yield": "off",
-    "unicorn/no-thenable": "off"
+    "unicorn/no-thenable": "off",
+    // A sentence may be a status; a box that scrolls takes the focus, so that keys can scroll it; a dialog begins at its first field.
+    "jsx-a11y/prefer-tag-over-role": "off",
+    "jsx-a11y/no-noninteractive-tabindex": "off",
+    "jsx-a11y/no-autofocus": "off"
   },
   overrides: [
     ...Object.entries(rooms).map(overrideOf),

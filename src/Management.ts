@@ -3,6 +3,7 @@ import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
 import type { RouteRule } from "#schemas/api/RouteTable.ts"
+import * as Dashboard from "#src/features/dashboard/Dashboard.ts"
 import * as Docs from "#src/features/docs/Docs.ts"
 import * as Hello from "#src/features/welcome/Hello.ts"
 import * as Welcome from "#src/features/welcome/Welcome.ts"
@@ -20,7 +21,7 @@ import { features } from "./features.ts"
 import { ManagementApi, managementRoutes } from "./ManagementApi.ts"
 
 /** Every route of this surface with its access rule. */
-export const routes = (): ReadonlyArray<RouteRule> => [...managementRoutes(), ...Docs.routes, ...Welcome.routes, ...Hello.routes]
+export const routes = (): ReadonlyArray<RouteRule> => [...managementRoutes(), ...Docs.routes, ...Welcome.routes, ...Dashboard.routes, ...Hello.routes]
 
 /** The management kit: what the handlers of all features share. */
 const kit = PasswordGate.layer.pipe(
@@ -39,6 +40,7 @@ export const layer = (otherRoutes: ReadonlyArray<RouteRule> = []) => Layer.merge
   HttpApiBuilder.layer(ManagementApi),
   Docs.layer(ManagementApi, async () => (await import("#src/openapi/document.ts")).document()),
   Welcome.layer,
+  Dashboard.layer,
   Hello.layer,
   Unrouted.layer([...routes(), ...otherRoutes])
 ).pipe(

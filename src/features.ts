@@ -6,6 +6,7 @@ import { cache } from "#src/features/cache/feature.ts"
 import { capabilities } from "#src/features/capabilities/feature.ts"
 import { combos } from "#src/features/combos/feature.ts"
 import { compliance } from "#src/features/compliance/feature.ts"
+import { dashboard } from "#src/features/dashboard/feature.ts"
 import { evals } from "#src/features/evals/feature.ts"
 import { files } from "#src/features/files/feature.ts"
 import { flags } from "#src/features/flags/feature.ts"
@@ -34,5 +35,5 @@ import { webhooks } from "#src/features/webhooks/feature.ts"
 export const features = [
   auth, tokens, keys, providers, oauth, combos, pricing, settings, flags, limits, usage,
   quotas, health, capabilities, nodes, resilience, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, live, responses, mcp,
-  a2a, files, batches, search
+  a2a, files, batches, search, dashboard
 ] as const

@@ -5,14 +5,14 @@ import { describe, expect, it } from "vitest"
 import { assemblies, rooms } from "../oxlint.config.ts"
 
 const root = path.join(import.meta.dirname, "..")
-const sources = ["schemas", "actors", "src"]
+const sources = ["schemas", "actors", "src", "dashboard"]
 
 const foldersOf = (folder: string): ReadonlyArray<string> =>
-  fs.readdirSync(path.join(root, folder), { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  fs.readdirSync(path.join(root, folder), { withFileTypes: true }).filter((entry) => entry.isDirectory() && !entry.name.startsWith("dist"))
     .flatMap((entry) => [`${folder}/${entry.name}`, ...foldersOf(`${folder}/${entry.name}`)])
 
 const filesIn = (folder: string): ReadonlyArray<string> =>
-  fs.readdirSync(path.join(root, folder), { withFileTypes: true }).filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+  fs.readdirSync(path.join(root, folder), { withFileTypes: true }).filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => `${folder}/${entry.name}`)
 
 const folders = sources.flatMap((source) => [source, ...foldersOf(source)])

@@ -19,7 +19,7 @@ export const features = {
   cloudSync: feature("Cloud synchronisation", "Nodes share records through Postgres; nothing is synchronised elsewhere.", "/api/sync/cloud", "/api/cloud/auth"),
   compression: feature("Prompt compression", "Prompts go upstream as they are.", "/api/settings/compression", "/api/context/combos"),
   connectionGroups: feature("Groups and quota shares of connections", "Connections are chosen within their provider; groups, quota shares and orders across providers have no effect."),
-  dashboard: feature("Dashboard", "The gateway is administered over its API; preferences of a user interface are not kept."),
+  dashboard: feature("Preferences of the dashboard", "The dashboard keeps none on the gateway: its theme is a cookie of the browser."),
   discovery: feature("Synchronised catalogues", "Prices, rankings and model facts are those of this release; lists of models are read from provider nodes."),
   guardrails: feature("Guardrails", "Prompts and answers pass unread.", "/api/guardrails", "/api/guardrails/test"),
   interfaceModes: feature("Other settings of routing", "The gateway decides by combos, aliases and automatic routing alone."),

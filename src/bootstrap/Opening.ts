@@ -12,6 +12,7 @@ import { urlOf } from "#src/platform/configuration/address.ts"
 import type { Settings } from "#src/platform/configuration/Settings.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import * as Registry from "#src/providers/Registry.ts"
+import { DashboardFiles } from "#src/features/dashboard/ports/DashboardFiles.ts"
 import { banner } from "./banner.ts"
 import * as FirstRun from "./FirstRun.ts"
 import { LifecycleControl } from "./NodeLifecycle.ts"
@@ -23,6 +24,7 @@ export const layerOf = (settings: Settings["Service"], settle: () => void) => La
   const front = yield* FrontEnd
   const flags = yield* Flags
   const configuration = yield* Configuration
+  const dashboard = yield* DashboardFiles
   control.markMigrated()
   const password = yield* FirstRun.ensurePassword(settings.initialPassword)
   yield* FirstRun.importProviderKeys(settings.environment, Registry.builtin.all)
@@ -32,6 +34,7 @@ export const layerOf = (settings: Settings["Service"], settle: () => void) => La
   yield* front.open
   const text = banner({
     url: urlOf(settings, front.port),
+    dashboard: !dashboard.isOn ? "off" : (yield* dashboard.isReady) ? "ready" : "not built",
     version,
     password: password === null ? null : Redacted.value(password),
     model: configuration.current().simulatorUrl === null ? null : "sim/echo",

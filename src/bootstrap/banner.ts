@@ -3,6 +3,8 @@
 export interface BannerFacts {
   readonly url: string
   readonly version: string
+  /** Whether GET /dashboard shows a page. */
+  readonly dashboard: "ready" | "not built" | "off"
   /** Shown once, on the start that generated it. */
   readonly password: string | null
   /** A model that answers now, for the curl line. */
@@ -18,6 +20,8 @@ export interface BannerFacts {
 
 export const banner = (facts: BannerFacts): string => {
   const lines = ["", `  Gateway ${facts.version} listens on ${facts.url}`, `  records: ${facts.records}`]
+  if (facts.dashboard === "ready") lines.push(`  dashboard: ${facts.url}/dashboard`)
+  if (facts.dashboard === "not built") lines.push("  dashboard: not built, because the development packages were not installed; `npm ci` builds it")
   if (facts.workers > 1) lines.push(`  processes: ${facts.workers}`)
   if (facts.password !== null) {
     lines.push("", `  Management password: ${facts.password}`, "  (generated now, shown only this once; change it with PUT /api/settings/require-login)")

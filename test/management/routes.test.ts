@@ -29,7 +29,8 @@ describe("the route table", () => {
     assert.deepStrictEqual(of("PUBLIC"), [
       "GET /", "GET /.well-known/agent-card.json", "GET /.well-known/agent.json", "GET /.well-known/mcp.json", "GET /.well-known/oauth-protected-resource", "GET /.well-known/oauth-protected-resource/api/mcp/sse",
       "GET /.well-known/oauth-protected-resource/api/mcp/stream", "GET /api/a2a/status", "GET /api/auth/status", "GET /api/health", "GET /api/health/ping", "GET /api/hello", "GET /api/init", "GET /api/monitoring/health",
-      "GET /api/settings/require-login", "GET /api/usage/self-usage", "GET /docs", "GET /openapi.json", "POST /api/auth/login", "POST /api/auth/logout",
+      "GET /api/settings/require-login", "GET /api/usage/self-usage", "GET /dashboard", "GET /dashboard/", "GET /dashboard/:screen", "GET /dashboard/:screen/:id",
+      "GET /dashboard/assets/:name", "GET /docs", "GET /openapi.json", "POST /api/auth/login", "POST /api/auth/logout",
       "POST /api/cli/connect"
     ])
     assert.deepStrictEqual(of("LOCAL_ONLY"), [

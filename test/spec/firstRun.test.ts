@@ -8,7 +8,7 @@ import type { FormatName } from "#schemas/wire/conversation.ts"
 
 let gateway: InProcess
 beforeAll(async () => {
-  gateway = await inProcess({ environment: { GATEWAY_SIM_PROVIDER: "auto" } })
+  gateway = await inProcess({ environment: { GATEWAY_SIM_PROVIDER: "auto", GATEWAY_DASHBOARD: "off" } })
 })
 afterAll(() => gateway.close())
 
@@ -47,7 +47,7 @@ describe("the root of the address", () => {
     expect([answer.status, answer.text.endsWith("data: [DONE]\n\n")]).toEqual([200, true])
   })
 
-  it("tells a browser the same on a page that loads and runs nothing", async () => {
+  it("tells a browser the same on a page that loads and runs nothing, where there is no dashboard", async () => {
     const { headers, text } = await root({ accept: "text/html,application/xhtml+xml" })
     expect(headers["content-type"]).toBe("text/html; charset=utf-8")
     expect(headers["content-security-policy"]).toContain("default-src 'none'")

@@ -5,7 +5,7 @@
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { type BrowserContext, chromium } from "playwright-core"
+import { type Browser as Chromium, type BrowserContext, chromium } from "playwright-core"
 
 const BINARY = "/usr/bin/chromium"
 
@@ -22,16 +22,22 @@ export interface Browser {
   readonly close: () => Promise<void>
 }
 
+const argumentsFor = (names: ReadonlyArray<string>): Array<string> => [
+  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+  "--disable-dev-shm-usage", `--host-resolver-rules=${names.map((name) => `MAP ${name} 127.0.0.1`).join(", ")}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost`
+]
+
+/** A browser for pages that a test uses as a person does; each test opens a context of its own. */
+export const launch = (names: ReadonlyArray<string> = []): Promise<Chromium> =>
+  chromium.launch({ executablePath: BINARY, headless: true, args: argumentsFor(names) })
+
 /** `names`: host names that this browser finds at 127.0.0.1. */
 export const browse = async (names: ReadonlyArray<string>): Promise<Browser> => {
   const profile = fs.mkdtempSync(path.join(os.tmpdir(), "chromium-"))
   const context: BrowserContext = await chromium.launchPersistentContext(profile, {
     executablePath: BINARY,
     headless: true,
-    args: [
-      "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-      "--disable-dev-shm-usage", `--host-resolver-rules=${names.map((name) => `MAP ${name} 127.0.0.1`).join(", ")}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost`
-    ]
+    args: argumentsFor(names)
   })
   return {
     evaluate: async <A>(url: string, script: string): Promise<A> => {

@@ -21,6 +21,7 @@ import { EvalScores } from "#src/routing/ports/EvalScores.ts"
 import { type Reconciliation, Ledger } from "#actors/request/ports/Ledger.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { IdempotencyView } from "#src/features/cache/ports/Idempotency.ts"
+import { DashboardFiles } from "#src/features/dashboard/ports/DashboardFiles.ts"
 import * as LiveChannel from "#src/features/live/LiveChannel.ts"
 import { LiveOptions } from "#src/features/live/LiveOptions.ts"
 import { LiveCalls } from "#src/inference/ports/LiveCalls.ts"
@@ -124,6 +125,7 @@ const doubles = (dials: Dials) => Layer.mergeAll(
   Layer.succeed(LiveCalls, { list: () => [], sessions: () => [] }),
   Layer.succeed(LiveWatch, { watch: () => {}, running: () => [] }),
   LiveChannel.layerAlone,
+  Layer.succeed(DashboardFiles, { isOn: true, isReady: Effect.succeed(true), built: Effect.succeed({ index: "<html lang=\"en\"><base href=\"./\">", assets: new Map() }) }),
   Layer.succeed(LiveOptions, { nodeId: "node-a", port: 0, host: "127.0.0.1", isShared: false, guard: () => false, allowedOrigins: [] }),
   Layer.succeed(FrontEnd, {
     direct: () => {}, socket: () => {}, serveFramed: () => {}, guard: () => {}, open: Effect.void, address: inetAddressFromStringUnsafe("127.0.0.1:20128"), port: 20128,

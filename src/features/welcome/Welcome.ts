@@ -1,4 +1,4 @@
-/** GET /: what this address is and what to do next, for a browser, for curl, and as JSON for programs that ask for it. */
+/** GET /: a browser goes to the dashboard, or is told what to do next where there is none; so are curl, and programs as JSON. */
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
@@ -8,6 +8,7 @@ import { Flags } from "#actors/ports/Flags.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { anyone } from "#schemas/api/Access.ts"
 import type { RouteRule } from "#schemas/api/RouteTable.ts"
+import { DashboardFiles } from "#src/features/dashboard/ports/DashboardFiles.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 
 export const routes: ReadonlyArray<RouteRule> = [{ method: "GET", path: "/", group: "docs", endpoint: "welcome", access: anyone }]
@@ -80,6 +81,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const flags = yield* Flags
   const lifecycle = yield* Lifecycle
   const { port } = yield* ManagementOptions
+  const dashboard = yield* DashboardFiles
   yield* router.add("GET", "/", Effect.gen(function*() {
     const request = yield* HttpServerRequest.HttpServerRequest
     const facts: Facts = {
@@ -91,6 +93,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function*(router) {
     const accept = request.headers["accept"] ?? ""
     const headers = { "cache-control": "no-store", "vary": "accept", "x-gateway-version": facts.version }
     if (accept.includes("text/html")) {
+      // Relative: a reverse proxy may have taken a prefix away.
+      if (yield* dashboard.isReady) return HttpServerResponse.empty({ status: 302, headers: { ...headers, location: "dashboard" } })
       return HttpServerResponse.text(page(facts), {
         contentType: "text/html; charset=utf-8",
         headers: { ...headers, "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'", "x-content-type-options": "nosniff" }

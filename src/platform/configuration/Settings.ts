@@ -204,6 +204,7 @@ const variables = {
   logLevel: choice("LOG_LEVEL", ["debug", "info", "warn", "error"], "info", "Least severe line that is logged."),
   logFormat: choice("LOG_FORMAT", ["auto", "json", "pretty"], "auto", "auto = pretty on a terminal, else JSON lines."),
   accessLog: choice("GATEWAY_ACCESS_LOG", ["off", "errors", "all"], "errors", "Which finished requests get a log line."),
+  dashboard: choice("GATEWAY_DASHBOARD", ["on", "off"], "on", "The web page at /dashboard; off = its paths answer 404."),
   metricsAccess: choice("GATEWAY_METRICS_ACCESS", ["loopback", "all"], "loopback", "Who may read GET /metrics."),
   otlpEndpoint: optional("OTEL_EXPORTER_OTLP_ENDPOINT", "OTLP/HTTP collector for traces and logs; unset = off.", httpRule),
   otlpHeaders: secret("OTEL_EXPORTER_OTLP_HEADERS", "Comma-separated name=value headers of the collector."),

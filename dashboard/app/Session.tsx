@@ -1,0 +1,136 @@
+/** Who uses the page: sign-in, the first password, and a session that ends while somebody works. */
+import { type ReactNode, useEffect, useState } from "react"
+import { queryClient, useChange, useRead } from "../api/query.ts"
+import { events, Problem } from "../api/call.ts"
+import { Dialog } from "../parts/Dialog.tsx"
+import { Failure, Skeleton } from "../parts/Feedback.tsx"
+import { TextField } from "../parts/Field.tsx"
+import { useNow } from "../parts/now.ts"
+import { Brand } from "./Brand.tsx"
+
+const LEAST_PASSWORD = 8
+const RETRY_MS = 3_000
+const SECOND_MS = 1_000
+
+/** The lock after wrong passwords, counted down. */
+const useLock = (error: Error | null): number => {
+  const now = useNow()
+  const until = error instanceof Problem ? error.retryAt : null
+  return until === null ? 0 : Math.max(0, Math.ceil((until - now) / SECOND_MS))
+}
+
+const SignInForm = ({ children, onDone }: { readonly children?: ReactNode; readonly onDone: () => void }) => {
+  const [password, setPassword] = useState("")
+  const signIn = useChange("POST /api/auth/login", ["GET /api/auth/status"], onDone)
+  const locked = useLock(signIn.error)
+  return (
+    <form
+      className="stack"
+      onSubmit={(event) => {
+        event.preventDefault()
+        event.stopPropagation()
+        signIn.mutate({ body: { password } })
+      }}
+    >
+      <div className="field">
+        <label htmlFor="password">Password</label>
+        <input
+          id="password" className="input" type="password" name="password" autoComplete="current-password" required autoFocus value={password}
+          aria-describedby={signIn.error === null ? undefined : "password-wrong"} aria-invalid={signIn.error === null ? undefined : true}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+        />
+        {signIn.error === null ? null : (
+          <p className="wrong" id="password-wrong" role="alert">{locked > 0 ? `Too many attempts. Try again in ${locked} s.` : signIn.error.message}</p>
+        )}
+      </div>
+      <button type="submit" className="button button-primary" disabled={signIn.isPending || locked > 0}>Sign in</button>
+      {children}
+    </form>
+  )
+}
+
+const SignIn = () => {
+  useEffect(() => {
+    document.title = "Sign in · Gateway"
+  }, [])
+  return (
+    <main className="gate">
+      <div className="gate-card">
+        <Brand />
+        <h1>Sign in</h1>
+        <SignInForm onDone={() => void queryClient.invalidateQueries()}>
+          <p className="muted small">
+            The first start printed the password. <code>npm run gateway -- password reset</code> sets a new one.
+          </p>
+        </SignInForm>
+      </div>
+    </main>
+  )
+}
+
+const FirstPassword = () => {
+  const [password, setPassword] = useState("")
+  const set = useChange("POST /api/settings/require-login", [])
+  const signIn = useChange("POST /api/auth/login", ["GET /api/auth/status"])
+  useEffect(() => {
+    document.title = "Set a password · Gateway"
+  }, [])
+  const error = set.error ?? signIn.error
+  return (
+    <main className="gate">
+      <form
+        className="gate-card"
+        onSubmit={(event) => {
+          event.preventDefault()
+          set.mutate({ body: { password, requireLogin: true } }, { onSuccess: () => signIn.mutate({ body: { password } }) })
+        }}
+      >
+        <Brand />
+        <h1>Set a password</h1>
+        <p className="muted">This gateway has no management password yet. Whoever knows it may read and change everything here.</p>
+        <TextField label="New password" type="password" value={password} onChange={setPassword} required autoFocus hint={`At least ${LEAST_PASSWORD} characters. A sentence is easier to keep than a riddle.`} />
+        {error === null ? null : <Failure what="The password was not set" error={error} />}
+        <button type="submit" className="button button-primary" disabled={password.length < LEAST_PASSWORD || set.isPending || signIn.isPending}>Set the password</button>
+      </form>
+    </main>
+  )
+}
+
+/** Shows what needs a session only to those who have one. What was typed stays while a session is renewed. */
+export const Session = ({ children }: { readonly children: ReactNode }) => {
+  const [over, setOver] = useState(false)
+  const status = useRead("GET /api/auth/status", {}, { everyMs: over ? null : 60_000 })
+  useEffect(() => {
+    const end = (): void => setOver(true)
+    window.addEventListener(events.signedOut, end)
+    return () => window.removeEventListener(events.signedOut, end)
+  }, [])
+  const known = status.data
+  const [wasIn, setWasIn] = useState(false)
+  if (known?.authenticated === true && !wasIn) setWasIn(true)
+  useEffect(() => {
+    if (known !== undefined || status.error === null) return
+    const timer = setTimeout(() => void status.refetch(), RETRY_MS)
+    return () => clearTimeout(timer)
+  })
+  if (known === undefined) return <main className="gate"><div className="gate-card">{status.error === null ? <Skeleton rows={3} /> : <Failure what="The gateway cannot be reached" error={status.error} retry={() => void status.refetch()} />}</div></main>
+  if (!known.hasPassword && !known.authenticated && !wasIn) return <FirstPassword />
+  if (!known.authenticated && !wasIn) return <SignIn />
+  const ended = over || !known.authenticated
+  return (
+    <>
+      {children}
+      {ended ? (
+        <Dialog title="Your session has ended" stays onClose={() => undefined}>
+          <p className="muted">Sign in again. What you typed is still here.</p>
+          <SignInForm
+            onDone={() => {
+              setOver(false)
+              void queryClient.invalidateQueries()
+            }}
+          />
+        </Dialog>
+      ) : null}
+    </>
+  )
+}

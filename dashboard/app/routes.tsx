@@ -1,0 +1,59 @@
+/** The one table of routes: each screen is a chunk of its own, and its address holds what it shows. */
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Link, parseSearchWith, stringifySearchWith } from "@tanstack/react-router"
+import { Page } from "../parts/Page.tsx"
+import { Failure } from "../parts/Feedback.tsx"
+import { basePath } from "./place.ts"
+import { Shell } from "./Shell.tsx"
+
+/** Members of the search that are texts and known; others are dropped. */
+const words = <const K extends string>(...names: ReadonlyArray<K>) => (search: Record<string, unknown>): { readonly [N in K]?: string } =>
+  Object.fromEntries(names.flatMap((name) => {
+    const value = search[name]
+    return typeof value === "string" && value !== "" ? [[name, value]] : typeof value === "number" ? [[name, String(value)]] : []
+  })) as { readonly [N in K]?: string }
+
+const NotFound = () => (
+  <Page title="No such screen" lead="The address may be of another version of the gateway.">
+    <p><Link to="/">To the overview</Link></p>
+  </Page>
+)
+
+const root = createRootRoute({
+  component: Shell,
+  notFoundComponent: NotFound,
+  errorComponent: ({ error, reset }) => <Page title="This screen broke"><Failure what="The screen could not be drawn" error={error instanceof Error ? error : new Error(String(error))} retry={reset} /></Page>
+})
+const at = () => root
+
+const routes = [
+  createRoute({ getParentRoute: at, path: "/", component: lazyRouteComponent(() => import("../screens/overview/Overview.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/welcome", component: lazyRouteComponent(() => import("../screens/welcome/Welcome.tsx")) }),
+  createRoute({
+    getParentRoute: at, path: "/requests", validateSearch: words("search", "status", "model", "provider", "key", "combo", "limit"),
+    component: lazyRouteComponent(() => import("../screens/requests/Requests.tsx"))
+  }),
+  createRoute({ getParentRoute: at, path: "/requests/$id", component: lazyRouteComponent(() => import("../screens/requests/Request.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/usage", validateSearch: words("range", "by"), component: lazyRouteComponent(() => import("../screens/usage/Usage.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/resilience", component: lazyRouteComponent(() => import("../screens/resilience/Resilience.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/providers", validateSearch: words("search"), component: lazyRouteComponent(() => import("../screens/providers/Providers.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/models", validateSearch: words("search", "show"), component: lazyRouteComponent(() => import("../screens/models/Models.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/combos", component: lazyRouteComponent(() => import("../screens/combos/Combos.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/keys", component: lazyRouteComponent(() => import("../screens/keys/Keys.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/play", validateSearch: words("model", "format"), component: lazyRouteComponent(() => import("../screens/play/Playground.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/settings", validateSearch: words("search", "show"), component: lazyRouteComponent(() => import("../screens/settings/Settings.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/nodes", component: lazyRouteComponent(() => import("../screens/nodes/Nodes.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/webhooks", component: lazyRouteComponent(() => import("../screens/webhooks/Webhooks.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/audit", validateSearch: words("action", "actor", "target", "page"), component: lazyRouteComponent(() => import("../screens/audit/Audit.tsx")) })
+] as const
+
+/** Addresses hold plain words, as a person writes them: no quotes around what looks like a number. */
+const parseSearch = parseSearchWith((value) => value)
+const stringifySearch = stringifySearchWith(String)
+
+export const router = createRouter({ routeTree: root.addChildren([...routes]), basepath: basePath, parseSearch, stringifySearch, defaultPreload: "intent", scrollRestoration: false })
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router
+  }
+}

@@ -1,0 +1,31 @@
+import { QueryClientProvider } from "@tanstack/react-query"
+import { RouterProvider } from "@tanstack/react-router"
+import { StrictMode } from "react"
+import { createRoot } from "react-dom/client"
+import { queryClient } from "./api/query.ts"
+import { router } from "./app/routes.tsx"
+import { Session } from "./app/Session.tsx"
+import "./style/all.css"
+
+const RELOADED = "gateway-reloaded"
+
+// After an upgrade the chunks of the page that is open are gone: it is loaded again, once.
+window.addEventListener("vite:preloadError", (event) => {
+  if (sessionStorage.getItem(RELOADED) !== null) return
+  sessionStorage.setItem(RELOADED, "1")
+  event.preventDefault()
+  window.location.reload()
+})
+
+const place = document.getElementById("root")
+if (place !== null) {
+  createRoot(place).render(
+    <StrictMode>
+      <QueryClientProvider client={queryClient}>
+        <Session>
+          <RouterProvider router={router} />
+        </Session>
+      </QueryClientProvider>
+    </StrictMode>
+  )
+}

@@ -1,0 +1,81 @@
+/** A modal window over the browser's own `<dialog>`: it keeps the focus, Esc closes it, the focus returns to where it was. */
+import { type ReactNode, useEffect, useId, useRef } from "react"
+import { Icon } from "./Icon.tsx"
+
+interface Props {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ReactNode
+  readonly wide?: boolean
+  /** A form's submit; without it the window holds no form. */
+  readonly onSubmit?: () => void
+  /** What the window asks for must be answered. */
+  readonly stays?: boolean
+}
+
+export const Dialog = ({ children, onClose, onSubmit, stays = false, title, wide = false }: Props) => {
+  const ref = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const dialog = ref.current
+    if (dialog === null) return
+    const before = document.activeElement
+    dialog.showModal()
+    return () => {
+      dialog.close()
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [])
+  const content = (
+    <>
+      <div className="dialog-head">
+        <h2 id={id}>{title}</h2>
+        {stays ? null : <button type="button" className="button button-quiet button-icon button-small" aria-label="Close" onClick={onClose}><Icon name="close" /></button>}
+      </div>
+      {children}
+    </>
+  )
+  return (
+    <dialog
+      ref={ref}
+      className={wide ? "wide" : undefined}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault()
+        if (!stays) onClose()
+      }}
+    >
+      {onSubmit === undefined ? <div className="dialog">{content}</div> : (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault()
+            event.stopPropagation()
+            onSubmit()
+          }}
+        >
+          {content}
+        </form>
+      )}
+    </dialog>
+  )
+}
+
+/** Asks before something is lost for good. */
+export const Confirm = ({ children, confirm, error, onClose, onConfirm, pending, title }: {
+  readonly title: string
+  readonly confirm: string
+  readonly children: ReactNode
+  readonly pending: boolean
+  readonly error?: ReactNode
+  readonly onClose: () => void
+  readonly onConfirm: () => void
+}) => (
+  <Dialog title={title} onClose={onClose} onSubmit={onConfirm}>
+    <div className="wrap">{children}</div>
+    {error}
+    <div className="dialog-foot">
+      <button type="button" className="button" onClick={onClose}>Cancel</button>
+      <button type="submit" className="button button-danger" disabled={pending}>{confirm}</button>
+    </div>
+  </Dialog>
+)

@@ -1,0 +1,63 @@
+/** Who changed what: filters stand in the address, secrets are already taken out by the gateway. */
+import { useNavigate, useSearch } from "@tanstack/react-router"
+import { useRead } from "../../api/query.ts"
+import { clock, exact } from "../../format/time.ts"
+import { Empty, Loaded } from "../../parts/Feedback.tsx"
+import { TextField } from "../../parts/Field.tsx"
+import { Page, Panel } from "../../parts/Page.tsx"
+import { Status } from "../../parts/Status.tsx"
+import { Table } from "../../parts/Table.tsx"
+
+const EVERY_MS = 10_000
+const ON_A_PAGE = 50
+
+const Audit = () => {
+  const search = useSearch({ from: "/audit" })
+  const navigate = useNavigate({ from: "/audit" })
+  const { action, actor, target } = search
+  const page = Math.max(0, Math.floor(Number(search.page ?? 0)) || 0)
+  const read = useRead("GET /api/compliance/audit-log", { query: { action, actor, target, limit: ON_A_PAGE, offset: page * ON_A_PAGE } }, { everyMs: EVERY_MS })
+  const set = (change: Partial<typeof search>): void => void navigate({ search: Object.fromEntries(Object.entries({ ...search, page: "", ...change }).filter(([, value]) => value !== "")), replace: true })
+  const filtered = [action, actor, target].some((value) => value !== undefined)
+  return (
+    <Page title="Audit" lead="Every change of the configuration and every sign-in, newest first.">
+      <Panel>
+        <div className="panel-head">
+          <div className="filters">
+            <TextField label="Action" type="search" value={action ?? ""} placeholder="as in the list" onChange={(value) => set({ action: value })} />
+            <TextField label="Actor" value={actor ?? ""} onChange={(value) => set({ actor: value })} />
+            <TextField label="Target" value={target ?? ""} onChange={(value) => set({ target: value })} />
+          </div>
+          {filtered ? <button type="button" className="button button-small" onClick={() => void navigate({ search: {} })}>Clear filters</button> : null}
+        </div>
+        <Loaded read={read} what="The audit log" rows={8}>
+          {(rows) => rows.length === 0 ? <Empty icon="audit" title={filtered || page > 0 ? "No entry fits" : "No entry yet"} /> : (
+            <Table label="Audit" isStale={read.isPlaceholderData}>
+              <thead><tr><th scope="col">Time</th><th scope="col">Action</th><th scope="col">Actor</th><th scope="col">Target</th><th scope="col">Outcome</th><th scope="col">Address</th><th scope="col">Details</th></tr></thead>
+              <tbody>
+                {rows.map((row) => (
+                  <tr key={row.id}>
+                    <td className="nowrap number" title={exact(row.timestamp)}>{clock(row.timestamp, read.dataUpdatedAt)}</td>
+                    <td className="nowrap">{row.action}</td>
+                    <td className="cut" title={row.actor}>{row.actor}</td>
+                    <td className="cut" title={row.target ?? undefined}>{row.target ?? "–"}</td>
+                    <td><Status tone={row.status === "success" ? "ok" : "bad"} word={row.status} /></td>
+                    <td className="nowrap">{row.ip_address ?? "–"}</td>
+                    <td>{Object.keys(row.details).length === 0 ? "–" : <details><summary>Show</summary><pre className="well small">{JSON.stringify(row.details, null, 2)}</pre></details>}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </Table>
+          )}
+        </Loaded>
+        <div className="panel-head">
+          <button type="button" className="button button-small" disabled={page === 0} onClick={() => set({ page: page === 1 ? "" : String(page - 1) })}>Newer</button>
+          <span className="small muted number">Page {page + 1}</span>
+          <button type="button" className="button button-small" disabled={(read.data?.length ?? 0) < ON_A_PAGE} onClick={() => set({ page: String(page + 1) })}>Older</button>
+        </div>
+      </Panel>
+    </Page>
+  )
+}
+
+export default Audit

@@ -1,0 +1,45 @@
+/** What a key may cost per day, week and month. */
+import { useState } from "react"
+import type { Answer } from "../../api/contract.ts"
+import { useChange } from "../../api/query.ts"
+import { money } from "../../format/numbers.ts"
+import { Dialog } from "../../parts/Dialog.tsx"
+import { Failure } from "../../parts/Feedback.tsx"
+import { TextField, wrongWith } from "../../parts/Field.tsx"
+import { Countdown } from "../../parts/Time.tsx"
+
+type BudgetRow = Extract<Answer<"GET /api/usage/budget">, { readonly budgets: unknown }>["budgets"][number]
+
+const textOf = (limit: number | undefined): string => limit === undefined || limit === 0 ? "" : String(limit)
+
+export const Budget = ({ budget, keyId, name, onClose }: { readonly keyId: string; readonly name: string; readonly budget: BudgetRow | null; readonly onClose: () => void }) => {
+  const [daily, setDaily] = useState(textOf(budget?.dailyLimitUsd))
+  const [weekly, setWeekly] = useState(textOf(budget?.weeklyLimitUsd))
+  const [monthly, setMonthly] = useState(textOf(budget?.monthlyLimitUsd))
+  const save = useChange("POST /api/usage/budget", ["GET /api/usage/budget"], onClose)
+  const remove = useChange("DELETE /api/usage/budget", ["GET /api/usage/budget"], onClose)
+  const error = save.error ?? remove.error
+  const limits = { dailyLimitUsd: Number(daily), weeklyLimitUsd: Number(weekly), monthlyLimitUsd: Number(monthly) }
+  return (
+    <Dialog title={`Budget of ${name}`} onClose={onClose} onSubmit={() => save.mutate({ body: { apiKeyId: keyId, ...limits } })}>
+      {budget === null || budget.activeLimitUsd === 0 ? <p className="muted">Each limit holds over its own period. An empty field sets none.</p> : (
+        <dl className="pairs">
+          <dt>Spent today</dt><dd className="number">{money(budget.totalCostToday)}</dd>
+          <dt>Spent this month</dt><dd className="number">{money(budget.totalCostMonth)}</dd>
+          <dt>Held by running requests</dt><dd className="number">{money(budget.budgetCheck.reservedUsd)}</dd>
+          <dt>Starts anew in</dt><dd><Countdown until={budget.nextResetAt} /></dd>
+        </dl>
+      )}
+      <div className="grid-fields">
+        <TextField label="Dollars a day" type="number" value={daily} onChange={setDaily} placeholder="no limit" autoFocus wrong={wrongWith(save.error, "dailyLimitUsd")} />
+        <TextField label="Dollars a week" type="number" value={weekly} onChange={setWeekly} placeholder="no limit" wrong={wrongWith(save.error, "weeklyLimitUsd")} />
+        <TextField label="Dollars a month" type="number" value={monthly} onChange={setMonthly} placeholder="no limit" wrong={wrongWith(save.error, "monthlyLimitUsd")} />
+      </div>
+      {error === null ? null : <Failure what="The budget was not changed" error={error} />}
+      <div className="dialog-foot">
+        {budget === null ? null : <button type="button" className="button button-danger" disabled={remove.isPending} onClick={() => remove.mutate({ query: { apiKeyId: keyId } })}>Take the budget away</button>}
+        <button type="submit" className="button button-primary" disabled={save.isPending || Object.values(limits).every((limit) => limit === 0 || Number.isNaN(limit))}>Save</button>
+      </div>
+    </Dialog>
+  )
+}

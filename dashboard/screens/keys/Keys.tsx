@@ -1,0 +1,141 @@
+/** Keys of clients: what each may do, for how much, and what it has spent. */
+import { Link } from "@tanstack/react-router"
+import { useState } from "react"
+import { useChange, useRead } from "../../api/query.ts"
+import type { Answer } from "../../api/contract.ts"
+import { money } from "../../format/numbers.ts"
+import { left } from "../../format/time.ts"
+import { Meter } from "../../parts/Bars.tsx"
+import { CodeBlock } from "../../parts/Copy.tsx"
+import { Confirm, Dialog } from "../../parts/Dialog.tsx"
+import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
+import { Switch } from "../../parts/Field.tsx"
+import { Icon } from "../../parts/Icon.tsx"
+import { useNow } from "../../parts/now.ts"
+import { Page, Panel } from "../../parts/Page.tsx"
+import { Status } from "../../parts/Status.tsx"
+import { Ago } from "../../parts/Time.tsx"
+import { Table } from "../../parts/Table.tsx"
+import { Budget } from "./Budget.tsx"
+import { Edit, Make } from "./Edit.tsx"
+import { type Key, sentenceOf } from "./sentence.ts"
+
+const EVERY_MS = 10_000
+const MOST_KEYS = 1_000
+
+type BudgetRow = Extract<Answer<"GET /api/usage/budget">, { readonly budgets: unknown }>["budgets"][number]
+
+/** A value that is shown this once; nothing keeps it after the window is closed. */
+const Once = ({ onClose, value }: { readonly value: string; readonly onClose: () => void }) => (
+  <Dialog title="The new key" onClose={onClose} stays>
+    <p>It is shown this once: the gateway keeps only its hash. Copy it before you close this window.</p>
+    <CodeBlock label="key" text={value} />
+    <div className="dialog-foot"><button type="button" className="button button-primary" onClick={onClose}>I have copied it</button></div>
+  </Dialog>
+)
+
+const stateOf = (key: Key, now: number) => {
+  if (key.isBanned) return <Status tone="bad" word="Banned" />
+  if (!key.isActive) return <Status tone="off" word="Off" />
+  if (key.expiresAt !== null && left(key.expiresAt, now) === 0) return <Status tone="bad" word="Expired" />
+  return <Status tone="ok" word="Works" />
+}
+
+interface Acts {
+  readonly onEdit: () => void
+  readonly onBudget: () => void
+  readonly onRenew: () => void
+  readonly onDelete: () => void
+}
+
+const Row = ({ acts, budget, value }: { readonly value: Key; readonly budget: BudgetRow | undefined; readonly acts: Acts }) => {
+  const now = useNow()
+  const change = useChange("PATCH /api/keys/:id", ["GET /api/keys"])
+  return (
+    <tr>
+      <td>
+        <strong className="wrap">{value.name}</strong>
+        <p className="small muted wrap">{sentenceOf(value)}</p>
+        {change.error === null ? null : <p className="small wrap" role="alert">{change.error.message}</p>}
+      </td>
+      <td className="mono nowrap">{value.key}</td>
+      <td>{stateOf(value, now)}</td>
+      <td>
+        {budget === undefined || budget.activeLimitUsd === 0 ? <span className="muted">no budget</span> : (
+          <>
+            <p className="number nowrap">{money(budget.totalCostPeriod)} of {money(budget.activeLimitUsd)}</p>
+            <Meter label={`Budget of ${value.name}`} share={budget.totalCostPeriod / budget.activeLimitUsd} />
+          </>
+        )}
+      </td>
+      <td><Ago at={value.lastUsedAt} /></td>
+      <td className="actions">
+        <div className="row">
+          <button type="button" className="button button-small" onClick={acts.onBudget} aria-label={`Budget of ${value.name}`}>Budget</button>
+          <button type="button" className="button button-small button-quiet button-icon" onClick={acts.onEdit} aria-label={`Edit ${value.name}`} title="Edit"><Icon name="edit" size={16} /></button>
+          <button type="button" className="button button-small button-quiet button-icon" onClick={acts.onRenew} aria-label={`New value for ${value.name}`} title="New value"><Icon name="refresh" size={16} /></button>
+          <button type="button" className="button button-small button-quiet button-icon" onClick={acts.onDelete} aria-label={`Delete ${value.name}`} title="Delete"><Icon name="trash" size={16} /></button>
+          <Switch checked={value.isActive} label={`${value.name} may call`} disabled={change.isPending} onChange={(isActive) => change.mutate({ params: { id: value.id }, body: { isActive } })} />
+        </div>
+      </td>
+    </tr>
+  )
+}
+
+type Open = { readonly what: "edit" | "budget" | "renew" | "delete"; readonly key: Key } | { readonly what: "make" } | { readonly what: "once"; readonly value: string } | null
+
+const Keys = () => {
+  const read = useRead("GET /api/keys", { query: { limit: MOST_KEYS } }, { everyMs: EVERY_MS })
+  const budgets = useRead("GET /api/usage/budget", {}, { everyMs: EVERY_MS })
+  const [open, setOpen] = useState<Open>(null)
+  const close = (): void => setOpen(null)
+  const renew = useChange("POST /api/keys/:id/regenerate", ["GET /api/keys"], ({ key }) => setOpen({ what: "once", value: key }))
+  const remove = useChange("DELETE /api/keys/:id", ["GET /api/keys", "GET /api/usage/budget"], close)
+  const rows = budgets.data === undefined ? [] : "budgets" in budgets.data ? budgets.data.budgets : [budgets.data]
+  const make = <button type="button" className="button button-primary" onClick={() => setOpen({ what: "make" })}><Icon name="plus" size={16} />Make a key</button>
+  return (
+    <Page title="Keys & budgets" lead="Programs call the gateway with these keys. A key without bounds may ask every model." actions={make}>
+      <Panel>
+        <Loaded read={read} what="The keys">
+          {({ keys }) => keys.length === 0 ? <Empty icon="keys" title="No key yet" action={make}>While no key is required, programs on this machine may call without one. Require them under <Link to="/settings" search={{ search: "REQUIRE_API_KEY" }}>flags</Link>.</Empty> : (
+            <Table label="Keys">
+                <thead><tr><th scope="col">Name</th><th scope="col">Value</th><th scope="col">State</th><th scope="col">Spent</th><th scope="col">Used</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+                <tbody>
+                  {keys.map((key) => (
+                    <Row
+                      key={key.id} value={key} budget={rows.find(({ apiKeyId }) => apiKeyId === key.id)}
+                      acts={{
+                        onEdit: () => setOpen({ what: "edit", key }), onBudget: () => setOpen({ what: "budget", key }), onRenew: () => setOpen({ what: "renew", key }), onDelete: () => setOpen({ what: "delete", key })
+                      }}
+                    />
+                  ))}
+                </tbody>
+              </Table>
+          )}
+        </Loaded>
+      </Panel>
+      {open?.what === "make" ? <Make onClose={close} onMade={(value) => setOpen({ what: "once", value })} /> : null}
+      {open?.what === "once" ? <Once value={open.value} onClose={close} /> : null}
+      {open?.what === "edit" ? <Edit value={open.key} onClose={close} /> : null}
+      {open?.what === "budget" ? <Budget keyId={open.key.id} name={open.key.name} budget={rows.find(({ apiKeyId }) => apiKeyId === open.key.id) ?? null} onClose={close} /> : null}
+      {open?.what === "renew" ? (
+        <Confirm
+          title={`Give ${open.key.name} a new value?`} confirm="Make a new value" pending={renew.isPending} onClose={close} onConfirm={() => renew.mutate({ params: { id: open.key.id } })}
+          error={renew.error === null ? undefined : <Failure what="No new value was made" error={renew.error} />}
+        >
+          <p>The old value is dead at once. Programs that use it are refused until they have the new one.</p>
+        </Confirm>
+      ) : null}
+      {open?.what === "delete" ? (
+        <Confirm
+          title={`Delete ${open.key.name}?`} confirm="Delete the key" pending={remove.isPending} onClose={close} onConfirm={() => remove.mutate({ params: { id: open.key.id } })}
+          error={remove.error === null ? undefined : <Failure what="The key was not deleted" error={remove.error} />}
+        >
+          <p>Programs that use it are refused at once. What it spent stays in the ledger.</p>
+        </Confirm>
+      ) : null}
+    </Page>
+  )
+}
+
+export default Keys

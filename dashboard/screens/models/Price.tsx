@@ -1,0 +1,42 @@
+/** What a model costs; a price of the operator stands before the shipped one. */
+import { useState } from "react"
+import type { Answer } from "../../api/contract.ts"
+import { useChange } from "../../api/query.ts"
+import { Dialog } from "../../parts/Dialog.tsx"
+import { Failure } from "../../parts/Feedback.tsx"
+import { TextField } from "../../parts/Field.tsx"
+
+export type PriceRow = Answer<"GET /api/pricing">[string][string]
+
+const fields = { input: "Input", output: "Output", cached: "Read from a cache", cache_creation: "Written to a cache", reasoning: "Thinking" } as const
+const unitFields = { per_request: "A request", per_image: "An image", per_second: "A second", per_character: "A character", per_page: "A page" } as const
+const all = { ...fields, ...unitFields }
+type Field = keyof typeof all
+
+const touched = ["GET /api/pricing", "GET /api/pricing/models"] as const
+
+export const Price = ({ model, onClose, price, provider }: { readonly provider: string; readonly model: string; readonly price: PriceRow | undefined; readonly onClose: () => void }) => {
+  const names = Object.keys(all) as ReadonlyArray<Field>
+  const stored = Object.fromEntries(names.map((name) => [name, price?.[name] === undefined ? "" : String(price[name])])) as Readonly<Record<Field, string>>
+  const [texts, setTexts] = useState(stored)
+  const save = useChange("PATCH /api/pricing", touched, onClose)
+  const reset = useChange("DELETE /api/pricing", touched, onClose)
+  const changed = names.filter((name) => texts[name] !== stored[name] && texts[name].trim() !== "")
+  const error = save.error ?? reset.error
+  const input = (name: Field) => <TextField key={name} label={all[name]} type="number" value={texts[name]} placeholder="none" onChange={(value) => setTexts({ ...texts, [name]: value })} />
+  return (
+    <Dialog title={`Price of ${provider}/${model}`} wide onClose={onClose} onSubmit={() => save.mutate({ body: { [provider]: { [model]: Object.fromEntries(changed.map((name) => [name, Number(texts[name])])) } } })}>
+      <p className="muted">Dollars for a million tokens. It counts for requests from now on; what was settled stays.</p>
+      <div className="grid-fields">{(Object.keys(fields) as ReadonlyArray<Field>).map(input)}</div>
+      <details>
+        <summary>Dollars for one unit</summary>
+        <div className="grid-fields" style={{ paddingTop: "1rem" }}>{(Object.keys(unitFields) as ReadonlyArray<Field>).map(input)}</div>
+      </details>
+      {error === null ? null : <Failure what="The price was not changed" error={error} />}
+      <div className="dialog-foot">
+        {price?.source === "user" ? <button type="button" className="button" disabled={reset.isPending} onClick={() => reset.mutate({ query: { provider, model } })}>Back to the default</button> : null}
+        <button type="submit" className="button button-primary" disabled={save.isPending || changed.length === 0}>Save</button>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,50 @@
+/** The processes of the gateway: which live, and whether all act on the newest configuration. */
+import { useRead } from "../../api/query.ts"
+import { count } from "../../format/numbers.ts"
+import { Loaded } from "../../parts/Feedback.tsx"
+import { Page, Panel } from "../../parts/Page.tsx"
+import { Status } from "../../parts/Status.tsx"
+import { Ago } from "../../parts/Time.tsx"
+import { Table } from "../../parts/Table.tsx"
+
+const EVERY_MS = 2_000
+
+const Nodes = () => {
+  const read = useRead("GET /api/nodes", {}, { everyMs: EVERY_MS })
+  const contract = useRead("GET /api/health/degradation")
+  return (
+    <Page title="Nodes" lead="The processes of this gateway. With Postgres and Redis any number of them work as one.">
+      <Loaded read={read} what="The nodes">
+        {({ converged, nodes, version }) => (
+          <Panel title="Processes" actions={converged ? <Status tone="ok" word={`All act on version ${count(version)}`} /> : <Status tone="warn" word={`Not all act on version ${count(version)} yet`} />}>
+            <Table label="Nodes">
+                <thead><tr><th scope="col">Node</th><th scope="col">State</th><th scope="col">Host</th><th scope="col" className="end">Worker</th><th scope="col">Release</th><th scope="col">Started</th><th scope="col" className="end">Version</th><th scope="col">Seen</th></tr></thead>
+                <tbody>
+                  {nodes.map((node) => (
+                    <tr key={`${node.id} ${node.worker} ${node.pid}`}>
+                      <td className="cut" title={node.id}>{node.id}{node.self ? <> <span className="tag">this one</span></> : null}</td>
+                      <td><Status tone={node.status === "alive" ? "ok" : "bad"} word={node.status === "alive" ? "Alive" : "Silent"} /></td>
+                      <td className="cut" title={`${node.host}, ${node.address}, pid ${node.pid}`}>{node.host}</td>
+                      <td className="end">{node.worker === 0 ? "–" : node.worker}</td>
+                      <td>{node.release}</td>
+                      <td><Ago at={node.startedAt} /></td>
+                      <td className="end">{count(node.version)}</td>
+                      <td><Ago at={node.lastSeenAt} /></td>
+                    </tr>
+                  ))}
+                </tbody>
+              </Table>
+          </Panel>
+        )}
+      </Loaded>
+      {contract.data === undefined ? null : (
+        <details className="panel">
+          <summary className="panel-head">What each feature does while a server fails</summary>
+          <div className="panel-body"><pre className="well well-scroll" tabIndex={0} aria-label="Degradation contract">{JSON.stringify(contract.data.features, null, 2)}</pre></div>
+        </details>
+      )}
+    </Page>
+  )
+}
+
+export default Nodes

@@ -1,0 +1,106 @@
+/** Is all well: what needs somebody, and what goes through right now. */
+import { Link } from "@tanstack/react-router"
+import { useRead } from "../../api/query.ts"
+import { count, duration, money, percent, tokens, unknown } from "../../format/numbers.ts"
+import { Bars } from "../../parts/Bars.tsx"
+import { Empty, Failure, Skeleton } from "../../parts/Feedback.tsx"
+import { useNow } from "../../parts/now.ts"
+import { Page, Panel } from "../../parts/Page.tsx"
+import { Status } from "../../parts/Status.tsx"
+import { Ago, Countdown } from "../../parts/Time.tsx"
+import { useShownProvider } from "../providers/vendors.ts"
+import { matters } from "./attention.ts"
+
+const FAST_MS = 3_000
+const SLOW_MS = 10_000
+const MINUTES = 10
+
+const Overview = () => {
+  const now = useNow()
+  const shownProvider = useShownProvider()
+  const fast = { everyMs: FAST_MS }
+  const slow = { everyMs: SLOW_MS }
+  const connections = useRead("GET /api/providers", {}, slow)
+  const resilience = useRead("GET /api/resilience", {}, fast)
+  const lockouts = useRead("GET /api/resilience/model-cooldowns", {}, fast)
+  const budgets = useRead("GET /api/usage/budget", {}, slow)
+  const ledger = useRead("GET /api/usage/reconciliation", {}, slow)
+  const nodes = useRead("GET /api/nodes", {}, slow)
+  const expiring = useRead("GET /api/providers/expiration", {}, slow)
+  const history = useRead("GET /api/usage/history", {}, fast)
+  const hour = useRead("GET /api/usage/analytics", { query: { range: "1h" } }, slow)
+  const latency = useRead("GET /api/usage/model-latency-stats", { query: { windowHours: 1, maxRows: 2_000 } }, slow)
+  const reads = [connections, resilience, lockouts, budgets, ledger, nodes, expiring]
+  const broken = reads.find(({ error }) => error !== null)?.error ?? null
+  const pending = reads.some(({ data, error }) => data === undefined && error === null)
+  const list = matters({
+    connections: connections.data?.connections.map((connection) => ({ ...connection, provider: shownProvider(connection.provider) })), resilience: resilience.data, lockouts: lockouts.data, budgets: budgets.data, ledger: ledger.data, nodes: nodes.data, expiring: expiring.data
+  }, now)
+  const minutes = history.data?.last10Minutes ?? []
+  const inFlight = history.data?.activeRequests.reduce((sum, row) => sum + row.count, 0)
+  const slowest = latency.data?.entries.reduce((most, entry) => Math.max(most, entry.p95LatencyMs), 0)
+  const summary = hour.data?.summary
+  return (
+    <Page title="Overview" lead="What needs somebody, and what goes through.">
+      {connections.data?.connections.length === 0 ? (
+        <section className="panel panel-head" aria-label="First steps">
+          <div>
+            <h2>No provider is connected yet</h2>
+            <p className="muted">The built-in simulator already answers. Stream from it, add a key, and connect your programs.</p>
+          </div>
+          <Link to="/welcome" className="button button-primary">First steps</Link>
+        </section>
+      ) : null}
+      <Panel title="Attention" actions={pending ? null : <span className="muted small">{list.length === 0 ? "nothing" : list.length}</span>}>
+        {broken === null ? null : <div className="panel-body"><Failure what="Not everything could be looked at" error={broken} /></div>}
+        {pending ? <Skeleton rows={2} /> : list.length === 0 ? broken === null ? <Empty icon="check" title="All is well">No connection is broken, no breaker is open, no budget is near its end, and the ledger is complete.</Empty> : null : (
+          <ul className="list">
+            {list.map((matter) => (
+              <li key={matter.id} className="attention">
+                <Status tone={matter.tone} word={matter.word} />
+                <div className="stack-tight">
+                  <Link to={matter.to} className="wrap">{matter.what}</Link>
+                  <span className="small muted wrap">{matter.why}{matter.since === null ? null : <>, <Ago at={matter.since} /></>}</span>
+                </div>
+                <span className="small">{matter.until === null ? matter.heals ? "is tried again" : "needs you" : <>heals in <Countdown until={matter.until} /></>}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Panel>
+      <dl className="tiles" aria-label="The last hour">
+        <div className="tile"><dt>In flight</dt><dd>{count(inFlight)}</dd><dd className="unit">requests now</dd></div>
+        <div className="tile"><dt>Requests</dt><dd>{count(summary?.requests)}</dd><dd className="unit">attempts in 1 h</dd></div>
+        <div className="tile"><dt>Success</dt><dd>{summary === undefined || summary.requests === 0 ? unknown : percent(summary.successRate)}</dd><dd className="unit">in 1 h</dd></div>
+        <div className="tile"><dt>Slowest p95</dt><dd>{slowest === undefined || slowest === 0 ? unknown : duration(slowest)}</dd><dd className="unit">of a model in 1 h</dd></div>
+        <div className="tile"><dt>Tokens</dt><dd>{tokens(summary === undefined ? undefined : summary.promptTokens + summary.completionTokens)}</dd><dd className="unit">in 1 h</dd></div>
+        <div className="tile"><dt>Cost</dt><dd>{money(summary?.cost)}</dd><dd className="unit">in 1 h</dd></div>
+      </dl>
+      <div className="columns">
+        <Panel title="Requests per minute">
+          <div className="panel-body">
+            {minutes.length === 0 ? <p className="muted">Nothing in the last ten minutes.</p> : (
+              <Bars label="Attempts per minute" first={`${MINUTES} min ago`} last="now" shown={count} bars={minutes.map(({ requests }, index) => ({ word: `${minutes.length - index} min ago`, value: requests }))} />
+            )}
+          </div>
+        </Panel>
+        <Panel title="Ledger" actions={<Link to="/usage" className="small">Usage &amp; cost</Link>}>
+          <div className="panel-body">
+            {ledger.data === undefined ? <Skeleton rows={3} /> : (
+              <dl className="pairs">
+                <dt>Complete</dt>
+                <dd>{ledger.data.gap === 0 ? <Status tone="ok" word="gap 0" /> : <Status tone="bad" word={`gap ${count(ledger.data.gap)}`} />}</dd>
+                <dt>Started</dt><dd className="number">{count(ledger.data.started)}</dd>
+                <dt>Settled</dt><dd className="number">{count(ledger.data.settled)}</dd>
+                <dt>Running</dt><dd className="number">{count(ledger.data.live)}</dd>
+                <dt>On the way to the database</dt><dd className="number">{count(ledger.data.journaled)}</dd>
+              </dl>
+            )}
+          </div>
+        </Panel>
+      </div>
+    </Page>
+  )
+}
+
+export default Overview

@@ -1,0 +1,43 @@
+/** Changes the fields of one connection; only what was changed is sent. */
+import { useState } from "react"
+import { useChange } from "../../api/query.ts"
+import { Dialog } from "../../parts/Dialog.tsx"
+import { Failure } from "../../parts/Feedback.tsx"
+import { TextField, wrongWith } from "../../parts/Field.tsx"
+import type { Connection } from "./state.ts"
+
+const changed = <T,>(before: T, now: T): boolean => before !== now
+
+export const Edit = ({ connection, onClose }: { readonly connection: Connection; readonly onClose: () => void }) => {
+  const [name, setName] = useState(connection.name)
+  const [priority, setPriority] = useState(String(connection.priority))
+  const [model, setModel] = useState(connection.defaultModel ?? "")
+  const [most, setMost] = useState(connection.maxConcurrent === null ? "" : String(connection.maxConcurrent))
+  const [apiKey, setKey] = useState("")
+  const save = useChange("PUT /api/providers/:id", ["GET /api/providers"], onClose)
+  const body = {
+    ...(changed(connection.name, name) ? { name } : {}),
+    ...(changed(String(connection.priority), priority) ? { priority: Number(priority) } : {}),
+    ...(changed(connection.defaultModel ?? "", model) ? { defaultModel: model === "" ? null : model } : {}),
+    ...(changed(connection.maxConcurrent === null ? "" : String(connection.maxConcurrent), most) ? { maxConcurrent: most === "" ? null : Number(most) } : {}),
+    ...(apiKey === "" ? {} : { apiKey: apiKey.trim() })
+  }
+  return (
+    <Dialog title={`Edit ${connection.name}`} onClose={onClose} onSubmit={() => save.mutate({ params: { id: connection.id }, body })}>
+      <div className="grid-fields">
+        <TextField label="Name" value={name} onChange={setName} required wrong={wrongWith(save.error, "name")} />
+        <TextField label="Priority" type="number" value={priority} onChange={setPriority} hint="1 is asked first" wrong={wrongWith(save.error, "priority")} />
+        <TextField label="Default model" value={model} onChange={setModel} wrong={wrongWith(save.error, "defaultModel")} />
+        <TextField label="Calls at once" type="number" value={most} onChange={setMost} placeholder="no cap" wrong={wrongWith(save.error, "maxConcurrent")} />
+      </div>
+      {connection.authType === "apikey"
+        ? <TextField label="New API key" type="password" value={apiKey} onChange={setKey} hint="Empty keeps the stored one" wrong={wrongWith(save.error, "apiKey")} />
+        : <p className="muted small">This connection was made by a sign-in; its credential is renewed by the gateway.</p>}
+      {save.error === null ? null : <Failure what="The connection was not changed" error={save.error} />}
+      <div className="dialog-foot">
+        <button type="button" className="button" onClick={onClose}>Cancel</button>
+        <button type="submit" className="button button-primary" disabled={save.isPending || Object.keys(body).length === 0}>Save</button>
+      </div>
+    </Dialog>
+  )
+}

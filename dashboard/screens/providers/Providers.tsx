@@ -1,0 +1,121 @@
+/** Connections: stored credentials of providers, how each is, and until when it rests. */
+import { useNavigate, useSearch } from "@tanstack/react-router"
+import { useState } from "react"
+import { useChange, useRead } from "../../api/query.ts"
+import { Confirm } from "../../parts/Dialog.tsx"
+import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
+import { Switch, TextField } from "../../parts/Field.tsx"
+import { Icon } from "../../parts/Icon.tsx"
+import { useNow } from "../../parts/now.ts"
+import { Page, Panel } from "../../parts/Page.tsx"
+import { Status } from "../../parts/Status.tsx"
+import { Ago, Countdown } from "../../parts/Time.tsx"
+import { Table } from "../../parts/Table.tsx"
+import { Add } from "./Add.tsx"
+import { Edit } from "./Edit.tsx"
+import { type Connection, stateOf } from "./state.ts"
+import { useShownProvider } from "./vendors.ts"
+
+const EVERY_MS = 10_000
+
+const touched = ["GET /api/providers"] as const
+
+const Row = ({ connection, onDelete, onEdit, provider }: { readonly connection: Connection; readonly provider: string; readonly onEdit: () => void; readonly onDelete: () => void }) => {
+  const state = stateOf(connection, useNow())
+  const test = useChange("POST /api/providers/:id/test", touched)
+  const change = useChange("PUT /api/providers/:id", touched)
+  const params = { id: connection.id }
+  const trouble = test.data?.valid === false ? test.data.diagnosis?.message ?? test.data.error : test.error?.message ?? change.error?.message ?? (state.tone === "ok" || state.tone === "off" ? null : connection.lastError)
+  return (
+    <tr>
+      <td>
+        <strong className="wrap">{connection.name}</strong>
+        {trouble === null || trouble === undefined ? null : <p className="small muted wrap" role={test.data === undefined && test.error === null ? undefined : "status"}>{trouble}</p>}
+      </td>
+      <td className="wrap">{provider}</td>
+      <td>
+        {test.isPending ? <Status tone="info" word="Testing" /> : <Status tone={state.tone} word={state.word} />}
+        {state.until === null ? null : <p className="small muted">for <Countdown until={state.until} /></p>}
+      </td>
+      <td className="cut" title={connection.defaultModel ?? undefined}>{connection.defaultModel ?? <span className="muted">–</span>}</td>
+      <td className="end">{connection.priority}</td>
+      <td><Ago at={connection.lastTested} /></td>
+      <td className="actions">
+        <div className="row">
+          <button type="button" className="button button-small" disabled={test.isPending} onClick={() => test.mutate({ params })} aria-label={`Test ${connection.name}`}>Test</button>
+          <button type="button" className="button button-small button-quiet button-icon" onClick={onEdit} aria-label={`Edit ${connection.name}`} title="Edit"><Icon name="edit" size={16} /></button>
+          <button type="button" className="button button-small button-quiet button-icon" onClick={onDelete} aria-label={`Delete ${connection.name}`} title="Delete"><Icon name="trash" size={16} /></button>
+          <Switch checked={connection.isActive} disabled={change.isPending} label={`${connection.name} is used`} onChange={(isActive) => change.mutate({ params, body: { isActive } })} />
+        </div>
+      </td>
+    </tr>
+  )
+}
+
+const Providers = () => {
+  const { search = "" } = useSearch({ from: "/providers" })
+  const navigate = useNavigate({ from: "/providers" })
+  const read = useRead("GET /api/providers", {}, { everyMs: EVERY_MS })
+  const shownProvider = useShownProvider()
+  const [adding, setAdding] = useState(false)
+  const [editing, setEditing] = useState<Connection | null>(null)
+  const [deleting, setDeleting] = useState<Connection | null>(null)
+  const remove = useChange("DELETE /api/providers/:id", ["GET /api/providers", "GET /api/providers/client"], () => setDeleting(null))
+  const testAll = useChange("POST /api/providers/test-batch", touched)
+  const wanted = search.toLowerCase()
+  return (
+    <Page
+      title="Providers"
+      lead="Each connection is one credential. The gateway picks among those of a provider, and lets one rest that was refused."
+      actions={
+        <>
+          <button type="button" className="button" disabled={testAll.isPending || (read.data?.connections.length ?? 0) === 0} onClick={() => testAll.mutate({ body: { mode: "all" } })}><Icon name="test" size={16} />{testAll.isPending ? "Testing" : "Test all"}</button>
+          <button type="button" className="button button-primary" onClick={() => setAdding(true)}><Icon name="plus" size={16} />Add a connection</button>
+        </>
+      }
+    >
+      {testAll.data === undefined ? null : <p className="success" role="status">{testAll.data.summary.passed} of {testAll.data.summary.total} connections work.</p>}
+      {testAll.error === null ? null : <Failure what="The test of all connections failed" error={testAll.error} />}
+      <Panel>
+        <Loaded read={read} what="The connections">
+          {({ connections }) => {
+            if (connections.length === 0) {
+              return (
+                <Empty icon="providers" title="No connection yet" action={<button type="button" className="button button-primary" onClick={() => setAdding(true)}>Add the first one</button>}>
+                  Until then the built-in simulator answers as <code>sim/echo</code>.
+                </Empty>
+              )
+            }
+            const shown = connections.filter(({ name, provider }) => `${name} ${shownProvider(provider)}`.toLowerCase().includes(wanted))
+            return (
+              <>
+                <div className="panel-head">
+                  <div className="filters"><TextField className="field-wide" label="Find" type="search" value={search} placeholder="Name or provider" onChange={(value) => void navigate({ search: value === "" ? {} : { search: value }, replace: true })} /></div>
+                  <span className="muted small number">{shown.length} of {connections.length}</span>
+                </div>
+                {shown.length === 0 ? <Empty icon="search" title="No connection has that name" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : (
+                  <Table label="Connections">
+                      <thead><tr><th scope="col">Name</th><th scope="col">Provider</th><th scope="col">State</th><th scope="col">Default model</th><th scope="col" className="end">Priority</th><th scope="col">Tested</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+                      <tbody>{shown.map((connection) => <Row key={connection.id} connection={connection} provider={shownProvider(connection.provider)} onEdit={() => setEditing(connection)} onDelete={() => setDeleting(connection)} />)}</tbody>
+                    </Table>
+                )}
+              </>
+            )
+          }}
+        </Loaded>
+      </Panel>
+      {adding ? <Add onClose={() => setAdding(false)} /> : null}
+      {editing === null ? null : <Edit connection={editing} onClose={() => setEditing(null)} />}
+      {deleting === null ? null : (
+        <Confirm
+          title={`Delete ${deleting.name}?`} confirm="Delete the connection" pending={remove.isPending} onClose={() => setDeleting(null)} onConfirm={() => remove.mutate({ params: { id: deleting.id } })}
+          error={remove.error === null ? undefined : <Failure what="The connection was not deleted" error={remove.error} />}
+        >
+          <p>The stored credential of {shownProvider(deleting.provider)} is lost. Requests that run with it go on.</p>
+        </Confirm>
+      )}
+    </Page>
+  )
+}
+
+export default Providers

@@ -1,0 +1,93 @@
+/** Settings that act at once and are often asked for; each is saved by itself. */
+import { useState } from "react"
+import type { Answer, Body } from "../../api/contract.ts"
+import { useChange, useRead } from "../../api/query.ts"
+import { Failure, Loaded } from "../../parts/Feedback.tsx"
+import { SelectField, Switch, TextField } from "../../parts/Field.tsx"
+import { Panel } from "../../parts/Page.tsx"
+
+type Change = Body<"PATCH /api/settings">
+type Settings = Answer<"GET /api/settings">
+
+interface Common {
+  readonly name: keyof Change
+  readonly word: string
+  readonly hint: string
+}
+
+interface OnOff extends Common {
+  readonly kind: "switch"
+  readonly change: (on: boolean) => Change
+}
+
+interface Written extends Common {
+  readonly kind: "text" | "number"
+  readonly change: (text: string) => Change
+}
+
+interface Chosen extends Common {
+  readonly kind: "choice"
+  readonly choices: ReadonlyArray<{ readonly value: string; readonly change: Change }>
+}
+
+const selections = [
+  "priority", "weighted", "fill-first", "round-robin", "p2c", "random", "least-used", "cost-optimized", "strict-random"
+] as const
+
+const rows: ReadonlyArray<OnOff | Written | Chosen> = [
+  { name: "bruteForceProtection", kind: "switch", word: "Lock sign-in after wrong passwords", hint: "Per address, for a growing time.", change: (bruteForceProtection) => ({ bruteForceProtection }) },
+  { name: "wsAuth", kind: "switch", word: "WebSockets need a key", hint: "Even where other requests need none.", change: (wsAuth) => ({ wsAuth }) },
+  { name: "mcpEnabled", kind: "switch", word: "Tools for agents", hint: "The MCP server answers.", change: (mcpEnabled) => ({ mcpEnabled }) },
+  { name: "autoRoutingEnabled", kind: "switch", word: "Automatic combos", hint: "auto and its variants can be asked for as models.", change: (autoRoutingEnabled) => ({ autoRoutingEnabled }) },
+  {
+    name: "fallbackStrategy", kind: "choice", word: "Choice among connections of one provider", hint: "A combo may say otherwise.",
+    choices: selections.map((fallbackStrategy) => ({ value: fallbackStrategy, change: { fallbackStrategy } }))
+  },
+  {
+    name: "alwaysPreserveClientCache", kind: "choice", word: "Keep the clients' cache marks", hint: "Marks in a prompt that tell a provider what to cache.",
+    choices: (["auto", "always", "never"] as const).map((alwaysPreserveClientCache) => ({ value: alwaysPreserveClientCache, change: { alwaysPreserveClientCache } }))
+  },
+  { name: "corsOrigins", kind: "text", word: "Pages that may read answers", hint: "Origins such as https://chat.example.com, separated by commas.", change: (text) => ({ corsOrigins: text === "" ? null : text }) },
+  { name: "maxBodySizeMb", kind: "number", word: "Largest request body, MB", hint: "1 to 512.", change: (text) => ({ maxBodySizeMb: Number(text) }) },
+  { name: "idempotencyWindowMs", kind: "number", word: "Equal requests are answered once within, ms", hint: "0 = never.", change: (text) => ({ idempotencyWindowMs: Number(text) }) },
+  { name: "sessionAffinityTtlMs", kind: "number", word: "A session stays on its connection for, ms", hint: "0 = no longer than a request.", change: (text) => ({ sessionAffinityTtlMs: Number(text) }) }
+]
+
+const shown = (value: Settings[string] | undefined): string => value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value)
+
+const Row = ({ row, value }: { readonly row: OnOff | Written | Chosen; readonly value: Settings[string] | undefined }) => {
+  const save = useChange("PATCH /api/settings", ["GET /api/settings"])
+  const [text, setText] = useState(shown(value))
+  const stored = shown(value)
+  const patch = (body: Change): void => save.mutate({ body })
+  return (
+    <li className="row-wide">
+      <div className="stack-tight" style={{ flex: "1 1 20rem", minWidth: 0 }}>
+        {row.kind === "switch" ? <strong>{row.word}</strong> : null}
+        {row.kind === "switch" ? <p className="small muted">{row.hint}</p> : null}
+        {row.kind === "choice" ? (
+          <SelectField label={row.word} hint={row.hint} value={stored} disabled={save.isPending} choices={[...(row.choices.some((choice) => choice.value === stored) ? [] : [{ value: stored, word: stored === "" ? "not set" : stored }]), ...row.choices.map((choice) => ({ value: choice.value, word: choice.value }))]}
+            onChange={(chosen) => {
+              const change = row.choices.find((choice) => choice.value === chosen)?.change
+              if (change !== undefined) patch(change)
+            }} />
+        ) : null}
+        {row.kind === "text" || row.kind === "number" ? <TextField label={row.word} hint={row.hint} type={row.kind} value={text} onChange={setText} placeholder="not set" /> : null}
+        {save.error === null ? null : <Failure what="The setting was not changed" error={save.error} />}
+      </div>
+      {row.kind === "switch" ? <Switch checked={value === true} label={row.word} disabled={save.isPending} onChange={(on) => patch(row.change(on))} /> : null}
+      {row.kind === "text" || row.kind === "number" ? <button type="button" className="button button-small" disabled={save.isPending || text === stored || row.kind === "number" && text === ""} onClick={() => patch(row.change(text))} aria-label={`Save ${row.word}`}>Save</button> : null}
+    </li>
+  )
+}
+
+export const CommonSettings = () => {
+  const read = useRead("GET /api/settings")
+  return (
+    <Panel title="Settings">
+      <Loaded read={read} what="The settings" rows={6}>
+        {(settings) => <ul className="list">{rows.map((row) => <Row key={row.name} row={row} value={settings[row.name]} />)}</ul>}
+      </Loaded>
+    </Panel>
+  )
+}

@@ -1,0 +1,36 @@
+/** The operator's password. */
+import { useState } from "react"
+import { useChange } from "../../api/query.ts"
+import { Failure } from "../../parts/Feedback.tsx"
+import { TextField, wrongWith } from "../../parts/Field.tsx"
+import { Panel } from "../../parts/Page.tsx"
+
+const LEAST = 8
+
+export const Password = () => {
+  const [current, setCurrent] = useState("")
+  const [next, setNext] = useState("")
+  const change = useChange("PUT /api/settings/require-login", ["GET /api/auth/status"], () => {
+    setCurrent("")
+    setNext("")
+  })
+  return (
+    <Panel title="Password">
+      <form
+        className="panel-body"
+        onSubmit={(event) => {
+          event.preventDefault()
+          change.mutate({ body: { password: next, currentPassword: current } })
+        }}
+      >
+        <div className="grid-fields">
+          <TextField label="Current password" type="password" value={current} onChange={setCurrent} required wrong={wrongWith(change.error, "currentPassword")} />
+          <TextField label="New password" type="password" value={next} onChange={setNext} required hint={`At least ${LEAST} characters`} wrong={wrongWith(change.error, "password")} />
+        </div>
+        {change.error === null ? null : <Failure what="The password was not changed" error={change.error} />}
+        {change.isSuccess && current === "" ? <p className="success" role="status">The password is changed. Access tokens that were made before are revoked.</p> : null}
+        <div className="row"><button type="submit" className="button" disabled={change.isPending || current === "" || next.length < LEAST}>Change the password</button></div>
+      </form>
+    </Panel>
+  )
+}

@@ -1,0 +1,121 @@
+/** Flags and settings: what each does, where its value comes from, and what needs a restart. */
+import { useNavigate, useSearch } from "@tanstack/react-router"
+import { useState } from "react"
+import type { Answer } from "../../api/contract.ts"
+import { useChange, useRead } from "../../api/query.ts"
+import { count } from "../../format/numbers.ts"
+import { Confirm } from "../../parts/Dialog.tsx"
+import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
+import { SelectField, Switch, TextField } from "../../parts/Field.tsx"
+import { Page, Panel } from "../../parts/Page.tsx"
+import { CommonSettings } from "./Common.tsx"
+import { Password } from "./Password.tsx"
+
+type Flag = Answer<"GET /api/settings/feature-flags">["flags"][number]
+
+const sources: Readonly<Record<Flag["source"], string>> = { db: "set here", env: "from the environment", default: "default" }
+const shows = [
+  { value: "", word: "Flags that act" }, { value: "changed", word: "Changed flags" }, { value: "all", word: "All flags" }
+]
+
+const FlagRow = ({ flag, onRestart }: { readonly flag: Flag; readonly onRestart: () => void }) => {
+  const set = useChange("PUT /api/settings/feature-flags", ["GET /api/settings/feature-flags"], ({ requiresRestart }) => {
+    if (requiresRestart) onRestart()
+  })
+  const change = (value: string): void => set.mutate({ body: { key: flag.key, value } })
+  const isOff = !flag.acts || set.isPending
+  return (
+    <li className="row-wide">
+      <div className="stack-tight" style={{ flex: "1 1 24rem", minWidth: 0 }}>
+        <div className="row">
+          <strong className="wrap">{flag.label}</strong>
+          {flag.acts ? null : <span className="tag">does not act in this release</span>}
+          {flag.requiresRestart ? <span className="tag">needs a restart</span> : null}
+        </div>
+        <p className="small muted wrap">{flag.description}</p>
+        <p className="small muted wrap"><code>{flag.key}</code>, {sources[flag.source]}{flag.source === "db" ? `; default ${flag.defaultValue}` : ""}</p>
+        {set.error === null ? null : <Failure what="The flag was not changed" error={set.error} />}
+      </div>
+      <div className="row">
+        {flag.source === "db" ? <button type="button" className="button button-small button-quiet" disabled={set.isPending} onClick={() => set.mutate({ body: { key: flag.key } })} aria-label={`Take back ${flag.label}`}>Take back</button> : null}
+        {flag.type === "boolean"
+          ? <Switch checked={flag.effectiveValue === "true"} label={flag.label} disabled={isOff} onChange={(on) => change(String(on))} />
+          : (
+            <select className="select" style={{ width: "12rem" }} aria-label={flag.label} value={flag.effectiveValue} disabled={isOff} onChange={(event) => change(event.currentTarget.value)}>
+              {(flag.enumValues ?? [flag.effectiveValue]).map((value) => <option key={value} value={value}>{value}</option>)}
+            </select>
+          )}
+      </div>
+    </li>
+  )
+}
+
+const Restart = ({ onClose }: { readonly onClose: () => void }) => {
+  const restart = useChange("POST /api/restart", [], onClose)
+  return (
+    <Confirm title="Restart the gateway?" confirm="Restart" pending={restart.isPending} onClose={onClose} onConfirm={() => restart.mutate({})} error={restart.error === null ? undefined : <Failure what="The gateway was not restarted" error={restart.error} />}>
+      <p>Running streams get their grace time first. The page waits and goes on by itself.</p>
+    </Confirm>
+  )
+}
+
+const Flags = () => {
+  const { search = "", show = "" } = useSearch({ from: "/settings" })
+  const navigate = useNavigate({ from: "/settings" })
+  const read = useRead("GET /api/settings/feature-flags")
+  const [waiting, setWaiting] = useState(false)
+  const [restarting, setRestarting] = useState(false)
+  const set = (change: { readonly search?: string; readonly show?: string }): void => void navigate({ search: Object.fromEntries(Object.entries({ search, show, ...change }).filter(([, value]) => value !== "")), replace: true })
+  const wanted = search.toLowerCase()
+  return (
+    <>
+      {waiting ? <section className="panel panel-head" aria-label="Restart"><p>A change acts after a restart.</p><button type="button" className="button" onClick={() => setRestarting(true)}>Restart</button></section> : null}
+      <Panel title="Flags" actions={read.data === undefined ? null : <span className="small muted number">{count(read.data.summary.active)} of {count(read.data.summary.total)} on, {count(read.data.summary.overriddenByDb)} set here</span>}>
+        <div className="panel-head">
+          <div className="filters">
+            <TextField className="field-wide" label="Find" type="search" value={search} placeholder="Name or what it does" onChange={(value) => set({ search: value })} />
+            <SelectField label="Show" value={show} choices={shows} onChange={(value) => set({ show: value })} />
+          </div>
+        </div>
+        <Loaded read={read} what="The flags" rows={8}>
+          {({ flags }) => {
+            const shown = flags.filter((flag) => (show === "all" || (show === "changed" ? flag.source !== "default" : flag.acts)) && `${flag.key} ${flag.label} ${flag.description}`.toLowerCase().includes(wanted))
+            if (shown.length === 0) return <Empty icon="search" title="No flag fits" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all that act</button>} />
+            const categories = [...new Set(shown.map(({ category }) => category))].sort()
+            return categories.map((category) => (
+              <section key={category} className="list-group" aria-label={category}>
+                <h3>{category}</h3>
+                <ul className="list">{shown.filter((flag) => flag.category === category).map((flag) => <FlagRow key={flag.key} flag={flag} onRestart={() => setWaiting(true)} />)}</ul>
+              </section>
+            ))
+          }}
+        </Loaded>
+      </Panel>
+      {restarting ? <Restart onClose={() => setRestarting(false)} /> : null}
+    </>
+  )
+}
+
+const Stored = () => {
+  const read = useRead("GET /api/settings")
+  return (
+    <details className="panel">
+      <summary className="panel-head">All settings as JSON</summary>
+      <div className="panel-body">
+        <Loaded read={read} what="The settings">{(settings) => <pre className="well well-scroll" tabIndex={0} aria-label="Settings">{JSON.stringify(settings, null, 2)}</pre>}</Loaded>
+        <p className="small muted">Change the others with <code>PATCH /api/settings</code>; the API reference says what each does.</p>
+      </div>
+    </details>
+  )
+}
+
+const Settings = () => (
+  <Page title="Settings & flags" lead="Flags act at once on every node, if nothing else is said.">
+    <Flags />
+    <CommonSettings />
+    <Password />
+    <Stored />
+  </Page>
+)
+
+export default Settings

@@ -1,0 +1,104 @@
+/** axe on every screen in both themes, with data and without, on a desk and on a phone; and text at 320 pixels. */
+import * as fs from "node:fs"
+import { createRequire } from "node:module"
+import type { Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
+import { canBrowse } from "#test/support/chromium.ts"
+import { type Stage, stage, visit } from "#test/support/dashboard.ts"
+import { eventually } from "#test/support/operator.ts"
+import { seed } from "./seed.ts"
+
+const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+const screens = ["/", "/welcome", "/requests", "/usage", "/resilience", "/providers", "/models", "/combos", "/keys", "/play", "/settings", "/nodes", "/webhooks", "/audit"]
+
+/** What axe finds, as one line each. The page's policy refuses scripts as text, so the debugger brings it in. */
+const violations = async (page: Page): Promise<ReadonlyArray<string>> => {
+  await page.evaluate(axe)
+  const found = await page.evaluate<ReadonlyArray<{ readonly id: string; readonly help: string; readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary: string }> }>>(
+    `axe.run(document, { runOnly: ${JSON.stringify(tags)} }).then(({ violations }) => violations)`
+  )
+  return found.flatMap(({ help, id, nodes }) => nodes.map(({ failureSummary, html }) => `${id}: ${help}: ${html.slice(0, 200)}: ${failureSummary.slice(0, 200)}`))
+}
+
+/** Nothing on the page loads any more. */
+const settled = (page: Page) => eventually(() => page.locator("[aria-busy=true]").count(), (busy) => busy === 0, "the end of loading")
+
+describe.skipIf(!canBrowse())("the dashboard for everybody", () => {
+  let empty: Stage
+  let full: Stage
+  let request = ""
+  beforeAll(async () => {
+    empty = await stage()
+    full = await stage()
+    request = await seed(full.gateway)
+  }, 180_000)
+  afterAll(async () => {
+    await empty?.close()
+    await full?.close()
+  })
+
+  const faults = async (on: Stage, colorScheme: "light" | "dark", width: number, list: ReadonlyArray<string>) => {
+    const { close, go, page } = await visit(on.browser, on.gateway.url, { colorScheme, viewport: { width, height: 900 } })
+    onTestFinished(close)
+    const all: Array<string> = []
+    for (const screen of list) {
+      await go(screen)
+      await settled(page)
+      all.push(...(await violations(page)).map((line) => `${screen} ${line}`))
+    }
+    return all
+  }
+
+  it.each(["light", "dark"] as const)("has no violation with data, %s", async (theme) => {
+    expect(await faults(full, theme, 1280, [...screens, `/requests/${request}`, "/nowhere"])).toEqual([])
+  }, 180_000)
+
+  it("has no violation without data", async () => {
+    expect(await faults(empty, "light", 1280, screens)).toEqual([])
+  }, 120_000)
+
+  it("has no violation on a phone, and nothing sticks out at 320 pixels", async () => {
+    expect(await faults(full, "dark", 390, screens)).toEqual([])
+    const { close, go, page } = await visit(full.browser, full.gateway.url, { viewport: { width: 320, height: 700 } })
+    onTestFinished(close)
+    for (const screen of screens) {
+      await go(screen)
+      await settled(page)
+      expect([screen, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([screen, 320])
+    }
+  }, 180_000)
+
+  it("has no violation at its door and in its windows, and gives the focus back when one closes", async () => {
+    const { close, go, page } = await visit(full.browser, full.gateway.url, { signedIn: false })
+    onTestFinished(close)
+    await go("/")
+    await page.getByLabel("Password").waitFor()
+    expect(await violations(page)).toEqual([])
+    const inside = await visit(full.browser, full.gateway.url, { colorScheme: "dark" })
+    onTestFinished(inside.close)
+    for (const [screen, button] of [
+      ["/providers", "Add a connection"], ["/providers", "Edit practice"], ["/providers", "Delete practice"], ["/models?search=sim/echo", "Price of sim/echo"], ["/combos", "New combo"], ["/combos", "Dry run of reliable"], ["/webhooks", "New webhook"], ["/webhooks", "Deliveries to receiver"], ["/keys", "Make a key"], ["/keys", "Edit app"], ["/keys", "Budget of app"], ["/", "Go to a screen or find a request"]
+    ] as const) {
+      await inside.go(screen)
+      await inside.page.getByRole("button", { name: button }).click()
+      await inside.page.getByRole("dialog").waitFor()
+      await settled(inside.page)
+      expect([button, await violations(inside.page)]).toEqual([button, []])
+      await inside.page.keyboard.press("Escape")
+      await inside.page.getByRole("dialog").waitFor({ state: "detached" })
+      expect([button, await inside.page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.querySelector('.word')?.textContent ?? document.activeElement.textContent")]).toEqual([button, button])
+    }
+  }, 120_000)
+
+  it("is reached by keys: the first stop skips to the content, and the rail's links follow", async () => {
+    const { close, go, page } = await visit(full.browser, full.gateway.url)
+    onTestFinished(close)
+    await go("/")
+    await page.keyboard.press("Tab")
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("To the content")
+    await page.keyboard.press("Enter")
+    expect(await page.evaluate("document.activeElement.id")).toBe("main")
+  })
+})

@@ -1,0 +1,69 @@
+/** Names, models and answers that would be markup, a page of another origin, and what a browser keeps. */
+import * as http from "node:http"
+import type { AddressInfo } from "node:net"
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
+import { canBrowse } from "#test/support/chromium.ts"
+import { type Stage, stage, visit } from "#test/support/dashboard.ts"
+import { eventually } from "#test/support/operator.ts"
+import { seed } from "./seed.ts"
+
+const canary = "\"'><img src=x onerror=document.title='owned'><script>document.title='owned'</script>"
+
+describe.skipIf(!canBrowse())("the dashboard among strangers", () => {
+  let on: Stage
+  let request = ""
+  beforeAll(async () => {
+    on = await stage()
+    request = await seed(on.gateway, canary)
+  }, 120_000)
+  afterAll(() => on?.close())
+
+  it("shows markup in every name as text: nothing runs, nothing breaks the policy, no request leaves the origin", async () => {
+    const { close, go, page, troubles } = await visit(on.browser, on.gateway.url)
+    onTestFinished(close)
+    for (const screen of ["/", "/providers", "/models", "/combos", "/keys", "/requests", `/requests/${request}`, "/usage?by=key", "/resilience", "/settings", "/nodes", "/webhooks", "/audit", `/requests?search=${encodeURIComponent(canary)}`, `/requests/${encodeURIComponent(canary)}`]) {
+      await go(screen)
+      await eventually(() => page.locator("[aria-busy=true]").count(), (busy) => busy === 0, "the end of loading")
+      expect([screen, await page.title()]).not.toEqual([screen, "owned"])
+      expect([screen, await page.locator("img[src=x], main script").count()]).toEqual([screen, 0])
+    }
+    await go("/keys")
+    await page.getByText(`app${canary}`).first().waitFor()
+    await go("/play")
+    await page.getByLabel("Prompt", { exact: true }).fill(canary)
+    await page.getByRole("button", { name: "Send" }).click()
+    await page.getByRole("log", { name: "Answer" }).getByText(canary).waitFor()
+    expect(await page.title()).toBe("Playground · Gateway")
+    expect(troubles()).toEqual([])
+  }, 90_000)
+
+  it("runs no script as text even if one of its own files tried to", async () => {
+    const { close, go, page } = await visit(on.browser, on.gateway.url)
+    onTestFinished(close)
+    await go("/")
+    const blocked = await page.evaluate<string>(`(() => { try { document.body.innerHTML = "<b>x</b>"; return "written" } catch (error) { return error.name } })()`)
+    expect(blocked).toBe("TypeError")
+  })
+
+  it("is framed by no other page", async () => {
+    const server = http.createServer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end(`<!doctype html><iframe src="${on.gateway.url}/dashboard"></iframe>`))
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const context = await on.browser.newContext()
+    onTestFinished(async () => {
+      await context.close()
+      server.close()
+      server.closeAllConnections()
+    })
+    const page = await context.newPage()
+    const refused = page.waitForEvent("console", (message) => message.text().includes("frame-ancestors"))
+    await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+    await refused
+  })
+
+  it("keeps nothing in the browser but the theme: no key, no password, no token", async () => {
+    const { close, go, page } = await visit(on.browser, on.gateway.url)
+    onTestFinished(close)
+    await go("/keys")
+    expect(await page.evaluate("JSON.stringify([localStorage.length, Object.keys(sessionStorage), document.cookie])")).toBe("[0,[],\"\"]")
+  })
+})

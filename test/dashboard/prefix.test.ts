@@ -1,0 +1,87 @@
+/** The dashboard behind a reverse proxy that serves the gateway below a path: page, files, API, streams and the socket. */
+import * as http from "node:http"
+import * as net from "node:net"
+import type { AddressInfo } from "node:net"
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
+import { canBrowse } from "#test/support/chromium.ts"
+import { type Stage, stage, visit } from "#test/support/dashboard.ts"
+import * as Http from "#test/support/http.ts"
+
+const prefix = "/a/b"
+
+/** Takes the prefix away, as `proxy_pass http://gateway/` does; everything else is not found. */
+const proxyOf = async (target: string) => {
+  const { host, hostname, port } = new URL(target)
+  const outside: Array<string> = []
+  const server = http.createServer((request, response) => {
+    const path = request.url ?? ""
+    if (!path.startsWith(`${prefix}/`)) {
+      outside.push(path)
+      response.writeHead(404).end()
+      return
+    }
+    const forward = http.request({ hostname, port, method: request.method, path: path.slice(prefix.length), headers: request.headers }, (reply) => {
+      response.writeHead(reply.statusCode ?? 502, reply.headers)
+      reply.pipe(response)
+    })
+    forward.on("error", () => response.destroy())
+    request.pipe(forward)
+  })
+  server.on("upgrade", (request, socket, head) => {
+    const upstream = net.connect(Number(port), hostname, () => {
+      const headers = request.rawHeaders.flatMap((value, index) => index % 2 === 0 ? [`${value}: ${request.rawHeaders[index + 1]}`] : [])
+      upstream.write(`GET ${(request.url ?? "").slice(prefix.length)} HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n`)
+      upstream.write(head)
+      upstream.pipe(socket)
+      socket.pipe(upstream)
+    })
+    upstream.on("error", () => socket.destroy())
+    socket.on("error", () => upstream.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${prefix}`,
+    host,
+    outside,
+    close: () => new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  }
+}
+
+describe.skipIf(!canBrowse())("the dashboard below a path", () => {
+  let on: Stage
+  let proxy: Awaited<ReturnType<typeof proxyOf>>
+  beforeAll(async () => {
+    on = await stage()
+    proxy = await proxyOf(on.gateway.url)
+  }, 120_000)
+  afterAll(async () => {
+    await on?.close()
+    await proxy?.close()
+  })
+
+  it("works as at the root: sign-in, deep addresses, streams, live rows and the way back from the root", async () => {
+    const { close, go, page, troubles } = await visit(on.browser, proxy.url)
+    onTestFinished(close)
+    await page.goto(`${proxy.url}/`)
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
+    expect(new URL(page.url()).pathname).toBe(`${prefix}/dashboard`)
+    await go("/play")
+    await page.getByRole("button", { name: "Send" }).click()
+    await page.getByText("Done", { exact: true }).waitFor()
+    await page.getByRole("link", { name: "Open the request" }).click()
+    await page.getByText(/^Answered by sim\/echo/).waitFor()
+    expect(new URL(page.url()).pathname).toMatch(/^\/a\/b\/dashboard\/requests\/req_/)
+    // A deep address is loaded by itself, too.
+    await page.reload()
+    await page.getByText(/^Answered by sim\/echo/).waitFor()
+    await page.getByRole("navigation", { name: "Screens" }).getByRole("link", { name: "Requests" }).click()
+    await page.getByText("Live", { exact: true }).waitFor()
+    await Http.send(on.gateway.url, { path: "/v1/chat/completions", body: { model: "sim/unicode", messages: [{ role: "user", content: "Hello" }] } })
+    await page.getByRole("table", { name: "Requests" }).getByText("sim/unicode").waitFor()
+    expect(troubles()).toEqual([])
+    expect(proxy.outside.filter((path) => path !== "/favicon.ico")).toEqual([])
+  }, 90_000)
+})

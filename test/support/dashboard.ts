@@ -1,0 +1,79 @@
+/** The dashboard in a real browser, over a real gateway in this process with the built-in simulator as its upstream. */
+import { spawnSync } from "node:child_process"
+import * as path from "node:path"
+import type { Browser, BrowserContextOptions, Page } from "playwright-core"
+import { launch } from "./chromium.ts"
+import { inProcess, type InProcess } from "./gateway.ts"
+import { PASSWORD } from "./operator.ts"
+
+export const folder = path.resolve(import.meta.dirname, "../../dashboard")
+/** What a page may take to show what is waited for, ms: the machine may be busy. */
+const PATIENCE_MS = 20_000
+
+/** Builds what is not built yet; a stamp makes a second call cheap. */
+export const build = (): void => {
+  const { status, stderr } = spawnSync(process.execPath, [path.join(folder, "build.mjs"), "--strict"], { encoding: "utf8" })
+  if (status !== 0) throw new Error(`the dashboard was not built: ${stderr}`)
+}
+
+export interface Visit {
+  readonly page: Page
+  /** Opens a screen by its path, such as `/requests`. */
+  readonly go: (screen: string) => Promise<void>
+  /** What no page may do: errors in scripts, breaches of the policy, requests to other origins. */
+  readonly troubles: () => ReadonlyArray<string>
+  readonly close: () => Promise<void>
+}
+
+/** `url`: of the gateway, as the browser reaches it. */
+export const visit = async (browser: Browser, url: string, options: BrowserContextOptions & { readonly signedIn?: boolean } = {}): Promise<Visit> => {
+  const { signedIn = true, ...rest } = options
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce", ...rest })
+  context.setDefaultTimeout(PATIENCE_MS)
+  const page = await context.newPage()
+  const troubles: Array<string> = []
+  const { origin } = new URL(url)
+  page.on("pageerror", (error) => troubles.push(`error: ${error.message}`))
+  page.on("console", (message) => {
+    // A refused call is the page's business; the browser's own line about it says nothing.
+    if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) troubles.push(`console: ${message.text()}`)
+  })
+  page.on("request", (request) => {
+    if (!/^(?:data|blob):/.test(request.url()) && new URL(request.url()).origin !== origin) troubles.push(`foreign: ${request.url()}`)
+  })
+  const go = async (screen: string): Promise<void> => {
+    await page.goto(`${url}/dashboard${screen === "/" ? "" : screen}`)
+    if (signedIn) await page.getByRole("main").getByRole("heading", { level: 1 }).waitFor()
+  }
+  if (signedIn) {
+    await page.goto(`${url}/dashboard`)
+    await signIn(page)
+  }
+  return { page, go, troubles: () => troubles, close: () => context.close() }
+}
+
+export const signIn = async (page: Page, password = PASSWORD): Promise<void> => {
+  await page.getByLabel("Password").fill(password)
+  await page.getByRole("button", { name: "Sign in" }).click()
+  await page.getByRole("navigation", { name: "Screens" }).waitFor({ state: "attached" })
+}
+
+export interface Stage {
+  readonly gateway: InProcess
+  readonly browser: Browser
+  readonly close: () => Promise<void>
+}
+
+/** A gateway without any connection, whose simulator answers as `sim/echo`; and a browser. */
+export const stage = async (environment: Readonly<Record<string, string>> = {}): Promise<Stage> => {
+  build()
+  const [gateway, browser] = await Promise.all([inProcess({ environment: { GATEWAY_SIM_PROVIDER: "auto", ...environment } }), launch()])
+  return {
+    gateway,
+    browser,
+    close: async () => {
+      await browser.close()
+      await gateway.close()
+    }
+  }
+}
