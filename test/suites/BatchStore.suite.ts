@@ -88,14 +88,16 @@ export const suite = (name: string, layer: Layer.Layer<BatchStore>): void => {
       assert.deepStrictEqual((yield* store.find("batch_g", "all"))?.cursor, { line: 5, offset: 5_000_000_000 })
     }))
 
-    it.effect("the open ones come oldest first, and only those that are over go", () => Effect.gen(function*() {
+    it.effect("the open ones come oldest first and key by key, and only those that are over go", () => Effect.gen(function*() {
       const store = yield* BatchStore
       yield* store.insert(batchRecord("o2", { ownerKeyId: "ko" }, { createdAt: 20 }))
       yield* store.insert(batchRecord("o1", { ownerKeyId: "ko" }, { createdAt: 10 }))
       yield* store.insert(batchRecord("o0", { ownerKeyId: "ko", inputFileId: "file-o1" }, { createdAt: 5, status: "completed", outputFileId: "file-out" }))
       yield* store.insert(batchRecord("o3", { ownerKeyId: "ko" }, { createdAt: 30, status: "expired" }))
-      const open = yield* store.open(2)
-      assert.deepStrictEqual(open.map(({ id }) => id), ["o1", "o2"])
+      yield* store.insert(batchRecord("x1", { ownerKeyId: "kx" }, { createdAt: 9_000_000 }))
+      const open = (yield* store.open(100)).map(({ id }) => id)
+      assert.deepStrictEqual(open.filter((id) => ["o0", "o1", "o2", "o3", "x1"].includes(id)), ["o1", "x1", "o2"])
+      assert.deepStrictEqual((yield* store.open(1)).map(({ id }) => id), ["o1"])
       assert.strictEqual(yield* store.remove("o1", { keyId: "ko" }), "running")
       assert.isNull(yield* store.remove("o3", { keyId: "kx" }))
       assert.strictEqual(yield* store.remove("o3", { keyId: "ko" }), "removed")

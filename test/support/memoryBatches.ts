@@ -36,7 +36,15 @@ const make = (): BatchStore["Service"] => {
       if (after !== null && first === null) return null
       return [...rows.values()].filter(inScope(scope)).filter((one) => first === null || compared(one, first) > 0).sort(compared).slice(0, limit)
     }),
-    open: (limit) => Effect.sync(() => [...rows.values()].filter(({ state }) => !Batch.isOver(state)).sort((a, b) => compared(b, a)).slice(0, limit)),
+    open: (limit) => Effect.sync(() => {
+      const seen = new Map<string | null, number>()
+      const placed = [...rows.values()].filter(({ state }) => !Batch.isOver(state)).sort((a, b) => compared(b, a)).map((record) => {
+        const place = (seen.get(record.ownerKeyId) ?? 0) + 1
+        seen.set(record.ownerKeyId, place)
+        return { place, record }
+      })
+      return placed.sort((a, b) => a.place - b.place || compared(b.record, a.record)).slice(0, limit).map(({ record }) => record)
+    }),
     change: (record) => Effect.sync(() => {
       const known = rows.get(record.id)
       if (known === undefined || known.version !== record.version) return false

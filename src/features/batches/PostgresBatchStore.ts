@@ -69,7 +69,13 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
         ORDER BY created_at DESC, id DESC LIMIT ${limit}`
       return yield* Effect.forEach(rows, read)
     })),
-    open: (limit) => run("open", Effect.flatMap(sql<Row>`SELECT ${selected} FROM batches WHERE NOT is_over ORDER BY created_at, id LIMIT ${limit}`, Effect.forEach(read))),
+    open: (limit) => run("open", Effect.flatMap(
+      sql<Row>`
+        SELECT ${selected} FROM (
+          SELECT *, row_number() OVER (PARTITION BY owner_key_id ORDER BY created_at, id) AS place FROM batches WHERE NOT is_over
+        ) AS waiting ORDER BY place, created_at, id LIMIT ${limit}`,
+      Effect.forEach(read)
+    )),
     change: (record) => run("change", Effect.map(
       sql`UPDATE batches SET ${sql.update(written(record))}, version = version + 1 WHERE id = ${record.id} AND version = ${record.version} RETURNING id`,
       (rows) => rows.length > 0

@@ -174,6 +174,27 @@ describe("the runner", () => {
     }).pipe(Effect.provide(stores), Effect.scoped)
   }))
 
+  it.effect("begins a batch of another key while one key has more than run at once, and hears of its cancellation", () => Effect.gen(function*() {
+    const world = worldOf(() => Effect.never)
+    yield* Effect.gen(function*() {
+      for (let n = 0; n < 80; n++) yield* begin(`batch_${n}`, chats(1))
+      yield* Layer.launch(layerOf(world)).pipe(Effect.forkScoped)
+      yield* settle
+      yield* begin("batch_other", chats(1), { ownerKeyId: "k2" }, { createdAt: 1_000 })
+      yield* TestClock.adjust(1_000)
+      yield* settle
+      const store = yield* BatchStore
+      assert.strictEqual((yield* stateOf("batch_other")).status, "in_progress")
+      assert.strictEqual((yield* stateOf("batch_79")).status, "validating")
+      // This one runs, and is no longer among the first.
+      const record = (yield* store.find("batch_63", "all"))!
+      assert.isTrue(yield* store.change({ ...record, state: { ...record.state, status: "cancelling", cancellingAt: 1_000 } }))
+      yield* TestClock.adjust(15_000)
+      yield* settle
+      assert.strictEqual((yield* stateOf("batch_63")).status, "cancelled")
+    }).pipe(Effect.provide(stores), Effect.scoped)
+  }))
+
   it.effect("leaves its lines alone while its process stops", () => Effect.gen(function*() {
     const world = worldOf(() => Effect.sync(() => {
       world.serving = false

@@ -22,7 +22,7 @@ export class BatchStore extends Context.Service<BatchStore, {
   readonly find: (id: string, scope: BatchScope) => Effect.Effect<BatchRecord | null, StoreError>
   /** Newest first, behind the batch `after`; null when that is none of the scope. */
   readonly list: (scope: BatchScope, after: string | null, limit: number) => Effect.Effect<ReadonlyArray<BatchRecord> | null, StoreError>
-  /** Those that are not over, oldest first. */
+  /** Those that are not over: the oldest of each key, then the second of each, and so on, so that no key keeps the others waiting. */
   readonly open: (limit: number) => Effect.Effect<ReadonlyArray<BatchRecord>, StoreError>
   /** Writes state and model where the version still is the record's; false: another change came first. */
   readonly change: (record: BatchRecord) => Effect.Effect<boolean, StoreError>

@@ -100,7 +100,7 @@ export const make = Effect.fnUntraced(function*({ concurrency, permits }: Option
     }
     const graceOver = Effect.as(Effect.andThen(stop.await, Effect.sleep(STOP_GRACE_MS)), { _tag: "Stopping" } as const)
     for (let waits = 0;; waits++) {
-      const reply = yield* permits.withPermits(1)(stop.isOpen() ? Effect.succeed({ _tag: "Stopping" } as const) : Effect.raceFirst(calls.ask(request), graceOver))
+      const reply = yield* Effect.raceFirst(permits.withPermits(1)(Effect.suspend(() => stop.isOpen() ? Effect.succeed({ _tag: "Stopping" } as const) : calls.ask(request))), graceOver)
       switch (reply._tag) {
         case "Stopping":
           return null

@@ -30,7 +30,7 @@ export interface Options {
   readonly pollMs: number
 }
 
-/** Batches that take turns at once; more wait for one to end. */
+/** Batches that take turns at once; more wait for one to end, and those of one key for others. */
 const MOST_RUNNING = 64
 /** Wait after a store failed, ms. */
 const AGAIN_MS = 2_000
@@ -125,8 +125,11 @@ export const make = Effect.fnUntraced(function*({ concurrency, mostLines, pollMs
       if (!calls.isServing()) return
       const open = yield* store.open(MOST_RUNNING)
       const now = yield* Clock.currentTimeMillis
-      for (const { id, state } of open) {
-        if (!FiberMap.hasUnsafe(running, id)) {
+      const listed = new Set(open.map(({ id }) => id))
+      // Batches of other keys may have come before some that run.
+      const others = yield* Effect.forEach([...stops.keys()].filter((id) => !listed.has(id)), (id) => store.find(id, "all"))
+      for (const { id, state } of [...open, ...others.filter((record) => record !== null)]) {
+        if (listed.has(id) && !FiberMap.hasUnsafe(running, id)) {
           const stop = yield* Latch.make(false)
           stops.set(id, stop)
           yield* FiberMap.run(running, id, Effect.ensuring(batch(id, stop), Effect.sync(() => stops.delete(id))))
