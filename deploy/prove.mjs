@@ -41,7 +41,9 @@ const stages = new Map()
 let stage
 
 const inStage = (text, { root } = stage) => text.replaceAll(/(?<![\w./])\/(app|data|files)\b/g, `${root}/$1`)
-const environment = () => ({ PATH: process.env.PATH, HOME: place, npm_config_cache: process.env.npm_config_cache ?? path.join(os.homedir(), ".npm"), ...stage.variables })
+/** How the machine reaches the packages' registry is no matter of the image. */
+const network = Object.fromEntries(["NODE_EXTRA_CA_CERTS", "HTTPS_PROXY", "NO_PROXY"].flatMap((name) => process.env[name] === undefined ? [] : [[name, process.env[name]]]))
+const environment = () => ({ PATH: process.env.PATH, HOME: place, npm_config_cache: process.env.npm_config_cache ?? path.join(os.homedir(), ".npm"), ...network, ...stage.variables })
 
 const copy = (rest) => {
   const words = rest.split(/\s+/)
