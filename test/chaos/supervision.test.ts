@@ -27,6 +27,7 @@ import * as Workers from "#src/platform/cluster/workers/Supervisor.ts"
 import { RedisStore } from "#src/platform/redis/RedisStore.ts"
 import { Faults, gatewayWorld, partWorld, type World } from "./supervisionWorlds.ts"
 import { managedKey, Session } from "#test/features/leases/support.ts"
+import * as A2a from "#test/features/a2a/lab.ts"
 import * as Mcp from "#test/features/mcp/lab.ts"
 import { LOCAL_TOKEN_HEADER, localToken } from "#src/management/authentication/localToken.ts"
 import { findServers, type Ground, ground } from "#test/support/cluster.ts"
@@ -199,7 +200,18 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
   },
   "sweep/webhooks": always,
   "sweep/responses": always,
-  "agent tasks": always,
+  "agent tasks": {
+    world: "alone",
+    act: async () => {
+      await alone.gateway.operator.call("PATCH", "/api/settings", { a2aEnabled: true })
+      await alone.sim.rule({ match: { model: "agent-slow" }, script: { text: "word ".repeat(400), paceMs: 50 } })
+      const { key } = await alone.gateway.operator.createKey("agent")
+      const asked = A2a.frame("message/stream", { skill: "smart-routing", messages: [{ role: "user", content: "Go on" }], metadata: { model: "lab/agent-slow" } })
+      const opened = await Http.stream(alone.gateway.url, { path: "/a2a", headers: { authorization: `Bearer ${key}` }, body: asked })
+      await opened.until((seen) => seen.includes("chunk"))
+      stop.push(() => opened.leave())
+    }
+  },
   "sweep/agent tasks": always,
   batches: always,
   batch: {

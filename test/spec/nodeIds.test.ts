@@ -33,7 +33,10 @@ const unread: Readonly<Record<string, string>> = {
   "/api/oauth/{provider}/callback": "the same",
   "/api/mcp/sse": "frames of another protocol", "/api/mcp/stream": "the same",
   "/api/live": "a socket", "/v1/ws": "a socket", "/v1/responses": "a socket", "/responses": "a socket", "/api/v1/responses": "a socket",
-  "/v1/responses/{id}": "the client's own answers", "/v1/responses/{id}/input_items": "the client's own words"
+  "/v1/responses/{id}": "the client's own answers", "/v1/responses/{id}/input_items": "the client's own words",
+  "/v1/conversations/{id}": "the client's own words", "/v1/conversations/{id}/items": "the same", "/v1/conversations/{id}/items/{item}": "the same",
+  "/v1/files/{id}": "the client's own bytes", "/v1/files/{id}/content": "the same", "/api/files/{id}/content": "the same",
+  "/v1/batches/{id}": "counts of the client's lines, and files of its answers", "/api/batches/{id}": "the same"
 }
 
 /** Everything on one page. */

@@ -15,7 +15,7 @@ import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
-import * as Supervisor from "#actors/Supervisor.ts"
+import * as Rounds from "#src/platform/structures/Rounds.ts"
 import * as Wakers from "#src/platform/structures/wakers.ts"
 import * as A2aTask from "./ports/A2aTask.ts"
 import type { A2aTask as Task } from "./ports/A2aTask.ts"
@@ -147,7 +147,7 @@ export const make = Effect.gen(function*() {
       : A2aTask.failed(task, value.failure.fault, value.failure.metadata, now())
   }
 
-  yield* Supervisor.loop("agent tasks", Effect.delay(Effect.suspend(() => {
+  const rounds = yield* Rounds.make("agent tasks", () => here.size > 0, CHECKPOINT_MS, Effect.suspend(() => {
     const all = [...here.values()].filter(({ isEnding }) => !isEnding)
     const changed = all.filter(({ saved, task }) => task.revision > saved)
     const quiet = all.filter(({ saved, task }) => task.revision <= saved)
@@ -159,7 +159,7 @@ export const make = Effect.gen(function*() {
       }, { discard: true })),
       Effect.catch((error) => Effect.logWarning(`agent tasks wait for their checkpoints: ${error.message}`))
     )
-  }), CHECKPOINT_MS))
+  }))
 
   yield* Effect.addFinalizer(() => Effect.forEach([...here.values()], (live) => {
     change(live, A2aTask.abandoned(live.task, now()))
@@ -202,6 +202,7 @@ export const make = Effect.gen(function*() {
       const { id } = live.task
       // It takes its place before anything waits, so that many at once do not pass the limit.
       here.set(id, live)
+      rounds.wake()
       const refused = Effect.sync(() => void here.delete(id))
       yield* Effect.onError(Effect.gen(function*() {
         if ((yield* store.running(beginning.owner)) >= MOST_OF_ONE) return yield* Effect.fail(new TaskRefused("too-many"))
