@@ -16,7 +16,7 @@ export interface RouteRule {
 
 export interface RouteTable {
   readonly routes: ReadonlyArray<RouteRule>
-  /** Routes whose pattern fits the raw path exactly; those without parameters win over those with. */
+  /** Routes whose pattern fits the raw path exactly; those with fewer parameters win over those with more. */
   readonly match: (path: string) => ReadonlyArray<RouteRule>
 }
 
@@ -39,10 +39,15 @@ export const rawPath = (target: string): string => {
 
 export const make = (routes: ReadonlyArray<RouteRule>): RouteTable => {
   const fixed = new Map<string, Array<RouteRule>>()
-  const patterns: Array<{ readonly regexp: RegExp; readonly route: RouteRule }> = []
+  const patterns: Array<{ readonly regexp: RegExp; readonly parameters: number; readonly route: RouteRule }> = []
+  const nearest = (path: string): ReadonlyArray<RouteRule> => {
+    const found = patterns.filter(({ regexp }) => regexp.test(path))
+    const least = Math.min(...found.map(({ parameters }) => parameters))
+    return found.filter(({ parameters }) => parameters === least).map(({ route }) => route)
+  }
   for (const route of routes) {
     if (route.path.includes(":")) {
-      patterns.push({ regexp: compilePath(route.path), route })
+      patterns.push({ regexp: compilePath(route.path), parameters: route.path.split("/:").length - 1, route })
       continue
     }
     const known = fixed.get(route.path)
@@ -51,7 +56,7 @@ export const make = (routes: ReadonlyArray<RouteRule>): RouteTable => {
   }
   return {
     routes,
-    match: (path) => fixed.get(path) ?? (reservedPaths.has(path) ? [] : patterns.filter(({ regexp }) => regexp.test(path)).map(({ route }) => route))
+    match: (path) => fixed.get(path) ?? (reservedPaths.has(path) ? [] : nearest(path))
   }
 }
 
