@@ -104,7 +104,8 @@ describe("a file of 200 MB", () => {
       const hash = createHash("sha256")
       for await (const chunk of await download.response) hash.update(chunk as Buffer)
       expect(hash.digest("hex")).toBe(sha256)
-      expect((gateway.memory().peak - before) / MB).toBeLessThan(120)
+      // A collector that is behind on a busy machine leaves some 140 MB; the file in memory would be all of its 200 MB and more.
+      expect((gateway.memory().peak - before) / MB).toBeLessThan(180)
       expect((await Http.send(gateway.url, { method: "DELETE", path: `/v1/files/${made.id}`, headers: bearer(gateway) })).status).toBe(200)
     })
   }
