@@ -86,7 +86,8 @@ describe("a gateway that is killed with SIGKILL in the middle of an upload", () 
   })
 })
 
-describe("a file of 200 MB", () => {
+describe("a large file", () => {
+  const SIZE_MB = 400
   for (const kind of ["a directory", "a bucket"] as const) {
     it(`goes into ${kind} and comes out again without standing in memory`, { timeout: 240_000 }, async () => {
       const gateway = kind === "a directory" ? local : remote
@@ -95,17 +96,17 @@ describe("a file of 200 MB", () => {
       await send(first.request, 8)
       expect((await first.finish()).statusCode).toBe(200)
       const before = gateway.memory().peak
-      const { finish, request } = Forms.begin(gateway.url, bearer(gateway), 200 * MB)
-      const sha256 = await send(request, 200)
+      const { finish, request } = Forms.begin(gateway.url, bearer(gateway), SIZE_MB * MB)
+      const sha256 = await send(request, SIZE_MB)
       const response = await finish()
       const made = JSON.parse(await bodyOf(response)) as { id: string; bytes: number }
-      expect([response.statusCode, made.bytes]).toEqual([200, 200 * MB])
+      expect([response.statusCode, made.bytes]).toEqual([200, SIZE_MB * MB])
       const download = Http.open(gateway.url, { path: `/v1/files/${made.id}/content`, headers: bearer(gateway) })
       const hash = createHash("sha256")
       for await (const chunk of await download.response) hash.update(chunk as Buffer)
       expect(hash.digest("hex")).toBe(sha256)
-      // A collector that is behind on a busy machine leaves some 140 MB; the file in memory would be all of its 200 MB and more.
-      expect((gateway.memory().peak - before) / MB).toBeLessThan(180)
+      // A collector that is behind on a busy machine leaves up to 220 MB; the file in memory would be all of its bytes and more.
+      expect((gateway.memory().peak - before) / MB).toBeLessThan(300)
       expect((await Http.send(gateway.url, { method: "DELETE", path: `/v1/files/${made.id}`, headers: bearer(gateway) })).status).toBe(200)
     })
   }
