@@ -104,6 +104,26 @@ describe("a conversation", () => {
     expect((await send("GET", `/v1/conversations/${id}/items`)).text).toContain("secret words")
   })
 
+  it("that is full is continued neither by a request nor by items", { timeout: 60_000 }, async () => {
+    const { id } = await openai.conversations.create({})
+    const item = { role: "user", content: "x".repeat(1_000_000) }
+    let added = await send("POST", `/v1/conversations/${id}/items`, { items: [item] })
+    for (let n = 1; n < 40 && added.status === 200; n++) added = await send("POST", `/v1/conversations/${id}/items`, { items: [item] })
+    expect([added.status, errorIn(added)["code"]]).toEqual([413, "payload_too_large"])
+    const asked = await send("POST", "/v1/responses", { model: "lab/cv-full", input: "more", conversation: id })
+    expect([asked.status, errorIn(asked)["param"]]).toEqual([413, "conversation"])
+    expect(await seen("cv-full")).toEqual([])
+  })
+
+  it("keeps reasoning from providers that did not make it, and counts what it knows", async () => {
+    const { id } = await openai.conversations.create({})
+    await send("POST", `/v1/conversations/${id}/items`, { items: [{ type: "reasoning", id: "rs_1", summary: [] }, { role: "user", content: "about \"reasoning\"" }] })
+    await openai.responses.create({ model: "own/cv-thought", input: "next", conversation: id })
+    const [body = ""] = await seen("cv-thought")
+    expect([body.includes("rs_1"), body.includes("about"), body.includes("next")]).toEqual([false, true, true])
+    expect((await said(id)).slice(0, 2)).toEqual(["user: about \"reasoning\"", "user: next"])
+  })
+
   it("that is not kept here goes to the provider by its name", async () => {
     await send("POST", "/v1/responses", { model: "own/cv-foreign", input: "x", conversation: "conv_of_the_vendor" })
     expect((await seen("cv-foreign")).join()).toContain("conv_of_the_vendor")

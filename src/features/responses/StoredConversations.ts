@@ -4,14 +4,19 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Errors from "#schemas/errors.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { makeResponseId } from "#src/platform/structures/responseId.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { ConversationStore, type StoredConversation, type StoredItem } from "./ConversationStore.ts"
 
 const dayMs = 86_400_000
-/** Bytes of all items of one conversation; it takes no more. */
-export const MOST_BYTES = 32 * 1024 * 1024
+/** Characters of all items of one conversation, from which on it is not continued. */
+const MOST_LENGTH = 32 * 1024 * 1024
+
+export const isFull = (items: ReadonlyArray<StoredItem>): boolean => items.reduce((sum, { item }) => sum + item.length, 0) > MOST_LENGTH
+
+export const full = Errors.make("payload_too_large", `A conversation holds ${MOST_LENGTH} characters of items: begin another one.`, { extra: { param: "conversation" } })
 
 export class StoredConversations extends Context.Service<StoredConversations, {
   readonly create: (keyId: string | null, metadata: string, items: ReadonlyArray<unknown>) => Effect.Effect<StoredConversation, StoreError>

@@ -17,7 +17,7 @@ import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { StoredConversation, StoredItem } from "./ConversationStore.ts"
 import * as Paging from "./paging.ts"
-import { MOST_BYTES, StoredConversations } from "./StoredConversations.ts"
+import { full, isFull, StoredConversations } from "./StoredConversations.ts"
 
 const all = "/v1/conversations"
 const one = `${all}/:id`
@@ -132,9 +132,7 @@ export const routes = Effect.gen(function*() {
   const add = Effect.fnUntraced(function*({ id }: StoredConversation, body: Body) {
     const given = itemsIn(body)
     if (given instanceof PublicError) return yield* Effect.fail(given)
-    const there = yield* conversations.items(id)
-    const bytes = there.reduce((sum, { item }) => sum + item.length, 0)
-    if (bytes > MOST_BYTES) return yield* Effect.fail(Errors.make("payload_too_large", `A conversation holds ${MOST_BYTES} bytes of items: begin another one.`))
+    if (isFull(yield* conversations.items(id))) return yield* Effect.fail(full)
     const those = yield* conversations.append(id, given)
     return those === null ? yield* Effect.fail(unknown(id)) : Paging.listed(those.map(shown), false)
   })

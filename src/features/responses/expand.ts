@@ -11,12 +11,14 @@ import * as Items from "#src/wire/responses/itemTexts.ts"
 import * as Compaction from "./compaction.ts"
 import type { StoredItem } from "./ConversationStore.ts"
 import type { StoredResponse } from "./ResponseStore.ts"
-import { StoredConversations } from "./StoredConversations.ts"
+import { full, isFull, StoredConversations } from "./StoredConversations.ts"
 import { StoredResponses } from "./StoredResponses.ts"
 
 const previous = "previous_response_id"
 /** Bodies without any of these words are what they look like. */
 const marks = [previous, "background", "conversation"].map((word) => Buffer.from(`"${word}"`))
+
+const reasoning = Buffer.from("\"reasoning\"")
 
 const says = (members: Members.Members, member: string, value: string): boolean => members.get(member)?.toString("latin1") === value
 
@@ -76,10 +78,12 @@ const continued = (members: Members.Members, { input, response, status }: Stored
   return behind(members, previous, [Buffer.from(input).subarray(1, -1), Items.replayed(output)])
 }
 
-/** The same of a conversation, whose items are outputs, too. */
-const inConversation = (members: Members.Members, id: string, items: ReadonlyArray<StoredItem>, { inBackground }: Asked): readonly [Buffer, Asked] => {
-  const said = Items.replayed(Items.list(Items.joined(...items.map(({ item }) => Buffer.from(item)))))
-  return [behind(members, "conversation", [said]), { inBackground, conversation: { id, known: Items.each(said).length } }]
+/** The same of a conversation, whose items are outputs, too. Only items that may be reasoning are parsed: a conversation may be long. */
+const inConversation = (members: Members.Members, id: string, items: ReadonlyArray<StoredItem>, { inBackground }: Asked): readonly [Buffer | PublicError, Asked] => {
+  const asked = { inBackground, conversation: { id, known: 0 } }
+  if (isFull(items)) return [full, asked]
+  const said = items.map(({ item }) => Buffer.from(item)).map((item) => item.includes(reasoning) ? Items.replayed(Items.list(item)) : item).filter((item) => item.length > 0)
+  return [behind(members, "conversation", said), { ...asked, conversation: { id, known: said.length } }]
 }
 
 const behind = (members: Members.Members, name: string, before: ReadonlyArray<Buffer>): Buffer => {
