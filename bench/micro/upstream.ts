@@ -18,7 +18,7 @@ import { Pool } from "undici"
 import { Upstream } from "#actors/request/ports/Upstream.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import * as HttpUpstream from "#src/platform/upstream/HttpUpstream.ts"
-import * as Guard from "#src/platform/upstream/UrlGuard.ts"
+import * as Guard from "#src/platform/upstream/AddressGuard.ts"
 
 const concurrency = 64
 const body = JSON.stringify({ model: "m", messages: [{ role: "user", content: "x".repeat(200) }], stream: true })

@@ -1,5 +1,5 @@
 /** Which feature flags act; a flag without a row is an error of types. */
-import type { FlagKey } from "#schemas/flags.ts"
+import type { FlagKey } from "#schemas/flagCatalogue.ts"
 import { actsIn, lacks, type Row } from "#schemas/acting/row.ts"
 
 const inert = (feature: Parameters<typeof lacks>[0]): Row => lacks(feature)

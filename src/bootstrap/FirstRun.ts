@@ -7,7 +7,7 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
 import { Passwords } from "#src/management/authentication/Passwords.ts"
 import type { Provider } from "#schemas/Provider.ts"
-import * as Connections from "#src/features/providers/ports/connection.ts"
+import * as Connections from "#src/features/providers/ports/connectionRecord.ts"
 
 /** Letters and digits that cannot be mistaken for one another. */
 const alphabet = "abcdefghjkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"

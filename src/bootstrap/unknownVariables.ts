@@ -1,5 +1,5 @@
 /** Variables that look meant for the gateway and are read by nothing: a typing slip in one would otherwise act in silence. Pure. */
-import * as Flags from "#schemas/flags.ts"
+import * as Flags from "#schemas/flagCatalogue.ts"
 import type { Provider } from "#schemas/Provider.ts"
 import * as Settings from "#src/platform/configuration/Settings.ts"
 

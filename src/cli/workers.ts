@@ -2,7 +2,7 @@
 import * as Net from "node:net"
 import * as Effect from "effect/Effect"
 import { Failure } from "./Failure.ts"
-import * as Supervisor from "#src/platform/cluster/workers/Supervisor.ts"
+import * as Supervisor from "#src/platform/cluster/workers/Workers.ts"
 import * as Log from "#src/platform/telemetry/Log.ts"
 import type { Loaded } from "./environment.ts"
 

@@ -1,7 +1,7 @@
 /** What only the whole gateway knows and single features answer or check by; the assemblies fold it. */
 import * as Context from "effect/Context"
 import type { DegradationRow } from "#schemas/degradation.ts"
-import type { Table } from "#src/management/acting/Table.ts"
+import type { Table } from "#src/management/acting/ActingTable.ts"
 import type { RouteRule } from "#schemas/api/RouteTable.ts"
 
 export class Assembled extends Context.Service<Assembled, {

@@ -8,7 +8,7 @@ import * as Layer from "effect/Layer"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { DegradationRow } from "#schemas/degradation.ts"
-import type { Table } from "#src/management/acting/Table.ts"
+import type { Table } from "#src/management/acting/ActingTable.ts"
 import type { Settings } from "#src/platform/configuration/Settings.ts"
 import type { StoreOptions } from "#src/platform/postgres/operation.ts"
 

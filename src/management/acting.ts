@@ -2,9 +2,9 @@
 import * as Effect from "effect/Effect"
 import { features } from "#schemas/acting/features.ts"
 import { flags } from "#schemas/acting/flags.ts"
-import { inertIn, type Table } from "#src/management/acting/Table.ts"
+import { inertIn, type Table } from "#src/management/acting/ActingTable.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import type { FlagKey } from "#schemas/flags.ts"
+import type { FlagKey } from "#schemas/flagCatalogue.ts"
 
 /** `input`: what a client sent, decoded. Neutral values pass, because clients send whole records back. */
 export const refuseInert = (table: Table, input: object): Effect.Effect<void, Refusal.Refusal> => Effect.suspend(() => {

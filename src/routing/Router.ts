@@ -32,7 +32,7 @@ import { makeResolver, type ResolvedModel } from "#src/routing/models/resolveMod
 import * as Rights from "#src/routing/Rights.ts"
 import * as Identity from "#src/routing/models/identity.ts"
 import { type About, RequestMoment } from "#src/routing/RequestMoment.ts"
-import * as Search from "#src/routing/search.ts"
+import * as Search from "#src/routing/searchPool.ts"
 import * as Selection from "#src/routing/selection.ts"
 import { memoryKey, strategies } from "#src/routing/strategies/index.ts"
 import * as Refused from "#src/routing/unavailable.ts"

@@ -12,9 +12,9 @@ import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { Price, Provider } from "#schemas/Provider.ts"
 import type { FamilyName } from "#schemas/wire/conversation.ts"
 import { type CallFormat, isOneShot, type OneShotKind, type TargetFamily } from "#schemas/wire/formats.ts"
-import * as Endpoint from "#src/providers/endpoint.ts"
+import * as Endpoint from "#src/providers/upstreamEndpoint.ts"
 import type { Registry } from "#src/providers/Registry.ts"
-import * as OneShot from "#src/routing/oneShot.ts"
+import * as OneShot from "#src/routing/oneShotPlaces.ts"
 import { makeResolver, type Resolution, type ResolvedModel, type ResolverView } from "#src/routing/models/resolveModel.ts"
 
 /** An ordered, non-empty list of targets, or why there is none. */

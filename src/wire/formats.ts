@@ -6,7 +6,7 @@ import { type CallFormat, isOneShot, type TargetFamily } from "#schemas/wire/for
 import * as ChatCompletions from "#src/wire/chatCompletions/index.ts"
 import * as Completions from "#src/wire/completions/index.ts"
 import * as Codecs from "#src/wire/oneShot/codecs.ts"
-import * as Dialects from "#src/wire/dialect.ts"
+import * as Dialects from "#src/wire/dialects.ts"
 import * as GenerateContent from "#src/wire/generateContent/index.ts"
 import * as Heartbeat from "#src/wire/heartbeat.ts"
 import * as LocalModelServer from "#src/wire/localModelServer/index.ts"

@@ -2,7 +2,7 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { describe, expect, it } from "vitest"
-import * as Flags from "#schemas/flags.ts"
+import * as Flags from "#schemas/flagCatalogue.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Settings from "#src/platform/configuration/Settings.ts"
 import { Command, emptyDirectory, freePort, root, start } from "./support/command.ts"

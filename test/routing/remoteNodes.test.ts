@@ -1,6 +1,6 @@
 /** Which nodes serve sound without a flag: those on this machine and in its container networks. */
 import { expect, it } from "vitest"
-import { remoteRefusal } from "#src/routing/oneShot.ts"
+import { remoteRefusal } from "#src/routing/oneShotPlaces.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 
 const node = { prefix: "n" } as ProviderNode

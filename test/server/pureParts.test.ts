@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { CHUNKED, findHeader, framing } from "#src/platform/server/requestHead.ts"
 import { checkHead, statusLine } from "#src/platform/server/responseHead.ts"
-import { SendQueue } from "#src/platform/server/SendQueue.ts"
+import { SendQueue } from "#src/platform/server/sending/SendQueue.ts"
 import { random } from "./support/harness.ts"
 
 describe("the send queue", () => {

@@ -2,7 +2,7 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { describe, expect, it } from "vitest"
-import * as Flags from "#schemas/flags.ts"
+import * as Flags from "#schemas/flagCatalogue.ts"
 import * as Settings from "#src/platform/configuration/Settings.ts"
 
 const root = path.join(import.meta.dirname, "..", "..")

@@ -6,7 +6,7 @@ import { UrlBlocked, UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { UrlPurpose } from "#actors/ports/UrlGuard.ts"
 import type { Policy } from "#src/platform/upstream/addressRules.ts"
 import type { Resolve } from "#src/platform/upstream/Resolver.ts"
-import * as Guard from "#src/platform/upstream/UrlGuard.ts"
+import * as Guard from "#src/platform/upstream/AddressGuard.ts"
 import * as Client from "./support/client.ts"
 import * as ScriptedServer from "./support/scriptedServer.ts"
 

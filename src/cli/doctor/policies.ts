@@ -1,5 +1,5 @@
 /** What the environment says about flags and providers. Pure. */
-import * as Catalogue from "#schemas/flags.ts"
+import * as Catalogue from "#schemas/flagCatalogue.ts"
 import type { Provider } from "#schemas/Provider.ts"
 import type { Environment } from "#src/cli/environment.ts"
 import { describe, unknownVariables } from "#src/bootstrap/unknownVariables.ts"

@@ -18,7 +18,7 @@ import { CurrentRouter } from "#src/inference/lane/services/CurrentRouter.ts"
 import { Forks } from "#src/inference/lane/services/Forks.ts"
 import { Ids } from "#src/inference/lane/services/Ids.ts"
 import { LaneOptions } from "#src/inference/lane/services/LaneOptions.ts"
-import type { ConversationCall, Stage } from "#src/inference/lane/stages/Stage.ts"
+import type { ConversationCall, Stage } from "#src/inference/lane/stages/Stages.ts"
 
 export class Repeats extends Context.Service<Repeats, {
   readonly idempotency: Stage

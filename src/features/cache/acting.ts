@@ -1,6 +1,6 @@
 /** Which settings of the caches act. */
 import { actIn, actsIn, type Rows } from "#schemas/acting/row.ts"
-import * as Table from "#src/management/acting/Table.ts"
+import * as Table from "#src/management/acting/ActingTable.ts"
 
 const rows: Rows = {
   ...actIn("src/features/cache/TieredCache.ts", "semanticCacheEnabled", "semanticCacheMaxSize", "semanticCacheTTL"),

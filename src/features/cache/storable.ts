@@ -10,7 +10,7 @@ import * as Json from "#src/wire/json/json.ts"
 import { AnswerBuilder } from "#src/wire/neutral/AnswerBuilder.ts"
 import type { EncoderOptions, StreamDecoder } from "#src/wire/stream/StreamSink.ts"
 import type { ClientCodec } from "#src/wire/WireFormat.ts"
-import { streamOf } from "#src/wire/dialect.ts"
+import { streamOf } from "#src/wire/dialects.ts"
 
 const finished: ReadonlySet<string | null> = new Set(["stop", "stop-sequence", "length"])
 

@@ -18,7 +18,7 @@ import { Audit } from "#src/management/audit/Audit.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import { makeConfigs } from "#src/routing/combos/config.ts"
 import * as Nesting from "#src/routing/combos/nesting.ts"
-import * as Made from "./combo.ts"
+import * as Made from "./comboRecord.ts"
 import * as Members from "./members.ts"
 
 type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>

@@ -1,6 +1,6 @@
 /** Which fields of combos and mappings act. */
 import { actIn, actsIn, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
-import * as Table from "#src/management/acting/Table.ts"
+import * as Table from "#src/management/acting/ActingTable.ts"
 import type { ComboChange } from "./api.ts"
 import { comboConfig, comboLayers } from "./ports/actingConfig.ts"
 

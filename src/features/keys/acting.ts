@@ -1,6 +1,6 @@
 /** Which fields of API keys act. */
 import { actIn, actsIn, lacks, type Row } from "#schemas/acting/row.ts"
-import * as Table from "#src/management/acting/Table.ts"
+import * as Table from "#src/management/acting/ActingTable.ts"
 import type { PolicyInput } from "./api.ts"
 
 const rows: Readonly<Record<keyof PolicyInput | "name", Row>> = {

@@ -12,7 +12,7 @@ import type { LeaseClaim, EndReason, Lease, MoveReply } from "#schemas/protocols
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as LeaseErrors from "#src/inference/lane/leaseErrors.ts"
-import type { Fence } from "#src/inference/lane/stages/Stage.ts"
+import type { Fence } from "#src/inference/lane/stages/Stages.ts"
 import { connectionFirst } from "#src/routing/connectionFirst.ts"
 import type { Skipped } from "#src/routing/models/candidate.ts"
 import type { Route } from "#src/routing/Router.ts"

@@ -14,7 +14,7 @@ import { LeaseFence } from "./LeaseFence.ts"
 import * as LeaseContext from "#src/inference/lane/leaseContext.ts"
 import * as LeaseErrors from "#src/inference/lane/leaseErrors.ts"
 import { Forks } from "#src/inference/lane/services/Forks.ts"
-import { type Fork, type Stage, wait } from "#src/inference/lane/stages/Stage.ts"
+import { type Fork, type Stage, wait } from "#src/inference/lane/stages/Stages.ts"
 
 export interface Options {
   readonly leases: Leases["Service"]

@@ -1,6 +1,6 @@
 /** Which fields of budgets and token limits act. */
 import { actIn, actsIn, type Rows } from "#schemas/acting/row.ts"
-import * as Table from "#src/management/acting/Table.ts"
+import * as Table from "#src/management/acting/ActingTable.ts"
 
 const budgetRows: Rows = {
   apiKeyId: actsIn("actors/limits/Limits.ts"),

@@ -13,7 +13,7 @@ import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { Provider, ProviderOAuth } from "#schemas/Provider.ts"
 import { builtin, type Registry } from "#src/providers/Registry.ts"
 import * as OAuthClient from "#src/features/oauth/tokens/OAuthClient.ts"
-import * as PendingSignIns from "./pending.ts"
+import * as PendingSignIns from "./pendingSignIns.ts"
 import * as TokenEndpoint from "#src/features/oauth/tokens/tokenEndpoint.ts"
 import * as TokenRecord from "#src/features/oauth/tokens/tokenRecord.ts"
 

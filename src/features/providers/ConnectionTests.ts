@@ -13,7 +13,7 @@ import type { Connection } from "#schemas/records/Connection.ts"
 import { knownProvider } from "#src/management/knownProvider.ts"
 import * as CredentialKind from "#src/providers/credentialKind.ts"
 import { builtin } from "#src/providers/Registry.ts"
-import * as Made from "#src/features/providers/ports/connection.ts"
+import * as Made from "#src/features/providers/ports/connectionRecord.ts"
 import * as TokenRefusal from "./tokenRefusal.ts"
 
 /** Tests that run at once. */

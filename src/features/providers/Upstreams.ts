@@ -20,7 +20,7 @@ import * as CredentialKind from "#src/providers/credentialKind.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Credential from "./credential.ts"
 import { ConnectionTests } from "./ConnectionTests.ts"
-import { emptyModel } from "#src/features/providers/models/customModel.ts"
+import { emptyModel } from "#src/features/providers/models/customModelRecord.ts"
 import * as TokenRefusal from "./tokenRefusal.ts"
 
 type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>

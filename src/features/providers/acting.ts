@@ -1,6 +1,6 @@
 /** Which fields of connections, provider nodes and custom models act. */
 import { actIn, actsIn, lack, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
-import * as Table from "#src/management/acting/Table.ts"
+import * as Table from "#src/management/acting/ActingTable.ts"
 import type { ConnectionChange, InterceptionRules, ParamFilters } from "./api.ts"
 import type { ModelInput } from "./models/api.ts"
 import type { NewNode } from "./nodes/api.ts"

@@ -13,7 +13,7 @@ import type { Connection } from "#schemas/records/Connection.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
 import { Additions } from "./Additions.ts"
-import { view } from "#src/features/providers/ports/connection.ts"
+import { view } from "#src/features/providers/ports/connectionRecord.ts"
 import { Connections } from "#src/features/providers/ports/Connections.ts"
 import { ConnectionTests, selected } from "./ConnectionTests.ts"
 import * as Overview from "./overview.ts"
@@ -22,7 +22,7 @@ import { Upstreams } from "./Upstreams.ts"
 import { marksOf } from "#src/features/resilience/ports/marks.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Surface from "#src/management/Surface.ts"
-import type { Table } from "#src/management/acting/Table.ts"
+import type { Table } from "#src/management/acting/ActingTable.ts"
 
 const noFilters: typeof ParamFilters.Type = { block: [], allow: [], models: {}, autoLearn: false }
 const noRules: typeof InterceptionRules.Type = {

@@ -23,7 +23,7 @@ import * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
 import { ProfileName } from "#schemas/records/ResilienceSettings.ts"
 import { marksOf } from "#src/features/resilience/ports/marks.ts"
 import { storedCooldown } from "#src/features/resilience/local/places.ts"
-import type { Outside } from "#src/features/resilience/ports/settings.ts"
+import type { Outside } from "#src/features/resilience/ports/resilienceSettings.ts"
 import { Tables } from "#src/features/resilience/local/Tables.ts"
 import { WaitingRoom } from "#src/features/resilience/local/WaitingRoom.ts"
 

@@ -1,6 +1,6 @@
 /** Which settings of resilience act. */
 import { actIn, actsIn, lacks, type Rows } from "#schemas/acting/row.ts"
-import * as Table from "#src/management/acting/Table.ts"
+import * as Table from "#src/management/acting/ActingTable.ts"
 
 const rows: Rows = {
   ...actIn(

@@ -18,7 +18,7 @@ import { Audit } from "#src/management/audit/Audit.ts"
 import { breakerRows } from "#src/features/resilience/ports/breakerRows.ts"
 import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
 import { sessionsOf } from "#src/features/sessions/ports/clientSessions.ts"
-import * as Stored from "#src/features/resilience/ports/settings.ts"
+import * as Stored from "#src/features/resilience/ports/resilienceSettings.ts"
 import * as Surface from "#src/management/Surface.ts"
 
 const KIND = "setting"

@@ -2,7 +2,7 @@
 import type { BreakerView, CooldownView, LockoutView, PlaceView } from "#src/features/resilience/ports/ResilienceControl.ts"
 import * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
 import type { ConnectionPlace, ProviderPlace } from "#src/features/resilience/local/places.ts"
-import type { Effective } from "#src/features/resilience/ports/settings.ts"
+import type { Effective } from "#src/features/resilience/ports/resilienceSettings.ts"
 
 export const statusText = (status: number): string => status === 0 ? "no answer" : `HTTP ${status}`
 

@@ -1,6 +1,6 @@
 /** Which general settings act. */
 import { actIn, actsIn, lack, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
-import * as Table from "#src/management/acting/Table.ts"
+import * as Table from "#src/management/acting/ActingTable.ts"
 import { comboLayers } from "#src/features/combos/ports/actingConfig.ts"
 import type { SettingsInput } from "./api.ts"
 

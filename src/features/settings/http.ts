@@ -19,7 +19,7 @@ import { PasswordGate } from "#src/management/authentication/PasswordGate.ts"
 import { scopeRank } from "#actors/keys/scopes.ts"
 import { callerRank } from "#src/management/authentication/rights.ts"
 import * as Surface from "#src/management/Surface.ts"
-import * as Resilience from "#src/features/resilience/ports/settings.ts"
+import * as Resilience from "#src/features/resilience/ports/resilienceSettings.ts"
 
 const KIND = "setting"
 /** Settings that decide about access: a weaker credential must not widen its own access. */

@@ -1,6 +1,6 @@
 /** Which fields of webhooks act. */
 import { actIn, type Row } from "#schemas/acting/row.ts"
-import * as Table from "#src/management/acting/Table.ts"
+import * as Table from "#src/management/acting/ActingTable.ts"
 import type { NewWebhook } from "./api.ts"
 
 const rows: Readonly<Record<keyof NewWebhook, Row>> = {

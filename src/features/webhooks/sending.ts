@@ -1,7 +1,7 @@
 /** Who hears of events outside, before anything has one to tell; the ledger's rows pass by on their way to the store. */
 import * as Path from "node:path"
 import * as Layer from "effect/Layer"
-import * as Webhooks from "#actors/webhook/Webhooks.ts"
+import * as Webhooks from "#actors/webhook/NodeWebhooks.ts"
 import { processIdOf } from "#src/platform/configuration/nodeId.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
 import * as FiledEvents from "./FiledEvents.ts"

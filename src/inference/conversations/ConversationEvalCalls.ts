@@ -10,7 +10,7 @@ import { type ConversationServices, Conversing } from "./ConversationServices.ts
 import * as Ensembles from "#src/inference/conversations/ensembles/Ensembles.ts"
 import { silent } from "#src/inference/conversations/ensembles/part.ts"
 import * as Lane from "#src/inference/lane/Lane.ts"
-import * as Stages from "#src/inference/lane/stages/Stage.ts"
+import * as Stages from "#src/inference/lane/stages/Stages.ts"
 import { client as codec } from "#src/wire/chatCompletions/index.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as StatusReason from "#schemas/statusReason.ts"

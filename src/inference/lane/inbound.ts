@@ -2,7 +2,7 @@
 import type { Inbound, ResponseFacts, RouteView } from "#actors/request/Inbound.ts"
 import { headerOf, type Timeouts } from "#actors/request/ports/Upstream.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
-import type { AdmittedCall } from "#src/inference/lane/stages/Stage.ts"
+import type { AdmittedCall } from "#src/inference/lane/stages/Stages.ts"
 import type { Route } from "#src/routing/Router.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import * as ForwardHeaders from "#src/wire/forwardHeaders.ts"

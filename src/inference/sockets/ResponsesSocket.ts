@@ -14,7 +14,7 @@ import * as ResponseObject from "#src/wire/responses/responseObject.ts"
 import type { SseScanner } from "#src/wire/stream/SseScanner.ts"
 import * as Events from "#src/wire/eventData.ts"
 import type { SocketServices } from "./RequestSocket.ts"
-import * as Turns from "./Turns.ts"
+import * as Turns from "./SocketHistory.ts"
 
 export interface ResponsesServices extends SocketServices {
   /** Makes the unique part of response ids. */

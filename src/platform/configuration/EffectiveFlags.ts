@@ -5,8 +5,8 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { features } from "#schemas/acting/features.ts"
 import { flags as actingFlags } from "#schemas/acting/flags.ts"
-import * as Catalogue from "#schemas/flags.ts"
-import type { FlagKey, FlagSource } from "#schemas/flags.ts"
+import * as Catalogue from "#schemas/flagCatalogue.ts"
+import type { FlagKey, FlagSource } from "#schemas/flagCatalogue.ts"
 
 interface Effective {
   readonly value: string

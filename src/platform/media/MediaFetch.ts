@@ -11,7 +11,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { UrlBlocked } from "#actors/ports/UrlGuard.ts"
 import * as Resolver from "#src/platform/upstream/Resolver.ts"
-import * as UrlGuard from "#src/platform/upstream/UrlGuard.ts"
+import * as UrlGuard from "#src/platform/upstream/AddressGuard.ts"
 
 const longestFetchMs = 15_000
 const mostRedirects = 3

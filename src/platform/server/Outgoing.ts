@@ -8,7 +8,7 @@
  */
 import type { NativeResponse } from "#src/platform/server/uws/native.ts"
 import { checkHead, headTail, isBodyless, statusLine } from "./responseHead.ts"
-import { SendQueue } from "./SendQueue.ts"
+import { SendQueue } from "./sending/SendQueue.ts"
 
 /** Most bytes in one cork; the native buffer holds 16 KiB. */
 export const CORK_BYTES = 14 * 1024

@@ -5,8 +5,8 @@ import type { Combo, ModelStep } from "#schemas/records/Combo.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import { type Channel, channelOf, fitsCategory } from "#src/routing/auto/channel.ts"
-import * as Search from "#src/routing/search.ts"
-import * as WebFetch from "#src/routing/webFetch.ts"
+import * as Search from "#src/routing/searchPool.ts"
+import * as WebFetch from "#src/routing/webFetchPool.ts"
 
 const idPrefix = "auto:"
 

@@ -2,7 +2,7 @@
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { TargetFamily } from "#schemas/wire/formats.ts"
-import * as OneShotJson from "#src/wire/oneShot/json.ts"
+import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
 import type { Json } from "#src/wire/WireFormat.ts"
 import type { AudioVendor } from "./AudioVendor.ts"
 import { assemblyAi } from "./assemblyAi.ts"

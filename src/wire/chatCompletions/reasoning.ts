@@ -4,7 +4,7 @@
  */
 import type { ReasoningPart, Signature } from "#schemas/wire/conversation.ts"
 import * as Json from "#src/wire/json/json.ts"
-import * as Signatures from "#src/wire/signature.ts"
+import * as Signatures from "#src/wire/signatures.ts"
 
 type Record = Readonly<{ [key: string]: unknown }>
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }

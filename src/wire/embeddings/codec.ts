@@ -1,5 +1,5 @@
 /** Requests for embeddings, in the formats of all servers that make them. */
-import * as Dialects from "#src/wire/dialect.ts"
+import * as Dialects from "#src/wire/dialects.ts"
 import type { OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { EmbeddingFamily, TargetFamily } from "#schemas/wire/formats.ts"
 import * as Answer from "./answer.ts"

@@ -7,7 +7,7 @@ import type { TargetFamily } from "#schemas/wire/formats.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 import type { Asked, Encoded, OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
-import * as OneShotJson from "#src/wire/oneShot/json.ts"
+import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
 import { codec as embeddings } from "./codec.ts"
 import type { EmbeddingHead } from "./request.ts"
 

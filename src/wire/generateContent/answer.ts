@@ -7,7 +7,7 @@ import { errorOf, finishWord, logprobsText, usageOf, usageText } from "#src/wire
 import { memberOf } from "#src/wire/generateContent/request/media.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { AnswerBuilder } from "#src/wire/neutral/AnswerBuilder.ts"
-import { seal } from "#src/wire/signature.ts"
+import { seal } from "#src/wire/signatures.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
 import type { ClientCodec, UpstreamCodec } from "#src/wire/WireFormat.ts"
 

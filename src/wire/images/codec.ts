@@ -1,6 +1,6 @@
 /** Requests for images, in the formats of all servers that make them. */
 import type { OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
-import * as Dialects from "#src/wire/dialect.ts"
+import * as Dialects from "#src/wire/dialects.ts"
 import * as Answer from "./answer.ts"
 import * as Request from "./request.ts"
 

@@ -1,11 +1,11 @@
 /** Forms with images to be changed, in the vendor's public format. Pure. */
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import * as Dialects from "#src/wire/dialect.ts"
+import * as Dialects from "#src/wire/dialects.ts"
 import { upstream as generateContent } from "#src/wire/generateContent/index.ts"
 import * as Form from "#src/wire/form/Form.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
-import * as OneShotJson from "#src/wire/oneShot/json.ts"
+import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
 import type { OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
 import * as Answer from "./answer.ts"
 import * as Content from "./content.ts"

@@ -1,7 +1,7 @@
 /** Images of Google's `:predict`: the request for them, and its parameters by the clients' names. Pure. */
 import type { PublicError } from "#schemas/errors.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
-import * as Made from "#src/wire/oneShot/made.ts"
+import * as Made from "#src/wire/oneShot/generatedMedia.ts"
 import type { Encoded } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { Json as Body } from "#src/wire/WireFormat.ts"
 

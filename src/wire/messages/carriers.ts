@@ -4,7 +4,7 @@
  * call or a text travels as a thinking block without text next to it, marked with what it belongs to.
  */
 import type { Signature } from "#schemas/wire/conversation.ts"
-import * as Signatures from "#src/wire/signature.ts"
+import * as Signatures from "#src/wire/signatures.ts"
 
 const omittedMark = "omitted-thinking:"
 const marks = { call: "of-call:", text: "of-text:" } as const

@@ -4,7 +4,7 @@ import * as Carriers from "#src/wire/messages/carriers.ts"
 import { citationOf } from "#src/wire/messages/citations.ts"
 import { inputJson } from "#src/wire/messages/request/encodeTurns.ts"
 import { stopReasonOf, wireUsage } from "#src/wire/messages/usage.ts"
-import * as Signatures from "#src/wire/signature.ts"
+import * as Signatures from "#src/wire/signatures.ts"
 import type { ClientCodec } from "#src/wire/WireFormat.ts"
 
 /** The vendor's ids are kept, others are made anew in its shape. */

@@ -1,7 +1,7 @@
 /** Moderations in the vendor's public format, which all servers of them share. Pure. */
 import type { PublicError } from "#schemas/errors.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
-import * as OneShotJson from "#src/wire/oneShot/json.ts"
+import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
 import type { OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
 import * as Json from "#src/wire/json/json.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"

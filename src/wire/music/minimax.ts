@@ -2,8 +2,8 @@
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
-import * as OneShotJson from "#src/wire/oneShot/json.ts"
-import * as Made from "#src/wire/oneShot/made.ts"
+import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
+import * as Made from "#src/wire/oneShot/generatedMedia.ts"
 import type { MusicVendor } from "./MusicVendor.ts"
 
 const formats: ReadonlyArray<string> = ["mp3", "wav", "pcm"]

@@ -1,11 +1,11 @@
 /** Music of Google's Lyria (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/lyria-music-generation): WAV files of 30 s. */
-import * as Dialects from "#src/wire/dialect.ts"
+import * as Dialects from "#src/wire/dialects.ts"
 import * as SoundLength from "#src/wire/audio/soundLength.ts"
 import { upstream as generateContent } from "#src/wire/generateContent/index.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
-import * as OneShotJson from "#src/wire/oneShot/json.ts"
-import * as Made from "#src/wire/oneShot/made.ts"
+import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
+import * as Made from "#src/wire/oneShot/generatedMedia.ts"
 import type { MusicVendor } from "./MusicVendor.ts"
 
 const understood: ReadonlySet<string> = new Set(["model", "prompt", "negative_prompt", "seed", "format", "response_format"])

@@ -9,7 +9,7 @@ import { PublicError } from "#schemas/errors.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
-import * as OneShotJson from "#src/wire/oneShot/json.ts"
+import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
 import type { OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 

@@ -4,7 +4,7 @@ import { headerOf } from "#actors/request/ports/Upstream.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
-import * as OneShotJson from "./json.ts"
+import * as OneShotJson from "./oneShotJson.ts"
 
 /** Between two questions: the first comes soon, the later ones at the longest pause, ms. */
 const firstPauseMs = 1_000

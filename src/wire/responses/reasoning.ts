@@ -3,7 +3,7 @@
  * them), and no other format has a place for that id, so both travel as one signature, `<item id>|<encrypted content>`.
  */
 import type { Signature } from "#schemas/wire/conversation.ts"
-import { open, seal } from "#src/wire/signature.ts"
+import { open, seal } from "#src/wire/signatures.ts"
 
 /** Item ids of the hidden reasoning items that carry another family's signature of a call or of a text. */
 export const callCarrier = "rs_call_"

@@ -1,7 +1,7 @@
 /** How vendors of searches and pages tell of errors. Pure. */
 import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import * as Json from "#src/wire/json/json.ts"
-import * as OneShotJson from "#src/wire/oneShot/json.ts"
+import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
 import { textIn } from "./SearchVendor.ts"
 
 type Body = Readonly<Record<string, unknown>>

@@ -4,8 +4,8 @@
  */
 import * as Json from "#src/wire/json/json.ts"
 import * as Job from "#src/wire/oneShot/job.ts"
-import * as OneShotJson from "#src/wire/oneShot/json.ts"
-import * as Made from "#src/wire/oneShot/made.ts"
+import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
+import * as Made from "#src/wire/oneShot/generatedMedia.ts"
 import { isVideo, type VideoVendor } from "./VideoVendor.ts"
 
 /** Members of the clients' format that the vendor says otherwise, or not at all. */

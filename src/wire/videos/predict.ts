@@ -8,8 +8,8 @@ import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 import * as InlineImage from "#src/wire/oneShot/inlineImage.ts"
 import type { State } from "#src/wire/oneShot/job.ts"
-import * as OneShotJson from "#src/wire/oneShot/json.ts"
-import * as Made from "#src/wire/oneShot/made.ts"
+import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
+import * as Made from "#src/wire/oneShot/generatedMedia.ts"
 import { isVideo, type VideoVendor } from "./VideoVendor.ts"
 
 type Body = Readonly<Record<string, unknown>>

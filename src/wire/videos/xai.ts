@@ -1,8 +1,8 @@
 /** Videos of xAI (https://docs.x.ai/developers/model-capabilities/video/generation): a job beside the path, over when it has an address. */
 import * as Json from "#src/wire/json/json.ts"
 import * as Job from "#src/wire/oneShot/job.ts"
-import * as OneShotJson from "#src/wire/oneShot/json.ts"
-import * as Made from "#src/wire/oneShot/made.ts"
+import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
+import * as Made from "#src/wire/oneShot/generatedMedia.ts"
 import type { VideoVendor } from "./VideoVendor.ts"
 
 /** Members of the clients' format that the vendor says otherwise, or not at all. */

@@ -1,8 +1,8 @@
 /** Videos of Z.ai and Zhipu (https://docs.z.ai/api-reference/video): a job whose result stands at a path of its own. */
 import * as Json from "#src/wire/json/json.ts"
 import * as Job from "#src/wire/oneShot/job.ts"
-import * as OneShotJson from "#src/wire/oneShot/json.ts"
-import * as Made from "#src/wire/oneShot/made.ts"
+import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
+import * as Made from "#src/wire/oneShot/generatedMedia.ts"
 import type { VideoVendor } from "./VideoVendor.ts"
 
 /** Length of a video unless the request says otherwise, s. */

@@ -18,7 +18,7 @@ import * as StoredConfiguration from "#src/platform/configuration/StoredConfigur
 import * as ConnectionCredentials from "#src/features/oauth/tokens/ConnectionCredentials.ts"
 import * as RefreshSweep from "#src/features/oauth/tokens/RefreshSweep.ts"
 import * as Registry from "#src/providers/Registry.ts"
-import * as Guard from "#src/platform/upstream/UrlGuard.ts"
+import * as Guard from "#src/platform/upstream/AddressGuard.ts"
 import * as HttpUpstream from "#src/platform/upstream/HttpUpstream.ts"
 import * as MemoryStores from "#test/support/memoryStores.ts"
 import * as OAuthServer from "#test/support/oauthServer.ts"

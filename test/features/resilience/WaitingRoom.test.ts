@@ -8,7 +8,7 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import type { Leave, TurnOutcome } from "#actors/request/ports/Turns.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { rulesOf } from "#src/features/resilience/local/rules.ts"
-import * as Effective from "#src/features/resilience/ports/settings.ts"
+import * as Effective from "#src/features/resilience/ports/resilienceSettings.ts"
 import { isPass, make, type Options, target, verdict } from "./support.ts"
 import { connection } from "#test/suites/records.ts"
 

@@ -8,7 +8,7 @@ import { Upstream } from "#actors/request/ports/Upstream.ts"
 import type { Timeouts, UpstreamCall, UpstreamFailure, UpstreamRequest } from "#actors/request/ports/Upstream.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { Policy } from "#src/platform/upstream/addressRules.ts"
-import * as Guard from "#src/platform/upstream/UrlGuard.ts"
+import * as Guard from "#src/platform/upstream/AddressGuard.ts"
 import * as HttpUpstream from "#src/platform/upstream/HttpUpstream.ts"
 import { latch } from "./scriptedServer.ts"
 

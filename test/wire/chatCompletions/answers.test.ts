@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest"
 import { PublicError } from "#schemas/errors.ts"
 import type { Answer } from "#schemas/wire/conversation.ts"
 import { client, upstream } from "#src/wire/chatCompletions/index.ts"
-import { streamOf } from "#src/wire/dialect.ts"
+import { streamOf } from "#src/wire/dialects.ts"
 import { AnswerBuilder } from "#src/wire/neutral/AnswerBuilder.ts"
 import { answers, type Json, named, options } from "#test/wire/chatCompletions/fixtures.ts"
 

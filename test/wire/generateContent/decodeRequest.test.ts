@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 import { PublicError } from "#schemas/errors.ts"
 import type { Conversation } from "#schemas/wire/conversation.ts"
 import { client, upstream } from "#src/wire/generateContent/index.ts"
-import { seal } from "#src/wire/signature.ts"
+import { seal } from "#src/wire/signatures.ts"
 import { conversation, fixture, fixtures, json, model, traits, user } from "./support.ts"
 
 const golden = (name: string): Conversation => conversation(json(fixture("requests", name)))

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest"
 import { PublicError } from "#schemas/errors.ts"
-import { countTokensAnswer, decodeCountTokens, modelEntry, modelIdOf, modelList } from "#src/wire/generateContent/models.ts"
+import { countTokensAnswer, decodeCountTokens, modelEntry, modelIdOf, modelList } from "#src/wire/generateContent/generateModels.ts"
 import { user } from "./support.ts"
 
 const model = { id: "google/gemini-3-flash", name: "Gemini 3 Flash", contextWindow: 1_048_576, maxOutputTokens: 65_536, thinking: true }

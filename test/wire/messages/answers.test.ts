@@ -1,10 +1,10 @@
 import { describe, expect, it } from "@effect/vitest"
 import { PublicError } from "#schemas/errors.ts"
 import type { Answer, ContentPart } from "#schemas/wire/conversation.ts"
-import { streamOf as replayed } from "#src/wire/dialect.ts"
+import { streamOf as replayed } from "#src/wire/dialects.ts"
 import { estimatedReply, providerReply, readCountRequest } from "#src/wire/messages/request/countTokens.ts"
 import { client, upstream } from "#src/wire/messages/index.ts"
-import * as Signatures from "#src/wire/signature.ts"
+import * as Signatures from "#src/wire/signatures.ts"
 import { answerOf, events, fixtures, json, options, requestOf } from "#test/wire/messages/support.ts"
 
 const read = (name: string): Answer => {

@@ -5,7 +5,7 @@ import { PublicError } from "#schemas/errors.ts"
 import type { Conversation, MediaPart, ContentPart, GenerationSettings, Turn } from "#schemas/wire/conversation.ts"
 import { client, upstream } from "#src/wire/messages/index.ts"
 import { none } from "#src/wire/neutral/settings.ts"
-import * as Signatures from "#src/wire/signature.ts"
+import * as Signatures from "#src/wire/signatures.ts"
 import { chat, conversation, encoded, fixtures, json, refusal, requestOf, text, traits } from "#test/wire/messages/support.ts"
 
 const user = (...parts: ReadonlyArray<ContentPart>): Turn => ({ role: "user", parts, name: null, path: "messages[0]" })

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { PublicError } from "#schemas/errors.ts"
 import type { Conversation, ContentPart } from "#schemas/wire/conversation.ts"
 import { client } from "#src/wire/responses/index.ts"
-import { seal } from "#src/wire/signature.ts"
+import { seal } from "#src/wire/signatures.ts"
 import { anyJson, fixtures, parsed, request } from "./support.ts"
 
 const read = (body: Record<string, unknown>): Conversation => {

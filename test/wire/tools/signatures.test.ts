@@ -2,9 +2,9 @@
 import { describe, expect, it } from "vitest"
 import { PublicError } from "#schemas/errors.ts"
 import type { Answer, FamilyName, FormatName, ContentPart, Signature } from "#schemas/wire/conversation.ts"
-import { streamOf } from "#src/wire/dialect.ts"
+import { streamOf } from "#src/wire/dialects.ts"
 import { clients, family } from "#src/wire/formats.ts"
-import * as Signatures from "#src/wire/signature.ts"
+import * as Signatures from "#src/wire/signatures.ts"
 
 type Json = Readonly<Record<string, unknown>>
 

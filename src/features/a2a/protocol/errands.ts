@@ -5,7 +5,7 @@ import { Role } from "@a2a-js/sdk"
 import { ContentTypeNotSupportedError, RequestMalformedError } from "@a2a-js/sdk/errors"
 import * as Schema from "effect/Schema"
 import { type Errand, LONGEST_ID } from "#src/features/a2a/Desk.ts"
-import { DEFAULT_SKILL } from "#src/features/a2a/skills/all.ts"
+import { DEFAULT_SKILL } from "#src/features/a2a/skills/index.ts"
 import { at, type Json } from "#src/management/inner/Inner.ts"
 
 /** What a client may declare that it reads, beside nothing at all. */

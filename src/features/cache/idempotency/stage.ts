@@ -23,7 +23,7 @@ import * as Identity from "#src/inference/lane/bodies/identity.ts"
 import * as GatewayHeaders from "#src/inference/lane/gatewayHeaders.ts"
 import { CoalescedCall, type CoalescedCallListener } from "#src/inference/lane/stages/CoalescedCall.ts"
 import * as StageAnswers from "#src/inference/lane/stages/stageAnswers.ts"
-import type { AdmittedCall, Fork, Stage } from "#src/inference/lane/stages/Stage.ts"
+import type { AdmittedCall, Fork, Stage } from "#src/inference/lane/stages/Stages.ts"
 import { type Flight, type Waiter, SingleFlight } from "#src/platform/structures/SingleFlight.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 

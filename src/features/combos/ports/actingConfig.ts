@@ -1,6 +1,6 @@
 /** Which fields of a combo's `config` act, and of the layers under it. */
 import { actIn, actsIn, lacks, type Rows } from "#schemas/acting/row.ts"
-import * as Table from "#src/management/acting/Table.ts"
+import * as Table from "#src/management/acting/ActingTable.ts"
 
 export const comboConfig: Rows = {
   ...actIn("src/routing/combos/walkPolicy.ts", "maxRetries", "retryDelayMs", "fallbackDelayMs", "targetTimeoutMs", "failoverBeforeRetry",

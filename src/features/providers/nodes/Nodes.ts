@@ -16,9 +16,9 @@ import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { builtin } from "#src/providers/Registry.ts"
-import { mergeData, nodeData } from "#src/features/providers/ports/connection.ts"
+import { mergeData, nodeData } from "#src/features/providers/ports/connectionRecord.ts"
 import { Connections } from "#src/features/providers/ports/Connections.ts"
-import * as Made from "./node.ts"
+import * as Made from "./nodeRecord.ts"
 
 type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
 

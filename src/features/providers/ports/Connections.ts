@@ -19,7 +19,7 @@ import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { builtin } from "#src/providers/Registry.ts"
-import * as Made from "./connection.ts"
+import * as Made from "./connectionRecord.ts"
 import * as Credential from "#src/features/providers/credential.ts"
 import * as ProviderData from "#src/features/providers/providerData.ts"
 

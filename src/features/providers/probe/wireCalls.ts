@@ -4,7 +4,7 @@ import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { Provider, WireFormat } from "#schemas/Provider.ts"
 import * as BodyRules from "#src/providers/bodyRules.ts"
-import * as Endpoint from "#src/providers/endpoint.ts"
+import * as Endpoint from "#src/providers/upstreamEndpoint.ts"
 import type * as Schema from "effect/Schema"
 
 export interface WireCall {

@@ -24,7 +24,7 @@ import { profileOf } from "#src/features/resilience/profile.ts"
 import { type TargetRules, rulesOf, unbounded } from "./rules.ts"
 import * as Rests from "./rests.ts"
 import type { Saved } from "./saved.ts"
-import * as Effective from "#src/features/resilience/ports/settings.ts"
+import * as Effective from "#src/features/resilience/ports/resilienceSettings.ts"
 import * as Views from "#src/features/resilience/views.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 

@@ -5,8 +5,8 @@
  */
 import type * as Pace from "#actors/resilience/Pace.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
-import type { Effective } from "#src/features/resilience/ports/settings.ts"
-import { leastCap, partOf } from "#src/features/resilience/ports/settings.ts"
+import type { Effective } from "#src/features/resilience/ports/resilienceSettings.ts"
+import { leastCap, partOf } from "#src/features/resilience/ports/resilienceSettings.ts"
 
 export interface TargetRules {
   /** Calls at once; 0 = no cap. */

@@ -2,7 +2,7 @@
 import type { Target } from "#actors/request/ports/Target.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { sample } from "#src/platform/accounting/tokens/textSample.ts"
-import * as GenerateModels from "#src/wire/generateContent/models.ts"
+import * as GenerateModels from "#src/wire/generateContent/generateModels.ts"
 import * as GatewayFields from "#src/wire/gatewayFields.ts"
 import type { Countable } from "#src/wire/messages/request/countTokens.ts"
 import * as CountTokens from "#src/wire/messages/request/countTokens.ts"

@@ -1,6 +1,6 @@
 /** What each format says about counting tokens. */
 import { client as generateContent } from "#src/wire/generateContent/index.ts"
-import * as GenerateModels from "#src/wire/generateContent/models.ts"
+import * as GenerateModels from "#src/wire/generateContent/generateModels.ts"
 import { client as messages } from "#src/wire/messages/index.ts"
 import * as CountTokens from "#src/wire/messages/request/countTokens.ts"
 import { client as responses } from "#src/wire/responses/index.ts"

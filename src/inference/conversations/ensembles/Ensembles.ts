@@ -16,11 +16,11 @@ import { panelOf, type Seat, seatsOf } from "./members.ts"
 import * as Models from "./models.ts"
 import { partOf, quietView, saidInstead, type Whole } from "./part.ts"
 import * as RouteReport from "#src/inference/lane/RouteReport.ts"
-import type { ConversationCall } from "#src/inference/lane/stages/Stage.ts"
+import type { ConversationCall } from "#src/inference/lane/stages/Stages.ts"
 import type { Candidate } from "#src/routing/models/candidate.ts"
 import type { CompleteConfig } from "#src/routing/combos/config.ts"
 import type { Route } from "#src/routing/Router.ts"
-import * as Dialects from "#src/wire/dialect.ts"
+import * as Dialects from "#src/wire/dialects.ts"
 
 /** Models of a combo that are asked at once; those behind them are not asked. */
 export const panelMost = 50

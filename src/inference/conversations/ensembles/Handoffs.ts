@@ -23,7 +23,7 @@ import type { ConversationServices } from "#src/inference/conversations/Conversa
 import * as Models from "./models.ts"
 import { partOf, quietView } from "./part.ts"
 import type { HandoffNote } from "#src/inference/lane/RouteReport.ts"
-import type { ConversationCall } from "#src/inference/lane/stages/Stage.ts"
+import type { ConversationCall } from "#src/inference/lane/stages/Stages.ts"
 import type { CompleteConfig } from "#src/routing/combos/config.ts"
 import { Generations } from "#src/routing/models/Generations.ts"
 import type { Route } from "#src/routing/Router.ts"

@@ -17,7 +17,7 @@ import { ConversationEncoding } from "#src/inference/conversations/ConversationE
 import type { ConversationServices } from "#src/inference/conversations/ConversationServices.ts"
 import * as Models from "./models.ts"
 import { partOf, quietView } from "./part.ts"
-import type { ConversationCall } from "#src/inference/lane/stages/Stage.ts"
+import type { ConversationCall } from "#src/inference/lane/stages/Stages.ts"
 import type { Route } from "#src/routing/Router.ts"
 import { shuffled } from "#src/routing/strategies/ranking.ts"
 

@@ -4,7 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
-import type { Fork } from "#src/inference/lane/stages/Stage.ts"
+import type { Fork } from "#src/inference/lane/stages/Stages.ts"
 
 export class Forks extends Context.Service<Forks, {
   /** Answers the way to interrupt it. */

@@ -13,7 +13,7 @@ import { BodyWorkers, threadsOf } from "#src/inference/lane/bodies/BodyWorkers.t
 import * as Forms from "#src/inference/lane/forms/forms.ts"
 import { Live } from "#src/inference/lane/live/Live.ts"
 import * as RouteReport from "#src/inference/lane/RouteReport.ts"
-import type { Stage } from "#src/inference/lane/stages/Stage.ts"
+import type { Stage } from "#src/inference/lane/stages/Stages.ts"
 import * as MediaFetch from "#src/platform/media/MediaFetch.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
 import { Admission } from "./Admission.ts"

@@ -7,7 +7,7 @@ import type { Interceptor } from "#actors/request/ports/Interceptor.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import type { TokenUsage } from "#schemas/wire/conversation.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import type { AdmittedCall } from "./Stage.ts"
+import type { AdmittedCall } from "./Stages.ts"
 
 /** What the wire calls of the request came to. */
 export interface Spent {

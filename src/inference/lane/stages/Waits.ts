@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import { type TurnOutcome, Turns } from "#actors/request/ports/Turns.ts"
 import { PublicError } from "#schemas/errors.ts"
-import { type AdmittedCall, left, type Stage } from "./Stage.ts"
+import { type AdmittedCall, left, type Stage } from "./Stages.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
 
 /** What a request has behind it when it is planned again. */

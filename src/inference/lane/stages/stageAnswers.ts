@@ -1,6 +1,6 @@
 /** Requests that a stage answers by itself: counted and logged like any other, without a wire attempt. */
 import type { Telemetry } from "#actors/request/ports/Telemetry.ts"
-import type { AdmittedCall } from "./Stage.ts"
+import type { AdmittedCall } from "./Stages.ts"
 
 export interface StageAnswer {
   readonly cache: "hit" | "off"

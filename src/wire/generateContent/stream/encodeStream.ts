@@ -10,7 +10,7 @@ import { argsOf } from "#src/wire/generateContent/request/encodeRequest.ts"
 import { errorFrames } from "#src/wire/generateContent/errors.ts"
 import { finishWord, logprobsText, usageText } from "#src/wire/generateContent/facts.ts"
 import { memberOf } from "#src/wire/generateContent/request/media.ts"
-import { seal } from "#src/wire/signature.ts"
+import { seal } from "#src/wire/signatures.ts"
 import { unescape } from "#src/wire/stream/literal.ts"
 import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wire/stream/StreamSink.ts"
 

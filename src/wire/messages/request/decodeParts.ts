@@ -5,7 +5,7 @@ import { carried } from "#src/wire/messages/carriers.ts"
 import { annotationsOf } from "#src/wire/messages/citations.ts"
 import { hostedText, isHosted, isSealedHistory } from "#src/wire/neutral/hostedText.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
-import * as Signatures from "#src/wire/signature.ts"
+import * as Signatures from "#src/wire/signatures.ts"
 
 /** What has no place in a part is noted here with its weight. */
 export type Note = (extra: Extra) => void

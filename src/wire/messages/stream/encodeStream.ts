@@ -7,7 +7,7 @@ import { citationOf } from "#src/wire/messages/citations.ts"
 import { mediaBlock, messageId, reasoningBlock } from "#src/wire/messages/encodeAnswer.ts"
 import { errorFrames } from "#src/wire/messages/errors.ts"
 import { stopReasonOf, wireUsage } from "#src/wire/messages/usage.ts"
-import * as Signatures from "#src/wire/signature.ts"
+import * as Signatures from "#src/wire/signatures.ts"
 import { escape, unescape } from "#src/wire/stream/literal.ts"
 import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wire/stream/StreamSink.ts"
 

@@ -2,7 +2,7 @@
 import type { AnswerFacts, UpstreamErrorBody, Usage } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import { upstream as chatCompletions } from "#src/wire/chatCompletions/index.ts"
-import * as Dialects from "#src/wire/dialect.ts"
+import * as Dialects from "#src/wire/dialects.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as Splice from "#src/wire/json/splice.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import * as Redacted from "effect/Redacted"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { Provider } from "#schemas/Provider.ts"
-import * as Endpoint from "#src/providers/endpoint.ts"
+import * as Endpoint from "#src/providers/upstreamEndpoint.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import { connection, node } from "#test/suites/records.ts"
 
