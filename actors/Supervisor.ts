@@ -64,6 +64,7 @@ export const loops = {
   "live events": timer("requests", "live events of one round are late, and sockets of callers who signed out stay open longer"),
   "progress of tools": fiber("requests", QUICK, "a caller of a slow tool hears nothing until its answer"),
   "beats of gateway mcp": fiber("requests", QUICK, "a session over `gateway mcp` counts as gone"),
+  "MCP server": fiber("requests", STEADY, "the tools of one MCP server are not offered meanwhile"),
   "body threads": thread("requests", "the next large body starts another one"),
   "page threads": thread("requests", "the next page starts another one"),
   "idempotency claims": fiber("requests", QUICK, "another node may take the claim of a running request"),
@@ -75,8 +76,10 @@ export const loops = {
   "lease records": task("requests", STEADY, "changes of leases wait for their records"),
   "cache writes": fiber("requests", STEADY, "answers wait for the durable cache"),
   "cache eviction": fiber("requests", STEADY, "expired answers stay in the durable cache"),
+  "call bodies": fiber("requests", STEADY, "bodies of calls wait in memory, and further ones are not kept"),
+  "sweep/call bodies": fiber("requests", STEADY, "bodies of calls stay stored beyond their hours"),
   "search statistics": fiber("requests", STEADY, "counts of searches wait to be stored"),
-  "background responses": fiber("requests", STEADY, "responses that are made in the background may count as failed"),
+  "background responses": fiber("requests", STEADY, "responses in the background are made twice, or wait for a process that makes them"),
   "sweep/responses": fiber("requests", STEADY, "expired responses stay stored"),
   "agent tasks": fiber("requests", QUICK, "tasks of other agents may count as failed, and go on when they were cancelled on another node"),
   "sweep/agent tasks": fiber("requests", STEADY, "abandoned tasks of other agents end when they are read, and old ones stay stored"),
@@ -94,8 +97,9 @@ export const loops = {
   "journal replay": fiber("accounting", STEADY, "journals of dead processes wait"),
   "journal fsync": fiber("accounting", STEADY, "the journal is flushed by the kernel alone"),
   tokenizer: thread("accounting", "tokens are estimated from characters until another one is loaded"),
+  "event loop watch": timer("accounting", "one stall of the event loop is not counted"),
   "webhook events": fiber("webhooks", STEADY, "events wait in their file"),
-  "webhook estates": fiber("webhooks", STEADY, "events of dead processes wait in their files"),
+  "webhook leftovers": fiber("webhooks", STEADY, "events of dead processes wait in their files"),
   "webhook queue": fiber("webhooks", STEADY, "jobs and webhooks of other nodes are not noticed"),
   "webhook backlog": fiber("webhooks", STEADY, "the backlog of slow webhooks is not bounded"),
   "webhook lane": fiber("webhooks", STEADY, "its deliveries wait in the queue"),
@@ -164,13 +168,13 @@ export const supervised = <E, R>(name: OfKind<"fiber">, round: Effect.Effect<unk
     const probe = Context.get(context, Probe)
     const { backoff, restart } = loops[name]
     const clock = yield* Clock.Clock
-    const goesOn = turns.while ?? isAlways
+    const mayRun = turns.while ?? isAlways
     const counter = restarts(name)
     counter.updateUnsafe(0, context)
     const body = probe === null ? round : Effect.andThen(Effect.sync(() => probe.round(name)), round)
     const rounds = Effect.gen(function*() {
       let defects = 0
-      while (goesOn()) {
+      while (mayRun()) {
         const began = clock.currentTimeMillisUnsafe()
         const exit = yield* Effect.exit(body)
         if (Exit.isSuccess(exit)) {

@@ -31,10 +31,33 @@ export interface QuotaExceeded {
   }
 }
 
+/** A batch is over; emitted once per batch. */
+export interface BatchEnded {
+  readonly type: `batch.${"completed" | "failed" | "expired" | "cancelled"}`
+  readonly at: number
+  readonly data: {
+    /** Of the batch. */
+    readonly id: string
+    /** Empty: an operator's. */
+    readonly api_key_id: string
+    readonly endpoint: string
+    /** Empty where its lines name several models. */
+    readonly model: string
+    readonly requests_total: number
+    readonly requests_completed: number
+    readonly requests_failed: number
+    readonly input_file_id: string
+    readonly output_file_id: string | null
+    readonly error_file_id: string | null
+    /** What is wrong with its input; null: nothing. */
+    readonly error_message: string | null
+  }
+}
+
 export interface TestPing {
   readonly type: "test.ping"
   readonly at: number
   readonly data: { readonly message: string; readonly webhookId: string }
 }
 
-export type GatewayEvent = RequestCompleted | RequestFailed | QuotaExceeded | TestPing
+export type GatewayEvent = RequestCompleted | RequestFailed | QuotaExceeded | BatchEnded | TestPing

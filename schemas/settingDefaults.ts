@@ -10,5 +10,6 @@ export const settingDefaults: Readonly<Record<string, Schema.Json>> = {
   autoRoutingEnabled: true, autoRoutingDefaultVariant: "lkgp", lkgpEnabled: true, proxyEnabled: true, perKeyProxyEnabled: false,
   localOnlyManageScopeBypassEnabled: true, localOnlyManageScopeBypassPrefixes: ["/api/mcp/"], customSystemPromptEnabled: false,
   customSystemPrompt: "", allowGuardrailOptOut: true, debugMode: false, logToolSources: false, customAgents: [], oidcEnabled: false,
+  callLogBodies: false, callLogBodyShare: 1, callLogBodyMaxKb: 64, callLogBodyTotalMb: 256, callLogBodyHours: 24,
   oidcAllowedSubjects: [], modelsDevSyncEnabled: false
 }

@@ -61,8 +61,11 @@ export const of = (status: number): StatusReason =>
 /** 2xx. */
 export const isOk = (status: number): boolean => status >= 200 && status < 300
 
+/** The lowest status of an error. */
+export const FIRST_ERROR = 400
+
 /** 4xx or 5xx. */
-export const isError = (status: number): boolean => status >= 400
+export const isError = (status: number): boolean => status >= FIRST_ERROR
 
 /** 5xx: the server's own failure. */
 export const isServers = (status: number): boolean => status >= 500

@@ -29,8 +29,8 @@ import * as Spool from "#src/platform/spool/Spool.ts"
 import * as Log from "#src/platform/telemetry/Log.ts"
 import * as Otlp from "#src/platform/telemetry/Otlp.ts"
 import * as HttpUpstream from "#src/platform/upstream/HttpUpstream.ts"
-import * as UrlGuard from "#src/platform/upstream/AddressGuard.ts"
-import * as Simulator from "#src/simulator/Simulator.ts"
+import * as AddressGuard from "#src/platform/upstream/AddressGuard.ts"
+import * as NewcomersSimulator from "#src/simulator/newcomers/NewcomersSimulator.ts"
 import { features } from "./features.ts"
 import * as FrontDoor from "./FrontDoor.ts"
 import * as Inference from "./Inference.ts"
@@ -64,10 +64,10 @@ const cluster = (settings: Values) => Sweeps.layer(settings).pipe(
 /** Tier 5: configuration, flags, and the way out. */
 const upstream = (settings: Values) => HttpUpstream.layerOf(settings).pipe(
   Layer.provideMerge(StoredNodeGroup.layer),
-  Layer.provideMerge(UrlGuard.layer()),
+  Layer.provideMerge(AddressGuard.layer()),
   Layer.provideMerge(EffectiveFlags.layer(settings.environment)),
   Layer.provideMerge(StoredConfiguration.layerOf(settings)),
-  Layer.provideMerge(Simulator.layerNewcomers)
+  Layer.provideMerge(NewcomersSimulator.layer)
 )
 
 /** Tier 6: what features share: keys, credentials, breakers. */

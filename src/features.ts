@@ -2,11 +2,13 @@
 import { a2a } from "#src/features/a2a/feature.ts"
 import { auth } from "#src/features/auth/feature.ts"
 import { batches } from "#src/features/batches/feature.ts"
+import { bodies } from "#src/features/bodies/feature.ts"
 import { cache } from "#src/features/cache/feature.ts"
 import { capabilities } from "#src/features/capabilities/feature.ts"
 import { combos } from "#src/features/combos/feature.ts"
 import { compliance } from "#src/features/compliance/feature.ts"
 import { dashboard } from "#src/features/dashboard/feature.ts"
+import { drills } from "#src/features/drills/feature.ts"
 import { evals } from "#src/features/evals/feature.ts"
 import { files } from "#src/features/files/feature.ts"
 import { flags } from "#src/features/flags/feature.ts"
@@ -16,6 +18,7 @@ import { leases } from "#src/features/leases/feature.ts"
 import { limits } from "#src/features/limits/feature.ts"
 import { live } from "#src/features/live/feature.ts"
 import { mcp } from "#src/features/mcp/feature.ts"
+import { mcpServers } from "#src/features/mcpServers/feature.ts"
 import { nodes } from "#src/features/nodes/feature.ts"
 import { oauth } from "#src/features/oauth/feature.ts"
 import { pricing } from "#src/features/pricing/feature.ts"
@@ -33,7 +36,7 @@ import { usage } from "#src/features/usage/feature.ts"
 import { webhooks } from "#src/features/webhooks/feature.ts"
 
 export const features = [
-  auth, tokens, keys, providers, oauth, combos, pricing, settings, flags, limits, usage,
-  quotas, health, capabilities, nodes, resilience, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, live, responses, mcp,
+  auth, tokens, keys, providers, oauth, combos, pricing, settings, flags, limits, usage, bodies,
+  quotas, health, capabilities, nodes, resilience, drills, routing, evals, cache, webhooks, compliance, leases, sessions, signatures, live, responses, mcp, mcpServers,
   a2a, files, batches, search, dashboard
 ] as const

@@ -23,7 +23,7 @@ export type BatchEvent =
 /** What the runner does next. `fail-rest`: the lines that were not run become errors. */
 export type Intent = "validate" | "run-lines" | "fail-rest" | "write"
 
-export type Step = readonly [state: BatchState, intents: ReadonlyArray<Intent>]
+export type BatchStep = readonly [state: BatchState, intents: ReadonlyArray<Intent>]
 
 const terminal: ReadonlySet<BatchStatus> = new Set(["failed", "completed", "expired", "cancelled"])
 
@@ -36,8 +36,11 @@ export const made = (createdAt: number, windowMs: number): BatchState => ({
   outputFileId: null, errorFileId: null
 })
 
+/** Lines that have their answer. */
+export const answered = ({ completed, failed }: Pick<BatchState, "completed" | "failed">): number => completed + failed
+
 /** Lines that have no answer yet. */
-export const waiting = ({ completed, failed, total }: Pick<BatchState, "completed" | "failed" | "total">): number => Math.max(0, total - completed - failed)
+export const waiting = (state: Pick<BatchState, "completed" | "failed" | "total">): number => Math.max(0, state.total - answered(state))
 
 const finalizing = (state: BatchState, ending: BatchEnding, now: number): BatchState => ({ ...state, status: "finalizing", ending, finalizingAt: now })
 
@@ -105,7 +108,7 @@ const after = (state: BatchState, event: BatchEvent, now: number): BatchState =>
 }
 
 /** One step; an event that does not fit the state changes nothing. */
-export const transition = (state: BatchState, event: BatchEvent, now: number): Step => {
+export const transition = (state: BatchState, event: BatchEvent, now: number): BatchStep => {
   const next = after(state, event, now)
   return [next, duties(next)]
 }

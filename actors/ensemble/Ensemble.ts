@@ -6,6 +6,7 @@
  * telemetry, one final row, one sum of costs; and when it leaves, everything is cut.
  */
 import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -79,6 +80,8 @@ export class Ensemble implements LiveRequest {
   private wasSlow = false
   private shuttingDown = false
   private refusal: PublicError | null = null
+  /** Ends what runs between two calls. */
+  private between: (() => void) | null = null
 
   /**
    * `inbound` is the client's request; its targets may give the final answer (the first one is named in the headers of a stream
@@ -126,6 +129,7 @@ export class Ensemble implements LiveRequest {
     this.wasSlow = wasSlow
     this.tally.end()
     for (const actor of this.calls.keys()) actor.clientLeft(wasSlow)
+    this.between?.()
   }
 
   shutDown(): void {
@@ -136,6 +140,7 @@ export class Ensemble implements LiveRequest {
       // Between two attempts there is nothing to cut.
       if (part.role !== "last") fiber.interruptUnsafe()
     }
+    this.between?.()
   }
 
   /** Makes one call whose answer the client does not see as it comes. */
@@ -145,6 +150,25 @@ export class Ensemble implements LiveRequest {
       const first = call.inbound.targets[0] as Target
       if (this.isOver) return Effect.succeed({ answer: null, body: "", error: null, target: first })
       return this.make({ ...call.inbound, interceptors: this.tally.interceptorsOf() }, part, timeoutMs, (actor) => ({ ...call.given(), target: actor.target }))
+    })
+  }
+
+  /** The newest `turn` was not the last one: its answer is not the client's. */
+  passOn(): void {
+    this.tally.release(false)
+  }
+
+  /** Work between calls, which ends with the request: null when the client has left or the gateway stops. */
+  during<A>(work: Effect.Effect<A>): Effect.Effect<A | null> {
+    return Effect.suspend(() => {
+      if (this.isOver) return Effect.succeed(null)
+      const over = Deferred.makeUnsafe<null>()
+      this.between = () => {
+        Deferred.doneUnsafe(over, Effect.succeed(null))
+      }
+      return Effect.ensuring(Effect.raceFirst(work, Deferred.await(over)), Effect.sync(() => {
+        this.between = null
+      }))
     })
   }
 

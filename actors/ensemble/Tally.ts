@@ -17,9 +17,9 @@ import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 export interface EnsemblePart {
   /**
    * `last`: its answer or error is the client's. `step`: its error is, its answer is not. `panel`: its answer is when it stays the
-   * only one, its error when no member answers. `aside`: never.
+   * only one, its error when no member answers. `turn`: both are, unless `release` says that another call follows. `aside`: never.
    */
-  readonly role: "last" | "step" | "panel" | "aside"
+  readonly role: "last" | "step" | "panel" | "turn" | "aside"
   /** Error code of its row when the gateway cuts it; null while it may continue. */
   cut: string | null
 }
@@ -112,6 +112,7 @@ export class Tally {
     return [bounded, ...this.interceptors.map((interceptor): Interceptor => ({
       beforeAttempt: (target) => interceptor.beforeAttempt(target),
       attemptSettled: () => undefined,
+      ...(interceptor.watch === undefined ? {} : { watch: interceptor.watch }),
       closed: () => undefined
     }))]
   }
@@ -149,7 +150,10 @@ export class Tally {
     if (part.role === "last") this.publish(row)
     else if (this.ending) this.publish({ ...row, final: alone })
     else if (part.role === "step") this.publish({ ...row, final: row.final && !answered })
-    else if (part.role === "aside") this.publish({ ...row, final: false })
+    else if (part.role === "turn") {
+      if (answered) this.held = row
+      else this.publish(row)
+    } else if (part.role === "aside") this.publish({ ...row, final: false })
     else if (answered && ++this.answers === 1) this.held = row
     else {
       if (answered) this.release(false)

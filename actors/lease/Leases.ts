@@ -49,7 +49,11 @@ export class Leases extends Context.Service<Leases, {
   readonly move: (claim: LeaseClaim, from: string, to: string) => StoreQuestion<MoveReply>
   /** Ends exactly this lease, soon. */
   readonly end: (lease: Lease, reason: EndReason) => void
-  /** ACTIVE leases of the store, as this node last knew. */
+  /** Ends exactly this lease now; false when it had ended, moved or was followed by another. */
+  readonly revoke: (lease: Lease, reason: EndReason) => StoreQuestion<boolean>
+  /** ACTIVE leases of the store. */
+  readonly list: StoreQuestion<ReadonlyArray<Lease>>
+  /** How many there are, as this node last knew. */
   readonly active: () => number
 }>()("gateway/actors/Leases") {}
 
@@ -87,7 +91,9 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       return reply
     })
 
-  const invalidate = (lease: Lease, reason: EndReason): Effect.Effect<void, LeaseStoreDown> => Effect.asVoid(told(store.invalidate(lease, reason)))
+  const revoke = (lease: Lease, reason: EndReason): StoreQuestion<boolean> => told(store.invalidate(lease, reason))
+
+  const invalidate = (lease: Lease, reason: EndReason): StoreQuestion<void> => Effect.asVoid(revoke(lease, reason))
 
   /** A failure heals with the next sweep; until then calls with the lease are refused. */
   const soon = (work: Effect.Effect<void, unknown>): void => {
@@ -204,6 +210,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     find,
     move: (claim, from, to) => told(store.move(claim, from, to)),
     end,
+    revoke,
+    list: store.active,
     active: () => active
   })
 })

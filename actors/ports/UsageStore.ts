@@ -33,9 +33,80 @@ export interface UsageFilter {
   readonly apiKeyId?: string
   readonly status?: number
   readonly requestId?: string
+  readonly attemptId?: string
   /** Only rows whose attempt answered the client. */
   readonly finalOnly?: boolean
   readonly limit?: number
+}
+
+/** What a search of calls may compare. */
+export type CallField =
+  | "attemptId" | "requestId" | "sessionTag" | "model" | "requestedModel" | "provider" | "connectionId" | "apiKeyId" | "apiKeyName" | "combo" | "outcome"
+  | "errorCode" | "endpoint" | "nodeId"
+
+/** One comparison with one field. A field without a value never fits. */
+export type CallTerm =
+  | { readonly field: CallField; readonly is: ReadonlyArray<string> }
+  /** A part of it, in any case; `except`: whole values that do not count. */
+  | { readonly field: CallField; readonly has: string; readonly except?: ReadonlyArray<string> }
+  /** Both ends belong to it. */
+  | { readonly field: "status" | "latencyMs"; readonly from: number; readonly to: number }
+
+/** One of the terms must fit. */
+export interface CallCondition {
+  /** What it restricts: the counts of a facet do without the conditions of its name. */
+  readonly name: string
+  readonly anyOf: ReadonlyArray<CallTerm>
+}
+
+/** Attempts that started in [since, until) and fit every condition. */
+export interface CallSearch {
+  readonly since?: number
+  readonly until?: number
+  readonly conditions: ReadonlyArray<CallCondition>
+}
+
+/** A place in the ledger, newest first: behind this attempt. */
+export interface CallPlace {
+  readonly startedAt: number
+  readonly attemptId: string
+}
+
+export interface CallPage {
+  readonly rows: ReadonlyArray<LedgerRow>
+  /** Where the search goes on; null at its end. A page may be short, or empty, and still go on: each looks at a bounded number of rows. */
+  readonly next: CallPlace | null
+}
+
+export const callFacets = ["provider", "model", "apiKey", "connection", "combo", "outcome", "status", "error"] as const
+export type CallFacet = typeof callFacets[number]
+
+export interface FacetCount {
+  readonly facet: CallFacet
+  readonly value: string
+  /** Name of a key as its newest row has it; null for others. */
+  readonly label: string | null
+  readonly count: number
+}
+
+/** Attempts that started in a stretch of time. */
+export interface CallBucket {
+  /** ms since the epoch of its beginning. */
+  readonly start: number
+  readonly count: number
+  /** Those that failed for the client or the upstream: status 400 and above. */
+  readonly errors: number
+}
+
+export interface CallFacets {
+  /** Attempts that fit, of those that were looked at. */
+  readonly count: number
+  /** Most first, within a facet. */
+  readonly values: ReadonlyArray<FacetCount>
+  /** Those with attempts, oldest first. */
+  readonly buckets: ReadonlyArray<CallBucket>
+  /** Attempts in the range: up to the bound of one look. */
+  readonly looked: number
 }
 
 /** What one key used at one model through one node. */
@@ -134,6 +205,10 @@ export class UsageStore extends Context.Service<UsageStore, {
   readonly insert: (rows: ReadonlyArray<LedgerRow>) => Effect.Effect<number, StoreError>
   /** Newest first; limit at most 10000. */
   readonly rows: (filter: UsageFilter) => Effect.Effect<ReadonlyArray<LedgerRow>, StoreError>
+  /** Newest first, behind `after`; looks at `look` rows at most. */
+  readonly calls: (search: CallSearch, page: { readonly after: CallPlace | null; readonly limit: number; readonly look: number }) => Effect.Effect<CallPage, StoreError>
+  /** Of the newest `look` attempts in the range; `bucketMs`: the length of a bucket, `most`: values of a facet. */
+  readonly facets: (search: CallSearch, bounds: { readonly look: number; readonly most: number; readonly bucketMs: number }) => Effect.Effect<CallFacets, StoreError>
   readonly totals: (filter: UsageFilter) => Effect.Effect<UsageTotals, StoreError>
   readonly groupBy: (
     dimension: "provider" | "model" | "connection" | "apiKey",

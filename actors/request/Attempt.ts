@@ -5,57 +5,45 @@
  * one `Effect.callback`; the machine calls `done` exactly once and never again touches the client after it.
  */
 import type { AttemptEnd, AttemptOptions } from "#actors/request/steps/attemptValues.ts"
+import * as HeldStream from "#actors/request/HeldStream.ts"
 import type { AnswerReader } from "#actors/request/ports/AnswerCheck.ts"
 import type { Body } from "#actors/request/ports/Body.ts"
 import type { AnswerFacts, StreamTap, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Ledger } from "#actors/request/ports/Ledger.ts"
-import { headerOf, type Phase, type Upstream, type UpstreamCall, type UpstreamFailure, type UpstreamHandler } from "#actors/request/ports/Upstream.ts"
+import type { Phase, Upstream, UpstreamCall, UpstreamFailure, UpstreamHandler } from "#actors/request/ports/Upstream.ts"
 import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
 import * as AnswerReading from "#actors/request/steps/answerReading.ts"
-import { Job } from "#actors/request/steps/Job.ts"
 import * as RequestHeaders from "#actors/request/steps/requestHeaders.ts"
-import { joinBytes } from "#actors/request/steps/bytes.ts"
-import { LargeBody } from "#actors/request/steps/LargeBody.ts"
+import { type Answered, WholeAnswer } from "#actors/request/steps/WholeAnswer.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import { LARGE_BYTES, QUICK_BYTES } from "#schemas/largeBodies.ts"
 import type { Outcome } from "#schemas/records/LedgerRow.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 
 export type { AttemptClient, AttemptEnd, AttemptOptions } from "#actors/request/steps/attemptValues.ts"
 
-/** Bytes of a stream held before its first content: its head may repeat the whole request. */
-const maxHeldBytes = 32 * 1024 * 1024
-/** Bytes held for stream recovery; a faster stream is released earlier than its time. */
-const maxRecoverableBytes = 32 * 1024
-/** Bytes of a stream that is held until its rules were asked. */
-const maxCheckedBytes = 4 * 1024 * 1024
 /** After the final event the upstream has this long to end its body, ms, so that its socket can be used again. */
 const lingerMs = 1_000
-/** Largest whole (not streamed) answer. An error that is large is judged by its status alone. */
-const maxAnswerBytes = 64 * 1024 * 1024
 
 const noText = () => ""
 const noBytes = new Uint8Array(0)
 
-export class Attempt implements UpstreamHandler {
+export class Attempt implements UpstreamHandler, Answered {
   readonly options: AttemptOptions
   private readonly done: (end: AttemptEnd) => void
   private call: UpstreamCall | null = null
   private upstream: Upstream["Service"] | null = null
-  /** Null unless the upstream answers with jobs. */
-  private job: Job | null = null
-  private ended = false
+  ended = false
   private opened = false
-  private status = 0
-  private headers: ReadonlyArray<string> = []
+  status = 0
+  /** Of the upstream's response, flat; empty before the head. */
+  headers: ReadonlyArray<string> = []
   /** Set once the response is known to be a stream that is forwarded. */
   tap: StreamTap | null = null
   /** Reads a stream that is held until its end, for the rules of its combo. */
   private reader: AnswerReader | null = null
-  private held: Array<Uint8Array> = []
-  /** What is no stream, and large. */
-  private large: LargeBody | null = null
-  private heldBytes = 0
+  private readonly held = new HeldStream.HeldStream()
+  /** What is no stream. */
+  private whole: WholeAnswer | null = null
   private bytesOut = 0
   private committed = false
   /** Content of the answer came, and the client does not have it yet. */
@@ -72,6 +60,8 @@ export class Attempt implements UpstreamHandler {
   /** The client has left and the rest is read for its usage only (disconnect policy `drain-for-usage`). */
   private detached = false
   private firstContentAt: number | null = null
+  private sentAt: number | null = null
+  private headAt: number | null = null
 
   constructor(options: AttemptOptions, done: (end: AttemptEnd) => void) {
     this.options = options
@@ -92,20 +82,15 @@ export class Attempt implements UpstreamHandler {
         return
       }
       const { body, method, query, stream, target } = this.options
-      this.dispatch(method, (stream ? target.streamPath : target.path) + query, method === "GET" ? null : body)
+      this.ask(method, (stream ? target.streamPath : target.path) + query, method === "GET" ? null : body)
       this.options.body = noBytes
     })
   }
 
-  private dispatch(method: "GET" | "POST", path: string, body: Body | null): void {
+  ask(method: "GET" | "POST", path: string, body: Body | null): void {
     const { requestHeaders, target: { origin, proxy }, timeouts } = this.options
-    const headers = this.job === null ? requestHeaders : RequestHeaders.ofJob(requestHeaders)
+    const headers = this.whole === null || !this.whole.isOfJob ? requestHeaders : RequestHeaders.ofJob(requestHeaders)
     this.call = (this.upstream as Upstream["Service"]).dispatch({ origin, path, method, headers, body, timeouts, proxy }, this)
-  }
-
-  /** Upstream response headers, flat; empty before the head. */
-  get responseHeaders(): ReadonlyArray<string> {
-    return this.headers
   }
 
   /** Ends the wire call at once; the attempt is decided as `outcome`. */
@@ -126,7 +111,12 @@ export class Attempt implements UpstreamHandler {
     return true
   }
 
+  onSent(): void {
+    this.sentAt ??= this.options.now()
+  }
+
   onHead(status: number, headers: ReadonlyArray<string>): void {
+    this.headAt ??= this.options.now()
     this.status = status
     this.headers = headers
     if (this.options.stream && StatusReason.isOk(status) && !AnswerReading.isPlainDocument(headers)) {
@@ -149,7 +139,7 @@ export class Attempt implements UpstreamHandler {
   private take(chunk: Uint8Array): void {
     const tap = this.tap
     if (tap === null) {
-      this.collect(chunk)
+      (this.whole ??= new WholeAnswer(this)).push(chunk)
       return
     }
     this.reader?.push(chunk)
@@ -203,7 +193,7 @@ export class Attempt implements UpstreamHandler {
     if (this.ended) return
     const tap = this.tap
     if (tap === null) {
-      this.endWhole()
+      (this.whole ??= new WholeAnswer(this)).end()
       return
     }
     this.pass(tap, tap.end())
@@ -220,6 +210,7 @@ export class Attempt implements UpstreamHandler {
   onFailure(failure: UpstreamFailure): void {
     this.stopLingering()
     if (this.ended) return
+    if (this.whole !== null && AttemptFailure.isBreak(failure) && this.whole.asksAgain()) return
     const tap = this.tap
     // The client has none of it: the same connection may be asked once more.
     this.repeatable = tap !== null && !this.committed && this.options.holdMs > 0 && (failure.reason === "reset" || failure.reason === "truncated")
@@ -239,15 +230,15 @@ export class Attempt implements UpstreamHandler {
 
   private beforeCommit(tap: StreamTap, out: Uint8Array): void {
     if (!tap.useful) {
-      this.hold(out, maxHeldBytes)
+      this.hold(out, HeldStream.MOST_BYTES)
       return
     }
     if (this.reader !== null) {
       this.holdWhole(tap, out)
       return
     }
-    if (this.options.holdMs > 0 && !tap.terminal && this.heldBytes + out.length <= maxRecoverableBytes) {
-      this.hold(out, maxHeldBytes)
+    if (this.options.holdMs > 0 && !tap.terminal && this.held.bytes + out.length <= HeldStream.RECOVERABLE_BYTES) {
+      this.hold(out, HeldStream.MOST_BYTES)
       this.call?.useful()
       this.holdTimer ??= setTimeout(() => this.release(), this.options.holdMs)
       return
@@ -262,18 +253,16 @@ export class Attempt implements UpstreamHandler {
     if (this.ended || this.committed) return
     this.stopHolding()
     this.commit()
-    const held = this.held
-    this.held = []
-    for (const chunk of held) this.forward(chunk)
+    for (const chunk of this.held.take()) this.forward(chunk)
   }
 
   /** Keeps content for the rules of the combo, which need the whole answer. */
   private holdWhole(tap: StreamTap, out: Uint8Array): void {
     this.firstContentAt ??= this.options.now()
     this.call?.useful()
-    if (this.heldBytes + out.length > maxCheckedBytes) this.reject("maxCheckedBytes", null)
+    if (this.held.bytes + out.length > HeldStream.CHECKED_BYTES) this.reject("maxCheckedBytes", null)
     else {
-      this.hold(out, maxCheckedBytes)
+      this.hold(out, HeldStream.CHECKED_BYTES)
       if (tap.terminal) this.releaseWhole()
     }
   }
@@ -286,12 +275,11 @@ export class Attempt implements UpstreamHandler {
   }
 
   /** The answer was complete and is refused: the model has worked for it, and its upstream is healthy. */
-  private reject(rule: string, facts: AnswerFacts | null): void {
+  reject(rule: string, facts: AnswerFacts | null): void {
     this.call?.abort()
     this.rejected = true
     const error = AttemptFailure.rejected(this.options.target, rule)
-    if (facts === null) this.finish("policy", error, true, null)
-    else this.settle({ outcome: "policy", error, retryable: true, phase: null, usage: facts.usage, units: facts.units ?? null, outputText: facts.outputText, answer: null, contentType: null })
+    this.finish("policy", error, true, null, facts)
   }
 
   private stopHolding(): void {
@@ -322,13 +310,9 @@ export class Attempt implements UpstreamHandler {
   }
 
   private hold(chunk: Uint8Array, limit: number): void {
-    this.heldBytes += chunk.length
-    if (this.heldBytes > limit) {
-      this.call?.abort()
-      this.finish("parse-error", AttemptFailure.tooLarge(this.options.target, limit), !this.committed, null)
-      return
-    }
-    this.held.push(Buffer.from(chunk))
+    if (this.held.push(chunk, limit)) return
+    this.call?.abort()
+    this.finish("parse-error", AttemptFailure.tooLarge(this.options.target, limit), !this.committed, null)
   }
 
   /** A frame that is no frame: before the commit point another target may do better, after it the stream is broken. */
@@ -348,139 +332,62 @@ export class Attempt implements UpstreamHandler {
   }
 
   /** What a failed reply is judged by, but its body. */
-  private get reply(): Omit<AttemptFailure.FailedReply, "body"> {
+  get reply(): Omit<AttemptFailure.FailedReply, "body"> {
     const { now, requestHeaders, target } = this.options
     return { status: this.status, headers: this.headers, target, sent: requestHeaders, now: now() }
   }
 
-  /** The reply says that its job is not over: the same attempt asks for it again, or gives it up. */
-  private asksAgain(body: Uint8Array): boolean {
-    const { dialect, now, target } = this.options
-    this.job ??= new Job(target, now, (method, path, question) => this.dispatch(method, path, question))
-    const next = this.job.goesOn(dialect, { status: this.status, headers: this.headers, body })
-    if (next !== null && next !== "asks") this.finish(next.outcome, next.error, false, null)
-    return next !== null
+  abort(): void {
+    this.call?.abort()
   }
 
-  private get isOk(): boolean {
-    return StatusReason.isOk(this.status)
-  }
-
-  /** Keeps what is no stream. */
-  private collect(chunk: Uint8Array): void {
-    this.heldBytes += chunk.length
-    if (this.heldBytes <= LARGE_BYTES) this.held.push(Buffer.from(chunk))
-    else if (!this.isOk) {
-      this.call?.abort()
-      this.failWithStatus(null)
-    } else if (this.heldBytes > maxAnswerBytes) {
-      this.call?.abort()
-      this.finish("parse-error", AttemptFailure.tooLarge(this.options.target, maxAnswerBytes), !this.committed, null)
-    } else (this.large ??= this.beginLarge()).push(chunk)
-  }
-
-  private beginLarge(): LargeBody {
-    const { held } = this
-    this.held = []
-    return new LargeBody(held, Math.min(Number(headerOf(this.headers, "content-length")) || 0, maxAnswerBytes))
-  }
-
-  private failWithStatus(body: UpstreamErrorBody | null): void {
+  /** A whole answer failed. A target that has a second path may be asked there once more. */
+  fail(outcome: Outcome, error: PublicError, retryable: boolean): void {
     const { secondPath = null } = this.options.target
-    this.repeatable = secondPath !== null && StatusReason.of(this.status) === "not-found"
-    this.finish("upstream-status", AttemptFailure.ofStatus({ ...this.reply, body }), !StatusReason.isRequests(this.status), null)
+    this.repeatable = outcome === "upstream-status" && secondPath !== null && StatusReason.of(this.status) === "not-found"
+    this.finish(outcome, error, retryable, null)
   }
 
-  private endWhole(): void {
-    const { check, dialect, forwardUsage, stream } = this.options
-    const body = this.large === null ? joinBytes(this.held, this.heldBytes) : this.large.bytes
-    this.held = []
-    this.heldBytes = 0
-    this.large = null
-    if (dialect.pollOf !== undefined && this.asksAgain(body)) return
-    if (!this.isOk) {
-      this.failWithStatus(dialect.readError(body))
-      return
-    }
-    if (body.length >= QUICK_BYTES && dialect.readElsewhere !== undefined) {
-      if (dialect.readElsewhere({ body, asStream: stream, forwardUsage, check }, (facts, broken) => this.judge(facts, broken))) return
-    }
-    const facts = AnswerReading.factsOf(dialect, body, stream, forwardUsage)
-    this.judge(facts, AnswerReading.brokenRuleOf(dialect, body, facts, check))
-  }
-
-  /** `broken`: the rule that the answer breaks. It may have been cut while it was read. */
-  private judge(facts: AnswerFacts | null, broken: string | null): void {
-    if (this.ended) return
-    const { continues, stream, target } = this.options
-    // A whole answer cannot continue a partial one.
-    if (facts === null || (stream && continues)) {
-      this.finish("parse-error", AttemptFailure.malformed(target), true, null)
-      return
-    }
-    if (facts.error !== null) {
-      const error = AttemptFailure.inStream({ ...this.reply, body: facts.error })
-      this.finish("upstream-status", error, error.source !== "client", null)
-      return
-    }
-    if (broken !== null) {
-      this.reject(broken, facts)
-      return
-    }
+  /** A whole answer is given to the client: as a stream, where it asked for one. */
+  succeed(facts: AnswerFacts): void {
+    const { now, stream } = this.options
     if (stream) {
       this.commit()
       this.forward(facts.body)
       this.replayed = true
-    } else this.firstContentAt = this.options.now()
-    this.settle({
-      outcome: "completed", error: null, retryable: false, phase: null, usage: facts.usage, units: facts.units ?? null, outputText: facts.outputText,
-      answer: stream ? null : facts.body, contentType: facts.contentType ?? null
-    })
+    } else this.firstContentAt = now()
+    this.finish("completed", null, false, null, facts)
   }
 
-  private finish(outcome: Outcome, error: PublicError | null, retryable: boolean, phase: Phase | null): void {
-    const tap = this.tap
-    this.settle({
-      outcome, error, retryable, phase,
-      usage: tap === null ? null : tap.usage,
-      units: tap === null ? null : tap.units ?? null,
-      outputText: tap === null ? noText : () => tap.outputText(),
-      answer: null,
-      contentType: null
-    })
-  }
-
-  private settle(
-    end: Pick<AttemptEnd, "outcome" | "error" | "retryable" | "phase" | "usage" | "units" | "outputText" | "answer" | "contentType">
-  ): void {
+  /** `whole`: an answer that was no stream. */
+  private finish(outcome: Outcome, error: PublicError | null, retryable: boolean, phase: Phase | null, whole: AnswerFacts | null = null): void {
     if (this.ended) return
     this.ended = true
-    this.held = []
-    this.large = null
+    const { tap } = this
+    const said = whole ?? tap
+    const usage = said === null ? null : said.usage
+    const units = said === null ? null : said.units ?? null
+    const given = outcome === "completed" ? whole : null
+    this.held.take()
     this.stopHolding()
-    this.job?.stop()
-    this.tap?.close()
+    this.whole?.close()
+    tap?.close()
     this.reader?.close()
     this.done({
-      outcome: end.outcome,
-      error: end.error,
-      retryable: end.retryable,
-      phase: end.phase,
-      usage: end.usage,
-      units: end.units,
-      usageIsPartial: end.usage !== null && this.tap !== null && this.tap.usageIsPartial === true,
-      outputText: end.outputText,
-      answer: end.answer,
-      contentType: end.contentType,
+      outcome, error, retryable, phase, usage, units,
+      usageIsPartial: usage !== null && tap !== null && tap.usageIsPartial === true,
+      outputText: whole === null ? tap === null ? noText : () => tap.outputText() : whole.outputText,
+      answer: given === null || this.replayed ? null : given.body,
+      contentType: given === null ? null : given.contentType ?? null,
       upstreamStatus: this.status,
       committed: this.committed,
       opened: this.opened,
       repeatable: this.repeatable,
       rejected: this.rejected,
-      terminated: this.replayed || (this.tap !== null && this.tap.terminal),
-      tap: this.tap,
+      terminated: this.replayed || (tap !== null && tap.terminal),
+      tap,
       bytesOut: this.bytesOut,
-      firstContentAt: this.firstContentAt,
+      firstContentAt: this.firstContentAt, sentAt: this.sentAt, headAt: this.headAt, endedAt: this.options.now(),
       headers: this.headers
     })
   }

@@ -21,6 +21,8 @@ export class LiveRules implements WalkRules {
   readonly #services: Services
   /** Made with the first failure. */
   #ownFailures: OwnFailures | null = null
+  /** Targets that are asked at their second path, by their place; null while there is none. */
+  #moved: Array<Target | undefined> | null = null
 
   constructor(inbound: Inbound, services: Services, startedAt: number) {
     const { total } = services.limits.timeouts
@@ -107,6 +109,15 @@ export class LiveRules implements WalkRules {
   }
 
   targetAt(index: number): Target {
-    return this.#inbound.targets[index] as Target
+    return this.#moved?.[index] ?? this.#inbound.targets[index] as Target
+  }
+
+  /** The target's path answered 404: from now on it is asked at its second one, where it has one. */
+  moveToSecondPath(index: number): void {
+    const target = this.targetAt(index)
+    const { secondPath = null } = target
+    if (secondPath === null) return
+    this.#moved ??= []
+    this.#moved[index] = { ...target, path: secondPath, streamPath: secondPath, secondPath: null }
   }
 }

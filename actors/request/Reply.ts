@@ -9,6 +9,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 const nothing: ReadonlyArray<string> = []
+const nothingMore = new Uint8Array(0)
 const silent: RequestLimits["pulse"] = { heartbeatMs: 0, earlyMs: 0 }
 
 export class Reply {
@@ -57,12 +58,11 @@ export class Reply {
       out.end()
       return
     }
-    if (this.inbound.face.opaque === true) {
-      this.inbound.client.close()
-      return
-    }
     const tap = end.tap ?? broken
-    out.end(tap === null ? this.inbound.face.errorFrames(end.error) : tap.fail(end.error))
+    const last = tap !== null ? tap.fail(end.error) : this.inbound.face.opaque === true ? nothingMore : this.inbound.face.errorFrames(end.error)
+    // Where nothing can be said, the cut of the connection tells that the answer is not complete.
+    if (last.length === 0) this.inbound.client.close()
+    else out.end(last)
   }
 
   /** A whole answer; `row`: what it cost. */

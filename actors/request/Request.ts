@@ -21,6 +21,7 @@ import { LiveRules } from "./LiveRules.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { TurnOutcome } from "#actors/request/ports/Turns.ts"
 import { Reply } from "./Reply.ts"
+import { RequestWaits, type Waiting } from "#actors/request/steps/RequestWaits.ts"
 import * as RequestFacts from "./requestFacts.ts"
 import * as RequestState from "#actors/request/walk/RequestState.ts"
 import * as Resumption from "./Resumption.ts"
@@ -38,7 +39,7 @@ export type { Client, Inbound, RequestLimits, RecoveryOptions, ResponseFacts } f
 const started: RequestState.RequestEvent = { _tag: "Started" }
 
 /** A request that is being served: what the front end and a shutdown may do to it. */
-export class RequestActor {
+export class RequestActor implements Waiting {
   /** Place among the live requests. */
   rosterSlot = -1
   readonly inbound: Inbound
@@ -55,13 +56,9 @@ export class RequestActor {
   private currentTarget: Target
   /** Events that are being handled, one inside the other. */
   private depth = 0
-  private stopDelay: (() => void) | null = null
-  private disarmHedge: (() => void) | null = null
   private goneCode: RequestFacts.GoneCode = "client_closed_request"
-  /** Targets that are asked at their second path, by their place; null while there is none. */
-  private moved: Array<Target | undefined> | null = null
-  private drainTimer: ReturnType<typeof setTimeout> | null = null
-  private fiber: Fiber.Fiber<unknown, unknown> | null = null
+  private readonly waits = new RequestWaits(this)
+  fiber: Fiber.Fiber<unknown, unknown> | null = null
   private resume: ((effect: Effect.Effect<void>) => void) | null = null
   /** What was thrown: no further intent is run, and the fiber fails with it. */
   private defect: Cause.Cause<never> | null = null
@@ -138,7 +135,7 @@ export class RequestActor {
   // ---- events and intents -------------------------------------------------------------------------------------------------------
 
   /** What is thrown here ends the request: thrown into an upstream's callback it would be lost, and the client would wait for ever. */
-  private hear(event: RequestState.RequestEvent): void {
+  hear(event: RequestState.RequestEvent): void {
     try {
       this.handle(event)
     } catch (defect) {
@@ -171,7 +168,7 @@ export class RequestActor {
     return brought
   }
 
-  private fail(cause: Cause.Cause<never>): void {
+  fail(cause: Cause.Cause<never>): void {
     this.defect = cause
     this.rest()
   }
@@ -222,17 +219,16 @@ export class RequestActor {
         this.drain(this.tryOf(intent.id))
         return null
       case "Delay":
-        if (this.state.delayed !== null) this.stopDelay = this.wait(Effect.as(Effect.sleep(intent.ms), delayOver))
+        if (this.state.delayed !== null) this.waits.delay(intent.ms)
         return null
       case "StopDelay":
-        this.stopDelay?.()
+        this.waits.stopDelay()
         return null
       case "ArmHedge":
-        // The lead is called first, also with a delay of 0.
-        if (this.state.hedgeArmed) this.disarmHedge = this.wait(Effect.as(Effect.andThen(Effect.yieldNow, Effect.sleep(intent.ms)), hedgeDue))
+        if (this.state.hedgeArmed) this.waits.armHedge(intent.ms)
         return null
       case "DisarmHedge":
-        this.disarmHedge?.()
+        this.waits.disarmHedge()
         return null
       case "Abandon":
         this.abandon()
@@ -248,37 +244,22 @@ export class RequestActor {
     return this.tryOf(id).end as AttemptEnd
   }
 
-  /** Runs beside the request until it brings its event; answers how to end it. */
-  private wait(effect: Effect.Effect<RequestState.RequestEvent>): () => void {
-    let isOver = false
-    const fiber = Effect.runForkWith((this.fiber as Fiber.Fiber<unknown, unknown>).context)(effect)
-    fiber.addObserver((exit) => {
-      if (isOver) return
-      isOver = true
-      if (Exit.isSuccess(exit)) this.hear(exit.value)
-      else this.fail(exit.cause)
-    })
-    return () => {
-      isOver = true
-      fiber.interruptUnsafe()
-    }
-  }
-
   // ---- one try ------------------------------------------------------------------------------------------------------------------
 
   private prepare({ id, index, passesGuesses }: Extract<RequestState.Intent, { readonly _tag: "Prepare" }>): RequestState.RequestEvent | null {
     // An intent that was run before this one may have ended the request.
     if (!RequestState.isWaiting(this.state, id)) return null
-    const target = this.moved?.[index] ?? this.rules.targetAt(index)
-    const one = this.tries[id] ??= new Try(id, index, target)
+    const target = this.rules.targetAt(index)
+    const now = this.services.now()
+    const one = this.tries[id] ??= new Try(id, index, target, this.rules.startedAt, now)
     this.currentTarget = target
     one.stopWaiting = null
-    const place = this.services.resilience.enter(target, this.services.now(), passesGuesses, this.rules.ownFailures)
+    const place = this.services.resilience.enter(target, now, passesGuesses, this.rules.ownFailures)
     if (!("release" in place)) return { _tag: "Blocked", id, unavailable: place }
-    one.pass = place
+    one.enter(place, now)
     const ready: Soon<RequestState.RequestEvent> = Readiness.of(one, this.inbound, this.services.credentials, this.partialText)
     if (!Effect.isEffect(ready)) return ready
-    one.stopWaiting = this.wait(ready)
+    one.stopWaiting = this.waits.until(ready)
     return null
   }
 
@@ -318,7 +299,7 @@ export class RequestActor {
   private ended(one: Try, end: AttemptEnd): void {
     try {
       one.end = end
-      this.move(one, end)
+      if (end.repeatable) this.rules.moveToSecondPath(one.index)
       const verdict = one.judge(end, this.state.clientGone, this.services.now(), this.rules.ownFailuresAfter(end.error))
       const isBroken = end.committed && end.outcome === "upstream-reset"
       this.handle({
@@ -331,14 +312,6 @@ export class RequestActor {
     }
   }
 
-  /** A target whose path answered 404 is asked at its second one. */
-  private move({ index, target }: Try, { repeatable }: AttemptEnd): void {
-    const { secondPath = null } = target
-    if (!repeatable || secondPath === null) return
-    this.moved ??= []
-    this.moved[index] = { ...target, path: secondPath, streamPath: secondPath, secondPath: null }
-  }
-
   private cut(id: number, reason: RequestState.CutReason): void {
     const one = this.tries[id]
     if (one === undefined || one === null) return
@@ -346,7 +319,7 @@ export class RequestActor {
   }
 
   private drain(one: Try): void {
-    if (one.detach()) this.drainTimer = setTimeout(() => this.hear({ _tag: "DrainOver" }), this.services.limits.drainForUsageMs)
+    if (one.detach()) this.waits.drainFor(this.services.limits.drainForUsageMs)
     else one.cut("client-abort", null)
   }
 
@@ -401,7 +374,7 @@ export class RequestActor {
   private close(exit: Exit.Exit<void>): void {
     const { inbound, services } = this
     this.resume = null
-    if (this.drainTimer !== null) clearTimeout(this.drainTimer)
+    this.waits.close()
     if (Exit.isFailure(exit)) this.end(exit.cause)
     const now = services.now()
     const { attempts, clientGone, refusal } = this.state
@@ -425,6 +398,3 @@ export class RequestActor {
     for (const one of this.tries) if (one !== null && one.end !== null && one.row === null) this.settle(one, "late")
   }
 }
-
-const delayOver: RequestState.RequestEvent = { _tag: "DelayOver" }
-const hedgeDue: RequestState.RequestEvent = { _tag: "HedgeDue" }

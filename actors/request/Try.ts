@@ -24,6 +24,10 @@ export class Try {
   /** Place among the targets. */
   readonly index: number
   readonly target: Target
+  /** ms since the epoch: of the client's request, of this try's turn, and of its place at the target. */
+  readonly requestedAt: number
+  readonly beganAt: number
+  placedAt: number
   /** The place at the target while it is taken. */
   pass: Pass | null = null
   /** Ends its wait; no callback follows. */
@@ -44,10 +48,19 @@ export class Try {
   /** Cuts a call that takes longer than its line allows. */
   private limit: ReturnType<typeof setTimeout> | null = null
 
-  constructor(id: number, index: number, target: Target) {
+  constructor(id: number, index: number, target: Target, requestedAt: number, beganAt: number) {
     this.id = id
     this.index = index
     this.target = target
+    this.requestedAt = requestedAt
+    this.beganAt = beganAt
+    this.placedAt = beganAt
+  }
+
+  /** Its target has a place for it. */
+  enter(pass: Pass, now: number): void {
+    this.pass = pass
+    this.placedAt = now
   }
 
   call(options: AttemptOptions, services: Services, done: (end: AttemptEnd) => void): void {
@@ -58,12 +71,13 @@ export class Try {
     if (executionMs > 0) {
       this.limit = setTimeout(() => attempt.cut("gateway-timeout", AttemptFailure.executionTimeout(this.target, executionMs)), executionMs)
     }
-    attempt.run(services.ledger, services.upstream)
+    const { start, target, watch } = options
+    attempt.run(services.ledger, watch === null ? services.upstream : watch(start, target, services.upstream))
   }
 
   /** Upstream response headers, flat; empty before the head. */
   get responseHeaders(): ReadonlyArray<string> {
-    return this.attempt === null ? nothing : this.attempt.responseHeaders
+    return this.attempt === null ? nothing : this.attempt.headers
   }
 
   /** Model text of a stream so far. */
@@ -116,7 +130,7 @@ export class Try {
     const units = RequestFacts.unitsOf(end, outcome, inbound, target)
     const row = RequestFacts.rowOf(start, end, {
       final, outcome, counted, units, unpriced: Units.unpriced(units, target.price), clientStatus, settledAt: services.now(), goneCode: gone,
-      costUsd: services.accounting.cost(target, counted.usage, units)
+      costUsd: services.accounting.cost(target, counted.usage, units), phases: RequestFacts.phasesOf(this, start, end)
     })
     if (!end.opened) return row
     services.ledger.settle(row)

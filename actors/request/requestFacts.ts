@@ -8,7 +8,7 @@ import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import type { Timeouts } from "#actors/request/ports/Upstream.ts"
 import type { WalkPolicy } from "#actors/request/ports/WalkPolicy.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import type { AttemptStart, LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
+import type { AttemptStart, LedgerRow, Outcome, Phases } from "#schemas/records/LedgerRow.ts"
 import * as Units from "#schemas/records/Units.ts"
 
 /** Error code of the rows of a client that has gone. */
@@ -108,6 +108,7 @@ export const rowOf = (start: AttemptStart, end: AttemptEnd, settled: {
   readonly units: Units.Units | null
   readonly unpriced: boolean
   readonly costUsd: number
+  readonly phases: Phases
 }): LedgerRow => {
   const { counted: { estimated, usage }, outcome, settledAt } = settled
   const gone = outcome === "client-abort"
@@ -147,9 +148,25 @@ export const rowOf = (start: AttemptStart, end: AttemptEnd, settled: {
     unpriced: settled.unpriced,
     costUsd: settled.costUsd,
     latencyMs: settledAt - start.startedAt,
-    ttftMs: end.firstContentAt === null ? null : end.firstContentAt - start.startedAt
+    ttftMs: end.firstContentAt === null ? null : end.firstContentAt - start.startedAt,
+    phases: settled.phases
   }
 }
+
+const since = (startedAt: number, at: number | null): number | null => at === null ? null : at - startedAt
+
+/** Numbers that are known anyway, but for three readings of the clock. */
+export const phasesOf = (
+  one: { readonly requestedAt: number; readonly beganAt: number; readonly placedAt: number }, { startedAt }: Pick<AttemptStart, "startedAt">,
+  { endedAt, headAt, sentAt }: Pick<AttemptEnd, "endedAt" | "headAt" | "sentAt">
+): Phases => ({
+  before: one.beganAt - one.requestedAt,
+  queue: one.placedAt - one.beganAt,
+  limits: startedAt - one.placedAt,
+  sent: since(startedAt, sentAt),
+  head: since(startedAt, headAt),
+  end: endedAt - startedAt
+})
 
 export interface SummaryFacts {
   /** Why the newest target was passed over without a wire call. */

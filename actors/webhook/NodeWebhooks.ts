@@ -151,6 +151,11 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       // As the last of its attempts: a test is not repeated.
       const { answered } = yield* attempt(laneOptions, webhook, event, Number.POSITIVE_INFINITY)
       return answered
+    }),
+    replay: Effect.fnUntraced(function*(webhook, event) {
+      const sentAt = new Date(yield* Clock.currentTimeMillis).toISOString()
+      const { answered } = yield* attempt(laneOptions, webhook, { ...event, sentAt }, Number.POSITIVE_INFINITY)
+      return answered
     })
   })
 })

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Supervisor from "#actors/Supervisor.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
-import type { Answered, WebhookJob, WebhookQueue, WebhookSender, WebhookStore } from "./WebhookQueue.ts"
+import type { Answered, SentEvent, WebhookJob, WebhookQueue, WebhookSender, WebhookStore } from "./WebhookQueue.ts"
 import { DISABLE_AFTER, SNAPSHOT_CHARS, type Webhook, type WebhookDelivery, type WebhookKind } from "#schemas/records/Webhook.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 
@@ -79,7 +79,7 @@ const patiently = <A>(op: Effect.Effect<A, StoreError>): Effect.Effect<A, StoreE
 }
 
 /** One attempt, written down. */
-export const attempt = Effect.fnUntraced(function*(options: Pick<WebhookLaneOptions, "store" | "sender" | "makeId">, webhook: Webhook, event: { readonly type: string; readonly body: string }, number: number) {
+export const attempt = Effect.fnUntraced(function*(options: Pick<WebhookLaneOptions, "store" | "sender" | "makeId">, webhook: Webhook, event: SentEvent, number: number) {
   const startedAt = yield* Clock.currentTimeMillis
   const answered = yield* options.sender.send(webhook, event)
   const latencyMs = Math.max(0, (yield* Clock.currentTimeMillis) - startedAt)

@@ -20,6 +20,12 @@ export interface QueuedEvent {
   readonly body: string
 }
 
+/** An event as it is sent. */
+export interface SentEvent extends Pick<QueuedEvent, "type" | "body"> {
+  /** Time of a sending that is not the event's own, ISO 8601; the header tells it instead of the payload's. */
+  readonly sentAt?: string
+}
+
 /** One event for one webhook, held by one lane until its claim ends. */
 export interface WebhookJob extends Omit<QueuedEvent, "at"> {
   readonly webhookId: string
@@ -44,6 +50,8 @@ export class WebhookStore extends Context.Service<WebhookStore, {
   readonly remove: (id: string) => Op<boolean>
   /** Newest first. */
   readonly deliveries: (id: string, limit: number) => Op<ReadonlyArray<WebhookDelivery>>
+  /** One of its deliveries that are kept. */
+  readonly delivery: (webhookId: string, id: string) => Op<WebhookDelivery | null>
   /** Keeps the attempt and marks the webhook; the last attempt of a delivery also counts: answers the record's counters. */
   readonly note: (delivery: WebhookDelivery, counts: "attempt" | "delivered" | "failed") => Op<{ readonly failureCount: number; readonly enabled: boolean } | null>
   /** Switches it off if it has failed `DISABLE_AFTER` times; true when this call did. */
@@ -77,7 +85,7 @@ export interface Answered {
 
 /** One wire call; it never fails, and it ends within its deadline. */
 export class WebhookSender extends Context.Service<WebhookSender, {
-  readonly send: (webhook: Webhook, event: { readonly type: string; readonly body: string }) => Effect.Effect<Answered>
+  readonly send: (webhook: Webhook, event: SentEvent) => Effect.Effect<Answered>
 }>()("gateway/ports/WebhookSender") {}
 
 /** The lanes of this node. */
@@ -90,4 +98,6 @@ export class Webhooks extends Context.Service<Webhooks, {
   readonly refresh: Op<void>
   /** One attempt with `test.ping`, whatever the webhook listens to and even if it is off. */
   readonly test: (webhook: Webhook) => Op<Answered>
+  /** One attempt with an event that was sent before; its failure counts as one of a delivery. */
+  readonly replay: (webhook: Webhook, event: Pick<SentEvent, "type" | "body">) => Op<Answered>
 }>()("gateway/ports/Webhooks") {}

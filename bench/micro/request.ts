@@ -1,6 +1,7 @@
 /**
  * CPU of the request path alone: admission, plan, actor, attempt, answer, with a front end and an upstream that cost nothing.
- * Run: node bench/micro/request.ts [--no-ledger] [--combo] [--embeddings]: through a combo of four targets; a text to embed instead of a chat. Prints the best and the median round in microseconds per request.
+ * Run: node bench/micro/request.ts [--no-ledger] [--combo] [--embeddings] [--live] [--listened]: through a combo of four targets; texts to
+ * embed beside chats, and their ratio; with live events without a client, or heard by one. Prints the best and the median round in microseconds per request.
  */
 import * as Effect from "effect/Effect"
 import * as Fs from "node:fs"
@@ -28,6 +29,8 @@ import * as Registry from "#src/providers/Registry.ts"
 import * as ComboMetrics from "#src/features/combos/ComboMetrics.ts"
 import { Handoffs } from "#src/inference/conversations/ensembles/Handoffs.ts"
 import { Shadows } from "#src/inference/conversations/ensembles/Shadows.ts"
+import { Teller } from "#src/features/live/events.ts"
+import { LiveRequests } from "#src/inference/lane/live/LiveRequests.ts"
 import { LiveSessions } from "#src/inference/lane/live/LiveSessions.ts"
 import { Report } from "#src/inference/lane/RouteReport.ts"
 import { unknown } from "#src/routing/ports/Quotas.ts"
@@ -73,10 +76,17 @@ const vector = Buffer.from(Float32Array.from({ length: 256 }, (_, i) => Math.sin
 const embeddingAnswer = Buffer.from(JSON.stringify({
   object: "list", data: [{ object: "embedding", index: 0, embedding: vector }], model: "text-embedding-3-small", usage: { prompt_tokens: 6, total_tokens: 6 }
 }))
-const requestBody = embeds ? embeddingBody : chatBody
-const answerBody = embeds ? embeddingAnswer : chatAnswer
-const upstreamHead = ["content-type", "application/json", "x-request-id", "req_1", "content-length", String(answerBody.length)]
-const clientHead = ["host", "localhost", "authorization", "Bearer sk-0123456789abcdef0123456789abcdef", "content-type", "application/json", "content-length", String(requestBody.length)]
+
+/** What is asked in a round: its path, the request, and the upstream's answer. */
+const kindOf = (name: string, path: string, requestBody: Buffer, answerBody: Buffer) => ({
+  name, path, requestBody, answerBody,
+  upstreamHead: ["content-type", "application/json", "x-request-id", "req_1", "content-length", String(answerBody.length)],
+  clientHead: ["host", "localhost", "authorization", "Bearer sk-0123456789abcdef0123456789abcdef", "content-type", "application/json", "content-length", String(requestBody.length)]
+})
+const chatKind = kindOf("chat", "/v1/chat/completions", chatBody, chatAnswer)
+const embeddingsKind = kindOf("embeddings", "/v1/embeddings", embeddingBody, embeddingAnswer)
+/** Rounds of both kinds alternate, so that their ratio holds on a busy machine, too. */
+let kind = chatKind
 
 /** Upstream calls that wait for their answer; answered a turn later, as sockets would. */
 let waiting: Array<UpstreamHandler> = []
@@ -84,17 +94,17 @@ const answerAll = () => {
   const batch = waiting
   waiting = []
   for (const handler of batch) {
-    handler.onHead(200, upstreamHead)
-    handler.onData(answerBody)
+    handler.onHead(200, kind.upstreamHead)
+    handler.onData(kind.answerBody)
     handler.onEnd()
   }
 }
 
 class FakeExchange implements Exchange {
   readonly method = "POST"
-  readonly path = embeds ? "/v1/embeddings" : "/v1/chat/completions"
+  readonly path = kind.path
   readonly query = ""
-  readonly headers = clientHead
+  readonly headers = kind.clientHead
   readonly peerAddress = "127.0.0.1"
   readonly remoteAddress = "127.0.0.1"
   readonly pendingBytes = 0
@@ -104,11 +114,12 @@ class FakeExchange implements Exchange {
     this.done = done
   }
   header(name: string): string | undefined {
-    for (let i = 0; i < clientHead.length; i += 2) if (clientHead[i] === name) return clientHead[i + 1]
+    const { headers } = this
+    for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return headers[i + 1]
     return undefined
   }
   readBody(_limit: number, done: (body: Uint8Array | null, failure: null) => void): void {
-    done(requestBody, null)
+    done(kind.requestBody, null)
   }
   streamBody(): never {
     throw new Error("no form is measured")
@@ -118,6 +129,7 @@ class FakeExchange implements Exchange {
   onAbort(): void {}
   addHeaders(): void {}
   start(): void {}
+  startSized(): void {}
   write(): boolean {
     return true
   }
@@ -147,6 +159,11 @@ const program = Effect.gen(function*() {
   const held = new HeldBytes(Number.POSITIVE_INFINITY)
   const bodies = new BodyWorkers({ threads: 1, heapMb: 512, onDefect: (text) => { throw new Error(text) }, onLost: (error) => { throw error } })
   const off = process.argv.includes("--no-ledger")
+  const isHeard = process.argv.includes("--listened")
+  const roster = new LiveRequests((error) => { throw error })
+  const teller = new Teller("bench", (provider) => provider)
+  if (isHeard) roster.onlooker = { began: (request) => void teller.began(request, Date.now()), attempted: () => {}, ended: () => {} }
+  const live = isHeard || process.argv.includes("--live") ? roster : { add: () => {}, remove: () => {} }
   const services: Conversations.ConversationServices = {
     sessions: new LiveSessions(),
     media: { check: () => Effect.die("not asked"), take: () => Effect.die("not asked") },
@@ -174,11 +191,16 @@ const program = Effect.gen(function*() {
       limits: { timeouts: { connect: 1, headers: 1, firstEvent: 1, idle: 1, total: 0 }, maxAttempts: 6, drainForUsageMs: 0, pulse: { heartbeatMs: 0, earlyMs: 0 } },
       nodeId: "n", now: Date.now, makeAttemptId: () => `a-${++id}`, report: () => {}, defect: (_id, cause) => console.error(cause), closed: () => {}
     },
-    router: () => router, shadows: new Shadows(Math.random), handoffs: new Handoffs(() => true), signatures: { remember: () => {}, recall: () => null }, expand: (body, _key, done) => done(body, { inBackground: false, conversation: null }), compact: (body, _key, done) => done(body, { inBackground: false, conversation: null }), report: new Report(ComboMetrics.make(), Date.now), maxBodyBytes: () => 1e7, held, spool: { open: () => { throw new Error("no form is measured") }, backlog: { isFull: false, onRoom: () => {} }, stored: held, failed: () => 0, files: () => 0 }, bodies, previousResponseId: () => "auto", promptCache: () => ({ strategy: "auto", preserve: "auto" }), sseComments: true, recovery: () => ({ holds: false, sibling: false, continues: false, stopsAtEmpty: false }), makeResponseId: () => "r", fork: (effect) => fork(effect), live: { add: () => {}, remove: () => {} }, draining: () => false, refused: (_e, _t, error) => { throw new Error(error.message) },
+    router: () => router, shadows: new Shadows(Math.random), handoffs: new Handoffs(() => true), signatures: { remember: () => {}, recall: () => null }, expand: (body, _key, done) => done(body, { inBackground: false, conversation: null, previous: null, makes: null }), compact: (body, _key, done) => done(body, { inBackground: false, conversation: null, previous: null, makes: null }), report: new Report(ComboMetrics.make(), Date.now), maxBodyBytes: () => 1e7, held, spool: { open: () => { throw new Error("no form is measured") }, backlog: { isFull: false, onRoom: () => {} }, stored: held, failed: () => 0, files: () => 0 }, bodies, previousResponseId: () => "auto", promptCache: () => ({ strategy: "auto", preserve: "auto" }), tools: { version: () => 0, all: () => [], has: () => false, missing: () => "unknown_tool", call: () => Effect.die("not asked"), denied: () => Effect.void }, toolLoopSteps: 8, sseComments: true, recovery: () => ({ holds: false, sibling: false, continues: false, stopsAtEmpty: false }), makeResponseId: () => "r", fork: (effect) => fork(effect), live, draining: () => false, refused: (_e, _t, error) => { throw new Error(error.message) },
     stages: [], waits: { turns: { join: () => null, mayJoin: () => false, pause: () => () => {}, close: () => {} }, totalMs: 0, now: Date.now }
   }
-  const route = embeds ? Lane.route(services, Embeddings.operation) : Conversations.route(services, { endpoint: "/v1/chat/completions", codec: chat })
+  const routes = new Map([
+    [chatKind, Conversations.route(services, { endpoint: "/v1/chat/completions", codec: chat })],
+    [embeddingsKind, Lane.route(services, Embeddings.operation)]
+  ])
   const round = () => new Promise<number>((resolve) => {
+    const route = routes.get(kind)
+    if (route === undefined) throw new Error(kind.name)
     const begun = process.cpuUsage()
     let started = 0
     let finished = 0
@@ -200,10 +222,19 @@ const program = Effect.gen(function*() {
     for (let i = 0; i < concurrency; i++) next()
     pump()
   })
-  const times: Array<number> = []
-  for (let i = 0; i < rounds; i++) times.push(yield* Effect.promise(round))
-  times.sort((a, b) => a - b)
-  console.log(`us/request: best ${times[0]?.toFixed(1)}, median ${times[rounds >> 1]?.toFixed(1)}`)
+  const kinds = embeds ? [chatKind, embeddingsKind] : [chatKind]
+  const times = new Map(kinds.map((one) => [one, [] as Array<number>]))
+  for (let i = 0; i < rounds; i++) {
+    for (const [one, measured] of times) {
+      kind = one
+      measured.push(yield* Effect.promise(round))
+    }
+  }
+  const median = (measured: ReadonlyArray<number>): number => measured.toSorted((a, b) => a - b)[rounds >> 1] ?? 0
+  for (const [{ name }, measured] of times) console.log(`${name}, us/request: best ${Math.min(...measured).toFixed(1)}, median ${median(measured).toFixed(1)}`)
+  const chats = times.get(chatKind) ?? []
+  const embeddings = times.get(embeddingsKind)
+  if (embeddings !== undefined) console.log(`embeddings x chat: ${median(embeddings.map((us, i) => us / (chats[i] ?? us))).toFixed(2)}`)
 })
 
 const directory = Fs.mkdtempSync(Path.join(Os.tmpdir(), "gateway-micro-"))

@@ -19,7 +19,7 @@ export const features = {
   cloudSync: feature("Cloud synchronisation", "Nodes share records through Postgres; nothing is synchronised elsewhere.", "/api/sync/cloud", "/api/cloud/auth"),
   compression: feature("Prompt compression", "Prompts go upstream as they are.", "/api/settings/compression", "/api/context/combos"),
   connectionGroups: feature("Groups and quota shares of connections", "Connections are chosen within their provider; groups, quota shares and orders across providers have no effect."),
-  dashboard: feature("Preferences of the dashboard", "The dashboard keeps none on the gateway: its theme is a cookie of the browser."),
+  dashboard: feature("Preferences of the dashboard", "The dashboard keeps none on the gateway: its theme and its switched off keys are cookies of the browser."),
   discovery: feature("Synchronised catalogues", "Prices, rankings and model facts are those of this release; lists of models are read from provider nodes."),
   guardrails: feature("Guardrails", "Prompts and answers pass unread.", "/api/guardrails", "/api/guardrails/test"),
   interfaceModes: feature("Other settings of routing", "The gateway decides by combos, aliases and automatic routing alone."),
@@ -37,7 +37,6 @@ export const features = {
   quotaRefresh: feature("Reading quotas on a schedule", "Quota windows are read from the answers that pass."),
   quotaRules: feature("Further limits of a connection", "Requests a minute, gaps, concurrency and waits are limited per connection; requests a day and tokens are not."),
   systemPrompt: feature("System prompts and payload rules of the gateway", "A combo's system_message is the only text that the gateway adds.", "/api/settings/system-prompt", "/api/settings/payload-rules"),
-  toolLoop: feature("Tools that the gateway runs", "Tool calls go to the client.", "/api/tools"),
   tunnels: feature("Tunnels and traffic interception", "No tunnel and no intercepting proxy is started.", "/api/tunnels/cloudflared", "/api/tunnels/ngrok"),
   vendorClients: feature("Behaviour of single vendors and clients", "No traffic is shaped after a vendor's own client, and no free tier is rotated."),
   whitelists: feature("Lists of blocked providers and addresses", "Deactivate a provider's connections; limit a key by ipAllowlist.", "/api/settings/ip-filter")

@@ -22,6 +22,8 @@ export const ApiKeyPolicy = Schema.Struct({
   preferredConnections: list,
   allowedQuotas: list,
   allowedEndpoints: list,
+  /** Names of MCP servers, or patterns of their tools, that the key may use. */
+  allowedMcpTools: list,
   scopes: list,
   noLog: Schema.Boolean,
   allowUsageCommand: Schema.Boolean,
@@ -52,7 +54,7 @@ export interface ApiKeyPolicy extends Schema.Schema.Type<typeof ApiKeyPolicy> {}
 
 export const defaultPolicy: ApiKeyPolicy = {
   modelAccessMode: "all", connectionAccessMode: "all", allowedModels: [], blockedModels: [], allowedCombos: [],
-  allowedConnections: [], preferredConnections: [], allowedQuotas: [], allowedEndpoints: [], scopes: [], noLog: false,
+  allowedConnections: [], preferredConnections: [], allowedQuotas: [], allowedEndpoints: [], allowedMcpTools: [], scopes: [], noLog: false,
   allowUsageCommand: false, usageLimitEnabled: false, dailyUsageLimitUsd: null, weeklyUsageLimitUsd: null,
   chaosModeEnabled: false, autoResolve: false, isActive: true, isBanned: false, throttleDelayMs: 0, expiresAt: null,
   maxSessions: 0, accessSchedule: null, rateLimits: null, maxRequestsPerMinute: null, maxRequestsPerDay: null,

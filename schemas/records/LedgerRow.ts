@@ -11,6 +11,23 @@ export const Outcome = Schema.Literals([
 ])
 export type Outcome = typeof Outcome.Type
 
+/** Where the time of one attempt went, ms. The first three end at its start, the others are counted from it. */
+export const Phases = Schema.Struct({
+  /** From the client's request to this attempt's turn to be tried: other attempts stand between. */
+  before: Schema.Finite,
+  /** Waited for a place at the target. */
+  queue: Schema.Finite,
+  /** The target's token, leases, limits, and the body. */
+  limits: Schema.Finite,
+  /** The start was recorded and the request is on a connection; null when it never was. */
+  sent: Schema.NullOr(Schema.Finite),
+  /** The head of the answer came; null when none did. */
+  head: Schema.NullOr(Schema.Finite),
+  /** The answer ended, or was given up; settling follows. */
+  end: Schema.Finite
+})
+export interface Phases extends Schema.Schema.Type<typeof Phases> {}
+
 /** One upstream attempt, one durable row. Times in ms since the epoch, durations in ms, cost in USD. */
 export const LedgerRow = Schema.Struct({
   /** Idempotency key of the row: unique over nodes and restarts. */
@@ -59,7 +76,9 @@ export const LedgerRow = Schema.Struct({
   costUsd: Schema.Number,
   latencyMs: Schema.Number,
   /** First content frame, not first byte; null when there was none. */
-  ttftMs: Schema.NullOr(Schema.Number)
+  ttftMs: Schema.NullOr(Schema.Number),
+  /** Null on rows of older releases, and of attempts that a killed process had started. */
+  phases: Schema.NullOr(Phases)
 })
 export interface LedgerRow extends Schema.Schema.Type<typeof LedgerRow> {}
 

@@ -6,7 +6,9 @@ export const WebhookKind = Schema.Literals(["custom", "slack", "discord", "teleg
 export type WebhookKind = typeof WebhookKind.Type
 
 /** The event names that are dispatched; a subscription takes no other. */
-export const eventTypes = ["request.completed", "request.failed", "quota.exceeded", "test.ping"] as const
+export const eventTypes = [
+  "request.completed", "request.failed", "quota.exceeded", "batch.completed", "batch.failed", "batch.expired", "batch.cancelled", "test.ping"
+] as const
 
 /** Failed deliveries one after another that switch a webhook off. */
 export const DISABLE_AFTER = 10

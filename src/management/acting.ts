@@ -1,10 +1,9 @@
 /** The management API's side of the table of what acts: a field that does not is refused, by its name. */
 import * as Effect from "effect/Effect"
 import { features } from "#schemas/acting/features.ts"
-import { flags } from "#schemas/acting/flags.ts"
 import { inertIn, type Table } from "#src/management/acting/ActingTable.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import type { FlagKey } from "#schemas/flagCatalogue.ts"
+import type { FlagDefinition } from "#schemas/flagCatalogue.ts"
 
 /** `input`: what a client sent, decoded. Neutral values pass, because clients send whole records back. */
 export const refuseInert = (table: Table, input: object): Effect.Effect<void, Refusal.Refusal> => Effect.suspend(() => {
@@ -16,9 +15,6 @@ export const refuseInert = (table: Table, input: object): Effect.Effect<void, Re
 })
 
 /** An override of a flag that nothing reads would say that something changed. */
-export const refuseInertFlag = (key: FlagKey): Effect.Effect<void, Refusal.Refusal> => Effect.suspend(() => {
-  const row = flags[key]
-  return row.acts
-    ? Effect.void
-    : Effect.fail(Refusal.notSupportedYet([{ field: key, message: `Part of: ${features[row.lacks].title}. No override is taken` }]))
-})
+export const refuseInertFlag = ({ key, lacks }: Pick<FlagDefinition, "key" | "lacks">): Effect.Effect<void, Refusal.Refusal> => Effect.suspend(() => lacks === null
+  ? Effect.void
+  : Effect.fail(Refusal.notSupportedYet([{ field: key, message: `Part of: ${features[lacks].title}. No override is taken` }])))

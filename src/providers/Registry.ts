@@ -1,6 +1,6 @@
 /** The provider registry: rows of `data/*.json`, indexed once and frozen; validated by a test, never at start. */
 import type { Model, Provider } from "#schemas/Provider.ts"
-import * as data from "./data/index.ts"
+import * as Data from "./data/index.ts"
 
 export interface Registry {
   readonly all: ReadonlyArray<Provider>
@@ -59,4 +59,4 @@ export const modelsOf = (registry: Registry, provider: string): ReadonlyMap<stri
   registry.modelsOf.get(provider) ?? noModels
 
 /** The built-in rows. */
-export const builtin: Registry = make(data.rows)
+export const builtin: Registry = make(Data.rows)

@@ -32,10 +32,10 @@ import { makeResolver, type ResolvedModel } from "#src/routing/models/resolveMod
 import * as Rights from "#src/routing/Rights.ts"
 import * as Identity from "#src/routing/models/identity.ts"
 import { type About, RequestMoment } from "#src/routing/RequestMoment.ts"
-import * as Search from "#src/routing/searchPool.ts"
+import * as SearchPool from "#src/routing/searchPool.ts"
 import * as Selection from "#src/routing/selection.ts"
 import { memoryKey, strategies } from "#src/routing/strategies/index.ts"
-import * as Refused from "#src/routing/unavailable.ts"
+import * as Unavailable from "#src/routing/unavailable.ts"
 
 /** What is asked; `about` is called only when a combo's strategy wants to know it. */
 export interface Question {
@@ -165,7 +165,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     })
     const [refusal] = refusals
     return targets.length === 0 && refusal !== null && refusal !== undefined
-      ? Refused.forbidden(refusal, { combo: null, refused: [], forbidden: forbidden() })
+      ? Unavailable.forbidden(refusal, { combo: null, refused: [], forbidden: forbidden() })
       : { targets: preferredFirst(targets, preferredConnections), forbidden }
   }
 
@@ -188,7 +188,7 @@ export const makeRouter = (options: RouterOptions): Router => {
       preferred: key === null ? noConnections : key.policy.preferredConnections
     })
     if (question.dry !== true) memory.memories.set(remembers, before, order.memory)
-    if (order.order.length === 0) return lastResort(order, { strategy: "single", combo: null, policy: once, tracked: false, config: null, refused: noneRefused, forbidden }) ?? Refused.errorOf(model, order.skipped, question.now)
+    if (order.order.length === 0) return lastResort(order, { strategy: "single", combo: null, policy: once, tracked: false, config: null, refused: noneRefused, forbidden }) ?? Unavailable.errorOf(model, order.skipped, question.now)
     const succeeded = selection.strategy === "fill-first" && selection.sessionAffinityTtlMs === 0 ? nothing : (index: number): void => {
       const candidate = order.order[index]
       if (candidate === undefined) return
@@ -230,10 +230,10 @@ export const makeRouter = (options: RouterOptions): Router => {
     const refused = () => refusedOf(expansion)
     const forbidden = () => forbiddenOf(expansion)
     if (arranged.order.length === 0) {
-      if (emptiedByBudget(order)) return Refused.overBudget(combo.name)
+      if (emptiedByBudget(order)) return Unavailable.overBudget(combo.name)
       const pool = { combo, skipped: order.skipped, refused: refused(), forbidden: forbidden() }
-      return Refused.tooLong(face, pool) ?? lastResort(order, { strategy: combo.strategy, combo, policy, tracked, config: own, refused, forbidden }) ??
-        Refused.errorOfCombo(pool, now)
+      return Unavailable.tooLong(face, pool) ?? lastResort(order, { strategy: combo.strategy, combo, policy, tracked, config: own, refused, forbidden }) ??
+        Unavailable.errorOfCombo(pool, now)
     }
     const succeeded = (index: number): void => {
       const { candidate: { target }, chain } = arranged.order[index] as ComboPlacement
@@ -270,7 +270,7 @@ export const makeRouter = (options: RouterOptions): Router => {
   const emptied = (combo: Combo, key: ApiKey | null, face: CallFormat): PublicError | null => {
     if (rightsOf(key) === null) return null
     const expansion = expansionOf(combo, key, face, false)
-    return candidatesOf(expansion).length > 0 ? null : Refused.forbiddenCombo({ combo, skipped: [], refused: refusedOf(expansion), forbidden: forbiddenOf(expansion) })
+    return candidatesOf(expansion).length > 0 ? null : Unavailable.forbiddenCombo({ combo, skipped: [], refused: refusedOf(expansion), forbidden: forbiddenOf(expansion) })
   }
 
   const automatic = automaticCombos({ snapshot, registry, priceOf: options.priceOf })
@@ -314,7 +314,7 @@ export const makeRouter = (options: RouterOptions): Router => {
     },
     route: (question) => {
       const auto = automaticOf(question.model, question.key, question.face)
-      if (auto !== null && question.face === "search" && auto.models.length === 0) return Search.noProvider(question.model.slice(question.model.indexOf(":") + 1))
+      if (auto !== null && question.face === "search" && auto.models.length === 0) return SearchPool.noProvider(question.model.slice(question.model.indexOf(":") + 1))
       if (auto !== null) return ofCombo(auto, question, null)
       if (plain) return single(question)
       const resolved = resolve(question.model)

@@ -6,6 +6,7 @@
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { EndpointName, ModelKind } from "#schemas/Provider.ts"
+import type { Connection } from "#schemas/records/Connection.ts"
 import type { NodeApiType, ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { OneShotFamily, OneShotKind } from "#schemas/wire/formats.ts"
 import type { ResolvedModel } from "#src/routing/models/resolveModel.ts"
@@ -77,14 +78,14 @@ export const rules: Readonly<Record<OneShotKind, Rule>> = {
     cannot: "makes no music: see GET /v1/music/generations for those that do."
   },
   speech: {
-    endpoint: "audio-speech", models: ["audio"], apiType: "audio-speech", general: true, nodePath: "/audio/speech", noun: "speech", remoteFlag: "AUDIO_REMOTE_PROVIDER_NODES", cannot: "makes no speech.",
+    endpoint: "audio-speech", models: ["audio"], apiType: "audio-speech", general: true, nodePath: "/audio/speech", noun: "speech", remoteFlag: "AUDIO_REMOTE_PROVIDER_NODES", cannot: "makes no speech: see GET /v1/audio/speech for those that do.",
     familyOf: (path) => path.endsWith("/text-to-speech") ? "speech/elevenlabs" : path.endsWith("/speak") ? "speech/deepgram" : "speech"
   },
   transcriptions: {
     endpoint: "audio-transcriptions", models: ["audio"], apiType: "audio-transcriptions", general: true, nodePath: "/audio/transcriptions", noun: "transcription",
     remoteFlag: "AUDIO_REMOTE_PROVIDER_NODES",
     familyOf: (path) => path.endsWith("/speech-to-text") ? "transcriptions/elevenlabs" : path.endsWith("/listen") ? "transcriptions/deepgram" : path.endsWith("/transcript") ? "transcriptions/assemblyai" : "transcriptions",
-    cannot: "transcribes no audio."
+    cannot: "transcribes no audio: see GET /v1/audio/transcriptions for those that do."
   },
   translations: {
     endpoint: "audio-translations", models: ["audio"], apiType: "audio-transcriptions", general: true, nodePath: "/audio/translations", noun: "translation",
@@ -93,16 +94,30 @@ export const rules: Readonly<Record<OneShotKind, Rule>> = {
   },
   rerank: {
     endpoint: "rerank", models: ["rerank"], apiType: "rerank", general: true, nodePath: "/rerank", unversionedPath: "/v1/rerank", noun: "rerank", remoteFlag: "RERANK_REMOTE_PROVIDER_NODES",
-    familyOf: (_path, provider) => provider === "voyage" ? "rerank/voyage" : "rerank/plain", cannot: "ranks no documents."
+    familyOf: (_path, provider) => provider === "voyage" ? "rerank/voyage" : "rerank/plain", cannot: "ranks no documents: see GET /v1/rerank for those that do."
   },
   classify: { endpoint: "classify", models: ["embedding"], apiType: null, general: false, nodePath: "/classify", noun: "classification", cannot: "classifies nothing." },
   segment: { endpoint: "segment", models: [], apiType: null, general: false, nodePath: "/segment", noun: "segmentation", cannot: "segments no text." },
   moderations: {
-    endpoint: "moderations", models: ["moderation"], apiType: null, general: true, nodePath: "/moderations", noun: "moderation", cannot: "moderates nothing."
+    endpoint: "moderations", models: ["moderation"], apiType: null, general: true, nodePath: "/moderations", noun: "moderation", cannot: "moderates nothing: see GET /v1/moderations for those that do."
   },
-  ocr: { endpoint: "ocr", models: ["ocr"], apiType: null, general: false, nodePath: "/ocr", noun: "OCR", familyOf: (path) => path.includes(":analyze") ? "ocr/analyze" : path.endsWith("/chat/completions") ? "ocr/chat" : "ocr", cannot: "reads no documents." },
+  ocr: { endpoint: "ocr", models: ["ocr"], apiType: null, general: false, nodePath: "/ocr", noun: "OCR", familyOf: (path) => path.includes(":analyze") ? "ocr/analyze" : path.endsWith("/chat/completions") ? "ocr/chat" : "ocr", cannot: "reads no documents: see GET /v1/ocr for those that do." },
   search: { endpoint: "search", models: ["search"], apiType: null, general: false, nodePath: "/search", noun: "search", familyOf: (_path, provider) => `search/${provider}`, cannot: "searches nothing." },
   "web-fetch": { endpoint: "web-fetch", models: ["fetch"], apiType: null, general: false, nodePath: "/scrape", noun: "fetch", familyOf: (_path, provider) => `web-fetch/${provider}`, cannot: "fetches no pages." }
+}
+
+/** A connection's providerSpecificData key: the variable of the environment that it was made of. */
+export const environmentVariable = "environmentVariable"
+
+/**
+ * The connections that may serve the kind. Jina's key of the environment embeds only where no key is stored for that
+ * provider, whatever state the stored one is in: vectors of one index are paid for by one account.
+ */
+export const connectionsOf = <C extends Pick<Connection, "providerSpecificData" | "provider">>(
+  { family }: Place, active: ReadonlyArray<C>, provider: string, stored: ReadonlyArray<Pick<Connection, "providerSpecificData" | "provider">>
+): ReadonlyArray<C> => {
+  const isOwn = ({ providerSpecificData }: Pick<Connection, "providerSpecificData">): boolean => providerSpecificData[environmentVariable] === undefined
+  return family === "embeddings/jina" && stored.some((one) => one.provider === provider && isOwn(one)) ? active.filter(isOwn) : active
 }
 
 export const unknownProvider = (kind: OneShotKind, prefix: string): PublicError =>

@@ -80,6 +80,14 @@ export class Player {
     else this.#begin()
   }
 
+  /** Ends the call at once, as a lost connection does; an answer that is complete stays. */
+  cut(): void {
+    if (this.#over) return
+    this.#release()
+    this.#log.settle(this.#entry, "reset-by-script")
+    this.#res.destroy()
+  }
+
   #begin(): void {
     const socket = this.#res.socket
     if (socket === null) return

@@ -23,6 +23,12 @@ export interface Registered {
   used: number
 }
 
+/** A call that is being answered. */
+interface Playing {
+  /** Ends it at once, as a lost connection does. */
+  readonly cut: () => void
+}
+
 /** Most rules at once; a test that forgets to remove its rules gets an error. */
 const MAX_RULES = 10_000
 
@@ -42,9 +48,14 @@ const satisfies = (rule: Rule, subject: RuleSubject): boolean => {
     Object.entries(match.header).every(([name, value]) => subject.headers[name.toLowerCase()] === value)
 }
 
+/** Spreads a share evenly, without chance: of 0.5 each second request. */
+const isShared = (nth: number, share: number): boolean => Math.floor(nth * share) > Math.floor((nth - 1) * share)
+
 export class Rules {
   #rules: Array<Registered> = []
   #next = 1
+  /** What is being answered under each held rule. */
+  readonly #playing = new Map<string, Set<Playing>>()
 
   get size(): number {
     return this.#rules.length
@@ -52,13 +63,36 @@ export class Rules {
 
   /** Returns the rule's id; a rule with the id of an older one takes its place. */
   add(rule: Rule): string {
+    return this.#register(rule).id
+  }
+
+  /** Registers a rule whose calls are cut when it is released. */
+  hold(rule: Rule): Registered {
+    const registered = this.#register(rule)
+    this.#playing.set(registered.id, new Set())
+    return registered
+  }
+
+  release({ id }: Registered): void {
+    this.remove(id)
+    const playing = this.#playing.get(id) ?? []
+    this.#playing.delete(id)
+    for (const one of playing) one.cut()
+  }
+
+  /** The calls of a rule that is held; undefined for others. */
+  playingOf(id: string): Set<Playing> | undefined {
+    return this.#playing.get(id)
+  }
+
+  #register(rule: Rule): Registered {
     const id = rule.id ?? `rule-${this.#next++}`
     const registered: Registered = { id, rule, matched: 0, used: 0 }
     const old = this.#rules.findIndex((one) => one.id === id)
     if (old >= 0) this.#rules[old] = registered
     else if (this.#rules.length >= MAX_RULES) throw new RangeError(`more than ${MAX_RULES} rules: remove used ones`)
     else this.#rules.push(registered)
-    return id
+    return registered
   }
 
   /** False when there is no such rule. */
@@ -85,6 +119,7 @@ export class Rules {
       if (taken !== null) continue
       if (one.rule.times !== undefined && one.used >= one.rule.times) continue
       if (one.rule.match?.nth !== undefined && one.matched !== one.rule.match.nth) continue
+      if (one.rule.match?.share !== undefined && !isShared(one.matched, one.rule.match.share)) continue
       one.used++
       taken = one
     }

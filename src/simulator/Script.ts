@@ -122,7 +122,9 @@ export const Match = Schema.Struct({
   stream: Schema.optionalKey(Schema.Boolean),
   header: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
   /** Only the nth request (1 is the first) among those that satisfy the other conditions. */
-  nth: Schema.optionalKey(Positive)
+  nth: Schema.optionalKey(Positive),
+  /** Only this part of them, spread evenly: 0.5 is each second one. */
+  share: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(1)))
 })
 export type Match = typeof Match.Type
 

@@ -13,7 +13,6 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Supervisor from "#actors/Supervisor.ts"
-import { SimulatorAddress } from "#src/platform/configuration/SimulatorAddress.ts"
 import { whenEnded } from "./control.ts"
 import { makeHandler } from "./handler.ts"
 import { Pacer } from "./Pacer.ts"
@@ -52,6 +51,8 @@ export class Simulator extends Context.Service<Simulator, {
   readonly rule: (rule: Rule) => Effect.Effect<string, SimulatorError>
   readonly removeRule: (id: string) => Effect.Effect<boolean>
   readonly clearRules: Effect.Effect<void>
+  /** Rules for the life of a scope; at its end the calls that they still hold are cut. */
+  readonly scopedRules: (given: ReadonlyArray<Rule>) => Effect.Effect<{ readonly used: () => number }, SimulatorError, Scope.Scope>
   /** Truth-log entries, oldest first. */
   readonly entries: (filter?: TruthFilter) => Effect.Effect<ReadonlyArray<TruthEntry>>
   /** Waits until `count` requests that match have ended (with outcome "open": have arrived), and answers them. */
@@ -127,6 +128,17 @@ export const make = Effect.fnUntraced(function*(options: Options = {}): Effect.f
       }),
     removeRule: (id) => Effect.sync(() => rules.remove(id)),
     clearRules: Effect.sync(() => rules.clear()),
+    scopedRules: Effect.fnUntraced(function*(given) {
+      const decoded = decodeRules(given)
+      if (Result.isFailure(decoded)) return yield* new SimulatorError({ reason: new BadScript({ message: String(decoded.failure) }) })
+      const held = yield* Effect.acquireRelease(
+        Effect.sync(() => given.map((rule) => rules.hold(rule))),
+        (all) => Effect.sync(() => {
+          for (const one of all) rules.release(one)
+        })
+      )
+      return { used: () => held.reduce((sum, { used }) => sum + used, 0) }
+    }),
     entries: (filter) => Effect.sync(() => log.query(filter)),
     ended: (filter = {}, count = 1) =>
       Effect.callback((resume) => {
@@ -157,9 +169,3 @@ export const layer = (options?: Options): Layer.Layer<Simulator, SimulatorError>
 /** A script from untrusted JSON. */
 export const parseScript = (input: unknown): Effect.Effect<Script, SimulatorError> =>
   Effect.mapError(Effect.fromResult(decodeScript(input)), (error) => new SimulatorError({ reason: new BadScript({ message: String(error) }) }))
-
-/** The simulator of newcomers: a real upstream on loopback, never a shortcut inside the pipeline. */
-export const layerNewcomers = Layer.provideMerge(
-  Layer.effect(SimulatorAddress, Effect.map(Simulator, ({ url }) => ({ url }))),
-  layer({ defaults: { paceMs: 30 } })
-)

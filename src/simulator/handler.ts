@@ -14,7 +14,7 @@ import type { Format, SimulatedRefusal } from "./formats/Format.ts"
 import { chunkOf, type SimulatedFrame } from "./framing.ts"
 import { BUILT_IN, scriptOf } from "./models.ts"
 import type { Pacer } from "./Pacer.ts"
-import * as plans from "./plans.ts"
+import * as Plans from "./plans.ts"
 import type { AnswerPlan } from "./plans.ts"
 import { Player } from "./Player.ts"
 import type { Rules } from "./Rules.ts"
@@ -68,10 +68,17 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
       port: req.socket.remotePort ?? null
     })
 
-  const play = (req: IncomingMessage, res: ServerResponse, entry: TruthEntry, plan: AnswerPlan): void =>
-    new Player(req, res, plan, pacer, log, entry).play()
+  const play = (req: IncomingMessage, res: ServerResponse, entry: TruthEntry, plan: AnswerPlan): void => {
+    const player = new Player(req, res, plan, pacer, log, entry)
+    const playing = entry.rule === null ? undefined : rules.playingOf(entry.rule)
+    if (playing !== undefined) {
+      playing.add(player)
+      res.once("close", () => playing.delete(player))
+    }
+    player.play()
+  }
 
-  const refuse = (req: IncomingMessage, res: ServerResponse, entry: TruthEntry, format: Pick<Format, "renderError">, script: Script, refused: SimulatedRefusal): void => play(req, res, entry, plans.refusal(format, script, refused, entry.id))
+  const refuse = (req: IncomingMessage, res: ServerResponse, entry: TruthEntry, format: Pick<Format, "renderError">, script: Script, refused: SimulatedRefusal): void => play(req, res, entry, Plans.refusal(format, script, refused, entry.id))
 
   const keyRefused = (script: Script, key: string | null): boolean =>
     (settings.keys !== null && (key === null || !settings.keys.has(key))) ||
@@ -117,7 +124,7 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
       entry.rule = rule.id
       const script = merge(settings.defaults, rule.rule.script)
       if (keyRefused(script, key)) return refuse(req, res, entry, PLAIN, script, unauthorized(key))
-      const fixed = plans.fixed(PLAIN, script, entry.id)
+      const fixed = Plans.fixed(PLAIN, script, entry.id)
       if (fixed !== null) return play(req, res, entry, fixed)
     }
     refuse(req, res, entry, PLAIN, {}, {
@@ -152,7 +159,7 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
     if (Result.isFailure(found)) return refuse(req, res, entry, format, {}, { status: 400, message: found.failure })
     const script = found.success ?? settings.defaults
     if (keyRefused(script, key)) return refuse(req, res, entry, format, script, unauthorized(key))
-    const fixed = plans.fixed(format, script, entry.id)
+    const fixed = Plans.fixed(format, script, entry.id)
     if (fixed !== null) return play(req, res, entry, fixed)
     if (!Predicate.isObject(body)) {
       return refuse(req, res, entry, format, script, {
@@ -171,7 +178,7 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
         message: `The model \`${read.success.model}\` does not exist or you do not have access to it.`
       })
     }
-    const plan = plans.answered(format, read.success, script, entry.id, log.now())
+    const plan = Plans.answered(format, read.success, script, entry.id, log.now())
     play(req, res, entry, sharing() && script.requireKey === undefined ? share(entry, text, plan) : plan)
   }
 
@@ -200,12 +207,12 @@ export const makeHandler = (core: Core): (req: IncomingMessage, res: ServerRespo
     if (rule !== null) entry.rule = rule.id
     const merged = merge(settings.defaults, rule?.rule.script)
     if (keyRefused(merged, key)) return refuse(req, res, entry, PLAIN, merged, unauthorized(key))
-    const fixed = plans.fixed(PLAIN, merged, entry.id)
+    const fixed = Plans.fixed(PLAIN, merged, entry.id)
     if (fixed !== null) return play(req, res, entry, fixed)
     const ids = [...BUILT_IN.map((model) => model.example), ...settings.models.keys()].filter((id) => id !== "*")
     const body = catalogue(entry.path, ids, (id) => settings.models.has(id) || scriptOf(id) !== undefined)
     if (body === null) return refuse(req, res, entry, PLAIN, merged, { status: 404, code: "model_not_found", param: "model", message: "The model does not exist" })
-    play(req, res, entry, plans.whole(merged, 200, "application/json", JSON.stringify(body), entry.id))
+    play(req, res, entry, Plans.whole(merged, 200, "application/json", JSON.stringify(body), entry.id))
   }
 
   const inference = (req: IncomingMessage, res: ServerResponse, path: string, query: string): void => {

@@ -38,6 +38,9 @@ export interface EncodedRequest {
   readonly omitted: ReadonlyArray<string>
 }
 
+/** What an answer repeats, where its server does not. */
+export type Known = Pick<EncoderOptions, "model" | "now" | "request">
+
 export interface ClientCodec {
   readonly name: FormatName
   /** Content type of its streams. */
@@ -68,7 +71,9 @@ export interface UpstreamCodec {
   readonly decodeAnswer: (body: Json) => Answer | UpstreamErrorBody | null
   readonly makeDecoder: (sink: StreamSink) => StreamDecoder
   /** The tap of a stream that is forwarded byte by byte to a client of the same format. */
-  readonly makePassThroughTap: (options: { readonly forwardUsage: boolean }) => StreamTap
+  readonly makePassThroughTap: (options: { readonly forwardUsage: boolean }, known: Known | null) => StreamTap
+  /** A whole answer with the members that its server left out though the format promises them; null when it lacks none. Absent: answers are forwarded as they came. */
+  readonly wholeAnswer?: (body: Buffer, parsed: Json, known: Known) => Buffer | null
   /** Facts of a whole answer that is forwarded as it came; cheaper than decodeAnswer. Null when it is no answer. */
   readonly readAnswer: (body: Json) => { readonly usage: TokenUsage | null; readonly error: UpstreamErrorBody | null; readonly outputText: () => string } | null
   /** The error object of a non-2xx body; null when there is none of a known shape. */

@@ -2,6 +2,7 @@
 import type { AnswerFacts, Dialect, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Answer, Choice, Signature } from "#schemas/wire/conversation.ts"
 import * as AnswerView from "#src/wire/answerView.ts"
+import { asBuffer } from "#src/wire/json/asBuffer.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { replay } from "#src/wire/neutral/replay.ts"
 import { restoredAnswer } from "#src/wire/neutral/restoredAnswer.ts"
@@ -24,11 +25,13 @@ export interface Options extends Omit<EncoderOptions, "includeUsage"> {
 /** `family` is forwarded unchanged; the client reads the same format. */
 export const passThrough = (face: ClientCodec, family: UpstreamCodec, options: Options): Dialect => ({
   ...shared(face, family, options),
-  makeTap: family.makePassThroughTap,
+  makeTap: (asked) => family.makePassThroughTap(asked, options),
   readAnswer: (body) => {
     const parsed = parse(body)
     const facts = parsed === null ? null : family.readAnswer(parsed)
-    return facts === null ? null : { ...facts, body }
+    if (parsed === null || facts === null) return null
+    const { wholeAnswer } = family
+    return { ...facts, body: wholeAnswer === undefined ? body : wholeAnswer(asBuffer(body), parsed, options) ?? body }
   },
   replayAnswer: (body, { forwardUsage }) => replayed(body, family, face, { ...options, includeUsage: forwardUsage }),
   readError: (body) => readError(family, body)

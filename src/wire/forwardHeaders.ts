@@ -77,10 +77,25 @@ export const safeValue = (value: string): string | null =>
 /** True for a lower-case header name that may be written on the wire. */
 export const isSafeName = (name: string): boolean => nameToken.test(name)
 
+/** Names whose decision is kept: few names come again and again, and a client may send any. */
+const rememberedNames = 256
+
+/** A decision about header names in lower case, kept for the names as they were spelled. */
+const deciding = (decide: (name: string) => string | null): (name: string) => string | null => {
+  const known = new Map<string, string | null>()
+  return (spelled) => {
+    const kept = known.get(spelled)
+    if (kept !== undefined) return kept
+    const decision = decide(spelled.toLowerCase())
+    if (known.size < rememberedNames) known.set(spelled, decision)
+    return decision
+  }
+}
+
 const select = (headers: ReadonlyArray<string>, rename: (name: string) => string | null): Array<string> => {
   const out: Array<string> = []
   for (let i = 0; i + 1 < headers.length && out.length < maxHeaders * 2; i += 2) {
-    const name = rename((headers[i] ?? "").toLowerCase())
+    const name = rename(headers[i] ?? "")
     if (name === null) continue
     const value = safeValue(headers[i + 1] ?? "")
     if (value !== null && value !== "") out.push(name, value)
@@ -88,9 +103,16 @@ const select = (headers: ReadonlyArray<string>, rename: (name: string) => string
   return out
 }
 
+const ofRequest = deciding((name) =>
+  requestAllowed.has(name) || (isSafeName(name) && requestPrefixes.some((prefix) => name.startsWith(prefix))) ? name : null)
+
+const ofResponse = deciding((name) =>
+  responseAllowed.has(name) || (isSafeName(name) && responsePrefixes.some((prefix) => name.startsWith(prefix))) ? name : null)
+
+const ofUpstreamId = deciding((name) => upstreamIds.has(name) ? name : null)
+
 /** What of a client's request headers goes to the upstream; the adapter of the provider adds credentials and content headers itself. */
-export const toUpstream = (headers: ReadonlyArray<string>): Array<string> =>
-  select(headers, (name) => requestAllowed.has(name) || (isSafeName(name) && requestPrefixes.some((prefix) => name.startsWith(prefix))) ? name : null)
+export const toUpstream = (headers: ReadonlyArray<string>): Array<string> => select(headers, ofRequest)
 
 /**
  * The vendor of a header, by the prefix of its name. Such headers cross only where the client's format is the upstream's: they
@@ -187,10 +209,9 @@ const indexOfName = (headers: ReadonlyArray<string>, name: string): number => {
 
 /** What of an upstream's response headers goes to the client. */
 export const toClient = (headers: ReadonlyArray<string>): Array<string> => {
-  const allowed = select(headers, (name) =>
-    responseAllowed.has(name) || (isSafeName(name) && responsePrefixes.some((prefix) => name.startsWith(prefix))) ? name : null)
+  const allowed = select(headers, ofResponse)
   for (let i = 0; i + 1 < headers.length; i += 2) {
-    const id = upstreamIds.has((headers[i] as string).toLowerCase()) ? safeValue(headers[i + 1] as string) : null
+    const id = ofUpstreamId(headers[i] as string) === null ? null : safeValue(headers[i + 1] as string)
     if (id === null || id === "") continue
     allowed.push(upstreamIdHeader, id)
     break

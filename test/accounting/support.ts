@@ -58,6 +58,7 @@ export const settledRow = (start: AttemptStart, over: Partial<LedgerRow> = {}): 
   costUsd: 0.0001234567,
   latencyMs: 1234.5,
   ttftMs: 321.25,
+  phases: null,
   ...over
 })
 
@@ -67,6 +68,8 @@ export type Mood = "up" | "down" | "frozen" | "dying"
 export const storeOf = (insert: UsageStore["Service"]["insert"]): UsageStore["Service"] => ({
   insert,
   rows: () => Effect.die("not used"),
+  calls: () => Effect.die("not used"),
+  facets: () => Effect.die("not used"),
   totals: () => Effect.die("not used"),
   groupBy: () => Effect.die("not used"),
   usedBy: () => Effect.die("not used"),

@@ -22,7 +22,7 @@ const endOf = ({ opened, outcome, rejected, status }: typeof End.Type): AttemptE
   outcome: rejected ? "policy" : outcome,
   error: outcome === "completed" && !rejected ? null : Errors.make("bad_gateway", "no"),
   retryable: true, phase: null, upstreamStatus: rejected ? 200 : status, usage: null, units: null, usageIsPartial: false, outputText: () => "", committed: false, opened,
-  repeatable: false, rejected, terminated: false, tap: null, bytesOut: 0, answer: null, contentType: null, firstContentAt: null, headers: []
+  repeatable: false, rejected, terminated: false, tap: null, bytesOut: 0, answer: null, contentType: null, firstContentAt: null, sentAt: null, headAt: null, endedAt: 0, headers: []
 })
 
 describe("the end of a probe", () => {

@@ -27,8 +27,8 @@ import * as Workers from "#src/platform/cluster/workers/Workers.ts"
 import { RedisStore } from "#src/platform/redis/RedisStore.ts"
 import { Faults, gatewayWorld, partWorld, type World } from "./supervisionWorlds.ts"
 import { managedKey, Session } from "#test/features/leases/support.ts"
-import * as A2a from "#test/features/a2a/lab.ts"
-import * as Mcp from "#test/features/mcp/lab.ts"
+import * as A2aLab from "#test/features/a2a/lab.ts"
+import * as McpLab from "#test/features/mcp/lab.ts"
 import { LOCAL_TOKEN_HEADER, localToken } from "#src/management/authentication/localToken.ts"
 import { findServers, type Ground, ground } from "#test/support/cluster.ts"
 import { inProcess, type InProcess } from "#test/support/gateway.ts"
@@ -113,9 +113,9 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
     act: async () => {
       await alone.sim.rule({ match: { model: "held" }, script: { latencyMs: 2_500 } })
       const token = await mcpToken()
-      const headers = await Mcp.session(alone.gateway.url, token)
-      const call = Mcp.frame("tools/call", { name: "gateway_route_request", _meta: { progressToken: "p" }, arguments: { model: "lab/held", messages } })
-      const reply = Mcp.post(alone.gateway.url, token, call, headers)
+      const headers = await McpLab.session(alone.gateway.url, token)
+      const call = McpLab.frame("tools/call", { name: "gateway_route_request", _meta: { progressToken: "p" }, arguments: { model: "lab/held", messages } })
+      const reply = McpLab.post(alone.gateway.url, token, call, headers)
       stop.push(() => reply)
     }
   },
@@ -125,11 +125,16 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
       await alone.gateway.operator.call("PATCH", "/api/settings", { mcpEnabled: true, mcpTransport: "stdio" })
       const token = localToken(Context.get(alone.gateway.services(), Secrets), NODE)
       const local = { accept: "application/json, text/event-stream", [LOCAL_TOKEN_HEADER]: token, "x-gateway-mcp-transport": "stdio" }
-      const { headers: { "mcp-session-id": id = "" } } = await Http.send(alone.gateway.url, { path: "/api/mcp/stream", headers: local, body: Mcp.opening("2025-06-18") })
+      const { headers: { "mcp-session-id": id = "" } } = await Http.send(alone.gateway.url, { path: "/api/mcp/stream", headers: local, body: McpLab.opening("2025-06-18") })
       const headers = { ...local, accept: "text/event-stream", "mcp-session-id": id }
       const opened = await Http.stream(alone.gateway.url, { path: "/api/mcp/stream", method: "GET", headers })
       stop.push(() => opened.leave())
     }
+  },
+  "MCP server": {
+    world: "alone",
+    // Nothing listens there: the server fails, and is tried again.
+    act: () => alone.gateway.operator.call("POST", "/api/mcp/servers", { name: "supervised", url: `${alone.sim.url}/nothing` })
   },
   "body threads": { world: "alone", act: () => killed("bodies", largeBody), works: async () => expect((await largeBody()).status).toBe(200) },
   "idempotency claims": {
@@ -184,8 +189,9 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
     })))
   },
   tokenizer: { world: "alone", act: () => killed("tokenizer", uncounted), works: uncounted },
+  "event loop watch": always,
   "webhook events": always,
-  "webhook estates": always,
+  "webhook leftovers": always,
   "webhook queue": shared,
   "webhook backlog": always,
   "webhook lane": {
@@ -200,13 +206,22 @@ const faults: Readonly<Record<Supervisor.Loop, Fault>> = {
   },
   "sweep/webhooks": always,
   "sweep/responses": always,
+  "call bodies": {
+    world: "alone",
+    act: async () => {
+      await alone.gateway.operator.call("PATCH", "/api/settings", { callLogBodies: true })
+      await chat("bodies")
+      await alone.gateway.operator.call("PATCH", "/api/settings", { callLogBodies: false })
+    }
+  },
+  "sweep/call bodies": always,
   "agent tasks": {
     world: "alone",
     act: async () => {
       await alone.gateway.operator.call("PATCH", "/api/settings", { a2aEnabled: true })
       await alone.sim.rule({ match: { model: "agent-slow" }, script: { text: "word ".repeat(400), paceMs: 50 } })
       const { key } = await alone.gateway.operator.createKey("agent")
-      const asked = A2a.frame("message/stream", { skill: "smart-routing", messages: [{ role: "user", content: "Go on" }], metadata: { model: "lab/agent-slow" } })
+      const asked = A2aLab.frame("message/stream", { skill: "smart-routing", messages: [{ role: "user", content: "Go on" }], metadata: { model: "lab/agent-slow" } })
       const opened = await Http.stream(alone.gateway.url, { path: "/a2a", headers: { authorization: `Bearer ${key}` }, body: asked })
       await opened.until((seen) => seen.includes("chunk"))
       stop.push(() => opened.leave())

@@ -4,7 +4,7 @@ import * as Redacted from "effect/Redacted"
 import { describe, expect, it } from "vitest"
 import { AuditStore, ConnectionStore } from "#actors/ports/Stores.ts"
 import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
-import * as PostgresStores from "#src/Stores.ts"
+import * as Stores from "#src/Stores.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
 import { connection } from "../suites/records.ts"
 import { run } from "./support/command.ts"
@@ -32,7 +32,7 @@ const oldSecret = "the first master secret"
 const newSecret = "the second master secret"
 
 const withStores = <A, E>(dataDir: string, secret: string, use: Effect.Effect<A, E, ConnectionStore | AuditStore>) =>
-  Effect.runPromise(Effect.provide(use, PostgresStores.layer().pipe(
+  Effect.runPromise(Effect.provide(use, Stores.layer().pipe(
     Layer.provideMerge(PostgresClient.pgliteLayer({ dataDir })),
     Layer.provideMerge(Sealer.layer({ dataDir, secret: Redacted.make(secret) }))
   )))

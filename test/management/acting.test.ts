@@ -6,7 +6,6 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
 import { featureNames, features } from "#schemas/acting/features.ts"
-import { flags } from "#schemas/acting/flags.ts"
 import type { Table } from "#src/management/acting/ActingTable.ts"
 import { cacheConfig } from "#src/features/cache/acting.ts"
 import { combo, mapping } from "#src/features/combos/acting.ts"
@@ -25,8 +24,11 @@ import { NewNode, NodeChange } from "#src/features/providers/nodes/api.ts"
 import { ConnectionChange, InterceptionRules, NewConnection, ParamFilters } from "#src/features/providers/api.ts"
 import { SettingsInput } from "#src/features/settings/api.ts"
 import { settingDefaults } from "#schemas/settingDefaults.ts"
+import { McpServerChange, NewMcpServer } from "#src/features/mcpServers/api.ts"
+import { McpServer } from "#src/features/mcpServers/ports/McpServer.ts"
+import { mcpServer } from "#src/features/mcpServers/acting.ts"
 import { NewWebhook, WebhookChange } from "#src/features/webhooks/api.ts"
-import * as Catalogue from "#schemas/flagCatalogue.ts"
+import * as FlagCatalogue from "#schemas/flagCatalogue.ts"
 import { ApiKeyPolicy, defaultPolicy } from "#schemas/records/ApiKey.ts"
 import { Combo } from "#schemas/records/Combo.ts"
 import { Connection } from "#schemas/records/Connection.ts"
@@ -37,7 +39,7 @@ import { ResilienceChange, resilienceDefaults } from "#schemas/records/Resilienc
 import { Webhook } from "#schemas/records/Webhook.ts"
 import { emptyModel } from "#src/features/providers/models/customModelRecord.ts"
 import { inferenceRoutes } from "#src/inferenceRoutes.ts"
-import * as ManagementHttp from "#src/Management.ts"
+import { acting as managementActing, routes as managementRoutes } from "#src/Management.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
 import * as Management from "#test/support/management.ts"
 import { at } from "#test/support/management.ts"
@@ -82,6 +84,7 @@ const inputs: ReadonlyArray<readonly [Table, ReadonlyArray<Schema.Top>]> = [
   [combo, [NewCombo, ComboChange]],
   [mapping, [NewMapping, MappingChange]],
   [webhook, [NewWebhook, WebhookChange]],
+  [mcpServer, [NewMcpServer, McpServerChange]],
   [budget, [BudgetInput]],
   [tokenLimit, [TokenLimitInput]]
 ]
@@ -97,6 +100,7 @@ const own: ReadonlyArray<readonly [Table, { readonly fields: object }, ReadonlyA
   // maxInputTokens and maxOutputTokens are max_input_tokens and max_output_tokens; `extra` holds inert fields only.
   [customModel, CustomModel, ["maxInputTokens", "maxOutputTokens", "extra", "createdAt", "updatedAt"]],
   [combo, Combo, ["id", "createdAt", "updatedAt"]],
+  [mcpServer, McpServer, ["id", "address", "createdAt", "updatedAt"]],
   [webhook, Webhook, ["id", "failureCount", "lastTriggeredAt", "lastStatus", "createdAt", "updatedAt", "enabledAt"]],
   [budget, Budget, ["createdAt", "updatedAt"]],
   [tokenLimit, TokenLimit, ["createdAt", "updatedAt"]]
@@ -107,6 +111,10 @@ const covered = (table: Table, field: string): boolean =>
   Object.keys(table.rows).some((row) => row === field || field.startsWith(`${row}.`) || row.startsWith(`${field}.`))
 
 const read = new Map<string, string>()
+/** Everything but the catalogue: what a flag's key stands in reads it. */
+const sources = ["actors", "src"].flatMap((folder) => fs.readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".ts")).map((name) => fs.readFileSync(path.join(root, folder, name), "utf8")))
+
 const textOf = (file: string): string => {
   const known = read.get(file) ?? fs.readFileSync(path.join(root, file), "utf8")
   read.set(file, known)
@@ -125,7 +133,7 @@ describe("the table of what acts", () => {
         row === field || row.startsWith(`${field}.`) || field.startsWith(`${row}.`)))
       assert.deepStrictEqual(gone, [], `${table.record}: rows without a field`)
     }
-    assert.sameMembers(inputs.map(([table]) => table), [...ManagementHttp.acting], "every table is in this census")
+    assert.sameMembers(inputs.map(([table]) => table), [...managementActing], "every table is in this census")
   })
 
   it("has a row for every stored field that the gateway does not write itself", () => {
@@ -135,14 +143,20 @@ describe("the table of what acts", () => {
     }
   })
 
-  it("names for every acting field and flag a file outside the schemas that reads it", () => {
-    const rows = [...ManagementHttp.acting.flatMap(({ record, rows }) => Object.entries(rows).map(([field, row]) => [`${record}.${field}`, row] as const)), ...Object.entries(flags)]
+  it("names for every acting field a file outside the schemas that reads it", () => {
+    const rows = managementActing.flatMap(({ record, rows }) => Object.entries(rows).map(([field, row]) => [`${record}.${field}`, row] as const))
     const unread = rows.filter(([name, row]) => {
       if (!row.acts) return false
       const leaf = name.split(".").filter((part) => part !== "*").at(-1) as string
       return !/^(src|actors)\//.test(row.where) || !new RegExp(`\\b${leaf}\\b`).test(textOf(row.where))
     })
     assert.deepStrictEqual(unread.map(([name, row]) => `${name} is not read in ${row.acts ? row.where : ""}`), [])
+  })
+
+  it("reads every acting flag outside the schemas, and no flag of a feature that is not built", () => {
+    const read = (key: string): boolean => sources.some((source) => source.includes(`"${key}"`))
+    const wrong = FlagCatalogue.catalogue.filter(({ key, lacks }) => read(key) !== (lacks === null))
+    assert.deepStrictEqual(wrong.map(({ key, lacks }) => lacks === null ? `${key} is read nowhere` : `${key} is read, and its row lacks ${lacks}`), [])
   })
 
   it("gives neutral values that are the defaults", () => {
@@ -159,10 +173,10 @@ describe("the table of what acts", () => {
   })
 
   it("says of every missing feature which of its documented paths answer 404, and something waits for it or is told of it", () => {
-    const table = RouteTable.make([...ManagementHttp.routes(), ...inferenceRoutes])
+    const table = RouteTable.make([...managementRoutes(), ...inferenceRoutes])
     for (const name of featureNames) {
       for (const documented of features[name].paths) assert.deepStrictEqual(table.match(documented).map(({ path }) => path), [], `${name}: ${documented} is built`)
-      const waits = [...ManagementHttp.acting.flatMap(({ rows }) => Object.values(rows)), ...Object.values(flags)].some((row) => !row.acts && row.lacks === name)
+      const waits = [...managementActing.flatMap(({ rows }) => Object.values(rows)), ...FlagCatalogue.catalogue.map(({ lacks }) => ({ acts: lacks === null, lacks }))].some((row) => !row.acts && row.lacks === name)
       assert.isTrue(waits || features[name].paths.length > 0, `${name} is missing for nobody`)
     }
   })
@@ -262,7 +276,7 @@ describe("a field that does not act", () => {
         }
       }
     }
-    const inert = ManagementHttp.acting.flatMap(({ record, rows }) => Object.entries(rows).filter(([, row]) => !row.acts).map(([field]) => `${record}.${field}`))
+    const inert = managementActing.flatMap(({ record, rows }) => Object.entries(rows).filter(([, row]) => !row.acts).map(([field]) => `${record}.${field}`))
     assert.deepStrictEqual(inert.filter((field) => !tried.has(field)), [], "inert fields that no call was tried with")
   }))
 
@@ -290,7 +304,7 @@ describe("GET /api/system/capabilities", () => {
     const { ask, login } = yield* Management.make()
     const reply = yield* ask("/api/system/capabilities", { cookie: yield* login() })
     assert.strictEqual(reply.status, 200, reply.text)
-    assert.lengthOf(at(reply.json, "flags") as ReadonlyArray<unknown>, 74)
+    assert.lengthOf(at(reply.json, "flags") as ReadonlyArray<unknown>, FlagCatalogue.catalogue.length)
     const fields = at(reply.json, "fields") as ReadonlyArray<{ record: string; field: string; acts: boolean; lacks: string | null }>
     assert.deepStrictEqual(fields.find(({ field, record }) => record === "API key" && field === "autoResolve"), { record: "API key", field: "autoResolve", acts: false, lacks: "privateModels", neutral: false } as never)
     const acting = fields.filter(({ acts }) => acts).length
@@ -301,13 +315,13 @@ describe("GET /api/system/capabilities", () => {
   it.effect("agrees with the list of flags, and a flag that does not act takes no override", () => Effect.gen(function*() {
     const { ask, login } = yield* Management.make()
     const cookie = yield* login()
-    const listed = at((yield* ask("/api/settings/feature-flags", { cookie })).json, "flags") as ReadonlyArray<{ key: Catalogue.FlagKey; acts: boolean; defaultValue: string }>
-    assert.lengthOf(listed, 74)
+    const listed = at((yield* ask("/api/settings/feature-flags", { cookie })).json, "flags") as ReadonlyArray<{ key: FlagCatalogue.FlagKey; acts: boolean; defaultValue: string }>
+    assert.lengthOf(listed, FlagCatalogue.catalogue.length)
     for (const { acts, defaultValue, key } of listed) {
-      assert.strictEqual(acts, flags[key].acts, key)
+      assert.strictEqual(acts, FlagCatalogue.byKey.get(key)?.lacks === null, key)
       // A withheld flag has a refusal of its own, and may be said to be off.
-      if (acts || Catalogue.withheld.has(key)) continue
-      for (const value of [defaultValue, Catalogue.byKey.get(key)?.enumValues?.[1] ?? "true"]) {
+      if (acts || FlagCatalogue.withheld.has(key)) continue
+      for (const value of [defaultValue, FlagCatalogue.byKey.get(key)?.enumValues?.[1] ?? "true"]) {
         const reply = yield* ask("/api/settings/feature-flags", { method: "PUT", cookie, body: { key, value } })
         assert.strictEqual(reply.status, 400, key)
         assert.strictEqual(at(reply.json, "error", "code"), "not_supported_yet")

@@ -4,7 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { AuditStore, ConnectionStore } from "#actors/ports/Stores.ts"
-import * as ManagementHttp from "#src/Management.ts"
+import { routes as managementRoutes } from "#src/Management.ts"
 import * as Management from "#test/support/management.ts"
 import { at } from "#test/support/management.ts"
 import { connection } from "#test/suites/records.ts"
@@ -37,7 +37,7 @@ describe("planted canaries", () => {
 
     const ids: Readonly<Record<string, ReadonlyArray<string>>> = { providers: ["planted"], keys: [String(at(key.json, "id"))], usage: ["planted"] }
     let asked = 0
-    for (const route of ManagementHttp.routes()) {
+    for (const route of managementRoutes()) {
       if (["/api/auth/logout", "/api/auth/login", "/api/restart", "/api/shutdown", "/docs"].includes(route.path)) continue
       const id = ids[route.path.split("/")[2] ?? ""]?.[0] ?? "planted"
       const path = route.path.replaceAll(/:(\w+)/g, id)

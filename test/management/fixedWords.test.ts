@@ -3,11 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
 import { inferenceRoutes } from "#src/inferenceRoutes.ts"
-import * as ManagementHttp from "#src/Management.ts"
+import { routes as managementRoutes } from "#src/Management.ts"
 import * as Management from "#test/support/management.ts"
 import { at } from "#test/support/management.ts"
 
-const routes = [...ManagementHttp.routes(), ...inferenceRoutes]
+const routes = [...managementRoutes(), ...inferenceRoutes]
 const table = RouteTable.make(routes)
 const parts = (path: string): ReadonlyArray<string> => path.split("/")
 const isParameter = (part: string): boolean => part.startsWith(":")
@@ -64,7 +64,7 @@ describe("fixed words and parameters", () => {
   it.effect("over HTTP the fixed path answers, a method that only the pattern has is 405, and a reserved path is unknown", () => Effect.gen(function*() {
     const { ask, login } = yield* Management.make()
     const cookie = yield* login()
-    const management = ManagementHttp.routes()
+    const management = managementRoutes()
     for (const route of management) {
       const rivals = management.filter(({ path }) => path.includes(":") && competes(route.path, path))
       if (route.path.includes(":") || rivals.length === 0) continue

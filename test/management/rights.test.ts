@@ -5,11 +5,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { RouteRule } from "#schemas/api/RouteTable.ts"
-import * as ManagementHttp from "#src/Management.ts"
+import { routes as managementRoutes } from "#src/Management.ts"
 import * as Management from "#test/support/management.ts"
 import { at } from "#test/support/management.ts"
 
-const routes = ManagementHttp.routes()
+const routes = managementRoutes()
 
 type Kind = "nothing" | "wrong" | "session" | "token" | "key"
 interface Credential {

@@ -4,11 +4,11 @@ import * as Effect from "effect/Effect"
 import * as HttpApi from "effect/http-api/HttpApi"
 import { ManagementApi } from "#src/ManagementApi.ts"
 import type { RouteRule } from "#schemas/api/RouteTable.ts"
-import * as ManagementHttp from "#src/Management.ts"
+import { routes as managementRoutes } from "#src/Management.ts"
 import * as Management from "#test/support/management.ts"
 import { at } from "#test/support/management.ts"
 
-const routes = ManagementHttp.routes()
+const routes = managementRoutes()
 const concrete = (route: RouteRule) => route.path.replaceAll(/:(\w+)/g, "no-such-record")
 const hasBody = (route: RouteRule) => route.method !== "GET" && route.method !== "DELETE"
 /** Calls that end something: they would sign the test's own session out, or lock it. */
@@ -39,6 +39,7 @@ describe("the route table", () => {
     ])
     assert.deepStrictEqual(of("ALWAYS_PROTECTED"), [
       "DELETE /api/cli/tokens/:id", "DELETE /api/settings/feature-flags", "GET /api/cli/tokens", "GET /api/keys/:id/reveal", "GET /api/settings/feature-flags",
+      "GET /api/usage/call-logs/:id/bodies",
       "PATCH /api/keys/:id", "POST /api/cli/tokens", "POST /api/keys", "POST /api/keys/:id/regenerate", "POST /api/settings/require-login", "POST /api/shutdown",
       "PUT /api/settings/feature-flags", "PUT /api/settings/require-login", "PUT /v1/accounts/:id/limits", "PUT /v1/providers/:id/limits"
     ])

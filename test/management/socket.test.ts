@@ -7,7 +7,7 @@ import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as net from "node:net"
 import { createServer } from "node:http"
-import * as ManagementHttp from "#src/Management.ts"
+import { layer as managementLayer } from "#src/Management.ts"
 import * as Management from "#test/support/management.ts"
 
 /** Writes raw bytes and answers the status line's code. */
@@ -27,7 +27,7 @@ const request = (target: string, method = "GET", extra = "") =>
 describe("over a socket", () => {
   it.live("bent request targets are unknown routes, and loopback alone opens nothing", () => Effect.scoped(Effect.gen(function*() {
     const { context } = yield* Management.make()
-    const server = yield* Layer.build(HttpRouter.serve(ManagementHttp.layer(), {
+    const server = yield* Layer.build(HttpRouter.serve(managementLayer(), {
       disableLogger: true, disableListenLog: true,
       routerConfig: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false }
     }).pipe(

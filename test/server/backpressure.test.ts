@@ -4,7 +4,7 @@ import * as Stream from "effect/Stream"
 import { createHash } from "node:crypto"
 import { describe, expect, it } from "vitest"
 import type { Exchange } from "#src/platform/server/Exchange.ts"
-import { HIGH_WATER_BYTES } from "#src/platform/server/Outgoing.ts"
+import { HIGH_WATER_BYTES } from "#src/platform/server/sending/SendQueue.ts"
 import type { UwsExchange } from "#src/platform/server/uws/UwsExchange.ts"
 import { type App, eventually, latch, random, start } from "./support/harness.ts"
 import { RawClient } from "./support/RawClient.ts"
@@ -27,7 +27,7 @@ for (let total = 0; total < BODY_BYTES;) {
 const expected = createHash("sha256").update(Buffer.concat(chunks)).digest("hex")
 
 /** Writes while it may, waits for the drain, writes on. */
-const pump = (exchange: Exchange): void => {
+const pump = (exchange: Exchange, length?: number): void => {
   let next = 0
   const go = () => {
     while (next < chunks.length) {
@@ -36,7 +36,8 @@ const pump = (exchange: Exchange): void => {
     exchange.end()
   }
   exchange.onDrain(go)
-  exchange.start(200, [])
+  if (length === undefined) exchange.start(200, [])
+  else exchange.startSized(200, [], length)
   go()
 }
 
@@ -115,10 +116,30 @@ describe("slow readers", () => {
     await eventually("all are over", () => frontEnd.liveExchanges === 0)
   })
 
+  it("of a body of known length lose nothing, on both lanes and over TLS", async () => {
+    const { cert, certFile, keyFile, remove } = makeCertificate()
+    const app: App = Effect.succeed(HttpServerResponse.stream(Stream.fromIterable(chunks).pipe(Stream.rechunk(3)), { contentLength: BODY_BYTES }))
+    for (const tls of [undefined, { certFile, keyFile }]) {
+      const { frontEnd, port } = await start(tls === undefined ? {} : { tls }, app)
+      const exchanges: Array<Exchange> = []
+      frontEnd.direct("GET", "/direct", (exchange) => {
+        exchanges.push(exchange)
+        pump(exchange, BODY_BYTES)
+      })
+      const readers = await Promise.all(["/direct", "/effect", "/direct", "/effect"].map((path) => SlowReader.get(port, path, tls === undefined ? undefined : cert)))
+      await eventually("all producers wait", () => exchanges.length === 2 && exchanges.every((exchange) => exchange.pendingBytes > 0))
+      for (const exchange of exchanges) expect(exchange.pendingBytes).toBeLessThan(HIGH_WATER_BYTES + 200_000)
+      await Promise.all(readers.map((reader) => reader.read()))
+      for (const reader of readers) expect([reader.length, reader.bytes, reader.digest()]).toEqual([BODY_BYTES, BODY_BYTES, expected])
+      await eventually("all are over", () => frontEnd.liveExchanges === 0)
+    }
+    remove()
+  })
+
   it("over TLS lose nothing, on both lanes", async () => {
     const { cert, certFile, keyFile, remove } = makeCertificate()
     const { frontEnd, port } = await start({ tls: { certFile, keyFile } }, streamApp)
-    frontEnd.direct("GET", "/direct", pump)
+    frontEnd.direct("GET", "/direct", (exchange) => pump(exchange))
     const readers = await Promise.all(["/direct", "/direct", "/effect", "/effect"].map((path) => SlowReader.get(port, path, cert)))
     await Promise.all(readers.map((reader) => reader.read()))
     for (const reader of readers) expect([reader.bytes, reader.digest()]).toEqual([BODY_BYTES, expected])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { CHUNKED, findHeader, framing } from "#src/platform/server/requestHead.ts"
-import { checkHead, statusLine } from "#src/platform/server/responseHead.ts"
+import { headBytes, headTail, statusLine } from "#src/platform/server/responseHead.ts"
 import { SendQueue } from "#src/platform/server/sending/SendQueue.ts"
 import { random } from "./support/harness.ts"
 
@@ -59,7 +59,24 @@ describe("heads", () => {
   it("have status lines for final statuses only, and no line breaks in headers", () => {
     expect([statusLine(200), statusLine(299)]).toEqual(["200 OK", "299 Status"])
     for (const status of [0, 100, 199, 600, 200.5, NaN]) expect(() => statusLine(status)).toThrow(/200 to 599/)
-    expect(() => checkHead(["a", "b\nc"])).toThrow(/"a" contains a line break/)
-    expect(() => checkHead(["a", 1 as unknown as string])).toThrow(/"a" is not text/)
+    for (const bad of ["b\nc", "b\rc", "b\r\nc", "\n", "\r", "b\r", "\nb", "b\0"]) {
+      expect(() => headTail(["a", bad])).toThrow(/"a" contains a line break/)
+      expect(() => headTail(["x", "y", "a", bad])).toThrow(/"a" contains a line break/)
+      expect(() => headTail(["a", bad, "x", "y"])).toThrow(/"a" contains a line break/)
+      expect(() => headTail([`a${bad}`, "y"])).toThrow(/contains a line break/)
+      expect(() => headTail(["x", "y", `a${bad}`, "y"])).toThrow(/contains a line break/)
+    }
+    expect(() => headTail(["a", 1 as unknown as string])).toThrow(/"a" is not text/)
+    expect(() => headTail(["a"])).toThrow(/"a" is not text: give name and value/)
+  })
+
+  it("join a head into one text behind its first name, and bound its bytes from above", () => {
+    const headers = ["a", "1", "b", "2", "Longer-Name", ""]
+    const tail = headTail(headers)
+    expect(tail).toBe("1\r\nb: 2\r\nLonger-Name: ")
+    expect(headTail(["z", "9"])).toBe("9")
+    expect(headTail(headers)).toBe(tail)
+    expect(headBytes(headers, tail)).toBeGreaterThanOrEqual(`a: ${tail}\r\n`.length + 192)
+    expect([headTail([]), headBytes([], "")]).toEqual(["", 192])
   })
 })

@@ -17,8 +17,10 @@ import * as Redacted from "effect/Redacted"
 import * as References from "effect/References"
 import * as TestClock from "effect/testing/TestClock"
 import { EvalCalls } from "#src/inference/ports/EvalCalls.ts"
+import { OwnCalls } from "#src/inference/ports/OwnCalls.ts"
 import { EvalScores } from "#src/routing/ports/EvalScores.ts"
 import { type Reconciliation, Ledger } from "#actors/request/ports/Ledger.ts"
+import { Leases } from "#actors/lease/Leases.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { IdempotencyView } from "#src/features/cache/ports/Idempotency.ts"
 import { DashboardFiles } from "#src/features/dashboard/ports/DashboardFiles.ts"
@@ -49,7 +51,7 @@ import * as EffectiveFlags from "#src/platform/configuration/EffectiveFlags.ts"
 import * as StoredConfiguration from "#src/platform/configuration/StoredConfiguration.ts"
 import * as ConnectionCredentials from "#src/features/oauth/tokens/ConnectionCredentials.ts"
 import * as RefreshSweep from "#src/features/oauth/tokens/RefreshSweep.ts"
-import * as Limits from "#actors/limits/NodeLimits.ts"
+import * as NodeLimits from "#actors/limits/NodeLimits.ts"
 import { Accounting } from "#actors/request/ports/Accounting.ts"
 import * as MemoryLimitStore from "#src/features/limits/MemoryLimitStore.ts"
 import * as StoredLimitLedger from "#src/features/limits/StoredLimitLedger.ts"
@@ -62,16 +64,20 @@ import * as MemoryLoginAttempts from "#src/management/authentication/MemoryLogin
 import * as KeyDevices from "#src/features/keys/KeyDevices.ts"
 import * as LocalQuotas from "#src/features/quotas/LocalQuotas.ts"
 import * as LocalResilience from "#src/features/resilience/LocalResilience.ts"
-import * as ManagementHttp from "#src/Management.ts"
+import * as Management from "#src/Management.ts"
 import { ManagementOptions } from "#src/management/ManagementOptions.ts"
 import { builtin, type Registry } from "#src/providers/Registry.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
 import * as MemoryResponseCache from "./memoryResponseCache.ts"
 import * as MemoryStores from "./memoryStores.ts"
 import * as MemoryA2a from "./memoryA2a.ts"
+import * as CallBodies from "#src/features/bodies/CallBodies.ts"
+import { SimulatorFaults } from "#src/platform/configuration/SimulatorFaults.ts"
+import * as MemoryBodies from "./memoryBodies.ts"
 import * as MemoryBatches from "./memoryBatches.ts"
 import * as MemoryFiles from "./memoryFiles.ts"
 import * as MemoryMcp from "./memoryMcp.ts"
+import * as MemoryMcpServers from "./memoryMcpServers.ts"
 import * as MemorySearchStatistics from "./memorySearchStatistics.ts"
 import * as SearchStatistics from "#src/features/search/statistics/SearchStatistics.ts"
 import * as MemoryWebhooks from "./memoryWebhooks.ts"
@@ -121,7 +127,14 @@ const doubles = (dials: Dials) => Layer.mergeAll(
     open: (_start, go) => go(null), settle: () => {}, journal: () => {}, reconciliation: () => dials.reconciliation, flush: () => Effect.succeed(0)
   }),
   AloneFeed.layerFeed,
+  // The simulator of this surface is turned off.
+  Layer.succeed(SimulatorFaults, { play: () => Effect.succeed({ struck: () => 0 }) }),
   Layer.succeed(Nodes, { self, version: Effect.succeed(7), list: Effect.succeed([{ ...self, lastSeenAt: 1_000, silentMs: 12.5, version: 7, versionAt: 500 }]) }),
+  Layer.succeed(Leases, {
+    acquire: () => Effect.succeed({ _tag: "Unavailable" }), renew: () => Effect.succeed({ _tag: "Stale" }), release: () => Effect.succeed({ _tag: "Stale" }), move: () => Effect.succeed({ _tag: "Stale" }),
+    find: () => null, end: () => {}, revoke: () => Effect.succeed(true), active: () => 1,
+    list: Effect.succeed([{ owner: "ab".repeat(32), keyId: "k", keyPrint: "p", connection: "c", generation: 3, acquiredAt: 1_000, renewedAt: 2_000, expiresAt: 3_000 }])
+  }),
   Layer.succeed(LiveCalls, { list: () => [], sessions: () => [] }),
   Layer.succeed(LiveWatch, { watch: () => {}, running: () => [] }),
   LiveChannel.layerAlone,
@@ -133,8 +146,9 @@ const doubles = (dials: Dials) => Layer.mergeAll(
   }),
   Layer.succeed(IssueTracker, { file: null }),
   Layer.succeed(IdempotencyView, { activeKeys: () => 2, windowMs: () => 5000 }),
-  Layer.succeed(RoutingViews, { explain: () => Errors.make("model_not_found", "No routing here."), decision: () => null, decisions: () => [] }),
+  Layer.succeed(RoutingViews, { explain: () => Errors.make("model_not_found", "No routing here."), rehearse: () => () => Errors.make("model_not_found", "No routing here."), decision: () => null, decisions: () => [] }),
   Layer.succeed(EvalCalls, { ask: () => Effect.succeed({ text: "42", error: null, answeredBy: "a/m", latencyMs: 1 }) }),
+  Layer.succeed(OwnCalls, { ask: () => Effect.succeed({ status: 200, body: "{}" }) }),
   Layer.succeed(EvalScores, { of: () => new Map(), note: () => {} }),
   Layer.succeed(TargetTests, {
     test: ({ model, provider }) => Effect.sync(() => {
@@ -186,7 +200,7 @@ const missingPage = Layer.succeed(Upstream, {
   stats: () => []
 })
 
-const limits = Limits.layer({ defaultPerDay: 0, providerOf: (name) => builtin.byPrefix.get(name)?.id ?? null }).pipe(
+const limits = NodeLimits.layer({ defaultPerDay: 0, providerOf: (name) => builtin.byPrefix.get(name)?.id ?? null }).pipe(
   Layer.provide(Layer.mergeAll(MemoryLimitStore.layer("node-a"), StoredLimitLedger.layer({ lookUpMs: 1_000 }), Layer.succeed(Accounting, { cost: () => 0, estimate: () => 0 })))
 )
 
@@ -199,7 +213,7 @@ const base = (options: Options, dials: Dials) => {
     for (const [name, value] of Object.entries(options.settings ?? {})) yield* documents.put("setting", name, value)
   }))
   const credentials = { environment: options.environment ?? {}, registry: options.registry ?? builtin, publicUrl: `http://${HOST}` }
-  return Layer.mergeAll(RefreshSweep.layer(credentials), LocalQuotas.layer).pipe(Layer.provideMerge(Layer.mergeAll(
+  return Layer.mergeAll(RefreshSweep.layer(credentials), LocalQuotas.layer, MemoryMcpServers.surface, CallBodies.layer).pipe(Layer.provideMerge(Layer.mergeAll(
     ConnectionCredentials.layer(credentials),
     OAuthSignIns.layer(credentials).pipe(Layer.provide(options.signIns ?? MemorySignInStore.layer)),
     CachedKeys.layer({ lookUpMs: 1_000 }),
@@ -226,6 +240,7 @@ const base = (options: Options, dials: Dials) => {
     Layer.provideMerge(Layer.succeed(EnvironmentKeys, new Map())),
     Layer.provideMerge(Files.layer.pipe(Layer.provideMerge(MemoryFiles.layer))),
     Layer.provideMerge(MemoryWebhooks.surface),
+    Layer.provideMerge(MemoryBodies.layer),
     Layer.provideMerge(secrets)
   )
 }
@@ -245,6 +260,8 @@ export interface Ask {
 export interface Reply {
   readonly status: number
   readonly headers: Headers
+  /** As they came, so also compressed. */
+  readonly bytes: Buffer
   readonly text: string
   /** Parsed body; untyped on purpose: tests look into it. */
   readonly json: unknown
@@ -279,7 +296,7 @@ const checkDocumented = (method: string, target: string, status: number): void =
 export const make = (options: Options = {}) => Effect.gen(function*() {
   const dials = dialsAtRest()
   const context = yield* Layer.build(base(options, dials))
-  const app = yield* HttpRouter.toHttpEffect(ManagementHttp.layer()).pipe(
+  const app = yield* HttpRouter.toHttpEffect(Management.layer()).pipe(
     Effect.provideContext(context),
     Effect.provide(Layer.mergeAll(
       HttpServer.layerServices,
@@ -302,7 +319,8 @@ export const make = (options: Options = {}) => Effect.gen(function*() {
     if (asked.bearer !== undefined) headers.set("authorization", `Bearer ${asked.bearer}`)
     const method = asked.method ?? (body === undefined ? "GET" : "POST")
     const response = await handler(new Request(`http://${HOST}${path}`, { method, headers, ...(body === undefined ? {} : { body }) }))
-    const text = await response.text()
+    const bytes = Buffer.from(await response.arrayBuffer())
+    const text = bytes.toString("utf8")
     checkDocumented(method, path, response.status)
     let json: unknown
     try {
@@ -310,7 +328,7 @@ export const make = (options: Options = {}) => Effect.gen(function*() {
     } catch {
       json = undefined
     }
-    return { status: response.status, headers: response.headers, text, json }
+    return { status: response.status, headers: response.headers, bytes, text, json }
   })
 
   const cookieOf = (reply: Reply): string => /auth_token=([^;]*)/.exec(reply.headers.get("set-cookie") ?? "")?.[1] ?? ""

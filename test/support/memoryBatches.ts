@@ -12,6 +12,7 @@ import { withResults } from "#src/features/batches/results.ts"
 const make = (): BatchStore["Service"] => {
   const rows = new Map<string, BatchRecord>()
   const lines = new Map<string, Map<number, LineResult>>()
+  const untold = new Set<string>()
   const inScope = (scope: BatchScope) => (record: BatchRecord): boolean => scope === "all" || record.ownerKeyId === scope.keyId
   const found = (id: string, scope: BatchScope): BatchRecord | null => {
     const record = rows.get(id)
@@ -21,6 +22,7 @@ const make = (): BatchStore["Service"] => {
   const linesOf = (id: string) => [...lines.get(id)?.values() ?? []].sort((a, b) => a.line - b.line)
   const forget = (id: string): void => {
     rows.delete(id)
+    untold.delete(id)
     lines.delete(id)
   }
   return BatchStore.of({
@@ -49,7 +51,12 @@ const make = (): BatchStore["Service"] => {
       const known = rows.get(record.id)
       if (known === undefined || known.version !== record.version) return false
       rows.set(record.id, { ...record, cursor: known.cursor, version: record.version + 1 })
+      if (Batch.isOver(record.state)) untold.add(record.id)
       return true
+    }),
+    untold: (limit) => Effect.sync(() => [...rows.values()].filter(({ id }) => untold.has(id)).sort((a, b) => compared(b, a)).slice(0, limit)),
+    told: (ids) => Effect.sync(() => {
+      for (const id of ids) untold.delete(id)
     }),
     finish: (id, results, now) => Effect.sync(() => {
       const known = rows.get(id)

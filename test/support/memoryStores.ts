@@ -21,6 +21,7 @@ import type { QuotaSnapshot } from "#schemas/records/QuotaSnapshot.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { AccessToken, Session } from "#schemas/records/Session.ts"
 import { layer as limitRecords } from "./memoryLimitRecords.ts"
+import { calls } from "./memoryCalls.ts"
 import { statistics } from "./memoryStatistics.ts"
 
 const taken = (store: string, field: string) => new StoreError({ store, operation: "write", reason: "conflict", message: `${field} is taken` })
@@ -323,7 +324,7 @@ const usage = Layer.sync(UsageStore, () => {
   const rows = new Map<string, LedgerRow>()
   const matching = (filter: UsageFilter) => Array.from(rows.values()).filter((row) =>
     (filter.since === undefined || row.startedAt >= filter.since) && (filter.until === undefined || row.startedAt <= filter.until) &&
-    (["provider", "model", "connectionId", "apiKeyId", "status", "requestId"] as const).every((name) => filter[name] === undefined || row[name] === filter[name]) &&
+    (["provider", "model", "connectionId", "apiKeyId", "status", "requestId", "attemptId"] as const).every((name) => filter[name] === undefined || row[name] === filter[name]) &&
     (filter.finalOnly !== true || row.final))
     .sort((a, b) => b.startedAt - a.startedAt || orderOf(b.attemptId, a.attemptId))
   const dimensions = {
@@ -372,6 +373,7 @@ const usage = Layer.sync(UsageStore, () => {
       }
       return counts
     }),
+    ...calls(() => matching({})),
     ...statistics(() => matching({})),
     removeBefore: (time) => Effect.sync(() => {
       const old = Array.from(rows.values()).filter((row) => row.startedAt < time)

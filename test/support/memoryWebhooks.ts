@@ -31,6 +31,7 @@ export const make = () => {
       return records.delete(id)
     }),
     deliveries: (id, limit) => Effect.sync(() => deliveries.filter(({ webhookId }) => webhookId === id).reverse().slice(0, limit)),
+    delivery: (webhookId, id) => Effect.sync(() => deliveries.find((each) => each.webhookId === webhookId && each.id === id) ?? null),
     note: (delivery, counts) => Effect.sync(() => {
       const before = records.get(delivery.webhookId)
       if (before === undefined) return null
@@ -99,6 +100,7 @@ export const surface: Layer.Layer<WebhookStore | WebhookQueue | Webhooks> = Laye
   layerOf(make()),
   Layer.succeed(Webhooks, {
     wants: () => false, append: () => Effect.void, refresh: Effect.void,
-    test: () => Effect.succeed({ status: 200, error: null, blocked: false })
+    test: () => Effect.succeed({ status: 200, error: null, blocked: false }),
+    replay: () => Effect.succeed({ status: 200, error: null, blocked: false })
   })
 ))

@@ -45,6 +45,8 @@ export const eventually = async <A>(look: () => Promise<A>, good: (seen: A) => b
 export class Operator {
   private readonly url: () => string
   private cookie = ""
+  /** Ids of the nodes made here, by prefix. */
+  private readonly nodes = new Map<string, string>()
 
   constructor(url: () => string) {
     this.url = url
@@ -67,11 +69,14 @@ export class Operator {
     return JSON.parse(reply.text) as A
   }
 
-  /** Answers the node's id. */
+  /** Answers the node's id. A test that is tried again makes its node anew. */
   async createNode(node: NewNode): Promise<string> {
+    const earlier = this.nodes.get(node.prefix)
+    if (earlier !== undefined) await this.raw("DELETE", `/api/provider-nodes/${earlier}`)
     const { node: made } = await this.call<{ node: { id: string } }>("POST", "/api/provider-nodes", {
       type: "openai-compatible", apiType: "chat", name: node.prefix, ...node
     })
+    this.nodes.set(node.prefix, made.id)
     return made.id
   }
 

@@ -22,7 +22,7 @@ import { describe, it } from "vitest"
 import { Secrets } from "#actors/ports/Secrets.ts"
 import * as Migrations from "#src/Migrations.ts"
 import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
-import * as PostgresStores from "#src/Stores.ts"
+import * as Stores from "#src/Stores.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
 
 /** A server that this process started, on a free loopback port. */
@@ -235,7 +235,7 @@ const template = async (name: string, make: (directory: string) => Promise<void>
 /** The data directory to copy whose embedded database is initialised and knows no table. */
 export const initialised = (): Promise<string> =>
   template(`template-${pgliteVersion}`, (directory) =>
-    Effect.runPromise(Effect.asVoid(Effect.scoped(Layer.build(PostgresClient.pgliteLayer({ dataDir: directory }))))))
+    Effect.runPromise(Effect.asVoid(Effect.scoped(Layer.build(PostgresClient.pgliteLayer({ dataDir: directory, packed: false }))))))
 
 const sources = path.resolve(import.meta.dirname, "../../src")
 
@@ -280,7 +280,7 @@ export const secrets: Layer.Layer<Secrets> = Layer.sync(Secrets, () =>
 
 /** Migrates the client's database and offers every store, the client and the secrets. */
 export const stores = <E>(client: Layer.Layer<SqlClient.SqlClient, E>) =>
-  PostgresStores.layer().pipe(Layer.provideMerge(Layer.merge(client, secrets)), Layer.orDie)
+  Stores.layer().pipe(Layer.provideMerge(Layer.merge(client, secrets)), Layer.orDie)
 
 /**
  * One client for all suites of a test file: each suite that builds the layer starts with empty tables.

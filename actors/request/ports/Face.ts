@@ -86,6 +86,7 @@ export interface Poll {
 
 /** One reply of a server, as far as it says whether its job is over. */
 export interface JobReply {
+  /** 0: no reply came. */
   readonly status: number
   /** Flat, lower-case names. */
   readonly headers: ReadonlyArray<string>
@@ -139,7 +140,7 @@ export type Identity = Readonly<Record<string, unknown>>
 export interface Face {
   readonly name: CallFormat
   readonly streamType: string
-  /** Streams are bytes that nothing may be said among: no heartbeats, and an answer that breaks ends with its connection. Absent: false. */
+  /** Streams pass as they come: no heartbeats, and an answer that breaks ends with its tap's last event, or with its connection where there is none. Absent: false. */
   readonly opaque?: boolean
   readonly errorBody: (error: PublicError) => string
   /** The frames that end a stream in which nothing but comments was sent. */

@@ -5,8 +5,9 @@
 import type * as Effect from "effect/Effect"
 import type { Unavailable } from "./Resilience.ts"
 import type { Target } from "./Target.ts"
+import type { Upstream } from "./Upstream.ts"
 import type { PublicError } from "#schemas/errors.ts"
-import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import type { AttemptStart, LedgerRow } from "#schemas/records/LedgerRow.ts"
 
 /** Why a target must not be called. */
 export interface CallRefusal {
@@ -17,6 +18,9 @@ export interface CallRefusal {
   readonly skip?: Unavailable
 }
 
+/** Puts itself between one wire call and the upstream. */
+export type Watch = (start: AttemptStart, target: Target, upstream: Upstream["Service"]) => Upstream["Service"]
+
 export interface Interceptor {
   /**
    * Called immediately before every wire call: null allows it. An effect is waited for; it must end by itself (a deadline of its
@@ -25,6 +29,8 @@ export interface Interceptor {
   readonly beforeAttempt: (target: Target) => CallRefusal | null | Effect.Effect<CallRefusal | null>
   /** Once per wire call that was made, in the turn in which its ledger row became final. */
   readonly attemptSettled: (row: LedgerRow) => void
+  /** Answers the upstream that one wire call is made through, so that it sees what is sent and answered; absent: it does not look. */
+  readonly watch?: Watch
   /** Exactly once, last: nothing of this request follows. */
   readonly closed: () => void
 }

@@ -19,7 +19,7 @@ export interface WalkPolicy {
   /** After this silence of a target the next one is called beside it, and the first answer wins; null = never. */
   readonly hedgeDelayMs: number | null
   /** Whether another target is asked after a status of this one, 0 = it did not answer; absent: after every failure. */
-  readonly goesOn?: (status: number) => boolean
+  readonly fallsBackAt?: (status: number) => boolean
   /** The rules of an answer, else the next target is called; null = none. */
   readonly answers: AnswerCheck | null
   /** The same for one target, where providers have settings of their own (providerOverrides); absent: this one everywhere. */

@@ -24,6 +24,8 @@ export class Job {
   #failures = 0
   /** Where was asked last: addresses of the upstream may be relative to it. */
   #path: string
+  /** What was asked last ordered something: it is not asked for twice. */
+  #orders = true
   #startedAt = 0
   #timer: ReturnType<typeof setTimeout> | null = null
 
@@ -35,10 +37,12 @@ export class Job {
   }
 
   /** Asks again when the reply says that the job is not over. Null: the reply is the last one. */
-  goesOn({ pollOf }: Pick<Dialect, "pollOf">, reply: Pick<JobReply, "status" | "headers" | "body">): "asks" | GivenUp | null {
+  next({ pollOf }: Pick<Dialect, "pollOf">, reply: Pick<JobReply, "status" | "headers" | "body">): "asks" | GivenUp | null {
     if (pollOf === undefined) return null
     if (this.#polls === 0) this.#startedAt = this.#now()
-    this.#failures = StatusReason.isError(reply.status) ? this.#failures + 1 : 0
+    const fails = !isReply(reply) || StatusReason.isError(reply.status)
+    if (fails && this.#orders) return null
+    this.#failures = fails ? this.#failures + 1 : 0
     const poll = pollOf({ ...reply, polls: this.#polls, failures: this.#failures, elapsedMs: this.#now() - this.#startedAt })
     if (poll === null) return null
     if ("code" in poll) return { outcome: "gateway-timeout", error: poll }
@@ -47,8 +51,14 @@ export class Job {
     const { body = null } = poll
     this.#polls++
     this.#path = path
+    this.#orders = body !== null
     this.#timer = setTimeout(() => this.#ask(body === null ? "GET" : "POST", path, body), poll.afterMs)
     return "asks"
+  }
+
+  /** The same where the question was not answered: a job that is paid for outlives a short failure. */
+  nextWithoutReply(dialect: Pick<Dialect, "pollOf">): "asks" | GivenUp | null {
+    return this.next(dialect, noReply)
   }
 
   /** It is not asked for any longer. */
@@ -57,6 +67,10 @@ export class Job {
     this.#timer = null
   }
 }
+
+const noReply: Pick<JobReply, "status" | "headers" | "body"> = { status: 0, headers: [], body: new Uint8Array(0) }
+
+const isReply = ({ status }: Pick<JobReply, "status">): boolean => StatusReason.of(status) !== "none"
 
 /** Path and query of an address that an upstream named; null when it is not on the target's own origin, where the credential belongs. */
 const pathOnOrigin = (address: string, last: string, { origin }: Pick<Target, "origin">): string | null => {

@@ -7,7 +7,7 @@ import type { AnswerFacts, Dialect } from "#actors/request/ports/Face.ts"
 export const factsOf = (dialect: Pick<Dialect, "readAnswer" | "replayAnswer">, body: Uint8Array, asStream: boolean, forwardUsage: boolean): AnswerFacts | null =>
   asStream ? dialect.replayAnswer(body, { forwardUsage }) : dialect.readAnswer(body)
 
-/** The rule that an answer breaks; null when it breaks none. What cannot be read cannot be vouched for. */
+/** The rule that an answer breaks; null when it breaks none. An answer that cannot be read breaks the rule `readable`. */
 export const brokenRule = (check: AnswerCheck | null, view: AnswerView | null): string | null => {
   if (check === null) return null
   return view !== null ? check.broken(view) : check.holds ? "readable" : null

@@ -46,6 +46,11 @@ export const ofFailure = (failure: UpstreamFailure, target: Target): PublicError
 
 const outcomes: Partial<Record<UpstreamFailure["reason"], Outcome>> = { timeout: "gateway-timeout", protocol: "parse-error", "lost-body": "policy" }
 
+const breaks: ReadonlySet<UpstreamFailure["reason"]> = new Set(["timeout", "connect-refused", "dns", "reset", "truncated"])
+
+/** The connection failed, or was silent: a repetition may succeed. */
+export const isBreak = ({ phase, reason }: UpstreamFailure): boolean => breaks.has(reason) && phase !== "total"
+
 /** What a failed call is in the ledger. */
 export const outcomeOf = ({ reason }: UpstreamFailure): Outcome => outcomes[reason] ?? "upstream-reset"
 

@@ -1,6 +1,7 @@
 /** What an attempt is given, and what it leaves: the values on both sides of one wire call. */
 import type { AnswerCheck } from "#actors/request/ports/AnswerCheck.ts"
 import type { Body } from "#actors/request/ports/Body.ts"
+import type { Watch } from "#actors/request/ports/Interceptor.ts"
 import type { Dialect, StreamTap, Usage } from "#actors/request/ports/Face.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import type { Phase, Timeouts } from "#actors/request/ports/Upstream.ts"
@@ -41,6 +42,8 @@ export interface AttemptOptions {
   /** The client already has a part of the answer, and this attempt continues it. */
   readonly continues: boolean
   readonly client: AttemptClient
+  /** Looks at the wire call; null = nothing does. */
+  readonly watch: Watch | null
   /** Called when content arrived that is still held back. */
   readonly speaks: () => void
   /** Sends status 200 and the headers of a stream: the commit point. */
@@ -80,6 +83,11 @@ export interface AttemptEnd {
   /** A whole answer, when the attempt succeeded without streaming. */
   readonly answer: Uint8Array | null
   readonly firstContentAt: number | null
+  /** The request was on a connection; null when it never was. */
+  readonly sentAt: number | null
+  /** The head of the answer came. */
+  readonly headAt: number | null
+  readonly endedAt: number
   /** Upstream response headers, flat; empty before the head. */
   readonly headers: ReadonlyArray<string>
 }

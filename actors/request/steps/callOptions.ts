@@ -7,6 +7,7 @@ import * as RequestFacts from "#actors/request/requestFacts.ts"
 import * as Resumption from "#actors/request/Resumption.ts"
 import type { Services } from "#actors/request/services.ts"
 import type { Try } from "#actors/request/Try.ts"
+import * as Interceptors from "./interceptors.ts"
 import * as TargetToken from "./targetToken.ts"
 
 /** How long STREAM_RECOVERY_ENABLED holds the first bytes, ms. */
@@ -48,6 +49,7 @@ export const of = (one: Try, inbound: Inbound, services: Services, facts: {
     holdMs: inbound.recovery.holds ? recoveryHoldMs : 0,
     now: services.now,
     client,
+    watch: Interceptors.watchOf(inbound.interceptors),
     speaks,
     commit
   }

@@ -1,5 +1,5 @@
-/** Asks the interceptors of a request, one after another, whether a target may be called. */
-import type { Interceptor, CallRefusal } from "#actors/request/ports/Interceptor.ts"
+/** What the interceptors of a request say before a wire call: whether a target may be called, and who looks on. */
+import type { Interceptor, CallRefusal, Watch } from "#actors/request/ports/Interceptor.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import { andThen, type Soon } from "./andThen.ts"
 
@@ -8,4 +8,10 @@ export const firstRefusal = (interceptors: ReadonlyArray<Interceptor>, target: T
   const interceptor = interceptors[from]
   if (interceptor === undefined) return null
   return andThen(interceptor.beforeAttempt(target), (refusal) => refusal === null ? firstRefusal(interceptors, target, from + 1) : refusal)
+}
+
+/** The one that looks at wire calls; null for most requests. */
+export const watchOf = (interceptors: ReadonlyArray<Interceptor>): Watch | null => {
+  for (const { watch } of interceptors) if (watch !== undefined) return watch
+  return null
 }

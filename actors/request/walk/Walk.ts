@@ -69,8 +69,8 @@ export class Walk {
 
   /** The step after a failure of `index`; null when the plan is over. */
   after(index: number, failed: Failed): NextTarget | null {
-    const { failoverBeforeRetry, fallbackDelayMs, goesOn, retryDelayMs } = this.policyOf(index)
-    if (failed.asked && goesOn !== undefined && !goesOn(failed.status)) return null
+    const { failoverBeforeRetry, fallbackDelayMs, fallsBackAt, retryDelayMs } = this.policyOf(index)
+    if (failed.asked && fallsBackAt !== undefined && !fallsBackAt(failed.status)) return null
     const { maxSetRetries, setRetryDelayMs } = this.policy
     const repeats = this.mayRepeat(index, failed)
     if (repeats && !failoverBeforeRetry) {

@@ -1,9 +1,8 @@
 /** `gateway docs settings`, `docs limits` and `docs providers`: pages that are made from tables of the sources. */
 import * as path from "node:path"
 import { featureNames, features } from "#schemas/acting/features.ts"
-import { flags as actingFlags } from "#schemas/acting/flags.ts"
 import { acting as tables } from "#src/Management.ts"
-import * as Catalogue from "#schemas/flagCatalogue.ts"
+import * as FlagCatalogue from "#schemas/flagCatalogue.ts"
 import type { EndpointName, Provider } from "#schemas/Provider.ts"
 import * as Settings from "#src/platform/configuration/Settings.ts"
 import * as Registry from "#src/providers/Registry.ts"
@@ -14,13 +13,13 @@ const cell = (text: string): string => text.replaceAll("|", "\\|")
 const flags = (): string => [
   "| flag | default | values | restart | meaning |",
   "|---|---|---|---|---|",
-  ...Catalogue.catalogue.filter(({ key }) => actingFlags[key].acts).map((flag) =>
+  ...FlagCatalogue.catalogue.filter(({ lacks }) => lacks === null).map((flag) =>
     `| ${flag.key} | ${flag.defaultValue} | ${flag.enumValues === null ? "true, false" : flag.enumValues.join(", ")} | ${flag.requiresRestart ? "yes" : ""} | ${cell(flag.description)} |`)
 ].join("\n")
 
 export const settingsPage = (): string => `# Settings
 
-Made by \`gateway docs settings\` from \`src/platform/configuration/Settings.ts\` and \`schemas/flags.ts\`; do not edit.
+Made by \`gateway docs settings\` from \`src/platform/configuration/Settings.ts\` and \`schemas/flagCatalogue.ts\`; do not edit.
 
 Variables come from, first to last: options of the command line (\`--port\`, \`--host\`, \`--data-dir\`), the process's environment, a
 \`.env\` file in the working directory. An empty variable counts as unset. Values that cannot be used stop the start, and every
@@ -44,17 +43,13 @@ ${flags()}
 export const docsSettings = (options: { readonly check: boolean; readonly output: string | undefined }) =>
   writeOrCheck({ file: options.output ?? path.join(root, "docs", "settings.md"), content: settingsPage(), command: "gateway docs settings" }, options.check)
 
-const inertFlags = Catalogue.catalogue.flatMap(({ key }) => {
-  const row = actingFlags[key]
-  return row.acts ? [] : [{ key, lacks: row.lacks }]
-})
 const inertFields = tables.flatMap(({ record, rows }) =>
   Object.entries(rows).flatMap(([field, row]) => row.acts ? [] : [{ record, field, lacks: row.lacks, neutral: row.neutral }]))
 
 const limitsOf = (name: (typeof featureNames)[number]): string => {
   const { paths, title, today } = features[name]
   const fields = inertFields.filter(({ lacks }) => lacks === name)
-  const flagKeys = inertFlags.filter(({ lacks }) => lacks === name).map(({ key }) => `\`${key}\``)
+  const flagKeys = FlagCatalogue.catalogue.filter(({ lacks }) => lacks === name).map(({ key }) => `\`${key}\``)
   return [
     `## ${title}`,
     "",
@@ -75,7 +70,7 @@ gateway.
 A field, a setting or a feature flag either acts or is refused: nothing is stored in silence. A field that does not act takes its
 neutral value, which is shown in parentheses, because clients send whole records back. Any other value is answered with 400
 \`not_supported_yet\`, and \`details\` names the field. A feature flag that does not act is listed with \`acts: false\` and takes no
-override. ${inertFields.length} fields and ${inertFlags.length} of ${Catalogue.catalogue.length} flags do not act.
+override. ${inertFields.length} fields and ${FlagCatalogue.catalogue.filter(({ lacks }) => lacks !== null).length} of ${FlagCatalogue.catalogue.length} flags do not act.
 
 ${featureNames.map(limitsOf).join("\n\n")}
 `

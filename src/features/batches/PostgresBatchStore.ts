@@ -54,6 +54,33 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
     return results.filter(({ line }) => taken.has(line))
   })
 
+  /** Null: the record has changed since, or a line had its answer already. */
+  const finishKnown = (known: BatchRecord, results: ReadonlyArray<LineResult>, now: number) => {
+    const next = withResults(known, results, now)
+    const lines = JSON.stringify(results.map(({ failed, line, text }) => ({ line, failed, text: stored(text) })))
+    return sql<{ readonly id: string }>`
+      WITH counted AS (
+        UPDATE batches SET ${sql.update(written(next))}, version = ${next.version} WHERE id = ${known.id} AND version = ${known.version} AND NOT is_over RETURNING id
+      ), kept AS (
+        INSERT INTO batch_lines (batch_id, line, failed, text)
+        SELECT counted.id, one.line, one.failed, one.text FROM counted, json_to_recordset(${lines}::text::json) AS one(line integer, failed boolean, text text)
+      )
+      SELECT id FROM counted`.pipe(
+      Effect.map((rows) => rows.length > 0 ? next : null),
+      Effect.catchIf((error) => error.reason._tag === "UniqueViolation", () => Effect.succeed(null))
+    )
+  }
+
+  const finishLocked = (id: string, results: ReadonlyArray<LineResult>, now: number) => sql.withTransaction(Effect.gen(function*() {
+    const record = yield* Effect.flatMap(sql<Row>`SELECT ${selected} FROM batches WHERE id = ${id} AND NOT is_over FOR UPDATE`, first)
+    if (record === null) return null
+    const fresh = yield* insertNew(id, results)
+    if (fresh.length === 0) return record
+    const next = withResults(record, fresh, now)
+    yield* sql`UPDATE batches SET ${sql.update(written(next))}, version = ${next.version} WHERE id = ${id}`
+    return next
+  }))
+
   return BatchStore.of({
     insert: (record) => run("insert", Effect.asVoid(sql`INSERT INTO batches ${sql.insert({
       id: record.id, owner_key_id: record.ownerKeyId, input_file_id: record.inputFileId, created_at: record.state.createdAt, version: record.version,
@@ -77,18 +104,14 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
       Effect.forEach(read)
     )),
     change: (record) => run("change", Effect.map(
-      sql`UPDATE batches SET ${sql.update(written(record))}, version = version + 1 WHERE id = ${record.id} AND version = ${record.version} RETURNING id`,
+      sql`UPDATE batches SET ${sql.update({ ...written(record), untold: Batch.isOver(record.state) })}, version = version + 1 WHERE id = ${record.id} AND version = ${record.version} RETURNING id`,
       (rows) => rows.length > 0
     )),
-    finish: (id, results, now) => run("finish", sql.withTransaction(Effect.gen(function*() {
-      const record = yield* Effect.flatMap(sql<Row>`SELECT ${selected} FROM batches WHERE id = ${id} AND NOT is_over FOR UPDATE`, first)
-      if (record === null) return null
-      const fresh = yield* insertNew(id, results)
-      if (fresh.length === 0) return record
-      const next = withResults(record, fresh, now)
-      yield* sql`UPDATE batches SET ${sql.update(written(next))}, version = ${next.version} WHERE id = ${id}`
-      return next
-    }))),
+    untold: (limit) => run("untold", Effect.flatMap(sql<Row>`SELECT ${selected} FROM batches WHERE untold ORDER BY created_at, id LIMIT ${limit}`, Effect.forEach(read))),
+    told: (ids) => ids.length === 0 ? Effect.void : run("told", Effect.asVoid(sql`UPDATE batches SET untold = FALSE WHERE ${sql.in("id", [...ids])}`)),
+    finish: (id, results, now, known) => run("finish", known === undefined
+      ? finishLocked(id, results, now)
+      : Effect.flatMap(finishKnown(known, results, now), (next) => next === null ? finishLocked(id, results, now) : Effect.succeed(next))),
     advance: (id, cursor) => run("advance", Effect.asVoid(
       sql`UPDATE batches SET cursor_line = ${cursor.line}, cursor_offset = ${cursor.offset} WHERE id = ${id} AND cursor_line < ${cursor.line}`
     )),

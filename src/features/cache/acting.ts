@@ -1,6 +1,6 @@
 /** Which settings of the caches act. */
 import { actIn, actsIn, type Rows } from "#schemas/acting/row.ts"
-import * as Table from "#src/management/acting/ActingTable.ts"
+import * as ActingTable from "#src/management/acting/ActingTable.ts"
 
 const rows: Rows = {
   ...actIn("src/features/cache/TieredCache.ts", "semanticCacheEnabled", "semanticCacheMaxSize", "semanticCacheTTL"),
@@ -8,4 +8,4 @@ const rows: Rows = {
   idempotencyWindowMs: actsIn("src/features/cache/Repeats.ts")
 }
 
-export const cacheConfig = Table.make("Cache setting", rows, "PUT /api/settings/cache-config")
+export const cacheConfig = ActingTable.make("Cache setting", rows, "PUT /api/settings/cache-config")

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { featureNames, features } from "#schemas/acting/features.ts"
-import { flags } from "#schemas/acting/flags.ts"
+import * as FlagCatalogue from "#schemas/flagCatalogue.ts"
 import type { Table } from "#src/management/acting/ActingTable.ts"
 import { Assembled } from "#src/management/Assembled.ts"
 import { type Capabilities, CapabilitiesGroup } from "./api.ts"
@@ -17,7 +17,7 @@ const counted = (rows: ReadonlyArray<{ readonly acts: boolean }>) => {
 const capabilities = (tables: ReadonlyArray<Table>): Capabilities => {
   const fields = tables.flatMap(({ record, rows }) => Object.entries(rows).map(([field, row]) =>
     row.acts ? { record, field, acts: true, lacks: null } : { record, field, acts: false, lacks: row.lacks, neutral: row.neutral }))
-  const ofFlags = Object.entries(flags).map(([key, row]) => ({ key, acts: row.acts, lacks: row.acts ? null : row.lacks }))
+  const ofFlags = FlagCatalogue.catalogue.map(({ key, lacks }) => ({ key, acts: lacks === null, lacks }))
   return {
     version,
     summary: { fields: counted(fields), flags: counted(ofFlags) },

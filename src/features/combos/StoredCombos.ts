@@ -9,7 +9,7 @@ import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import { ComboMappingStore, ComboStore } from "#actors/ports/Stores.ts"
 import * as Acting from "./acting.ts"
-import type { ComboChange, ComboView, NewCombo } from "./api.ts"
+import type { ComboChange, ComboView, DraftCombo, NewCombo } from "./api.ts"
 import type { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Combo } from "#schemas/records/Combo.ts"
@@ -18,7 +18,7 @@ import { Audit } from "#src/management/audit/Audit.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import { makeConfigs } from "#src/routing/combos/config.ts"
 import * as Nesting from "#src/routing/combos/nesting.ts"
-import * as Made from "./comboRecord.ts"
+import * as ComboRecord from "./comboRecord.ts"
 import * as Members from "./members.ts"
 
 type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
@@ -27,6 +27,8 @@ export class StoredCombos extends Context.Service<StoredCombos, {
   /** All of them, and each answer here, as replies show combos. */
   readonly list: Effect.Effect<ReadonlyArray<Combo>>
   readonly get: (id: string) => Done<Combo>
+  /** A combo as it would be stored, with the same refusals. */
+  readonly draft: (input: DraftCombo) => Effect.Effect<Combo, Refusal.Refusal>
   readonly create: (input: NewCombo) => Done<ComboView>
   readonly change: (id: string, change: ComboChange) => Done<ComboView>
   readonly reorder: (ids: ReadonlyArray<string>) => Done<ReadonlyArray<Combo>>
@@ -35,6 +37,9 @@ export class StoredCombos extends Context.Service<StoredCombos, {
 
 const missing = Effect.fail(Refusal.notFound("Combo not found"))
 const nameTaken = Refusal.badRequest("Combo name already exists", { details: [{ field: "name", message: "Taken" }] })
+
+const changedSince = ({ name, updatedAt }: Combo): Refusal.Refusal =>
+  Refusal.conflict(`Combo '${name}' was changed at ${updatedAt}, after it was read. Read it again, or send the change without ifUpdatedAt.`, { code: "changed_since" })
 
 /** Two nodes may race for a name: the store's word is the last one. */
 const takenIsRefused = <A, R>(effect: Effect.Effect<A, Refusal.Refusal | StoreError, R>): Effect.Effect<A, Refusal.Refusal | StoreError, R> =>
@@ -57,7 +62,7 @@ export const make = Effect.gen(function*() {
   const makingOf = Effect.fnUntraced(function*(steps: number) {
     const ids = yield* Effect.replicateEffect(random.uuidV4(), steps + 1)
     let next = 0
-    const making: Made.Making = {
+    const making: ComboRecord.Making = {
       registry: builtin, now: new Date(yield* Clock.currentTimeMillis).toISOString(), makeId: () => ids[next++] ?? ""
     }
     return making
@@ -69,7 +74,7 @@ export const make = Effect.gen(function*() {
     const { combos, settings } = configuration.current()
     const others = combos.filter((one) => one.id !== next.id)
     if (others.some((one) => one.name === next.name)) return Effect.fail(nameTaken)
-    const after = Nesting.byName([...others.map((one) => previous === null ? one : Made.renamed(one, previous.name, next.name)), next])
+    const after = Nesting.byName([...others.map((one) => previous === null ? one : ComboRecord.renamed(one, previous.name, next.name)), next])
     // A reference whose combo was deleted since it was made does not stand in the way of other changes.
     const old = new Set(previous?.models.map((step) => step.kind === "combo-ref" ? step.comboName : ""))
     const unknown = next.models.findIndex((step) => step.kind === "combo-ref" && !after.has(step.comboName) && !old.has(step.comboName))
@@ -84,22 +89,29 @@ export const make = Effect.gen(function*() {
   const note = (action: string, combo: Combo, details: Readonly<Record<string, string>> = {}) =>
     audit.note({ action, target: combo.id, resourceType: "combo", details: { name: combo.name, ...details } })
 
-  const shown = (combo: Combo): Combo => Made.shown(combo, (provider) => shownProvider(configuration.current(), provider))
+  const shown = (combo: Combo): Combo => ComboRecord.shown(combo, (provider) => shownProvider(configuration.current(), provider))
   const withWarning = (combo: Combo): ComboView => {
-    const warning = Made.shadowing(combo.name, builtin, configuration.current().customModels)
+    const warning = ComboRecord.shadowing(combo.name, builtin, configuration.current().customModels)
     return warning === null ? shown(combo) : { ...shown(combo), warning }
   }
 
   return StoredCombos.of({
     list: Effect.sync(() => configuration.current().combos.map(shown)),
     get: (id) => Effect.map(get(id), shown),
+    draft: Effect.fn("StoredCombos.draft")(function*({ id, ...input }) {
+      yield* refuseInert(Acting.combo, input)
+      const making = yield* makingOf(input.models?.length ?? 0)
+      const previous = id === undefined ? null : configuration.current().combos.find((one) => one.id === id) ?? null
+      if (id !== undefined && previous === null) return yield* missing
+      return yield* checked(previous === null ? ComboRecord.make(input, 0, making) : ComboRecord.apply(previous, input, making), previous)
+    }),
     create: Effect.fn("StoredCombos.create")(function*(input) {
       yield* refuseInert(Acting.combo, input)
       const making = yield* makingOf(input.models?.length ?? 0)
       // Checked inside the commit: one writer at a time, so that two changes cannot close a circle together.
       const combo = yield* takenIsRefused(configuration.commit(Effect.gen(function*() {
         const last = configuration.current().combos.reduce((most, one) => Math.max(most, one.sortOrder), -1)
-        const made = yield* checked(Made.make(input, last + 1, making), null)
+        const made = yield* checked(ComboRecord.make(input, last + 1, making), null)
         yield* store.insert(made)
         return made
       })))
@@ -111,11 +123,12 @@ export const make = Effect.gen(function*() {
       const making = yield* makingOf(change.models?.length ?? 0)
       const { combo, previous } = yield* takenIsRefused(configuration.commit(Effect.gen(function*() {
         const previous = yield* get(id)
-        const combo = yield* checked(Made.apply(previous, change, making), previous)
+        if (change.ifUpdatedAt !== undefined && change.ifUpdatedAt !== previous.updatedAt) return yield* Effect.fail(changedSince(previous))
+        const combo = yield* checked(ComboRecord.apply(previous, change, making), previous)
         if (!(yield* store.replace(combo))) return yield* missing
         if (combo.name !== previous.name) {
           for (const other of configuration.current().combos) {
-            const follows = Made.renamed(other, previous.name, combo.name)
+            const follows = ComboRecord.renamed(other, previous.name, combo.name)
             if (other.id !== id && follows !== other) yield* store.replace(follows)
           }
         }

@@ -1,12 +1,12 @@
 /** Which fields of combos and mappings act. */
 import { actIn, actsIn, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
-import * as Table from "#src/management/acting/ActingTable.ts"
+import * as ActingTable from "#src/management/acting/ActingTable.ts"
 import type { ComboChange } from "./api.ts"
 import { comboConfig, comboLayers } from "./ports/actingConfig.ts"
 
 const fields: Readonly<Record<Exclude<keyof ComboChange, "config">, Row>> = {
   name: actsIn("src/routing/combos/resolve.ts"),
-  description: actsIn("src/features/combos/combo.ts"),
+  description: actsIn("src/features/combos/comboRecord.ts"),
   ...actIn("src/routing/combos/expand.ts", "models", "allowedProviders"),
   strategy: actsIn("src/routing/Router.ts"),
   system_message: actsIn("src/routing/combos/systemMessage.ts"),
@@ -17,7 +17,8 @@ const fields: Readonly<Record<Exclude<keyof ComboChange, "config">, Row>> = {
   isActive: actsIn("src/routing/combos/resolve.ts"),
   isHidden: actsIn("src/routing/models/catalogView.ts"),
   sortOrder: actsIn("src/features/combos/StoredCombos.ts"),
-  compressionOverride: lacks("compression")
+  compressionOverride: lacks("compression"),
+  ifUpdatedAt: actsIn("src/features/combos/StoredCombos.ts")
 }
 
 const mappingRows: Rows = {
@@ -25,7 +26,7 @@ const mappingRows: Rows = {
   description: actsIn("src/features/combos/mappingsHttp.ts")
 }
 
-export const combo = Table.make("Combo", { ...fields, ...Table.below("config", comboConfig) }, "POST /api/combos", "PUT /api/combos/:id")
-export const mapping = Table.make("Model-combo mapping", mappingRows, "POST /api/model-combo-mappings", "PUT /api/model-combo-mappings/:id")
+export const combo = ActingTable.make("Combo", { ...fields, ...ActingTable.below("config", comboConfig) }, "POST /api/combos", "PUT /api/combos/:id")
+export const mapping = ActingTable.make("Model-combo mapping", mappingRows, "POST /api/model-combo-mappings", "PUT /api/model-combo-mappings/:id")
 /** Part of the table of settings, for the call that writes this part alone. */
-export const layers = Table.make("Setting", comboLayers)
+export const layers = ActingTable.make("Setting", comboLayers)

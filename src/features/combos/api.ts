@@ -5,6 +5,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
 import { clearable, integer, listOf, Success, text } from "#schemas/api/fields.ts"
+import { Explanation, Format } from "#schemas/api/Explanation.ts"
 import { Combo, ComboConfig, ComboMapping, Strategy, StrategyName } from "#schemas/records/Combo.ts"
 
 const opt = Schema.optionalKey
@@ -57,7 +58,11 @@ export const NewCombo = Schema.Struct({ name: Combo.fields.name, ...fields })
 export interface NewCombo extends Schema.Schema.Type<typeof NewCombo> {}
 
 /** `compressionOverride` is stored as config.compressionMode; null takes it away. */
-export const ComboChange = Schema.Struct({ name: opt(Combo.fields.name), ...fields, compressionOverride: clearable(text(0, 100)) })
+export const ComboChange = Schema.Struct({
+  name: opt(Combo.fields.name), ...fields, compressionOverride: clearable(text(0, 100)),
+  /** `updatedAt` of the combo that the change was made from: 409 when it was changed since. */
+  ifUpdatedAt: opt(text(1, 40))
+})
 export interface ComboChange extends Schema.Schema.Type<typeof ComboChange> {}
 
 /** A combo as replies show it. */
@@ -117,6 +122,43 @@ export const TargetTest = Schema.Struct({
 })
 export interface TargetTest extends Schema.Schema.Type<typeof TargetTest> {}
 
+/** A combo that is not stored; `id`: of the one that it would replace. */
+export const DraftCombo = Schema.Struct({ id: opt(text(1, 200)), name: Combo.fields.name, ...fields })
+export interface DraftCombo extends Schema.Schema.Type<typeof DraftCombo> {}
+
+const Sums = Schema.Struct({
+  /** Requests that got an answer. */
+  answered: Schema.Int,
+  costUsd: Schema.Number,
+  p50Ms: Schema.NullOr(Schema.Number),
+  p95Ms: Schema.NullOr(Schema.Number)
+})
+
+/** What past requests of a combo's name would have become under a draft. */
+export const BackTest = Schema.Struct({
+  /** Requests that were looked at; the newest, of the last days that were asked for. */
+  requests: Schema.Int,
+  from: Schema.NullOr(Schema.String),
+  to: Schema.NullOr(Schema.String),
+  actual: Sums,
+  draft: Schema.Struct({
+    ...Sums.fields,
+    /** Answers that the same target gave to the same request. */
+    measured: Schema.Int,
+    /** Answers by a target that was not asked then: its latency is the middle of its own past answers. */
+    assumed: Schema.Int,
+    /** Answers by a target that has no past answers: their latency is in no percentile. */
+    unmeasured: Schema.Int,
+    /** Requests that the draft could not place, such as one that it gives no target. */
+    refused: Schema.Int,
+    /** Answers by a model without a price, which count as free. */
+    unpriced: Schema.Int
+  }),
+  /** Most answers first. */
+  targets: Schema.Array(Schema.Struct({ provider: Schema.String, model: Schema.String, actual: Schema.Int, draft: Schema.Int }))
+}).annotate({ identifier: "BackTest" })
+export interface BackTest extends Schema.Schema.Type<typeof BackTest> {}
+
 /** Null takes a layer away; a given one replaces it. */
 const Defaults = Schema.Struct({
   comboDefaults: clearable(ComboConfig),
@@ -165,6 +207,16 @@ export const CombosGroup = HttpApiGroup.make("combos").add(
     payload: Schema.Struct({ comboName: text(1, 100) }),
     success: Schema.Struct({ results: Schema.Array(TargetTest) })
   }).annotate(Access, writes).annotate(OpenApi.Summary, "Ask every target of a combo once, at most 20 s each"),
+  HttpApiEndpoint.post("explain", `${path}/explain`, {
+    payload: Schema.Struct({ combo: DraftCombo, keyId: opt(text(1, 200)), format: opt(Format) }),
+    success: Explanation
+  }).annotate(Access, writes).annotate(OpenApi.Summary, "What would happen to a request if this combo were stored")
+    .annotate(OpenApi.Description, "Nothing is stored and nothing is sent. Refuses what storing the combo would refuse."),
+  HttpApiEndpoint.post("simulate", `${path}/simulate`, {
+    payload: Schema.Struct({ combo: DraftCombo, days: opt(integer(1, 90)), limit: opt(integer(1, 1_000)) }),
+    success: BackTest
+  }).annotate(Access, writes).annotate(OpenApi.Summary, "What the last requests of this combo's name would have become under a draft")
+    .annotate(OpenApi.Description, "Reads the call log and asks no provider. Cooldowns, breakers and quotas of that time are not known, and count as open ways."),
   HttpApiEndpoint.get("get", `${path}/:id`, { params: id, success: ComboView })
     .annotate(Access, reads).annotate(OpenApi.Summary, "One combo"),
   HttpApiEndpoint.put("update", `${path}/:id`, { params: id, payload: ComboChange, success: ComboView })

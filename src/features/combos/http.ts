@@ -12,6 +12,7 @@ import { refuseInert } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { ComboTests } from "./ComboTests.ts"
+import * as Drafts from "./Drafts.ts"
 import { StoredCombos } from "./StoredCombos.ts"
 import { channelIds, channelOf } from "#src/routing/auto/channel.ts"
 import { catalogView } from "#src/routing/models/catalogView.ts"
@@ -28,6 +29,7 @@ export const layer = HttpApiBuilder.group(Surface.make(CombosGroup), "combos", E
   const documents = yield* DocumentStore
   const metrics = yield* ComboMetrics
   const tests = yield* ComboTests
+  const drafts = yield* Drafts.make
 
   const setting = (name: string): unknown => configuration.current().settings.get(name) ?? settingDefaults[name]
 
@@ -103,6 +105,8 @@ export const layer = HttpApiBuilder.group(Surface.make(CombosGroup), "combos", E
     metrics: ({ query }) => Effect.sync(() => ({ metrics: query.combo === undefined ? metrics.all() : metrics.of(query.combo) })),
     resetMetrics: ({ query }) => answer(reset(query.combo)),
     test: ({ payload }) => answer(test(payload.comboName)),
+    explain: ({ payload: { combo, ...asked } }) => answer(drafts.explain(combo, asked)),
+    simulate: ({ payload: { combo, ...asked } }) => answer(drafts.simulate(combo, asked)),
     get: ({ params }) => answer(combos.get(params.id)),
     update: ({ params, payload }) => answer(combos.change(params.id, payload)),
     remove: ({ params }) => answer(Effect.as(combos.remove(params.id), success)),

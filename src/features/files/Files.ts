@@ -9,7 +9,7 @@ import type { StoreError } from "#actors/ports/StoreError.ts"
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import * as ContentCoding from "#src/platform/server/contentCoding.ts"
-import * as FormStream from "#src/platform/server/forms/FormStream.ts"
+import * as FormFile from "./FormFile.ts"
 import * as FileId from "./ports/fileId.ts"
 import { type FileRecord, FileRecords, type FileScope } from "./ports/FileRecords.ts"
 import { FileStore, type FileStoreError } from "./ports/FileStore.ts"
@@ -42,7 +42,7 @@ export const unknown = (id: string): PublicError => Errors.make("file_not_found"
 
 const tooLarge = Errors.make("file_too_large", `The file is larger than ${FILE_BYTES} bytes (512 MiB).`, { extra: { param: "file" } })
 
-const ofForm = ({ reason }: FormStream.FormError): PublicError => {
+const ofForm = ({ reason }: FormFile.FormError): PublicError => {
   switch (reason) {
     case "not-a-form":
       return Errors.make("unsupported_media_type", "Send the file as multipart/form-data with a boundary.")
@@ -123,7 +123,7 @@ export const make = Effect.gen(function*() {
   const upload = Effect.fn("Files.upload")(function*(request: HttpServerRequest.HttpServerRequest, ownerKeyId: string | null) {
     const id = FileId.make()
     let isStored = false
-    const read = FormStream.read(request, { fileBytes: FILE_BYTES }, (file, before) => Effect.gen(function*() {
+    const read = FormFile.read(request, { fileBytes: FILE_BYTES }, (file, before) => Effect.gen(function*() {
       if (file.field !== "file") return yield* Effect.fail(bad(`The file is the field 'file', not '${file.field.slice(0, 100)}'.`, "file"))
       const wrong = before.has("purpose") ? checkPurpose(before.get("purpose")) : null
       if (wrong !== null) return yield* Effect.fail(wrong)

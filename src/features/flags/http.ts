@@ -3,10 +3,9 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
-import { flags as actingFlags } from "#schemas/acting/flags.ts"
 import { type FlagView, FeatureFlagsGroup } from "./api.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
-import * as Catalogue from "#schemas/flagCatalogue.ts"
+import * as FlagCatalogue from "#schemas/flagCatalogue.ts"
 import { refuseInertFlag } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
@@ -16,7 +15,7 @@ const KIND = "flag"
 
 /** A boolean that is on, or an enum whose value is neither `off` nor `disabled`. */
 const isActive = (flag: FlagView): boolean =>
-  flag.type === "boolean" ? Catalogue.isTruthy(flag.effectiveValue) : flag.effectiveValue !== "off" && flag.effectiveValue !== "disabled"
+  flag.type === "boolean" ? FlagCatalogue.isTruthy(flag.effectiveValue) : flag.effectiveValue !== "off" && flag.effectiveValue !== "disabled"
 
 export const layer = HttpApiBuilder.group(Surface.make(FeatureFlagsGroup), "featureFlags", Effect.fn(function*(handlers) {
   const audit = yield* Audit
@@ -24,15 +23,15 @@ export const layer = HttpApiBuilder.group(Surface.make(FeatureFlagsGroup), "feat
   const documents = yield* DocumentStore
   const flags = yield* Flags
 
-  const view = (definition: (typeof Catalogue.catalogue)[number]): FlagView => ({
+  const view = ({ lacks, ...definition }: (typeof FlagCatalogue.catalogue)[number]): FlagView => ({
     ...definition,
     effectiveValue: flags.value(definition.key),
     source: flags.source(definition.key),
-    acts: actingFlags[definition.key].acts
+    acts: lacks === null
   })
 
   const list = Effect.sync(() => {
-    const views = Catalogue.catalogue.map(view)
+    const views = FlagCatalogue.catalogue.map(view)
     const active = views.filter(isActive).length
     return {
       flags: views,
@@ -47,15 +46,15 @@ export const layer = HttpApiBuilder.group(Surface.make(FeatureFlagsGroup), "feat
   })
 
   const set = Effect.fn("FeatureFlags.set")(function*(key: string, text: string | undefined) {
-    const definition = Catalogue.byKey.get(key)
+    const definition = FlagCatalogue.byKey.get(key)
     if (definition === undefined) return yield* Effect.fail(Refusal.invalidField("key", "No such feature flag"))
-    const value = text === undefined ? undefined : Catalogue.read(definition, text)
-    if (value === null) return yield* Effect.fail(Refusal.invalidField("value", `${definition.key} takes ${Catalogue.expects(definition)}`))
-    const withheld = Catalogue.withheld.get(key)
-    if (withheld !== undefined && value !== undefined && Catalogue.isTruthy(value)) {
+    const value = text === undefined ? undefined : FlagCatalogue.read(definition, text)
+    if (value === null) return yield* Effect.fail(Refusal.invalidField("value", `${definition.key} takes ${FlagCatalogue.expects(definition)}`))
+    const withheld = FlagCatalogue.withheld.get(key)
+    if (withheld !== undefined && value !== undefined && FlagCatalogue.isTruthy(value)) {
       return yield* Effect.fail(Refusal.invalidField("value", `${key} ${withheld}`))
     }
-    if (value !== undefined && withheld === undefined) yield* refuseInertFlag(definition.key)
+    if (value !== undefined && withheld === undefined) yield* refuseInertFlag(definition)
     const previousValue = flags.value(definition.key)
     const previousSource = flags.source(definition.key)
     yield* configuration.commit(value === undefined ? documents.remove(KIND, key) : documents.put(KIND, key, value))

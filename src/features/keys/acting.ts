@@ -1,6 +1,6 @@
 /** Which fields of API keys act. */
 import { actIn, actsIn, lacks, type Row } from "#schemas/acting/row.ts"
-import * as Table from "#src/management/acting/ActingTable.ts"
+import * as ActingTable from "#src/management/acting/ActingTable.ts"
 import type { PolicyInput } from "./api.ts"
 
 const rows: Readonly<Record<keyof PolicyInput | "name", Row>> = {
@@ -8,6 +8,7 @@ const rows: Readonly<Record<keyof PolicyInput | "name", Row>> = {
   ...actIn("src/routing/Rights.ts", "modelAccessMode", "allowedModels", "blockedModels", "allowedCombos", "connectionAccessMode", "allowedConnections",
     "preferredConnections"),
   ...actIn("actors/keys/keyPolicy.ts", "allowedEndpoints", "isActive", "isBanned", "accessSchedule", "ipAllowlist", "expiresAt", "scopes"),
+  allowedMcpTools: actsIn("src/features/mcpServers/toolRights.ts"),
   allowedQuotas: lacks("connectionGroups", []),
   ...actIn("src/features/cache/stage.ts", "noLog", "cacheDefaultMode"),
   allowUsageCommand: actsIn("src/features/usage/own/stage.ts"),
@@ -24,4 +25,4 @@ const rows: Readonly<Record<keyof PolicyInput | "name", Row>> = {
   disconnectPolicy: actsIn("actors/request/LiveRules.ts")
 }
 
-export const apiKey = Table.make("API key", rows, "POST /api/keys", "PATCH /api/keys/:id")
+export const apiKey = ActingTable.make("API key", rows, "POST /api/keys", "PATCH /api/keys/:id")

@@ -22,6 +22,7 @@ export const PolicyInput = Schema.Struct({
   preferredConnections: opt(listOf(text(1, 100), 100)),
   allowedQuotas: opt(listOf(text(1, 200), 100)),
   allowedEndpoints: opt(listOf(text(1, 100), 20)),
+  allowedMcpTools: opt(listOf(text(1, 100), 200)),
   scopes: opt(listOf(text(1, 64), 32)),
   noLog: opt(Schema.Boolean),
   allowUsageCommand: opt(Schema.Boolean),

@@ -1,18 +1,18 @@
 /** Which fields of budgets and token limits act. */
 import { actIn, actsIn, type Rows } from "#schemas/acting/row.ts"
-import * as Table from "#src/management/acting/ActingTable.ts"
+import * as ActingTable from "#src/management/acting/ActingTable.ts"
 
 const budgetRows: Rows = {
-  apiKeyId: actsIn("actors/limits/Limits.ts"),
+  apiKeyId: actsIn("actors/limits/NodeLimits.ts"),
   ...actIn("actors/limits/rules.ts", "dailyLimitUsd", "weeklyLimitUsd", "monthlyLimitUsd", "resetTime"),
   ...actIn("src/features/limits/budgetsHttp.ts", "warningThreshold", "resetInterval")
 }
 
 const tokenLimitRows: Rows = {
-  apiKeyId: actsIn("actors/limits/Limits.ts"),
+  apiKeyId: actsIn("actors/limits/NodeLimits.ts"),
   ...actIn("actors/limits/rules.ts", "scopeType", "scopeValue", "tokenLimit", "resetInterval", "resetTime", "enabled"),
   id: actsIn("src/features/limits/tokenLimitsHttp.ts")
 }
 
-export const budget = Table.make("Budget", budgetRows, "POST /api/usage/budget")
-export const tokenLimit = Table.make("Token limit", tokenLimitRows, "POST /api/usage/token-limits")
+export const budget = ActingTable.make("Budget", budgetRows, "POST /api/usage/budget")
+export const tokenLimit = ActingTable.make("Token limit", tokenLimitRows, "POST /api/usage/token-limits")

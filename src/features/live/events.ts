@@ -4,7 +4,7 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 
-export const channels = ["requests", "combo"] as const
+export const channels = ["requests", "combo", "credentials"] as const
 export type Channel = typeof channels[number]
 
 export const isChannel = (name: unknown): name is Channel => channels.includes(name as Channel)
@@ -32,6 +32,7 @@ const MOST_REQUESTS = 20_000
 /** What was told of a request, and what its later events repeat. */
 interface Told {
   readonly startedAt: number
+  readonly combo: string | null
   readonly strategy: string | null
   readonly targets: ReadonlyArray<Target>
   attempts: number
@@ -60,7 +61,7 @@ export class Teller {
     if (this.told.has(inbound.requestId)) return []
     const { requestedModel, requestId, route, since = now, targets } = inbound
     if (this.told.size >= MOST_REQUESTS) this.told.clear()
-    this.told.set(requestId, { startedAt: since, strategy: route.strategy, targets, attempts: 0, progressAt: now, tokensIn: 0, tokensOut: 0 })
+    this.told.set(requestId, { startedAt: since, combo: route.combo, strategy: route.strategy, targets, attempts: 0, progressAt: now, tokensIn: 0, tokensOut: 0 })
     return [this.start(requestId, requestedModel, (target ?? targets[0])?.providerAlias ?? null, route.combo, since)]
   }
 
@@ -119,13 +120,15 @@ export class Teller {
     const provider = summary.provider === null ? null : this.shown(summary.provider)
     const same = { id: summary.requestId, model: summary.model ?? summary.requestedModel, provider, latencyMs: summary.latencyMs }
     const last = summary.outcome === "completed"
-      ? of(this.node, "requests", "request.completed", { ...same, status: summary.status, tokensInput: told?.tokensIn ?? 0, tokensOutput: told?.tokensOut ?? 0 })
+      ? of(this.node, "requests", "request.completed", { ...same, status: summary.status, tokensInput: told?.tokensIn ?? 0, tokensOutput: told?.tokensOut ?? 0, ...comboOf(told?.combo ?? null) })
       : of(this.node, "requests", "request.failed", { ...same, error: summary.errorCode ?? summary.outcome, statusCode: summary.status })
     // It began before the first onlooker came, or was answered without a call.
     return told === undefined ? [this.start(summary.requestId, summary.requestedModel, provider, null, summary.startedAt), last] : [last]
   }
 
   private start(id: string, model: string | null, provider: string | null, combo: string | null, startedAt: number): LiveEvent {
-    return of(this.node, "requests", "request.started", { id, model, provider, timestamp: iso(startedAt), ...(combo === null ? {} : { comboName: combo }) })
+    return of(this.node, "requests", "request.started", { id, model, provider, timestamp: iso(startedAt), ...comboOf(combo) })
   }
 }
+
+const comboOf = (combo: string | null): { readonly comboName?: string } => combo === null ? {} : { comboName: combo }

@@ -1,6 +1,6 @@
 /** Which fields of connections, provider nodes and custom models act. */
 import { actIn, actsIn, lack, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
-import * as Table from "#src/management/acting/ActingTable.ts"
+import * as ActingTable from "#src/management/acting/ActingTable.ts"
 import type { ConnectionChange, InterceptionRules, ParamFilters } from "./api.ts"
 import type { ModelInput } from "./models/api.ts"
 import type { NewNode } from "./nodes/api.ts"
@@ -21,7 +21,7 @@ const connectionFields: RowsOf<Omit<ConnectionChange, "providerSpecificData" | "
   ...lack("proxies", true, "proxyEnabled", "perKeyProxyEnabled"),
   quotaVisible: actsIn("src/features/quotas/http.ts"),
   rateLimitProtection: actsIn("src/features/resilience/local/rules.ts"),
-  apiKey: actsIn("src/providers/endpoint.ts"),
+  apiKey: actsIn("src/providers/upstreamEndpoint.ts"),
   healthCheckInterval: actsIn("src/features/oauth/tokens/RefreshSweep.ts"),
   group: lacks("connectionGroups"),
   maxConcurrent: actsIn("src/features/resilience/local/rules.ts"),
@@ -30,8 +30,8 @@ const connectionFields: RowsOf<Omit<ConnectionChange, "providerSpecificData" | "
 
 /** Keys of providerSpecificData that are the gateway's; a provider's row may name more (`{name}` in its URLs). */
 export const providerData: Rows = {
-  ...actIn("src/providers/endpoint.ts", "baseUrl", "region", "customUserAgent"),
-  ...actIn("src/features/providers/ports/connection.ts", "prefix", "apiType", "nodeName", "chatPath", "modelsPath"),
+  ...actIn("src/providers/upstreamEndpoint.ts", "baseUrl", "region", "customUserAgent"),
+  ...actIn("src/features/providers/ports/connectionRecord.ts", "prefix", "apiType", "nodeName", "chatPath", "modelsPath"),
   project: actsIn("src/providers/credentialKind.ts"),
   validationModelId: actsIn("src/features/providers/ConnectionTests.ts"),
   disableCooling: actsIn("src/features/resilience/local/Tables.ts"),
@@ -67,7 +67,7 @@ const interceptionRuleRows: RowsOf<typeof InterceptionRules.Type> = {
 const nodeRows: RowsOf<NewNode> = {
   ...actIn("src/routing/plan.ts", "type", "prefix", "apiType", "chatPath"),
   name: actsIn("src/routing/models/modelCatalog.ts"),
-  ...actIn("src/providers/endpoint.ts", "baseUrl", "customHeaders"),
+  ...actIn("src/providers/upstreamEndpoint.ts", "baseUrl", "customHeaders"),
   modelsPath: actsIn("src/features/providers/probe/wireCalls.ts"),
   apiKey: actsIn("src/features/providers/nodes/Nodes.ts"),
   iconUrl: lacks("dashboard"),
@@ -75,7 +75,7 @@ const nodeRows: RowsOf<NewNode> = {
 }
 
 const customModelRows: RowsOf<ModelInput> = {
-  ...actIn("src/routing/models/resolveModel.ts", "provider", "modelId"),
+  ...actIn("src/routing/models/resolverView.ts", "provider", "modelId"),
   ...actIn("src/routing/models/modelCatalog.ts", "modelName", "apiFormat", "supportedEndpoints", "modelType", "max_input_tokens", "max_output_tokens",
     "contextWindowOverride", "dimensions", "supportsVision", "isHidden", "supportedInputTypes"),
   source: actsIn("src/features/providers/Upstreams.ts"),
@@ -86,12 +86,12 @@ const customModelRows: RowsOf<ModelInput> = {
   ...lack("modelQuirks", {}, "compatByProtocol", "generationConfig")
 }
 
-export const connection = Table.make(
+export const connection = ActingTable.make(
   "Connection", connectionRows, "POST /api/providers", "POST /api/providers/bulk", "POST /api/providers/import", "PUT /api/providers/:id"
 )
-export const paramFilters = Table.make("Parameter filter", paramFilterRows, "PUT /api/providers/:id/param-filters")
-export const interceptionRules = Table.make("Interception rule", interceptionRuleRows, "PUT /api/providers/:id/interception-rules")
-export const node = Table.make("Provider node", nodeRows, "POST /api/provider-nodes", "PUT /api/provider-nodes/:id")
-export const customModel = Table.make(
+export const paramFilters = ActingTable.make("Parameter filter", paramFilterRows, "PUT /api/providers/:id/param-filters")
+export const interceptionRules = ActingTable.make("Interception rule", interceptionRuleRows, "PUT /api/providers/:id/interception-rules")
+export const node = ActingTable.make("Provider node", nodeRows, "POST /api/provider-nodes", "PUT /api/provider-nodes/:id")
+export const customModel = ActingTable.make(
   "Custom model", customModelRows, "POST /api/provider-models", "PUT /api/provider-models", "POST /api/provider-models/validate-and-add"
 )

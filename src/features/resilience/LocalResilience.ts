@@ -6,6 +6,7 @@
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -75,6 +76,8 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const tables = new Tables(configuration.current(), {
     connection: (id, { guessed, level, reason, status, until }, at) => {
       cooled.add(id)
+      const place = tables.place(id)
+      if (place !== undefined) place.unwritten = true
       later()
       feed.cool({ connectionId: id, forMs: Math.max(0, until - at), until, level, reason, status, guessed })
     },
@@ -128,7 +131,11 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     cooled = new Set()
     tripped = new Set()
     yield* Effect.forEach(providers, writeBreaker, { discard: true })
-    if (ids.size > 0) yield* configuration.commit(Effect.forEach(ids, writeConnection, { discard: true }))
+    if (ids.size === 0) return
+    yield* Effect.onExit(configuration.commit(Effect.forEach(ids, writeConnection, { discard: true })), (exit) => Effect.sync(() => {
+      // What began while it was written has its own turn; what could not be written is only known here.
+      for (const id of ids) if (!cooled.has(id)) tables.written(id, Exit.isSuccess(exit))
+    }))
   }).pipe(Effect.catch((error) => Effect.logWarning(`Cooldowns and breakers were not stored: ${error.message}`)))
 
   const writer: Effect.Effect<void> = Effect.gen(function*() {

@@ -1,6 +1,6 @@
 /** Which settings of resilience act. */
 import { actIn, actsIn, lacks, type Rows } from "#schemas/acting/row.ts"
-import * as Table from "#src/management/acting/ActingTable.ts"
+import * as ActingTable from "#src/management/acting/ActingTable.ts"
 
 const rows: Rows = {
   ...actIn(
@@ -10,7 +10,7 @@ const rows: Rows = {
   ),
   "providerQuotaOverrides.*.providerConcurrency": actsIn("src/features/resilience/local/Tables.ts"),
   ...actIn(
-    "src/features/resilience/ports/settings.ts", "connectionCooldown.*.baseCooldownMs", "connectionCooldown.*.rateLimitCooldownMs",
+    "src/features/resilience/ports/resilienceSettings.ts", "connectionCooldown.*.baseCooldownMs", "connectionCooldown.*.rateLimitCooldownMs",
     "connectionCooldown.*.useUpstreamRetryHints", "connectionCooldown.*.maxBackoffSteps"
   ),
   "connectionCooldown.*.useUpstream429BreakerHints": lacks("interfaceModes"),
@@ -31,4 +31,4 @@ const rows: Rows = {
   "tokenRefreshBreaker.scope": actsIn("src/features/oauth/tokens/RefreshBreaker.ts")
 }
 
-export const resilience = Table.make("Resilience setting", rows, "PATCH /api/resilience")
+export const resilience = ActingTable.make("Resilience setting", rows, "PATCH /api/resilience")

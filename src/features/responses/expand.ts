@@ -7,7 +7,7 @@ import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { type Asked, type Expanded, nothing, PreviousResponses } from "#src/inference/ports/PreviousResponses.ts"
 import * as Members from "#src/wire/json/members.ts"
-import * as Items from "#src/wire/responses/itemTexts.ts"
+import * as ItemTexts from "#src/wire/responses/itemTexts.ts"
 import * as Compaction from "./compaction.ts"
 import type { StoredItem } from "./ConversationStore.ts"
 import type { StoredResponse } from "./ResponseStore.ts"
@@ -49,7 +49,7 @@ export const layer = Layer.effect(PreviousResponses, Effect.gen(function*() {
   const whole: PreviousResponses["Service"]["expand"] = (body, key, done) => {
     const members = marks.some((mark) => body.includes(mark)) ? Members.of(body) : null
     if (members === null) return done(body, nothing)
-    const asked: Asked = { inBackground: isInBackground(members), conversation: null }
+    const asked: Asked = { ...nothing, inBackground: isInBackground(members) }
     const own = says(members, "background", "true") ? Members.write([...members].filter(([member]) => member !== "background")) : body
     const keyId = key === null ? null : key.id
     const id = Members.text(members.get(previous))
@@ -64,7 +64,7 @@ export const layer = Layer.effect(PreviousResponses, Effect.gen(function*() {
       )), own, asked, done)
     }
     if (id === null || id === "") return done(own, asked)
-    lookUp(Effect.map(responses.find(id, keyId), (found) => found === null ? null : [continued(Members.of(own) ?? members, found), asked] as const), own, asked, done)
+    lookUp(Effect.map(responses.find(id, keyId), (found) => found === null ? null : [continued(Members.of(own) ?? members, found), { ...asked, previous: id }] as const), own, asked, done)
   }
   return { expand, compact: (body, key, done) => expand(body, key, (made) => done(made instanceof PublicError ? made : Compaction.asked(made), nothing)) }
 }))
@@ -75,19 +75,19 @@ const continued = (members: Members.Members, { input, response, status }: Stored
     return Errors.make("bad_request", `The response that ${previous} names is ${status}: only a finished one can be continued.`, { extra: { param: previous } })
   }
   const output = Members.of(Buffer.from(response))?.get("output") ?? Buffer.from("[]")
-  return behind(members, previous, [Buffer.from(input).subarray(1, -1), Items.replayed(output)])
+  return behind(members, previous, [Buffer.from(input).subarray(1, -1), ItemTexts.replayed(output)])
 }
 
 /** The same of a conversation, whose items are outputs, too. Only items that may be reasoning are parsed: a conversation may be long. */
-const inConversation = (members: Members.Members, id: string, items: ReadonlyArray<StoredItem>, { inBackground }: Asked): readonly [Buffer | PublicError, Asked] => {
-  const asked = { inBackground, conversation: { id, known: 0 } }
+const inConversation = (members: Members.Members, id: string, items: ReadonlyArray<StoredItem>, said: Asked): readonly [Buffer | PublicError, Asked] => {
+  const asked = { ...said, conversation: { id, known: 0 } }
   if (isFull(items)) return [full, asked]
-  const said = items.map(({ item }) => Buffer.from(item)).map((item) => item.includes(reasoning) ? Items.replayed(Items.list(item)) : item).filter((item) => item.length > 0)
-  return [behind(members, "conversation", said), { ...asked, conversation: { id, known: said.length } }]
+  const before = items.map(({ item }) => Buffer.from(item)).map((item) => item.includes(reasoning) ? ItemTexts.replayed(ItemTexts.list(item)) : item).filter((item) => item.length > 0)
+  return [behind(members, "conversation", before), { ...asked, conversation: { id, known: before.length } }]
 }
 
 const behind = (members: Members.Members, name: string, before: ReadonlyArray<Buffer>): Buffer => {
-  const items = Items.ofInput(members.get("input"))
+  const items = ItemTexts.ofInput(members.get("input"))
   if (items === null) return Members.write([...members].filter(([member]) => member !== name))
-  return Members.write([...[...members].filter(([member]) => member !== name && member !== "input"), ["input", Items.list(Items.joined(...before, items))]])
+  return Members.write([...[...members].filter(([member]) => member !== name && member !== "input"), ["input", ItemTexts.list(ItemTexts.joined(...before, items))]])
 }

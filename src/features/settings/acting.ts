@@ -1,6 +1,6 @@
 /** Which general settings act. */
 import { actIn, actsIn, lack, lacks, type Row, type Rows } from "#schemas/acting/row.ts"
-import * as Table from "#src/management/acting/ActingTable.ts"
+import * as ActingTable from "#src/management/acting/ActingTable.ts"
 import { comboLayers } from "#src/features/combos/ports/actingConfig.ts"
 import type { SettingsInput } from "./api.ts"
 
@@ -50,6 +50,7 @@ const rows: Readonly<Record<Exclude<keyof SettingsInput, "comboDefaults" | "prov
   customSystemPrompt: lacks("systemPrompt", ""),
   allowGuardrailOptOut: lacks("guardrails", true),
   ...lack("logging", false, "debugMode", "logToolSources"),
+  ...actIn("src/features/bodies/CallBodies.ts", "callLogBodies", "callLogBodyShare", "callLogBodyMaxKb", "callLogBodyTotalMb", "callLogBodyHours"),
   customAgents: lacks("agents", []),
   oidcEnabled: lacks("oidc", false),
   ...lack("oidc", null, "oidcIssuer", "oidcClientId", "oidcClientSecret"),
@@ -62,7 +63,7 @@ const modelLockout: Rows = actIn(
   "actors/resilience/ModelLockout.ts", "enabled", "errorCodes", "baseCooldownMs", "maxCooldownMs", "maxBackoffSteps", "useExponentialBackoff"
 )
 
-export const settings = Table.make(
-  "Setting", { ...rows, ...Table.below("modelLockout", modelLockout), ...comboLayers },
+export const settings = ActingTable.make(
+  "Setting", { ...rows, ...ActingTable.below("modelLockout", modelLockout), ...comboLayers },
   "PATCH /api/settings", "PUT /api/settings", "PATCH /api/settings/combo-defaults"
 )

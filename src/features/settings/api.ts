@@ -78,6 +78,16 @@ export const SettingsInput = Schema.Struct({
   allowGuardrailOptOut: flag,
   debugMode: flag,
   logToolSources: flag,
+  /** Bodies of calls are kept, for GET /api/usage/call-logs/{id}/bodies. */
+  callLogBodies: flag,
+  /** Part of the requests whose bodies are kept, 0 to 1. */
+  callLogBodyShare: opt(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))),
+  /** Kilobytes of one body; the rest is cut. */
+  callLogBodyMaxKb: opt(integer(1, 1_024)),
+  /** Megabytes of all of them, sealed; the oldest go first. */
+  callLogBodyTotalMb: opt(integer(1, 1_000_000)),
+  /** Hours that they are kept. */
+  callLogBodyHours: opt(integer(1, 8_760)),
   hiddenSidebarItems: words,
   hideHealthCheckLogs: flag,
   customAgents: opt(Schema.Array(Document)),

@@ -28,7 +28,8 @@ export interface Options {
 const idOf = (event: GatewayEvent): string => {
   const otherwise = `evt_${randomUUID()}`
   if (event.type === "quota.exceeded") return Payloads.quotaEventId(event, otherwise)
-  const trace = event.type === "test.ping" ? undefined : event.data["trace_id"]
+  if (event.type !== "request.completed" && event.type !== "request.failed") return otherwise
+  const trace = event.data["trace_id"]
   return typeof trace === "string" ? Payloads.requestEventId(trace) : otherwise
 }
 
@@ -85,7 +86,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     }, { discard: true })
   })
 
-  const again = <E>(loop: "webhook events" | "webhook estates", what: string, turn: Effect.Effect<void, E>) => Supervisor.loop(loop, turn.pipe(
+  const again = <E>(loop: "webhook events" | "webhook leftovers", what: string, turn: Effect.Effect<void, E>) => Supervisor.loop(loop, turn.pipe(
     Effect.catch((error) => Effect.logWarning(`events for webhooks: ${what} is tried again`, error).pipe(
       Effect.andThen(Effect.sleep(AGAIN_MS)),
       Effect.andThen(wake.open)
@@ -99,7 +100,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     wake.closeUnsafe()
     return drain
   })))
-  yield* again("webhook estates", "reading what dead processes left", Effect.andThen(sweep, Effect.sleep(SWEEP_MS)))
+  yield* again("webhook leftovers", "reading what dead processes left", Effect.andThen(sweep, Effect.sleep(SWEEP_MS)))
 
   return Events.of({
     wants: webhooks.wants,

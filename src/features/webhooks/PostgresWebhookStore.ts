@@ -74,6 +74,11 @@ const makeStore = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
         sql`SELECT ${sql.literal(deliveryTable.columns)} FROM webhook_deliveries WHERE webhook_id = ${id} ORDER BY seq DESC LIMIT ${limit}`,
         Effect.forEach(deliveryTable.fromRow)
       )),
+    delivery: (webhookId, id) =>
+      run("delivery", Effect.flatMap(
+        sql`SELECT ${sql.literal(deliveryTable.columns)} FROM webhook_deliveries WHERE webhook_id = ${webhookId} AND id = ${id}`,
+        ([row]) => row === undefined ? Effect.succeed(null) : deliveryTable.fromRow(row)
+      )),
     note: (delivery, counts) =>
       run("note", Effect.map(
         sql<{ readonly failureCount: number; readonly enabled: boolean }>`

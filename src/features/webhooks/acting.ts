@@ -1,12 +1,12 @@
 /** Which fields of webhooks act. */
 import { actIn, type Row } from "#schemas/acting/row.ts"
-import * as Table from "#src/management/acting/ActingTable.ts"
+import * as ActingTable from "#src/management/acting/ActingTable.ts"
 import type { NewWebhook } from "./api.ts"
 
 const rows: Readonly<Record<keyof NewWebhook, Row>> = {
   ...actIn("src/features/webhooks/wireForms.ts", "url", "kind", "secret", "metadata"),
   ...actIn("src/features/webhooks/http.ts", "description", "active"),
-  ...actIn("actors/webhook/Webhooks.ts", "events", "enabled")
+  ...actIn("actors/webhook/NodeWebhooks.ts", "events", "enabled")
 }
 
-export const webhook = Table.make("Webhook", rows, "POST /api/webhooks", "PUT /api/webhooks/:id")
+export const webhook = ActingTable.make("Webhook", rows, "POST /api/webhooks", "PUT /api/webhooks/:id")

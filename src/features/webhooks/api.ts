@@ -59,6 +59,7 @@ export const WebhookChange = Schema.Struct({
 export type WebhookChange = typeof WebhookChange.Type
 
 const params = { id: Schema.String }
+const Sent = Schema.Struct({ delivered: Schema.Boolean, status: Schema.Int, error: Schema.NullOr(Schema.String) })
 const One = Schema.Struct({ webhook: WebhookView })
 
 /** Webhooks: events that the gateway sends to receivers. */
@@ -77,10 +78,9 @@ export const WebhooksGroup = HttpApiGroup.make("webhooks").add(
     .annotate(Access, writes).annotate(OpenApi.Summary, "Change a webhook; enabled true forgets its failures"),
   HttpApiEndpoint.delete("remove", "/api/webhooks/:id", { params, success: Success })
     .annotate(Access, writes).annotate(OpenApi.Summary, "Remove a webhook, what waits for it and its deliveries"),
-  HttpApiEndpoint.post("test", "/api/webhooks/:id/test", {
-    params,
-    success: Schema.Struct({ delivered: Schema.Boolean, status: Schema.Int, error: Schema.NullOr(Schema.String) })
-  }).annotate(Access, writes).annotate(OpenApi.Summary, "Send test.ping once; status 0 = no answer"),
+  HttpApiEndpoint.post("test", "/api/webhooks/:id/test", { params, success: Sent }).annotate(Access, writes).annotate(OpenApi.Summary, "Send test.ping once; status 0 = no answer"),
   HttpApiEndpoint.get("deliveries", "/api/webhooks/:id/deliveries", { params, success: Schema.Struct({ deliveries: Schema.Array(WebhookDelivery) }) })
-    .annotate(Access, reads).annotate(OpenApi.Summary, "The newest 50 delivery attempts")
+    .annotate(Access, reads).annotate(OpenApi.Summary, "The newest 50 delivery attempts"),
+  HttpApiEndpoint.post("replay", "/api/webhooks/:id/deliveries/:deliveryId/replay", { params: { ...params, deliveryId: Schema.String }, success: Sent })
+    .annotate(Access, writes).annotate(OpenApi.Summary, "Send a past delivery once more, with the same event id and body; status 0 = no answer")
 ).annotateMerge(OpenApi.annotations({ title: "Webhooks", description: "Signed events to receivers of the operator's." }))

@@ -7,7 +7,7 @@ import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import { Webhooks, WebhookStore } from "#actors/webhook/WebhookQueue.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import { type NewWebhook, type WebhookChange, type WebhookView, WebhooksGroup } from "./api.ts"
-import type { Webhook, WebhookKind } from "#schemas/records/Webhook.ts"
+import { SNAPSHOT_CHARS, type Webhook, type WebhookKind } from "#schemas/records/Webhook.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { keepRedacted, redact } from "#src/management/redact.ts"
@@ -38,6 +38,17 @@ const viewOf = (webhook: Webhook, inList: boolean): WebhookView => {
 
 const chatId = /^(-?\d{1,20}|@[A-Za-z0-9_]{1,64})$/
 const botToken = /^[A-Za-z0-9:_-]{1,200}$/
+
+/** A snapshot that is the body as it was sent; null when none was kept, or its end is missing. */
+const wholeBody = (snapshot: string | null): string | null => {
+  if (snapshot === null) return null
+  try {
+    JSON.parse(snapshot)
+    return snapshot
+  } catch {
+    return null
+  }
+}
 
 interface Address {
   readonly kind: WebhookKind
@@ -131,6 +142,20 @@ export const layer = HttpApiBuilder.group(Surface.make(WebhooksGroup), "webhooks
     return { delivered: error === null, status, error }
   })
 
+  const replay = Effect.fn("Webhooks.replay")(function*(id: string, deliveryId: string) {
+    const webhook = yield* find(id)
+    const delivery = yield* store.delivery(id, deliveryId)
+    if (delivery === null) return yield* Effect.fail(Refusal.notFound("Delivery not found"))
+    if (!webhook.enabled) return yield* Effect.fail(Refusal.conflict(`The webhook ${id} is off: switch it on first`, { code: "WEBHOOK_OFF" }))
+    const body = wholeBody(delivery.payloadSnapshot)
+    if (body === null) {
+      return yield* Effect.fail(Refusal.gone(`The body of the delivery ${deliveryId} is not kept: chat tools leave none, and of others ${SNAPSHOT_CHARS} characters stay`, { code: "BODY_NOT_KEPT" }))
+    }
+    const { error, status } = yield* webhooks.replay(webhook, { type: delivery.eventType, body })
+    yield* audit.note({ action: "webhook.replayed", target: id, resourceType: "webhook", details: { delivery: deliveryId, event: delivery.eventType } })
+    return { delivered: error === null, status, error }
+  })
+
   return handlers.handleAll({
     list: () => answer(Effect.map(store.list, (all) => ({ webhooks: all.map((webhook) => viewOf(webhook, true)) }))),
     create: ({ payload }) => answer(create(payload)),
@@ -142,6 +167,7 @@ export const layer = HttpApiBuilder.group(Surface.make(WebhooksGroup), "webhooks
     update: ({ params, payload }) => answer(update(params.id, payload)),
     remove: ({ params }) => answer(remove(params.id)),
     test: ({ params }) => answer(test(params.id)),
+    replay: ({ params }) => answer(replay(params.id, params.deliveryId)),
     deliveries: ({ params }) => answer(Effect.andThen(find(params.id), Effect.map(store.deliveries(params.id, DELIVERIES), (deliveries) => ({ deliveries }))))
   })
 }))

@@ -11,7 +11,7 @@ import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import type { Encoding } from "#src/inference/lane/Operation.ts"
 import * as ComboWords from "./comboWords.ts"
 import { answering, type PartSaid, type PartWanted, speaking, type EncodedBody } from "./conversationJobs.ts"
-import { jsonOf, ruled, sentOf, splice } from "./ownBytes.ts"
+import { jsonOf, repeatedOf, ruled, sentOf, splice } from "./ownBytes.ts"
 import type { ConversationServices } from "./ConversationServices.ts"
 import { type AutoEffort, autoEffort, effortEdits, shapeOf, unshown } from "#src/routing/auto/effort.ts"
 import * as ReasoningBuffer from "#src/routing/combos/reasoningBuffer.ts"
@@ -28,7 +28,7 @@ import { writeRequest } from "#src/wire/writeRequest.ts"
 const nothing: ReadonlyArray<string> = []
 
 /** One answer of several. */
-export interface Part {
+export interface EnsemblePart {
   readonly wanted: PartWanted
   /** Of a large answer, before it is judged; null when there is nothing in it. */
   readonly heard: (said: PartSaid | null) => void
@@ -270,10 +270,10 @@ export class ConversationEncoding implements Encoding {
   }
 
   /** `part`: what else is wanted of a large answer, and who hears of it. */
-  dialectFor(target: Target, { bodies, makeResponseId, request: { now } }: Pick<LaneServices, "bodies" | "makeResponseId" | "request">, part: Part | null = null): Dialect {
+  dialectFor(target: Target, { bodies, makeResponseId, request: { now } }: Pick<LaneServices, "bodies" | "makeResponseId" | "request">, part: EnsemblePart | null = null): Dialect {
     const { codec, prompt, services: { signatures }, tools } = this
     const model = target.publicModel
-    const request = Formats.repeatedOf(codec.name, prompt.parsed)
+    const request = repeatedOf(codec.name, prompt)
     const remember = this.losesSignatures(target) ? (callId: string, signature: Signature) => signatures.remember(prompt.tenant, callId, signature) : undefined
     return Formats.dialectOf(codec, Formats.family(target.wireFormat), {
       model, tools, remember, request,

@@ -8,7 +8,9 @@ import { Handoffs } from "#src/inference/conversations/ensembles/Handoffs.ts"
 import { Shadows } from "#src/inference/conversations/ensembles/Shadows.ts"
 import { Inference } from "#src/inference/lane/services/Inference.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
+import { LaneOptions } from "#src/inference/lane/services/LaneOptions.ts"
 import { PreviousResponses } from "#src/inference/ports/PreviousResponses.ts"
+import { ServerTools } from "#src/inference/ports/ServerTools.ts"
 import { SessionPlaces } from "#src/inference/ports/SessionPlaces.ts"
 import { ThoughtSignatures } from "#src/inference/ports/ThoughtSignatures.ts"
 import type { PromptCacheRules } from "#src/wire/promptCache.ts"
@@ -24,6 +26,9 @@ export interface ConversationServices extends LaneServices {
   readonly expand: PreviousResponses["Service"]["expand"]
   /** Makes a question for a summary out of a request to compact a conversation. */
   readonly compact: PreviousResponses["Service"]["compact"]
+  /** Tools that the gateway runs for the model, where a request asks for it, and in how many turns. */
+  readonly tools: ServerTools["Service"]
+  readonly toolLoopSteps: number
   /** What is marked for the caches of vendors (settings.promptCacheStrategy and its neighbours). */
   readonly promptCache: () => PromptCacheRules
 }
@@ -57,6 +62,8 @@ export const layer = Layer.effect(Conversing, Effect.gen(function*() {
     shadows: new Shadows(Math.random),
     handoffs,
     signatures: yield* ThoughtSignatures,
+    tools: yield* ServerTools,
+    toolLoopSteps: (yield* LaneOptions).toolLoopSteps,
     ...yield* PreviousResponses,
     previousResponseId: () => {
       const mode = configuration.current().settings.get("responsesPreviousResponseIdMode")

@@ -21,6 +21,7 @@ import type { ClientCodec, RequestHead } from "#src/wire/WireFormat.ts"
 import * as ContextWindow from "./contextWindow.ts"
 import type { ConversationServices } from "./ConversationServices.ts"
 import { ConversationEncoding } from "./ConversationEncoding.ts"
+import * as ToolLoop from "./toolLoop/ToolLoop.ts"
 
 export type { ConversationServices } from "./ConversationServices.ts"
 
@@ -50,6 +51,8 @@ export const operation = (services: ConversationServices, { codec, compacts, end
     asksSeveral: Ensembles.isFor,
     serve: (clientRequest, call, planned, waited) => {
       const { prompt, route: to } = planned
+      const tools = ToolLoop.wanted(clientRequest)
+      if (tools !== undefined) return ToolLoop.begin(services, face, clientRequest, call, planned, tools, waited === undefined ? null : waited.since)
       if (Ensembles.isFor(to)) return Ensembles.begin(services, face, clientRequest, call, to, prompt, waited === undefined ? null : waited.since)
       if (to.combo === null) return null
       const encoding = new ConversationEncoding(services, call.codec, call.head, prompt, to, null, clientRequest.header("x-gateway-effort"))

@@ -3,11 +3,19 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import { PublicError } from "#schemas/errors.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import * as BodyRules from "#src/providers/bodyRules.ts"
+import type { FormatName } from "#schemas/wire/conversation.ts"
+import * as Formats from "#src/wire/formats.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as Splice from "#src/wire/json/splice.ts"
 
 /** The body as it was sent. */
 export const sentOf = ({ body }: Prompt): Readonly<Record<string, unknown>> => Json.parseRecord(body.toString("utf8")) ?? {}
+
+/** What an answer repeats of its request. */
+export const repeatedOf = (name: FormatName, { names, parsed }: Prompt): Readonly<Record<string, unknown>> => {
+  const said = Formats.repeatedOf(name, parsed)
+  return names === null ? said : { ...said, ...names }
+}
 
 /** Written anew, with the edits. */
 export const jsonOf = (body: Readonly<Record<string, unknown>>, edits: ReadonlyArray<Splice.Edit>): Buffer =>

@@ -10,8 +10,7 @@ import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { BodyWorkers } from "#src/inference/lane/bodies/BodyWorkers.ts"
 import * as Jobs from "#src/inference/lane/bodies/jobs.ts"
 import type { Large } from "#src/inference/lane/bodies/Prompt.ts"
-import * as Previous from "#src/inference/ports/PreviousResponses.ts"
-import type { Asked, PreviousResponses } from "#src/inference/ports/PreviousResponses.ts"
+import { type Asked, nothing as nothingAsked, type PreviousResponses } from "#src/inference/ports/PreviousResponses.ts"
 import * as Pages from "#src/platform/gate/pages.ts"
 import * as FormErrors from "./forms/formErrors.ts"
 import * as Forms from "./forms/forms.ts"
@@ -24,7 +23,7 @@ import { Blocked } from "#src/routing/unavailable.ts"
 import * as Form from "#src/wire/form/Form.ts"
 import * as FormReader from "#src/wire/form/FormReader.ts"
 import * as ContentCoding from "#src/platform/server/contentCoding.ts"
-import type { BodyFailure, Exchange } from "#src/platform/server/Exchange.ts"
+import type { BodyFailure, Continues, Exchange } from "#src/platform/server/Exchange.ts"
 import { LARGE_BYTES, LARGE_CONTAINERS } from "#schemas/largeBodies.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
 
@@ -134,7 +133,7 @@ export const take = (exchange: Exchange, services: IntakeServices, gate: Gate, d
       Forms.take(exchange, services, { boundary, limit, meterOf: gate.meterOf }, (form) => {
         if (typeof form === "string") refuse(bodyError(form, limit, exchange))
         else if (form instanceof PublicError) refuse(form)
-        else done({ tags, key, body: noBytes, parsed: Form.fieldsOf(form), large: null, form, refuse, asked: Previous.nothing })
+        else done({ tags, key, body: noBytes, parsed: Form.fieldsOf(form), large: null, form, refuse, asked: nothingAsked })
       })
       return
     }
@@ -147,14 +146,19 @@ export const take = (exchange: Exchange, services: IntakeServices, gate: Gate, d
       if (gate.expand !== undefined) {
         gate.expand(body, key, (whole, asked) => {
           if (whole instanceof PublicError) refuse(whole)
-          else if (!exchange.closed) read(whole, asked)
+          else if (!exchange.closed) read(whole, exchange.continues === undefined ? asked : withOwn(asked, exchange.continues))
         })
         return
       }
-      read(body, Previous.nothing)
+      read(body, nothingAsked)
     })
   })
 }
+
+/** With what the gateway itself says of the request. */
+const withOwn = (asked: Asked, { conversation, makes, previous }: Continues): Asked => ({
+  inBackground: asked.inBackground || makes !== undefined, conversation: conversation ?? asked.conversation, previous: previous ?? asked.previous, makes: makes ?? null
+})
 
 const noBytes = Buffer.alloc(0)
 

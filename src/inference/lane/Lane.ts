@@ -8,6 +8,7 @@ import { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import * as Stages from "#src/inference/lane/stages/Stages.ts"
 import * as Waits from "#src/inference/lane/stages/Waits.ts"
+import * as PreviousResponses from "#src/inference/ports/PreviousResponses.ts"
 import type { DirectRoute, Exchange } from "#src/platform/server/Exchange.ts"
 import { releaseNothing } from "#src/platform/structures/HeldBytes.ts"
 import * as JsonBounds from "#src/platform/structures/jsonBounds.ts"
@@ -26,9 +27,11 @@ export const route = <Head extends RequestHead, C extends Stages.AdmittedCall>(g
     let request: Served | null = null
     let gone: (() => void) | null = null
     let onLeft: Stages.AdmittedCall["onLeft"]
+    let isDetached = false
     exchange.onAbort((reason) => {
       if (request === null) gone?.()
       else if (reason === "shutdown") request.shutDown()
+      else if (isDetached) return
       else if (onLeft === undefined) request.clientLeft(reason === "slow-reader")
       else {
         const left = request
@@ -68,7 +71,13 @@ export const route = <Head extends RequestHead, C extends Stages.AdmittedCall>(g
         served.attach(fiber)
         if (releaseBytes !== releaseNothing) fiber.addObserver(releaseBytes)
         // It left while a stage waited, and others want the answer: from now on there is a request to end.
-        if (onLeft !== undefined && exchange.closed) onLeft(() => served.clientLeft(false))
+        const leave = (): void => {
+          if (onLeft === undefined) served.clientLeft(false)
+          else onLeft(() => served.clientLeft(false))
+        }
+        isDetached = passed.detached !== undefined
+        if (passed.detached !== undefined) passed.detached(leave)
+        else if (onLeft !== undefined && exchange.closed) leave()
       }
       Stages.pass(stages, call, start)
     })
@@ -136,6 +145,7 @@ export const plan = <Head extends RequestHead, C extends Stages.AdmittedCall>(
 ): Plan => {
   const { body, form, head, key, large, parsed } = call
   const prompt = new Prompt(body, parsed, large ?? null, key, form ?? null)
+  prompt.names = PreviousResponses.namesOf(call.asked)
   const found = services.router().route({
     model: head.model,
     key,

@@ -5,8 +5,10 @@
 import type { ComboMetrics } from "#src/inference/ports/ComboMetrics.ts"
 import type { AttemptNote, RouteView, SkipNote, RouteNotes } from "#actors/request/Inbound.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
+import type { Accounting } from "#actors/request/ports/Accounting.ts"
 import { type ErrorCode, PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { Combo } from "#schemas/records/Combo.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
 import * as TerminalErrors from "./terminalErrors.ts"
 import type { Candidate, Order, Skipped } from "#src/routing/models/candidate.ts"
@@ -186,10 +188,30 @@ export const automaticOver = (router: () => Router, now: () => number): Automati
   return route instanceof PublicError || route.lastResort ? null : route.targets
 }
 
+/** Routers as the views need them. */
+interface Routers {
+  readonly now: () => Router
+  readonly withDraft: (draft: Combo) => Router
+  readonly rehearsal: (draft: Combo) => Router
+}
+
 /** The views of the management surface over this log and a router. */
-export const views = (report: Report, router: () => Router, now: () => number): RoutingViews["Service"] => ({
-  explain: (model, key, face) => {
-    const route = router().route({ model, key, face, session: null, headers: {}, about: () => unknownRequest, now: now(), dry: true })
+export const views = (report: Report, routers: Routers, now: () => number, accounting: Pick<Accounting["Service"], "cost">): RoutingViews["Service"] => ({
+  rehearse: (draft) => {
+    const router = routers.rehearsal(draft)
+    return (key, face) => {
+      const route = router.route({ model: draft.name, key, face, session: null, headers: {}, about: () => unknownRequest, now: now() })
+      return route instanceof PublicError ? route : {
+        answered: route.succeeded,
+        targets: route.targets.map((target) => ({
+          provider: target.provider, model: target.model, connectionId: target.connection?.id ?? null, publicModel: target.publicModel,
+          costOf: (usage) => target.price === null ? null : accounting.cost(target, usage, null)
+        }))
+      }
+    }
+  },
+  explain: (model, key, face, draft) => {
+    const route = (draft === undefined ? routers.now() : routers.withDraft(draft)).route({ model, key, face, session: null, headers: {}, about: () => unknownRequest, now: now(), dry: true })
     const named = ({ executionKey, target }: Candidate) => ({
       target: executionKey, provider: target.providerAlias, model: target.publicModel, connectionId: target.connection?.id ?? null, format: target.wireFormat
     })

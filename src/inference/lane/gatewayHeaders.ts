@@ -26,13 +26,20 @@ export const common = (tags: RequestTags): Array<string> => {
   return headers
 }
 
+const decision = ({ latencyMs, strategy, target }: ResponseFacts): string =>
+  `strategy=${strategy}; provider=${target.providerAlias}; latency_ms=${Math.round(latencyMs)}`
+
 const routed = (headers: Array<string>, facts: ResponseFacts): void => {
   headers.push(
-    "X-Gateway-Decision", `strategy=${facts.strategy}; provider=${facts.target.providerAlias}; latency_ms=${Math.round(facts.latencyMs)}`,
+    "X-Gateway-Decision", decision(facts),
     "X-Gateway-Model", facts.target.publicModel,
     "X-Gateway-Provider", facts.target.providerAlias,
     "X-Gateway-Compression", "off; source=off"
   )
+  rarely(headers, facts)
+}
+
+const rarely = (headers: Array<string>, facts: ResponseFacts): void => {
   if (facts.fallbackAttempts > 0) headers.push("X-Gateway-Fallback-Attempts", String(facts.fallbackAttempts))
   if (facts.omitted.length > 0) headers.push("X-Gateway-Omitted", omittedText(facts.omitted))
   forwardUpstream(headers, facts.upstreamHeaders)
@@ -77,13 +84,17 @@ const knownCost = (units: Units.Units | null, { price }: ResponseFacts["target"]
   return price === null ? 0 : fromUnits(toUnits(Units.picoUsd(all, price) / 1e12))
 }
 
-/** Headers of bytes that mean nothing to the gateway and pass as they come. */
-export const ofBytes = (tags: RequestTags, facts: ResponseFacts, contentType: string, units: Units.Units | null): ReadonlyArray<string> => {
+/**
+ * Headers of bytes that mean nothing to the gateway and pass as they come. `tokensIn`: of the text that was sent; the bytes themselves are
+ * not counted.
+ */
+export const ofBytes = (tags: RequestTags, facts: ResponseFacts, contentType: string, units: Units.Units | null, tokensIn: () => number): ReadonlyArray<string> => {
   const headers = ofStream(tags, facts, contentType, false)
   const cost = knownCost(units, facts.target)
-  return cost === null
-    ? headers
-    : [...headers, "X-Gateway-Cache-Hit", "false", "X-Gateway-Latency-Ms", String(Math.round(facts.latencyMs)), "X-Gateway-Response-Cost", formatCost(cost)]
+  if (cost === null) return headers
+  const told = [...headers, "X-Gateway-Cache-Hit", "false", "X-Gateway-Latency-Ms", String(Math.round(facts.latencyMs)), "X-Gateway-Response-Cost", formatCost(cost)]
+  // Events may end with the server's own count.
+  return /^text\/event-stream/i.test(contentType) ? told : [...told, "X-Gateway-Tokens-In", String(tokensIn()), "X-Gateway-Tokens-Out", "0"]
 }
 
 /** Headers of a stream: they leave before the usage is known, so they carry no cost. */
@@ -95,19 +106,30 @@ export const ofStream = (tags: RequestTags, facts: ResponseFacts, contentType: s
   return headers
 }
 
-/** Headers of a whole answer with its cost telemetry. */
+/** Headers of a whole answer with its cost telemetry. The most frequent head: one array of its size, which never grows in steps. */
 export const ofAnswer = (tags: RequestTags, facts: ResponseFacts): ReadonlyArray<string> => {
-  const headers = common(tags)
-  headers.push("Content-Type", facts.contentType ?? "application/json")
-  routed(headers, facts)
-  headers.push("X-Gateway-Cache", "MISS", "X-Gateway-Cache-Hit", "false", "X-Gateway-Latency-Ms", String(Math.round(facts.latencyMs)))
-  if (facts.settled !== null) {
-    headers.push(
-      "X-Gateway-Response-Cost", formatCost(facts.settled.costUsd),
-      "X-Gateway-Tokens-In", String(facts.settled.usage.input),
-      "X-Gateway-Tokens-Out", String(facts.settled.usage.output)
-    )
-  }
+  const { settled, target } = facts
+  const latency = String(Math.round(facts.latencyMs))
+  const headers = settled === null
+    ? [
+      "X-Gateway-Request-Id", tags.requestId, "X-Gateway-Version", version,
+      "Content-Type", facts.contentType ?? "application/json",
+      "X-Gateway-Decision", decision(facts), "X-Gateway-Model", target.publicModel, "X-Gateway-Provider", target.providerAlias,
+      "X-Gateway-Compression", "off; source=off",
+      "X-Gateway-Cache", "MISS", "X-Gateway-Cache-Hit", "false", "X-Gateway-Latency-Ms", latency
+    ]
+    : [
+      "X-Gateway-Request-Id", tags.requestId, "X-Gateway-Version", version,
+      "Content-Type", facts.contentType ?? "application/json",
+      "X-Gateway-Decision", decision(facts), "X-Gateway-Model", target.publicModel, "X-Gateway-Provider", target.providerAlias,
+      "X-Gateway-Compression", "off; source=off",
+      "X-Gateway-Cache", "MISS", "X-Gateway-Cache-Hit", "false", "X-Gateway-Latency-Ms", latency,
+      "X-Gateway-Response-Cost", formatCost(settled.costUsd),
+      "X-Gateway-Tokens-In", String(settled.usage.input), "X-Gateway-Tokens-Out", String(settled.usage.output)
+    ]
+  const session = tags.sessionTag ?? tags.session
+  if (session !== null) headers.push("X-Gateway-Session-Id", session)
+  rarely(headers, facts)
   return headers
 }
 

@@ -26,7 +26,10 @@ const ofSession = (services: LaneServices, { key, tags }: AdmittedCall, route: R
   }
 }
 
-const none: Pick<Inbound, "prepare" | "timeouts"> = {}
+/** What most requests answer: shared, so that none makes its own. */
+const asksByPost = (): null => null
+const noQuery = (): string => ""
+const namesNone = (): boolean => false
 
 /** No answer of a call is waited for longer than `ms`; 0 in the settings means for ever. */
 const shorter = (timeouts: Timeouts, ms: number): Timeouts => {
@@ -56,7 +59,8 @@ export const inboundOf = (services: LaneServices, { answerMs, face, terminal }: 
   const explains = clientRequest.header("x-gateway-explain") === "true"
   const reported = RouteReport.viewOf(services.report, route, tags.requestId, head.model, key, format)
   const view: RouteView = terminal === undefined ? reported : { ...reported, terminal: (error, attempts, skipped) => terminal(reported.terminal(error, attempts, skipped), route) }
-  return {
+  // One literal without spreads: behind a spread V8 grows an object step by step.
+  const inbound: { -readonly [Name in keyof Inbound]: Inbound[Name] } = {
     requestId: tags.requestId,
     client: call.client,
     face,
@@ -73,7 +77,6 @@ export const inboundOf = (services: LaneServices, { answerMs, face, terminal }: 
     refusalOf: services.router().guardOf(key, head.model, route),
     route: words.tokenless === true ? view : ofSession(services, call, route, view),
     interceptors: call.interceptors,
-    ...(prompt.large === null && words.prepares !== true ? none : { prepare: (target, text) => words.prepare(services.bodies, target, text, services.media) }),
     bodyFor: (target) => words.bodyFor(target),
     continuationFor: (target, text) => words.continuationFor(target, text),
     omittedFor: (target) => words.omittedFor(target),
@@ -84,12 +87,11 @@ export const inboundOf = (services: LaneServices, { answerMs, face, terminal }: 
       const own = extra.length === 0 ? typical : [...typical, ...extra]
       return forwarded.length === 0 ? own : ForwardHeaders.merge(own, forwarded, format, target.wireFormat)
     },
-    askedBy: () => words.askedBy?.() ?? null,
-    queryFor: (target) => clientRequest.query === "" ? "" : ForwardHeaders.queryToUpstream(clientRequest.query, target.path, format, target.wireFormat),
-    namesAccount: (target) => forwarded.length > 0 && ForwardHeaders.namesAccount(target.headers, forwarded, format, target.wireFormat),
+    askedBy: words.askedBy === undefined ? asksByPost : () => words.askedBy?.() ?? null,
+    queryFor: clientRequest.query === "" ? noQuery : (target) => ForwardHeaders.queryToUpstream(clientRequest.query, target.path, format, target.wireFormat),
+    namesAccount: forwarded.length === 0 ? namesNone : (target) => ForwardHeaders.namesAccount(target.headers, forwarded, format, target.wireFormat),
     tokenless: words.tokenless === true,
     units: call.units,
-    ...(answerMs === undefined ? none : { timeouts: shorter(services.request.limits.timeouts, answerMs) }),
     promptText: () => prompt.text(),
     release: () => {
       prompt.release()
@@ -97,7 +99,7 @@ export const inboundOf = (services: LaneServices, { answerMs, face, terminal }: 
     },
     responseHeaders: (facts, notes) => {
       const said = facts.settled !== null ? GatewayHeaders.ofAnswer(tags, facts)
-        : face.opaque === true ? GatewayHeaders.ofBytes(tags, facts, opaqueType(facts), call.units)
+        : face.opaque === true ? GatewayHeaders.ofBytes(tags, facts, opaqueType(facts), call.units, () => services.request.accounting.estimate(prompt.text()))
         : GatewayHeaders.ofStream(tags, facts, face.streamType, progress)
       const effort = words.effortFor(facts.target)
       const headers = effort === null ? said : GatewayHeaders.withEffort(said, effort)
@@ -108,4 +110,7 @@ export const inboundOf = (services: LaneServices, { answerMs, face, terminal }: 
       return explains ? [...headers, "X-Gateway-Trace", RouteReport.headerOf(route, notes)] : headers
     }
   }
+  if (prompt.large !== null || words.prepares === true) inbound.prepare = (target, text) => words.prepare(services.bodies, target, text, services.media)
+  if (answerMs !== undefined) inbound.timeouts = shorter(services.request.limits.timeouts, answerMs)
+  return inbound
 }

@@ -9,9 +9,20 @@ export interface Asked {
   readonly inBackground: boolean
   /** The kept conversation that it goes on with, and how many of its input items stand there already; null = none. */
   readonly conversation: { readonly id: string; readonly known: number } | null
+  /** Id of the response that it goes on with, whose items stand in its input already; null = none. */
+  readonly previous: string | null
+  /** Id of the response in the background that it makes, which began before; null = none. */
+  readonly makes: string | null
 }
 
-export const nothing: Asked = { inBackground: false, conversation: null }
+export const nothing: Asked = { inBackground: false, conversation: null, previous: null, makes: null }
+
+/** What an answer names of it, as members of a request; null = nothing. */
+export const namesOf = (asked: Asked | undefined): Readonly<Record<string, unknown>> | null =>
+  asked === undefined ? null
+    : asked.conversation !== null ? { conversation: { id: asked.conversation.id } }
+    : asked.previous !== null ? { previous_response_id: asked.previous }
+    : null
 
 /** Gets the body that is served, or why there is none. */
 export type Expanded = (body: Buffer | PublicError, asked: Asked) => void

@@ -1,8 +1,10 @@
 /** What the management surface may ask of routing: what would happen to a request now, and why past ones went where they went. */
 import * as Context from "effect/Context"
 import type * as Schema from "effect/Schema"
+import type { Usage } from "#actors/request/ports/Face.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
+import type { Combo } from "#schemas/records/Combo.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
 
 /** A target as it would be asked, or why it would not. */
@@ -36,12 +38,31 @@ export interface Explanation {
   } | null
 }
 
+/** A target of a draft, as the ledger names it. */
+export interface DraftTarget {
+  readonly provider: string
+  readonly model: string
+  readonly connectionId: string | null
+  /** Canonical public id. */
+  readonly publicModel: string
+  /** USD for these tokens at the present price; null while there is none. */
+  readonly costOf: (usage: Usage) => number | null
+}
+
+/** Where one request would go under a draft while nothing is blocked; `answered`: the strategy hears who answered. */
+export interface DraftRoute {
+  readonly targets: ReadonlyArray<DraftTarget>
+  readonly answered: (index: number) => void
+}
+
 /** One remembered decision; JSON-ready. */
 export type DecisionView = Readonly<Record<string, Schema.Json>>
 
 export class RoutingViews extends Context.Service<RoutingViews, {
-  /** Pure reading: sends nothing and remembers nothing. */
-  readonly explain: (model: string, key: ApiKey | null, face: CallFormat) => Explanation | PublicError
+  /** Pure reading: sends nothing and remembers nothing. `draft`: as if this combo stood among the combos, in place of the one of its id. */
+  readonly explain: (model: string, key: ApiKey | null, face: CallFormat, draft?: Combo) => Explanation | PublicError
+  /** The requests of a draft one after the other, with a memory of their own; nothing is sent, and no health or quota counts. */
+  readonly rehearse: (draft: Combo) => (key: ApiKey | null, face: CallFormat) => DraftRoute | PublicError
   /** Null when it was not kept: too long ago, or a single model that answered at once. */
   readonly decision: (requestId: string) => DecisionView | null
   /** Newest first. */

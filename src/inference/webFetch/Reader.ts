@@ -7,6 +7,7 @@ import { type PageFormat, readable } from "#src/platform/pages/page.ts"
 import { PageReader, PageRefused } from "#src/platform/pages/PageReader.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { ORIGIN } from "#src/wire/webFetch/vendors/builtin.ts"
+import type * as Robots from "./Robots.ts"
 
 /** Of one page. */
 const maxBytes = 5 * 1024 * 1024
@@ -17,6 +18,8 @@ const wholeMs = 30_000
 export interface Parts {
   readonly media: Pick<MediaFetch["Service"], "take">
   readonly pages: PageReader["Service"]
+  /** Null: robots.txt is not asked. */
+  readonly robots: Robots.Check | null
   /** Runs an effect; answers the way to interrupt it. */
   readonly fork: (effect: Effect.Effect<void>) => () => void
 }
@@ -28,13 +31,14 @@ const refusedStatus = 422
 
 const formatOf = (value: unknown): PageFormat => value === "html" || value === "links" ? value : "markdown"
 
-const pageOf = ({ media, pages }: Pick<Parts, "media" | "pages">, asked: Readonly<Record<string, unknown>>) => {
+const pageOf = Effect.fnUntraced(function*({ media, pages, robots }: Parts, asked: Readonly<Record<string, unknown>>) {
   const url = String(asked["url"]).replace(/^http:/, "https:")
-  return Effect.flatMap(
-    media.take(url, { accepts: readable, maxBytes, room: { left: maxBytes }, redirects }),
-    ({ bytes, charset, mediaType, url: at }) => pages.read({ bytes, charset, mediaType, url: at, format: formatOf(asked["format"]) })
-  )
-}
+  if (robots !== null) yield* robots(url)
+  const { bytes, charset, mediaType, url: at } = yield* media.take(url, { accepts: readable, maxBytes, room: { left: maxBytes }, redirects })
+  // A redirect may lead to a page that is closed.
+  if (robots !== null && at !== url) yield* robots(at)
+  return yield* pages.read({ bytes, charset, mediaType, url: at, format: formatOf(asked["format"]) })
+})
 
 /** A request for a page is short JSON, never in pieces. */
 const textOf = (body: UpstreamRequest["body"]): string => typeof body === "string" ? body : body instanceof Uint8Array ? Buffer.from(body).toString("utf8") : ""

@@ -9,17 +9,19 @@ import * as OneShot from "#src/inference/lane/oneShot/oneShot.ts"
 import * as Endpoint from "#src/inference/lane/services/Endpoint.ts"
 import { Forks } from "#src/inference/lane/services/Forks.ts"
 import { Inference } from "#src/inference/lane/services/Inference.ts"
+import { LaneOptions } from "#src/inference/lane/services/LaneOptions.ts"
 import { PageReader } from "#src/platform/pages/PageReader.ts"
 import { unknownProvider } from "#src/routing/oneShotPlaces.ts"
 import type { Route } from "#src/routing/Router.ts"
 import { Blocked } from "#src/routing/unavailable.ts"
-import * as FetchRouting from "#src/routing/webFetchPool.ts"
+import * as WebFetchPool from "#src/routing/webFetchPool.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 import * as Codec from "#src/wire/webFetch/codec.ts"
 import * as Request from "#src/wire/webFetch/request.ts"
 import * as Vendors from "#src/wire/webFetch/vendors/index.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import * as Reader from "./Reader.ts"
+import * as Robots from "./Robots.ts"
 
 const path = "/v1/web/fetch"
 const category = "web-fetch"
@@ -40,13 +42,13 @@ const providerOf = (name: string, aliasOf: (prefix: string) => string | null): s
 }
 
 const modelOf = ({ provider }: Body, aliasOf: (prefix: string) => string | null): string | PublicError => {
-  if (!isSaid(provider)) return FetchRouting.automaticId
+  if (!isSaid(provider)) return WebFetchPool.automaticId
   if (typeof provider !== "string" || provider === "") return invalid("provider", "Field 'provider' must be a text such as 'firecrawl'.")
   const known = providerOf(provider.toLowerCase(), aliasOf)
-  return known === null ? unknownProvider("web-fetch", provider) : `${known}/${FetchRouting.model}`
+  return known === null ? unknownProvider("web-fetch", provider) : `${known}/${WebFetchPool.model}`
 }
 
-const isPool = ({ combo }: Pick<Route, "combo">): boolean => combo?.name === FetchRouting.automaticId
+const isPool = ({ combo }: Pick<Route, "combo">): boolean => combo?.name === WebFetchPool.automaticId
 
 /** The providers of the pool that can give the format; they are walked in their order. */
 const place = (route: Route, body: Body): Route | PublicError => {
@@ -55,7 +57,7 @@ const place = (route: Route, body: Body): Route | PublicError => {
   const targets = route.targets.filter(({ provider }) => Codec.gives(provider, request.format))
   const [first] = route.targets
   if (targets.length === 0) return Codec.cannot(first?.provider ?? "", request.format)
-  return { ...route, targets, policy: FetchRouting.walked(route.policy) }
+  return { ...route, targets, policy: WebFetchPool.walked(route.policy) }
 }
 
 /** What is not the key's fault. */
@@ -68,7 +70,7 @@ const usedUp = (error: PublicError): PublicError => new PublicError(
 /** A pool of which no provider is left answers 429; a provider that was named answers for itself. */
 const terminal = (error: PublicError, route: Route | null): PublicError => {
   if (route === null) return error instanceof Blocked && error.combo && mayPass.has(StatusReason.of(error.status)) ? usedUp(error) : error
-  const isSpent = error.upstream !== null && isPool(route) && Vendors.goesOn(Codec.providerOf(error.upstream.family), error.status)
+  const isSpent = error.upstream !== null && isPool(route) && Vendors.isSpentAt(Codec.providerOf(error.upstream.family), error.status)
   if (isPool(route) && StatusReason.isRequests(error.status)) return TerminalErrors.bare(error)
   return isSpent || (isPool(route) && error.code === "model_cooldown") ? usedUp(error) : error
 }
@@ -90,7 +92,8 @@ export const routes = Effect.gen(function*() {
   const services = yield* Inference
   const { fork } = yield* Forks
   const pages = yield* PageReader
-  const parts: Reader.Parts = { media: services.media, pages, fork }
+  const { obeysRobots } = yield* LaneOptions
+  const parts: Reader.Parts = { media: services.media, pages, fork, robots: obeysRobots ? yield* Robots.make(services.media) : null }
   const route = Lane.route(services, { ...operation, services: (own) => ({ ...own, upstream: Reader.withReader(own.upstream, parts) }) })
   return [{ endpoint, route }] satisfies ReadonlyArray<Endpoint.Mounted>
 })

@@ -1,4 +1,6 @@
 /** Scopes of the tools: what a caller was given, and whether that covers what a tool needs. Pure. */
+import type { ApiKey } from "#schemas/records/ApiKey.ts"
+
 export const toolScopes = [
   "read:health", "read:combos", "write:combos", "read:quota", "read:usage", "read:models", "execute:completions", "execute:search", "write:budget",
   "write:resilience", "pricing:write", "read:cache", "write:cache", "read:compression", "write:compression", "read:proxies", "read:memory",
@@ -25,6 +27,15 @@ export const granted = (given: ReadonlyArray<string>): ReadonlyArray<string> => 
 
 const covers = (given: string, needed: string): boolean =>
   given === "*" || given === needed || (given.endsWith(":*") && needed.startsWith(given.slice(0, -1)))
+
+const every: ReadonlyArray<string> = ["*"]
+
+/** A key with management rights may use every tool; another one those that its scopes name, or else `fallback`. */
+export const ofKey = ({ policy: { scopes } }: ApiKey, fallback: ReadonlyArray<string>): ReadonlyArray<string> => {
+  if (scopes.includes("admin") || scopes.includes("manage")) return every
+  const named = scopes.filter((scope) => scope === "*" || scope.endsWith(":*") || toolScopes.some((known) => known === scope))
+  return named.length > 0 ? named : fallback
+}
 
 /** The first needed scope that is not covered, or null. */
 export const missing = (given: ReadonlyArray<string>, needed: ReadonlyArray<string>): string | null =>

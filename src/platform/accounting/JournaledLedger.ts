@@ -23,8 +23,10 @@ import { BATCH_ROWS, LedgerCore } from "./LedgerCore.ts"
 import * as Retention from "./Retention.ts"
 
 export { BATCH_ROWS } from "./LedgerCore.ts"
-/** Longest wait of a row for others of its batch, ms. */
+/** Wait of a row for others of its batch, ms. */
 export const BATCH_MS = 250
+/** Least time between two batches that are not full, ms: a statement of few rows costs as much as hundreds of rows. */
+export const SPACING_MS = 1000
 /** How often a refused write is tried again and old segments are looked at, ms. */
 export const TICK_MS = 1000
 /** How often the files of dead siblings are looked for, and our lock is touched, ms. */
@@ -66,6 +68,7 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
     const waiters = new Set<() => void>()
     let acknowledged = 0
     let stored = 0
+    let deliveredAt = -SPACING_MS
     let replaying = 0
 
     const notify = () => {
@@ -74,11 +77,15 @@ export const make = (options: Options): Effect.Effect<Ledger["Service"], never, 
 
     const batch = Effect.gen(function*() {
       yield* work.await
-      if (!backlog.spilling && backlog.size < BATCH_ROWS) yield* Effect.raceFirst(Effect.sleep(Duration.millis(BATCH_MS)), full.await)
+      if (!backlog.spilling && backlog.size < BATCH_ROWS) {
+        const pause = Math.min(SPACING_MS, Math.max(BATCH_MS, deliveredAt + SPACING_MS - now()))
+        yield* Effect.raceFirst(Effect.sleep(Duration.millis(pause)), full.await)
+      }
       full.closeUnsafe()
       const entries = backlog.peek(BATCH_ROWS)
       if (entries.length > 0) {
         stored += yield* delivery.deliver(entries.map((entry) => entry.row))
+        deliveredAt = now()
         backlog.drop(entries.length)
         acknowledged = entries.at(-1)!.ordinal
         const ordinal = acknowledged

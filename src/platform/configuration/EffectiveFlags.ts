@@ -4,8 +4,7 @@ import * as Layer from "effect/Layer"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { features } from "#schemas/acting/features.ts"
-import { flags as actingFlags } from "#schemas/acting/flags.ts"
-import * as Catalogue from "#schemas/flagCatalogue.ts"
+import * as FlagCatalogue from "#schemas/flagCatalogue.ts"
 import type { FlagKey, FlagSource } from "#schemas/flagCatalogue.ts"
 
 interface Effective {
@@ -15,8 +14,8 @@ interface Effective {
 }
 
 /** Null when unset; Settings refuses the start over a value that the flag does not take. */
-const fromEnvironment = (definition: Catalogue.FlagDefinition, value: string | undefined): string | null =>
-  value === undefined || value === "" ? null : Catalogue.read(definition, value)
+const fromEnvironment = (definition: FlagCatalogue.FlagDefinition, value: string | undefined): string | null =>
+  value === undefined || value === "" ? null : FlagCatalogue.read(definition, value)
 
 /** `environment` is read once: process variables do not change under a running gateway. */
 export const make = Effect.fnUntraced(function*(environment: Readonly<Record<string, string | undefined>>) {
@@ -27,25 +26,25 @@ export const make = Effect.fnUntraced(function*(environment: Readonly<Record<str
   const build = (): void => {
     const overrides = configuration.current().flagOverrides
     const next = new Map<string, Effective>()
-    for (const definition of Catalogue.catalogue) {
+    for (const definition of FlagCatalogue.catalogue) {
       const override = overrides.get(definition.key)
       const env = fromEnvironment(definition, environment[definition.key])
       const value = override ?? env ?? definition.defaultValue
-      next.set(definition.key, { value, source: override !== undefined ? "db" : env !== null ? "env" : "default", on: Catalogue.isTruthy(value) })
+      next.set(definition.key, { value, source: override !== undefined ? "db" : env !== null ? "env" : "default", on: FlagCatalogue.isTruthy(value) })
     }
     table = next
   }
   build()
   // A flag that requires a restart is persisted at once but read only at process start.
-  for (const definition of Catalogue.catalogue) {
+  for (const definition of FlagCatalogue.catalogue) {
     if (definition.requiresRestart) startValues.set(definition.key, table.get(definition.key) as Effective)
   }
   configuration.onChange(build)
-  for (const definition of Catalogue.catalogue) {
-    const row = actingFlags[definition.key]
+  for (const definition of FlagCatalogue.catalogue) {
+    const { lacks } = definition
     const env = fromEnvironment(definition, environment[definition.key])
-    if (row.acts || env === null || env === definition.defaultValue) continue
-    yield* Effect.logWarning(`${definition.key}=${env} has no effect in this release: ${features[row.lacks].title} is not built (docs/known-limits.md)`)
+    if (lacks === null || env === null || env === definition.defaultValue) continue
+    yield* Effect.logWarning(`${definition.key}=${env} has no effect in this release: ${features[lacks].title} is not built (docs/known-limits.md)`)
   }
 
   const at = (key: FlagKey): Effective => table.get(key) as Effective

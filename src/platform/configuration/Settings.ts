@@ -8,7 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import * as Flags from "#schemas/flagCatalogue.ts"
+import * as FlagCatalogue from "#schemas/flagCatalogue.ts"
 import { PASSWORD_MAXIMUM, PASSWORD_MINIMUM } from "#schemas/passwordLength.ts"
 import * as Hosts from "#src/platform/gate/hosts.ts"
 import * as IpRange from "#actors/keys/ipRange.ts"
@@ -161,6 +161,7 @@ const variables = {
   mcpScopes: text("GATEWAY_MCP_SCOPES", "", "Scopes of MCP tools for callers that bring none: names, wildcards such as read:*, or readonly, full, monitor, agent; separated by commas."),
   mcpToolAllow: text("MCP_TOOL_ALLOW", "", "MCP tools that are offered, separated by commas; empty = all."),
   mcpToolDeny: text("MCP_TOOL_DENY", "", "MCP tools that are not offered; wins over MCP_TOOL_ALLOW."),
+  mcpStdioServers: choice("GATEWAY_MCP_STDIO_SERVERS", ["on", "off"], "off", "Whether operators may set up MCP servers that are programs, which this node then runs."),
   simulator: choice("GATEWAY_SIM_PROVIDER", ["auto", "true", "false"], "auto", "Built-in simulator as provider `sim`: auto = called by name always, listed while no real connection exists; true = listed always; false = off."),
   tlsCert: optional("GATEWAY_TLS_CERT", "Certificate file (PEM); with GATEWAY_TLS_KEY the gateway speaks https."),
   tlsKey: optional("GATEWAY_TLS_KEY", "Private key file (PEM)."),
@@ -191,14 +192,16 @@ const variables = {
   defaultRatePerDay: whole("DEFAULT_RATE_LIMIT_PER_DAY", 0, 0, 1_000_000_000, "requests", "Requests per day of keys without rate limits of their own (and 5 times as many per week, 20 times per month); 0 = no limit. The keys of the environment have none."),
   emergencyModel: optional("GATEWAY_EMERGENCY_FALLBACK_MODEL", "Model for requests whose budget is used up (flag GATEWAY_EMERGENCY_FALLBACK); unset: a model with a price of 0 of a connected provider, if there is one."),
   modelListsEveryMs: whole("GATEWAY_MODEL_LISTS_REFRESH_MS", hour, 0, 30 * 24 * hour, "ms", "How often the model lists of provider nodes are read again; a new node's is read at once. 0 = only by POST /api/providers/{id}/sync-models."),
+  toolLoopSteps: whole("GATEWAY_TOOL_LOOP_STEPS", 8, 1, 50, "turns", "Turns of one request in which the gateway runs tools for the model; after them the model answers without."),
   maxAttempts: whole("GATEWAY_MAX_ATTEMPTS", 6, 1, 100, "wire calls", "Upstream calls one request may cost."),
   drainForUsageMs: whole("GATEWAY_DRAIN_FOR_USAGE_MS", 10_000, 0, hour, "ms", "How long a stream is read on after its client left, under disconnectPolicy drain-for-usage."),
   cacheMaxSize: whole("SEMANTIC_CACHE_MAX_SIZE", 100, 0, 1_000_000, "answers", "Answers of the response cache in memory; setting semanticCacheMaxSize overrides it."),
   cacheMaxBytes: whole("SEMANTIC_CACHE_MAX_BYTES", 4 * 1024 * 1024, 0, 1024 * 1024 * 1024, "bytes", "Bytes of those answers."),
   searchCacheTtlMs: whole("SEARCH_CACHE_TTL_MS", 300_000, 0, 30 * 24 * hour, "ms", "How long an answer of a search may be given again, 0 = not at all; providerSpecificData.cacheTTLMs of a connection overrides it."),
+  webFetchRobots: choice("GATEWAY_WEB_FETCH_ROBOTS", ["ignore", "obey"], "ignore", "Whether the built-in reader of POST /v1/web/fetch asks a site's robots.txt first."),
   cacheTtlMs: whole("SEMANTIC_CACHE_TTL_MS", 1_800_000, 1_000, 30 * 24 * hour, "ms", "How long an answer may be given again; setting semanticCacheTTL overrides it."),
   shutdownTimeoutMs: whole("SHUTDOWN_TIMEOUT_MS", 30_000, 0, hour, "ms", "Grace of live streams after SIGTERM."),
-  queueMaxWaitMs: wholeOr("RATE_LIMIT_MAX_WAIT_MS", "15000", "Default of requestQueue.maxWaitMs: the longest wait in the line of a connection; 0 = nobody waits."),
+  queueMaxWaitMs: wholeOr("RATE_LIMIT_MAX_WAIT_MS", "15000", "Default of requestQueue.maxWaitMs: the longest wait in the line of a connection; 0 = no request waits."),
   queueMaxDepth: wholeOr("RATE_LIMIT_MAX_QUEUE_DEPTH", "0", "Default of requestQueue.maxQueueDepth: requests in the line of one connection; 0 = no cap."),
   upstreamConnections: whole("GATEWAY_UPSTREAM_CONNECTIONS", 8192, 1, 100_000, "sockets", "Sockets per upstream origin."),
   logLevel: choice("LOG_LEVEL", ["debug", "info", "warn", "error"], "info", "Least severe line that is logged."),
@@ -268,12 +271,12 @@ export const decode = (environment: Readonly<Record<string, string | undefined>>
     if (value instanceof Problem) problems.push(value.text)
     else values[key] = value
   }
-  for (const flag of Flags.catalogue) {
+  for (const flag of FlagCatalogue.catalogue) {
     const value = environment[flag.key]
     if (value === undefined || value === "") continue
-    const read = Flags.read(flag, value)
-    if (read === null) problems.push(unusable(flag.key, value, Flags.expects(flag)))
-    else if (Flags.withheld.has(flag.key) && Flags.isTruthy(read)) problems.push(`${flag.key} ${Flags.withheld.get(flag.key)}`)
+    const read = FlagCatalogue.read(flag, value)
+    if (read === null) problems.push(unusable(flag.key, value, FlagCatalogue.expects(flag)))
+    else if (FlagCatalogue.withheld.has(flag.key) && FlagCatalogue.isTruthy(read)) problems.push(`${flag.key} ${FlagCatalogue.withheld.get(flag.key)}`)
   }
   const v = values as Values
   if (v.secret !== undefined && v.secret !== null && Redacted.value(v.secret).length < 16) problems.push("GATEWAY_SECRET is shorter than 16 characters")

@@ -11,7 +11,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { UrlBlocked } from "#actors/ports/UrlGuard.ts"
 import * as Resolver from "#src/platform/upstream/Resolver.ts"
-import * as UrlGuard from "#src/platform/upstream/AddressGuard.ts"
+import * as AddressGuard from "#src/platform/upstream/AddressGuard.ts"
 
 const longestFetchMs = 15_000
 const mostRedirects = 3
@@ -19,7 +19,11 @@ const mostRedirects = 3
 const maxHeadBytes = 32 * 1024
 
 /** Why a medium was not fetched: a clause that goes on after "was not fetched: ". */
-export class MediaRefused extends Data.TaggedError("MediaRefused")<{ readonly message: string }> {}
+export class MediaRefused extends Data.TaggedError("MediaRefused")<{
+  readonly message: string
+  /** What its server answered, where that is why. */
+  readonly status: number | null
+}> {}
 
 export interface Medium {
   /** Without parameters, lower case. */
@@ -64,7 +68,7 @@ export class MediaFetch extends Context.Service<MediaFetch, {
   readonly take: (url: string, wanted: Wanted) => Effect.Effect<Medium, MediaRefused>
 }>()("gateway/media/MediaFetch") {}
 
-const refuse = (message: string): MediaRefused => new MediaRefused({ message })
+const refuse = (message: string, status: number | null = null): MediaRefused => new MediaRefused({ message, status })
 
 const blocked = ({ message }: UrlBlocked): MediaRefused => refuse(message)
 
@@ -110,7 +114,7 @@ const once = (url: URL, addresses: ReadonlyArray<string>, wanted: Wanted, networ
     socket.destroy()
     resume(answer)
   }
-  const fail = (message: string): void => settle(Effect.fail(refuse(message)))
+  const fail = (message: string, status: number | null = null): void => settle(Effect.fail(refuse(message, status)))
   plain.on("error", () => fail(`no connection to ${url.host}`))
   socket.on("error", () => fail(`no connection to ${url.host}`))
   const request = http.request({
@@ -124,7 +128,7 @@ const once = (url: URL, addresses: ReadonlyArray<string>, wanted: Wanted, networ
       const to = headers.location === undefined ? null : URL.parse(headers.location, url.href)
       return to === null ? fail(`${url.host} redirects nowhere`) : settle(Effect.succeed({ to: to.href }))
     }
-    if (statusCode !== okStatus) return fail(`${url.host} answered with status ${statusCode}`)
+    if (statusCode !== okStatus) return fail(`${url.host} answered with status ${statusCode}`, statusCode)
     const mediaType = (headers["content-type"] ?? "").split(";")[0]?.trim().toLowerCase() ?? ""
     if (!wanted.accepts(mediaType)) return fail(`its content type is '${mediaType.slice(0, 100)}'`)
     if ((headers["content-encoding"] ?? "identity") !== "identity") return fail("it is compressed")
@@ -150,7 +154,7 @@ const once = (url: URL, addresses: ReadonlyArray<string>, wanted: Wanted, networ
 })
 
 export const make = (network: Network): MediaFetch["Service"] => {
-  const guard = UrlGuard.make({ policy: () => ({ local: false, private: false, guard: true }), resolve: network.resolve, httpsOnly: ["media"] })
+  const guard = AddressGuard.make({ policy: () => ({ local: false, private: false, guard: true }), resolve: network.resolve, httpsOnly: ["media"] })
   const { fetchMs = longestFetchMs } = network
   const checked = (url: string) => Effect.mapError(guard.check(url, "media"), blocked)
 

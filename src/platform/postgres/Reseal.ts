@@ -1,5 +1,6 @@
 /**
- * Every sealed value of the database and how it is bound to its place; `make` seals the stale ones anew.
+ * Every lasting sealed value of the database and how it is bound to its place; `make` seals the stale ones anew. Bodies of calls are not
+ * among them: they are many, and kept for hours.
  *
  * One transaction with the rows locked: a crash leaves all of them as they were, and a write that waits for the lock
  * is sealed with the current key anyway.
@@ -18,6 +19,8 @@ export const webhookFields = ["url", "secret", "metadata"] as const
 export const webhookContext = (id: string, field: typeof webhookFields[number]): string => `webhook:${stored(id)}:${field}`
 /** A receiver of an agent task's changes. */
 export const pushConfigContext = (taskId: string, id: string): string => `a2aPush:${stored(taskId)}:${stored(id)}`
+/** Where an MCP server is, with its credentials. */
+export const mcpServerContext = (id: string): string => `mcpServer:${stored(id)}`
 export const documentContext = (key: string): string => `document:secret:${stored(key)}`
 
 /** Seals again what another key sealed; answers how many rows were rewritten. */
@@ -105,7 +108,19 @@ export const make = Effect.gen(function*() {
     return count
   })
 
+  const mcpServers = Effect.gen(function*() {
+    const rows = yield* sql<{ readonly id: string; readonly address: string }>`SELECT id, address FROM mcp_servers ORDER BY id FOR UPDATE`
+    let count = 0
+    for (const row of rows) {
+      const fresh = yield* again(row.address, mcpServerContext(row.id))
+      if (fresh === null) continue
+      yield* sql`UPDATE mcp_servers SET address = ${fresh} WHERE id = ${row.id}`
+      count++
+    }
+    return count
+  })
+
   return sql.withTransaction(
-    Effect.map(Effect.all([connections, apiKeys, webhooks, documents, pushConfigs]), (counts) => counts.reduce((sum, count) => sum + count, 0))
+    Effect.map(Effect.all([connections, apiKeys, webhooks, documents, pushConfigs, mcpServers]), (counts) => counts.reduce((sum, count) => sum + count, 0))
   )
 })

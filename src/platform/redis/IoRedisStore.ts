@@ -133,8 +133,10 @@ export const make = Effect.fnUntraced(function*(options: Options) {
       open = false
       if (timer !== null) clearTimeout(timer)
       if (error === null || error === undefined) {
-        // An answer that was too late for a request does not send requests there again.
-        if (sentAt === 0 || performance.now() - sentAt <= usualMs) answered()
+        // An answer that was too late for a request does not send requests there again; a probe with such an answer is over, and another one follows.
+        const isLate = sentAt !== 0 && performance.now() - sentAt > usualMs
+        if (!isLate) answered()
+        else if (told === probed) unanswered(`Redis answered a probe later than ${usualMs} ms`, told)
         return settle(null, reply)
       }
       const isReply = error.name === "ReplyError"

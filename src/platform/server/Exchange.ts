@@ -35,9 +35,21 @@ export interface ActsAs {
   readonly keyHash: string | null
 }
 
+/** What a request of the responses format goes on with, where the gateway put what went before into its body. */
+export interface Continues {
+  /** Id of the response before it. */
+  readonly previous?: string
+  /** The kept conversation, and how many of the input's items stand there already. */
+  readonly conversation?: { readonly id: string; readonly known: number } | null
+  /** Id of the response in the background that it makes. */
+  readonly makes?: string
+}
+
 export interface Exchange {
   /** Set for a request that the gateway makes itself; never for one that came over a socket. */
   readonly actsAs?: ActsAs | undefined
+  /** What its body goes on with and holds already; never set for one that came over HTTP. */
+  readonly continues?: Continues | undefined
   /** Upper-case method. */
   readonly method: string
   /** Path without the query string, exactly as the client sent it. */
@@ -83,6 +95,10 @@ export interface Exchange {
    * early, write something, such as a comment of the event stream.
    */
   readonly start: (status: number, headers: ReadonlyArray<string>) => void
+  /**
+   * The same for a body of so many bytes, with its content-length. A body of another length is cut, so that no client takes it for whole.
+   */
+  readonly startSized: (status: number, headers: ReadonlyArray<string>, length: number) => void
   /**
    * Appends body bytes; they are sent once per turn and must not be changed until then. Returns false when the client is
    * behind: stop producing until the drain listener runs. Bytes given to `write` are never dropped while the exchange

@@ -7,20 +7,13 @@
  * gateway's own corks cannot split, so that a large first flush continues in a separate turn.
  */
 import type { NativeResponse } from "#src/platform/server/uws/native.ts"
-import { checkHead, headTail, isBodyless, statusLine } from "./responseHead.ts"
-import { SendQueue } from "./sending/SendQueue.ts"
+import { DONE, ENDING, OPEN, STARTED } from "./exchangeState.ts"
+import { boundedHeadBytes, hasLength, headTail, isBodyless, statusLine } from "./responseHead.ts"
+import { HIGH_WATER_BYTES, SendQueue } from "./sending/SendQueue.ts"
+import { SizedBody } from "./sending/SizedBody.ts"
 
 /** Most bytes in one cork; the native buffer holds 16 KiB. */
 export const CORK_BYTES = 14 * 1024
-/** Most bytes of one response head, so that a head and its first bytes fit one cork. */
-export const MAX_RESPONSE_HEAD_BYTES = 12 * 1024
-/** Bytes written in one turn after which the producer must wait for the flush. */
-export const HIGH_WATER_BYTES = 64 * 1024
-
-export const OPEN = 0
-export const STARTED = 1
-export const ENDING = 2
-export const DONE = 3
 
 export abstract class Outgoing {
   abstract readonly method: string
@@ -33,12 +26,14 @@ export abstract class Outgoing {
   protected blocked = false
 
   private status = 0
-  private head: ReadonlyArray<string> | undefined
+  /** The head's text behind its first name; undefined once it is written. */
+  private head: string | undefined
+  private firstName = ""
   private added: ReadonlyArray<string> | undefined
   private headBytes = 0
   private queue: SendQueue | undefined
-  /** The bytes of a whole response that `respond` could not hand over at once. */
-  private tail: Uint8Array | undefined
+  /** Set where the length is known before the first byte; undefined: the response is chunked. */
+  private sized: SizedBody | undefined
   /** Bytes that the native side buffered when the socket was full. */
   private unsent = 0
   private scheduled = false
@@ -47,7 +42,6 @@ export abstract class Outgoing {
   /** Known to write outside the native parser's own cork, which cannot be split. */
   private outsideParser = false
   private wantsDrain = false
-  /** The end of a final response was put off to a turn of its own. */
   private putOff = false
   private flushTask: (() => void) | undefined
   private writable: (() => boolean) | undefined
@@ -64,6 +58,8 @@ export abstract class Outgoing {
   protected abstract over(): void
   /** The producer may continue. */
   protected abstract drained(): void
+  /** Reports a defect of a route; a response that has begun is cut. */
+  abstract defect(error: unknown): void
   /** The producer ignored that its client is behind. */
   protected abstract overrun(): void
   protected abstract readonly maxPendingBytes: number
@@ -100,24 +96,29 @@ export abstract class Outgoing {
     this.state = STARTED
   }
 
+  startSized(status: number, headers: ReadonlyArray<string>, length: number): void {
+    this.start(status, headers)
+    if (length > 0 && !isBodyless(this.method, status)) this.sized = new SizedBody(length, this.queue ??= new SendQueue())
+  }
+
   write(chunk: Uint8Array): boolean {
     if (!this.writing) return false
     const queue = this.queue ??= new SendQueue()
     const before = this.pendingBytes
     queue.push(chunk)
     if (!this.blocked && !this.scheduled) this.schedule()
-    return this.goesOn(queue, before)
+    return this.checkRoom(queue, before)
   }
 
   relay(chunk: Uint8Array): boolean {
     if (!this.writing) return false
     const queue = this.queue ??= new SendQueue()
     const before = this.pendingBytes
-    queue.push(chunk)
+    queue.push(this.sized === undefined ? chunk : Buffer.from(chunk))
     this.outsideParser = true
     this.flush()
     queue.own(chunk)
-    return this.goesOn(queue, before)
+    return this.checkRoom(queue, before)
   }
 
   /** True between the response's start and its end. */
@@ -130,7 +131,7 @@ export abstract class Outgoing {
    * Whether the producer may continue; `before`: bytes that waited already. One chunk may be of any size: the producer has not
    * ignored backpressure yet.
    */
-  private goesOn(queue: SendQueue, before: number): boolean {
+  private checkRoom(queue: SendQueue, before: number): boolean {
     const pending = queue.bytes + this.unsent
     if (before > 0 && pending > this.maxPendingBytes) {
       this.overrun()
@@ -147,7 +148,7 @@ export abstract class Outgoing {
       return
     }
     if (chunk !== undefined && chunk.length > 0) {
-      ;(this.queue ??= new SendQueue()).push(typeof chunk === "string" ? Buffer.from(chunk) : chunk)
+      ;(this.queue ??= new SendQueue()).push(bytesOf(chunk))
     }
     this.state = ENDING
     this.flush()
@@ -158,9 +159,8 @@ export abstract class Outgoing {
     this.prepareHead(status, headers)
     if (this.closesOverBody) {
       this.state = ENDING
-      return this.dropBody(() => this.afterParser(() => this.sendWhole(body)))
-    }
-    if (this.final) this.afterParser(() => this.sendWhole(body))
+      this.dropBody(() => this.leaveParser(() => this.sendWhole(body)))
+    } else if (this.final) this.leaveFinally(() => this.sendWhole(body))
     else this.sendWhole(body)
   }
 
@@ -168,29 +168,21 @@ export abstract class Outgoing {
    * The native parser continues with the bytes after a request as soon as that is answered, even when its answer closes the connection.
    * While no answer is given it closes the connection over them: a final response waits until the parser has returned.
    */
-  private afterParser(send: () => void): void {
+  private leaveFinally(send: () => void): void {
     this.state = ENDING
-    setImmediate(() => {
-      this.outsideParser = true
-      if (this.state !== DONE) send()
-    })
+    this.leaveParser(send)
   }
 
   private sendWhole(body: Uint8Array | string): void {
-    const { status } = this
-    if (isBodyless(this.method, status)) {
-      return this.sendBodyless(hasLength(status) ? Buffer.byteLength(body) : undefined)
-    }
+    if (isBodyless(this.method, this.status)) return this.sendBodyless(hasLength(this.status) ? Buffer.byteLength(body) : undefined)
     // A UTF-16 unit takes at most three bytes in UTF-8.
     const most = typeof body === "string" ? body.length * 3 : body.byteLength
     if (most + this.headBytes > CORK_BYTES) {
       this.state = ENDING
-      if (this.final) {
-        ;(this.queue ??= new SendQueue()).push(typeof body === "string" ? Buffer.from(body) : body)
-        return this.flush()
-      }
-      this.tail = typeof body === "string" ? Buffer.from(body) : body
-      return this.sendTail()
+      const queue = this.queue ??= new SendQueue()
+      queue.push(bytesOf(body))
+      if (!this.final) this.sized = new SizedBody(queue.bytes, queue)
+      return this.flush()
     }
     this.unpause()
     this.res.cork(() => {
@@ -205,7 +197,7 @@ export abstract class Outgoing {
     if (this.state === DONE) return
     this.prepareHead(status, headers)
     const shown = hasLength(status) ? length : undefined
-    if (this.final) this.afterParser(() => this.sendBodyless(shown))
+    if (this.final) this.leaveFinally(() => this.sendBodyless(shown))
     else this.sendBodyless(shown)
   }
 
@@ -213,7 +205,7 @@ export abstract class Outgoing {
   protected discard(): void {
     this.queue?.clear()
     this.unsent = 0
-    this.tail = undefined
+    this.sized?.discard()
     this.head = undefined
   }
 
@@ -225,14 +217,11 @@ export abstract class Outgoing {
     const headers = this.added === undefined ? given : [...this.added, ...given]
     if (this.state !== OPEN) throw new Error(`A second response (${status}) was given to one ${this.method} exchange`)
     statusLine(status)
-    const bytes = checkHead(headers)
-    if (bytes > MAX_RESPONSE_HEAD_BYTES) {
-      throw new RangeError(
-        `Response head of ${bytes} bytes exceeds the limit of ${MAX_RESPONSE_HEAD_BYTES}: send fewer or shorter headers`
-      )
-    }
+    const tail = headTail(headers)
+    const bytes = boundedHeadBytes(headers, tail)
     this.status = status
-    this.head = headers
+    this.firstName = headers[0] ?? ""
+    this.head = tail
     this.headBytes = bytes
   }
 
@@ -242,10 +231,10 @@ export abstract class Outgoing {
 
   private writeHead(): void {
     const { res } = this
-    const headers = this.head!
+    const tail = this.head!
     this.head = undefined
     res.writeStatus(statusLine(this.status))
-    if (headers.length > 0) res.writeHeader(headers[0]!, headTail(headers))
+    if (this.firstName !== "") res.writeHeader(this.firstName, tail)
   }
 
   /** For all but `end`, which alone can tell the native side: there the client has to close. */
@@ -277,11 +266,9 @@ export abstract class Outgoing {
 
   private flush(): void {
     if (this.state === DONE || this.blocked || this.leaving) return
+    if (this.sized !== undefined) return this.sendSized(this.sized)
+    if (this.putsOff()) return
     const final = this.state === ENDING && this.final
-    if (final && !this.putOff) {
-      this.putOff = true
-      return this.leaveParser()
-    }
     const { queue } = this
     if (isBodyless(this.method, this.status)) {
       queue?.clear()
@@ -295,7 +282,7 @@ export abstract class Outgoing {
       const taken = this.send(batch, last)
       if (last) return this.over()
       if (!taken) return this.block(batch.byteLength)
-      if (queue.bytes > 0 && !this.outsideParser) return this.leaveParser()
+      if (queue.bytes > 0 && !this.outsideParser) return this.leaveParser(() => this.flush())
     }
     if (this.state === ENDING) {
       this.send(undefined, true)
@@ -311,12 +298,12 @@ export abstract class Outgoing {
   }
 
   /** The native parser corks the socket around our callbacks, microtasks included: continue in a separate turn. */
-  private leaveParser(): void {
+  private leaveParser(send: () => void): void {
     this.leaving = true
     setImmediate(() => {
       this.outsideParser = true
       this.leaving = false
-      this.flush()
+      if (this.state !== DONE) send()
     })
   }
 
@@ -330,7 +317,7 @@ export abstract class Outgoing {
       const whole = this.head !== undefined
       if (last) {
         if (whole) this.writeHead()
-        if (!whole) this.shutBehind()
+        else this.shutBehind()
         // After a first chunk the native `end` would write its Connection header into the body.
         res.end(batch, whole && this.closing())
       } else {
@@ -349,19 +336,32 @@ export abstract class Outgoing {
     if (this.final) this.res.pause()
   }
 
-  private sendTail(): void {
-    const { res } = this
-    const tail = this.tail!
-    let done = false
-    this.listen()
-    this.unpause()
-    res.cork(() => {
-      if (this.head !== undefined) this.writeClosingHead()
-      const offset = res.getWriteOffset()
-      done = res.tryEnd(offset === 0 ? tail : tail.subarray(offset), tail.byteLength)[1]
-    })
-    if (done) return this.over()
-    this.block(tail.byteLength - res.getWriteOffset())
+  /** The end of a final response goes in a turn of its own, outside the native parser. */
+  private putsOff(): boolean {
+    if (this.state !== ENDING || !this.final || this.putOff) return false
+    this.putOff = true
+    this.leaveParser(() => this.flush())
+    return true
+  }
+
+  private sendSized(sized: SizedBody): void {
+    const ended = this.state === ENDING
+    if (sized.breaks(this.res, ended)) {
+      this.state = STARTED
+      return this.defect(new Error(`The body of a response has not the ${sized.total} bytes that its head says: the connection is cut`))
+    }
+    if (this.putsOff()) return
+    while (sized.isDue(this.res, ended)) {
+      this.listen()
+      this.unpause()
+      const sent = sized.send(this.res, () => {
+        if (this.head !== undefined) this.writeClosingHead()
+        if (ended) this.shutBehind()
+      })
+      if (sent === "all") return this.over()
+      if (sent === "part") return this.block(sized.unsent(this.res))
+    }
+    this.release()
   }
 
   private listen(): void {
@@ -386,15 +386,14 @@ export abstract class Outgoing {
     this.outsideParser = true
     this.leaving = false
     this.unsent = 0
-    if (this.tail !== undefined) return this.sendTail()
+    if (this.sized !== undefined) return this.sendSized(this.sized)
     // Some native versions empty their own buffer after this handler, others only when something is written.
     this.res.cork(nothing)
     this.flush()
   }
 }
 
-/** Statuses that never have a length. */
-const hasLength = (status: number): boolean => status !== 204 && status !== 205 && status !== 304
+const bytesOf = (text: Uint8Array | string): Uint8Array => typeof text === "string" ? Buffer.from(text) : text
 
 const nothing = (): void => {}
 

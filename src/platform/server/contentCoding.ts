@@ -1,6 +1,6 @@
 /**
- * Request bodies that come compressed (Content-Encoding). They are decompressed in zlib's own threads, and no further than the limit
- * of a body: a bomb costs what an honest body of that size costs.
+ * Bodies that travel compressed (Content-Encoding). Those of requests are decompressed in zlib's own threads, and no further than the
+ * limit of a body: a bomb costs what an honest body of that size costs. Answers are compressed there, too.
  */
 import * as Zlib from "node:zlib"
 import type { BodyFailure } from "./Exchange.ts"
@@ -49,3 +49,26 @@ export const decompress = (
     else done(null, "code" in error && error.code === "ERR_BUFFER_TOO_LARGE" ? "too-large" : "undecodable")
   })
 }
+
+/** True when an Accept-Encoding header takes a coding. */
+export const takes = (header: string | undefined, coding: string): boolean =>
+  (header ?? "").split(",").some((part) => {
+    const [name, weight] = part.trim().split(/\s*;\s*q=/)
+    return name === coding && Number(weight ?? 1) > 0
+  })
+
+/** Answers below this size, bytes, gain nothing worth the work. */
+export const COMPRESSED_FROM = 8 * 1024
+
+const compressors = {
+  br: (bytes: Uint8Array, done: Done) => Zlib.brotliCompress(bytes, { params: { [Zlib.constants.BROTLI_PARAM_QUALITY]: 4 } }, done),
+  gzip: (bytes: Uint8Array, done: Done) => Zlib.gzip(bytes, { level: 5 }, done)
+}
+export type Coding = keyof typeof compressors
+
+/** The coding that an answer is sent in; null = as it is. */
+export const wanted = (header: string | undefined): Coding | null => takes(header, "br") ? "br" : takes(header, "gzip") ? "gzip" : null
+
+/** Calls `done` once, later; null when it could not be compressed. */
+export const compress = (bytes: Uint8Array, coding: Coding, done: (compressed: Uint8Array | null) => void): void =>
+  compressors[coding](bytes, (error, compressed) => done(error === null ? compressed : null))

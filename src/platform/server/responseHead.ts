@@ -19,6 +19,9 @@ export const statusLine = (status: number): string => {
 export const isBodyless = (method: string, status: number): boolean =>
   status === 204 || status === 304 || status === 205 || method === "HEAD"
 
+/** False for statuses that never have a length. */
+export const hasLength = (status: number): boolean => status !== 204 && status !== 205 && status !== 304
+
 const breaksHead = /[\r\n\0]/
 
 /** Names the header that would split the head into a second response; off the fast path. */
@@ -36,23 +39,59 @@ const refuse = (headers: ReadonlyArray<string>): never => {
   throw new TypeError("Response headers must be pairs of name and value")
 }
 
-const isText = (value: unknown): boolean => typeof value === "string"
+/** Pieces of the head that is being joined; kept, so that a head allocates nothing but its text. */
+const pieces: Array<string> = []
 
-/** Throws for a header that would split the head; answers an upper bound of the bytes that the head takes on the wire. */
-export const checkHead = (headers: ReadonlyArray<string>): number => {
-  const text = headers.join("")
-  if (breaksHead.test(text) || headers.length % 2 === 1 || !headers.every(isText)) refuse(headers)
-  return FIXED_HEAD_BYTES + text.length + 2 * headers.length
+/** Line ends in a text whose lines are ended by \r\n alone; -1 when it holds a NUL, or half of a line end. */
+const lineEnds = (text: string): number => {
+  if (text.includes("\0")) return -1
+  let count = 0
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) {
+    if (text.charCodeAt(at - 1) !== 13) return -1
+    count++
+  }
+  for (let at = text.indexOf("\r"); at !== -1; at = text.indexOf("\r", at + 1)) if (text.charCodeAt(at + 1) !== 10) return -1
+  return count
 }
 
 /**
- * All headers as one native call: the value of the first one carries the rest of the head in its own lines. Each call into the
- * native side costs as much as ten concatenations, and a head has up to twenty headers.
+ * All headers for one native call: the value of the first one carries the rest of the head in its own lines. Each call into the
+ * native side costs as much as ten concatenations, and a head has up to twenty headers. Throws for a header that would split the head.
  */
 export const headTail = (headers: ReadonlyArray<string>): string => {
-  let text = headers[1]!
-  for (let i = 2; i < headers.length; i += 2) text += `\r\n${headers[i]!}: ${headers[i + 1]!}`
+  const { length } = headers
+  if (length === 0) return ""
+  if (length % 2 === 1) return refuse(headers)
+  let count = 0
+  for (let i = 0; i < length; i += 2) {
+    const name = headers[i]!
+    const value = headers[i + 1]!
+    if (typeof name !== "string" || typeof value !== "string") return refuse(headers)
+    if (i > 0) {
+      pieces[count++] = "\r\n"
+      pieces[count++] = name
+      pieces[count++] = ": "
+    }
+    pieces[count++] = value
+  }
+  pieces.length = count
+  const text = pieces.join("")
+  if (lineEnds(text) !== length / 2 - 1 || breaksHead.test(headers[0]!)) refuse(headers)
   return text
+}
+
+/** An upper bound of the bytes that a head takes on the wire. */
+export const headBytes = (headers: ReadonlyArray<string>, tail: string): number =>
+  headers.length === 0 ? FIXED_HEAD_BYTES : FIXED_HEAD_BYTES + headers[0]!.length + tail.length + 4
+
+/** Most bytes of one response head, so that a head and its first bytes fit one cork. */
+const MAX_HEAD_BYTES = 12 * 1024
+
+/** `headBytes`; throws where a head is too long. */
+export const boundedHeadBytes = (headers: ReadonlyArray<string>, tail: string): number => {
+  const bytes = headBytes(headers, tail)
+  if (bytes <= MAX_HEAD_BYTES) return bytes
+  throw new RangeError(`Response head of ${bytes} bytes exceeds the limit of ${MAX_HEAD_BYTES}: send fewer or shorter headers`)
 }
 
 /** Status line, Date, Content-Length or Transfer-Encoding, Connection and the blank line. */

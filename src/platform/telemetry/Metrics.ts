@@ -8,7 +8,7 @@ import * as Metric from "effect/Metric"
 import type { RequestSummary } from "#actors/request/ports/Telemetry.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import type { IsKnown } from "./knownModels.ts"
-import * as prometheusText from "./prometheusText.ts"
+import * as PrometheusText from "./prometheusText.ts"
 
 /** Pairs of provider and known model with series of their own. */
 export const TARGETS_MAX = 100
@@ -146,7 +146,7 @@ export class Metrics {
 
   /** Prometheus text format 0.0.4. */
   render(): string {
-    return prometheusText.format(Metric.snapshotUnsafe(this.#context))
+    return PrometheusText.format(Metric.snapshotUnsafe(this.#context))
   }
 
   #target(name: string, provider: string, model: string): TargetSeries {

@@ -63,7 +63,7 @@ const defaultRecheckMs = 1_000
 type Service = Upstream["Service"]
 
 /** The handle of a call that failed before it began. */
-class Refusal implements UpstreamCall {
+class RefusedCall implements UpstreamCall {
   #silent = false
 
   constructor(handler: UpstreamHandler, failure: UpstreamFailure) {
@@ -158,7 +158,7 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, UrlGu
     }
 
     const refuse = (handler: UpstreamHandler, reason: UpstreamFailure["reason"], message: string): UpstreamCall =>
-      new Refusal(handler, { _tag: "UpstreamFailure", reason, phase: "queue", source: "gateway", retry: "never", message })
+      new RefusedCall(handler, { _tag: "UpstreamFailure", reason, phase: "queue", source: "gateway", retry: "never", message })
 
     const onOver = (call: HttpCall) => live.remove(call)
 

@@ -16,6 +16,7 @@ import { classify } from "./ranking/classify.ts"
 import { moderations } from "./moderations.ts"
 import { rerank } from "./ranking/rerank.ts"
 import { segment } from "./ranking/segment.ts"
+import { files } from "./media/files.ts"
 import { compose, music, song } from "./media/music.ts"
 import { longPredictions, predictMedia } from "./media/predictions.ts"
 import { transcripts, uploads } from "./media/transcripts.ts"
@@ -28,7 +29,7 @@ import { responses } from "#src/simulator/formats/responses/responses.ts"
 export const FORMATS: ReadonlyArray<Format> = [
   chatCompletions, messages, responses, generateContent, localModelServer, embeddings, images, imageEdits, moderations, ocr, documentAnalysis, rerank, speech, transcriptions, translations,
   classify, segment, speak, listen, textToSpeech, speechToText,
-  transcripts, uploads, videoJobs, videos, videoTasks, longPredictions, predictMedia, music, compose, song,
+  transcripts, uploads, videoJobs, videos, videoTasks, longPredictions, predictMedia, music, compose, song, files,
   batchEmbedContents, predict, multimodalEmbeddings, embedV2, ...searches, ...fetchers
 ]
 

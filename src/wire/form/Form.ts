@@ -14,7 +14,7 @@ export interface Meter {
   readonly result: () => number | null
 }
 
-export interface Part extends FormReader.PartHead {
+export interface FormPart extends FormReader.PartHead {
   /** In memory, where the part is a plain field. */
   readonly content: Piece
   /** What the meter of the part found; null without one. */
@@ -23,7 +23,7 @@ export interface Part extends FormReader.PartHead {
 
 export interface Form {
   readonly boundary: string
-  readonly parts: ReadonlyArray<Part>
+  readonly parts: ReadonlyArray<FormPart>
   /** SHA-256 of what it says, whatever stands between its parts, hex; null when it was not asked for. */
   readonly digest: string | null
   /** Bytes of all contents. */
@@ -36,7 +36,7 @@ const inMemory = (): (() => void) => () => undefined
 
 /** Reads a form that is in memory whole; its contents are views of `body`. */
 export const parse = (body: Buffer, boundary: string): Form | PublicError => {
-  const parts: Array<Part> = []
+  const parts: Array<FormPart> = []
   const reader = new FormReader.FormReader(boundary, (head) => {
     const pieces: Array<Uint8Array> = []
     return {
@@ -54,7 +54,7 @@ export const parse = (body: Buffer, boundary: string): Form | PublicError => {
   return refused ?? { boundary, parts, digest: null, length: parts.reduce((sum, { content }) => sum + content.length, 0), hold: inMemory }
 }
 
-const textOf = ({ content }: Part): string =>
+const textOf = ({ content }: FormPart): string =>
   isStored(content) ? "" : Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString("utf8")
 
 /** Its fields as a request reads them: text, a list where a name comes again or ends with `[]`, and of a file its name, type and size. */
@@ -81,7 +81,7 @@ export const isFile = (value: unknown): value is File =>
   typeof value === "object" && value !== null && "filename" in value && "bytes" in value && typeof value.filename === "string"
 
 /** The first file of a name; null without one. */
-export const fileOf = ({ parts }: Pick<Form, "parts">, field: string): Part | null => parts.find(({ filename, name }) => name === field && filename !== null) ?? null
+export const fileOf = ({ parts }: Pick<Form, "parts">, field: string): FormPart | null => parts.find(({ filename, name }) => name === field && filename !== null) ?? null
 
 const CRLF = Buffer.from("\r\n")
 
@@ -124,7 +124,7 @@ const fieldOf = (boundary: string, name: string, value: string): Buffer =>
   Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="${name.replace(/"/g, "%22").replace(/[\r\n]/g, " ")}"\r\n\r\n${value}\r\n`)
 
 /** A content as the whole body of a request. */
-export const bodyOf = ({ content }: Pick<Part, "content">): Body => isStored(content) ? new Pieces([content]) : content
+export const bodyOf = ({ content }: Pick<FormPart, "content">): Body => isStored(content) ? new Pieces([content]) : content
 
 export const contentTypeOf = ({ boundary }: Pick<Form, "boundary">): string =>
   `multipart/form-data; boundary=${/^[\w'()+./:=?-]+$/.test(boundary) && !/[()/:=?]/.test(boundary) ? boundary : `"${boundary}"`}`

@@ -37,12 +37,12 @@ export interface FormLimits {
   readonly field: number
   /** Headers and plain fields of the whole form. */
   readonly fields: number
+  /** What stands before the first boundary, which nothing reads. */
+  readonly preamble: number
 }
 
-export const limits: FormLimits = { parts: 256, head: 8 * 1024, field: 1024 * 1024, fields: 4 * 1024 * 1024 }
+export const limits: FormLimits = { parts: 256, head: 8 * 1024, field: 1024 * 1024, fields: 4 * 1024 * 1024, preamble: 64 * 1024 }
 
-/** Bytes before the first boundary, which nothing reads. */
-const longestPreamble = 64 * 1024
 /** Blanks between a boundary and the end of its line. */
 const mostBlanks = 256
 
@@ -156,7 +156,7 @@ export class FormReader {
     this.#length += content.length
     const head = this.#head
     if (head === null || this.#sink === null) {
-      if (this.#length > longestPreamble) this.#refusal = noBoundary
+      if (this.#length > this.#limits.preamble) this.#refusal = noBoundary
     } else {
       if (head.filename === null) this.#count(content.length)
       if (head.filename === null && this.#length > this.#limits.field) {

@@ -9,7 +9,7 @@ import { FreeText } from "#src/wire/stream/FreeText.ts"
 import type { LongStrings } from "#src/wire/json/LongStrings.ts"
 import type { Literal, StreamHead, StreamSink } from "#src/wire/stream/StreamSink.ts"
 
-interface Call {
+interface ToolCallState {
   readonly choice: number
   readonly index: number
   readonly id: string
@@ -26,8 +26,8 @@ export class RestoringSink implements StreamSink {
   private readonly sink: StreamSink
   private readonly restored: Restored
   /** The call of free text that is not whole yet. */
-  private open: Call | null = null
-  private waiting: Array<Call> = []
+  private open: ToolCallState | null = null
+  private waiting: Array<ToolCallState> = []
 
   constructor(sink: StreamSink, restored: Restored) {
     this.sink = sink
@@ -41,7 +41,7 @@ export class RestoringSink implements StreamSink {
   toolCall(choice: number, index: number, id: string, name: string, custom: boolean, signature: Signature | null): void {
     const meant = custom ? undefined : this.restored.get(name)
     const isFree = meant?.custom === true
-    const call: Call = { choice, index, id, name: meant?.name ?? name, custom: custom || isFree, signature, text: isFree ? new FreeText() : null, held: [] }
+    const call: ToolCallState = { choice, index, id, name: meant?.name ?? name, custom: custom || isFree, signature, text: isFree ? new FreeText() : null, held: [] }
     if (this.open !== null) this.waiting.push(call)
     else this.begin(call)
   }
@@ -142,7 +142,7 @@ export class RestoringSink implements StreamSink {
     }
   }
 
-  private begin(call: Call): void {
+  private begin(call: ToolCallState): void {
     this.sink.toolCall(call.choice, call.index, call.id, call.name, call.custom, call.signature)
     if (call.text !== null) this.open = call
     const { held } = call
@@ -151,11 +151,11 @@ export class RestoringSink implements StreamSink {
     if (call.text?.isWhole === true) this.open = null
   }
 
-  private say(call: Call, literal: Literal): void {
+  private say(call: ToolCallState, literal: Literal): void {
     this.speak(call, call.text === null ? literal : call.text.push(literal))
   }
 
-  private speak(call: Call, literal: Literal): void {
+  private speak(call: ToolCallState, literal: Literal): void {
     if (literal !== "") this.sink.toolArguments(call.choice, call.index, literal)
   }
 }

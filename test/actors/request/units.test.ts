@@ -6,7 +6,7 @@ import * as Units from "#schemas/records/Units.ts"
 
 const ended: AttemptEnd = {
   outcome: "completed", error: null, retryable: false, phase: null, upstreamStatus: 200, usage: null, units: null, usageIsPartial: false, outputText: () => "",
-  committed: false, opened: true, repeatable: false, rejected: false, terminated: false, tap: null, bytesOut: 0, answer: new Uint8Array(1), contentType: null, firstContentAt: null, headers: []
+  committed: false, opened: true, repeatable: false, rejected: false, terminated: false, tap: null, bytesOut: 0, answer: new Uint8Array(1), contentType: null, firstContentAt: null, sentAt: null, headAt: null, endedAt: 0, headers: []
 }
 const asked = { units: { image: 4 } }
 const free = { price: null }

@@ -6,6 +6,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
+import { Webhooks } from "#actors/webhook/WebhookQueue.ts"
 import { BatchStore } from "#src/features/batches/ports/BatchStore.ts"
 import { withResults } from "#src/features/batches/results.ts"
 import * as BatchRunner from "#src/features/batches/run/BatchRunner.ts"
@@ -80,13 +81,14 @@ describe("a batch of 100,000 lines", () => {
       }),
       actorOf: () => Effect.succeed({ keyHash: null }), isServing: () => true
     })
+    const webhooks = Layer.succeed(Webhooks, { wants: () => false, append: () => Effect.void, refresh: Effect.void, test: () => Effect.die("not asked"), replay: () => Effect.die("not asked") })
     yield* Effect.gen(function*() {
       yield* (yield* FileRecords).insert({
         id: "file-large", ownerKeyId: "k1", filename: "in.jsonl", purpose: "batch", contentType: "application/jsonl", bytes: BYTES, sha256: "", status: "processed", statusDetails: null,
         createdAt: 0, expiresAt: null
       })
       const before = used()
-      yield* Layer.launch(BatchRunner.layer({ concurrency: 8, mostLines: LINES, pollMs: 60_000 }).pipe(Layer.provide(calls), Layer.provide(LocalPlacement.layer))).pipe(Effect.forkScoped)
+      yield* Layer.launch(BatchRunner.layer({ concurrency: 8, mostLines: LINES, pollMs: 60_000 }).pipe(Layer.provide(calls), Layer.provide(LocalPlacement.layer), Layer.provide(webhooks))).pipe(Effect.forkScoped)
       yield* Deferred.await(over)
       const { completed, total } = record.state
       assert.deepStrictEqual([total, completed, answered], [LINES, LINES, LINES])

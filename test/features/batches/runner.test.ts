@@ -2,9 +2,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import { StoreError } from "#actors/ports/StoreError.ts"
+import { type QueuedEvent, Webhooks } from "#actors/webhook/WebhookQueue.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import type { BatchRecord, BatchState } from "#schemas/batches/Batch.ts"
 import * as CleanUp from "#src/features/batches/cleanUp.ts"
@@ -27,11 +30,13 @@ const later = (waitMs: number): LineReply => ({ _tag: "Later", waitMs, answer: {
 
 interface World {
   readonly asked: Array<LineRequest>
+  readonly told: Array<QueuedEvent>
+  webhooksAway: boolean
   serving: boolean
   readonly ask: (request: LineRequest) => Effect.Effect<LineReply>
 }
 
-const worldOf = (ask: World["ask"] = () => Effect.succeed(ok)): World => ({ asked: [], serving: true, ask })
+const worldOf = (ask: World["ask"] = () => Effect.succeed(ok)): World => ({ asked: [], told: [], webhooksAway: false, serving: true, ask })
 
 const layerOf = (world: World, { concurrency = 4, mostLines = 1_000 } = {}) => BatchRunner.layer({ concurrency, mostLines, pollMs: 10_000 }).pipe(
   Layer.provide(Layer.succeed(LineCalls, {
@@ -42,7 +47,15 @@ const layerOf = (world: World, { concurrency = 4, mostLines = 1_000 } = {}) => B
     actorOf: (keyId) => Effect.succeed({ keyHash: keyId }),
     isServing: () => world.serving
   })),
-  Layer.provide(LocalPlacement.layer)
+  Layer.provide(LocalPlacement.layer),
+  Layer.provide(Layer.succeed(Webhooks, {
+    wants: () => true, refresh: Effect.void, test: () => Effect.die("not asked"), replay: () => Effect.die("not asked"),
+    append: (events) => Effect.suspend(() => {
+      if (world.webhooksAway) return Effect.fail(new StoreError({ store: "WebhookQueue", operation: "append", reason: "unavailable", message: "away" }))
+      world.told.push(...events)
+      return Effect.void
+    })
+  }))
 )
 const stores = Layer.merge(MemoryBatches.layer, MemoryFiles.layer)
 
@@ -174,6 +187,74 @@ describe("the runner", () => {
     }).pipe(Effect.provide(stores), Effect.scoped)
   }))
 
+  it.effect("goes on past a line that takes long, and begins behind the lines before it after a crash", () => Effect.gen(function*() {
+    const held = worldOf((request) => request.idempotencyKey === "batch_a:70" ? Effect.never : Effect.succeed(ok))
+    yield* Effect.gen(function*() {
+      yield* begin("batch_a", chats(500))
+      yield* Effect.gen(function*() {
+        yield* Layer.launch(layerOf(held)).pipe(Effect.forkScoped)
+        yield* settle
+        yield* settle
+      }).pipe(Effect.scoped)
+      const { cursor, state } = (yield* (yield* BatchStore).find("batch_a", "all"))!
+      assert.deepStrictEqual([state.status, state.completed], ["in_progress", 499])
+      assert.isAtMost(cursor.line, 70)
+      assert.isAbove(cursor.line, 60)
+      const next = worldOf()
+      yield* Layer.launch(layerOf(next)).pipe(Effect.forkScoped)
+      yield* settle
+      assert.deepStrictEqual(next.asked.map(({ idempotencyKey }) => idempotencyKey), ["batch_a:70"])
+      assert.deepInclude(yield* stateOf("batch_a"), { status: "completed", completed: 500 })
+    }).pipe(Effect.provide(stores), Effect.scoped)
+  }))
+
+  it.effect("writes answers together, so that no line waits for more than its own write and the one before", () => Effect.gen(function*() {
+    const world = worldOf()
+    let writes = 0
+    const slow = Layer.effect(BatchStore, Effect.map(BatchStore, (store) => BatchStore.of({
+      ...store,
+      finish: (...given) => Effect.suspend(() => {
+        writes++
+        return Effect.delay(store.finish(...given), 10)
+      })
+    }))).pipe(Layer.provide(MemoryBatches.layer))
+    yield* Effect.gen(function*() {
+      yield* begin("batch_a", chats(320))
+      yield* Layer.launch(layerOf(world, { concurrency: 32 })).pipe(Effect.forkScoped)
+      for (let i = 0; i < 40; i++) {
+        yield* settle
+        yield* TestClock.adjust(10)
+      }
+      yield* settle
+      assert.deepInclude(yield* stateOf("batch_a"), { status: "completed", completed: 320 })
+      assert.isAtMost(writes, 2 * 320 / 32 + 2)
+    }).pipe(Effect.provide(Layer.merge(slow, MemoryFiles.layer)), Effect.scoped)
+  }))
+
+  it.effect("that meets another one's answers asks nothing more for a moment, and then what is left", () => Effect.gen(function*() {
+    const gate = yield* Latch.make(false)
+    const world = worldOf(() => Effect.as(gate.await, ok))
+    yield* Effect.gen(function*() {
+      yield* begin("batch_a", chats(10))
+      yield* Layer.launch(layerOf(world, { concurrency: 2 })).pipe(Effect.forkScoped)
+      yield* settle
+      assert.strictEqual(world.asked.length, 2)
+      const other = [3, 4, 5, 6].map((line) => ({ line, failed: false, text: `{"custom_id":"c-${line - 1}"}`, usage: null }))
+      assert.isNotNull(yield* (yield* BatchStore).finish("batch_a", other, 0))
+      yield* gate.open
+      yield* settle
+      // Lines that had their turn already are asked, and no others.
+      const asked = world.asked.length
+      assert.isAtMost(asked, 4)
+      assert.deepInclude(yield* stateOf("batch_a"), { status: "in_progress" })
+      yield* TestClock.adjust(3_000)
+      yield* settle
+      assert.deepInclude(yield* stateOf("batch_a"), { status: "completed", completed: 10 })
+      assert.strictEqual(world.asked.length, asked + 4)
+      assert.deepStrictEqual((yield* contentOf(fileIdOf("batch_a", "output"))).map((line) => line["custom_id"]), Array.from({ length: 10 }, (_, n) => `c-${n}`))
+    }).pipe(Effect.provide(stores), Effect.scoped)
+  }))
+
   it.effect("begins a batch of another key while one key has more than run at once, and hears of its cancellation", () => Effect.gen(function*() {
     const world = worldOf(() => Effect.never)
     yield* Effect.gen(function*() {
@@ -237,6 +318,59 @@ describe("the runner", () => {
       const state = yield* stateOf("batch_a")
       assert.deepStrictEqual([state.status, state.problems.map(({ code, line }) => [code, line])], ["failed", [["too_many_lines", 11]]])
       assert.strictEqual((yield* (yield* FileRecords).find("file-batch_a", "all"))?.status, "error")
+    }).pipe(Effect.provide(stores), Effect.scoped)
+  }))
+})
+
+describe("the end of a batch", () => {
+  const typesOf = ({ told }: World) => told.map(({ body, id, type }) => [type, id, (JSON.parse(body) as { data: { id: string } }).data.id])
+
+  it.effect("is told to webhooks once for each way to end", () => Effect.gen(function*() {
+    const world = worldOf((request) => request.idempotencyKey.startsWith("batch_done") ? Effect.succeed(ok) : Effect.never)
+    yield* Effect.gen(function*() {
+      yield* begin("batch_done", chats(2))
+      yield* begin("batch_broken", ["{"])
+      yield* begin("batch_late", chats(1), {}, { expiresAt: 5_000 })
+      yield* begin("batch_left", chats(1))
+      yield* Layer.launch(layerOf(world)).pipe(Effect.forkScoped)
+      yield* settle
+      assert.deepStrictEqual(typesOf(world).sort(), [["batch.completed", "evt_batch_done", "batch_done"], ["batch.failed", "evt_batch_broken", "batch_broken"]])
+      const data = (id: string) => (JSON.parse(world.told.find((event) => event.id === `evt_${id}`)!.body) as { data: object }).data
+      assert.deepStrictEqual(data("batch_done"), {
+        id: "batch_done", api_key_id: "k1", endpoint: "/v1/chat/completions", model: "m", requests_total: 2, requests_completed: 2, requests_failed: 0, input_file_id: "file-batch_done",
+        output_file_id: fileIdOf("batch_done", "output"), error_file_id: null, error_message: null, event_id: "evt_batch_done"
+      })
+      assert.deepInclude(data("batch_broken"), { requests_total: 0, output_file_id: null, error_message: "Line 1: it is not a valid JSON object." })
+      const store = yield* BatchStore
+      const record = (yield* store.find("batch_left", "all"))!
+      assert.isTrue(yield* store.change({ ...record, state: { ...record.state, status: "cancelling", cancellingAt: 0 } }))
+      yield* TestClock.adjust(1_000)
+      yield* settle
+      yield* TestClock.adjust(60_000)
+      yield* settle
+      assert.deepStrictEqual(world.told.slice(2).map(({ id, type }) => [type, id]).sort(), [["batch.cancelled", "evt_batch_left"], ["batch.expired", "evt_batch_late"]])
+    }).pipe(Effect.provide(stores), Effect.scoped)
+  }))
+
+  it.effect("is told later when it could not be told", () => Effect.gen(function*() {
+    const world = worldOf()
+    world.webhooksAway = true
+    yield* Effect.gen(function*() {
+      yield* begin("batch_a", chats(1))
+      yield* Effect.gen(function*() {
+        yield* Layer.launch(layerOf(world)).pipe(Effect.forkScoped)
+        yield* settle
+      }).pipe(Effect.scoped)
+      assert.deepInclude(yield* stateOf("batch_a"), { status: "completed" })
+      assert.deepStrictEqual(world.told, [])
+      // Another process finds what was not told.
+      const next = worldOf()
+      yield* Layer.launch(layerOf(next)).pipe(Effect.forkScoped)
+      yield* settle
+      assert.deepStrictEqual(typesOf(next), [["batch.completed", "evt_batch_a", "batch_a"]])
+      yield* TestClock.adjust(60_000)
+      yield* settle
+      assert.strictEqual(next.told.length, 1)
     }).pipe(Effect.provide(stores), Effect.scoped)
   }))
 })

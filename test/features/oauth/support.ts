@@ -18,7 +18,7 @@ import * as StoredConfiguration from "#src/platform/configuration/StoredConfigur
 import * as ConnectionCredentials from "#src/features/oauth/tokens/ConnectionCredentials.ts"
 import * as RefreshSweep from "#src/features/oauth/tokens/RefreshSweep.ts"
 import * as Registry from "#src/providers/Registry.ts"
-import * as Guard from "#src/platform/upstream/AddressGuard.ts"
+import * as AddressGuard from "#src/platform/upstream/AddressGuard.ts"
 import * as HttpUpstream from "#src/platform/upstream/HttpUpstream.ts"
 import * as MemoryStores from "#test/support/memoryStores.ts"
 import * as OAuthServer from "#test/support/oauthServer.ts"
@@ -65,7 +65,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   yield* TestClock.setTime(START)
   const server = yield* Effect.acquireRelease(Effect.promise(() => OAuthServer.start()), (one) => Effect.promise(one.close))
   server.clock = () => START / 1000
-  const guard = Layer.succeed(UrlGuard, UrlGuard.of(Guard.make({
+  const guard = Layer.succeed(UrlGuard, UrlGuard.of(AddressGuard.make({
     policy: () => ({ local: options.allowLocal ?? true, private: false, guard: true })
   })))
   const seeded = Layer.effectDiscard(Effect.flatMap(ConnectionStore, (store) =>

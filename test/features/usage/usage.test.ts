@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { brotliDecompressSync, gunzipSync } from "node:zlib"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
@@ -62,6 +63,63 @@ describe("usage reads", () => {
     assert.strictEqual(at((yield* get("/api/usage/call-logs/r-1")).json, "id"), "r-1")
     assert.strictEqual((yield* get("/api/usage/call-logs/nobody")).status, 404)
     assert.strictEqual((yield* get("/api/usage/call-logs?limit=501")).status, 400)
+  }))
+
+  it.effect("pages follow each other by the header's cursor, and an old call is found by its id however many are newer", () => Effect.gen(function*() {
+    const { get } = yield* signedIn(Array.from({ length: 25 }, (_, index): Partial<LedgerRow> => ({ attemptId: `p-${index}`, requestId: `pr-${index}`, phases: index === 0 ? { before: 0, queue: 1, limits: 2, sent: 3, head: 4, end: 5 } : null })))
+    const ids: Array<string> = []
+    let cursor: string | null = null
+    do {
+      const page: Management.Reply = yield* get(`/api/usage/call-logs?limit=10${cursor === null ? "" : `&before=${encodeURIComponent(cursor)}`}`)
+      ids.push(...(page.json as ReadonlyArray<{ id: string }>).map(({ id }) => id))
+      cursor = page.headers.get("x-next-cursor")
+    } while (cursor !== null)
+    assert.deepStrictEqual(ids, Array.from({ length: 25 }, (_, index) => `p-${index}`))
+    assert.deepStrictEqual(at((yield* get("/api/usage/call-logs/p-0")).json, "phases"), { before: 0, queue: 1, limits: 2, sent: 3, head: 4, end: 5 })
+    assert.deepStrictEqual(at((yield* get("/api/usage/call-logs/p-24")).json, "phases"), null)
+    assert.strictEqual((yield* get("/api/usage/call-logs?before=nowhere")).status, 400)
+  }))
+
+  it.effect("facets count what a filter would find, and exact filters find just that", () => Effect.gen(function*() {
+    const { get, now } = yield* signedIn([
+      { model: "gpt-x" }, { model: "gpt-x-mini", apiKeyId: "k1", apiKeyName: "App", status: 429, outcome: "upstream-status", errorCode: "rate_limited" },
+      { model: "gpt-x", provider: "groq", startedAt: now0 - 2 * 24 * HOUR }, { provider: "groq", latencyMs: 9_000 }
+    ])
+    const whole = yield* get("/api/usage/call-logs/facets")
+    assert.deepInclude(whole.json as object, { count: 3, looked: 3, complete: true })
+    const facets = at(whole.json, "facets") as Record<string, ReadonlyArray<{ value: string; count: number; label: string | null }>>
+    assert.deepStrictEqual(facets["model"], [{ value: "gpt-x", label: null, count: 2 }, { value: "gpt-x-mini", label: null, count: 1 }])
+    assert.include((facets["apiKey"] ?? []).map(({ label, value }) => `${value} ${label}`), "k1 App")
+    const names: Record<string, string> = { apiKey: "apiKey", connection: "account" }
+    for (const [facet, values] of Object.entries(facets)) {
+      for (const { count, value } of values) {
+        const since = encodeURIComponent(new Date(now - 24 * HOUR).toISOString())
+        const found = yield* get(`/api/usage/call-logs?exact=true&from=${since}&${names[facet] ?? facet}=${encodeURIComponent(value)}`)
+        assert.lengthOf(found.json as ReadonlyArray<unknown>, count, `${facet} ${value}`)
+      }
+    }
+    const buckets = at(whole.json, "histogram", "buckets") as ReadonlyArray<{ count: number; errors: number }>
+    assert.deepStrictEqual([buckets.reduce((sum, { count }) => sum + count, 0), buckets.reduce((sum, { errors }) => sum + errors, 0)], [3, 1])
+    const count = (query: string) => Effect.map(get(`/api/usage/call-logs?${query}`), (reply) => (reply.json as ReadonlyArray<unknown>).length)
+    assert.deepStrictEqual(yield* Effect.all([count("minDurationMs=5000"), count("error=rate_limited"), count("outcome=upstream-status"), count("requestId=r-1"), count(`to=${encodeURIComponent(new Date(now - 24 * HOUR).toISOString())}`)]), [1, 1, 1, 1, 1])
+    assert.strictEqual((yield* get("/api/usage/call-logs/facets?outcome=great")).status, 400)
+    assert.strictEqual((yield* get("/api/usage/call-logs?exact=perhaps")).status, 400)
+  }))
+
+  it.effect("a large answer travels in the coding that its client takes, a small one as it is", () => Effect.gen(function*() {
+    const { ask, login } = yield* signedIn(Array.from({ length: 100 }, (_, index): Partial<LedgerRow> => ({ attemptId: `z-${index}` })))
+    const cookie = yield* login()
+    const read = (path: string, accepted: string) => ask(path, { cookie, headers: { "accept-encoding": accepted } })
+    const plain = yield* read("/api/usage/call-logs", "identity")
+    assert.deepStrictEqual([plain.headers.get("content-encoding"), plain.headers.get("vary")], [null, "accept-encoding"])
+    const decoders = { br: brotliDecompressSync, gzip: gunzipSync } as const
+    for (const [accepted, coding] of [["gzip, deflate, br", "br"], ["gzip", "gzip"], ["br;q=0, gzip;q=0.5", "gzip"]] as const) {
+      const reply = yield* read("/api/usage/call-logs", accepted)
+      assert.strictEqual(reply.headers.get("content-encoding"), coding)
+      assert.isBelow(reply.bytes.length, plain.bytes.length / 4)
+      assert.strictEqual(decoders[coding](reply.bytes).toString("utf8"), plain.text)
+    }
+    assert.isNull((yield* read("/api/usage/call-logs?limit=2", "gzip, br")).headers.get("content-encoding"))
   }))
 
   it.effect("latency statistics use successes, fall back to all, and refuse a bad query", () => Effect.gen(function*() {

@@ -30,7 +30,7 @@ const open = (dir: string, got: Array<QueuedEvent>, there: () => boolean, seen =
       return Effect.void
     }),
     refresh: Effect.void,
-    test: () => Effect.die("not asked")
+    test: () => Effect.die("not asked"), replay: () => Effect.die("not asked")
   })))),
   (context) => Effect.provideContext(Effect.gen(function*() {
     return yield* Events

@@ -13,7 +13,7 @@ import { Events } from "#actors/webhook/Events.ts"
 import { StoreError } from "#actors/ports/StoreError.ts"
 import { UsageStore } from "#actors/ports/UsageStore.ts"
 import { Webhooks, WebhookSender } from "#actors/webhook/WebhookQueue.ts"
-import * as Lanes from "#actors/webhook/NodeWebhooks.ts"
+import * as NodeWebhooks from "#actors/webhook/NodeWebhooks.ts"
 import * as LocalPlacement from "#src/platform/cluster/LocalPlacement.ts"
 import * as FiledEvents from "#src/features/webhooks/FiledEvents.ts"
 import * as LedgerEvents from "#src/features/webhooks/LedgerEvents.ts"
@@ -41,7 +41,7 @@ describe("a backlog from before a webhook was made", () => {
     // A process whose store is away: it knows of no webhook yet, keeps everything in its file and ends.
     yield* Effect.scoped(Effect.gen(function*() {
       const none = Layer.succeed(Webhooks, {
-        wants: () => true, append: () => Effect.andThen(tried.open, away), refresh: Effect.void, test: () => Effect.die("not asked")
+        wants: () => true, append: () => Effect.andThen(tried.open, away), refresh: Effect.void, test: () => Effect.die("not asked"), replay: () => Effect.die("not asked")
       })
       const events = Context.get(yield* Layer.build(Layer.provide(files, none)), Events)
       for (const at of [made - 5_000, made - 1, made, made + 5_000]) events.publish({ type: "request.failed", at, data: { trace_id: `filed ${at - made}` } })
@@ -63,7 +63,7 @@ describe("a backlog from before a webhook was made", () => {
         return { status: 200, error: null, blocked: false }
       })
     })
-    const lanes = Lanes.layer({ owner: "me", pollMs: 60_000 }).pipe(Layer.provide(Layer.mergeAll(MemoryWebhooks.layerOf(memory), sender, LocalPlacement.layer)))
+    const lanes = NodeWebhooks.layer({ owner: "me", pollMs: 60_000 }).pipe(Layer.provide(Layer.mergeAll(MemoryWebhooks.layerOf(memory), sender, LocalPlacement.layer)))
     const context = yield* Layer.build(Layer.mergeAll(files, LedgerEvents.layer.pipe(Layer.provide(Layer.merge(MemoryStores.layer, configuration)))).pipe(Layer.provide(lanes)))
     const rows = [-3_600_000, -1, 0, 1].map((after) => ledgerRow({ attemptId: `a${after}`, requestId: `row ${after}`, settledAt: made + after, final: true, outcome: "completed" }))
     // A replay tells the ledger's rows more than once.

@@ -17,6 +17,11 @@ export class SlowReader {
   private left = 0
   private state: "size" | "data" | "tail" = "size"
 
+  /** Of the head; undefined: the body is chunked. */
+  get length(): number | undefined {
+    return this.fixed
+  }
+
   private constructor(socket: Net.Socket) {
     this.socket = socket
     socket.on("error", () => {})

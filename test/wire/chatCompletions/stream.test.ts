@@ -21,7 +21,7 @@ const decode = (pieces: ReadonlyArray<Buffer>): { readonly events: RecordingSink
 const eventsOf = (name: string) => decode([named(streams, name)]).events
 
 const tapped = (pieces: ReadonlyArray<Buffer>) => {
-  const tap = upstream.makePassThroughTap({ forwardUsage: false })
+  const tap = upstream.makePassThroughTap({ forwardUsage: false }, null)
   const out: Array<Uint8Array> = []
   for (const piece of [...pieces.map((one) => passBorrowed(tap, one)), tap.end()]) if (piece !== null) out.push(piece)
   return {

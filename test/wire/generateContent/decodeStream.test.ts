@@ -154,7 +154,7 @@ describe("the tap", () => {
   it.each(fixtures("streams").filter(([name]) => !name.startsWith("error")))("%s: forwards every byte", (_, bytes) => {
     // What lacks its last newline gets one: clients pass over an event without.
     expect(tapped([bytes]).bytes).toBe(bytes.toString().replace(/[^\n]$/, "$&\n\n"))
-    const tap = upstream.makePassThroughTap({ forwardUsage: false })
+    const tap = upstream.makePassThroughTap({ forwardUsage: false }, null)
     const chunk = fixture("streams", "plain")
     expect(tap.push(chunk)).toBe(chunk)
   })

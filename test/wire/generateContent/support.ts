@@ -66,7 +66,7 @@ export const decoded = (pieces: ReadonlyArray<Buffer>) => {
 
 /** What a tap does with the pieces. */
 export const tapped = (pieces: ReadonlyArray<Buffer>) => {
-  const tap = upstream.makePassThroughTap({ forwardUsage: true })
+  const tap = upstream.makePassThroughTap({ forwardUsage: true }, null)
   const out: Array<Uint8Array | null> = pieces.map((piece) => passBorrowed(tap, piece))
   out.push(tap.end())
   return {

@@ -14,7 +14,7 @@ const names = (pieces: ReadonlyArray<Buffer>) => events(pieces).events.map(([nam
 const cuts = (bytes: Buffer) => [...everyCut(bytes), byBytes(bytes), ...Array.from({ length: 50 }, (_, seed) => randomCut(bytes, seed + 1))]
 
 const tapped = (pieces: ReadonlyArray<Buffer>) => {
-  const tap = upstream.makePassThroughTap({ forwardUsage: true })
+  const tap = upstream.makePassThroughTap({ forwardUsage: true }, null)
   const out: Array<Uint8Array> = []
   for (const piece of pieces) out.push(passBorrowed(tap, piece) ?? Buffer.alloc(0))
   out.push(tap.end() ?? Buffer.alloc(0))
@@ -99,6 +99,8 @@ describe("streams of a local model server", () => {
     const decoder = upstream.makeDecoder(new RecordingSink())
     expect(decoder.push(Buffer.alloc(maxEventBytes, 0x61))).toBe(true)
     expect(decoder.push(Buffer.from("aa"))).toBe(false)
+    // What is held counts for the whole process.
+    decoder.close()
   })
 })
 
@@ -109,7 +111,7 @@ describe("the tap of forwarded lines", () => {
       out: bytes.toString(), alive: true, useful: true, terminal: true, finished: true, malformed: false, error: null, text: "The sky is blue.",
       usage: { input: 26, output: 282, cacheRead: 0, cacheCreation: 0, reasoning: 0 }
     })
-    const tap = upstream.makePassThroughTap({ forwardUsage: true })
+    const tap = upstream.makePassThroughTap({ forwardUsage: true }, null)
     expect(tap.push(bytes)).toBe(bytes)
   })
 
@@ -126,7 +128,7 @@ describe("the tap of forwarded lines", () => {
   })
 
   it("ends a broken stream with one error line, and nothing after it", () => {
-    const tap = upstream.makePassThroughTap({ forwardUsage: true })
+    const tap = upstream.makePassThroughTap({ forwardUsage: true }, null)
     tap.push(of("truncated"))
     expect(Buffer.from(tap.fail(publicError("upstream_reset", "The upstream reset the connection."))).toString())
       .toBe('{"error":"The upstream reset the connection.","type":"server_error","code":"upstream_reset"}\n')

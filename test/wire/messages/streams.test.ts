@@ -13,7 +13,7 @@ const cuts = (bytes: Buffer) => [...everyCut(bytes), byBytes(bytes), ...Array.fr
 const names = (bytes: Buffer) => events([bytes]).events.map(([name]) => name)
 
 const tapped = (pieces: ReadonlyArray<Buffer>) => {
-  const tap = upstream.makePassThroughTap({ forwardUsage: false })
+  const tap = upstream.makePassThroughTap({ forwardUsage: false }, null)
   const out: Array<Uint8Array> = []
   for (const piece of pieces) out.push(passBorrowed(tap, piece) ?? Buffer.alloc(0))
   out.push(tap.end() ?? Buffer.alloc(0))
@@ -179,7 +179,7 @@ describe("messages streams, passed through", () => {
 
   it("a whole chunk is answered as the same bytes", () => {
     const bytes = streamOf("plain")
-    expect(upstream.makePassThroughTap({ forwardUsage: true }).push(bytes)).toBe(bytes)
+    expect(upstream.makePassThroughTap({ forwardUsage: true }, null).push(bytes)).toBe(bytes)
   })
 
   it("facts of the stream", () => {
@@ -346,7 +346,7 @@ describe("messages streams, written", () => {
         encoder.text(0, "late")
         encoder.done()
         expect(encoder.take() + encoder.fail(error)).toBe("")
-        const tap = upstream.makePassThroughTap({ forwardUsage: true })
+        const tap = upstream.makePassThroughTap({ forwardUsage: true }, null)
         const passed = Buffer.from(tap.push(bytes.subarray(0, cut)) ?? []).toString() + Buffer.from(tap.fail(error)).toString()
         if (!passed.includes("message_stop")) expect(passed.match(/event: error/g)).toHaveLength(1)
         expect(Buffer.from(tap.fail(error)).toString()).toBe("")

@@ -164,7 +164,7 @@ describe("tap", () => {
 
   it("a chunk that is forwarded whole is the same object", () => {
     const bytes = fixture("streams", "plain")
-    expect(upstream.makePassThroughTap({ forwardUsage: true }).push(bytes)).toBe(bytes)
+    expect(upstream.makePassThroughTap({ forwardUsage: true }, null).push(bytes)).toBe(bytes)
   })
 
   it("head frames are alive, not useful", () => {

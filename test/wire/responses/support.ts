@@ -58,7 +58,7 @@ export const decoded = (pieces: ReadonlyArray<Buffer>) => {
 
 /** What a tap forwards and learns of a stream given in pieces. */
 export const tapped = (pieces: ReadonlyArray<Buffer>) => {
-  const tap: StreamTap = upstream.makePassThroughTap({ forwardUsage: true })
+  const tap: StreamTap = upstream.makePassThroughTap({ forwardUsage: true }, null)
   const out: Array<Uint8Array> = []
   for (const piece of [...pieces, null]) {
     const bytes = piece === null ? tap.end() : passBorrowed(tap, piece)

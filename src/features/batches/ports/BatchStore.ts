@@ -24,13 +24,18 @@ export class BatchStore extends Context.Service<BatchStore, {
   readonly list: (scope: BatchScope, after: string | null, limit: number) => Effect.Effect<ReadonlyArray<BatchRecord> | null, StoreError>
   /** Those that are not over: the oldest of each key, then the second of each, and so on, so that no key keeps the others waiting. */
   readonly open: (limit: number) => Effect.Effect<ReadonlyArray<BatchRecord>, StoreError>
-  /** Writes state and model where the version still is the record's; false: another change came first. */
+  /** Writes state and model where the version still is the record's; false: another change came first. One that ends here is untold. */
   readonly change: (record: BatchRecord) => Effect.Effect<boolean, StoreError>
+  /** Up to `limit` batches that are over and whose end was told to no webhook yet, oldest first. */
+  readonly untold: (limit: number) => Effect.Effect<ReadonlyArray<BatchRecord>, StoreError>
+  /** The end of these was told. */
+  readonly told: (ids: ReadonlyArray<string>) => Effect.Effect<void, StoreError>
   /**
    * Keeps answers of lines, each line's first one only, and in the same transaction counts them, adds up their usage and ends a batch
-   * whose last line this was. Answers the record as it is then; null when the batch is over or gone, and nothing was kept.
+   * whose last line this was. Answers the record as it is then; null when the batch is over or gone, and nothing was kept. `known`: the
+   * record as it was seen last; while it stands, one statement does it all.
    */
-  readonly finish: (id: string, results: ReadonlyArray<LineResult>, now: number) => Effect.Effect<BatchRecord | null, StoreError>
+  readonly finish: (id: string, results: ReadonlyArray<LineResult>, now: number, known?: BatchRecord) => Effect.Effect<BatchRecord | null, StoreError>
   /** All lines before the cursor have their answer. */
   readonly advance: (id: string, cursor: BatchCursor) => Effect.Effect<void, StoreError>
   /** Which of the lines from `first` to `last` have their answer. */

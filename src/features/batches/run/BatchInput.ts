@@ -31,8 +31,8 @@ export const make = (mostLines: number) => Effect.map(FileStore, (bytes) => Effe
     const read = InputLine.read(line, endpoint)
     const problem = InputLine.isProblem(read) ? read : check.add(line, read)
     if (problem !== null) problems.push(problem)
-    const goesOn = problems.length < MOST_PROBLEMS && check.count <= mostLines
-    return ++seen % YIELD_EVERY === 0 ? Effect.as(Effect.yieldNow, goesOn) : Effect.succeed(goesOn)
+    const readsMore = problems.length < MOST_PROBLEMS && check.count <= mostLines
+    return ++seen % YIELD_EVERY === 0 ? Effect.as(Effect.yieldNow, readsMore) : Effect.succeed(readsMore)
   }))
   if (content._tag === "Failure") {
     if (content.failure.reason !== "missing") return yield* Effect.fail(content.failure)

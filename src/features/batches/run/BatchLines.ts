@@ -1,11 +1,12 @@
-/** Asks the lines of a batch, some at once, in the order of the input; each answer is durable before the cursor passes it. */
+/** Asks the lines of a batch, some at once, begun in the order of the input; each answer is durable before the cursor passes it. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Latch from "effect/Latch"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
+import * as Batch from "#actors/batch/Batch.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
-import type { BatchRecord } from "#schemas/batches/Batch.ts"
+import type { BatchCursor, BatchRecord } from "#schemas/batches/Batch.ts"
 import type { ActsAs } from "#src/platform/server/Exchange.ts"
 import { FileRecords } from "#src/features/files/ports/FileRecords.ts"
 import { FileStore, FileStoreError } from "#src/features/files/ports/FileStore.ts"
@@ -31,7 +32,8 @@ const WRITE_AGAIN_MS = 2_000
 /** Above every number of a line. */
 const LAST_LINE = 2_147_483_647
 
-export type End = "done" | "stopped" | "stopping" | "input-lost"
+/** `contested`: another runner has answers of the batch, because this process or that one stood still. */
+export type End = "done" | "stopped" | "stopping" | "input-lost" | "contested"
 
 interface Options {
   /** Lines in flight at once. */
@@ -60,36 +62,44 @@ export const make = Effect.fnUntraced(function*({ concurrency, permits }: Option
       return LineCutter.of(bytes.read(inputFileId, cursor.offset === 0 ? undefined : { first: cursor.offset, last: file.bytes - 1 }), cursor)
     }))
 
-  /** Answers of lines that end while others are written go together. */
-  const writer = (id: string) => Effect.gen(function*() {
+  /** Answers of lines that end while others are written are written together; each waits for its own write alone. */
+  const writer = (record: BatchRecord) => Effect.gen(function*() {
+    const { id } = record
     const turn = yield* Semaphore.make(1)
-    let pending: Array<LineResult> = []
+    let known = record
+    let group = { results: [] as Array<LineResult>, isWritten: false }
     let isOver = false
+    let isContested = false
     const stored = (results: ReadonlyArray<LineResult>): Effect.Effect<BatchRecord | null> =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => store.finish(id, results, now)).pipe(
+      Effect.flatMap(Clock.currentTimeMillis, (now) => store.finish(id, results, now, known)).pipe(
         Effect.catch((error) => Effect.andThen(
           Effect.logWarning(`answers of batch ${id} wait to be stored: ${error.message}`), Effect.delay(Effect.suspend(() => stored(results)), WRITE_AGAIN_MS)
         ))
       )
-    const flush = Effect.suspend(() => {
-      if (pending.length === 0) return Effect.void
-      const results = pending
-      pending = []
-      return Effect.map(stored(results), (after) => {
+    const write = (mine: typeof group) => Effect.suspend(() => {
+      if (mine.isWritten) return Effect.void
+      group = { results: [], isWritten: false }
+      return Effect.map(stored(mine.results), (after) => {
+        mine.isWritten = true
         isOver ||= after === null
+        if (after === null) return
+        isContested ||= Batch.answered(after.state) !== Batch.answered(known.state) + mine.results.length
+        known = after
       })
     })
     return {
-      /** False: the batch takes no more answers. */
+      /** False: the batch takes no more answers from here. */
       keep: (result: LineResult) => Effect.suspend(() => {
-        pending.push(result)
-        return Effect.map(turn.withPermits(1)(flush), () => !isOver)
-      })
+        const mine = group
+        mine.results.push(result)
+        return Effect.map(turn.withPermits(1)(write(mine)), () => !isOver && !isContested)
+      }),
+      isContested: () => isContested
     }
   })
 
   /** A line's result; null: it was not run, because the batch or this process stops. */
-  const ask = Effect.fnUntraced(function*(record: BatchRecord, line: LineCutter.Line, actsAs: ActsAs, stop: Latch.Latch) {
+  const ask = Effect.fnUntraced(function*(record: BatchRecord, line: LineCutter.Line, actsAs: ActsAs, stop: Latch.Latch, takes: () => boolean) {
     const { clientAddress, endpoint, id } = record
     const read = InputLine.read(line, endpoint)
     // The input was checked and never changes; a rule that changed since is an answer, too.
@@ -100,7 +110,7 @@ export const make = Effect.fnUntraced(function*({ concurrency, permits }: Option
     }
     const graceOver = Effect.as(Effect.andThen(stop.await, Effect.sleep(STOP_GRACE_MS)), { _tag: "Stopping" } as const)
     for (let waits = 0;; waits++) {
-      const reply = yield* Effect.raceFirst(permits.withPermits(1)(Effect.suspend(() => stop.isOpen() ? Effect.succeed({ _tag: "Stopping" } as const) : calls.ask(request))), graceOver)
+      const reply = yield* Effect.raceFirst(permits.withPermits(1)(Effect.suspend(() => stop.isOpen() || !takes() ? Effect.succeed({ _tag: "Stopping" } as const) : calls.ask(request))), graceOver)
       switch (reply._tag) {
         case "Stopping":
           return null
@@ -119,27 +129,38 @@ export const make = Effect.fnUntraced(function*({ concurrency, permits }: Option
     const { cursor, id } = record
     const actsAs = yield* calls.actorOf(record.ownerKeyId)
     const finished = yield* store.finished(id, cursor.line, LAST_LINE)
-    const { keep } = yield* writer(id)
+    const { isContested, keep } = yield* writer(record)
     let takes = true
-    let isContiguous = true
-    let sinceCursor = 0
+    // A line that takes long holds none of the others back; the cursor waits for it.
+    let begun = 0
+    let passed = 0
+    const ended = new Map<number, BatchCursor>()
     const runOne = Effect.fnUntraced(function*(line: LineCutter.Line) {
-      if (finished.has(line.number)) return { line, isDone: true }
-      const result = takes ? yield* ask(record, line, actsAs, stop) : null
-      if (result === null || !(yield* keep(result))) takes = false
-      return { line, isDone: result !== null }
+      const place = begun++
+      if (!finished.has(line.number)) {
+        const result = takes ? yield* ask(record, line, actsAs, stop, () => takes) : null
+        if (result === null || !(yield* keep(result))) takes = false
+        if (result === null) return
+      }
+      ended.set(place, { line: line.number + 1, offset: line.next })
+    })
+    const passOn = Effect.suspend(() => {
+      if (ended.size < CURSOR_EVERY) return Effect.void
+      let cursor: BatchCursor | undefined
+      for (let next = ended.get(passed); next !== undefined; next = ended.get(passed)) {
+        ended.delete(passed++)
+        cursor = next
+      }
+      return cursor === undefined ? Effect.void : store.advance(id, cursor)
     })
     const lines = Stream.takeWhile(linesOf(record), () => takes && !stop.isOpen()).pipe(
-      Stream.mapEffect(runOne, { concurrency }),
-      Stream.runForEach(({ isDone, line }) => {
-        isContiguous &&= isDone
-        if (!isContiguous || ++sinceCursor < CURSOR_EVERY) return Effect.void
-        sinceCursor = 0
-        return store.advance(id, { line: line.number + 1, offset: line.next })
-      })
+      // While the answers of as many lines are stored, the next ones are asked.
+      Stream.mapEffect(runOne, { concurrency: 2 * concurrency, unordered: true }),
+      Stream.runForEach(() => passOn)
     )
     if ((yield* reading(lines)) === "input-lost") return "input-lost" as const
     if (!calls.isServing()) return "stopping" as const
+    if (isContested()) return "contested" as const
     if (stop.isOpen() || !takes) return "stopped" as const
     // Every line was asked, so that the last answer ended the batch; otherwise the input is shorter than it was.
     const after = yield* store.find(id, "all")

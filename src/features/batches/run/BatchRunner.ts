@@ -16,6 +16,7 @@ import * as Supervisor from "#actors/Supervisor.ts"
 import type { BatchRecord, BatchState } from "#schemas/batches/Batch.ts"
 import type { FileStoreError } from "#src/features/files/ports/FileStore.ts"
 import { FileRecords } from "#src/features/files/ports/FileRecords.ts"
+import * as BatchEnds from "./BatchEnds.ts"
 import * as BatchFiles from "./BatchFiles.ts"
 import * as BatchInput from "./BatchInput.ts"
 import * as BatchLines from "./BatchLines.ts"
@@ -32,6 +33,8 @@ export interface Options {
 
 /** Batches that take turns at once; more wait for one to end, and those of one key for others. */
 const MOST_RUNNING = 64
+/** Wait of a runner that met another one, ms: longer than a node takes to see that it lost its work. */
+const CONTESTED_MS = 3_000
 /** Wait after a store failed, ms. */
 const AGAIN_MS = 2_000
 
@@ -49,6 +52,7 @@ export const make = Effect.fnUntraced(function*({ concurrency, mostLines, pollMs
   const permits = yield* Semaphore.make(concurrency)
   const validate = yield* BatchInput.make(mostLines)
   const write = yield* BatchFiles.make
+  const tellEnds = yield* BatchEnds.make
   const lines = yield* BatchLines.make({ concurrency, permits })
 
   /** Writes what an event makes of the record; false: something else changed it first. */
@@ -88,6 +92,7 @@ export const make = Effect.fnUntraced(function*({ concurrency, mostLines, pollMs
       case "run-lines": {
         const end = yield* lines.run(record, stop)
         if (end === "input-lost") yield* apply((yield* store.find(id, "all")) ?? record, { _tag: "InputLost", problem: BatchInput.lost })
+        if (end === "contested") yield* Effect.delay(Effect.logInfo(`batch ${id} has answers of another runner; it goes on behind them`), CONTESTED_MS)
         return end !== "stopping"
       }
       case "fail-rest":
@@ -105,12 +110,12 @@ export const make = Effect.fnUntraced(function*({ concurrency, mostLines, pollMs
 
   /** A batch until it is over. */
   const batch = (id: string, stop: Latch.Latch): Effect.Effect<void> => {
-    let goesOn = true
+    let hasMore = true
     const round = Effect.map(step(id, stop), (more) => {
-      goesOn = more
+      hasMore = more
     })
     return Supervisor.supervised("batch", Effect.gen(function*() {
-      while (goesOn) yield* round.pipe(Effect.catch(failed(id)))
+      while (hasMore) yield* round.pipe(Effect.catch(failed(id)))
     }), { fields: { batch: id } })
   }
 
@@ -132,7 +137,7 @@ export const make = Effect.fnUntraced(function*({ concurrency, mostLines, pollMs
         if (listed.has(id) && !FiberMap.hasUnsafe(running, id)) {
           const stop = yield* Latch.make(false)
           stops.set(id, stop)
-          yield* FiberMap.run(running, id, Effect.ensuring(batch(id, stop), Effect.sync(() => stops.delete(id))))
+          yield* FiberMap.run(running, id, Effect.ensuring(batch(id, stop), Effect.andThen(Effect.sync(() => stops.delete(id)), news.open)))
         }
         const stop = stops.get(id)
         if (stop !== undefined && isToStop(state, now)) yield* stop.open
@@ -141,6 +146,7 @@ export const make = Effect.fnUntraced(function*({ concurrency, mostLines, pollMs
 
     yield* Supervisor.supervised("batches", Effect.gen(function*() {
       yield* look.pipe(Effect.catch((error) => Effect.logWarning(`batches cannot be read: ${error.message}`)))
+      yield* tellEnds.pipe(Effect.catch((error) => Effect.logWarning(`webhooks are told of the end of batches later: ${error.message}`)))
       // While some run, their end is looked for, too.
       yield* Effect.raceFirst(news.await, Effect.sleep(stops.size === 0 ? pollMs : Math.min(pollMs, 1_000)))
       yield* news.close

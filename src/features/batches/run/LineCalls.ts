@@ -4,9 +4,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
-import { KeyStore } from "#actors/ports/Stores.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
-import { EnvironmentKeys } from "#src/inference/ports/EnvironmentKeys.ts"
+import * as KeyActors from "#src/inference/lane/services/keyActors.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import type { ActsAs } from "#src/platform/server/Exchange.ts"
 import { FramedExchange, type Reply } from "#src/platform/server/sockets/FramedExchange.ts"
@@ -62,13 +61,9 @@ const waitOf = (status: number, headers: ReadonlyArray<string>): number | null =
 const tooLong: LineReply = { _tag: "Broken", message: `The answer is longer than ${MOST_ANSWER_BYTES} bytes.` }
 const nothingPending = (): number => 0
 
-/** No key has this hash. */
-const gone: ActsAs = { keyHash: "" }
-
 export const layer = Layer.effect(LineCalls, Effect.gen(function*() {
-  const environmentKeys = yield* EnvironmentKeys
+  const actorOf = yield* KeyActors.make
   const frontEnd = yield* FrontEnd
-  const keys = yield* KeyStore
   const lifecycle = yield* Lifecycle
 
   const isStopping = (): boolean => lifecycle.draining() || frontEnd.draining
@@ -116,12 +111,6 @@ export const layer = Layer.effect(LineCalls, Effect.gen(function*() {
     frontEnd.serveFramed(exchange)
     return Effect.sync(() => exchange.abort("client-closed"))
   })
-
-  const actorOf = (keyId: string | null): Effect.Effect<ActsAs, StoreError> => {
-    if (keyId === null) return Effect.succeed({ keyHash: null })
-    for (const [keyHash, key] of environmentKeys) if (key.id === keyId) return Effect.succeed({ keyHash })
-    return Effect.map(keys.get(keyId), (key) => key === null ? gone : { keyHash: key.keyHash })
-  }
 
   return LineCalls.of({ ask, actorOf, isServing: () => lifecycle.ready() && !isStopping() })
 }))

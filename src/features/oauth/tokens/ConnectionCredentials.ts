@@ -19,7 +19,7 @@ import { Upstream } from "#actors/request/ports/Upstream.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import { builtin, type Registry } from "#src/providers/Registry.ts"
-import * as Resilience from "#src/features/resilience/ports/resilienceSettings.ts"
+import * as ResilienceSettings from "#src/features/resilience/ports/resilienceSettings.ts"
 import * as OAuthClient from "./OAuthClient.ts"
 import { RefreshBreaker, type RefreshRule } from "./RefreshBreaker.ts"
 import * as ServiceAccount from "./serviceAccount.ts"
@@ -62,7 +62,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   const flights = new Map<string, Deferred.Deferred<Token, CredentialFailure>>()
   const now = () => clock.currentTimeMillisUnsafe()
   const breaker = new RefreshBreaker()
-  const ruleOf = (snapshot: Snapshot): RefreshRule => Resilience.effective(Resilience.storedChange(snapshot)).tokenRefreshBreaker
+  const ruleOf = (snapshot: Snapshot): RefreshRule => ResilienceSettings.effective(ResilienceSettings.storedChange(snapshot)).tokenRefreshBreaker
   let rule = ruleOf(configuration.current())
   const rowOf = (provider: string) => registry.byId.get(provider) ?? null
 

@@ -5,7 +5,7 @@
 import type { OwnFailures } from "#actors/request/OwnFailures.ts"
 import type { Cooled, Locked } from "#src/features/resilience/ports/CooldownFeed.ts"
 import type { Snapshot } from "#actors/ports/Configuration.ts"
-import { type Pass, stricter, type TargetHealth, type Unavailable, type Verdict } from "#actors/request/ports/Resilience.ts"
+import type { Pass, TargetHealth, Unavailable, Verdict } from "#actors/request/ports/Resilience.ts"
 import type { BreakerView, CooldownView, LockoutView, ModelPlaceView, PlaceView } from "#src/features/resilience/ports/ResilienceControl.ts"
 import type { Target } from "#actors/request/ports/Target.ts"
 import * as ConnectionCooldown from "#actors/resilience/ConnectionCooldown.ts"
@@ -15,31 +15,26 @@ import * as ProviderBreaker from "#actors/resilience/ProviderBreaker.ts"
 import type { Block } from "#actors/resilience/WaitQueue.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProfileName } from "#schemas/records/ResilienceSettings.ts"
+import * as Blocks from "./blocks.ts"
 import { Gates, lineOf as gateLine } from "./Gates.ts"
 import { HeldPass, type Keeper } from "./HeldPass.ts"
-import { isTerminal } from "#src/features/resilience/ports/marks.ts"
 import type { Lines } from "./lines.ts"
-import { ConnectionPlace, type ModelPlace, ProviderPlace, storedCooldown } from "./places.ts"
+import { ConnectionPlace, ProviderPlace, storedCooldown } from "./places.ts"
 import { profileOf } from "#src/features/resilience/profile.ts"
 import { type TargetRules, rulesOf, unbounded } from "./rules.ts"
 import * as Rests from "./rests.ts"
 import type { Saved } from "./saved.ts"
-import * as Effective from "#src/features/resilience/ports/resilienceSettings.ts"
+import * as ResilienceSettings from "#src/features/resilience/ports/resilienceSettings.ts"
 import * as Views from "#src/features/resilience/views.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
-
-/** A record that says nearly this says this: two nodes have written it, each by its own clock, ms. */
-const NEAR_MS = 1_000
 
 /** What is read of a snapshot. */
 export type View = Pick<Snapshot, "connections" | "connectionById" | "settings">
 
-const { statusText } = Views
-
 const noLines: Lines = { size: 0, sizeOf: () => 0, freed: () => {} }
 
-export class Tables implements Keeper {
-  effective: Effective.Effective
+export class Tables implements Keeper, Blocks.NodeState {
+  effective: ResilienceSettings.Effective
   lines: Lines = noLines
   /** True while a waiter whose turn has come takes its place: the other waiters do not block it. */
   admitting = false
@@ -50,22 +45,23 @@ export class Tables implements Keeper {
   private readonly connections = new Map<string, ConnectionPlace>()
   /** Calls of providers without credentials, by provider. */
   private readonly bare = new Map<string, ConnectionPlace>()
-  private readonly gates = new Gates()
-  private readonly outside: Effective.Outside
-  private total = 0
+  readonly gates = new Gates()
+  private readonly outside: ResilienceSettings.Outside
+  /** Calls in flight on this node. */
+  total = 0
   private slotEra = 0
 
-  constructor(snapshot: View, saved: Saved, outside: Effective.Outside = Effective.nothingOutside) {
+  constructor(snapshot: View, saved: Saved, outside: ResilienceSettings.Outside = ResilienceSettings.nothingOutside) {
     this.saved = saved
     this.outside = outside
     this.snapshot = snapshot
-    this.effective = Effective.of(snapshot, outside)
+    this.effective = ResilienceSettings.of(snapshot, outside)
   }
 
   /** A new snapshot: settings apply at once, and a record that says something new about its cooldown is believed. */
   configured(snapshot: View): void {
     this.snapshot = snapshot
-    this.effective = Effective.of(snapshot, this.outside)
+    this.effective = ResilienceSettings.of(snapshot, this.outside)
     this.version++
     for (const place of this.providers.values()) place.max = this.providerMax(place.id)
     for (const [id, place] of this.connections) {
@@ -74,16 +70,19 @@ export class Tables implements Keeper {
         this.connections.delete(id)
         continue
       }
-      const stored = storedCooldown(record)
-      if (stored.until === place.written.until && stored.level === place.written.level) continue
-      place.written = stored
-      // Known already, with its reason, which the record does not hold.
-      const { cooldown, announced: heard } = place
-      if (heard !== null && stored.until === heard.until && stored.level === heard.level) continue
-      if (stored.until !== 0 && stored.level === cooldown.level && Math.abs(stored.until - cooldown.until) <= NEAR_MS) continue
-      place.cooldown = ConnectionCooldown.step(place.cooldown, { _tag: "Told", ...stored }, this.effective.cooldown.apikey, 0)[1]
+      place.told(storedCooldown(record), this.effective.cooldown.apikey)
     }
     // A raised cap frees places without a release.
+    this.stir()
+  }
+
+  /** The write of what began or ended here is over. The snapshot is newer than a write that succeeded: its record is believed, also where it was changed since. */
+  written(id: string, succeeded: boolean): void {
+    const place = this.connections.get(id)
+    if (place === undefined) return
+    place.unwritten = false
+    const record = this.snapshot.connectionById.get(id)
+    if (succeeded && record !== undefined) place.told(storedCooldown(record), this.effective.cooldown.apikey)
     this.stir()
   }
 
@@ -97,19 +96,19 @@ export class Tables implements Keeper {
   readonly check = (target: Target, now: number, ownFailures: OwnFailures | null = null): Unavailable | null => {
     const provider = this.provider(target.provider)
     const connection = this.connectionOf(target)
-    return this.blocked(target, provider, connection, connection.models.get(target.model), now, false, ownFailures)
+    return Blocks.blocked(this, target, provider, connection, connection.models.get(target.model), now, false, ownFailures)
   }
 
   readonly enter = (target: Target, now: number, lastResort = false, ownFailures: OwnFailures | null = null): Pass | Unavailable => {
     const provider = this.provider(target.provider)
     const connection = this.connectionOf(target)
     const model = connection.model(target.model, now)
-    const blocked = this.blocked(target, provider, connection, model, now, lastResort, ownFailures)
+    const blocked = Blocks.blocked(this, target, provider, connection, model, now, lastResort, ownFailures)
     if (blocked !== null) return blocked
     const profile = connection.profileFor(target, profileOf)
     provider.profile = profile
     const [reply, breaker] = ProviderBreaker.step(provider.breaker, { _tag: "Enter", model: target.model }, this.effective.breaker[profile], now)
-    // What was not blocked and is refused has its excuse.
+    // Not blocked, yet refused by the breaker: the request's own failures, or the last resort, let it pass.
     const ticket = reply._tag === "Entered" ? reply.ticket : ProviderBreaker.ticketOf(provider.breaker, target.model)
     provider.breaker = breaker
     provider.inFlight++
@@ -232,8 +231,8 @@ export class Tables implements Keeper {
     const record = this.snapshot.connectionById.get(connectionId)
     if (record === undefined) return
     const place = this.connection(connectionId, record, record.provider)
-    place.announced = forMs === 0 ? null : { until, level }
     place.cooldown = Rests.announced(place.cooldown, forMs, { level, reason, status, guessed }, this.effective.cooldown.apikey, now)
+    place.announced = forMs === 0 ? null : { until, level, cooldown: place.cooldown, overruled: false }
     if (forMs === 0) this.stir()
   }
 
@@ -347,81 +346,11 @@ export class Tables implements Keeper {
     this.saved.lockout(connection, target.model, state, now)
   }
 
-  /** All mechanisms are asked: what hides behind a guess, or ends later than another block, is what refuses in the end. */
-  private blocked(
-    target: Target, provider: ProviderPlace, connection: ConnectionPlace, model: ModelPlace | undefined, now: number, lastResort: boolean,
-    ownFailures: OwnFailures | null
-  ): Unavailable | null {
-    const record = target.connection
-    if (record !== null && (!record.isActive || isTerminal(record))) {
-      return { reason: "inactive", until: null, detail: record.isActive ? `The connection is ${record.testStatus}.` : "The connection is switched off." }
-    }
-    let resting = provider.breaker.openUntil === null || ownFailures?.excusesBreaker(target) === true
-      ? null
-      : this.refused(provider, ProviderBreaker.refusalOf(provider.breaker, target.model, now))
-    const { cooldown } = connection
-    if (now < cooldown.until && !(lastResort && cooldown.guessed) && ownFailures?.excusesRest(target, cooldown) !== true) {
-      resting = stricter(resting, Rests.blockOf("connection-cooldown", cooldown))
-    }
-    if (model !== undefined && now < model.cooldown.until && !(lastResort && model.cooldown.guessed)) {
-      resting = stricter(resting, Rests.blockOf("model-cooldown", model.cooldown))
-    }
-    const lockout = model?.lockout ?? null
-    // A lockout that the operator asked for stands; the one after a 404 is a guess.
-    const soft = !this.effective.lockout.enabled
-    if (lockout !== null && now < lockout.until && !(lastResort && soft)) {
-      const detail = `Locked after ${statusText(lockout.status)}, failures: ${lockout.failures}.`
-      resting = stricter(resting, { reason: "model-lockout", until: lockout.until, soft, detail })
-    }
-    if (resting !== null && resting.soft !== true) return resting
-    return this.behind(target, connection, now) ?? model?.behind(this.lines, this.admitting, now) ?? this.full(target, provider, connection, now) ?? resting
-  }
-
-  /** Others wait for the same: there is no overtaking. */
-  private behind(target: Target, connection: ConnectionPlace, now: number): Unavailable | null {
-    const waiting = this.lines.size === 0 ? 0 : this.lines.sizeOf(connection.line)
-    if (waiting === 0) {
-      connection.recovery = null
-      return null
-    }
-    const { recovery } = connection
-    if (recovery !== null) {
-      if (!this.admitting) return { reason: "connection-cooldown", until: now, detail: `It comes back from a cooldown, and ${waiting} calls wait for it.` }
-      return recovery.undecided >= recovery.allowed ? busy("Its first calls after a cooldown are not answered yet.") : null
-    }
-    if (this.admitting) return null
-    const { pace } = this.rulesFor(target, connection)
-    const until = pace === null ? null : Pace.opensAt(connection.pace, pace, now) + Math.ceil(waiting * Pace.intervalOf(pace))
-    return busy(`${waiting} calls wait for the connection.`, until)
-  }
-
-  /** Caps and pacing. */
-  private full(target: Target, provider: ProviderPlace, connection: ConnectionPlace, now: number): Unavailable | null {
-    const { max, pace } = this.rulesFor(target, connection)
-    if (max > 0 && connection.inFlight >= max) return busy(`${max} calls at once are allowed on the connection.`)
-    if (pace !== null) {
-      const until = Pace.opensAt(connection.pace, pace, now)
-      if (until > now) return busy(`${pace.perMinute > 0 ? `${pace.perMinute} calls a minute` : `A call every ${pace.gapMs} ms`} may begin on the connection.`, until)
-    }
-    if (provider.max > 0 && provider.inFlight >= provider.max) return busy(`${provider.max} calls at once are allowed at the provider.`)
-    const { globalMax } = this.effective
-    if (globalMax > 0 && this.total >= globalMax) return busy(`${globalMax} calls at once are allowed on this node.`)
-    const { gate } = target
-    if (gate === undefined || !this.gates.isFull(gate)) return null
-    return { reason: "model-busy", until: null, detail: `${gate.max} calls at once are allowed on the model in this combo.` }
-  }
-
-  private refused(provider: ProviderPlace, reply: Extract<ProviderBreaker.BreakerReply, { readonly _tag: "Refused" }> | null): Unavailable | null {
-    if (reply === null) return null
-    const { failures, lastStatus } = provider.breaker
-    return { reason: reply.reason, until: reply.until, detail: `Failures in a row: ${failures}, the last: ${statusText(lastStatus)}.` }
-  }
-
   private readonly readRules = (record: Connection): TargetRules => rulesOf(record, this.effective)
 
   private providerMax(provider: string): number {
     const { nodes, perProvider, settings } = this.effective
-    return Effective.leastCap(perProvider.get(provider), Effective.partOf(settings.providerQuotaOverrides[provider]?.providerConcurrency ?? 0, nodes))
+    return ResilienceSettings.leastCap(perProvider.get(provider), ResilienceSettings.partOf(settings.providerQuotaOverrides[provider]?.providerConcurrency ?? 0, nodes))
   }
 
   private provider(id: string): ProviderPlace {
@@ -464,5 +393,3 @@ export class Tables implements Keeper {
     if (this.lines.size > 0) this.lines.freed(null)
   }
 }
-
-const busy = (detail: string, until: number | null = null): Unavailable => ({ reason: "connection-busy", until, detail })

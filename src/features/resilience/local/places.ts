@@ -11,6 +11,9 @@ import { Figures } from "#src/features/resilience/Figures.ts"
 import type { Lines } from "./lines.ts"
 import { type TargetRules, unbounded } from "./rules.ts"
 
+/** A record that says nearly this says this: two nodes have written it, each by its own clock, ms. */
+const NEAR_MS = 1_000
+
 /** Models remembered per connection: their names may come from clients. */
 const rememberedModels = 512
 
@@ -69,6 +72,15 @@ export interface CooldownRecovery {
   undecided: number
 }
 
+/** `until` and `level` are what the record will say; `cooldown` is what it means here, with its reason. */
+export interface AnnouncedCooldown {
+  readonly until: number
+  readonly level: number
+  readonly cooldown: ConnectionCooldown.State
+  /** A record that was written before it has come after it, and ended it here. */
+  overruled: boolean
+}
+
 export class ConnectionPlace {
   /** Null for the calls of a provider without credentials. */
   readonly id: string | null
@@ -78,8 +90,10 @@ export class ConnectionPlace {
   cooldown: ConnectionCooldown.State = ConnectionCooldown.idle
   /** What the record says, as far as this node knows. */
   written: { readonly until: number; readonly level: number } = { until: 0, level: 0 }
-  /** What another node has announced and will write there; null = nothing. */
-  announced: { readonly until: number; readonly level: number } | null = null
+  /** A cooldown that another node has announced and will write there; null = nothing. */
+  announced: AnnouncedCooldown | null = null
+  /** What `cooldown` says began or ended here, and is not written yet: newer than the record. */
+  unwritten = false
   inFlight = 0
   pace: Pace.State = Pace.idle
   /** Null unless a request waits for the end of a cooldown. */
@@ -104,6 +118,24 @@ export class ConnectionPlace {
       this.profile = read(target)
     }
     return this.profile
+  }
+
+  /** The record says something new: it is believed, unless this node knows better. */
+  told(stored: { readonly until: number; readonly level: number }, rules: ConnectionCooldown.CooldownRules): void {
+    if (stored.until === this.written.until && stored.level === this.written.level) return
+    const { announced: heard, cooldown } = this
+    // It began after this record was written, and the record will say it soon.
+    if (this.unwritten && stored.until < cooldown.until) return
+    this.written = stored
+    // Known already, with its reason, which the record does not hold.
+    if (heard !== null && stored.until === heard.until && stored.level === heard.level) {
+      if (heard.overruled) this.cooldown = heard.cooldown
+      heard.overruled = false
+      return
+    }
+    if (stored.until !== 0 && stored.level === cooldown.level && Math.abs(stored.until - cooldown.until) <= NEAR_MS) return
+    if (heard !== null) heard.overruled = cooldown === heard.cooldown
+    this.cooldown = ConnectionCooldown.step(cooldown, { _tag: "Told", ...stored }, rules, 0)[1]
   }
 
   /** The rules once per record and settings version. */

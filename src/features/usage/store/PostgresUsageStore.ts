@@ -12,6 +12,7 @@ import { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as Units from "#schemas/records/Units.ts"
 import * as Operation from "#src/platform/postgres/operation.ts"
 import * as Table from "#src/platform/postgres/Table.ts"
+import * as CallSearches from "./callSearches.ts"
 import * as UsageRow from "./usageRow.ts"
 import * as UsageStatistics from "./usageStatistics.ts"
 
@@ -92,6 +93,7 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
     if (filter.connectionId !== undefined) clauses.push(sql`connection_id = ${filter.connectionId}`)
     if (filter.apiKeyId !== undefined) clauses.push(sql`api_key_id = ${filter.apiKeyId}`)
     if (filter.status !== undefined) clauses.push(sql`status = ${filter.status}`)
+    if (filter.attemptId !== undefined) clauses.push(sql`attempt_id = ${filter.attemptId}`)
     if (filter.requestId !== undefined) clauses.push(sql`request_id = ${filter.requestId}`)
     if (filter.finalOnly === true) clauses.push(sql`final`)
     return sql.and(clauses)
@@ -121,7 +123,7 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
     const decoded: Array<LedgerRow> = []
     for (const [index, row] of rows.entries()) {
       if (index > 0 && index % decodeSlice === 0) yield* Effect.yieldNow
-      decoded.push(yield* table.fromRow(row))
+      decoded.push(yield* table.fromRow({ ...row, phases: UsageRow.unpacked(Reflect.get(row, "phases")) }))
     }
     return decoded
   })
@@ -181,6 +183,7 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
           WHERE ${nodeId === undefined ? sql`true` : sql`node_id = ${nodeId}`} GROUP BY outcome`,
         (rows) => new Map(rows.map((row) => [row.outcome, row.rows]))
       )),
+    ...CallSearches.make(sql, run, columns, decodeAll),
     ...UsageStatistics.make(sql, run),
     removeBefore
   })

@@ -2,7 +2,7 @@
  * Brings ledger rows into a form that Postgres always takes. One odd value (a NaN cost, an absurd token count that an
  * upstream reported, a NUL in a model name that a client sent) must not keep a whole batch out of the ledger.
  */
-import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import type { LedgerRow, Phases } from "#schemas/records/LedgerRow.ts"
 import * as Units from "#schemas/records/Units.ts"
 import { stored } from "#src/platform/postgres/text.ts"
 
@@ -85,7 +85,18 @@ type ColumnField = Exclude<keyof LedgerRow, KindField>
 export const columnTypes: Readonly<Record<ColumnField, string>> = {
   attemptId: "text", requestId: "text", sessionTag: "text", startedAt: "bigint", settledAt: "bigint", tokensIn: "bigint",
   tokensOut: "bigint", tokensCacheRead: "bigint", tokensCacheCreation: "bigint", tokensReasoning: "bigint", costUsd: "numeric",
-  latencyMs: "double precision", ttftMs: "double precision"
+  latencyMs: "double precision", ttftMs: "double precision", phases: "jsonb"
+}
+
+/** A list without names and quotes: every row has one, and it goes through the array literal as it is. Whole ms. */
+const packed = ({ before, end, head, limits, queue, sent }: Phases): string =>
+  `[${whole(before)},${whole(queue)},${whole(limits)},${sent === null ? null : whole(sent)},${head === null ? null : whole(head)},${whole(end)}]`
+
+/** As `packed` wrote it; null when it was written by something else. */
+export const unpacked = (list: unknown): Phases | null => {
+  if (!Array.isArray(list) || list.length < 6) return null
+  const [before, queue, limits, sent, head, end] = list as ReadonlyArray<number>
+  return { before, queue, limits, sent, head, end } as Phases
 }
 
 /** Reads of their own, because one read by name for all fields costs five times as much. */
@@ -94,7 +105,7 @@ const columnReads: Readonly<Record<ColumnField, (row: LedgerRow) => string | num
   startedAt: (row) => row.startedAt, settledAt: (row) => row.settledAt, tokensIn: (row) => row.tokensIn,
   tokensOut: (row) => row.tokensOut, tokensCacheRead: (row) => row.tokensCacheRead,
   tokensCacheCreation: (row) => row.tokensCacheCreation, tokensReasoning: (row) => row.tokensReasoning,
-  costUsd: (row) => row.costUsd, latencyMs: (row) => row.latencyMs, ttftMs: (row) => row.ttftMs
+  costUsd: (row) => row.costUsd, latencyMs: (row) => row.latencyMs, ttftMs: (row) => row.ttftMs, phases: (row) => row.phases === null ? null : packed(row.phases)
 }
 const reads = Object.keys(columnTypes).map((field) => columnReads[field as ColumnField])
 

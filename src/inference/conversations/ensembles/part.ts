@@ -9,7 +9,8 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { Answer, Conversation } from "#schemas/wire/conversation.ts"
 import type { Prompt } from "#src/inference/lane/bodies/Prompt.ts"
 import type { PartSaid } from "#src/inference/conversations/answering.ts"
-import { type Part, ConversationEncoding } from "#src/inference/conversations/ConversationEncoding.ts"
+import { type EnsemblePart, ConversationEncoding } from "#src/inference/conversations/ConversationEncoding.ts"
+import { repeatedOf } from "#src/inference/conversations/ownBytes.ts"
 import type { ConversationServices } from "#src/inference/conversations/ConversationServices.ts"
 import type { Route } from "#src/routing/Router.ts"
 import * as Formats from "#src/wire/formats.ts"
@@ -73,8 +74,8 @@ export const partOf = (whole: Whole, { conversation, targets, view }: PartReques
   let answer: Answer | null = null
   let error: PublicError | null = null
   let large: PartSaid | null = null
-  const own: Part = {
-    wanted: { stream: head.stream ? { request: Formats.repeatedOf(codec.name, prompt.parsed), includeUsage: head.wantsUsage } : null },
+  const own: EnsemblePart = {
+    wanted: { stream: head.stream ? { request: repeatedOf(codec.name, prompt), includeUsage: head.wantsUsage } : null },
     heard: (said) => {
       large = said
       answer = said === null ? null : Instructions.answerOf(said.text)

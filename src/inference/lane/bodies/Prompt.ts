@@ -45,6 +45,8 @@ export class Prompt {
   readonly tenant: string
   /** Bytes that the client sent. */
   readonly bytes: number
+  /** What an answer repeats beside the body, such as the response that it goes on with; null = nothing. */
+  names: Readonly<Record<string, unknown>> | null = null
   /** Called when a long body, or a form, is not held any more. */
   onRelease: (() => void) | null = null
 

@@ -10,7 +10,7 @@ import type { BodyFailure } from "#src/platform/server/Exchange.ts"
 import type { Spool } from "#src/platform/spool/Spool.ts"
 import type { SpoolFile } from "#src/platform/spool/SpoolFile.ts"
 import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
-import type { Form, Meter, Part } from "#src/wire/form/Form.ts"
+import type { Form, Meter, FormPart } from "#src/wire/form/Form.ts"
 import * as FormReader from "#src/wire/form/FormReader.ts"
 import * as FormErrors from "./formErrors.ts"
 
@@ -46,7 +46,7 @@ export class FormReception implements BodySink {
   readonly #reader: FormReader.FormReader
   /** Null once it was called, or will not be. */
   #done: ((received: Received) => void) | null
-  readonly #parts: Array<Part> = []
+  readonly #parts: Array<FormPart> = []
   /** Of each part: what it is called, how long it is, and the digest of its content, or where that lies in the file. */
   readonly #digests: Array<unknown> = []
   #length = 0

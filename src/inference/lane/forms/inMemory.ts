@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import { isStored, type Stored } from "#actors/request/ports/Body.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
-import type { Form, Part } from "#src/wire/form/Form.ts"
+import type { Form, FormPart } from "#src/wire/form/Form.ts"
 import * as FormErrors from "./formErrors.ts"
 
 /** Bytes of all files that are read back. */
@@ -31,7 +31,7 @@ export const of = (form: Form): Effect.Effect<Form | PublicError> => Effect.susp
   const release = form.hold()
   if (release === null) return Effect.succeed(FormErrors.gone())
   return Effect.ensuring(Effect.gen(function*() {
-    const parts: Array<Part> = []
+    const parts: Array<FormPart> = []
     for (const part of form.parts) {
       const content = isStored(part.content) ? yield* bytesOf(part.content) : part.content
       if (content instanceof PublicError) return content

@@ -2,17 +2,22 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Configuration } from "#actors/ports/Configuration.ts"
+import { Configuration, type Snapshot } from "#actors/ports/Configuration.ts"
 import { Flags } from "#actors/ports/Flags.ts"
 import { Resilience } from "#actors/request/ports/Resilience.ts"
+import type { Combo } from "#schemas/records/Combo.ts"
 import { makePricer } from "#src/providers/pricing.ts"
 import * as Registry from "#src/providers/Registry.ts"
 import { EvalScores } from "#src/routing/ports/EvalScores.ts"
-import { Quotas } from "#src/routing/ports/Quotas.ts"
-import { makeRouter, type Router, RouterMemory } from "#src/routing/Router.ts"
+import { Quotas, unknown } from "#src/routing/ports/Quotas.ts"
+import { makeRouter, type Router, RouterMemory, type RouterOptions } from "#src/routing/Router.ts"
 
 export class CurrentRouter extends Context.Service<CurrentRouter, {
   readonly now: () => Router
+  /** As if a combo stood among the combos, in place of the one of its id. */
+  readonly withDraft: (draft: Combo) => Router
+  /** The same with a memory of its own, while nothing is blocked and no quota is known. */
+  readonly rehearsal: (draft: Combo) => Router
 }>()("gateway/lane/CurrentRouter") {}
 
 export const layer = Layer.effect(CurrentRouter, Effect.gen(function*() {
@@ -29,19 +34,29 @@ export const layer = Layer.effect(CurrentRouter, Effect.gen(function*() {
     })),
     (quiet) => Effect.sync(quiet)
   )
+  const options = (snapshot: Snapshot): RouterOptions => ({
+    resilience,
+    quotas,
+    memory,
+    evals,
+    random: Math.random,
+    snapshot,
+    registry: Registry.builtin,
+    noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED"),
+    isOn: (flag) => flags.isOn(flag),
+    thinkingLevels: !flags.isOn("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS"),
+    priceOf: makePricer({ registry: Registry.builtin, user: snapshot.pricing, synced: new Map() })
+  })
+  const drafted = (draft: Combo): Snapshot => {
+    const snapshot = configuration.current()
+    return { ...snapshot, combos: [...snapshot.combos.filter(({ id }) => id !== draft.id), draft] }
+  }
   return {
-    now: () => router ??= makeRouter({
-      resilience,
-      quotas,
-      memory,
-      evals,
-      random: Math.random,
-      snapshot: configuration.current(),
-      registry: Registry.builtin,
-      noThinkingAliases: flags.isOn("NO_THINKING_ALIAS_ENABLED"),
-      isOn: (flag) => flags.isOn(flag),
-      thinkingLevels: !flags.isOn("GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS"),
-      priceOf: makePricer({ registry: Registry.builtin, user: configuration.current().pricing, synced: new Map() })
+    now: () => router ??= makeRouter(options(configuration.current())),
+    withDraft: (draft) => makeRouter(options(drafted(draft))),
+    rehearsal: (draft) => makeRouter({
+      ...options(drafted(draft)), memory: new RouterMemory(), quotas: unknown,
+      resilience: { check: () => null, enter: resilience.enter, health: resilience.health }
     })
   }
 }))

@@ -15,6 +15,10 @@ export class LaneOptions extends Context.Service<LaneOptions, {
   readonly ownHops: number
   /** Model for requests whose budget is used up (GATEWAY_EMERGENCY_FALLBACK_MODEL); null = a free one is looked for. */
   readonly emergencyModel: string | null
+  /** The built-in reader of pages asks robots.txt first (GATEWAY_WEB_FETCH_ROBOTS). */
+  readonly obeysRobots: boolean
+  /** Turns of a request in which the gateway runs tools (GATEWAY_TOOL_LOOP_STEPS). */
+  readonly toolLoopSteps: number
 }>()("gateway/lane/LaneOptions") {}
 
 /** What one request may take. The time for a whole request, where it is set, bounds the waits within it, too. */
@@ -40,5 +44,7 @@ export const layerOf = (settings: Values): Layer.Layer<LaneOptions> => Layer.suc
   graceMs: settings.shutdownTimeoutMs,
   sseComments: settings.sseComments === "on",
   ownHops: settings.ownHops,
-  emergencyModel: settings.emergencyModel
+  emergencyModel: settings.emergencyModel,
+  obeysRobots: settings.webFetchRobots === "obey",
+  toolLoopSteps: settings.toolLoopSteps
 })

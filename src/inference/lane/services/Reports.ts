@@ -3,6 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Flags } from "#actors/ports/Flags.ts"
+import { Accounting } from "#actors/request/ports/Accounting.ts"
 import * as RouteReport from "#src/inference/lane/RouteReport.ts"
 import { ComboMetrics } from "#src/inference/ports/ComboMetrics.ts"
 import { RoutingViews } from "#src/inference/ports/RoutingViews.ts"
@@ -24,5 +25,5 @@ export const layer = Layer.effect(Reports, Effect.gen(function*() {
 export const viewsLayer = Layer.effect(RoutingViews, Effect.gen(function*() {
   const { now } = yield* Forks
   const router = yield* CurrentRouter
-  return RouteReport.views(yield* Reports, router.now, now)
+  return RouteReport.views(yield* Reports, router, now, yield* Accounting)
 }))

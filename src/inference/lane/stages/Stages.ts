@@ -54,6 +54,8 @@ export interface AdmittedCall {
    * the answer. A stage that puts its own in front asks the one before it in the end. Absent: the request ends.
    */
   readonly onLeft?: ((leave: () => void) => void) | undefined
+  /** Set where the client has its answer already, and the request goes on without it: given what ends the running request. */
+  readonly detached?: ((end: () => void) => void) | undefined
   /** The lease that the call is made under, where its key needs one. */
   readonly lease?: Fence | undefined
   /** The response cache was asked and had nothing, for the log. */

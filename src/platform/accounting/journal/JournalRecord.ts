@@ -9,7 +9,7 @@
  *
  * So retention asks nothing new of a segment: one that still holds a row to deliver holds everything that the row needs.
  */
-import type { AttemptStart, LedgerRow, Outcome } from "#schemas/records/LedgerRow.ts"
+import type { AttemptStart, LedgerRow, Outcome, Phases } from "#schemas/records/LedgerRow.ts"
 import { names as unitNames, type Units } from "#schemas/records/Units.ts"
 import { FrameBuffer, FrameReader, MARKER } from "./JournalBytes.ts"
 import { type JournalContext, Contexts, type Numbered, REPEAT_STARTS } from "./JournalContexts.ts"
@@ -79,6 +79,7 @@ const HAS_TTFT = 4
 const HAS_CLIENT_STATUS = 8
 const HAS_UNITS = 16
 const UNPRICED = 32
+const HAS_PHASES = 64
 
 /** Writes records behind each other into its buffer. */
 export class RecordWriter {
@@ -128,7 +129,7 @@ export class RecordWriter {
     buffer.number(number)
     buffer.byte(
       (r.final ? FINAL : 0) | (r.estimated ? ESTIMATED : 0) | (r.ttftMs === null ? 0 : HAS_TTFT) | HAS_CLIENT_STATUS |
-        (r.units === null ? 0 : HAS_UNITS) | (r.unpriced ? UNPRICED : 0)
+        (r.units === null ? 0 : HAS_UNITS) | (r.unpriced ? UNPRICED : 0) | (r.phases === null ? 0 : HAS_PHASES)
     )
     buffer.byte(outcome)
     buffer.number(r.settledAt)
@@ -146,6 +147,7 @@ export class RecordWriter {
     buffer.text(r.phase)
     buffer.number(r.clientStatus)
     if (r.units !== null) this.#units(r.units)
+    if (r.phases !== null) this.#phases(r.phases)
     buffer.end(offset)
   }
 
@@ -163,6 +165,17 @@ export class RecordWriter {
       buffer.byte(number)
       buffer.number(amount)
     }
+  }
+
+  /** A phase that was not reached is NaN. */
+  #phases({ before, end, head, limits, queue, sent }: Phases): void {
+    const { buffer } = this
+    buffer.number(before)
+    buffer.number(queue)
+    buffer.number(limits)
+    buffer.number(sent ?? Number.NaN)
+    buffer.number(head ?? Number.NaN)
+    buffer.number(end)
   }
 
   #context(numbered: Numbered): void {
@@ -284,6 +297,7 @@ export class Decoder {
     // A record of an older release: its status is what the client was given.
     const clientStatus = (flags & HAS_CLIENT_STATUS) === 0 ? status : r.number()
     const units = (flags & HAS_UNITS) === 0 ? null : unitsIn(r)
+    const phases = (flags & HAS_PHASES) === 0 ? null : phasesIn(r)
     const s = this.#starts.get(number)
     this.#starts.delete(number)
     if (s === undefined || s.nodeId === null) {
@@ -298,7 +312,7 @@ export class Decoder {
         connectionId: s.connectionId, apiKeyId: s.apiKeyId, apiKeyName: s.apiKeyName, combo: s.combo, sessionTag: s.sessionTag,
         sourceFormat: s.sourceFormat, targetFormat: s.targetFormat, stream: s.stream, outcome, upstreamStatus, status, clientStatus, errorCode,
         phase, tokensIn, tokensOut, tokensCacheRead, tokensCacheCreation, tokensReasoning,
-        estimated: (flags & ESTIMATED) !== 0, units, unpriced: (flags & UNPRICED) !== 0, costUsd, latencyMs, ttftMs
+        estimated: (flags & ESTIMATED) !== 0, units, unpriced: (flags & UNPRICED) !== 0, costUsd, latencyMs, ttftMs, phases
       }
     }
   }
@@ -314,6 +328,11 @@ const unitsIn = (r: FrameReader): Units => {
   }
   return units
 }
+
+const reached = (ms: number): number | null => Number.isNaN(ms) ? null : ms
+
+const phasesIn = (r: FrameReader): Phases =>
+  ({ before: r.number(), queue: r.number(), limits: r.number(), sent: reached(r.number()), head: reached(r.number()), end: r.number() })
 
 /** What is left of an attempt, for the log. */
 export const describe = ({ attemptId, number, settle }: Orphan): Record<string, unknown> => ({ number, attemptId, ...settle })

@@ -48,7 +48,8 @@ export const crashedRow = (start: AttemptStart, now: number): LedgerRow => ({
   estimated: true,
   costUsd: 0,
   latencyMs: Math.max(0, now - start.startedAt),
-  ttftMs: null
+  ttftMs: null,
+  phases: null
 })
 
 const readSegment = (path: string): Effect.Effect<Uint8Array> =>

@@ -25,6 +25,8 @@ export interface Options {
   readonly dataDir: string
   /** fsync at every commit, so that a power cut loses nothing; default true. A killed process loses nothing either way. */
   readonly durable?: boolean
+  /** False: a first start runs initdb instead of taking the packed database; default true. */
+  readonly packed?: boolean
   /** ms for a start, initdb included; default 60000. */
   readonly startTimeout?: number
   /** When it checkpoints and vacuums. */
@@ -158,7 +160,7 @@ export const make = Effect.fnUntraced(function*(options: Options) {
   })
 
   const lost = yield* Supervisor.reporter("embedded database")
-  const data: StartData = { directory, durable: options.durable ?? true, maintenance: options.maintenance ?? {} }
+  const data: StartData = { directory, durable: options.durable ?? true, packed: options.packed ?? true, maintenance: options.maintenance ?? {} }
   let starting: Life | null = null
   const start = async (): Promise<Life> => {
     const life = new Life(data, lost)

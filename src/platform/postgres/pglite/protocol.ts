@@ -16,6 +16,8 @@ export interface StartData {
   readonly directory: string
   /** fsync at every commit. */
   readonly durable: boolean
+  /** A first start takes the packed database. */
+  readonly packed: boolean
   readonly maintenance: MaintenanceOptions
 }
 
@@ -35,6 +37,7 @@ const hasType = (value: unknown): value is { readonly type: unknown } =>
 export const isStartData = (value: unknown): value is StartData =>
   typeof value === "object" && value !== null && "directory" in value && typeof value.directory === "string"
   && "durable" in value && typeof value.durable === "boolean"
+  && "packed" in value && typeof value.packed === "boolean"
   && "maintenance" in value && typeof value.maintenance === "object" && value.maintenance !== null
 
 export const isCommand = (value: unknown): value is PgliteCommand =>

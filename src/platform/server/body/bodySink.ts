@@ -58,3 +58,36 @@ export const pour = (body: Uint8Array, sink: BodySink): BodyFlow => {
     guard: unguarded
   }
 }
+
+/** The same sink, of which each call runs in `guard`. */
+export const guardedSink = (sink: BodySink, guard: (run: () => void) => void): BodySink => ({
+  push: (bytes) => {
+    let takes = true
+    guard(() => {
+      takes = sink.push(bytes)
+    })
+    return takes
+  },
+  isReady: () => sink.isReady(),
+  end: () => guard(() => sink.end()),
+  fail: (failure) => guard(() => sink.fail(failure))
+})
+
+/** Gives a sink a body that can only be read whole. */
+export const pourWhole = (read: (done: (body: Uint8Array | null, failure: BodyFailure | null) => void) => void, sink: BodySink): BodyFlow => {
+  let flow: BodyFlow = stopped
+  let isStopped = false
+  read((body, failure) => {
+    if (isStopped) return
+    if (body === null) sink.fail(failure ?? "aborted")
+    else flow = pour(body, sink)
+  })
+  return {
+    resume: () => flow.resume(),
+    stop: () => {
+      isStopped = true
+      flow.stop()
+    },
+    guard: unguarded
+  }
+}

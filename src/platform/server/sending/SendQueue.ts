@@ -5,6 +5,8 @@
 const ROOM_STEP_BYTES = 16 * 1024
 /** A longer rest is no stream's, and does not keep its room. */
 const ROOM_BYTES = 128 * 1024
+/** Bytes in the queue at which a producer must wait for the flush. */
+export const HIGH_WATER_BYTES = 64 * 1024
 
 export class SendQueue {
   private chunks: Array<Uint8Array> = []

@@ -3,7 +3,7 @@
  * serves HTTP, so admission, limits, ledger and errors are the same. Work that a client left with the gateway asks in the same way.
  */
 import { type BodyFlow, type BodySink, pour, stopped } from "#src/platform/server/body/bodySink.ts"
-import type { AbortReason, ActsAs, BodyFailure, Exchange } from "#src/platform/server/Exchange.ts"
+import type { AbortReason, ActsAs, BodyFailure, Continues, Exchange } from "#src/platform/server/Exchange.ts"
 import { findHeader } from "#src/platform/server/requestHead.ts"
 import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
 
@@ -25,6 +25,8 @@ export interface Reply {
 export type FramedHead = Pick<Exchange, "method" | "path" | "query" | "headers" | "peerAddress" | "remoteAddress"> & {
   /** Set by the gateway alone: a head that a client wrote has none. */
   readonly actsAs?: ActsAs | undefined
+  /** Set by the gateway alone, too. */
+  readonly continues?: Continues | undefined
 }
 
 const OPEN = 0
@@ -39,6 +41,7 @@ export class FramedExchange implements Exchange {
   readonly peerAddress: string
   readonly remoteAddress: string
   readonly actsAs: ActsAs | undefined
+  readonly continues: Continues | undefined
 
   private readonly reply: Reply
   private readonly held: HeldBytes
@@ -61,6 +64,7 @@ export class FramedExchange implements Exchange {
     this.peerAddress = head.peerAddress
     this.remoteAddress = head.remoteAddress
     this.actsAs = head.actsAs
+    this.continues = head.continues
     this.body = body
     this.reply = reply
     this.held = held
@@ -127,6 +131,10 @@ export class FramedExchange implements Exchange {
 
   addHeaders(headers: ReadonlyArray<string>): void {
     this.added = [...this.added, ...headers]
+  }
+
+  startSized(status: number, headers: ReadonlyArray<string>): void {
+    this.start(status, headers)
   }
 
   start(status: number, headers: ReadonlyArray<string>): void {

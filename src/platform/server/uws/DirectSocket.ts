@@ -65,7 +65,7 @@ export class DirectSocket implements ServerSocket, SocketOwner, Watched {
     } else {
       this.give(this.ws, message)
     }
-    return this.goesOn()
+    return this.checkRoom()
   }
 
   close(code: number, reason: string): void {
@@ -169,7 +169,7 @@ export class DirectSocket implements ServerSocket, SocketOwner, Watched {
     if (this.over) return
     if (this.cutAs === "slow-reader") return this.cut(ws, "slow-reader")
     if (this.ending !== undefined) return ws.end(this.ending.code, this.ending.reason)
-    this.goesOn()
+    this.checkRoom()
     this.relieve()
   }
 
@@ -177,7 +177,7 @@ export class DirectSocket implements ServerSocket, SocketOwner, Watched {
     if (ws.send(message, false) === DROPPED) this.cut(ws, "slow-reader")
   }
 
-  private goesOn(): boolean {
+  private checkRoom(): boolean {
     if (this.over) return false
     const pending = this.pendingBytes
     if (pending <= this.host.limits.highWaterBytes) return true

@@ -1,11 +1,12 @@
 /** The `Exchange` over uWebSockets: the copied request head, the body on demand, and how the exchange ends. */
 import type { Arrivals } from "#src/platform/server/uws/Arrivals.ts"
 import { type BodyDone, type BodyOwner, BodyReader } from "#src/platform/server/body/BodyReader.ts"
-import { type BodyFlow, type BodySink, pour, stopped, unguarded } from "#src/platform/server/body/bodySink.ts"
+import { type BodyFlow, type BodySink, guardedSink, pourWhole } from "#src/platform/server/body/bodySink.ts"
 import * as ContentCoding from "#src/platform/server/contentCoding.ts"
 import type { AbortReason, Exchange } from "#src/platform/server/Exchange.ts"
 import type { NativeRequest, NativeResponse } from "./native.ts"
-import { DONE, ENDING, OPEN, Outgoing, STARTED } from "#src/platform/server/Outgoing.ts"
+import { DONE, ENDING, OPEN, STARTED } from "#src/platform/server/exchangeState.ts"
+import { Outgoing } from "#src/platform/server/Outgoing.ts"
 import { CHUNKED, findHeader, framing, shortAddress } from "#src/platform/server/requestHead.ts"
 import type { ClientAddress } from "#src/platform/server/ServerOptions.ts"
 import type { Watch, Watched } from "#src/platform/server/Watch.ts"
@@ -177,40 +178,11 @@ export class UwsExchange extends Outgoing implements Exchange, BodyOwner, Watche
   }
 
   streamBody(limit: number, sink: BodySink): BodyFlow {
-    const guarded: BodySink = {
-      push: (bytes) => {
-        let takes = true
-        this.guard(() => {
-          takes = sink.push(bytes)
-        })
-        return takes
-      },
-      isReady: () => sink.isReady(),
-      end: () => this.guard(() => sink.end()),
-      fail: (failure) => this.guard(() => sink.fail(failure))
-    }
+    const guarded = guardedSink(sink, (run) => this.guard(run))
+    // A compressed body is decompressed whole.
     const reader = this.header("content-encoding") === undefined ? this.bodyReader() : undefined
-    const flow = reader === undefined ? this.pourWhole(limit, guarded) : reader.flow(limit, guarded)
+    const flow = reader === undefined ? pourWhole((done) => this.readBody(limit, done), guarded) : reader.flow(limit, guarded)
     return { ...flow, guard: (run) => this.guard(run) }
-  }
-
-  /** A compressed body is decompressed whole. */
-  private pourWhole(limit: number, sink: BodySink): BodyFlow {
-    let flow: BodyFlow = stopped
-    let isStopped = false
-    this.readBody(limit, (body, failure) => {
-      if (isStopped) return
-      if (body === null) sink.fail(failure ?? "aborted")
-      else flow = pour(body, sink)
-    })
-    return {
-      resume: () => flow.resume(),
-      stop: () => {
-        isStopped = true
-        flow.stop()
-      },
-      guard: unguarded
-    }
   }
 
   onRelease(listener: () => void): void {

@@ -74,7 +74,7 @@ const write = (
       exchange.respond(status, flat, body.text ?? body.body)
       return exchange.finished ? Effect.void : awaitFinish(exchange)
     case "Stream":
-      return writeStream(exchange, response, flat, Stream.orDie(body.stream))
+      return writeStream(exchange, response, flat, Stream.orDie(body.stream), body.contentLength)
     case "FormData": {
       const web = new globalThis.Response(body.formData)
       web.headers.forEach((value, name) => flat.push(name, value))
@@ -133,9 +133,11 @@ const writeStream = (
   exchange: UwsExchange,
   response: Response.HttpServerResponse,
   flat: ReadonlyArray<string>,
-  stream: Stream.Stream<Uint8Array, never>
+  stream: Stream.Stream<Uint8Array, never>,
+  length?: number
 ): Effect.Effect<unknown, HttpServerError> => {
-  exchange.start(response.status, flat)
+  if (length === undefined) exchange.start(response.status, flat)
+  else exchange.startSized(response.status, flat, length)
   let waiting: ((effect: Effect.Effect<void>) => void) | undefined
   exchange.onDrain(() => {
     const resume = waiting

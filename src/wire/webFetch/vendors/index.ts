@@ -25,4 +25,4 @@ export const ofProvider = (provider: string): FetchVendor | null => vendors.get(
 export const ofFamily = (family: TargetFamily): FetchVendor | null => family.startsWith("web-fetch/") ? ofProvider(family.slice("web-fetch/".length)) : null
 
 /** Another provider of the pool is asked after the status: a rate limit, or a plan that is used up. */
-export const goesOn = (provider: string, status: number): boolean => status === 429 || ofProvider(provider)?.spent.has(status) === true
+export const isSpentAt = (provider: string, status: number): boolean => status === 429 || ofProvider(provider)?.spent.has(status) === true

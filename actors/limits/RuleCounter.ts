@@ -1,0 +1,49 @@
+/** What this node knows of one rule of a key: the meter of an amount, or the places of a rate. */
+import * as Meter from "#actors/limits/Meter.ts"
+import type { AmountRule, RateRule } from "#actors/limits/rules.ts"
+import type { Unsettled } from "#actors/limits/ports/LimitStore.ts"
+
+/** One amount rule with its meter. */
+export class RuleCounter {
+  rule: AmountRule
+  meter: Meter.Meter
+  /** Begin of the window in which the meter counts all that this node used, what it did before the meter began too. */
+  basedAt: number | null = null
+  /** An exchange was sent and not answered: the store may hold a block for us that we know nothing of. */
+  unsure = false
+  /** The store counts a block for us: what it gave, or what was reserved when it was asked. */
+  isCounted = false
+  /** Expired blocks of other nodes, and when the truth about them was last looked for. */
+  unsettled: ReadonlyArray<Unsettled> = []
+  lookedAt = Number.NEGATIVE_INFINITY
+  /** When the next block of another node may expire, so that its true usage is found although the key is idle. */
+  nextExpiryAt = Number.POSITIVE_INFINITY
+  /** These by the steady clock. */
+  lastUsedAt = 0
+  shortUntil = 0
+  /** Largest reservation lately, for blocks ahead of need. */
+  typical = 1
+  waiting = 0
+
+  constructor(rule: AmountRule, now: number) {
+    this.rule = rule
+    this.meter = Meter.make(rule.window, rule.limit, now)
+  }
+}
+
+/** One rate rule with the places this node has taken and not yet used. */
+export class Rate {
+  rule: RateRule
+  permits = 0
+  permitsUntil = 0
+  /** Until when the store need not be called again, and when a place becomes free (ms since the epoch). */
+  refusedUntil = 0
+  freeAt = 0
+  waiting = 0
+  /** Places used of the newest grant. */
+  usedOfGrant = 0
+
+  constructor(rule: RateRule) {
+    this.rule = rule
+  }
+}

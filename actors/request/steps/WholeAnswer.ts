@@ -1,0 +1,136 @@
+/** The answer of one attempt that is no stream: kept until it has ended, then read, held against the rules of its combo and judged. */
+import type { AnswerFacts, UpstreamErrorBody } from "#actors/request/ports/Face.ts"
+import { headerOf } from "#actors/request/ports/Upstream.ts"
+import type { PublicError } from "#schemas/errors.ts"
+import { LARGE_BYTES, QUICK_BYTES } from "#schemas/largeBodies.ts"
+import type { Outcome } from "#schemas/records/LedgerRow.ts"
+import * as StatusReason from "#schemas/statusReason.ts"
+import * as AnswerReading from "./answerReading.ts"
+import * as AttemptFailure from "./attemptFailure.ts"
+import type { AttemptOptions } from "./attemptValues.ts"
+import { joinBytes } from "./bytes.ts"
+import { type Ask, Job } from "./Job.ts"
+import { LargeBody } from "./LargeBody.ts"
+
+/** Largest whole (not streamed) answer. An error that is large is judged by its status alone. */
+const maxAnswerBytes = 64 * 1024 * 1024
+
+/** The attempt that the answer is for. */
+export interface Answered {
+  readonly options: AttemptOptions
+  readonly ended: boolean
+  readonly status: number
+  /** Of the upstream, flat. */
+  readonly headers: ReadonlyArray<string>
+  /** What a failed reply is judged by, but its body. */
+  readonly reply: Omit<AttemptFailure.FailedReply, "body">
+  abort(): void
+  /** Asks its upstream for the job again. */
+  ask(...question: Parameters<Ask>): void
+  fail(outcome: Outcome, error: PublicError, retryable: boolean): void
+  /** The answer breaks a rule of its combo. */
+  reject(rule: string, facts: AnswerFacts): void
+  succeed(facts: AnswerFacts): void
+}
+
+export class WholeAnswer {
+  readonly #attempt: Answered
+  #held: Array<Uint8Array> = []
+  #bytes = 0
+  #large: LargeBody | null = null
+  /** Null unless the upstream answers with jobs. */
+  #job: Job | null = null
+
+  constructor(attempt: Answered) {
+    this.#attempt = attempt
+  }
+
+  /** The answer is a job's, and was asked for by it. */
+  get isOfJob(): boolean {
+    return this.#job !== null
+  }
+
+  /** The bytes are borrowed. */
+  push(chunk: Uint8Array): void {
+    const attempt = this.#attempt
+    this.#bytes += chunk.length
+    if (this.#bytes <= LARGE_BYTES) this.#held.push(Buffer.from(chunk))
+    else if (!StatusReason.isOk(attempt.status)) {
+      attempt.abort()
+      this.#failWithStatus(null)
+    } else if (this.#bytes > maxAnswerBytes) {
+      attempt.abort()
+      attempt.fail("parse-error", AttemptFailure.tooLarge(attempt.options.target, maxAnswerBytes), !attempt.options.continues)
+    } else (this.#large ??= this.#beginLarge(attempt.headers)).push(chunk)
+  }
+
+  end(): void {
+    const { options: { check, dialect, forwardUsage, stream }, status } = this.#attempt
+    const body = this.#large === null ? joinBytes(this.#held, this.#bytes) : this.#large.bytes
+    this.#forget()
+    if (dialect.pollOf !== undefined && this.#asksAgain(body)) return
+    if (!StatusReason.isOk(status)) {
+      this.#failWithStatus(dialect.readError(body))
+      return
+    }
+    if (body.length >= QUICK_BYTES && dialect.readElsewhere !== undefined) {
+      if (dialect.readElsewhere({ body, asStream: stream, forwardUsage, check }, (facts, broken) => this.#judge(facts, broken))) return
+    }
+    const facts = AnswerReading.factsOf(dialect, body, stream, forwardUsage)
+    this.#judge(facts, AnswerReading.brokenRuleOf(dialect, body, facts, check))
+  }
+
+  /** The question for a job was not answered: the attempt asks again, or gives the job up. False where it is no job's. */
+  asksAgain(): boolean {
+    if (this.#job === null) return false
+    this.#forget()
+    return this.#asksAgain(null)
+  }
+
+  /** The attempt is decided: nothing is kept, and no job is asked for. */
+  close(): void {
+    this.#forget()
+    this.#job?.stop()
+  }
+
+  #forget(): void {
+    this.#held = []
+    this.#bytes = 0
+    this.#large = null
+  }
+
+  #beginLarge(headers: ReadonlyArray<string>): LargeBody {
+    const held = this.#held
+    this.#held = []
+    return new LargeBody(held, Math.min(Number(headerOf(headers, "content-length")) || 0, maxAnswerBytes))
+  }
+
+  /** The reply says that its job is not over, or none came (null): the same attempt asks for it again, or gives it up. */
+  #asksAgain(body: Uint8Array | null): boolean {
+    const attempt = this.#attempt
+    const { options: { dialect, now, target }, headers, status } = attempt
+    const job = this.#job ??= new Job(target, now, (method, path, question) => attempt.ask(method, path, question))
+    const next = body === null ? job.nextWithoutReply(dialect) : job.next(dialect, { status, headers, body })
+    if (next !== null && next !== "asks") attempt.fail(next.outcome, next.error, false)
+    return next !== null
+  }
+
+  #failWithStatus(body: UpstreamErrorBody | null): void {
+    const attempt = this.#attempt
+    attempt.fail("upstream-status", AttemptFailure.ofStatus({ ...attempt.reply, body }), !StatusReason.isRequests(attempt.status))
+  }
+
+  /** `broken`: the rule that the answer breaks. The attempt may have been cut while it was read. */
+  #judge(facts: AnswerFacts | null, broken: string | null): void {
+    const attempt = this.#attempt
+    if (attempt.ended) return
+    const { continues, stream, target } = attempt.options
+    // A whole answer cannot continue a partial one.
+    if (facts === null || (stream && continues)) attempt.fail("parse-error", AttemptFailure.malformed(target), true)
+    else if (facts.error !== null) {
+      const error = AttemptFailure.inStream({ ...attempt.reply, body: facts.error })
+      attempt.fail("upstream-status", error, error.source !== "client")
+    } else if (broken !== null) attempt.reject(broken, facts)
+    else attempt.succeed(facts)
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * A request whose model may use tools that the gateway runs: the allowed tools of MCP servers stand beside the client's own. A call of
+ * such a tool is run here and the model asked again, until an answer is the client's: one without such calls, one that calls a tool of
+ * the client's, or the one after the last turn, in which no tool may be called. Each turn is a call of its own, with its row, its limits
+ * and its fallbacks; the client sees the last answer.
+ */
+import * as Effect from "effect/Effect"
+import { Ensemble, type Given } from "#actors/ensemble/Ensemble.ts"
+import type { AttemptNote, RouteView, SkipNote } from "#actors/request/Inbound.ts"
+import type { Face } from "#actors/request/ports/Face.ts"
+import * as AttemptFailure from "#actors/request/steps/attemptFailure.ts"
+import * as Errors from "#schemas/errors.ts"
+import { PublicError } from "#schemas/errors.ts"
+import type { Answer, Conversation, ToolCallPart, ToolResultPart } from "#schemas/wire/conversation.ts"
+import { ConversationEncoding } from "#src/inference/conversations/ConversationEncoding.ts"
+import type { ConversationServices } from "#src/inference/conversations/ConversationServices.ts"
+import * as Ensembles from "#src/inference/conversations/ensembles/Ensembles.ts"
+import { partOf, saidInstead, type Whole } from "#src/inference/conversations/ensembles/part.ts"
+import { inboundOf } from "#src/inference/lane/inbound.ts"
+import type { ClientRequest, Planned } from "#src/inference/lane/Operation.ts"
+import type { ConversationCall } from "#src/inference/lane/stages/Stages.ts"
+import type { ToolUser } from "#src/inference/ports/ServerTools.ts"
+import * as Dialects from "#src/wire/dialects.ts"
+import { restoredAnswer } from "#src/wire/neutral/restoredAnswer.ts"
+import { restoredOf } from "#src/wire/neutral/ToolNames.ts"
+import * as ToolTurns from "./toolTurns.ts"
+
+const FLAG = "SERVER_OWNED_TOOL_LOOP_ENABLED"
+/** Tools that a request may be given: vendors take no more. */
+const TOOLS_MAX = 128
+/** Calls of one answer, and how many of them run at once. */
+const CALLS_MAX = 16
+const AT_ONCE = 4
+
+/** Which tools the request asks for; undefined = none. */
+export const wanted = (clientRequest: Pick<ClientRequest, "header">): string | undefined => clientRequest.header("x-gateway-tools")
+
+const refuse = (message: string): PublicError => Errors.make("bad_request", message, { extra: { param: "X-Gateway-Tools" } })
+
+/** The client's own tools keep their names. */
+const ownTools = ({ tools }: ConversationServices, user: ToolUser, header: string, { tools: clients }: Conversation) => {
+  const taken = new Set(clients.map((tool) => tool.kind === "hosted" ? "" : tool.name))
+  const isAsked = ToolTurns.asking(header)
+  return tools.all().filter(({ name }) => isAsked(name) && !taken.has(name) && tools.missing(user, name) === null)
+}
+
+/** `since`: when its waiting for a turn began; null = it did not wait. */
+export const begin = (
+  services: ConversationServices, face: Face, clientRequest: ClientRequest, call: ConversationCall, planned: Planned, header: string, since: number | null
+): Ensemble | PublicError => {
+  const { codec, head } = call
+  const { prompt, route } = planned
+  if (!services.admission.flags.isOn(FLAG)) return refuse(`The gateway runs no tools for models: its flag ${FLAG} is off.`)
+  if (Ensembles.isFor(route)) return refuse(`Tools that the gateway runs do not go with combos of strategy ${route.combo.strategy}.`)
+  const words = new ConversationEncoding(services, codec, head, prompt, route, null, clientRequest.header("x-gateway-effort"))
+  const asked = words.decoded()
+  if (asked instanceof PublicError) return asked
+  if ((asked.settings.choices ?? 1) > 1) return refuse("Tools that the gateway runs do not go with several choices.")
+  const user: ToolUser = { key: call.key, isOperator: false, scopes: null }
+  const offered = ownTools(services, user, header, asked)
+  if (offered.length === 0) return refuse("No tool that this API key may use fits this header; GET /api/mcp/servers and the key's allowedMcpTools say which there are.")
+  if (offered.length + asked.tools.length > TOOLS_MAX) return refuse(`${offered.length} tools fit this header; with the request's own, ${TOOLS_MAX} may be sent: name fewer.`)
+  const own = new Set(offered.map(({ name }) => name))
+  const equipped: Conversation = { ...asked, tools: [...asked.tools, ...offered.map(ToolTurns.functionOf)] }
+
+  const inbound = inboundOf(services, { face }, clientRequest, call, planned, words)
+  const whole: Whole = { services, codec, head, prompt, route, inbound, words }
+  const attempts: Array<AttemptNote> = []
+  const skipped: Array<SkipNote> = []
+  const view: RouteView = {
+    ...inbound.route,
+    terminal: (error) => error,
+    finished: (_ok, tried, passed) => {
+      attempts.push(...tried)
+      skipped.push(...passed)
+    }
+  }
+  const notes = { notes: attempts, skips: skipped }
+  const told = { ...inbound, responseHeaders: (facts: Parameters<typeof inbound.responseHeaders>[0]) => inbound.responseHeaders(facts, notes) }
+
+  /** The answer in the client's words, as a stream where it asked for one. */
+  const directOf = ({ body, stream = null, target }: Given, answer: Answer, isWhole: boolean) => {
+    if (!head.stream && isWhole) return { stream: false, body }
+    if (head.stream && stream !== null) return { stream: true, body: stream }
+    const restored = restoredOf(equipped)
+    const shown = restored === null ? answer : restoredAnswer(answer, restored)
+    const options = {
+      model: target.publicModel, request: prompt.parsed, includeUsage: head.stream ? head.wantsUsage : true, makeId: services.makeResponseId,
+      now: () => Math.floor(services.request.now() / 1000)
+    }
+    return head.stream
+      ? { stream: true, body: Buffer.from(Dialects.streamOf(shown, codec, options)) }
+      : { stream: false, body: Buffer.from(codec.encodeAnswer(shown, options)) }
+  }
+
+  const runOne = (part: ToolCallPart, place: number): Effect.Effect<ToolResultPart> => {
+    const failed = (message: string) => Effect.succeed(ToolTurns.resultOf(part, { isError: true, content: [{ type: "text", text: message }] }))
+    if (place >= CALLS_MAX) return failed(`Not called: an answer may call ${CALLS_MAX} tools.`)
+    const args = ToolTurns.argumentsOf(part)
+    if (args === null) return failed("Not called: the arguments are not a JSON object.")
+    return Effect.map(services.tools.call(user, part.name, args), ({ result }) => ToolTurns.resultOf(part, result))
+  }
+
+  const turn = (ensemble: Ensemble, said: Conversation, number: number): Effect.Effect<void> => {
+    if (number > services.toolLoopSteps) {
+      const encoding = saidInstead(whole, ToolTurns.lastOf(said))
+      const last = inboundOf(services, { face }, clientRequest, call, planned, encoding)
+      return ensemble.finish({ ...last, route: { ...view, terminal: (error) => inbound.route.terminal(error, attempts, skipped), line: () => inbound.route.line(notes) } })
+    }
+    return Effect.flatMap(ensemble.ask(partOf(whole, { conversation: said, targets: inbound.targets, view }), "turn"), (given) => {
+      const { answer } = given
+      if (answer === null) return Effect.sync(() => ensemble.refuse(inbound.route.terminal(given.error ?? AttemptFailure.shuttingDown(), attempts, skipped)))
+      const calls = ToolTurns.callsOf(answer, own)
+      if (calls.own.length === 0 || calls.others) {
+        return Effect.sync(() => ensemble.give(given.target, directOf(given, ToolTurns.withoutOwn(answer, own), calls.own.length === 0)))
+      }
+      ensemble.passOn()
+      const running = Effect.forEach(calls.own, runOne, { concurrency: AT_ONCE })
+      return Effect.flatMap(ensemble.during(running), (results) => results === null
+        ? Effect.sync(() => ensemble.refuse(AttemptFailure.shuttingDown()))
+        : turn(ensemble, ToolTurns.continued(said, answer, results), number + 1))
+    })
+  }
+
+  const around = { services: services.request, fork: services.fork, live: services.live }
+  return new Ensemble(around, since === null ? told : { ...told, since }, (ensemble) => turn(ensemble, equipped, 1),
+    (ok, latencyMs) => inbound.route.finished?.(ok, attempts, skipped, latencyMs))
+}

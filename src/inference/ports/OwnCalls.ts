@@ -1,0 +1,25 @@
+/** A request of the gateway to one of its own inference endpoints in the name of a key: as that key's own request, from admission to the ledger. */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+
+export interface OwnQuestion {
+  /** Path of the endpoint, such as `/v1/search`. */
+  readonly path: string
+  /** JSON text. */
+  readonly body: string
+  /** SHA-256 of the key, hexadecimal; null: without a key. */
+  readonly keyHash: string | null
+  /** The caller's, for the key's rules of addresses. */
+  readonly address: string
+}
+
+export interface OwnAnswer {
+  readonly status: number
+  /** JSON text; empty when the answer broke off. */
+  readonly body: string
+}
+
+export class OwnCalls extends Context.Service<OwnCalls, {
+  /** Never fails; interrupting it is the client leaving. */
+  readonly ask: (question: OwnQuestion) => Effect.Effect<OwnAnswer>
+}>()("gateway/ports/OwnCalls") {}

@@ -1,0 +1,25 @@
+/** Sealed bodies of calls without a database. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { BodyStore, type SealedBodies } from "#src/features/bodies/BodyStore.ts"
+
+const newestFirst = (a: SealedBodies, b: SealedBodies): number => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)
+
+export const layer = Layer.sync(BodyStore, () => {
+  const records = new Map<string, SealedBodies>()
+  const removed = (gone: ReadonlyArray<SealedBodies>): number => {
+    for (const { id } of gone) records.delete(id)
+    return gone.length
+  }
+  return {
+    put: (given) => Effect.sync(() => {
+      for (const one of given) if (!records.has(one.id)) records.set(one.id, one)
+    }),
+    find: (ids, since) => Effect.sync(() => [...records.values()].filter(({ createdAt, id }) => ids.includes(id) && createdAt >= since).sort(newestFirst)),
+    removeBefore: (time) => Effect.sync(() => removed([...records.values()].filter(({ createdAt }) => createdAt < time))),
+    removeBeyond: (most) => Effect.sync(() => {
+      let sum = 0
+      return removed([...records.values()].sort(newestFirst).filter(({ sealed }) => (sum += sealed.length) > most))
+    })
+  }
+})
