@@ -4,7 +4,7 @@ import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import { describe, expect, it } from "vitest"
-import * as FormStream from "#src/platform/server/forms/FormStream.ts"
+import * as FormFile from "#src/features/files/FormFile.ts"
 import { type App, eventually, latch, start } from "./support/harness.ts"
 import { RawClient } from "./support/RawClient.ts"
 
@@ -18,7 +18,7 @@ interface Seen {
 /** Files whose streams ended well. */
 let whole = 0
 
-const reader: App = Effect.flatMap(HttpServerRequest, (request) => FormStream.read(request, { fileBytes: LIMIT }, (file, before) => {
+const reader: App = Effect.flatMap(HttpServerRequest, (request) => FormFile.read(request, { fileBytes: LIMIT }, (file, before) => {
   const chunks: Array<Buffer> = []
   const known = before.size
   return Effect.map(Stream.runForEach(file.content, (chunk) => Effect.sync(() => void chunks.push(Buffer.from(chunk)))), () => {
@@ -97,7 +97,7 @@ describe("a form that is read while it arrives", () => {
     const gate = latch<void>()
     const most = 64 * 1024 * 1024
     let taken = 0
-    const { port } = await start({}, Effect.flatMap(HttpServerRequest, (request) => FormStream.read(request, { fileBytes: most }, (file) =>
+    const { port } = await start({}, Effect.flatMap(HttpServerRequest, (request) => FormFile.read(request, { fileBytes: most }, (file) =>
       Stream.runForEach(file.content, (chunk) => Effect.andThen(Effect.promise(() => gate.promise), Effect.sync(() => {
         taken += chunk.byteLength
       }))))).pipe(Effect.as(HttpServerResponse.text("done")), Effect.orDie))

@@ -47,7 +47,7 @@ const publicOf = (failure: Failure): PublicError => {
     case "full":
       return Errors.make("insufficient_storage", "The gateway has no space for this file; nothing of it was kept. Delete files, or ask its operator for more space.")
     case "missing":
-      return Errors.make("service_unavailable", "The bytes of this file are not in this node's store. Nodes of one gateway need one store of files: a bucket, or a directory that they share.", { retryAfterSeconds: 5 })
+      return Errors.make("service_unavailable", "The bytes of this file are not in this node's store. Nodes of one gateway need one store of files: set GATEWAY_FILES_S3_BUCKET, or GATEWAY_FILES_DIR to a directory that they share.", { retryAfterSeconds: 5 })
     case "unavailable":
       return Errors.make("service_unavailable", "The store of files cannot be reached at the moment.", { retryAfterSeconds: 1 })
   }
@@ -93,14 +93,16 @@ export const layer = HttpApiBuilder.group(Surface.make(FilesGroup), "files", Eff
   const content = Effect.fn("Files.content")(function*(id: string, scope: FileScope) {
     const record = yield* files.find(id, scope)
     if (record.status === "expired") return yield* Effect.fail(Errors.make("file_not_found", `The file '${id}' has expired: its content is gone.`))
-    const { headers: asked } = yield* HttpServerRequest.HttpServerRequest
+    const { headers: asked, method } = yield* HttpServerRequest.HttpServerRequest
     const etag = `"${record.sha256}"`
     const headers = {
       etag, "accept-ranges": "bytes", "content-disposition": disposition(record.filename),
       // A client chose type and bytes: a browser must never run them as a page of the gateway.
       "content-security-policy": "sandbox; default-src 'none'"
     }
-    if (asked["if-none-match"] === etag) return HttpServerResponse.empty({ status: 304, headers })
+    if (Range.hasTag(asked["if-none-match"], etag)) return HttpServerResponse.empty({ status: 304, headers })
+    // Only the length goes out: no byte is read for it, and a range is one of GET's.
+    if (method === "HEAD") return HttpServerResponse.stream(Stream.empty, { contentType: record.contentType, contentLength: record.bytes, headers })
     const ifRange = asked["if-range"]
     const range = ifRange !== undefined && ifRange !== etag ? "whole" : Range.of(asked["range"], record.bytes)
     if (range === "none") {
@@ -112,7 +114,7 @@ export const layer = HttpApiBuilder.group(Surface.make(FilesGroup), "files", Eff
     const first = yield* Pull.catchDone(pull, () => Effect.succeed(null))
     const body = first === null ? Stream.empty : Stream.concat(Stream.fromArray(first), Stream.fromPull(Effect.succeed(pull)))
     return HttpServerResponse.stream(body, {
-      status: range === "whole" ? 200 : 206, contentType: record.contentType,
+      status: range === "whole" ? 200 : 206, contentType: record.contentType, contentLength: range === "whole" ? record.bytes : range.last - range.first + 1,
       headers: range === "whole" ? headers : { ...headers, "content-range": `bytes ${range.first}-${range.last}/${record.bytes}` }
     })
   })

@@ -1,9 +1,9 @@
-/** The part of a file that a request asks for (RFC 9110, section 14). Pure. */
+/** The part of a file that a request asks for (RFC 9110, sections 13 and 14). Pure. */
 import type { ByteRange } from "./ports/FileStore.ts"
 
 /** "whole": no range, more than one, or one that is not understood; "none": the file has no such bytes. */
 export const of = (header: string | undefined, size: number): ByteRange | "whole" | "none" => {
-  const found = header === undefined ? null : /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/.exec(header)
+  const found = header === undefined ? null : /^bytes=[ \t]*(\d{0,30})-(\d{0,30})[ \t]*$/i.exec(header)
   if (found === null) return "whole"
   const [, from = "", to = ""] = found
   if (from === "") {
@@ -15,3 +15,7 @@ export const of = (header: string | undefined, size: number): ByteRange | "whole
   if (to !== "" && Number(to) < first) return "whole"
   return first >= size ? "none" : { first, last: to === "" ? size - 1 : Math.min(Number(to), size - 1) }
 }
+
+/** If-None-Match names the tag: alone, in a list, as a weak one, or all tags by `*`. */
+export const hasTag = (header: string | undefined, etag: string): boolean =>
+  header !== undefined && (header.trim() === "*" || [...header.matchAll(/"[^"]*"/g)].some(([tag]) => tag === etag))

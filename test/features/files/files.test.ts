@@ -153,9 +153,10 @@ describe("the content of a file", () => {
     const text = "0123456789"
     const { id } = await store(text)
     const get = (range: string, more: Readonly<Record<string, string>> = {}) => as(ours, "GET", `/v1/files/${id}/content`, { range, ...more })
-    for (const [range, from, to] of [["bytes=0-0", 0, 0], ["bytes=2-5", 2, 5], ["bytes=7-", 7, 9], ["bytes=-3", 7, 9], ["bytes=5-99", 5, 9], ["bytes=-99", 0, 9]] as const) {
+    for (const [range, from, to] of [["bytes=0-0", 0, 0], ["Bytes=2-5", 2, 5], ["bytes=8-99999999999999999999", 8, 9], ["bytes=7-", 7, 9], ["bytes=-3", 7, 9], ["bytes=5-99", 5, 9], ["bytes=-99", 0, 9]] as const) {
       const reply = await get(range)
-      expect([range, reply.status, reply.text, reply.headers["content-range"]]).toEqual([range, 206, text.slice(from, to + 1), `bytes ${from}-${to}/10`])
+      expect([range, reply.status, reply.text, reply.headers["content-range"], reply.headers["content-length"]])
+        .toEqual([range, 206, text.slice(from, to + 1), `bytes ${from}-${to}/10`, String(to - from + 1)])
     }
     for (const range of ["bytes=10-", "bytes=11-12", "bytes=-0"]) {
       const reply = await get(range)
@@ -165,13 +166,35 @@ describe("the content of a file", () => {
     const etag = (await get("bytes=0-0")).headers["etag"] ?? ""
     expect((await get("bytes=0-0", { "if-range": etag })).status).toBe(206)
     expect((await get("bytes=0-0", { "if-range": "\"other\"" })).text).toBe(text)
-    const same = await as(ours, "GET", `/v1/files/${id}/content`, { "if-none-match": etag })
-    expect([same.status, same.text]).toEqual([304, ""])
+    expect((await get("bytes=0-0", { "if-range": "Wed, 21 Oct 2026 07:28:00 GMT" })).status).toBe(200)
+    for (const tags of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+      const same = await as(ours, "GET", `/v1/files/${id}/content`, { "if-none-match": tags })
+      expect([tags, same.status, same.text, same.headers["etag"]]).toEqual([tags, 304, "", etag])
+    }
+    expect((await as(ours, "GET", `/v1/files/${id}/content`, { "if-none-match": "\"other\"" })).status).toBe(200)
     await as(ours, "DELETE", `/v1/files/${id}`)
     const empty = await store("")
     expect((await as(ours, "GET", `/v1/files/${empty.id}/content`)).bytes.length).toBe(0)
     expect((await as(ours, "GET", `/v1/files/${empty.id}/content`, { range: "bytes=0-" })).status).toBe(416)
     await as(ours, "DELETE", `/v1/files/${empty.id}`)
+  })
+
+  it("says its length before it comes, and to HEAD without it", async () => {
+    const bytes = randomBytes(900_000)
+    const { id } = await store(bytes)
+    for (const headers of [{}, { range: "bytes=0-4" }]) {
+      const head = await as(ours, "HEAD", `/v1/files/${id}/content`, headers as Readonly<Record<string, string>>)
+      expect([head.status, head.headers["content-length"], head.headers["accept-ranges"], head.bytes.length]).toEqual([200, "900000", "bytes", 0])
+    }
+    const whole = await as(ours, "GET", `/v1/files/${id}/content`)
+    expect([whole.headers["content-length"], whole.headers["transfer-encoding"], whole.bytes.equals(bytes)]).toEqual(["900000", undefined, true])
+    expect((await as(theirs, "HEAD", `/v1/files/${id}/content`)).status).toBe(404)
+    expect((await Http.send(gateway.url, { method: "HEAD", path: `/v1/files/${id}/content` })).status).toBe(401)
+    // A file that lost bytes is a broken download, never a short one.
+    fs.truncateSync(path.join(directory, id), 500_000)
+    const cut = await as(ours, "GET", `/v1/files/${id}/content`).then(({ whole }) => whole, () => false)
+    expect(cut).toBe(false)
+    expect((await as(ours, "DELETE", `/v1/files/${id}`)).status).toBe(200)
   })
 
   it("is an error and no broken download where this node has no such bytes", async () => {
