@@ -8,9 +8,11 @@ import type { RequestHead } from "#src/wire/WireFormat.ts"
 
 export const dialectOf = <Head extends RequestHead, Note>(codec: OneShotCodec<Head, Note>, family: TargetFamily, wanted: Wanted<Head, Note>): Dialect => {
   const read: Dialect["readAnswer"] = (body) => codec.read(family, body, wanted)
+  const readError: Dialect["readError"] = (body) => codec.readError(family, body)
+  const makeTap = () => new OpaqueTap(readError)
   const { pollOf } = codec
   return {
-    ...opaque, readAnswer: read, replayAnswer: read, readError: (body) => codec.readError(family, body),
+    ...opaque, readAnswer: read, replayAnswer: read, readError, makeTap, makeRecoverableTap: makeTap,
     ...(pollOf === undefined ? none : { pollOf: (reply) => pollOf(family, reply, wanted) })
   }
 }
@@ -21,9 +23,7 @@ const never = (): never => {
   throw new Error("only conversations are continued")
 }
 
-const opaque: Omit<Dialect, "readAnswer" | "replayAnswer" | "readError"> = {
-  makeTap: () => new OpaqueTap(),
-  makeRecoverableTap: () => new OpaqueTap(),
+const opaque: Pick<Dialect, "continueTap" | "makeReader" | "viewAnswer"> = {
   continueTap: never,
   makeReader: never,
   // A combo's rules on texts see no such answers.
