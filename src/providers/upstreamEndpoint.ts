@@ -5,7 +5,7 @@ import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { EndpointName, Provider, ProviderAuth } from "#schemas/Provider.ts"
 import { isExchanged, kindOf, projectOf } from "./credentialKind.ts"
 
-export interface Endpoint {
+export interface UpstreamEndpoint {
   readonly origin: string
   readonly path: string
   /** Flat, lower-case names; holds the credential unless `tokenFrom` says where it comes from. */
@@ -72,7 +72,7 @@ export const ofProvider = (
   rowPath: string,
   model: string,
   baseUrl: string | null
-): Endpoint | EndpointMissing => {
+): UpstreamEndpoint | EndpointMissing => {
   const region = valueOf("region", connection, row.defaults)
   const regional = region === null ? undefined : row.regionalBaseUrls?.[region]
   const base = dataOf(connection, "baseUrl") ?? baseUrl ?? regional ?? row.baseUrl
@@ -114,7 +114,7 @@ export const ofProvider = (
 }
 
 /** Endpoint of a provider node: OpenAI type by Bearer, Anthropic type by x-api-key. */
-export const ofNode = (node: ProviderNode, connection: Connection | null, path: string): Endpoint | EndpointMissing => {
+export const ofNode = (node: ProviderNode, connection: Connection | null, path: string): UpstreamEndpoint | EndpointMissing => {
   const place = locate(dataOf(connection, "baseUrl") ?? node.baseUrl, path)
   if ("_tag" in place) return place
   const headers = [...common]

@@ -12,9 +12,9 @@ import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { Price, Provider } from "#schemas/Provider.ts"
 import type { FamilyName } from "#schemas/wire/conversation.ts"
 import { type CallFormat, isOneShot, type OneShotKind, type TargetFamily } from "#schemas/wire/formats.ts"
-import * as Endpoint from "#src/providers/upstreamEndpoint.ts"
+import * as UpstreamEndpoint from "#src/providers/upstreamEndpoint.ts"
 import type { Registry } from "#src/providers/Registry.ts"
-import * as OneShot from "#src/routing/oneShotPlaces.ts"
+import * as OneShotPlaces from "#src/routing/oneShotPlaces.ts"
 import { makeResolver, type Resolution, type ResolvedModel, type ResolverView } from "#src/routing/models/resolveModel.ts"
 
 /** An ordered, non-empty list of targets, or why there is none. */
@@ -35,7 +35,7 @@ export interface PlannerOptions {
   readonly thinkingLevels: boolean
   readonly priceOf: (provider: string, model: string) => Price | null
   /** Flags that let remote nodes serve some kinds of requests; absent: all are off. */
-  readonly isOn?: (flag: OneShot.RemoteFlag) => boolean
+  readonly isOn?: (flag: OneShotPlaces.RemoteFlag) => boolean
 }
 
 const off = (): boolean => false
@@ -113,16 +113,17 @@ export const makePlanner = (options: PlannerOptions): Planner => {
 
 const planOf = (options: PlannerOptions, resolution: Resolution, face: CallFormat): Plan => {
   if (resolution._tag === "Unresolved") {
-    if (isOneShot(face) && resolution.prefix !== null) return OneShot.unknownProvider(face, resolution.prefix)
+    if (isOneShot(face) && resolution.prefix !== null) return OneShotPlaces.unknownProvider(face, resolution.prefix)
     return new PublicError(resolution.code, resolution.status, "invalid_request_error", resolution.message, null,
       resolution.candidates.length > 0 ? { candidates: resolution.candidates } : null)
   }
+  let connections = options.snapshot.activeByProvider.get(resolution.provider) ?? []
   if (isOneShot(face)) {
     // What a provider cannot do is said before a credential is asked for.
-    const place = OneShot.placeOf(face, resolution, resolution.node === null ? null : options.snapshot.nodeById.get(resolution.node.id) ?? null)
+    const place = OneShotPlaces.placeOf(face, resolution, resolution.node === null ? null : options.snapshot.nodeById.get(resolution.node.id) ?? null)
     if (place instanceof PublicError) return place
+    connections = OneShotPlaces.connectionsOf(place, connections, resolution.provider, options.snapshot.connections)
   }
-  const connections = options.snapshot.activeByProvider.get(resolution.provider) ?? []
   const needsCredential = resolution.row !== null && !resolution.row.authKinds.includes("none")
   if (connections.length === 0 && (needsCredential || resolution.node !== null)) return noConnection(options, resolution, face)
   const targets: Array<Target> = []
@@ -142,7 +143,7 @@ const noConnection = (options: PlannerOptions, resolved: ResolvedModel, face: Ca
   const known = options.snapshot.connections.some((connection) => connection.provider === resolved.provider)
   return known
     ? Errors.make("ALL_ACCOUNTS_INACTIVE", `Every connection of provider ${label} is inactive or unusable: activate or test one.`)
-    : isOneShot(face) ? OneShot.noCredentials(face, label) : Errors.make("bad_request", `No credentials for provider: ${label}`)
+    : isOneShot(face) ? OneShotPlaces.noCredentials(face, label) : Errors.make("bad_request", `No credentials for provider: ${label}`)
 }
 
 /** Where a provider takes requests, and in which format. */
@@ -175,7 +176,7 @@ const placeOf = (resolved: ResolvedModel, face: CallFormat, node: ProviderNode |
 }
 
 const oneShotPlaceOf = (kind: OneShotKind, resolved: ResolvedModel, node: ProviderNode | null): Place | PublicError => {
-  const place = OneShot.placeOf(kind, resolved, node)
+  const place = OneShotPlaces.placeOf(kind, resolved, node)
   return place instanceof PublicError ? place : onePath(place.family, place.path)
 }
 
@@ -186,16 +187,16 @@ const targetOf = (options: PlannerOptions, resolved: ResolvedModel, connection: 
   const node = resolved.node === null ? null : snapshot.nodeById.get(resolved.node.id) ?? null
   const place = isOneShot(face) ? oneShotPlaceOf(face, resolved, node) : placeOf(resolved, face, node, connection) ?? cannotChat(resolved)
   if (place instanceof PublicError) return place
-  const endpointAt = (path: string): Endpoint.Endpoint | Endpoint.EndpointMissing =>
+  const endpointAt = (path: string): UpstreamEndpoint.UpstreamEndpoint | UpstreamEndpoint.EndpointMissing =>
     node !== null
-      ? Endpoint.ofNode(node, connection, path)
-      : Endpoint.ofProvider(resolved.row as Provider, connection, path, resolved.model, resolved.provider === "sim" ? snapshot.simulatorUrl : null)
+      ? UpstreamEndpoint.ofNode(node, connection, path)
+      : UpstreamEndpoint.ofProvider(resolved.row as Provider, connection, path, resolved.model, resolved.provider === "sim" ? snapshot.simulatorUrl : null)
   const endpoint = endpointAt(place.path)
   if ("_tag" in endpoint) return Errors.make("bad_request", endpoint.message)
   const streamed = place.streamPath === place.path ? endpoint : endpointAt(place.streamPath)
   if ("_tag" in streamed) return Errors.make("bad_request", streamed.message)
   // A connection may name another address than its node.
-  const remote = isOneShot(face) && node !== null ? OneShot.remoteRefusal(face, node, endpoint.origin, options.isOn ?? off) : null
+  const remote = isOneShot(face) && node !== null ? OneShotPlaces.remoteRefusal(face, node, endpoint.origin, options.isOn ?? off) : null
   if (remote !== null) return remote
   const capabilities = resolved.facts?.capabilities
   return {

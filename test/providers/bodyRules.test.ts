@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest"
 import type { BodyRules } from "#schemas/Provider.ts"
-import * as Rules from "#src/providers/bodyRules.ts"
+import { apply as applyRules } from "#src/providers/bodyRules.ts"
 
-const apply = (rules: BodyRules, body: string): string => Buffer.from(Rules.apply(rules, Buffer.from(body))).toString("utf8")
+const apply = (rules: BodyRules, body: string): string => Buffer.from(applyRules(rules, Buffer.from(body))).toString("utf8")
 const vertex: BodyRules = { add: { anthropic_version: "vertex-2023-10-16" }, drop: ["model"] }
 
 describe("body rules", () => {

@@ -2,19 +2,19 @@ import { describe, expect, it } from "vitest"
 import * as Redacted from "effect/Redacted"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { Provider } from "#schemas/Provider.ts"
-import * as Endpoint from "#src/providers/upstreamEndpoint.ts"
+import * as UpstreamEndpoint from "#src/providers/upstreamEndpoint.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import { connection, node } from "#test/suites/records.ts"
 
 const row = (id: string): Provider => builtin.byId.get(id) as Provider
-const at = (id: string, fields: Partial<Connection>, model = "m", path = row(id).chatPath ?? ""): Endpoint.Endpoint => {
-  const found = Endpoint.ofProvider(row(id), connection({ provider: id, ...fields }), path, model, null)
+const at = (id: string, fields: Partial<Connection>, model = "m", path = row(id).chatPath ?? ""): UpstreamEndpoint.UpstreamEndpoint => {
+  const found = UpstreamEndpoint.ofProvider(row(id), connection({ provider: id, ...fields }), path, model, null)
   if ("_tag" in found) throw new Error(found.message)
   return found
 }
-const header = (endpoint: Endpoint.Endpoint, name: string): ReadonlyArray<string> =>
+const header = (endpoint: UpstreamEndpoint.UpstreamEndpoint, name: string): ReadonlyArray<string> =>
   endpoint.headers.flatMap((value, i) => i % 2 === 1 && endpoint.headers[i - 1] === name ? [value] : [])
-const url = (endpoint: Endpoint.Endpoint) => endpoint.origin + endpoint.path
+const url = (endpoint: UpstreamEndpoint.UpstreamEndpoint) => endpoint.origin + endpoint.path
 
 const document = JSON.stringify({ type: "service_account", project_id: "from-account", client_email: "a@b", private_key: "canary-private-key" })
 const account: Partial<Connection> = { apiKey: Redacted.make(document) }
@@ -41,12 +41,12 @@ describe("cloud variants", () => {
     expect(url(at("vertex-anthropic", { ...account, providerSpecificData: { region: "europe-west1" } }, "claude@1", row("vertex-anthropic").streamPath))).toBe(
       "https://europe-west1-aiplatform.googleapis.com/v1/projects/from-account/locations/europe-west1/publishers/anthropic/models/claude%401:streamRawPredict")
     expect(row("vertex-anthropic").body).toEqual({ add: { anthropic_version: "vertex-2023-10-16" }, drop: ["model"] })
-    expect(Endpoint.ofProvider(row("vertex"), connection(token), "/x", "m", null)).toMatchObject({ _tag: "EndpointMissing" })
+    expect(UpstreamEndpoint.ofProvider(row("vertex"), connection(token), "/x", "m", null)).toMatchObject({ _tag: "EndpointMissing" })
   })
 
   it("no value of a connection can move the request to another host", () => {
     for (const region of ["evil.example/", "evil.example#", "evil.example?", "x@evil.example", "evil.example\\", "a:1@b"]) {
-      const found = Endpoint.ofProvider(row("vertex"), connection({ ...account, providerSpecificData: { project: "p", region } }), "/x", "m", null)
+      const found = UpstreamEndpoint.ofProvider(row("vertex"), connection({ ...account, providerSpecificData: { project: "p", region } }), "/x", "m", null)
       if (!("_tag" in found)) expect(new URL(found.origin).hostname, region).toMatch(/-aiplatform\.googleapis\.com$/)
     }
   })
@@ -86,7 +86,7 @@ describe("whose secret becomes a header", () => {
   })
 
   it("a node takes a service account, too; a broken document is still never sent", () => {
-    const found = Endpoint.ofNode(node(), connection({ id: "c-7", apiKey: Redacted.make("{ canary, broken") }), "/x")
+    const found = UpstreamEndpoint.ofNode(node(), connection({ id: "c-7", apiKey: Redacted.make("{ canary, broken") }), "/x")
     expect(found).toMatchObject({ tokenFrom: "c-7" })
     expect(JSON.stringify(found)).not.toContain("canary")
   })

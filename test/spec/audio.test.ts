@@ -33,6 +33,8 @@ describe("speech", () => {
     expect([reply.status, reply.headers["content-type"], reply.bytes.equals(toneOf("Say it."))]).toEqual([200, "audio/wav", true])
     expect((await seen("au-speech"))[0]?.body).toEqual({ model: "au-speech", input: "Say it.", voice: "alloy", response_format: "wav", speed: 1.5, instructions: "Loudly." })
     expect(await lab.rows(reply)).toMatchObject([{ endpoint: "/v1/audio/speech", outcome: "completed", stream: true, units: { character: 7 }, costUsd: 0.0007, final: true }])
+    const [row] = await lab.rows(reply)
+    expect([reply.headers["x-gateway-response-cost"], reply.headers["x-gateway-tokens-in"], reply.headers["x-gateway-tokens-out"]]).toEqual(["0.0007000000", String(row?.tokensIn), String(row?.tokensOut)])
   })
 
   it("begins before its end is made", async () => {
@@ -67,6 +69,17 @@ describe("speech", () => {
     const [bad, good] = [await combos.place({ status: 503, error: { message: "away" } }), await combos.place()]
     const spoken = await say({ model: await combos.combo("priority", [bad.model, good.model], { config: { maxRetries: 0 } }) })
     expect([spoken.status, spoken.headers["x-gateway-model"], spoken.bytes.equals(toneOf("Say it."))]).toEqual([200, good.model, true])
+  })
+
+  it("as events costs the tokens that its last event counts", async () => {
+    await lab.gateway.operator.price(lab.node, "au-spoken", { input: 1, output: 12 })
+    await lab.sim.rule({ match: { model: "au-spoken" }, script: { usage: { promptTokens: 10, completionTokens: 500_000, totalTokens: 500_010 } } })
+    const reply = await say({ model: "lab/au-spoken", stream_format: "sse" })
+    expect([reply.status, reply.headers["content-type"]]).toEqual([200, "text/event-stream"])
+    const events = Http.payloads(reply.text).map((data) => JSON.parse(data) as { type: string; audio?: string })
+    expect(events.at(-1)?.type).toBe("speech.audio.done")
+    expect(Buffer.concat(events.map(({ audio = "" }) => Buffer.from(audio, "base64"))).equals(toneOf("Say it."))).toBe(true)
+    expect(await lab.rows(reply)).toMatchObject([{ outcome: "completed", tokensIn: 10, tokensOut: 500_000, costUsd: 6.00001 }])
   })
 
   it("that is a page is no speech", async () => {
@@ -110,6 +123,13 @@ describe("a transcription", () => {
     const reply = await hear(formOf({ model: "lab/au-events", stream: "true" }))
     expect([reply.status, reply.headers["content-type"], Http.payloads(reply.text).map((data) => (JSON.parse(data) as { type: string }).type)])
       .toEqual([200, "text/event-stream", ["transcript.text.delta", "transcript.text.done"]])
+  })
+
+  it("that is streamed costs the seconds that its last event counts", async () => {
+    await lab.gateway.operator.price(lab.node, "au-counted", { per_second: 1 })
+    await lab.sim.rule({ match: { model: "au-counted" }, script: { status: 200, contentType: "text/event-stream", body: `data: ${JSON.stringify({ type: "transcript.text.done", text: "a", usage: { type: "duration", seconds: 7 } })}\n\n` } })
+    const reply = await hear(formOf({ model: "lab/au-counted", stream: "true" }))
+    expect(await lab.rows(reply)).toMatchObject([{ outcome: "completed", units: { second: 7 }, costUsd: 7 }])
   })
 
   it.each([

@@ -29,7 +29,7 @@ describe("speech of a vendor with the voice in its path", () => {
     expect([entry?.path, entry?.query, entry?.key?.last4]).toEqual(["/v1/text-to-speech/JBFq%20nC%2Fsd", "output_format=mp3_44100_128", "0001"])
     expect(entry?.headers["xi-api-key"]).toBe("…0001")
     expect(entry?.body).toEqual({ text: "Say it.", model_id: "eleven_v3", language_code: "de", seed: 7, voice_settings: { speed: 1.1 } })
-    expect(await lab.rows(reply)).toMatchObject([{ outcome: "completed", units: { character: 7 }, costUsd: 0.00126, targetFormat: "speech/elevenlabs" }])
+    expect(await lab.rows(reply)).toMatchObject([{ outcome: "completed", units: { character: 7 }, costUsd: 0.0007, targetFormat: "speech/elevenlabs" }])
   })
 
   it.each([["opus", "opus_48000_128"], ["pcm", "pcm_24000"], ["wav", "wav_24000"]])("is made as %s", async (format, output) => {
@@ -95,7 +95,7 @@ describe("a transcription", () => {
     expect([entry?.path, entry?.query, entry?.body]).toEqual(["/v1/listen", "model=nova-3&smart_format=true&language=de", { bytes: tone.length, contentType: "audio/wav" }])
     const [row] = await lab.rows(reply)
     expect(row).toMatchObject({ units: { second: toneSeconds }, outcome: "completed" })
-    expect(row?.costUsd).toBeCloseTo(toneSeconds * 7.16667e-05, 9)
+    expect(row?.costUsd).toBeCloseTo(toneSeconds * 0.0001283333, 9)
   })
 
   it("of a form with other names costs the seconds of the sound's header", async () => {

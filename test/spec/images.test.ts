@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { pictureOf } from "#src/simulator/formats/images.ts"
 import { type Combos, combosOf } from "#test/support/combos.ts"
 import * as Http from "#test/support/http.ts"
-import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
+import { CREDENTIAL, errorIn, type Lab, startLab } from "#test/support/lab.ts"
 
 let lab: Lab
 let combos: Combos
@@ -53,10 +53,44 @@ describe("a request for images", () => {
     const reply = await Http.send(lab.gateway.url, { path: "/v1/images/generations", body: { model: "lab/im-streamed", prompt: "a", stream: true, partial_images: 1 } })
     expect([reply.status, reply.headers["content-type"], reply.text, reply.whole]).toEqual([200, "text/event-stream", events, true])
     expect(await lab.rows(reply)).toMatchObject([{ outcome: "completed", stream: true, units: { image: 1 } }])
-    await lab.sim.rule({ match: { model: "im-broken" }, script: { status: 200, contentType: "text/event-stream", body: events, resetAfter: { bytes: 60 } } })
+    const long = events.replace("AAAA", "A".repeat(400))
+    await lab.sim.rule({ match: { model: "im-broken" }, script: { status: 200, contentType: "text/event-stream", body: long, resetAfter: { bytes: 200 } } })
     const broken = await Http.send(lab.gateway.url, { path: "/v1/images/generations", body: { model: "lab/im-broken", prompt: "a", stream: true } })
-    expect([broken.status, broken.whole, events.startsWith(broken.text)]).toEqual([200, false, true])
+    expect([broken.status, broken.whole, long.startsWith(broken.text)]).toEqual([200, false, true])
     expect(await lab.rows(broken)).toMatchObject([{ outcome: "upstream-reset" }])
+  })
+
+  it("whose stream breaks between two events ends with an error event", async () => {
+    const picture = 'event: image_generation.partial_image\ndata: {"b64_json":"AAAA"}\n\n'
+    await lab.sim.rule({ match: { model: "im-between" }, script: { status: 200, contentType: "text/event-stream", body: picture.repeat(2), resetAfter: { bytes: picture.length } } })
+    const broken = await Http.send(lab.gateway.url, { path: "/v1/images/generations", body: { model: "lab/im-between", prompt: "a", stream: true } })
+    expect([broken.status, broken.whole, broken.text.startsWith(picture)]).toEqual([200, true, true])
+    expect(JSON.parse(Http.payloads(broken.text).at(-1) ?? "")).toMatchObject({ type: "error", error: { code: "upstream_reset" } })
+    expect(await lab.rows(broken)).toMatchObject([{ outcome: "upstream-reset" }])
+  })
+
+  it("whose stream ends with an error says so in its row, and to the client without the credential", async () => {
+    const picture = 'event: image_generation.partial_image\ndata: {"b64_json":"AAAA"}\n\n'
+    const error = `event: error\ndata: {"type":"error","error":{"type":"server_error","code":"overheated","message":"too hot for ${CREDENTIAL}"}}\n\n`
+    await lab.sim.rule({ match: { model: "im-late-error" }, script: { status: 200, contentType: "text/event-stream", body: picture + error } })
+    const late = await Http.send(lab.gateway.url, { path: "/v1/images/generations", body: { model: "lab/im-late-error", prompt: "a", stream: true } })
+    expect([late.status, late.whole, late.text.startsWith(picture), late.text.includes(CREDENTIAL)]).toEqual([200, true, true, false])
+    expect(JSON.parse(Http.payloads(late.text).at(-1) ?? "")).toMatchObject({ type: "error", error: { code: "overheated" } })
+    expect(await lab.rows(late)).toMatchObject([{ outcome: "upstream-status", errorCode: "overheated" }])
+    await lab.sim.rule({ match: { model: "im-early-error" }, script: { status: 200, contentType: "text/event-stream", body: error } })
+    const early = await Http.send(lab.gateway.url, { path: "/v1/images/generations", body: { model: "lab/im-early-error", prompt: "a", stream: true } })
+    expect([early.status, errorIn(early)["code"], early.text.includes(CREDENTIAL)]).toEqual([502, "overheated", false])
+  })
+
+  it("that is streamed costs what its last event counts, or what was expected", async () => {
+    await lab.gateway.operator.price(lab.node, "im-counted", { input: 5, output: 40 })
+    await lab.sim.rule({ match: { model: "im-counted" }, script: { usage: { promptTokens: 50, completionTokens: 1_000_000, totalTokens: 1_000_050 } } })
+    const reply = await draw({ model: "lab/im-counted", prompt: "a", stream: true, partial_images: 2 })
+    expect(Http.payloads(reply.text).map((data) => (JSON.parse(data) as { type: string }).type)).toEqual(["image_generation.partial_image", "image_generation.partial_image", "image_generation.completed"])
+    expect(await lab.rows(reply)).toMatchObject([{ outcome: "completed", tokensIn: 50, tokensOut: 1_000_000, estimated: false, costUsd: 40.00025 }])
+    await lab.gateway.operator.price(lab.node, "im-uncounted", { per_image: 0.5 })
+    await lab.sim.rule({ match: { model: "im-uncounted" }, script: { usage: "omit" } })
+    expect(await lab.rows(await draw({ model: "lab/im-uncounted", prompt: "a", stream: true }))).toMatchObject([{ units: { image: 1 }, costUsd: 0.5 }])
   })
 
   it("without an image in its answer is an upstream's failure", async () => {

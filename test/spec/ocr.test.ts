@@ -1,14 +1,16 @@
 /** POST /v1/ocr over HTTP: both kinds of servers, one shape, polls inside one attempt, what is refused. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { PublicError } from "#schemas/errors.ts"
+import { pdfOf } from "#src/simulator/formats/media/pdf.ts"
 import { codec } from "#src/wire/ocr/codec.ts"
 import * as OAuthServer from "#test/support/oauthServer.ts"
 import * as Http from "#test/support/http.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
+import { publicNames } from "#test/support/pages.ts"
 
 let lab: Lab
 beforeAll(async () => {
-  lab = await startLab()
+  lab = await startLab({ network: publicNames })
   const { operator } = lab.gateway
   await operator.createConnection({ provider: "mistral", apiKey: "mi-oc-000000000001", providerSpecificData: { baseUrl: `${lab.sim.url}/v1` } })
   await operator.createConnection({ provider: "azure-documents", apiKey: "az-oc-000000000001", providerSpecificData: { baseUrl: lab.sim.url } })
@@ -30,6 +32,17 @@ describe("a document", () => {
     })])
     expect((await seen("mistral-ocr-latest"))[0]?.body).toEqual({ model: "mistral-ocr-latest", document, include_image_base64: false })
     expect(await lab.rows(reply)).toMatchObject([{ endpoint: "/v1/ocr", units: { page: 2 }, costUsd: 1, outcome: "completed" }])
+  })
+
+  it("may be a file, whose pages come back and are paid for", async () => {
+    await lab.gateway.operator.price("mistral", "oc-file", { per_page: 0.5 })
+    const pages = ["first (page)", "second", "third"]
+    const reply = await read({ model: "mistral/oc-file", document: { type: "document_url", document_url: `data:application/pdf;base64,${pdfOf(pages).toString("base64")}` } })
+    expect((JSON.parse(reply.text) as { pages: ReadonlyArray<{ markdown: string }> }).pages.map(({ markdown }) => markdown)).toEqual(pages)
+    expect(await lab.rows(reply)).toMatchObject([{ units: { page: 3 }, costUsd: 1.5 }])
+    const cut = await read({ model: "mistral/oc-file", document: `data:application/pdf;base64,${pdfOf(pages).subarray(0, 300).toString("base64")}` })
+    expect([cut.status, errorIn(cut)["message"]]).toEqual([400, "The document is no PDF."])
+    expect(await lab.rows(cut)).toMatchObject([{ outcome: "upstream-status", units: null, costUsd: 0 }])
   })
 
   it("may be a plain address, or an image", async () => {
@@ -99,11 +112,21 @@ describe("a document", () => {
   })
 
   it.each([
-    ["none", {}], ["no address", { document: { type: "document_url" } }], ["a plain http address", { document: "http://example.com/a.pdf" }], ["a file of the host", { document: "file:///etc/passwd" }]
-  ])("is refused when there is %s, and nothing is sent", async (_name, body) => {
-    const before = (await seen("mistral-ocr-latest")).length
-    const reply = await read(body)
-    expect([reply.status, errorIn(reply)["param"]]).toEqual([400, "document"])
-    expect((await seen("mistral-ocr-latest")).length).toBe(before)
+    ["none", {}, "document"], ["no address", { document: { type: "document_url" } }, "document"], ["a plain http address", { document: "http://example.com/a.pdf" }, "document"],
+    ["a file of the host", { document: "file:///etc/passwd" }, "document"], ["another type", { document: { type: "file", document_url: "https://example.com/a.pdf" } }, "document"],
+    ["a data: URI without data", { document: "data:application/pdf;base64," }, "document"], ["a data: URI that is no base64", { document: "data:text/plain,hello" }, "document"],
+    ["an address of this machine", { document: "https://127.0.0.1/a.pdf" }, "document"], ["an address of an inner network", { document: { type: "image_url", image_url: { url: "https://10.0.0.7/a.png" } } }, "document"],
+    ["the address of a cloud's metadata", { document: "https://169.254.169.254/latest" }, "document"], ["an odd list of pages", { document, pages: [-1] }, "pages"], ["a word for pages", { document, pages: "all" }, "pages"],
+    ["a word for a flag", { document, include_image_base64: "yes" }, "include_image_base64"]
+  ])("is refused when there is %s, and nothing is sent", async (_name, body, param) => {
+    for (const model of ["mistral/oc-refused", "azure-documents/oc-refused"]) {
+      const reply = await read({ model, ...body })
+      expect([reply.status, errorIn(reply)]).toEqual([400, expect.objectContaining({ code: "bad_request", param })])
+    }
+    expect(await seen("oc-refused")).toEqual([])
+  })
+
+  it("may have its pages named", async () => {
+    for (const pages of [0, [0, 2], "0-2", "0,3-5", null]) expect([pages, (await read({ model: "mistral/oc-pages", document, pages })).status]).toEqual([pages, 200])
   })
 })

@@ -7,6 +7,7 @@ import * as Http from "#test/support/http.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
 import { callOf, type OneShot, oneShots, type Place, placeOf, rowsOf } from "#test/support/oneShots.ts"
 import { eventually } from "#test/support/operator.ts"
+import { publicNames } from "#test/support/pages.ts"
 
 /** Guesses far from every hint of the table, s. */
 const TRANSIENT = 1_000
@@ -47,7 +48,7 @@ const faults: ReadonlyArray<Fault> = [
 let lab: Lab
 beforeAll(async () => {
   lab = await startLab({
-    resilience: "awake", environment: { FETCH_HEADERS_TIMEOUT_MS: "1500", STREAM_READINESS_TIMEOUT_MS: "1500", GATEWAY_MAX_ATTEMPTS: "4" }
+    resilience: "awake", network: publicNames, environment: { FETCH_HEADERS_TIMEOUT_MS: "1500", STREAM_READINESS_TIMEOUT_MS: "1500", GATEWAY_MAX_ATTEMPTS: "4" }
   })
   const cooldown = { baseCooldownMs: TRANSIENT * 1_000, rateLimitCooldownMs: 5 * TRANSIENT * 1_000 }
   const breaker = { degradationThreshold: 500, failureThreshold: 1_000 }

@@ -129,6 +129,19 @@ describe("a request that ranks documents", () => {
     expect((await rerank({ model: "jina/jina-reranker-v3" })).text).toContain("No credentials for rerank provider: jina")
   })
 
+  it.each([
+    ["zeroentropy", "/v1", "zerank-1", "/v1/models/rerank"], ["contextual", "/v1", "ctxl-rerank-v2-instruct-multilingual", "/v1/rerank"], ["openrouter", "/v1", "cohere/rerank-4-pro", "/v1/rerank"]
+  ])("asks %s in the words that vendors share, at its own path", async (provider, base, model, path) => {
+    await lab.gateway.operator.createConnection({ provider, apiKey: `${provider}-rr-00000001`, providerSpecificData: { baseUrl: `${lab.sim.url}${base}` } })
+    const reply = await rerank({ model: `${provider}/${model}`, top_n: 2 })
+    expect(answerIn(reply).results.map(({ index }) => index)).toEqual([1, 2])
+    const [entry] = await seen(model)
+    expect([entry?.path, entry?.body]).toEqual([path, { model, query, documents, top_n: 2 }])
+    const [row] = await lab.rows(reply)
+    // A price per search, or per token that the server counts; without one the row says so.
+    expect([row?.outcome, row?.unpriced, (row?.costUsd ?? 0) > 0]).toEqual(["completed", provider === "contextual", provider !== "contextual"])
+  })
+
   it("costs what its units cost, which budgets reserve", async () => {
     const { operator } = lab.gateway
     await operator.price(lab.node, "rr-priced", { per_search_unit: 0.6 })

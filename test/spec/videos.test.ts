@@ -202,5 +202,8 @@ describe("a job", () => {
     expect(over instanceof PublicError && [over.status, over.code, over.message]).toEqual([504, "gateway_timeout", "The video was not made within 600 s."])
     expect(codec.pollOf?.("videos/xai", { ...running, status: 503, failures: 3, elapsedMs: 1 }, wanted)).toEqual({ url: null, afterMs: 5_000 })
     expect(codec.pollOf?.("videos/xai", { ...running, status: 503, failures: 4, elapsedMs: 1 }, wanted)).toBeNull()
+    // A wait that the server names is kept, within a minute; a date is not read.
+    const limited = (wait: string) => codec.pollOf?.("videos/xai", { ...running, status: 429, failures: 1, headers: ["retry-after", wait], elapsedMs: 1 }, wanted)
+    expect(["20", "0", "3600", "Mon, 23 Nov 2026 16:00:00 GMT"].map(limited)).toEqual([20_000, 5_000, 60_000, 5_000].map((afterMs) => ({ url: null, afterMs })))
   })
 })

@@ -56,4 +56,7 @@ export const startPages = async (pages: Readonly<Record<string, Page>>, fetchMs 
   }
 }
 
+/** For requests that name addresses which only their provider fetches: every name is public, and nothing answers there. */
+export const publicNames: MediaFetch.Network = { ca: [], fetchMs: 1_000, resolve: (_host, done) => done(null, [address]), route: () => "127.0.0.1" }
+
 export const html = (text: string, type = "text/html; charset=utf-8"): Page => (response) => response.writeHead(200, { "content-type": type }).end(text)

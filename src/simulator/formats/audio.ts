@@ -6,7 +6,7 @@ import * as Predicate from "effect/Predicate"
 import { countTokens } from "#src/simulator/text.ts"
 import { Bad, invalidValue, missing, optionalNumber, optionalString, refuseUnknown, requiredModel, strictly } from "./chatRequest.ts"
 import { chatStreamError, renderChatError } from "./errors.ts"
-import type { Body, SimulatedCall, Format } from "./Format.ts"
+import type { Body, Format, SimulatedAnswer, SimulatedCall } from "./Format.ts"
 import { oneShotCall } from "./oneShotCall.ts"
 
 export const RATE = 8_000
@@ -45,6 +45,14 @@ export const toneOf = (text: string): Buffer => {
 export const piecesOf = (bytes: Buffer): ReadonlyArray<Buffer> =>
   Array.from({ length: Math.ceil(bytes.length / PIECE) }, (_, i) => bytes.subarray(i * PIECE, (i + 1) * PIECE))
 
+const eventOf = (event: unknown): Buffer => Buffer.from(`data: ${JSON.stringify(event)}\n\n`)
+
+const deltaOf = (piece: Buffer): Buffer => eventOf({ type: "speech.audio.delta", audio: piece.toString("base64") })
+
+const doneOf = (usage: SimulatedAnswer["usage"]): Buffer => eventOf({
+  type: "speech.audio.done", ...(usage === null ? {} : { usage: { input_tokens: usage.promptTokens, output_tokens: usage.completionTokens, total_tokens: usage.totalTokens } })
+})
+
 const spoken = strictly((body): SimulatedCall => {
   const model = requiredModel(body)
   const { input, voice } = body
@@ -53,7 +61,10 @@ const spoken = strictly((body): SimulatedCall => {
   if (!Predicate.isString(voice)) throw missing("voice")
   const format = optionalString(body, "response_format", Object.keys(types)) ?? "mp3"
   optionalNumber(body, "speed", 0.25, 4)
-  return oneShotCall(model, countTokens(input), () => ({ type: types[format] as string, pieces: piecesOf(toneOf(input)) }))
+  const pieces = piecesOf(toneOf(input))
+  return optionalString(body, "stream_format", ["audio", "sse"]) === "sse"
+    ? oneShotCall(model, countTokens(input), ({ usage }) => ({ type: "text/event-stream", pieces: [...pieces.map(deltaOf), doneOf(usage)] }))
+    : oneShotCall(model, countTokens(input), () => ({ type: types[format] as string, pieces }))
 })
 
 const known: ReadonlySet<string> = new Set(["model", "file", "language", "prompt", "response_format", "temperature", "timestamp_granularities", "stream"])

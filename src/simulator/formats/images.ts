@@ -2,9 +2,9 @@
 import { crc32, deflateSync } from "node:zlib"
 import * as Predicate from "effect/Predicate"
 import { countTokens } from "#src/simulator/text.ts"
-import { Bad, optionalNumber, requiredModel, strictly } from "./chatRequest.ts"
+import { Bad, optionalBoolean, optionalNumber, requiredModel, strictly } from "./chatRequest.ts"
 import { chatStreamError, renderChatError } from "./errors.ts"
-import type { SimulatedAnswer, SimulatedCall, Format } from "./Format.ts"
+import type { Format, Reply, SimulatedAnswer, SimulatedCall } from "./Format.ts"
 import { oneShotCall } from "./oneShotCall.ts"
 
 const MAX_IMAGES = 10
@@ -46,11 +46,28 @@ const read = strictly((body): SimulatedCall => {
     created, data: Array.from({ length: n }, item),
     ...(usage === null ? {} : { usage: { input_tokens: usage.promptTokens, output_tokens: usage.completionTokens, total_tokens: usage.totalTokens } })
   })
+  const isStream = optionalBoolean(body, "stream") === true
+  const partial = optionalNumber(body, "partial_images", 0, MAX_PARTIAL_IMAGES, true) ?? 0
   return {
     model, stream: false, n: 1, includeUsage: false, maxTokens: null, stop: [], lastUserText: prompt, toolResult: null, tools: [], toolChoice: "none",
-    json: null, promptTokens: countTokens(prompt), reply: (answer) => ({ type: "application/json", pieces: [Buffer.from(text(answer))] })
+    json: null, promptTokens: countTokens(prompt),
+    reply: (answer) => isStream ? streamed("image_generation", pictureOf(prompt, size), partial, answer) : { type: "application/json", pieces: [Buffer.from(text(answer))] }
   }
 })
+
+const MAX_PARTIAL_IMAGES = 3
+
+/** The picture in so many parts, which all are the whole one, and its end with what it used. */
+const streamed = (name: string, picture: Buffer, partial: number, { created, usage }: SimulatedAnswer): Reply => {
+  const common = { b64_json: picture.toString("base64"), created_at: created, size: "auto", quality: "high", background: "opaque", output_format: "png" }
+  const used = usage === null ? {} : {
+    usage: { total_tokens: usage.totalTokens, input_tokens: usage.promptTokens, output_tokens: usage.completionTokens, input_tokens_details: { text_tokens: usage.promptTokens, image_tokens: 0 } }
+  }
+  const events = [
+    ...Array.from({ length: partial }, (_, i) => ({ type: `${name}.partial_image`, partial_image_index: i, ...common })), { type: `${name}.completed`, ...common, ...used }
+  ]
+  return { type: "text/event-stream", pieces: events.map((event) => Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)) }
+}
 
 /** One picture for each that is asked for, as large as the first that came. */
 const edited = strictly((body): SimulatedCall => {
@@ -60,7 +77,10 @@ const edited = strictly((body): SimulatedCall => {
   const files: ReadonlyArray<unknown> = Array.isArray(image) ? image : [image]
   if (!files.every((file) => Predicate.isObject(file) && "filename" in file)) throw new Bad("Missing required parameter: 'image'.", "image", "missing_required_parameter")
   const data = Array.from({ length: Number(n) }, () => ({ b64_json: pictureOf(prompt, "8x8").toString("base64") }))
-  return oneShotCall(model, countTokens(prompt), ({ created }) => ({ type: "application/json", pieces: [Buffer.from(JSON.stringify({ created, data }))] }))
+  const isStream = body["stream"] === "true"
+  return oneShotCall(model, countTokens(prompt), (answer) => isStream
+    ? streamed("image_edit", pictureOf(prompt, "8x8"), Number(body["partial_images"] ?? 0), answer)
+    : { type: "application/json", pieces: [Buffer.from(JSON.stringify({ created: answer.created, data }))] })
 })
 
 export const imageEdits: Format = {

@@ -3,6 +3,7 @@ import * as Predicate from "effect/Predicate"
 import { Bad, missing, requiredModel, strictly } from "./chatRequest.ts"
 import { chatStreamError, renderChatError } from "./errors.ts"
 import type { SimulatedCall, Format, RequestHead } from "./Format.ts"
+import { pagesIn } from "./media/pdf.ts"
 import { oneShotCall } from "./oneShotCall.ts"
 
 /** A job takes so long, ms. */
@@ -10,7 +11,16 @@ const JOB_MS = 500
 
 const json = (value: unknown): ReadonlyArray<Buffer> => [Buffer.from(JSON.stringify(value))]
 
-const pagesOf = (address: string): ReadonlyArray<string> => [`# Page one of ${address}`, "The second page."]
+const longestName = 200
+
+/** Of an address two pages; of a PDF that is sent along its own. */
+const pagesOf = (address: string): ReadonlyArray<string> => {
+  const [, base64] = /^data:application\/pdf;base64,(.*)$/is.exec(address) ?? []
+  if (base64 === undefined) return [`# Page one of ${address.slice(0, longestName)}`, "The second page."]
+  const pages = pagesIn(Buffer.from(base64, "base64"))
+  if (pages === null) throw new Bad("The document is no PDF.", "document", "invalid_file")
+  return pages
+}
 
 const read = strictly((body): SimulatedCall => {
   const model = requiredModel(body)

@@ -83,7 +83,7 @@ export interface Note {
   readonly asked?: JobAsked
 }
 
-/** A text says no seconds, and subtitles end where the last word does: the sound's own header knows better. */
+/** A text says no seconds, and subtitles end with the last word: the header of the sound knows its whole length. */
 const unitsOfText = (text: string, { format, isMeasured }: Note): Units | null => {
   const second = isMeasured || format === "text" ? null : Cues.endOf(text)
   return second === null ? null : { second }

@@ -5,7 +5,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import type { Form } from "#src/wire/form/Form.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
-import * as Made from "#src/wire/oneShot/generatedMedia.ts"
+import * as GeneratedMedia from "#src/wire/oneShot/generatedMedia.ts"
 import * as InlineImage from "#src/wire/oneShot/inlineImage.ts"
 import type { Asked, Encoded } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { Json as Body } from "#src/wire/WireFormat.ts"
@@ -28,7 +28,7 @@ export const encode = ({ media = [], parsed }: Asked): Encoded<null> | PublicErr
 export const encodeForm = ({ parsed }: Asked, form: Form): Encoded<null> | PublicError => {
   const files = form.parts.filter(({ filename, name }) => filename !== null && (name === "image" || name === "image[]"))
   const { n, ...others } = parsed
-  return ofImages({ ...others, ...(Made.isAbsent(n) ? {} : { n: Number(n) }) }, files.map(({ content, contentType }) => ({
+  return ofImages({ ...others, ...(GeneratedMedia.isAbsent(n) ? {} : { n: Number(n) }) }, files.map(({ content, contentType }) => ({
     mimeType: contentType !== null && /^image\/[\w.+-]+$/i.test(contentType) ? contentType : usualType, base64: isStored(content) ? "" : Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString("base64")
   })))
 }
@@ -37,21 +37,21 @@ export const encodeForm = ({ parsed }: Asked, form: Form): Encoded<null> | Publi
 const usualType = "image/png"
 
 const ofImages = (parsed: Body, inlines: ReadonlyArray<InlineImage.Inline>): Encoded<null> | PublicError => {
-  const refused = Made.onlyOne(parsed, "image") ?? Made.onlyBytes(parsed)
+  const refused = GeneratedMedia.onlyOne(parsed, "image") ?? GeneratedMedia.onlyBytes(parsed)
   if (refused !== null) return refused
-  if (!Made.isAbsent(parsed["mask"])) return invalid("mask", "This model takes no mask: say in the prompt what is to be changed.")
+  if (!GeneratedMedia.isAbsent(parsed["mask"])) return invalid("mask", "This model takes no mask: say in the prompt what is to be changed.")
   const parts = [
-    ...(Made.isAbsent(parsed["prompt"]) ? [] : [{ text: parsed["prompt"] }]), ...inlines.map(({ base64, mimeType }) => ({ inlineData: { mimeType, data: base64 } }))
+    ...(GeneratedMedia.isAbsent(parsed["prompt"]) ? [] : [{ text: parsed["prompt"] }]), ...inlines.map(({ base64, mimeType }) => ({ inlineData: { mimeType, data: base64 } }))
   ]
   const { image_size: imageSize, seed } = parsed
   const { isSizeLost, ratio } = formOf(parsed)
-  const imageConfig = { ...(ratio === null ? {} : { aspectRatio: ratio }), ...(Made.isAbsent(imageSize) ? {} : { imageSize }) }
+  const imageConfig = { ...(ratio === null ? {} : { aspectRatio: ratio }), ...(GeneratedMedia.isAbsent(imageSize) ? {} : { imageSize }) }
   const generationConfig = {
-    responseModalities: ["TEXT", "IMAGE"], ...(Made.isAbsent(seed) ? {} : { seed }), ...(Object.keys(imageConfig).length === 0 ? {} : { imageConfig })
+    responseModalities: ["TEXT", "IMAGE"], ...(GeneratedMedia.isAbsent(seed) ? {} : { seed }), ...(Object.keys(imageConfig).length === 0 ? {} : { imageConfig })
   }
   return {
     body: Buffer.from(JSON.stringify({ contents: [{ role: "user", parts }], generationConfig })), note: null,
-    omitted: [...Made.omitted(parsed, understood), ...(isSizeLost ? ["size"] : [])]
+    omitted: [...GeneratedMedia.omitted(parsed, understood), ...(isSizeLost ? ["size"] : [])]
   }
 }
 
@@ -81,7 +81,7 @@ export const read = (bytes: Uint8Array, answer: Body, created: number): AnswerFa
   // A picture of a thought is a draft.
   const data = parts.flatMap(({ inlineData, thought }) =>
     thought !== true && Json.isRecord(inlineData) && typeof inlineData["data"] === "string" ? [{ b64_json: inlineData["data"] }] : [])
-  if (data.length > 0) return { ...Made.answered(created, data, { image: data.length }), usage: usageOf(answer) }
+  if (data.length > 0) return { ...GeneratedMedia.answered(created, data, { image: data.length }), usage: usageOf(answer) }
   const reason = reasonIn(answer)
-  return reason === null ? null : Made.failed(bytes, Made.failure(`The provider made no image: ${reason}.`, "content_policy_violation", 400))
+  return reason === null ? null : GeneratedMedia.failed(bytes, GeneratedMedia.failure(`The provider made no image: ${reason}.`, "content_policy_violation", 400))
 }

@@ -1,7 +1,7 @@
 /** Images of Google's `:predict`: the request for them, and its parameters by the clients' names. Pure. */
 import type { PublicError } from "#schemas/errors.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
-import * as Made from "#src/wire/oneShot/generatedMedia.ts"
+import * as GeneratedMedia from "#src/wire/oneShot/generatedMedia.ts"
 import type { Encoded } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { Json as Body } from "#src/wire/WireFormat.ts"
 
@@ -22,24 +22,24 @@ export const ratioOf = (size: unknown): string | null => {
 export const formOf = (parsed: Body): { readonly ratio: string | null; readonly isSizeLost: boolean } => {
   const said = parsed["aspect_ratio"]
   const ofSize = ratioOf(parsed["size"])
-  return { ratio: typeof said === "string" && said !== "" ? said : ofSize, isSizeLost: !Made.isAbsent(parsed["size"]) && ofSize === null }
+  return { ratio: typeof said === "string" && said !== "" ? said : ofSize, isSizeLost: !GeneratedMedia.isAbsent(parsed["size"]) && ofSize === null }
 }
 
 /** Its answers hold bytes, never addresses. */
 export const encode = (parsed: Body): Encoded<null> | PublicError => {
-  const refused = Made.onlyBytes(parsed)
+  const refused = GeneratedMedia.onlyBytes(parsed)
   if (refused !== null) return refused
-  const input = ["image", "mask"].find((name) => !Made.isAbsent(parsed[name]))
+  const input = ["image", "mask"].find((name) => !GeneratedMedia.isAbsent(parsed[name]))
   if (input !== undefined) return invalid(input, `This model makes images of a prompt alone: leave out '${input}'.`)
   const { image_size: imageSize, n, output_format: type, seed } = parsed
   const { isSizeLost, ratio } = formOf(parsed)
   const parameters = {
-    sampleCount: n ?? 1, ...(ratio === null ? {} : { aspectRatio: ratio }), ...(Made.isAbsent(imageSize) ? {} : { sampleImageSize: imageSize }),
+    sampleCount: n ?? 1, ...(ratio === null ? {} : { aspectRatio: ratio }), ...(GeneratedMedia.isAbsent(imageSize) ? {} : { sampleImageSize: imageSize }),
     // The vendor takes a seed only of images without its watermark.
-    ...(Made.isAbsent(seed) ? {} : { seed, addWatermark: false }), ...(Made.isAbsent(type) ? {} : { outputOptions: { mimeType: `image/${String(type)}` } })
+    ...(GeneratedMedia.isAbsent(seed) ? {} : { seed, addWatermark: false }), ...(GeneratedMedia.isAbsent(type) ? {} : { outputOptions: { mimeType: `image/${String(type)}` } })
   }
   return {
     body: Buffer.from(JSON.stringify({ instances: [{ prompt: parsed["prompt"] }], parameters })), note: null,
-    omitted: [...Made.omitted(parsed, understood), ...(isSizeLost ? ["size"] : [])]
+    omitted: [...GeneratedMedia.omitted(parsed, understood), ...(isSizeLost ? ["size"] : [])]
   }
 }

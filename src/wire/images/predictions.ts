@@ -6,7 +6,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
-import * as Made from "#src/wire/oneShot/generatedMedia.ts"
+import * as GeneratedMedia from "#src/wire/oneShot/generatedMedia.ts"
 import type { Asked, Encoded, OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { Json as Body } from "#src/wire/WireFormat.ts"
 import { codec as images } from "./codec.ts"
@@ -26,7 +26,7 @@ const promptIn = ({ instances }: Body): string | PublicError => {
 const head = (body: Body): ImageHead | PublicError => {
   const prompt = promptIn(body)
   if (typeof prompt !== "string") return prompt
-  if (!Made.isAbsent(body["parameters"]) && !Json.isRecord(body["parameters"])) return invalid("parameters", "Field 'parameters' must be an object.")
+  if (!GeneratedMedia.isAbsent(body["parameters"]) && !Json.isRecord(body["parameters"])) return invalid("parameters", "Field 'parameters' must be an object.")
   const { sampleCount: count = 1 } = parametersIn(body)
   if (!Number.isSafeInteger(count) || (count as number) < 1 || (count as number) > mostImages) {
     return invalid("parameters.sampleCount", `Field 'parameters.sampleCount' must be a whole number from 1 to ${mostImages}.`)
@@ -43,7 +43,7 @@ const alwaysBytes = /^(?:gpt-image|chatgpt-image)/
 const neutral = (asked: Asked, isOther: boolean): { readonly asked: Asked; readonly left: ReadonlyArray<string> } => {
   const { model, parsed } = asked
   const parameters = parametersIn(parsed)
-  const said = Object.entries(parameters).filter(([, value]) => !Made.isAbsent(value))
+  const said = Object.entries(parameters).filter(([, value]) => !GeneratedMedia.isAbsent(value))
   // Servers of the common format have sizes, and no ratios.
   const square = isOther && parameters["aspectRatio"] === "1:1"
   const taken = (name: string): boolean => names[name] !== undefined && !(isOther && (name === "aspectRatio" || name === "sampleImageSize"))

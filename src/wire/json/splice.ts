@@ -44,6 +44,8 @@ export const edit = (body: Buffer, parsed: Readonly<Record<string, unknown>>, ed
     if (ranges.length === 0) return null
     for (const range of ranges) changes.push({ range, text: value })
   }
+  const [only] = changes
+  if (only !== undefined && changes.length === 1 && inserted === "") return replaced(body, only.range, only.text)
   changes.sort((a, b) => a.range.start - b.range.start)
   const parts: Array<Buffer> = []
   let at = 0
@@ -60,6 +62,16 @@ export const edit = (body: Buffer, parsed: Readonly<Record<string, unknown>>, ed
   }
   parts.push(body.subarray(at))
   return Buffer.concat(parts)
+}
+
+/** The one change of most requests, their model: one new buffer and no views. */
+const replaced = (body: Buffer, { end, start }: Range, text: string): Buffer => {
+  const bytes = Buffer.byteLength(text)
+  const out = Buffer.allocUnsafe(body.length - (end - start) + bytes)
+  body.copy(out, 0, 0, start)
+  out.write(text, start)
+  body.copy(out, start + bytes, end)
+  return out
 }
 
 /** Removes a top-level member, every occurrence of it, each with its comma. */

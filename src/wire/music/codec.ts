@@ -7,7 +7,7 @@ import type { TargetFamily } from "#schemas/wire/formats.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as Job from "#src/wire/oneShot/job.ts"
 import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
-import * as Made from "#src/wire/oneShot/generatedMedia.ts"
+import * as GeneratedMedia from "#src/wire/oneShot/generatedMedia.ts"
 import type { MadeHead } from "#src/wire/oneShot/generatedMedia.ts"
 import type { OneShotCodec, Wanted } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { Json as Body } from "#src/wire/WireFormat.ts"
@@ -34,8 +34,8 @@ const usualFormat = "mp3"
 const vendors: Partial<Record<TargetFamily, MusicVendor>> = { "music/elevenlabs": elevenLabs, "music/minimax": minimax, "music/predict": predict }
 
 const head = (body: Body): MadeHead | PublicError =>
-  OneShotJson.modelRefusal(body["model"], "elevenlabs/music_v1") ?? OneShotJson.textRefusal(body, "prompt") ?? Made.secondsRefusal(body["duration"], mostSeconds) ??
-  Made.textsRefusal(body, ["lyrics", "format"]) ?? Made.formatRefusal(body) ??
+  OneShotJson.modelRefusal(body["model"], "elevenlabs/music_v1") ?? OneShotJson.textRefusal(body, "prompt") ?? GeneratedMedia.secondsRefusal(body["duration"], mostSeconds) ??
+  GeneratedMedia.textsRefusal(body, ["lyrics", "format"]) ?? GeneratedMedia.formatRefusal(body) ??
   { model: body["model"] as string, stream: false, wantsUsage: false, seconds: (body["duration"] ?? null) as number | null, count: 1 }
 
 /** What a request is expected to use. */
@@ -46,14 +46,14 @@ const noteOf = ({ duration, format }: Body): Note => ({ format: typeof format ==
 /** A server of the clients' own format: it answers at once, or with a job beside the path. */
 const readOwn = (bytes: Uint8Array, { format, seconds }: Note, now: number): AnswerFacts | null => {
   const answer = OneShotJson.recordOf(bytes)
-  const items = answer === null ? null : Made.itemsIn(answer)
+  const items = answer === null ? null : GeneratedMedia.itemsIn(answer)
   if (answer === null || items === null) return OneShotJson.errorOr(bytes, answer)
   const created = typeof answer["created"] === "number" ? answer["created"] : now
-  return Made.answered(created, items.map((item) => ({ format, ...item })), Made.secondsIn(items) ?? (seconds === null ? null : { second: seconds }))
+  return GeneratedMedia.answered(created, items.map((item) => ({ format, ...item })), GeneratedMedia.secondsIn(items) ?? (seconds === null ? null : { second: seconds }))
 }
 
 const ownState = (state: Body): Job.State => {
-  if (Made.itemsIn(state) !== null || Json.isRecord(state["error"])) return "over"
+  if (GeneratedMedia.itemsIn(state) !== null || Json.isRecord(state["error"])) return "over"
   const { status } = state
   return typeof status === "string" && /^(?:queued|pending|processing|in_progress|running)$/i.test(status) ? Job.running(Job.idOf(state["request_id"] ?? state["id"])) : "over"
 }

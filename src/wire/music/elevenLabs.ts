@@ -4,7 +4,7 @@ import { elevenLabs as vendor } from "#src/wire/audio/elevenLabs.ts"
 import * as SoundLength from "#src/wire/audio/soundLength.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
-import * as Made from "#src/wire/oneShot/generatedMedia.ts"
+import * as GeneratedMedia from "#src/wire/oneShot/generatedMedia.ts"
 import type { Json as Body } from "#src/wire/WireFormat.ts"
 import type { MusicVendor } from "./MusicVendor.ts"
 
@@ -34,22 +34,22 @@ export const elevenLabs: MusicVendor = {
   encode: ({ model, parsed }) => {
     const { duration, lyrics } = parsed
     if (formatOf(parsed) === undefined) return invalid("format", `This model makes ${Object.keys(formats).join(", ")} only.`)
-    return Made.onlyBytes(parsed) ?? {
+    return GeneratedMedia.onlyBytes(parsed) ?? {
       body: Buffer.from(JSON.stringify({
-        ...Made.kept(parsed, same), model_id: model, ...(typeof duration === "number" ? { music_length_ms: Math.round(duration * 1_000) } : {}),
-        ...(Made.isAbsent(lyrics) ? {} : { lyrics_text: lyrics })
+        ...GeneratedMedia.kept(parsed, same), model_id: model, ...(typeof duration === "number" ? { music_length_ms: Math.round(duration * 1_000) } : {}),
+        ...(GeneratedMedia.isAbsent(lyrics) ? {} : { lyrics_text: lyrics })
       })),
-      omitted: Made.omitted(parsed, understood)
+      omitted: GeneratedMedia.omitted(parsed, understood)
     }
   },
   read: (bytes, { format, seconds }, now) => {
     if (bytes.byteLength === 0 || isText(bytes)) {
       const error = errorIn(bytes)
-      return error === null ? OneShotJson.errorOr(bytes, OneShotJson.recordOf(bytes)) : Made.failed(bytes, error)
+      return error === null ? OneShotJson.errorOr(bytes, OneShotJson.recordOf(bytes)) : GeneratedMedia.failed(bytes, error)
     }
     const sound = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     const second = SoundLength.secondsOf(sound) ?? seconds
-    return Made.answered(now, [{ b64_json: sound.toString("base64"), format }], second === null ? null : { second })
+    return GeneratedMedia.answered(now, [{ b64_json: sound.toString("base64"), format }], second === null ? null : { second })
   },
   readError: errorIn
 }

@@ -5,7 +5,7 @@ import { upstream as generateContent } from "#src/wire/generateContent/index.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
-import * as Made from "#src/wire/oneShot/generatedMedia.ts"
+import * as GeneratedMedia from "#src/wire/oneShot/generatedMedia.ts"
 import type { MusicVendor } from "./MusicVendor.ts"
 
 const understood: ReadonlySet<string> = new Set(["model", "prompt", "negative_prompt", "seed", "format", "response_format"])
@@ -13,16 +13,16 @@ const understood: ReadonlySet<string> = new Set(["model", "prompt", "negative_pr
 export const predict: MusicVendor = {
   encode: ({ parsed }) => {
     const { format } = parsed
-    if (!Made.isAbsent(format) && format !== "wav") return invalid("format", "This model makes wav only.")
-    return Made.onlyBytes(parsed) ?? {
-      body: Buffer.from(JSON.stringify({ instances: [Made.kept(parsed, ["prompt", "negative_prompt", "seed"])], parameters: {} })), omitted: Made.omitted(parsed, understood)
+    if (!GeneratedMedia.isAbsent(format) && format !== "wav") return invalid("format", "This model makes wav only.")
+    return GeneratedMedia.onlyBytes(parsed) ?? {
+      body: Buffer.from(JSON.stringify({ instances: [GeneratedMedia.kept(parsed, ["prompt", "negative_prompt", "seed"])], parameters: {} })), omitted: GeneratedMedia.omitted(parsed, understood)
     }
   },
   read: (bytes, _note, now) => {
     const answer = OneShotJson.recordOf(bytes)
     if (answer === null) return null
     const error = generateContent.readError(answer)
-    if (error !== null) return Made.failed(bytes, error)
+    if (error !== null) return GeneratedMedia.failed(bytes, error)
     const predictions: ReadonlyArray<unknown> = Array.isArray(answer["predictions"]) ? answer["predictions"] : []
     const sounds = predictions.flatMap((one) => {
       const base64 = Json.isRecord(one) ? one["audioContent"] ?? one["bytesBase64Encoded"] : undefined
@@ -31,7 +31,7 @@ export const predict: MusicVendor = {
     if (sounds.length === 0) return null
     const lengths = sounds.map((base64) => SoundLength.secondsOf(Buffer.from(base64, "base64")))
     const second = lengths.every((length) => length !== null) ? lengths.reduce((sum, length) => sum + length, 0) : null
-    return Made.answered(now, sounds.map((base64) => ({ b64_json: base64, format: "wav" })), second === null ? null : { second })
+    return GeneratedMedia.answered(now, sounds.map((base64) => ({ b64_json: base64, format: "wav" })), second === null ? null : { second })
   },
   readError: (body) => Dialects.readError(generateContent, body)
 }

@@ -7,10 +7,11 @@ import { headerOf } from "#actors/request/ports/Upstream.ts"
 import * as Errors from "#schemas/errors.ts"
 import { PublicError } from "#schemas/errors.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
+import type { TargetFamily } from "#schemas/wire/formats.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
 import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
-import type { OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
+import type { Asked, MediaWish, OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 
 type Body = Readonly<Record<string, unknown>>
@@ -25,7 +26,8 @@ const mostPolls = 30
 const addressOf = (document: unknown): string | null => {
   if (typeof document === "string") return document === "" ? null : document
   if (!Json.isRecord(document)) return null
-  const address = document["type"] === "image_url" ? document["image_url"] : document["document_url"]
+  const { type } = document
+  const address = type === "image_url" ? document["image_url"] : type === "document_url" || type === undefined ? document["document_url"] : undefined
   const said = Json.isRecord(address) ? address["url"] : address
   return typeof said === "string" && said !== "" ? said : null
 }
@@ -33,7 +35,27 @@ const addressOf = (document: unknown): string | null => {
 const documentRefusal = (document: unknown): PublicError | null => {
   const address = addressOf(document)
   if (address === null) return invalid("document", "Field 'document' is required: {type: 'document_url', document_url}, {type: 'image_url', image_url}, or an address.")
-  return /^(?:https:\/\/|data:)/i.test(address) ? null : invalid("document", "Field 'document' must name an https address or a data: URI.")
+  return isRemote(address) || inline.test(address) ? null : invalid("document", "Field 'document' must name an https address or a data: URI with base64.")
+}
+
+const isRemote = (address: string): boolean => /^https:\/\//i.test(address)
+
+/** Texts of a large body are cut to 64 characters while it is planned: a long media type may hide what follows. */
+const inline = /^data:(?:[^,]*;base64,[\w+/-]|[^,]{59}$)/i
+
+const isPage = (page: unknown): boolean => Number.isSafeInteger(page) && (page as number) >= 0
+
+/** One page, a list of them, or a text such as `0-2,5`; the first one is 0. */
+const pagesRefusal = ({ pages }: Body): PublicError | null => {
+  const isList = pages === undefined || pages === null || isPage(pages) || (Array.isArray(pages) && pages.every(isPage)) ||
+    (typeof pages === "string" && /^\d+(?:-\d+)?(?:,\s*\d+(?:-\d+)?)*$/.test(pages))
+  return isList ? null : invalid("pages", "Field 'pages' must be a page number from 0, a list of them, or a text such as '0-2,5'.")
+}
+
+/** The vendor fetches the document: the gateway only sees to it that the address is public. */
+const media = (_family: TargetFamily, { parsed }: Asked): MediaWish => {
+  const url = addressOf(parsed["document"])
+  return { remote: url !== null && isRemote(url) ? [{ url, at: "document", types: null }] : [], maxBytes: 0, room: 0 }
 }
 
 /** The document as the clients' format has it. */
@@ -118,7 +140,11 @@ const pollOf = ({ body, headers, polls, status }: JobReply): Poll | PublicError 
 }
 
 export const codec: OneShotCodec<RequestHead> = {
-  head: ({ document, model = usualModel }) => OneShotJson.modelRefusal(model, usualModel) ?? documentRefusal(document) ?? { model: model as string, stream: false, wantsUsage: false },
+  head: (body) => {
+    const { document, model = usualModel } = body
+    return OneShotJson.modelRefusal(model, usualModel) ?? documentRefusal(document) ?? pagesRefusal(body) ?? OneShotJson.flagRefusal(body, "include_image_base64") ?? { model: model as string, stream: false, wantsUsage: false }
+  },
+  media,
   encode: (family, { model, parsed }) => isAnalyze(family) || isChat(family)
     ? {
       body: Buffer.from(JSON.stringify(isChat(family) ? conversationOf(model, parsed) : sourceOf(addressOf(parsed["document"]) ?? ""))), note: null,

@@ -18,7 +18,14 @@ const mostFailures = 3
 const maxStateBytes = 256 * 1024
 const longestId = 256
 
-const pauseOf = (polls: number): number => Math.min(longestPauseMs, firstPauseMs + polls * pauseStepMs)
+/** A server that names a wait is not asked before it is over; one that names a longer wait than this is asked after this, ms. */
+const longestWaitMs = 60_000
+
+const pauseOf = (polls: number, headers: ReadonlyArray<string>): number => {
+  const pause = Math.min(longestPauseMs, firstPauseMs + polls * pauseStepMs)
+  const seconds = Number(headerOf(headers, "retry-after"))
+  return Number.isFinite(seconds) ? Math.min(longestWaitMs, Math.max(pause, seconds * 1_000)) : pause
+}
 
 /** An id as a part of an address that is relative to where was asked last; null when it is none. */
 export const idOf = (value: unknown): string | null =>
@@ -40,7 +47,7 @@ export const next = (reply: JobReply, noun: string, limitMs: number, stateOf: (s
   if (address === null) return null
   if (elapsedMs >= limitMs || polls >= mostPolls) return Errors.make("gateway_timeout", `The ${noun} was not made within ${limitMs / 1_000} s.`)
   const { atOnce = false, body, url } = address
-  return { url, afterMs: atOnce ? 0 : pauseOf(polls), ...(body === undefined ? {} : { body }) }
+  return { url, afterMs: atOnce ? 0 : pauseOf(polls, reply.headers), ...(body === undefined ? {} : { body }) }
 }
 
 interface Address {
@@ -53,7 +60,7 @@ interface Address {
 const again: Address = { url: null }
 
 const nextAddress = ({ body, failures, headers, polls, status }: JobReply, stateOf: (state: Readonly<Record<string, unknown>>) => State): Address | null => {
-  if (polls > 0 && StatusReason.isPassing(status)) return failures <= mostFailures ? again : null
+  if (polls > 0 && (StatusReason.isPassing(status) || StatusReason.of(status) === "none")) return failures <= mostFailures ? again : null
   const moved = polls > 0 && status >= 300 && status < 400 ? headerOf(headers, "location") : undefined
   if (moved !== undefined) return { url: moved }
   if (!StatusReason.isOk(status)) return null

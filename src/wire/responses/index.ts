@@ -11,6 +11,7 @@ import { encodeRequest } from "#src/wire/responses/request/encodeRequest.ts"
 import { ResponsesEncoder } from "#src/wire/responses/stream/encodeStream.ts"
 import { errorBody, errorFrames, errorOf } from "#src/wire/responses/errors.ts"
 import { ResponsesTap } from "#src/wire/responses/stream/tap.ts"
+import * as WholeResponse from "#src/wire/responses/wholeResponse.ts"
 import type { Edit } from "#src/wire/json/splice.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
 import type { ClientCodec, Json, TargetTraits, UpstreamCodec } from "#src/wire/WireFormat.ts"
@@ -62,7 +63,8 @@ export const upstream: UpstreamCodec = {
   passThroughEdits,
   decodeAnswer,
   makeDecoder: (sink) => new ResponsesDecoder(sink),
-  makePassThroughTap: () => new ResponsesTap(),
+  makePassThroughTap: (_asked, known) => new ResponsesTap(known),
+  wholeAnswer: (body, parsed, known) => WholeResponse.whole(body, parsed, known),
   readAnswer,
   readError: errorOf
 }

@@ -5,7 +5,7 @@ import { escape, unescape } from "#src/wire/stream/literal.ts"
 import type { Literal } from "#src/wire/stream/StreamSink.ts"
 
 /** Where items write their events. */
-export interface Events {
+export interface ItemEvents {
   readonly event: (type: string, rest: string) => void
   readonly delta: (before: string, after: string, literal: Literal) => void
   readonly tail: (text: string) => void
@@ -35,13 +35,13 @@ export class MessageItem {
   /** The newest part is complete: the next text begins another. */
   isEnded = false
   private readonly id: string
-  private readonly events: Events
+  private readonly events: ItemEvents
   private readonly contents: Array<Content> = []
   private open: Content | null = null
   /** What stands between the sequence number and the text of a delta. */
   private middle = ""
 
-  constructor(events: Events, index: number, id: string) {
+  constructor(events: ItemEvents, index: number, id: string) {
     this.events = events
     this.index = index
     this.id = id
@@ -146,11 +146,11 @@ export class ReasoningItem {
   id: string
   isEnded = false
   encrypted: string | null = null
-  private readonly events: Events
+  private readonly events: ItemEvents
   private literal: string | null = null
   private middle = ""
 
-  constructor(events: Events, index: number, id: string, takes: number, from: number) {
+  constructor(events: ItemEvents, index: number, id: string, takes: number, from: number) {
     this.events = events
     this.index = index
     this.id = id
@@ -197,7 +197,7 @@ const maxItemId = 64
 export class CallItem {
   readonly index: number
   private readonly id: string
-  private readonly events: Events
+  private readonly events: ItemEvents
   private readonly custom: boolean
   /** Members that never change: call id, name, namespace. */
   private readonly named: string
@@ -205,7 +205,7 @@ export class CallItem {
   private readonly middle: string
   private literal = ""
 
-  constructor(events: Events, index: number, callId: string, name: { readonly name: string; readonly namespace: string | null }, custom: boolean) {
+  constructor(events: ItemEvents, index: number, callId: string, name: { readonly name: string; readonly namespace: string | null }, custom: boolean) {
     this.events = events
     this.index = index
     this.custom = custom
@@ -261,7 +261,7 @@ export class ImageItem {
   readonly index: number
   private readonly text: string
 
-  constructor(events: Events, index: number, id: string, mediaType: string, data: string) {
+  constructor(events: ItemEvents, index: number, id: string, mediaType: string, data: string) {
     this.index = index
     const of = (status: string, result: string | null): string =>
       JSON.stringify({ id, type: "image_generation_call", status, result, output_format: mediaType.replace(/^image\//, "") })

@@ -22,41 +22,53 @@ export interface ResponseFrame {
   readonly tail: string
 }
 
-export const frameOf = (id: string, head: StreamHead, model: string, createdAt: number, request: Request): ResponseFrame => {
+export const frameOf = (id: string, head: StreamHead, model: string, createdAt: number, request: Request): ResponseFrame => ({
+  head: JSON.stringify({ id, object: "response", created_at: createdAt, background: false }).slice(0, -1),
+  tail: JSON.stringify(repeated(request, model, head.serviceTier)).slice(1)
+})
+
+/** What a response repeats of its request, in the vendor's order. `model`: as the response names it. */
+export const repeated = (request: Request, model: string, serviceTier: string | null): Readonly<Record<string, unknown>> => {
   const or = (field: string, otherwise: unknown): unknown => request[field] ?? otherwise
   const reasoning = Json.recordAt({ ...request }, "reasoning") ?? {}
   const text = Json.recordAt({ ...request }, "text") ?? {}
+  const conversation = conversationOf(request)
   return {
-    head: JSON.stringify({ id, object: "response", created_at: createdAt, background: false }).slice(0, -1),
-    tail: JSON.stringify({
-      frequency_penalty: or("frequency_penalty", 0),
-      instructions: or("instructions", null),
-      max_output_tokens: or("max_output_tokens", null),
-      max_tool_calls: or("max_tool_calls", null),
-      model,
-      parallel_tool_calls: or("parallel_tool_calls", true),
-      presence_penalty: or("presence_penalty", 0),
-      previous_response_id: or("previous_response_id", null),
-      prompt_cache_key: or("prompt_cache_key", null),
-      reasoning: { ...reasoning, effort: reasoning["effort"] ?? null, summary: reasoning["summary"] ?? reasoning["generate_summary"] ?? null },
-      safety_identifier: or("safety_identifier", null),
-      service_tier: head.serviceTier ?? (typeof request["service_tier"] === "string" && request["service_tier"] !== "auto" ? request["service_tier"] : "default"),
-      store: or("store", true),
-      temperature: or("temperature", 1),
-      text: { ...text, format: text["format"] ?? { type: "text" } },
-      tool_choice: or("tool_choice", "auto"),
-      tools: toolsOf(request["tools"]),
-      top_logprobs: or("top_logprobs", 0),
-      top_p: or("top_p", 1),
-      truncation: or("truncation", "disabled"),
-      user: or("user", null),
-      metadata: or("metadata", {})
-    }).slice(1)
+    ...(conversation === null ? {} : { conversation }),
+    frequency_penalty: or("frequency_penalty", 0),
+    instructions: or("instructions", null),
+    max_output_tokens: or("max_output_tokens", null),
+    max_tool_calls: or("max_tool_calls", null),
+    model,
+    parallel_tool_calls: or("parallel_tool_calls", true),
+    presence_penalty: or("presence_penalty", 0),
+    previous_response_id: or("previous_response_id", null),
+    prompt_cache_key: or("prompt_cache_key", null),
+    reasoning: { ...reasoning, effort: reasoning["effort"] ?? null, summary: reasoning["summary"] ?? reasoning["generate_summary"] ?? null },
+    safety_identifier: or("safety_identifier", null),
+    service_tier: serviceTier ?? (typeof request["service_tier"] === "string" && request["service_tier"] !== "auto" ? request["service_tier"] : "default"),
+    // The gateway keeps what it is asked to keep, and nothing else.
+    store: or("store", false),
+    temperature: or("temperature", 1),
+    text: { ...text, format: text["format"] ?? { type: "text" } },
+    tool_choice: or("tool_choice", "auto"),
+    tools: toolsOf(request["tools"]),
+    top_logprobs: or("top_logprobs", 0),
+    top_p: or("top_p", 1),
+    truncation: or("truncation", "disabled"),
+    user: or("user", null),
+    metadata: or("metadata", {})
   }
 }
 
+/** A request names its conversation by a text or an object, a response by an object; null where it names none. */
+const conversationOf = ({ conversation }: Request): { readonly id: string } | null => {
+  const id = Json.isRecord(conversation) ? conversation["id"] : conversation
+  return typeof id === "string" ? { id } : null
+}
+
 /** A function tool is repeated with the defaults the vendor fills in. */
-const toolsOf = (tools: unknown): ReadonlyArray<unknown> =>
+export const toolsOf = (tools: unknown): ReadonlyArray<unknown> =>
   Array.isArray(tools)
     ? tools.map((tool: unknown) => Json.isRecord(tool) && tool["type"] === "function" ? { parameters: null, strict: true, description: null, ...tool } : tool)
     : []

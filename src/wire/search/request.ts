@@ -54,7 +54,7 @@ const strategies = ["none", "auto", "provider", "internal"] as const
 const domainPattern = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/
 
 /** The first field that is wrong ends the reading. */
-class Refused {
+class RequestFault {
   readonly error: PublicError
   constructor(name: string, message: string) {
     this.error = invalid(name, message)
@@ -67,7 +67,7 @@ const word = <const A extends string>(body: Body, at: string, name: string, allo
   const value = body[name]
   if (!isSaid(value)) return otherwise
   const known = typeof value === "string" ? allowed.find((one) => one === value.toLowerCase()) : undefined
-  if (known === undefined) throw new Refused(at, `Field '${at}' must be one of ${allowed.join(", ")}.`)
+  if (known === undefined) throw new RequestFault(at, `Field '${at}' must be one of ${allowed.join(", ")}.`)
   return known
 }
 
@@ -75,7 +75,7 @@ const whole = (body: Body, at: string, name: string, least: number, most: number
   const value = body[name]
   if (!isSaid(value)) return null
   if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > most) {
-    throw new Refused(at, `Field '${at}' must be a whole number from ${least} to ${most}.`)
+    throw new RequestFault(at, `Field '${at}' must be a whole number from ${least} to ${most}.`)
   }
   return value as number
 }
@@ -83,21 +83,21 @@ const whole = (body: Body, at: string, name: string, least: number, most: number
 const flag = (body: Body, at: string, name: string, otherwise: boolean): boolean => {
   const value = body[name]
   if (!isSaid(value)) return otherwise
-  if (typeof value !== "boolean") throw new Refused(at, `Field '${at}' must be true or false.`)
+  if (typeof value !== "boolean") throw new RequestFault(at, `Field '${at}' must be true or false.`)
   return value
 }
 
 const record = (body: Body, name: string): Body => {
   const value = body[name]
   if (!isSaid(value)) return {}
-  if (!Json.isRecord(value)) throw new Refused(name, `Field '${name}' must be an object.`)
+  if (!Json.isRecord(value)) throw new RequestFault(name, `Field '${name}' must be an object.`)
   return value
 }
 
 const text = (body: Body, name: string, pattern: RegExp, example: string): string | null => {
   const value = body[name]
   if (!isSaid(value)) return null
-  if (typeof value !== "string" || !pattern.test(value)) throw new Refused(name, `Field '${name}' must be a code such as '${example}'.`)
+  if (typeof value !== "string" || !pattern.test(value)) throw new RequestFault(name, `Field '${name}' must be a code such as '${example}'.`)
   return value
 }
 
@@ -105,17 +105,17 @@ const domains = (filters: Body, name: string): ReadonlyArray<string> => {
   const at = `filters.${name}`
   const value = filters[name]
   if (!isSaid(value)) return []
-  if (!Array.isArray(value) || value.length > mostDomains) throw new Refused(at, `Field '${at}' must be a list of at most ${mostDomains} domains.`)
+  if (!Array.isArray(value) || value.length > mostDomains) throw new RequestFault(at, `Field '${at}' must be a list of at most ${mostDomains} domains.`)
   return value.map((one: unknown, i) => {
     const domain = typeof one === "string" ? one.trim().toLowerCase() : ""
-    if (!domainPattern.test(domain)) throw new Refused(`${at}[${i}]`, `Field '${at}[${i}]' must be a domain such as 'example.com', of at most ${domainLength} characters.`)
+    if (!domainPattern.test(domain)) throw new RequestFault(`${at}[${i}]`, `Field '${at}[${i}]' must be a domain such as 'example.com', of at most ${domainLength} characters.`)
     return domain
   })
 }
 
 const queryOf = ({ query }: Body): string => {
   const trimmed = typeof query === "string" ? query.trim() : ""
-  if (trimmed === "" || trimmed.length > queryLength) throw new Refused("query", `Field 'query' must be a text of 1 to ${queryLength} characters.`)
+  if (trimmed === "" || trimmed.length > queryLength) throw new RequestFault("query", `Field 'query' must be a text of 1 to ${queryLength} characters.`)
   return trimmed
 }
 
@@ -124,7 +124,7 @@ const synthesisOf = (body: Body): SearchRequest["synthesis"] => {
   const strategy = word(synthesis, "synthesis.strategy", "strategy", strategies, "none")
   whole(synthesis, "synthesis.max_tokens", "max_tokens", 1, mostTokens)
   if (strategy === "internal") {
-    throw new Refused("synthesis.strategy", "Field 'synthesis.strategy' may not be 'internal' yet: use 'provider', or ask a model with the results.")
+    throw new RequestFault("synthesis.strategy", "Field 'synthesis.strategy' may not be 'internal' yet: use 'provider', or ask a model with the results.")
   }
   return strategy
 }
@@ -132,8 +132,8 @@ const synthesisOf = (body: Body): SearchRequest["synthesis"] => {
 const optionsOf = (body: Body): Body => {
   const options = record(body, "provider_options")
   const secret = Object.keys(options).find((name) => credentials.has(name.toLowerCase()))
-  if (secret !== undefined) throw new Refused(`provider_options.${secret}`, "Field 'provider_options' may hold no credential: connections do.")
-  if (JSON.stringify(options).length > mostOptionBytes) throw new Refused("provider_options", `Field 'provider_options' must be shorter than ${mostOptionBytes} bytes.`)
+  if (secret !== undefined) throw new RequestFault(`provider_options.${secret}`, "Field 'provider_options' may hold no credential: connections do.")
+  if (JSON.stringify(options).length > mostOptionBytes) throw new RequestFault("provider_options", `Field 'provider_options' must be shorter than ${mostOptionBytes} bytes.`)
   return options
 }
 
@@ -167,7 +167,7 @@ export const read = (body: Body): SearchRequest | PublicError => {
   try {
     return readUnsafe(body)
   } catch (error) {
-    if (error instanceof Refused) return error.error
+    if (error instanceof RequestFault) return error.error
     throw error
   }
 }

@@ -10,7 +10,7 @@ import { invalid } from "#src/wire/neutral/settings.ts"
 import * as InlineImage from "#src/wire/oneShot/inlineImage.ts"
 import * as Job from "#src/wire/oneShot/job.ts"
 import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
-import * as Made from "#src/wire/oneShot/generatedMedia.ts"
+import * as GeneratedMedia from "#src/wire/oneShot/generatedMedia.ts"
 import type { MadeHead } from "#src/wire/oneShot/generatedMedia.ts"
 import type { Asked, MediaWish, OneShotCodec, Wanted } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { VideoVendor } from "./VideoVendor.ts"
@@ -40,14 +40,14 @@ const maxImageBytes = 20 * 1024 * 1024
 const vendors: Partial<Record<TargetFamily, VideoVendor>> = { "videos/openrouter": openRouter, "videos/predict": predict, "videos/xai": xai, "videos/zai": zai }
 
 const imageRefusal = (image: unknown): PublicError | null =>
-  Made.isAbsent(image) || InlineImage.addressOf(image) !== null ? null : invalid("image", "Field 'image' must name an https address or a data: URI of an image.")
+  GeneratedMedia.isAbsent(image) || InlineImage.addressOf(image) !== null ? null : invalid("image", "Field 'image' must name an https address or a data: URI of an image.")
 
 const countRefusal = (n: unknown): PublicError | null =>
-  Made.isAbsent(n) || (Number.isSafeInteger(n) && (n as number) >= 1 && (n as number) <= mostVideos) ? null : invalid("n", `Field 'n' must be a whole number from 1 to ${mostVideos}.`)
+  GeneratedMedia.isAbsent(n) || (Number.isSafeInteger(n) && (n as number) >= 1 && (n as number) <= mostVideos) ? null : invalid("n", `Field 'n' must be a whole number from 1 to ${mostVideos}.`)
 
 const head = (body: Body): MadeHead | PublicError =>
   OneShotJson.modelRefusal(body["model"], "xai/grok-imagine-video") ?? OneShotJson.textRefusal(body, "prompt") ?? imageRefusal(body["image"]) ??
-  Made.secondsRefusal(body["duration"], mostSeconds) ?? Made.textsRefusal(body, ["aspect_ratio", "resolution"]) ?? countRefusal(body["n"]) ?? Made.formatRefusal(body) ??
+  GeneratedMedia.secondsRefusal(body["duration"], mostSeconds) ?? GeneratedMedia.textsRefusal(body, ["aspect_ratio", "resolution"]) ?? countRefusal(body["n"]) ?? GeneratedMedia.formatRefusal(body) ??
   { model: body["model"] as string, stream: false, wantsUsage: false, seconds: (body["duration"] ?? null) as number | null, count: (body["n"] ?? 1) as number }
 
 /** What a request is expected to use. */
@@ -65,13 +65,13 @@ const media = (family: TargetFamily, { parsed }: Asked): MediaWish | PublicError
 /** A server of the clients' own format: it answers at once, or with a job beside the path. */
 const readOwn = (bytes: Uint8Array, now: number): AnswerFacts | null => {
   const answer = OneShotJson.recordOf(bytes)
-  const items = answer === null ? null : Made.itemsIn(answer)
+  const items = answer === null ? null : GeneratedMedia.itemsIn(answer)
   if (answer === null || items === null) return OneShotJson.errorOr(bytes, answer)
-  return Made.answered(typeof answer["created"] === "number" ? answer["created"] : now, items, Made.secondsIn(items))
+  return GeneratedMedia.answered(typeof answer["created"] === "number" ? answer["created"] : now, items, GeneratedMedia.secondsIn(items))
 }
 
 const ownState = (state: Body): Job.State => {
-  if (Made.itemsIn(state) !== null || Json.isRecord(state["error"])) return "over"
+  if (GeneratedMedia.itemsIn(state) !== null || Json.isRecord(state["error"])) return "over"
   const { status } = state
   const id = Job.idOf(state["request_id"] ?? state["id"])
   return typeof status === "string" && /^(?:queued|pending|processing|in_progress|running)$/i.test(status) ? Job.running(id) : "over"

@@ -5,7 +5,7 @@
 import * as Json from "#src/wire/json/json.ts"
 import * as Job from "#src/wire/oneShot/job.ts"
 import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
-import * as Made from "#src/wire/oneShot/generatedMedia.ts"
+import * as GeneratedMedia from "#src/wire/oneShot/generatedMedia.ts"
 import { isVideo, type VideoVendor } from "./VideoVendor.ts"
 
 /** Members of the clients' format that the vendor says otherwise, or not at all. */
@@ -18,7 +18,7 @@ const signedIn = ({ urls }: Readonly<Record<string, unknown>>): string | null =>
 
 export const openRouter: VideoVendor = {
   inlines: false,
-  encode: ({ model, parsed }, image) => Made.onlyOne(parsed, "video") ?? {
+  encode: ({ model, parsed }, image) => GeneratedMedia.onlyOne(parsed, "video") ?? {
     body: Buffer.from(JSON.stringify({
       ...Object.fromEntries(Object.entries(parsed).filter(([name]) => !own.has(name))), model,
       ...(image === null ? {} : { frame_images: [{ type: "image_url", image_url: { url: image }, frame_type: "first_frame" }] })
@@ -34,14 +34,14 @@ export const openRouter: VideoVendor = {
   },
   read: (bytes, now, seconds) => {
     const units = seconds === null ? null : { second: seconds }
-    if (isVideo(bytes)) return Made.answered(now, [{ b64_json: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64") }], units)
+    if (isVideo(bytes)) return GeneratedMedia.answered(now, [{ b64_json: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64") }], units)
     const answer = OneShotJson.recordOf(bytes)
     if (answer === null) return null
     const { error, status } = answer
     const url = signedIn(answer)
-    if (status === "completed" && url !== null) return Made.answered(now, [{ url, ...(seconds === null ? {} : { duration: seconds }) }], units)
+    if (status === "completed" && url !== null) return GeneratedMedia.answered(now, [{ url, ...(seconds === null ? {} : { duration: seconds }) }], units)
     if (typeof error === "string" || status === "failed" || status === "cancelled" || status === "expired") {
-      return Made.failed(bytes, Made.failure(typeof error === "string" ? error : `The provider's job ended as ${String(status)}.`, `job_${String(status)}`))
+      return GeneratedMedia.failed(bytes, GeneratedMedia.failure(typeof error === "string" ? error : `The provider's job ended as ${String(status)}.`, `job_${String(status)}`))
     }
     return Json.isRecord(error) ? OneShotJson.errorOr(bytes, answer) : null
   }

@@ -9,7 +9,7 @@ import { invalid } from "#src/wire/neutral/settings.ts"
 import * as InlineImage from "#src/wire/oneShot/inlineImage.ts"
 import type { State } from "#src/wire/oneShot/job.ts"
 import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
-import * as Made from "#src/wire/oneShot/generatedMedia.ts"
+import * as GeneratedMedia from "#src/wire/oneShot/generatedMedia.ts"
 import { isVideo, type VideoVendor } from "./VideoVendor.ts"
 
 type Body = Readonly<Record<string, unknown>>
@@ -51,7 +51,7 @@ const stateOf = (state: Body): State => {
 }
 
 const given = (base64: string, now: number, seconds: number | null): AnswerFacts =>
-  Made.answered(now, [{ b64_json: base64 }], { second: seconds ?? usualSeconds })
+  GeneratedMedia.answered(now, [{ b64_json: base64 }], { second: seconds ?? usualSeconds })
 
 const filtered = (state: Body): string | null => {
   const reasons = at(responseOf(state), "raiMediaFilteredReasons")
@@ -61,14 +61,14 @@ const filtered = (state: Body): string | null => {
 export const predict: VideoVendor = {
   inlines: true,
   encode: ({ media, parsed }, image) => {
-    const refused = Made.onlyOne(parsed, "video") ?? Made.onlyBytes(parsed)
+    const refused = GeneratedMedia.onlyOne(parsed, "video") ?? GeneratedMedia.onlyBytes(parsed)
     if (refused !== null) return refused
     const inline = image === null ? null : InlineImage.of(image, media ?? [])
     if (image !== null && inline === null) return invalid("image", "Field 'image' must be base64 where it is a data: URI.")
-    const parameters = Object.fromEntries(Object.entries(parameterNames).flatMap(([name, own]) => Made.isAbsent(parsed[name]) ? [] : [[own, parsed[name]]]))
+    const parameters = Object.fromEntries(Object.entries(parameterNames).flatMap(([name, own]) => GeneratedMedia.isAbsent(parsed[name]) ? [] : [[own, parsed[name]]]))
     return {
       body: Buffer.from(JSON.stringify({ instances: [{ prompt: parsed["prompt"], ...(inline === null ? {} : { image: { bytesBase64Encoded: inline.base64, mimeType: inline.mimeType } }) }], parameters })),
-      omitted: Made.omitted(parsed, understood)
+      omitted: GeneratedMedia.omitted(parsed, understood)
     }
   },
   stateOf,
@@ -77,10 +77,10 @@ export const predict: VideoVendor = {
     const state = OneShotJson.recordOf(bytes)
     if (state === null) return null
     const error = generateContent.readError(state)
-    if (error !== null) return Made.failed(bytes, error)
+    if (error !== null) return GeneratedMedia.failed(bytes, error)
     const base64 = bytesIn(firstVideo(state))
     if (base64 !== null) return given(base64, now, seconds)
     const reason = filtered(state)
-    return reason === null ? null : Made.failed(bytes, Made.failure(reason, "content_policy_violation", 400))
+    return reason === null ? null : GeneratedMedia.failed(bytes, GeneratedMedia.failure(reason, "content_policy_violation", 400))
   }
 }

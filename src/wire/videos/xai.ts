@@ -2,7 +2,7 @@
 import * as Json from "#src/wire/json/json.ts"
 import * as Job from "#src/wire/oneShot/job.ts"
 import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
-import * as Made from "#src/wire/oneShot/generatedMedia.ts"
+import * as GeneratedMedia from "#src/wire/oneShot/generatedMedia.ts"
 import type { VideoVendor } from "./VideoVendor.ts"
 
 /** Members of the clients' format that the vendor says otherwise, or not at all. */
@@ -10,7 +10,7 @@ const own: ReadonlySet<string> = new Set(["model", "image", "n", "response_forma
 
 export const xai: VideoVendor = {
   inlines: false,
-  encode: ({ model, parsed }, image) => Made.onlyOne(parsed, "video") ?? Made.onlyUrls(parsed) ?? {
+  encode: ({ model, parsed }, image) => GeneratedMedia.onlyOne(parsed, "video") ?? GeneratedMedia.onlyUrls(parsed) ?? {
     body: Buffer.from(JSON.stringify({
       ...Object.fromEntries(Object.entries(parsed).filter(([name]) => !own.has(name))), model, ...(image === null ? {} : { image: { url: image } })
     })),
@@ -22,12 +22,12 @@ export const xai: VideoVendor = {
     const answer = OneShotJson.recordOf(bytes)
     if (answer === null) return null
     const { status, video } = answer
-    if (Json.isRecord(video) && video["respect_moderation"] === false) return Made.failed(bytes, Made.failure("The video was withheld by the provider's moderation.", "content_policy_violation", 400))
+    if (Json.isRecord(video) && video["respect_moderation"] === false) return GeneratedMedia.failed(bytes, GeneratedMedia.failure("The video was withheld by the provider's moderation.", "content_policy_violation", 400))
     if (Json.isRecord(video) && typeof video["url"] === "string") {
       const length = typeof video["duration"] === "number" && video["duration"] >= 0 ? video["duration"] : seconds
-      return Made.answered(now, [{ url: video["url"], ...(length === null ? {} : { duration: length }) }], length === null ? null : { second: length })
+      return GeneratedMedia.answered(now, [{ url: video["url"], ...(length === null ? {} : { duration: length }) }], length === null ? null : { second: length })
     }
     return OneShotJson.errorOr(bytes, answer) ??
-      (status === "failed" || status === "expired" ? Made.failed(bytes, Made.failure(`The provider's job ended as ${status}.`, `job_${status}`)) : null)
+      (status === "failed" || status === "expired" ? GeneratedMedia.failed(bytes, GeneratedMedia.failure(`The provider's job ended as ${status}.`, `job_${status}`)) : null)
   }
 }

@@ -2,7 +2,7 @@
 import * as Json from "#src/wire/json/json.ts"
 import * as Job from "#src/wire/oneShot/job.ts"
 import * as OneShotJson from "#src/wire/oneShot/oneShotJson.ts"
-import * as Made from "#src/wire/oneShot/generatedMedia.ts"
+import * as GeneratedMedia from "#src/wire/oneShot/generatedMedia.ts"
 import type { VideoVendor } from "./VideoVendor.ts"
 
 /** Length of a video unless the request says otherwise, s. */
@@ -19,9 +19,9 @@ export const zai: VideoVendor = {
   encode: ({ model, parsed }, image) => {
     const { resolution } = parsed
     const isSize = typeof resolution === "string" && sizePattern.test(resolution)
-    return Made.onlyOne(parsed, "video") ?? Made.onlyUrls(parsed) ?? {
-      body: Buffer.from(JSON.stringify({ model, ...Made.kept(parsed, same), ...(isSize ? { size: resolution } : {}), ...(image === null ? {} : { image_url: image }) })),
-      omitted: Made.omitted(parsed, isSize ? new Set([...understood, "resolution"]) : understood)
+    return GeneratedMedia.onlyOne(parsed, "video") ?? GeneratedMedia.onlyUrls(parsed) ?? {
+      body: Buffer.from(JSON.stringify({ model, ...GeneratedMedia.kept(parsed, same), ...(isSize ? { size: resolution } : {}), ...(image === null ? {} : { image_url: image }) })),
+      omitted: GeneratedMedia.omitted(parsed, isSize ? new Set([...understood, "resolution"]) : understood)
     }
   },
   stateOf: ({ id, task_status: status }) => status === "PROCESSING" ? Job.running(Job.idOf(id), "../async-result/") : "over",
@@ -32,8 +32,8 @@ export const zai: VideoVendor = {
     const [video]: ReadonlyArray<unknown> = Array.isArray(result) ? result : []
     if (status === "SUCCESS" && Json.isRecord(video) && typeof video["url"] === "string") {
       const cover = video["cover_image_url"]
-      return Made.answered(now, [{ url: video["url"], ...(typeof cover === "string" ? { cover_image_url: cover } : {}) }], { second: seconds ?? usualSeconds })
+      return GeneratedMedia.answered(now, [{ url: video["url"], ...(typeof cover === "string" ? { cover_image_url: cover } : {}) }], { second: seconds ?? usualSeconds })
     }
-    return OneShotJson.errorOr(bytes, answer) ?? (status === "FAIL" ? Made.failed(bytes, Made.failure("The provider's job failed.", "job_failed")) : null)
+    return OneShotJson.errorOr(bytes, answer) ?? (status === "FAIL" ? GeneratedMedia.failed(bytes, GeneratedMedia.failure("The provider's job failed.", "job_failed")) : null)
   }
 }

@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import { make as publicError, PublicError } from "#schemas/errors.ts"
 import type { Answer, Conversation } from "#schemas/wire/conversation.ts"
 import { client } from "#src/wire/completions/index.ts"
-import * as Local from "#src/wire/localModelServer/index.ts"
+import * as LocalModelServer from "#src/wire/localModelServer/index.ts"
 import { none } from "#src/wire/neutral/settings.ts"
 import { replay } from "#src/wire/neutral/replay.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
@@ -34,7 +34,7 @@ describe("requests for a text completion", () => {
         return
       }
       expect(conversation).toMatchObject({ format: "completions", turns: [{ role: "user", path: "prompt" }], tools: [], toolChoice: null })
-      const written = Local.upstream.encodeRequest(conversation as Conversation, traits)
+      const written = LocalModelServer.upstream.encodeRequest(conversation as Conversation, traits)
       const field = essential[name] ?? ({ "several-choices.json": "n", "logit-bias.json": "logit_bias" } as Record<string, string>)[name]
       if (field === undefined) expect(written).not.toBeInstanceOf(PublicError)
       else expect(written).toMatchObject({ code: "capability_unsupported", extra: { param: field } })
@@ -171,7 +171,7 @@ describe("text completions for a client", () => {
 
   it("come from a local model server's stream", () => {
     const encoder = client.makeEncoder(options)
-    const decoder = Local.upstream.makeDecoder(encoder)
+    const decoder = LocalModelServer.upstream.makeDecoder(encoder)
     decoder.push(fs.readFileSync(new URL("../local-model-server/streams/escapes-and-split-surrogates.ndjson", root)))
     const texts = parsed(encoder.take()).flatMap((one) => typeof one === "string" ? [] : (one as { choices: ReadonlyArray<{ text: string }> }).choices.map((choice) => choice.text))
     expect(texts.join("")).toBe('😀<b> &\\"')

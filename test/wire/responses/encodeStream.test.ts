@@ -115,7 +115,7 @@ describe("encoder", () => {
     const asked = { model: "x", instructions: "Be brief", tools: [{ type: "function", name: "f" }], tool_choice: "required", temperature: 0.3, max_output_tokens: 99, previous_response_id: "resp_0", metadata: { a: "b" }, text: { format: { type: "json_object" } }, reasoning: { effort: "low" }, store: false, user: "u", parallel_tool_calls: false, truncation: "auto" }
     const created = eventsOf(encoded((s) => s.start(head), asked))[0]?.["response"]
     expect(created).toMatchObject({ ...asked, model: "some-model", object: "response", status: "in_progress", top_p: 1, usage: null, error: null, incomplete_details: null, output: [], reasoning: { effort: "low", summary: null }, tools: [{ type: "function", name: "f", strict: true }] })
-    expect(eventsOf(encoded((s) => s.start({ ...head, model: null })))[0]?.["response"]).toMatchObject({ model: "lab/model", temperature: 1, tool_choice: "auto", tools: [], store: true, text: { format: { type: "text" } }, metadata: {} })
+    expect(eventsOf(encoded((s) => s.start({ ...head, model: null })))[0]?.["response"]).toMatchObject({ model: "lab/model", temperature: 1, tool_choice: "auto", tools: [], store: false, text: { format: { type: "text" } }, metadata: {} })
   })
 
   it("what cut an answer short makes it incomplete", () => {

@@ -4,12 +4,12 @@ import type { Connection } from "#schemas/records/Connection.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import type { Provider, WireFormat } from "#schemas/Provider.ts"
 import * as BodyRules from "#src/providers/bodyRules.ts"
-import * as Endpoint from "#src/providers/upstreamEndpoint.ts"
+import * as UpstreamEndpoint from "#src/providers/upstreamEndpoint.ts"
 import type * as Schema from "effect/Schema"
 
 export interface WireCall {
   readonly probe: "models" | "chat"
-  readonly endpoint: Endpoint.Endpoint
+  readonly endpoint: UpstreamEndpoint.UpstreamEndpoint
   readonly method: "GET" | "POST"
   readonly body: string | null
 }
@@ -60,11 +60,11 @@ const asConnection = (candidate: Candidate): Connection => ({
 
 type Built = WireCall | Impossible
 
-const list = (endpoint: Endpoint.Endpoint | Endpoint.EndpointMissing): Built => "_tag" in endpoint
+const list = (endpoint: UpstreamEndpoint.UpstreamEndpoint | UpstreamEndpoint.EndpointMissing): Built => "_tag" in endpoint
   ? impossible(endpoint.message)
   : { probe: "models", endpoint, method: "GET", body: null }
 
-const chat = (endpoint: Endpoint.Endpoint | Endpoint.EndpointMissing, format: WireFormat, model: string, rules: Provider["body"]): Built => {
+const chat = (endpoint: UpstreamEndpoint.UpstreamEndpoint | UpstreamEndpoint.EndpointMissing, format: WireFormat, model: string, rules: Provider["body"]): Built => {
   if ("_tag" in endpoint) return impossible(endpoint.message)
   const body = chatBody(format, model)
   if (body === null) return impossible("The provider has no chat to probe")
@@ -89,10 +89,10 @@ export const ofProvider = (row: Provider, candidate: Candidate, baseUrl: string 
   return {
     models: row.modelsPath === null
       ? impossible(`Provider ${row.id} has no model list`)
-      : list(Endpoint.ofProvider(row, connection, row.modelsPath, "", baseUrl)),
+      : list(UpstreamEndpoint.ofProvider(row, connection, row.modelsPath, "", baseUrl)),
     chat: row.chatPath === null
       ? impossible(`No test exists for provider ${row.id}`)
-      : model === null ? needsModel : chat(Endpoint.ofProvider(row, connection, row.chatPath, model, baseUrl), row.wireFormat, model, row.body)
+      : model === null ? needsModel : chat(UpstreamEndpoint.ofProvider(row, connection, row.chatPath, model, baseUrl), row.wireFormat, model, row.body)
   }
 }
 
@@ -112,7 +112,7 @@ export const ofNode = (facts: NodeFacts, candidate: Candidate): Calls => {
   const model = candidate.model ?? null
   const chats = anthropic || node.apiType === "chat" || node.apiType === "responses"
   return {
-    models: list(Endpoint.ofNode(node, connection, node.modelsPath ?? "/models")),
-    chat: !chats ? impossible("The node has no chat to probe") : model === null ? needsModel : chat(Endpoint.ofNode(node, connection, chatPath), format, model, undefined)
+    models: list(UpstreamEndpoint.ofNode(node, connection, node.modelsPath ?? "/models")),
+    chat: !chats ? impossible("The node has no chat to probe") : model === null ? needsModel : chat(UpstreamEndpoint.ofNode(node, connection, chatPath), format, model, undefined)
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Formats that rank documents: `POST /v1/rerank` of node servers (both spellings, results), `/v2/rerank` of one vendor (billed units),
+ * Formats that rank documents: `POST /v1/rerank` of node servers (both spellings, results), which one vendor has at `/v1/models/rerank`, `/v2/rerank` of one vendor (billed units),
  * the list under `data` of another, by what the request says, and `/rerank` (a bare list). A document's score is the share of the query's words that it holds.
  */
 import * as Predicate from "effect/Predicate"
@@ -48,7 +48,7 @@ const read = strictly((body, { path }): SimulatedCall => {
   })
 })
 
-const paths: ReadonlySet<string> = new Set(["/v1/rerank", "/v2/rerank", "/rerank"])
+const paths: ReadonlySet<string> = new Set(["/v1/rerank", "/v1/models/rerank", "/v2/rerank", "/rerank"])
 
 export const rerank: Format = {
   name: "rerank", matches: (path) => paths.has(path), read, events: () => [], body: () => "", renderError: renderChatError,

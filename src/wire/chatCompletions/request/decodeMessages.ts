@@ -1,5 +1,5 @@
 /** A client's chat messages as neutral turns. */
-import type * as Wire from "#schemas/wire/chatCompletions.ts"
+import type * as WireChatCompletions from "#schemas/wire/chatCompletions.ts"
 import type { CacheControl, MediaPart, ContentPart, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
 import { readAnnotations } from "#src/wire/chatCompletions/annotations.ts"
 import * as Media from "./media.ts"
@@ -12,7 +12,7 @@ export const textPart = (text: string, more: Partial<TextPart> = {}): TextPart =
   kind: "text", text, cache: null, annotations: [], signature: null, ...more
 })
 
-export const turnsOf = (messages: ReadonlyArray<Wire.Message>): ReadonlyArray<Turn> => {
+export const turnsOf = (messages: ReadonlyArray<WireChatCompletions.Message>): ReadonlyArray<Turn> => {
   const legacy = new LegacyCalls()
   return messages.map((message, i): Turn => {
     const path = `messages[${i}]`
@@ -63,7 +63,7 @@ const opaque = (value: Readonly<Record<string, unknown>>, path: string, role: "a
 const wrongPart = (path: string, type: string, where: string) =>
   invalid(`${path}.type`, `Field '${path}.type': a part of type '${type}' cannot stand in ${where}.`)
 
-const instructions = (content: Wire.Content, path: string): ReadonlyArray<ContentPart> =>
+const instructions = (content: WireChatCompletions.Content, path: string): ReadonlyArray<ContentPart> =>
   typeof content === "string" ? [textPart(content)] : content.map((part, i) => {
     const at = `${path}[${i}]`
     if (part.type === "text") return textPart(part.text, { cache: cacheOf(part) })
@@ -71,16 +71,16 @@ const instructions = (content: Wire.Content, path: string): ReadonlyArray<Conten
     throw wrongPart(at, part.type, "a system or developer message")
   })
 
-const userParts = (content: Wire.Content, path: string): ReadonlyArray<ContentPart> =>
+const userParts = (content: WireChatCompletions.Content, path: string): ReadonlyArray<ContentPart> =>
   typeof content === "string" ? [textPart(content)] : content.map((part, i) => userPart(part, `${path}[${i}]`))
 
-const userPart = (part: Wire.Part, path: string): ContentPart => {
+const userPart = (part: WireChatCompletions.Part, path: string): ContentPart => {
   if (part.type === "(other)") return opaque(part.value, path, "user")
   if (part.type === "refusal" || part.type === "thinking") throw wrongPart(path, part.type, "a user message")
   return contentPart(part, path)
 }
 
-type Given = Exclude<Wire.Part, { readonly type: "(other)" | "refusal" | "thinking" }>
+type Given = Exclude<WireChatCompletions.Part, { readonly type: "(other)" | "refusal" | "thinking" }>
 
 /** A part that says the same in a user's message and in a tool's result. */
 const contentPart = (part: Given, path: string): TextPart | MediaPart => {
@@ -132,7 +132,7 @@ const fileOf = (file: WireFile, cache: CacheControl | null, path: string): Media
   return Media.media(Media.kindOf(source, "document"), source, { name, cache })
 }
 
-const toolResult = (id: string, name: string | null, content: Wire.Content, cache: CacheControl | null, path: string): ToolResultPart => {
+const toolResult = (id: string, name: string | null, content: WireChatCompletions.Content, cache: CacheControl | null, path: string): ToolResultPart => {
   const parts = typeof content === "string" ? (content === "" ? [] : [textPart(content)]) : content.map((part, i) => {
     if (part.type === "refusal" || part.type === "thinking") throw wrongPart(`${path}[${i}]`, part.type, "a tool's result")
     // What a tool gave is for the model to read, whatever its type.
@@ -142,7 +142,7 @@ const toolResult = (id: string, name: string | null, content: Wire.Content, cach
   return { kind: "toolResult", id, name, content: parts, isError: false, cache }
 }
 
-const assistantParts = (message: Wire.AssistantMessage, path: string, legacy: LegacyCalls, at: number): ReadonlyArray<ContentPart> => {
+const assistantParts = (message: WireChatCompletions.AssistantMessage, path: string, legacy: LegacyCalls, at: number): ReadonlyArray<ContentPart> => {
   const parts: Array<ContentPart> = [...readReasoning(message)]
   const { content } = message
   if (typeof content === "string") {
@@ -180,7 +180,7 @@ const signCalls = (parts: Array<ContentPart>): void => {
   }
 }
 
-const assistantPart = (part: Wire.Part, path: string): ReadonlyArray<ContentPart> => {
+const assistantPart = (part: WireChatCompletions.Part, path: string): ReadonlyArray<ContentPart> => {
   switch (part.type) {
     case "refusal":
       return [{ kind: "refusal", text: part.refusal }]
@@ -196,7 +196,7 @@ const assistantPart = (part: Wire.Part, path: string): ReadonlyArray<ContentPart
 }
 
 /** Citations and the signature of the text belong to its last part. */
-const annotate = (parts: Array<ContentPart>, message: Wire.AssistantMessage): void => {
+const annotate = (parts: Array<ContentPart>, message: WireChatCompletions.AssistantMessage): void => {
   const annotations = readAnnotations(message.annotations)
   const signature = thoughtSignature(message.extra_content)
   if (annotations.length === 0 && signature === null) return
@@ -209,7 +209,7 @@ const callPart = (id: string, name: string, args: string, more: Partial<ToolCall
   kind: "toolCall", id, name, arguments: args, custom: false, cache: null, signature: null, ...more
 })
 
-const toolCall = (call: Wire.ToolCall, path: string): ToolCallPart => {
+const toolCall = (call: WireChatCompletions.ToolCall, path: string): ToolCallPart => {
   const signature = thoughtSignature(call.extra_content)
   if (call.type === "custom") {
     if (!call.custom) throw invalid(`${path}.custom`, `Field '${path}.custom' must be an object with a name and an input.`)

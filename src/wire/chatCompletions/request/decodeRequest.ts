@@ -1,5 +1,5 @@
 /** A chat-completions request as a neutral conversation. */
-import * as Wire from "#schemas/wire/chatCompletions.ts"
+import * as WireChatCompletions from "#schemas/wire/chatCompletions.ts"
 import type { Conversation, Extra, OutputFormat, Reasoning, GenerationSettings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { turnsOf, unknownMembers } from "./decodeMessages.ts"
@@ -8,11 +8,11 @@ import { effortIn, noteUnknown, reading } from "#src/wire/neutral/settings.ts"
 import type { Json } from "#src/wire/WireFormat.ts"
 
 /** A message of a role with a text, as nearly all of a long conversation are. */
-const isPlain = (item: unknown): item is Wire.Message =>
+const isPlain = (item: unknown): item is WireChatCompletions.Message =>
   hasOnly(item, "role", "content") && typeof item["content"] === "string" && plainRoles.has(item["role"])
 const plainRoles: ReadonlySet<unknown> = new Set(["system", "developer", "user", "assistant"])
 
-const decode = sparing(decoder(Wire.Request), "messages", isPlain)
+const decode = sparing(decoder(WireChatCompletions.Request), "messages", isPlain)
 
 export const decodeRequest = (body: Json): Conversation | PublicError => {
   const request = decode(body)
@@ -27,7 +27,7 @@ export const decodeRequest = (body: Json): Conversation | PublicError => {
   }))
 }
 
-const toolsOf = (request: Wire.Request): ReadonlyArray<Tool> => {
+const toolsOf = (request: WireChatCompletions.Request): ReadonlyArray<Tool> => {
   const tools = (request.tools ?? []).map((tool): Tool => {
     switch (tool.type) {
       case "function":
@@ -53,7 +53,7 @@ const readGrammar = (format: Readonly<Record<string, unknown>> | null): unknown 
   return format !== null && format["type"] === "grammar" && typeof grammar === "object" && grammar !== null ? { type: "grammar", ...grammar } : format
 }
 
-const toolChoiceOf = (request: Wire.Request): ToolChoice | null => {
+const toolChoiceOf = (request: WireChatCompletions.Request): ToolChoice | null => {
   const choice = request.tool_choice
   if (choice === undefined || choice === null) {
     const legacy = request.function_call
@@ -75,7 +75,7 @@ const toolChoiceOf = (request: Wire.Request): ToolChoice | null => {
   }
 }
 
-const settingsOf = (request: Wire.Request): GenerationSettings => {
+const settingsOf = (request: WireChatCompletions.Request): GenerationSettings => {
   const maxTokens = request.max_completion_tokens ?? request.max_tokens ?? null
   const stop = typeof request.stop === "string" ? [request.stop] : request.stop ?? []
   const modalities = request.modalities?.filter((modality) => modality !== "text") ?? []
@@ -108,7 +108,7 @@ const settingsOf = (request: Wire.Request): GenerationSettings => {
   }
 }
 
-const outputOf = ({ response_format: format }: Wire.Request): OutputFormat | null => {
+const outputOf = ({ response_format: format }: WireChatCompletions.Request): OutputFormat | null => {
   switch (format?.type) {
     case "json_object":
       return { kind: "json" }
@@ -125,7 +125,7 @@ const outputOf = ({ response_format: format }: Wire.Request): OutputFormat | nul
 const thinkingTypes: ReadonlySet<string> = new Set(["enabled", "disabled", "auto", "adaptive"])
 
 /** What was said about thinking in any of the dialects; null when nothing was. */
-const reasoningOf = (request: Wire.Request): Reasoning | null => {
+const reasoningOf = (request: WireChatCompletions.Request): Reasoning | null => {
   const { reasoning, thinking } = request
   const effort = effortIn(request.reasoning_effort ?? reasoning?.effort)
   const adaptive = thinking?.type === "auto" || thinking?.type === "adaptive"
@@ -141,9 +141,9 @@ const essential: ReadonlySet<string> = new Set([
   "grammar", "stop_token_ids", "bad_words", "best_of"
 ])
 
-const understood: ReadonlySet<string> = new Set(Object.keys(Wire.Request.fields).filter((field) => field !== "audio"))
+const understood: ReadonlySet<string> = new Set(Object.keys(WireChatCompletions.Request.fields).filter((field) => field !== "audio"))
 
-const extrasOf = (request: Wire.Request, body: Json): ReadonlyArray<Extra> => {
+const extrasOf = (request: WireChatCompletions.Request, body: Json): ReadonlyArray<Extra> => {
   const extras: Array<Extra> = []
   if (request.response_format?.type === "(other)") {
     extras.push({ field: "response_format", weight: "essential", value: request.response_format.value })

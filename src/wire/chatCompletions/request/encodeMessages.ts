@@ -49,6 +49,8 @@ export class MessageWriter {
 
   /** A single text is written as a string: every server takes that. */
   private content(parts: ReadonlyArray<ContentPart>, path: string): unknown {
+    const [only] = parts
+    if (parts.length === 1 && only !== undefined && isPlain(only)) return only.text
     const out = parts.flatMap((part) => this.userPart(part, path))
     const plain = plainTexts(out)
     return plain !== null && plain.length <= 1 ? plain[0] ?? "" : out
@@ -141,6 +143,8 @@ export class MessageWriter {
   // ---- assistant -----------------------------------------------------------------------------------------------------------------
 
   private assistant(turn: Turn): Out {
+    const [only] = turn.parts
+    if (turn.parts.length === 1 && only !== undefined && isPlain(only)) return { role: "assistant", ...named(turn), content: only.text }
     const content: Array<unknown> = []
     const reasoning: Array<ReasoningPart> = []
     const calls: Array<Out> = []
@@ -283,6 +287,10 @@ const textOfDocument = (part: MediaPart): string | null => {
     : source.kind === "base64" && source.mediaType.startsWith("text/") ? Buffer.from(source.data, "base64").toString("utf8") : null
   return text === null ? null : [part.name, part.context, text].filter((one) => one !== null && one !== "").join("\n\n")
 }
+
+/** Most turns of a conversation: one text and nothing that is said of it. */
+const isPlain = (part: ContentPart): part is TextPart =>
+  part.kind === "text" && part.text !== "" && part.cache === null && part.annotations.length === 0 && part.signature === null
 
 const named = (turn: Turn): Out => turn.name === null ? {} : { name: turn.name }
 

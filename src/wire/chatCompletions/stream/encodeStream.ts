@@ -109,10 +109,10 @@ export class ChatEncoder implements StreamEncoder {
     if (at === undefined || at.newest !== "reasoning" || at.closed || at.summary !== summary) {
       // Two thoughts in a row would run together in the plain field; the sections of one summary stay one part.
       const again = at !== undefined && at.newest === "reasoning" && !at.signed && at.reasoningText !== ""
-      const goesOn = again && summary && at?.summary === true
+      const isSameSummary = again && summary && at?.summary === true
       at = this.become(choice, "reasoning")
       if (again) this.out += `${at.reasoningPrefix}\\n\\n${this.literalEnd}`
-      if (goesOn) at.reasoningText += "\\n\\n"
+      if (isSameSummary) at.reasoningText += "\\n\\n"
       else this.beginReasoning(at, summary)
       at.closed = false
     }

@@ -3,7 +3,7 @@ import type { PublicError } from "#schemas/errors.ts"
 import type {
   Conversation, Extra, MediaPart, OpaquePart, OutputFormat, ContentPart, Reasoning, GenerationSettings, TextPart, Tool, ToolCallPart, ToolChoice, ToolResultPart, Turn
 } from "#schemas/wire/conversation.ts"
-import * as Wire from "#schemas/wire/generateContent.ts"
+import * as WireGenerateContent from "#schemas/wire/generateContent.ts"
 import { isRecord } from "#src/wire/json/json.ts"
 import { decoder, sparing } from "#src/wire/neutral/decoding.ts"
 import { hostedText } from "#src/wire/neutral/hostedText.ts"
@@ -15,7 +15,7 @@ import { jsonSchemaOf } from "./openApiSchema.ts"
 import { reasoningOf } from "#src/wire/generateContent/thinking.ts"
 import * as Spelling from "#src/wire/generateContent/spelling.ts"
 
-const decode = sparing(decoder(Wire.Request), "contents", Spelling.isPlainContent)
+const decode = sparing(decoder(WireGenerateContent.Request), "contents", Spelling.isPlainContent)
 
 /** Members that say which kind a part is; the union of the wire schema. */
 const dataMembers = ["text", "inlineData", "fileData", "functionCall", "functionResponse"] as const
@@ -52,7 +52,7 @@ const read = (body: Json): Conversation => {
 
 const textPart = (text: string, signature: TextPart["signature"] = null): TextPart => ({ kind: "text", text, cache: null, annotations: [], signature })
 
-const systemTurn = (wire: Wire.Request): ReadonlyArray<Turn> =>
+const systemTurn = (wire: WireGenerateContent.Request): ReadonlyArray<Turn> =>
   wire.systemInstruction === undefined
     ? []
     : [{ role: "system", parts: wire.systemInstruction.parts.map((part) => textPart(part.text)), name: null, path: "systemInstruction" }]
@@ -60,7 +60,7 @@ const systemTurn = (wire: Wire.Request): ReadonlyArray<Turn> =>
 /** Calls of the newest model content that nothing answered yet. */
 type OpenCalls = Array<{ readonly id: string; readonly name: string }>
 
-const readContents = (contents: Wire.Request["contents"], raw: unknown, extras: Array<Extra>): ReadonlyArray<Turn> => {
+const readContents = (contents: WireGenerateContent.Request["contents"], raw: unknown, extras: Array<Extra>): ReadonlyArray<Turn> => {
   const turns: Array<Turn> = []
   let calls: OpenCalls = []
   contents.forEach((content, i) => {
@@ -111,7 +111,7 @@ interface PartContext {
   readonly calls: OpenCalls
 }
 
-const readPart = (part: Wire.Part, raw: Json, at: string, { callId, calls, isModel }: PartContext, extras: Array<Extra>): ContentPart => {
+const readPart = (part: WireGenerateContent.Part, raw: Json, at: string, { callId, calls, isModel }: PartContext, extras: Array<Extra>): ContentPart => {
   const present = dataMembers.filter((member) => part[member] !== undefined)
   const other = Object.keys(raw).filter((member) => !partAttributes.has(member) && !dataMembers.some((known) => known === member))
   if (present.length + other.length !== 1) {
@@ -151,14 +151,14 @@ const opaquePart = (raw: Json, member: string, at: string, isModel: boolean): Op
   fallback: isModel || /^(?:executableCode|codeExecutionResult|toolCall|toolResponse)$/.test(member) ? hostedText(member, raw[member]) : null
 })
 
-const mediumOf = (part: Pick<Wire.Part, "inlineData" | "fileData">, signature: TextPart["signature"], at: string): MediaPart => {
+const mediumOf = (part: Pick<WireGenerateContent.Part, "inlineData" | "fileData">, signature: TextPart["signature"], at: string): MediaPart => {
   if (part.inlineData !== undefined) return ofInline(part.inlineData, signature)
   if (part.fileData !== undefined) return ofFile(part.fileData, signature)
   throw invalid(at, `${at} must hold inlineData or fileData.`)
 }
 
 /** A response without an id answers the oldest open call of its name; one that answers none keeps what it said and is refused later. */
-const readResult = (wire: NonNullable<Wire.Part["functionResponse"]>, calls: OpenCalls, at: string): ToolResultPart => {
+const readResult = (wire: NonNullable<WireGenerateContent.Part["functionResponse"]>, calls: OpenCalls, at: string): ToolResultPart => {
   const byId = wire.id === undefined ? -1 : calls.findIndex((call) => call.id === wire.id)
   const index = byId === -1 ? calls.findIndex((call) => call.name === wire.name) : byId
   const [call] = index === -1 ? [] : calls.splice(index, 1)
@@ -181,7 +181,7 @@ const resultText = (response: Json): { readonly text: string; readonly isError: 
 
 // ---- tools -----------------------------------------------------------------------------------------------------------------------
 
-const readTools = (wire: Wire.Request, raw: unknown, strictly: boolean): ReadonlyArray<Tool> =>
+const readTools = (wire: WireGenerateContent.Request, raw: unknown, strictly: boolean): ReadonlyArray<Tool> =>
   (wire.tools ?? []).flatMap((tool, i) => {
     const rawTool: unknown = Array.isArray(raw) ? raw[i] : undefined
     const hosted: ReadonlyArray<Tool> = Object.entries(isRecord(rawTool) ? rawTool : {}).filter(([name]) => name !== "functionDeclarations")
@@ -200,7 +200,7 @@ const readTools = (wire: Wire.Request, raw: unknown, strictly: boolean): Readonl
   })
 
 /** Mode VALIDATED keeps calls to their schemas: what others call strict. */
-const readToolChoice = (wire: Wire.Request): { readonly toolChoice: ToolChoice | null; readonly strictly: boolean } => {
+const readToolChoice = (wire: WireGenerateContent.Request): { readonly toolChoice: ToolChoice | null; readonly strictly: boolean } => {
   const config = wire.toolConfig?.functionCallingConfig
   const names = config?.allowedFunctionNames ?? []
   const [only] = names
@@ -223,7 +223,7 @@ const readToolChoice = (wire: Wire.Request): { readonly toolChoice: ToolChoice |
 
 // ---- settings --------------------------------------------------------------------------------------------------------------------
 
-const readSettings = (wire: Wire.Request, extras: Array<Extra>): GenerationSettings => {
+const readSettings = (wire: WireGenerateContent.Request, extras: Array<Extra>): GenerationSettings => {
   const config = wire.generationConfig ?? {}
   const modalities = (config.responseModalities ?? []).map((one) => one.toLowerCase()).filter((one) => one !== "text" && one !== "modality_unspecified")
   return {
@@ -247,14 +247,14 @@ const readSettings = (wire: Wire.Request, extras: Array<Extra>): GenerationSetti
   }
 }
 
-const readReasoning = (config: NonNullable<NonNullable<Wire.Request["generationConfig"]>["thinkingConfig"]>, extras: Array<Extra>): Reasoning | null => {
+const readReasoning = (config: NonNullable<NonNullable<WireGenerateContent.Request["generationConfig"]>["thinkingConfig"]>, extras: Array<Extra>): Reasoning | null => {
   const reasoning = reasoningOf(config)
   // A level that only the vendor knows.
   if (reasoning === null) extras.push({ field: "generationConfig.thinkingConfig", weight: "hint", value: config })
   return reasoning
 }
 
-const readOutput = (config: NonNullable<Wire.Request["generationConfig"]>, extras: Array<Extra>): OutputFormat | null => {
+const readOutput = (config: NonNullable<WireGenerateContent.Request["generationConfig"]>, extras: Array<Extra>): OutputFormat | null => {
   const mime = config.responseMimeType
   const schema = config.responseJsonSchema ?? (config.responseSchema === undefined ? undefined : jsonSchemaOf(config.responseSchema))
   if (mime !== undefined && mime !== "text/plain" && mime !== "application/json") {
@@ -272,8 +272,8 @@ const readOutput = (config: NonNullable<Wire.Request["generationConfig"]>, extra
 
 /** Fields of this format alone. The prompt's cached beginning and what shapes a voice or a picture are part of the answer. */
 const essential = new Set(["cachedContent", "generationConfig.speechConfig", "generationConfig.imageConfig"])
-const known = new Set(Object.keys(Wire.Request.fields))
-const knownConfig = new Set(Object.keys(Wire.GenerationConfig.fields))
+const known = new Set(Object.keys(WireGenerateContent.Request.fields))
+const knownConfig = new Set(Object.keys(WireGenerateContent.GenerationConfig.fields))
 
 const otherFields = (raw: Json): ReadonlyArray<Extra> => {
   const extras: Array<Extra> = []

@@ -1,7 +1,7 @@
 /** `POST /v1/messages/count_tokens`: the request as text to be counted, and the two replies. Pure. */
 import type { PublicError } from "#schemas/errors.ts"
 import type { MediaPart, ContentPart } from "#schemas/wire/conversation.ts"
-import * as Wire from "#schemas/wire/messages.ts"
+import * as WireMessages from "#schemas/wire/messages.ts"
 import { toolsOf, turnsOf } from "./decodeRequest.ts"
 import { decoder } from "#src/wire/neutral/decoding.ts"
 import { reading } from "#src/wire/neutral/settings.ts"
@@ -23,7 +23,7 @@ const perImage = 1533
 const perPage = 2000
 const pageCharacters = 100_000
 
-const decode = decoder(Wire.CountRequest)
+const decode = decoder(WireMessages.CountRequest)
 
 export const readCountRequest = (body: Body): Countable | PublicError => {
   const request = decode(body)

@@ -1,6 +1,6 @@
 /** Content blocks of a client's request as neutral parts. */
 import type { CacheControl, Extra, MediaPart, OpaquePart, ContentPart, ReasoningPart, Source, TextPart, ToolCallPart, ToolResultPart } from "#schemas/wire/conversation.ts"
-import * as Wire from "#schemas/wire/messages.ts"
+import * as WireMessages from "#schemas/wire/messages.ts"
 import { carried } from "#src/wire/messages/carriers.ts"
 import { annotationsOf } from "#src/wire/messages/citations.ts"
 import { hostedText, isHosted, isSealedHistory } from "#src/wire/neutral/hostedText.ts"
@@ -10,21 +10,21 @@ import * as Signatures from "#src/wire/signatures.ts"
 /** What has no place in a part is noted here with its weight. */
 export type Note = (extra: Extra) => void
 
-export const cacheOf = (control: Wire.CacheControl | null | undefined): CacheControl | null =>
+export const cacheOf = (control: WireMessages.CacheControl | null | undefined): CacheControl | null =>
   control === null || control === undefined ? null : { ttl: control.ttl ?? null }
 
-export const textPart = (text: string, block?: Wire.TextBlock): TextPart => ({
+export const textPart = (text: string, block?: WireMessages.TextBlock): TextPart => ({
   kind: "text", text, cache: cacheOf(block?.cache_control), annotations: annotationsOf(block?.citations), signature: null
 })
 
-export const textParts = (content: string | ReadonlyArray<Wire.TextBlock>): ReadonlyArray<TextPart> =>
+export const textParts = (content: string | ReadonlyArray<WireMessages.TextBlock>): ReadonlyArray<TextPart> =>
   typeof content === "string" ? [textPart(content)] : content.map((block) => textPart(block.text, block))
 
 const media = (kind: MediaPart["kind"], source: Source, cache: CacheControl | null): MediaPart => ({
   kind, source, detail: null, name: null, context: null, citations: null, cache, signature: null
 })
 
-const sourceOf = (source: Exclude<Wire.DocumentBlock["source"], { readonly type: "content" }>): Source => {
+const sourceOf = (source: Exclude<WireMessages.DocumentBlock["source"], { readonly type: "content" }>): Source => {
   switch (source.type) {
     case "base64": return { kind: "base64", mediaType: source.media_type, data: source.data }
     case "url": return { kind: "url", url: source.url, mediaType: null }
@@ -34,7 +34,7 @@ const sourceOf = (source: Exclude<Wire.DocumentBlock["source"], { readonly type:
 }
 
 /** Null for a document with pictures among its own blocks, which no other format can say. */
-const documentPart = (block: Wire.DocumentBlock): MediaPart | null => {
+const documentPart = (block: WireMessages.DocumentBlock): MediaPart | null => {
   const { source } = block
   let read: Source
   if (source.type === "content") {
@@ -50,14 +50,14 @@ const documentPart = (block: Wire.DocumentBlock): MediaPart | null => {
 }
 
 /** What the model reads of a search result; that it may be cited is lost. */
-const searchResultText = (block: Wire.SearchResultBlock): string => `${block.title}\n${block.source}\n${block.content.map((inner) => inner.text).join("\n")}`
+const searchResultText = (block: WireMessages.SearchResultBlock): string => `${block.title}\n${block.source}\n${block.content.map((inner) => inner.text).join("\n")}`
 
 /** Blocks of a type that only this format knows. */
-const opaquePart = (block: Wire.OtherBlock, raw: unknown, path: string, role: string): OpaquePart => ({
+const opaquePart = (block: WireMessages.OtherBlock, raw: unknown, path: string, role: string): OpaquePart => ({
   kind: "opaque", format: "messages", field: path, value: raw, listed: `messages[].content[].${block.type.slice(0, 64)}`, fallback: fallbackOf(block, role)
 })
 
-const fallbackOf = (block: Wire.OtherBlock, role: string): string | null => {
+const fallbackOf = (block: WireMessages.OtherBlock, role: string): string | null => {
   if (isSealedHistory(block)) return null
   // A file for the vendor's own tools, which go with it.
   if (block.type === "container_upload") return ""
@@ -65,7 +65,7 @@ const fallbackOf = (block: Wire.OtherBlock, role: string): string | null => {
   return typeof block["text"] === "string" ? block["text"] : null
 }
 
-const resultPart = (block: Wire.ResultBlock, raw: unknown, path: string, note: Note): TextPart | MediaPart => {
+const resultPart = (block: WireMessages.ResultBlock, raw: unknown, path: string, note: Note): TextPart | MediaPart => {
   switch (block.type) {
     case "text": return textPart(block.text, block)
     case "image": return media("image", sourceOf(block.source), cacheOf(block.cache_control))
@@ -81,7 +81,7 @@ const resultPart = (block: Wire.ResultBlock, raw: unknown, path: string, note: N
   }
 }
 
-const toolResult = (block: Wire.ToolResultBlock, raw: unknown, path: string, note: Note): ToolResultPart => {
+const toolResult = (block: WireMessages.ToolResultBlock, raw: unknown, path: string, note: Note): ToolResultPart => {
   const { content } = block
   const parts: Array<TextPart | MediaPart> = []
   if (typeof content === "string") parts.push(textPart(content))
@@ -89,7 +89,7 @@ const toolResult = (block: Wire.ToolResultBlock, raw: unknown, path: string, not
     content?.forEach((inner, i) => {
       const at = `${path}.content[${i}]`
       const rawInner = at2(raw, "content", i)
-      if (Wire.isResultBlock(inner)) parts.push(resultPart(inner, rawInner, at, note))
+      if (WireMessages.isResultBlock(inner)) parts.push(resultPart(inner, rawInner, at, note))
       else {
         note({ field: `messages[].content[].content[].${inner.type.slice(0, 64)} (as text)`, weight: "hint", value: rawInner })
         parts.push(textPart(hostedText(inner.type, rawInner)))
@@ -107,7 +107,7 @@ const at2 = (raw: unknown, key: string, i: number): unknown => {
 
 const assistantOnly = new Set(["thinking", "redacted_thinking", "tool_use"])
 
-const knownPart = (block: Wire.KnownBlock, raw: unknown, path: string, note: Note): ContentPart => {
+const knownPart = (block: WireMessages.KnownBlock, raw: unknown, path: string, note: Note): ContentPart => {
   switch (block.type) {
     case "text": return textPart(block.text, block)
     case "image": return media("image", sourceOf(block.source), cacheOf(block.cache_control))
@@ -131,13 +131,13 @@ const knownPart = (block: Wire.KnownBlock, raw: unknown, path: string, note: Not
 }
 
 /** Parts of one message; `raw` is its content as the client sent it, for what is passed on unread. */
-export const partsOf = (message: Wire.Message, raw: unknown, path: string, note: Note): ReadonlyArray<ContentPart> => {
+export const partsOf = (message: WireMessages.Message, raw: unknown, path: string, note: Note): ReadonlyArray<ContentPart> => {
   const { content, role } = message
   if (typeof content === "string") return [textPart(content)]
   const parts = content.map((block, i): ContentPart => {
     const at = `${path}.content[${i}]`
     const rawBlock = (raw as ReadonlyArray<unknown>)[i]
-    if (!Wire.isKnownBlock(block)) return opaquePart(block, rawBlock, at, role)
+    if (!WireMessages.isKnownBlock(block)) return opaquePart(block, rawBlock, at, role)
     if (role !== "assistant" && assistantOnly.has(block.type)) {
       throw invalid(`${at}.type`, `Field '${at}.type': a '${block.type}' block may only stand in an assistant message.`)
     }

@@ -1,7 +1,7 @@
 /** A client's Messages request as a neutral conversation. */
 import { PublicError } from "#schemas/errors.ts"
 import type { Conversation, Extra, ContentPart, Reasoning, GenerationSettings, Tool, ToolChoice, Turn } from "#schemas/wire/conversation.ts"
-import * as Wire from "#schemas/wire/messages.ts"
+import * as WireMessages from "#schemas/wire/messages.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { cacheOf, type Note, partsOf, textParts } from "./decodeParts.ts"
 import { decoder, hasOnly, sparing } from "#src/wire/neutral/decoding.ts"
@@ -9,10 +9,10 @@ import { effortIn, none, noteUnknown, reading } from "#src/wire/neutral/settings
 import type { Json as Body, RequestHead } from "#src/wire/WireFormat.ts"
 import * as Heads from "#src/wire/neutral/heads.ts"
 
-const isPlain = (item: unknown): item is Wire.Message =>
+const isPlain = (item: unknown): item is WireMessages.Message =>
   hasOnly(item, "role", "content") && typeof item["content"] === "string" && (item["role"] === "user" || item["role"] === "assistant")
 
-const decode = sparing(decoder(Wire.Request), "messages", isPlain)
+const decode = sparing(decoder(WireMessages.Request), "messages", isPlain)
 
 /** Model, stream flag and the presence of messages; called for every request, so it reads by hand. */
 export const head = (body: Body): RequestHead | PublicError => {
@@ -35,7 +35,7 @@ export const decodeRequest = (body: Body): Conversation | PublicError => {
 }
 
 /** The prompt alone: what count_tokens has, which knows no limits and no sampling. */
-export const turnsOf = (request: Pick<Wire.Request, "system" | "messages">, body: Body, note: Note): ReadonlyArray<Turn> => {
+export const turnsOf = (request: Pick<WireMessages.Request, "system" | "messages">, body: Body, note: Note): ReadonlyArray<Turn> => {
   const turns: Array<Turn> = []
   const { system } = request
   if (system !== undefined && system !== null && system.length > 0) {
@@ -55,10 +55,10 @@ export const turnsOf = (request: Pick<Wire.Request, "system" | "messages">, body
 
 const functionFields = new Set(["type", "name", "description", "input_schema", "strict", "cache_control"])
 
-const isFunction = (tool: Wire.FunctionTool | Wire.VendorTool): tool is Wire.FunctionTool =>
+const isFunction = (tool: WireMessages.FunctionTool | WireMessages.VendorTool): tool is WireMessages.FunctionTool =>
   tool.type === undefined || tool.type === null || tool.type === "custom"
 
-export const toolsOf = (tools: Wire.Request["tools"], raw: unknown, note: Note): ReadonlyArray<Tool> =>
+export const toolsOf = (tools: WireMessages.Request["tools"], raw: unknown, note: Note): ReadonlyArray<Tool> =>
   (tools ?? []).map((tool, i): Tool => {
     const value = (raw as ReadonlyArray<Body>)[i]!
     if (!isFunction(tool)) return { kind: "hosted", format: "messages", type: tool.type, value }
@@ -71,7 +71,7 @@ export const toolsOf = (tools: Wire.Request["tools"], raw: unknown, note: Note):
     }
   })
 
-const choiceOf = (choice: Wire.ToolChoice | null | undefined): ToolChoice | null => {
+const choiceOf = (choice: WireMessages.ToolChoice | null | undefined): ToolChoice | null => {
   if (choice === null || choice === undefined) return null
   switch (choice.type) {
     case "auto":
@@ -81,7 +81,7 @@ const choiceOf = (choice: Wire.ToolChoice | null | undefined): ToolChoice | null
   }
 }
 
-const settingsOf = (request: Wire.Request): GenerationSettings => {
+const settingsOf = (request: WireMessages.Request): GenerationSettings => {
   const choice = request.tool_choice
   const parallel = choice === null || choice === undefined || choice.type === "none" ? null : choice.disable_parallel_tool_use ?? null
   const format = request.output_config?.format ?? request.output_format ?? null
@@ -100,19 +100,19 @@ const settingsOf = (request: Wire.Request): GenerationSettings => {
   }
 }
 
-const isKnown = (thinking: Wire.Thinking): thinking is Wire.KnownThinking => thinking.type === "enabled" || thinking.type === "adaptive" || thinking.type === "disabled"
+const isKnown = (thinking: WireMessages.Thinking): thinking is WireMessages.KnownThinking => thinking.type === "enabled" || thinking.type === "adaptive" || thinking.type === "disabled"
 const displays: Readonly<Record<string, string>> = { omitted: "omitted", summarized: "auto" }
 const summaryOf = (display: string | null | undefined): string | null => displays[display ?? ""] ?? null
 
 /** Words about thinking that only the vendor knows. */
-const noteThinking = ({ output_config: config, thinking }: Wire.Request, extras: Array<Extra>): void => {
+const noteThinking = ({ output_config: config, thinking }: WireMessages.Request, extras: Array<Extra>): void => {
   noteUnknown(extras, "output_config.effort", config?.effort, effortIn(config?.effort))
   if (thinking === null || thinking === undefined) return
   if (!isKnown(thinking)) extras.push({ field: "thinking", weight: "hint", value: thinking })
   else if (thinking.type !== "disabled") noteUnknown(extras, "thinking.display", thinking.display, summaryOf(thinking.display))
 }
 
-const reasoningOf = (given: Wire.Thinking | null, effort: Reasoning["effort"]): Reasoning | null => {
+const reasoningOf = (given: WireMessages.Thinking | null, effort: Reasoning["effort"]): Reasoning | null => {
   const thinking = given === null || !isKnown(given) ? null : given
   if (thinking === null) return effort === null ? null : { enabled: null, effort, budget: null, summary: null }
   if (thinking.type === "disabled") return { enabled: false, effort, budget: null, summary: null }

@@ -202,9 +202,28 @@ export interface EncodedTurns {
   readonly messages: string
 }
 
-const messageJson = (message: Message): string => {
-  const only = message.blocks.length === 1 ? message.blocks[0]!.plain : null
-  return `{"role":"${message.role}","content":${only === null ? `[${message.blocks.map(blockJson).join(",")}]` : JSON.stringify(only)}}`
+/** Null for a message that is more than one plain text. */
+const plainOf = ({ blocks }: Message): string | null => blocks.length === 1 ? blocks[0]!.plain : null
+
+/** JSON texts of the messages, with commas. Plain ones are written many at once: a call of JSON.stringify costs as much as a short text. */
+const messagesJson = (messages: ReadonlyArray<Message>): string => {
+  const pieces: Array<string> = []
+  let plain: Array<{ readonly role: string; readonly content: string }> = []
+  const flush = (): void => {
+    if (plain.length > 0) pieces.push(JSON.stringify(plain).slice(1, -1))
+    plain = []
+  }
+  for (const message of messages) {
+    const content = plainOf(message)
+    if (content !== null) {
+      plain.push({ role: message.role, content })
+      continue
+    }
+    flush()
+    pieces.push(`{"role":"${message.role}","content":[${message.blocks.map(blockJson).join(",")}]}`)
+  }
+  flush()
+  return pieces.join(",")
 }
 
 export const encodeTurns = (turns: ReadonlyArray<Turn>, at: TurnContext, instruction: string | null): EncodedTurns => {
@@ -213,10 +232,11 @@ export const encodeTurns = (turns: ReadonlyArray<Turn>, at: TurnContext, instruc
     if (isPrompt(turn, at)) continue
     if (turn.name !== null) at.omitted.add(`${turn.path}.name`)
     const role = turn.role === "assistant" || turn.role === "system" ? turn.role : "user"
-    const blocks = turn.parts.flatMap((part) => {
+    const blocks: Array<Block> = []
+    for (const part of turn.parts) {
       const made = blockOf(part, turn, at)
-      return made === null ? [] : [made]
-    })
+      if (made !== null) blocks.push(made)
+    }
     if (blocks.length === 0) continue
     const last = messages[messages.length - 1]
     if (last !== undefined && last.role === role) last.blocks.push(...blocks)
@@ -233,5 +253,5 @@ export const encodeTurns = (turns: ReadonlyArray<Turn>, at: TurnContext, instruc
     at.omitted.add(`${turns.find((turn) => turn.role === "assistant")?.path ?? "messages"} (user turn added)`)
     messages.unshift({ role: "user", blocks: [{ json: null, plain: "." }] })
   }
-  return { system: system.length === 0 ? null : `[${system.join(",")}]`, messages: `[${messages.map(messageJson).join(",")}]` }
+  return { system: system.length === 0 ? null : `[${system.join(",")}]`, messages: `[${messagesJson(messages)}]` }
 }

@@ -13,7 +13,7 @@ import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wi
 
 type Open = "none" | "text" | "refusal" | "thinking" | "tool"
 
-interface Call {
+interface ToolCallState {
   readonly index: number
   readonly id: string
   readonly name: string
@@ -46,9 +46,9 @@ export class MessagesEncoder implements StreamEncoder {
   /** Frame of the open block's delta up to its text. */
   private prefix = ""
   private textSignature: Signature | null = null
-  private call: Call | null = null
+  private call: ToolCallState | null = null
   /** Calls that began before the open one was complete: blocks must not overlap. */
-  private waiting: Array<Call> = []
+  private waiting: Array<ToolCallState> = []
   private sawCall = false
   private sawRefusal = false
   private reason: FinishReason | null = null
@@ -100,7 +100,7 @@ export class MessagesEncoder implements StreamEncoder {
   toolCall(choice: number, index: number, id: string, name: string, custom: boolean, signature: Signature | null): void {
     if (choice !== 0 || this.over) return
     this.sawCall = true
-    const call: Call = { index, id, name, custom, signature, literals: "" }
+    const call: ToolCallState = { index, id, name, custom, signature, literals: "" }
     if (this.call !== null && (this.waiting.length > 0 || !isComplete(this.call))) this.waiting.push(call)
     else this.openCall(call)
   }
@@ -266,7 +266,7 @@ export class MessagesEncoder implements StreamEncoder {
     }
   }
 
-  private openCall(call: Call): void {
+  private openCall(call: ToolCallState): void {
     this.close()
     if (call.signature !== null) this.carrier(Carriers.carry(call.signature, "call"))
     this.begin(`${JSON.stringify({ type: "tool_use", id: call.id, name: call.name }).slice(0, -1)},"input":{}}`)
@@ -280,11 +280,11 @@ export class MessagesEncoder implements StreamEncoder {
     this.writeArguments(call, held)
   }
 
-  private writeArguments(call: Call, literal: Literal): void {
+  private writeArguments(call: ToolCallState, literal: Literal): void {
     call.literals += literal
     this.out += this.prefix + (call.custom ? escape(literal) : literal) + deltaEnd
   }
 }
 
 /** The arguments so far are a whole JSON object; free text never says when it is whole. */
-const isComplete = (call: Call): boolean => call.literals !== "" && (call.custom || Json.parseRecord(unescape(call.literals)) !== null)
+const isComplete = (call: ToolCallState): boolean => call.literals !== "" && (call.custom || Json.parseRecord(unescape(call.literals)) !== null)

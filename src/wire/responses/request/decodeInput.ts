@@ -1,6 +1,6 @@
 /** `input` of a request as turns: items of the assistant in a row are one turn, results stand behind their calls. */
 import type { Annotation, CacheControl, MediaPart, Namespace, OpaquePart, ContentPart, ReasoningPart, RefusalPart, Signature, TextPart, ToolCallPart, ToolResultPart, Turn } from "#schemas/wire/conversation.ts"
-import type * as Wire from "#schemas/wire/responses.ts"
+import type * as WireResponses from "#schemas/wire/responses.ts"
 import * as Base64 from "#src/wire/json/base64.ts"
 import { annotationOf } from "#src/wire/responses/annotations.ts"
 import { hostedText, isHosted, isSealedHistory } from "#src/wire/neutral/hostedText.ts"
@@ -10,8 +10,8 @@ import { invalid } from "#src/wire/neutral/settings.ts"
 
 type Of<Union, Type extends string> = Extract<Union, { readonly type: Type }>
 /** Narrows past the catch-all of a union, whose `type` may be any string to the compiler. */
-const isItem = <T extends string>(item: Wire.Item, type: T): item is Of<Wire.Item, T> => item["type"] === type
-const isPart = <T extends string>(part: Wire.Part, type: T): part is Of<Wire.Part, T> => part["type"] === type
+const isItem = <T extends string>(item: WireResponses.Item, type: T): item is Of<WireResponses.Item, T> => item["type"] === type
+const isPart = <T extends string>(part: WireResponses.Part, type: T): part is Of<WireResponses.Part, T> => part["type"] === type
 
 interface OpenTurn extends Turn {
   readonly parts: Array<ContentPart>
@@ -20,7 +20,7 @@ interface OpenTurn extends Turn {
 /** A field of an item that no other format has. */
 export type Note = (field: string, value: unknown) => void
 
-export const turnsOf = (input: string | ReadonlyArray<Wire.Item>, namespaces: ReadonlyArray<Namespace>, note: Note): ReadonlyArray<Turn> => {
+export const turnsOf = (input: string | ReadonlyArray<WireResponses.Item>, namespaces: ReadonlyArray<Namespace>, note: Note): ReadonlyArray<Turn> => {
   if (typeof input === "string") return [{ role: "user", parts: [text(input)], name: null, path: "input" }]
   const reader = new InputReader(namespaces, note)
   input.forEach((item, i) => reader.item(item, `input[${i}]`))
@@ -41,7 +41,7 @@ class InputReader {
     this.note = note
   }
 
-  item(item: Wire.Item, path: string): void {
+  item(item: WireResponses.Item, path: string): void {
     if (isItem(item, "message")) return this.message(item, path)
     if (isItem(item, "function_call")) return this.call(item.call_id, item.name, item.namespace, item.arguments, false, path)
     if (isItem(item, "custom_tool_call")) return this.call(item.call_id, item.name, item.namespace, item.input, true, path)
@@ -57,7 +57,7 @@ class InputReader {
     else this.assistant(path).push(part)
   }
 
-  private message(item: Of<Wire.Item, "message">, path: string): void {
+  private message(item: Of<WireResponses.Item, "message">, path: string): void {
     const parts: ReadonlyArray<ContentPart> = typeof item.content === "string"
       ? [text(item.content)]
       : item.content.map((part, i) => partOf(part, `${path}.content[${i}]`, item.role))
@@ -85,7 +85,7 @@ class InputReader {
     else this.turns.splice(at, 0, { role: "tool", parts: [part], name: null, path })
   }
 
-  private reasoning(item: Of<Wire.Item, "reasoning">, path: string): void {
+  private reasoning(item: Of<WireResponses.Item, "reasoning">, path: string): void {
     const id = item.id ?? null
     const encrypted = item.encrypted_content ?? ""
     const signature = encrypted === "" ? null : opened(id, encrypted)
@@ -137,7 +137,7 @@ export const thoughts = (
 
 export const text = (content: string): TextPart => ({ kind: "text", text: content, cache: null, annotations: [], signature: null })
 
-const partOf = (part: Wire.Part, path: string, role: string): TextPart | MediaPart | RefusalPart | OpaquePart => {
+const partOf = (part: WireResponses.Part, path: string, role: string): TextPart | MediaPart | RefusalPart | OpaquePart => {
   if (isPart(part, "refusal")) {
     if (role !== "assistant") throw invalid(`${path}.type`, `Field '${path}.type': a refusal belongs into a message of the assistant.`)
     return { kind: "refusal", text: part.refusal }
@@ -168,10 +168,10 @@ const opaquePart = (part: Readonly<Record<string, unknown>>, path: string, role:
   }
 }
 
-const isMedium = (part: Wire.Part): part is Of<Wire.Part, "input_image" | "input_file" | "input_audio"> =>
+const isMedium = (part: WireResponses.Part): part is Of<WireResponses.Part, "input_image" | "input_file" | "input_audio"> =>
   isPart(part, "input_image") || isPart(part, "input_file") || isPart(part, "input_audio")
 
-const resultContent = (output: string | ReadonlyArray<Wire.Part>, path: string): ReadonlyArray<TextPart | MediaPart> =>
+const resultContent = (output: string | ReadonlyArray<WireResponses.Part>, path: string): ReadonlyArray<TextPart | MediaPart> =>
   typeof output === "string" ? [text(output)] : output.map((part, i) => {
     const content = contentOf(part, `${path}[${i}]`)
     // A part of an unknown type is text to the model in any other format.
@@ -179,7 +179,7 @@ const resultContent = (output: string | ReadonlyArray<Wire.Part>, path: string):
   })
 
 /** Text or a medium; null for everything else. */
-const contentOf = (part: Wire.Part, path: string): TextPart | MediaPart | null => {
+const contentOf = (part: WireResponses.Part, path: string): TextPart | MediaPart | null => {
   if (isPart(part, "input_text") || isPart(part, "output_text")) {
     const annotations = (part.annotations ?? []).map(annotationOf).filter((one): one is Annotation => one !== null)
     return { kind: "text", text: part.text, cache: cacheOf(part.prompt_cache_breakpoint), annotations, signature: null }
@@ -194,7 +194,7 @@ const contentOf = (part: Wire.Part, path: string): TextPart | MediaPart | null =
 
 const medium = { detail: null, name: null, context: null, citations: null, cache: null, signature: null }
 
-const image = (part: Of<Wire.Part, "input_image">, path: string): MediaPart => {
+const image = (part: Of<WireResponses.Part, "input_image">, path: string): MediaPart => {
   const url = part.image_url ?? ""
   const id = part.file_id ?? ""
   const base = { ...medium, kind: "image" as const, detail: part.detail ?? null, cache: cacheOf(part.prompt_cache_breakpoint) }
@@ -203,7 +203,7 @@ const image = (part: Of<Wire.Part, "input_image">, path: string): MediaPart => {
   throw invalid(`${path}.image_url`, `Field '${path}.image_url' must be a URL or a data URI, or 'file_id' must be given.`)
 }
 
-const file = (part: Of<Wire.Part, "input_file">, path: string): MediaPart => {
+const file = (part: Of<WireResponses.Part, "input_file">, path: string): MediaPart => {
   const base = { ...medium, kind: "document" as const, name: part.filename ?? null, cache: cacheOf(part.prompt_cache_breakpoint) }
   const data = part.file_data ?? ""
   // The vendor takes bare base64 here as well as a data URI.

@@ -2,7 +2,7 @@
 import * as Errors from "#schemas/errors.ts"
 import type { PublicError } from "#schemas/errors.ts"
 import type { Conversation, CustomTool, Extra, FunctionTool, Namespace, OutputFormat, Reasoning, GenerationSettings, Tool, ToolChoice } from "#schemas/wire/conversation.ts"
-import * as Wire from "#schemas/wire/responses.ts"
+import * as WireResponses from "#schemas/wire/responses.ts"
 import * as Json from "#src/wire/json/json.ts"
 import { decoder, hasOnly, sparing } from "#src/wire/neutral/decoding.ts"
 import { effortIn, invalid, none, noteUnknown, reading } from "#src/wire/neutral/settings.ts"
@@ -10,11 +10,11 @@ import { text, turnsOf } from "./decodeInput.ts"
 import { flatIn, namespacesOf } from "./namespaces.ts"
 import type { Json as Body, RequestHead } from "#src/wire/WireFormat.ts"
 
-const isPlain = (item: unknown): item is Wire.Item =>
+const isPlain = (item: unknown): item is WireResponses.Item =>
   hasOnly(item, "type", "role", "content") && item["type"] === "message" && typeof item["content"] === "string" && plainRoles.has(item["role"])
 const plainRoles: ReadonlySet<unknown> = new Set(["user", "assistant", "system", "developer"])
 
-const decode = sparing(decoder(Wire.Request), "input", isPlain)
+const decode = sparing(decoder(WireResponses.Request), "input", isPlain)
 
 /** Fields without which an input may be left out: the conversation stands elsewhere. */
 const inputElsewhere = ["previous_response_id", "conversation", "prompt"]
@@ -71,12 +71,12 @@ const withTypes = (body: Body): Body => {
 
 // ---- Tools ---------------------------------------------------------------------------------------------------------------------------
 
-type Of<Type extends string> = Extract<Wire.Tool, { readonly type: Type }>
-const isTool = <T extends string>(tool: Wire.Tool, type: T): tool is Of<T> => tool["type"] === type
+type Of<Type extends string> = Extract<WireResponses.Tool, { readonly type: Type }>
+const isTool = <T extends string>(tool: WireResponses.Tool, type: T): tool is Of<T> => tool["type"] === type
 type Member = Of<"namespace">["tools"][number]
 const isMember = <T extends string>(tool: Member, type: T): tool is Extract<Member, { readonly type: T }> => tool["type"] === type
 
-const toolsOf = (tools: ReadonlyArray<Wire.Tool>, raw: unknown, namespaces: ReadonlyArray<Namespace>): ReadonlyArray<Tool> =>
+const toolsOf = (tools: ReadonlyArray<WireResponses.Tool>, raw: unknown, namespaces: ReadonlyArray<Namespace>): ReadonlyArray<Tool> =>
   tools.flatMap((tool, i): ReadonlyArray<Tool> => {
     if (isTool(tool, "function") || isTool(tool, "command")) return [functionTool(tool, tool.name)]
     if (isTool(tool, "custom")) return [customTool(tool, tool.name)]
@@ -96,7 +96,7 @@ const functionTool = (tool: Omit<Of<"function">, "type">, name: string): Functio
 
 const customTool = (tool: Of<"custom">, name: string): CustomTool => ({ kind: "custom", name, description: tool.description ?? null, format: tool.format ?? null })
 
-const choiceOf = (choice: Wire.Request["tool_choice"], namespaces: ReadonlyArray<Namespace>): ToolChoice | null => {
+const choiceOf = (choice: WireResponses.Request["tool_choice"], namespaces: ReadonlyArray<Namespace>): ToolChoice | null => {
   if (choice === null || choice === undefined) return null
   if (typeof choice === "string") return { kind: choice }
   const { mode, name, namespace, tools, type } = choice as ChoiceObject
@@ -122,7 +122,7 @@ interface ChoiceObject {
 
 // ---- Settings ------------------------------------------------------------------------------------------------------------------------
 
-const settingsOf = (request: Wire.Request): GenerationSettings => {
+const settingsOf = (request: WireResponses.Request): GenerationSettings => {
   const wantsLogprobs = request.include?.includes(logprobsInclude) === true || (request.top_logprobs ?? 0) > 0
   return {
     ...none,
@@ -146,14 +146,14 @@ const settingsOf = (request: Wire.Request): GenerationSettings => {
   }
 }
 
-const outputOf = (request: Wire.Request): OutputFormat | null => {
+const outputOf = (request: WireResponses.Request): OutputFormat | null => {
   const format = request.text?.format ?? null
   if (format === null || format.type === "text") return null
   if (format.type === "json_object") return { kind: "json" }
   return { kind: "schema", name: format.name, description: format.description ?? null, schema: format.schema, strict: format.strict ?? null }
 }
 
-const reasoningOf = (request: Wire.Request): Reasoning | null => {
+const reasoningOf = (request: WireResponses.Request): Reasoning | null => {
   const effort = effortIn(request.reasoning?.effort)
   const summary = request.reasoning?.summary ?? request.reasoning?.generate_summary ?? null
   return effort === null && summary === null ? null : { enabled: effort === null ? null : effort !== "none", effort, budget: null, summary }
@@ -164,7 +164,7 @@ const reasoningOf = (request: Wire.Request): Reasoning | null => {
 export const logprobsInclude = "message.output_text.logprobs"
 export const encryptedInclude = "reasoning.encrypted_content"
 
-const readFields = new Set([...Object.keys(Wire.Request.fields), "stream_options"])
+const readFields = new Set([...Object.keys(WireResponses.Request.fields), "stream_options"])
 readFields.delete("previous_response_id")
 
 /** Without these the model would be asked something else. */

@@ -6,7 +6,7 @@ import type { UpstreamErrorBody } from "#actors/request/ports/Face.ts"
 import type { Annotation, FinishReason, MediaPart, Signature, TokenLogprob, TokenUsage } from "#schemas/wire/conversation.ts"
 import { commonInStream, type ClientError } from "#src/wire/errorObject.ts"
 import { failedEvent } from "#src/wire/responses/errors.ts"
-import { CallItem, type Events, ImageItem, MessageItem, ReasoningItem } from "#src/wire/responses/items.ts"
+import { CallItem, type ItemEvents, ImageItem, MessageItem, ReasoningItem } from "#src/wire/responses/items.ts"
 import { namespacesOf, qualified, type QualifiedName } from "#src/wire/responses/request/namespaces.ts"
 import { callCarrier, sealed, textCarrier, unpack } from "#src/wire/responses/reasoning.ts"
 import { type ResponseFrame, frameOf, incompleteOf, responseJson, type Standing } from "#src/wire/responses/responseObject.ts"
@@ -14,7 +14,7 @@ import type { EncoderOptions, Literal, StreamEncoder, StreamHead } from "#src/wi
 
 const noHead: StreamHead = { id: null, model: null, createdAt: null, serviceTier: null, systemFingerprint: null }
 
-export class ResponsesEncoder implements StreamEncoder, Events {
+export class ResponsesEncoder implements StreamEncoder, ItemEvents {
   /** The last event names all items. */
   readonly repeatsMedia = true
   private readonly options: EncoderOptions

@@ -8,6 +8,8 @@ import { errorOf, failedEvent, failedResponse } from "#src/wire/responses/errors
 import { longEventBytes, LongStrings } from "#src/wire/json/LongStrings.ts"
 import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 import * as Json from "#src/wire/json/json.ts"
+import { wholeEvent } from "#src/wire/responses/wholeResponse.ts"
+import type { Known } from "#src/wire/WireFormat.ts"
 import { NewestEvent } from "#src/wire/stream/NewestEvent.ts"
 import { Ranges } from "#src/wire/stream/Ranges.ts"
 
@@ -37,7 +39,13 @@ export class ResponsesTap implements StreamTap {
   private readonly newest = new NewestEvent()
   private readonly ranges = new Ranges()
 
-  constructor() {
+  private readonly known: Known | null
+  /** The event that is being read, with what its response lacked. */
+  private made: Buffer | null = null
+
+  /** `known`: what responses repeat where their server does not; null: they are forwarded as they came. */
+  constructor(known: Known | null) {
+    this.known = known
     this.scanner = new SseScanner(this)
   }
 
@@ -73,7 +81,11 @@ export class ResponsesTap implements StreamTap {
 
   /** One complete event of the upstream (called by the scanner). */
   event(bytes: Buffer, start: number, end: number): void {
-    if (this.inspect(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end))) this.ranges.add(bytes, start, end)
+    if (!this.inspect(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end))) return
+    const { made } = this
+    if (made === null) return this.ranges.add(bytes, start, end)
+    this.made = null
+    this.ranges.add(made, 0, made.length)
   }
 
   /** Reads what the gateway must know of one event; answers whether the client gets it. */
@@ -109,6 +121,7 @@ export class ResponsesTap implements StreamTap {
     if (response !== null) {
       this.id ??= wordAt(response, "id")
       this.usage = usageOf(response["usage"]) ?? this.usage
+      if (this.known !== null && type.startsWith("response.")) this.made = wholeEvent(event, type, response, this.known)
     }
     if (type.startsWith("response.")) this.alive = true
     if (/\.(?:delta|added|done)$/.test(type) && type !== "response.done") {
