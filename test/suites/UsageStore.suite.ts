@@ -18,6 +18,8 @@ const stored = (given: LedgerRow): LedgerRow => {
   const bounded = (value: number, max: number) =>
     value === Infinity ? max : Number.isFinite(value) ? Math.min(Math.max(value, -max), max) : 0
   const whole = (value: number) => Math.round(bounded(value, Number.MAX_SAFE_INTEGER))
+  /** JSON has one zero. */
+  const zero = (value: number) => whole(value) + 0
   const small = (value: number) => Math.round(bounded(value, 2_147_483_647))
   return kept({
     ...given,
@@ -28,7 +30,11 @@ const stored = (given: LedgerRow): LedgerRow => {
     units: Units.possible(asJson(given.units)),
     costUsd: bounded(given.costUsd, 9_999_999_999),
     latencyMs: bounded(given.latencyMs, Number.MAX_VALUE),
-    ttftMs: given.ttftMs === null ? null : bounded(given.ttftMs, Number.MAX_VALUE)
+    ttftMs: given.ttftMs === null ? null : bounded(given.ttftMs, Number.MAX_VALUE),
+    phases: given.phases === null ? null : {
+      before: zero(given.phases.before), queue: zero(given.phases.queue), limits: zero(given.phases.limits), end: zero(given.phases.end),
+      sent: given.phases.sent === null ? null : zero(given.phases.sent), head: given.phases.head === null ? null : zero(given.phases.head)
+    }
   })
 }
 
@@ -126,6 +132,16 @@ export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
         assert.strictEqual(yield* store.insert(given), 5)
         const found = (yield* store.rows({ requestId: "req-units" })).map(({ units, unpriced }) => ({ units, unpriced }))
         assert.deepStrictEqual(found.reverse(), given.map(({ units, unpriced }) => ({ units, unpriced })))
+      }))
+
+    it.effect("rows keep where their time went, in whole milliseconds, and older rows have nothing of it", () =>
+      Effect.gen(function*() {
+        const store = yield* UsageStore
+        const phases = { before: 3, queue: 40, limits: 1, sent: 2, head: 90, end: 400 }
+        yield* store.insert([null, phases, { ...phases, sent: null, head: null, queue: 0.6 }].map((given, index) =>
+          ledgerRow({ attemptId: `ph-${index}`, requestId: "req-phases", startedAt: 60 + index, phases: given })))
+        assert.deepStrictEqual((yield* store.rows({ requestId: "req-phases" })).map((row) => row.phases).reverse(), [null, phases, { ...phases, sent: null, head: null, queue: 1 }])
+        assert.strictEqual((yield* store.rows({ attemptId: "ph-1" })).length, 1)
       }))
 
     it.effect("rows are newest first, filtered and limited", () =>

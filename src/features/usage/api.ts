@@ -1,9 +1,11 @@
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads } from "#schemas/api/Access.ts"
-import { queryInteger, text } from "#schemas/api/fields.ts"
+import { isoTime, queryInteger, text } from "#schemas/api/fields.ts"
+import { Outcome, Phases } from "#schemas/records/LedgerRow.ts"
 import { Units } from "#schemas/records/Units.ts"
 import { QuotaWindowView } from "#src/features/quotas/ports/windowView.ts"
 
@@ -81,10 +83,66 @@ export const CallLog = Schema.Struct({
   hasRequestBody: Schema.Boolean,
   hasResponseBody: Schema.Boolean,
   hasPipelineDetails: Schema.Boolean,
+  /** Where its time went, ms; null on rows of older releases. */
+  phases: Schema.NullOr(Phases),
   requestSummary: Schema.NullOr(Schema.String),
   session_tag: Schema.NullOr(Schema.String)
 }).annotate({ identifier: "CallLog" })
 export interface CallLog extends Schema.Schema.Type<typeof CallLog> {}
+
+/** What call logs can be searched by; every filter that is given must fit. */
+const callFilters = {
+  /** A number, a class such as `5xx`, `success` or `error`. */
+  status: opt(text(1, 20)),
+  /** A part of the model that was asked for or asked. */
+  model: opt(text(1, 240)),
+  provider: opt(text(1, 120)),
+  /** A part of the connection's name, or its id. */
+  account: opt(text(1, 240)),
+  /** A part of the key's name, or its id. */
+  apiKey: opt(text(1, 240)),
+  combo: opt(text(1, 240)),
+  outcome: opt(Outcome),
+  /** An error code. */
+  error: opt(text(1, 120)),
+  requestId: opt(text(1, 240)),
+  session: opt(text(1, 240)),
+  minDurationMs: opt(queryInteger(0, 86_400_000)),
+  /** A part of an id, a name, a model, an error code or a session. */
+  search: opt(text(1, 240)),
+  /** `true`: names are compared as a whole, and `model` is the one that was asked. */
+  exact: opt(Schema.Literals(["true", "false"])),
+  /** Calls that began at this time or later. */
+  from: opt(isoTime),
+  /** Calls that began before this time. */
+  to: opt(isoTime)
+}
+
+const Facet = Schema.Array(Schema.Struct({
+  value: Schema.String,
+  /** Name of a key or a connection; null for others, and for one that is gone. */
+  label: Schema.NullOr(Schema.String),
+  count: Schema.Int
+}))
+
+/** How many calls have which value. */
+export const CallFacets = Schema.Struct({
+  /** Calls that fit, among those that were looked at. */
+  count: Schema.Int,
+  looked: Schema.Int,
+  /** False when the range holds more calls than one look reads: the newest were counted. */
+  complete: Schema.Boolean,
+  /** Each counts what fits all other filters, so that another value of it can be chosen. */
+  facets: Schema.Struct({
+    provider: Facet, model: Facet, apiKey: Facet, connection: Facet, combo: Facet, outcome: Facet, status: Facet, error: Facet
+  }),
+  histogram: Schema.Struct({
+    from: Schema.String, to: Schema.String, bucketMs: Schema.Int,
+    /** Those with calls, oldest first. */
+    buckets: Schema.Array(Schema.Struct({ start: Schema.String, count: Schema.Int, errors: Schema.Int }))
+  })
+}).annotate({ identifier: "CallFacets" })
+export interface CallFacets extends Schema.Schema.Type<typeof CallFacets> {}
 
 const lines = { success: Schema.Array(Schema.String) }
 
@@ -175,17 +233,18 @@ export const UsageGroup = HttpApiGroup.make("usage").add(
     .annotate(Access, reads).annotate(OpenApi.Summary, "As /api/usage/logs"),
   HttpApiEndpoint.get("callLogs", "/api/usage/call-logs", {
     query: {
-      status: opt(text(1, 20)),
-      model: opt(text(1, 240)),
-      provider: opt(text(1, 120)),
-      account: opt(text(1, 240)),
-      apiKey: opt(text(1, 240)),
-      combo: opt(text(1, 240)),
-      search: opt(text(1, 240)),
+      ...callFilters,
+      /** `x-next-cursor` of the page before. */
+      before: opt(Schema.String.check(Schema.isPattern(/^\d{1,15}\..{1,240}$/, { message: "Expected the x-next-cursor of another page" }))),
       limit: opt(queryInteger(1, 500))
     },
-    success: Schema.Array(CallLog)
-  }).annotate(Access, reads).annotate(OpenApi.Summary, "Calls, newest first"),
+    success: [HttpApiSchema.WithHeaders(Schema.Array(CallLog), { "x-next-cursor": opt(Schema.String) })]
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "Calls, newest first")
+    .annotate(OpenApi.Description, "`x-next-cursor` continues behind the page with `before`; calls that come meanwhile change no page. Without it there is no more. "
+      + "A page may be short and still go on: one look reads 20,000 calls."),
+  HttpApiEndpoint.get("callFacets", "/api/usage/call-logs/facets", { query: callFilters, success: CallFacets })
+    .annotate(Access, reads).annotate(OpenApi.Summary, "How many calls have which value, and when they began")
+    .annotate(OpenApi.Description, "Takes the filters of the call log; the range is the last 24 hours unless `from` says otherwise. Counts the newest 20,000 calls of it."),
   HttpApiEndpoint.get("callLog", "/api/usage/call-logs/:id", {
     params: { id: Schema.String },
     success: Schema.Struct({
@@ -195,7 +254,8 @@ export const UsageGroup = HttpApiGroup.make("usage").add(
       pipelineDetails: Schema.Json,
       attempts: Schema.Array(CallLog)
     })
-  }).annotate(Access, reads).annotate(OpenApi.Summary, "One call with all its attempts; by attempt id or request id"),
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "One call with all its attempts; by attempt id or request id")
+    .annotate(OpenApi.Description, "`requestBody` and `responseBody` stay null, and `detailState` is none: `GET /api/usage/call-logs/{id}/bodies` has what is kept, because each reading of it is audited."),
   HttpApiEndpoint.get("analytics", "/api/usage/analytics", {
     query: { range: opt(Schema.Literals(["1h", "24h", "1d", "7d", "30d", "90d", "all"])) },
     success: Analytics

@@ -8,6 +8,7 @@ import * as Http from "./http.ts"
 import version3 from "./migrations/0003_usage.ts"
 import version13 from "./migrations/0013_clientStatus.ts"
 import version15 from "./migrations/0015_units.ts"
+import version36 from "./migrations/0036_callLogs.ts"
 import { SelfUsageGroup } from "./own/api.ts"
 import * as OwnHttp from "./own/http.ts"
 import * as PostgresUsageStore from "./store/PostgresUsageStore.ts"
@@ -18,5 +19,5 @@ export const usage = Feature.make({
   groups: [SelfUsageGroup, UsageGroup, AnalyticsGroup],
   handlers: Layer.provide(Layer.mergeAll(Http.layer, AnalyticsHttp.layer, OwnHttp.layer), UsageReads.layer),
   stores: PostgresUsageStore.layer,
-  migrations: { "3_usage": version3, "13_clientStatus": version13, "15_units": version15 }
+  migrations: { "3_usage": version3, "13_clientStatus": version13, "15_units": version15, "36_callLogs": version36 }
 })

@@ -13,6 +13,7 @@ import { answer } from "#src/management/answer.ts"
 import { expansionsOf } from "#src/routing/combos/expansions.ts"
 import { knownProvider } from "#src/management/knownProvider.ts"
 import * as CallLog from "./callLog.ts"
+import * as CallSearches from "./calls/CallSearches.ts"
 import { comboHealth } from "./comboHealth.ts"
 import { quotaOf } from "./comboQuota.ts"
 import * as QuotaView from "#src/features/quotas/ports/quotaView.ts"
@@ -23,9 +24,8 @@ import * as Surface from "#src/management/Surface.ts"
 
 /** Lines of /api/usage/logs. */
 const LINES = 200
-/** Rows a filtered read looks through. */
+/** Rows that latencies are computed from, unless the query says otherwise. */
 const SCANNED = 10_000
-const PAGE = 100
 const HOUR_MS = 3_600_000
 const rangesMs = { "1h": HOUR_MS, "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS }
 
@@ -39,21 +39,14 @@ export const layer = HttpApiBuilder.group(Surface.make(UsageGroup), "usage", Eff
   const reads = yield* UsageReads
   const store = yield* UsageStore
 
-  const logs = Effect.map(store.rows({ limit: LINES }), (rows) => rows.map((row) => CallLog.line(row, reads)))
+  const calls = CallSearches.make(store, configuration, reads)
 
-  const callLogs = Effect.fnUntraced(function*(query: CallLog.CallLogFilter & { readonly limit?: number }) {
-    const { limit, ...filter } = query
-    const wanted = limit ?? PAGE
-    const plain = Object.keys(filter).length === 0
-    const rows = yield* store.rows({ limit: plain ? wanted : SCANNED })
-    return rows.map((row) => CallLog.ofRow(row, reads)).filter(CallLog.matches(filter, reads)).slice(0, wanted)
-  })
+  const logs = Effect.map(store.rows({ limit: LINES }), (rows) => rows.map((row) => CallLog.line(row, reads)))
 
   const callLog = Effect.fnUntraced(function*(id: string) {
     // The attempt id starts with, or belongs to, its request: a request id finds all of its attempts.
     const byRequest = yield* store.rows({ requestId: id, limit: LINES })
-    const found = byRequest.find((row) => row.final) ?? byRequest[0] ??
-      (yield* store.rows({ limit: SCANNED })).find((row) => row.attemptId === id)
+    const found = byRequest.find((row) => row.final) ?? byRequest[0] ?? (yield* store.rows({ attemptId: id, limit: 1 }))[0]
     if (found === undefined) return yield* Effect.fail(Refusal.notFound("Call log not found"))
     const attempts = byRequest.length > 0 ? byRequest : yield* store.rows({ requestId: found.requestId, limit: LINES })
     return {
@@ -116,7 +109,8 @@ export const layer = HttpApiBuilder.group(Surface.make(UsageGroup), "usage", Eff
     history: () => answer(reads.history),
     logs: () => answer(logs),
     requestLogs: () => answer(logs),
-    callLogs: ({ query }) => answer(callLogs(query)),
+    callLogs: ({ query }) => answer(calls.page(query)),
+    callFacets: ({ query }) => answer(calls.facets(query)),
     callLog: ({ params }) => answer(callLog(params.id)),
     analytics: ({ query }) => answer(reads.analytics(query.range ?? "7d")),
     latency: ({ query }) => answer(latency(query)),

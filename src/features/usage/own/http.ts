@@ -8,7 +8,7 @@ import { Limits } from "#actors/limits/ports/Limits.ts"
 import { Quotas } from "#src/routing/ports/Quotas.ts"
 import { answer } from "#src/management/answer.ts"
 import * as BearerKey from "#src/inference/lane/bearerKey.ts"
-import * as Own from "./ownUsage.ts"
+import * as OwnUsage from "./ownUsage.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import { SelfUsageGroup } from "./api.ts"
 import * as Surface from "#src/management/Surface.ts"
@@ -22,7 +22,7 @@ export const layer = HttpApiBuilder.group(Surface.make(SelfUsageGroup), "selfUsa
   const limits = yield* Limits
   const configuration = yield* Configuration
   const quotas = yield* Quotas
-  const sources: Own.ReportSources = { limits, quotas: () => ({ quotas, registry: builtin, snapshot: configuration.current() }) }
+  const sources: OwnUsage.ReportSources = { limits, quotas: () => ({ quotas, registry: builtin, snapshot: configuration.current() }) }
 
   const read = Effect.fnUntraced(function*(json: boolean) {
     const now = yield* Clock.currentTimeMillis
@@ -36,8 +36,8 @@ export const layer = HttpApiBuilder.group(Surface.make(SelfUsageGroup), "selfUsa
     if (!presented.key.policy.allowUsageCommand) {
       return refused(403, "This API key may not read its usage: allowUsageCommand is off.", json)
     }
-    const usage = yield* Own.read(sources, presented.key, now)
-    return json ? HttpServerResponse.jsonUnsafe(usage) : HttpServerResponse.text(Own.text(usage))
+    const usage = yield* OwnUsage.read(sources, presented.key, now)
+    return json ? HttpServerResponse.jsonUnsafe(usage) : HttpServerResponse.text(OwnUsage.text(usage))
   })
 
   return handlers.handleAll({ read: ({ query }) => answer(read(query.format === "json")) })

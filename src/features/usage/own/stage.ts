@@ -20,7 +20,7 @@ import { Quotas } from "#src/routing/ports/Quotas.ts"
 import { streamOf } from "#src/wire/dialects.ts"
 import * as Json from "#src/wire/json/json.ts"
 import type { ClientCodec } from "#src/wire/WireFormat.ts"
-import * as SelfUsage from "./ownUsage.ts"
+import * as OwnUsage from "./ownUsage.ts"
 
 export const command = "/usage"
 /** The model that such an answer names. */
@@ -89,9 +89,9 @@ export const stage = Effect.gen(function*() {
   const { makeResponseId } = yield* Ids
   const limits = yield* Limits
   const quotas = yield* Quotas
-  const sources: SelfUsage.ReportSources = { limits, quotas: () => ({ quotas, registry: Registry.builtin, snapshot: configuration.current() }) }
+  const sources: OwnUsage.ReportSources = { limits, quotas: () => ({ quotas, registry: Registry.builtin, snapshot: configuration.current() }) }
   return make({
-    text: (key) => Effect.map(SelfUsage.read(sources, key, now()), SelfUsage.text),
+    text: (key) => Effect.map(OwnUsage.read(sources, key, now()), OwnUsage.text),
     telemetry: yield* Telemetry, now, makeId: makeResponseId, fork
   })
 })
