@@ -5,28 +5,39 @@
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Supervisor from "#actors/Supervisor.ts"
 import { Placement } from "#actors/ports/Placement.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 import * as Sweeps from "#actors/Sweeps.ts"
 import * as Splice from "#src/wire/json/splice.ts"
 import { ConversationStore } from "./ConversationStore.ts"
-import { ResponseStore, type Status, type StoredResponse } from "./ResponseStore.ts"
+import { type BackgroundResponse, ResponseStore, type Run, type Status, type StoredResponse } from "./ResponseStore.ts"
 
-/** How often a process says that it still makes its responses, and hears which were cancelled elsewhere, ms. */
-const TOUCH_MS = 5_000
-/** A response whose process was silent for so long is not made any more, ms. */
-export const LOST_MS = 60_000
+/** A response whose process was silent for so long is made by another one, ms. */
+export const LOST_MS = 30_000
 /** Bytes of input and response together; what is longer is not kept. */
 export const MOST_BYTES = 32 * 1024 * 1024
 const dayMs = 86_400_000
 
+/** A response before it is dated. */
+export type Undated = Omit<StoredResponse, "expiresAt" | "updatedAt" | "run">
+
 export class StoredResponses extends Context.Service<StoredResponses, {
-  /** Keeps a response; written in the background. */
-  readonly keep: (response: Omit<StoredResponse, "expiresAt" | "updatedAt">) => void
-  /** A response is being made here until `keep` says more; `cancel` ends it. */
-  readonly making: (response: Omit<StoredResponse, "expiresAt" | "updatedAt">, cancel: () => void) => void
+  /** Keeps a finished response; written in the background. */
+  readonly keep: (response: Undated) => void
+  /** A response is going to be made here, of `request`: it is stored before its client hears of it. */
+  readonly begin: (response: Undated, request: string) => Effect.Effect<void, StoreError>
+  /** It is being made here now, and `cancel` ends that; null when it is not to be made any more. */
+  readonly making: (id: string, cancel: () => void) => StoredResponse | null
+  /** How it ended; written in the background. `written` is called once that stands, and never for what is not made here any more. */
+  readonly finish: (id: string, status: Status, response: string, written?: () => void) => void
+  /** It is not made here any longer, but it is not over: another process makes it. */
+  readonly leave: (id: string) => void
+  /** Says that what is made here is made, and ends what was cancelled elsewhere. */
+  readonly touch: Effect.Effect<void, StoreError>
+  /** Responses of processes that died or left; from now on they are this one's. */
+  readonly takeOver: (limit: number) => Effect.Effect<ReadonlyArray<BackgroundResponse>, StoreError>
   /** As it stands now; null for an unknown or expired one, and for another caller's. */
   readonly find: (id: string, keyId: string | null) => Effect.Effect<StoredResponse | null, StoreError>
   readonly remove: (id: string) => Effect.Effect<void, StoreError>
@@ -43,72 +54,116 @@ export const withStatus = (response: string, status: Status, error: { readonly c
   return (Splice.edit(body, JSON.parse(response) as Record<string, unknown>, edits) ?? body).toString("utf8")
 }
 
+/** One that this process makes. */
+interface Making {
+  readonly response: StoredResponse
+  cancel: () => void
+}
+
 export const make = (retentionDays: number) => Effect.gen(function*() {
   const store = yield* ResponseStore
   const clock = yield* Clock.Clock
   const now = () => clock.currentTimeMillisUnsafe()
   const run = Effect.runForkWith(yield* Effect.context<never>())
-  /** Not written yet, or being made. */
-  const here = new Map<string, StoredResponse>()
-  const running = new Map<string, () => void>()
+  /** Finished, and not written yet. */
+  const unwritten = new Map<string, StoredResponse>()
+  const running = new Map<string, Making>()
 
-  const write = (response: StoredResponse): void => {
-    here.set(response.id, response)
-    run(store.put(response).pipe(Effect.catchTag("StoreError", (error) => Effect.logWarning(`A response could not be kept: ${error.message}`)))).addObserver(() => {
+  /** What is being written, and of which response: a stop and a removal wait for it. */
+  const writing = new Map<Fiber.Fiber<unknown>, string>()
+
+  const write = (response: StoredResponse, written: Effect.Effect<unknown, StoreError>): void => {
+    unwritten.set(response.id, response)
+    const fiber = run(written.pipe(Effect.catchTag("StoreError", (error) => Effect.logWarning(`A response could not be kept: ${error.message}`))))
+    writing.set(fiber, response.id)
+    fiber.addObserver(() => {
+      writing.delete(fiber)
       // A later one may have taken its place.
-      if (here.get(response.id) === response && !isRunning(response.status)) here.delete(response.id)
+      if (unwritten.get(response.id) === response) unwritten.delete(response.id)
     })
   }
 
-  const dated = (response: Omit<StoredResponse, "expiresAt" | "updatedAt">): StoredResponse =>
-    ({ ...response, updatedAt: now(), expiresAt: response.createdAt + retentionDays * dayMs })
+  const leave = (making: Run) => store.leave(making).pipe(Effect.catchTag("StoreError", (error) => Effect.logWarning(`Another process takes a response over later: ${error.message}`)))
 
-  const stands = (response: StoredResponse): StoredResponse =>
-    isRunning(response.status) && !running.has(response.id) && now() - response.updatedAt > LOST_MS
-      ? { ...response, status: "failed", response: withStatus(response.response, "failed", { code: "server_error", message: "The gateway stopped while it made this response." }) }
-      : response
+  // What is not finished at a stop is another process's at once.
+  yield* Effect.addFinalizer(() => Effect.andThen(
+    Effect.forEach([...writing.keys()], Fiber.await, { discard: true }),
+    Effect.forEach([...running.values()], ({ response }) => leave(response), { discard: true })
+  ))
+
+  const dated = (response: Undated): StoredResponse => ({ ...response, updatedAt: now(), expiresAt: response.createdAt + retentionDays * dayMs, run: 1 })
 
   const end = (id: string): void => {
-    const cancel = running.get(id)
+    const making = running.get(id)
     running.delete(id)
-    cancel?.()
+    making?.cancel()
   }
 
-  yield* Supervisor.loop("background responses", Effect.delay(Effect.suspend(() =>
-    store.touch([...running.keys()], now()).pipe(
-      Effect.map((cancelled) => cancelled.forEach(end)),
-      Effect.catchTag("StoreError", (error) => Effect.logWarning(`Background responses could not be noted: ${error.message}`))
-    )), TOUCH_MS))
+  const begun = (response: StoredResponse): void => void running.set(response.id, { response, cancel: () => {} })
 
   return StoredResponses.of({
     keep: (response) => {
-      running.delete(response.id)
-      if (response.input.length + response.response.length <= MOST_BYTES) write(dated(response))
-      else here.delete(response.id)
+      if (response.input.length + response.response.length > MOST_BYTES) return
+      const one = dated(response)
+      write(one, store.put(one))
     },
-    making: (response, cancel) => {
-      running.set(response.id, cancel)
-      write(dated(response))
+    begin: (response, request) => Effect.suspend(() => {
+      const one = dated(response)
+      begun(one)
+      return Effect.tapCause(store.begin({ ...one, request }), () => Effect.sync(() => void running.delete(one.id)))
+    }),
+    making: (id, cancel) => {
+      const making = running.get(id)
+      if (making === undefined) return null
+      making.cancel = cancel
+      return making.response
     },
+    finish: (id, status, response, written) => {
+      const making = running.get(id)
+      if (making === undefined) return
+      running.delete(id)
+      const one: StoredResponse = making.response.input.length + response.length <= MOST_BYTES
+        ? { ...making.response, status, response, updatedAt: now() }
+        : { ...making.response, status: "failed", updatedAt: now(), response: withStatus(making.response.response, "failed", { code: "server_error", message: `The response is longer than ${MOST_BYTES} bytes.` }) }
+      write(one, Effect.map(store.finish(one), (isOurs) => {
+        if (isOurs) written?.()
+      }))
+    },
+    leave: (id) => {
+      const making = running.get(id)
+      if (making === undefined) return
+      running.delete(id)
+      run(leave(making.response))
+    },
+    touch: Effect.suspend(() => Effect.map(store.touch([...running.values()].map(({ response }) => response), now()), (ended) => ended.forEach(end))),
+    takeOver: (limit) => Effect.suspend(() => Effect.map(store.takeOver({ silentSince: now() - LOST_MS, now: now(), limit }), (taken) => {
+      for (const response of taken) {
+        // An older run of it here is over.
+        end(response.id)
+        begun(response)
+      }
+      return taken
+    })),
     find: (id, keyId) => {
-      const known = here.get(id)
-      return Effect.map(known === undefined ? store.find(id, now()) : Effect.succeed(known), (found) => found === null || found.keyId !== keyId ? null : stands(found))
+      const known = running.get(id)?.response ?? unwritten.get(id)
+      return Effect.map(known === undefined ? store.find(id, now()) : Effect.succeed(known), (found) => found === null || found.keyId !== keyId ? null : found)
     },
     remove: (id) => Effect.suspend(() => {
-      here.delete(id)
+      unwritten.delete(id)
       end(id)
-      return store.remove(id)
+      // A write that ends after the removal would bring it back.
+      const own = [...writing].filter(([, of]) => of === id)
+      return Effect.andThen(Effect.forEach(own, ([fiber]) => Fiber.await(fiber), { discard: true }), store.remove(id))
     }),
     cancel: (response) => Effect.suspend(() => {
       if (!isRunning(response.status)) return Effect.succeed(response)
       const text = withStatus(response.response, "cancelled")
       const cancelled: StoredResponse = { ...response, status: "cancelled", response: text, updatedAt: now() }
-      if (here.has(response.id)) here.set(response.id, cancelled)
       end(response.id)
-      return Effect.map(store.cancel(response.id, text, now()), () => {
-        here.delete(response.id)
-        return cancelled
-      })
+      return Effect.flatMap(store.cancel(response.id, text, now()), (isCancelled) => isCancelled
+        ? Effect.succeed(cancelled)
+        // It was over before.
+        : Effect.map(store.find(response.id, now()), (found) => found ?? cancelled))
     })
   })
 })

@@ -12,7 +12,7 @@ import * as StatusReason from "#schemas/statusReason.ts"
 import type { Stage } from "#src/inference/lane/stages/Stages.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as Members from "#src/wire/json/members.ts"
-import * as Items from "#src/wire/responses/itemTexts.ts"
+import * as ItemTexts from "#src/wire/responses/itemTexts.ts"
 
 export const endpoint = "/v1/responses/compact"
 
@@ -34,12 +34,12 @@ const contextOf = (key: ApiKey | null): string => `compaction:${key === null ? "
 /** The request for a summary. An input that is neither a text nor a list is left for its own refusal. */
 export const asked = (body: Buffer): Buffer => {
   const members = Members.of(body)
-  const items = members === null ? null : Items.ofInput(members.get("input"))
+  const items = members === null ? null : ItemTexts.ofInput(members.get("input"))
   if (members === null || items === null) return body
   return Members.write([
     ...[...members].filter(([name]) => kept.has(name) && name !== "input"),
     ["instructions", JSON.stringify(instructions)], ...(members.has("tools") ? [["tool_choice", "\"none\""]] as const : []),
-    ["input", Items.list(Items.joined(items, message(question)))]
+    ["input", ItemTexts.list(ItemTexts.joined(items, message(question)))]
   ])
 }
 
@@ -49,13 +49,13 @@ export const opened = (body: Buffer, key: ApiKey | null, secrets: Pick<Secrets["
   const items = Members.itemsOf(members?.get("input"))
   if (members === null || items === null) return body
   try {
-    const open = Items.each(items).map((item) => {
+    const open = ItemTexts.each(items).map((item) => {
       const sealed = item.includes(mark) ? Members.of(item) : null
       const content = Members.text(sealed?.get("encrypted_content"))
       if (sealed === null || content === null || !content.startsWith(form) || Members.text(sealed.get("type")) !== "compaction") return item
       return message(introduction + Redacted.value(secrets.openUnsafe(content.slice(form.length), contextOf(key))))
     })
-    return Members.write([...members].map(([name, value]) => [name, name === "input" ? Items.list(Items.joined(...open)) : value]))
+    return Members.write([...members].map(([name, value]) => [name, name === "input" ? ItemTexts.list(ItemTexts.joined(...open)) : value]))
   } catch (error) {
     if (error instanceof SealBroken) return Errors.make("bad_request", "An item of type compaction was not made by this gateway for this key.", { extra: { param: "input" } })
     throw error
@@ -74,7 +74,7 @@ export const stage = ({ makeId, now, secrets }: Options): Stage => ({
   name: "compaction",
   applies: (call) => call.endpoint === endpoint,
   run: (call, next) => {
-    const items = Items.each(Members.itemsOf(Members.of(call.body)?.get("input")) ?? Buffer.alloc(0)).slice(0, -1)
+    const items = ItemTexts.each(Members.itemsOf(Members.of(call.body)?.get("input")) ?? Buffer.alloc(0)).slice(0, -1)
     const { client } = call
     const respond: Client["respond"] = (status, headers, body) => {
       const answer = StatusReason.isOk(status) ? Json.parseRecord(Buffer.from(body).toString("utf8")) : null

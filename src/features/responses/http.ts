@@ -11,7 +11,7 @@ import { Forks } from "#src/inference/lane/services/Forks.ts"
 import { Inference } from "#src/inference/lane/services/Inference.ts"
 import type { DirectRoute, Exchange } from "#src/platform/server/Exchange.ts"
 import * as Json from "#src/wire/json/json.ts"
-import * as Items from "#src/wire/responses/itemTexts.ts"
+import * as ItemTexts from "#src/wire/responses/itemTexts.ts"
 import { errorBody } from "#src/wire/chatCompletions/errors.ts"
 import * as Paging from "./paging.ts"
 import type { StoredResponse } from "./ResponseStore.ts"
@@ -55,7 +55,7 @@ export const routes = Effect.gen(function*() {
 
   const [read, remove, cancel, input] = endpoints
   return [
-    { endpoint: read, route: route(one, ({ response }) => Effect.succeed(response)) },
+    { endpoint: read, route: route(one, ({ response }, { query }) => new URLSearchParams(query).get("stream") === "true" ? Effect.fail(notStreamed) : Effect.succeed(response)) },
     { endpoint: remove, route: route(one, ({ id }) => Effect.as(responses.remove(id), JSON.stringify({ id, object: "response", deleted: true }))) },
     {
       endpoint: cancel,
@@ -71,8 +71,10 @@ export const routes = Effect.gen(function*() {
 const unknown = (id: string): PublicError => Errors.make("response_not_found", `There is no stored response '${id.slice(0, 100)}' of this key.`)
 const notBackground = Errors.make("bad_request", "Only a response that is made in the background can be cancelled.")
 
+const notStreamed = Errors.make("bad_request", "A stored response is read whole: leave 'stream' out, and ask again while it is made.", { extra: { param: "stream" } })
+
 const isInBackground = ({ response }: StoredResponse): boolean => Json.parseRecord(response)?.["background"] === true
 
 /** One page of the input items. */
 const pageOf = ({ id, input }: StoredResponse, query: URLSearchParams): string | PublicError =>
-  Paging.pageOf(Items.parsed(Buffer.from(input)).filter(Json.isRecord).map((item, i) => ({ ...item, type: item["type"] ?? "message", id: item["id"] ?? `item_${id.slice(5)}_${i}` })), query, "response")
+  Paging.pageOf(ItemTexts.parsed(Buffer.from(input)).filter(Json.isRecord).map((item, i) => ({ ...item, type: item["type"] ?? "message", id: item["id"] ?? `item_${id.slice(5)}_${i}` })), query, "response")

@@ -3,27 +3,23 @@
  * its client gets the queued response at once and asks for it again by its id.
  */
 import * as Effect from "effect/Effect"
+import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { Secrets } from "#actors/ports/Secrets.ts"
-import { headerOf } from "#actors/request/ports/Upstream.ts"
 import type { Client } from "#actors/request/Inbound.ts"
 import * as Errors from "#schemas/errors.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
-import * as GatewayHeaders from "#src/inference/lane/gatewayHeaders.ts"
 import { Forks } from "#src/inference/lane/services/Forks.ts"
 import { Ids } from "#src/inference/lane/services/Ids.ts"
 import type { AdmittedCall, Stage } from "#src/inference/lane/stages/Stages.ts"
-import * as Json from "#src/wire/json/json.ts"
 import * as Members from "#src/wire/json/members.ts"
-import * as Splice from "#src/wire/json/splice.ts"
-import * as Items from "#src/wire/responses/itemTexts.ts"
-import * as ResponseObject from "#src/wire/responses/responseObject.ts"
+import * as ItemTexts from "#src/wire/responses/itemTexts.ts"
 import * as EventData from "#src/wire/eventData.ts"
+import * as InBackground from "./background/inBackground.ts"
 import * as Compaction from "./compaction.ts"
-import type { Status } from "./ResponseStore.ts"
+import * as Ended from "./ended.ts"
 import { StoredConversations } from "./StoredConversations.ts"
 import { StoredResponses } from "./StoredResponses.ts"
 
-const ended: ReadonlySet<string> = new Set(["completed", "incomplete", "failed"])
 const last = /"type":\s*"response\.(?:completed|incomplete|failed)"/
 /** The type stands among the first bytes of an event. */
 const TYPE_WITHIN = 256
@@ -38,70 +34,24 @@ export const compaction = Effect.gen(function*() {
 export const stage = Effect.gen(function*() {
   const responses = yield* StoredResponses
   const conversations = yield* StoredConversations
-  const { now } = yield* Forks
+  const { draining } = yield* Lifecycle
+  const { fork, now } = yield* Forks
   const { makeResponseId } = yield* Ids
-
-  const keepOf = (call: AdmittedCall, ownId: string | null) => {
-    const items = Items.ofInput(Members.of(call.body)?.get("input")) ?? Buffer.alloc(0)
-    const input = Items.list(items).toString("utf8")
-    const conversation = call.asked?.conversation ?? null
-    const isStored = ownId !== null || call.parsed["store"] === true
-    const same = { keyId: call.key === null ? null : call.key.id, createdAt: now(), input }
-    return {
-      same,
-      /** `response`: the JSON text of a finished response object. */
-      keep: (response: Buffer): void => {
-        const parsed = Json.parseRecord(response.toString("utf8"))
-        const id = ownId ?? parsed?.["id"]
-        const status = parsed?.["status"]
-        if (parsed === null || typeof id !== "string" || typeof status !== "string" || !ended.has(status)) return
-        if (conversation !== null && status !== "failed") {
-          const asked = Items.each(items).slice(conversation.known).map((item) => JSON.parse(item.toString("utf8")) as unknown)
-          conversations.note(conversation.id, [...asked, ...Array.isArray(parsed["output"]) ? parsed["output"] : []])
-        }
-        if (!isStored) return
-        const named = ownId === null ? response : Splice.edit(Buffer.from(response), parsed, [{ key: "id", value: JSON.stringify(id) }, { key: "background", value: "true" }]) ?? response
-        responses.keep({ ...same, id, status: status as Status, response: Buffer.from(named).toString("utf8") })
-      }
-    }
-  }
+  const inBackground = InBackground.make({ responses, conversations, fork, now, makeResponseId, draining })
 
   const kept: Stage["run"] = (call, next) => {
-    const { keep } = keepOf(call, null)
-    next({ ...call, client: new Keeping(call.client, keep) })
-  }
-
-  const inBackground: Stage["run"] = (call, next) => {
-    const id = `resp_${makeResponseId()}`
-    const { keep, same } = keepOf(call, id)
-    const seconds = Math.floor(same.createdAt / 1000)
-    const { model } = call.head
-    const frame = ResponseObject.frameOf(id, { id, model, createdAt: seconds, serviceTier: null, systemFingerprint: null }, model, seconds, call.parsed)
-    const object = (status: "in_progress" | "failed", error: { readonly code: string; readonly message: string } | null): string => ResponseObject
-      .responseJson(frame, { status, error, incomplete: null, completedAt: null, output: [], usage: null }).replace("\"background\":false", "\"background\":true")
-    const queued = object("in_progress", null).replace("\"status\":\"in_progress\"", "\"status\":\"queued\"")
-    const fail = (code: string, message: string): void => responses.keep({ ...same, id, status: "failed", response: object("failed", { code, message }) })
-    let leave: (() => void) | null = null
-    let cancelled = false
-    responses.making({ ...same, id, status: "queued", response: queued }, () => {
-      cancelled = true
-      leave?.()
-    })
-    call.client.respond(200, [...GatewayHeaders.common(call.tags), "Content-Type", "application/json"], queued)
-    next({
-      ...call,
-      client: new Background(keep, fail),
-      refuse: (error) => {
-        call.refuse(error)
-        if (!cancelled) fail(error.code, error.message)
-      },
-      onGone: () => undefined,
-      // Its client has its answer: only a cancellation ends the request.
-      onLeft: (end) => {
-        leave = end
-        if (cancelled) end()
-      }
-    })
+    const items = Ended.inputOf(call)
+    const createdAt = now()
+    next({ ...call, client: new Keeping(call.client, (response) => {
+      const ended = Ended.read(response)
+      if (ended === null) return
+      Ended.say(conversations, call, items, ended)
+      if (call.parsed["store"] !== true || call.key?.policy.noLog === true) return
+      responses.keep({
+        id: ended.id, keyId: call.key === null ? null : call.key.id, createdAt, status: ended.status,
+        input: ItemTexts.list(items).toString("utf8"), response: response.toString("utf8")
+      })
+    }) })
   }
 
   return {
@@ -161,40 +111,5 @@ class Keeping implements Client {
   close(): void {
     this.events?.close()
     this.client.close()
-  }
-}
-
-/** The client of a request that is made in the background. */
-class Background implements Client {
-  private readonly keep: (response: Buffer) => void
-  private readonly fail: (code: string, message: string) => void
-
-  constructor(keep: (response: Buffer) => void, fail: (code: string, message: string) => void) {
-    this.keep = keep
-    this.fail = fail
-  }
-
-  start(): void {}
-
-  relay(): boolean {
-    return true
-  }
-
-  onDrain(): void {}
-
-  end(): void {}
-
-  respond(status: number, headers: ReadonlyArray<string>, body: Uint8Array | string): void {
-    const bytes = Buffer.from(body)
-    if (StatusReason.isOk(status)) return this.keep(bytes)
-    const said = Json.parseRecord(bytes.toString("utf8"))
-    const error = said === null ? null : Json.recordAt(said, "error")
-    const retryAfter = headerOf(headers, "retry-after")
-    this.fail(typeof error?.["code"] === "string" ? error["code"] : "server_error",
-      `${typeof error?.["message"] === "string" ? error["message"] : "The request failed."}${retryAfter === undefined ? "" : ` Retry after ${retryAfter} s.`}`)
-  }
-
-  close(): void {
-    this.fail("server_error", "The answer broke off.")
   }
 }
