@@ -9,6 +9,7 @@ import { degradation } from "./degradation.ts"
 import * as Http from "./http.ts"
 import * as LineCalls from "./run/LineCalls.ts"
 import version20 from "./migrations/0020_batches.ts"
+import version28 from "./migrations/0028_batchEnds.ts"
 import * as PostgresBatchStore from "./PostgresBatchStore.ts"
 
 /** How often one node looks for batches that others made; alone it hears of each at once. */
@@ -19,7 +20,7 @@ export const batches = Feature.make({
   groups: [BatchesGroup],
   handlers: Http.layer,
   stores: PostgresBatchStore.layer,
-  migrations: { "20_batches": version20 },
+  migrations: { "20_batches": version20, "28_batchEnds": version28 },
   degradation,
   services: ({ batchConcurrency, batchDays, batchMaxLines, databaseUrl }) => Layer.merge(CleanUp.sweep(batchDays), Batches.layer).pipe(
     Layer.provideMerge(BatchRunner.layer({

@@ -1,7 +1,7 @@
 /** Who hears of events outside, before anything has one to tell; the ledger's rows pass by on their way to the store. */
 import * as Path from "node:path"
 import * as Layer from "effect/Layer"
-import * as Webhooks from "#actors/webhook/NodeWebhooks.ts"
+import * as NodeWebhooks from "#actors/webhook/NodeWebhooks.ts"
 import { processIdOf } from "#src/platform/configuration/nodeId.ts"
 import type { Values } from "#src/platform/configuration/Settings.ts"
 import * as FiledEvents from "./FiledEvents.ts"
@@ -14,7 +14,7 @@ const pollMs = { several: 1_000, alone: 15_000 } as const
 export const layerOf = (settings: Values) => {
   const owner = processIdOf(settings)
   return Layer.mergeAll(FiledEvents.layer({ directory: Path.join(settings.dataDir, "events"), processId: owner }), LedgerEvents.layer).pipe(
-    Layer.provideMerge(Webhooks.layer({ owner, pollMs: settings.databaseUrl === null ? pollMs.alone : pollMs.several })),
+    Layer.provideMerge(NodeWebhooks.layer({ owner, pollMs: settings.databaseUrl === null ? pollMs.alone : pollMs.several })),
     Layer.provide(HttpSender.layer())
   )
 }

@@ -2,6 +2,7 @@
 import { createHmac } from "node:crypto"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import type { SentEvent } from "#actors/webhook/WebhookQueue.ts"
 import type { Webhook } from "#schemas/records/Webhook.ts"
 import type { Form } from "#src/platform/upstream/post/GuardedPost.ts"
 
@@ -34,7 +35,7 @@ export const textOf = (body: string, limit: number): string => {
 }
 
 /** Null when the record lacks what its kind needs. */
-export const wireForm = (webhook: Webhook, event: { readonly type: string; readonly body: string }): Form | null => {
+export const wireForm = (webhook: Webhook, event: SentEvent): Form | null => {
   const url = Redacted.value(webhook.url)
   switch (webhook.kind) {
     case "custom":
@@ -43,7 +44,7 @@ export const wireForm = (webhook: Webhook, event: { readonly type: string; reado
         headers: {
           ...json,
           "x-webhook-event": event.type,
-          "x-webhook-timestamp": (JSON.parse(event.body) as Payload).timestamp,
+          "x-webhook-timestamp": event.sentAt ?? (JSON.parse(event.body) as Payload).timestamp,
           "x-webhook-signature": signature(Redacted.value(webhook.secret), event.body)
         },
         body: event.body

@@ -6,7 +6,7 @@ import * as TestClock from "effect/testing/TestClock"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import { Webhooks, WebhookSender } from "#actors/webhook/WebhookQueue.ts"
 import { LANE_WIDTH } from "#actors/webhook/Webhook.ts"
-import * as Lanes from "#actors/webhook/NodeWebhooks.ts"
+import * as NodeWebhooks from "#actors/webhook/NodeWebhooks.ts"
 import type { Webhook, WebhookKind } from "#schemas/records/Webhook.ts"
 import * as LocalPlacement from "#src/platform/cluster/LocalPlacement.ts"
 import * as HttpSender from "#src/features/webhooks/HttpSender.ts"
@@ -28,7 +28,7 @@ const guard = Layer.succeed(UrlGuard, guardOf({ policy: () => ({ local: false, p
 
 /** The lanes over memory, and real sockets unless a sender is given; the clock stands still until it is moved. */
 const start = (memory: MemoryWebhooks.MemoryWebhooks, sender: Layer.Layer<WebhookSender> = HttpSender.layer().pipe(Layer.provide(guard)), owner = "me") =>
-  Effect.map(Layer.build(Lanes.layer({ owner, pollMs: 1_000 }).pipe(
+  Effect.map(Layer.build(NodeWebhooks.layer({ owner, pollMs: 1_000 }).pipe(
     Layer.provide(Layer.mergeAll(MemoryWebhooks.layerOf(memory), sender, LocalPlacement.layer))
   )), (context) => Effect.provideContext(Effect.gen(function*() {
     return yield* Webhooks
@@ -142,12 +142,12 @@ describe("lanes", () => {
     const [memory, sent] = [MemoryWebhooks.make(), [] as Array<string>]
     memory.records.set("stuck", webhook("stuck", "http://x.test"))
     const webhooks = yield* start(memory, silent(sent))
-    yield* webhooks.append(Array.from({ length: Lanes.BACKLOG + 100 }, (_, n) => event(`e${n}`)))
+    yield* webhooks.append(Array.from({ length: NodeWebhooks.BACKLOG + 100 }, (_, n) => event(`e${n}`)))
     yield* TestClock.adjust(10_000)
     yield* until(() => memory.state.dropped > 0)
     // Those that a delivery holds are not waiting.
-    assert.strictEqual(memory.jobs().length, Lanes.BACKLOG + LANE_WIDTH)
-    assert.strictEqual(memory.jobs().at(-1)?.id, `e${Lanes.BACKLOG + 99}`)
+    assert.strictEqual(memory.jobs().length, NodeWebhooks.BACKLOG + LANE_WIDTH)
+    assert.strictEqual(memory.jobs().at(-1)?.id, `e${NodeWebhooks.BACKLOG + 99}`)
   }))
 
   it.effect("two nodes share a queue without sending twice, and what a closed node held is sent by the other", () => Effect.gen(function*() {

@@ -14,7 +14,8 @@ export const endpoints: ReadonlyMap<string, { readonly category: string; readonl
   ["/v1/completions", { category: "chat", isConversation: true }],
   ["/v1/embeddings", { category: "embeddings", isConversation: false }],
   ["/v1/moderations", { category: "moderations", isConversation: false }],
-  ["/v1/images/generations", { category: "images", isConversation: false }]
+  ["/v1/images/generations", { category: "images", isConversation: false }],
+  ["/v1/videos/generations", { category: "videos", isConversation: false }]
 ])
 
 /** Characters of a custom_id. */
