@@ -13,7 +13,7 @@ export const leaseScope = "lease:exclusive"
 /** Why a lease ended. */
 export const EndReason = Schema.Literals([
   "OWNER_EXIT", "CLIENT_CANCELLED", "TTL_EXPIRED", "AUTHORIZATION_CHANGED", "MANAGED_KEY_REVOKED", "CONNECTION_INELIGIBLE",
-  "HEALTH_OR_COOLDOWN", "MODEL_INELIGIBLE", "QUOTA_UNAVAILABLE"
+  "HEALTH_OR_COOLDOWN", "MODEL_INELIGIBLE", "QUOTA_UNAVAILABLE", "OPERATOR_RELEASED"
 ])
 export type EndReason = typeof EndReason.Type
 

@@ -16,7 +16,7 @@ import type { Fence } from "#src/inference/lane/stages/Stages.ts"
 import { connectionFirst } from "#src/routing/connectionFirst.ts"
 import type { Skipped } from "#src/routing/models/candidate.ts"
 import type { Route } from "#src/routing/Router.ts"
-import * as Refused from "#src/routing/unavailable.ts"
+import * as Unavailable from "#src/routing/unavailable.ts"
 
 type Leave = CallRefusal | null
 
@@ -55,7 +55,7 @@ export class LeaseFence implements Fence {
     const skipped = route.order.skipped.find(({ candidate }) => idOf(candidate.target) === connection)
     if (skipped === undefined) return LeaseErrors.connectionMismatch
     this.over = [connection]
-    this.leftOut = { skipped, error: Refused.errorOf(skipped.candidate.target.publicModel, [skipped], this.now()) }
+    this.leftOut = { skipped, error: Unavailable.errorOf(skipped.candidate.target.publicModel, [skipped], this.now()) }
     return route
   }
 

@@ -1,5 +1,7 @@
 /** Exclusive leases of connections. */
 import * as Feature from "#src/management/Feature.ts"
+import { LeasesGroup } from "./api.ts"
+import * as Http from "./http.ts"
 import version6 from "./migrations/0006_leases.ts"
 import * as PostgresLeaseRecords from "./PostgresLeaseRecords.ts"
 import { degradation } from "./degradation.ts"
@@ -10,6 +12,8 @@ import * as MemoryLeaseStore from "./MemoryLeaseStore.ts"
 
 export const leases = Feature.make({
   name: "leases",
+  groups: [LeasesGroup],
+  handlers: Http.layer,
   stores: PostgresLeaseRecords.layer,
   migrations: { "6_leases": version6 },
   degradation,

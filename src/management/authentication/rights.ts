@@ -24,7 +24,7 @@ const ofToken = (rule: AccessRule, caller: Caller & { readonly kind: "token" }):
 /** The caller the handler will see, or why it will not run. */
 export const admit = (rule: AccessRule | null, situation: Situation): Caller | Refusal.Refusal => {
   const { caller } = situation
-  if (rule === null) return Refusal.forbidden("This route has no access rule and is served to nobody")
+  if (rule === null) return Refusal.forbidden("This route has no access rule and is served to no caller")
   if (rule.tier === "PUBLIC") return caller
   // Whether the Bearer is an API key, and what it may do, the handler finds out; without one there is nothing to find.
   if (rule.tier === "CLIENT_API") {
