@@ -13,7 +13,7 @@ export interface Making {
   readonly now: string
 }
 
-type Fields = Omit<ComboChange, "compressionOverride">
+type Fields = Omit<ComboChange, "compressionOverride" | "ifUpdatedAt">
 
 /** The canonical provider, and a model that names it or stands alone: an alias in front of the model is the provider said twice. */
 const modelOf = (provider: string | null, model: string, registry: Registry): Pick<ModelStep, "provider" | "model"> => {
@@ -117,7 +117,7 @@ const change = (current: Combo, input: Fields, making: Making): Combo | Refusal.
 export const make = (input: NewCombo, sortOrder: number, making: Making): Combo | Refusal.Refusal =>
   change(nothing(input.name, sortOrder, making), input, making)
 
-export const apply = (current: Combo, { compressionOverride, ...input }: ComboChange, making: Making): Combo | Refusal.Refusal => {
+export const apply = (current: Combo, { compressionOverride, ifUpdatedAt: _since, ...input }: ComboChange, making: Making): Combo | Refusal.Refusal => {
   const next = change(current, input, making)
   if (next instanceof Refusal.Refusal || compressionOverride === undefined) return next
   const { compressionMode: _, ...config } = next.config

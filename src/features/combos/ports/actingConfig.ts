@@ -1,6 +1,6 @@
 /** Which fields of a combo's `config` act, and of the layers under it. */
 import { actIn, actsIn, lacks, type Rows } from "#schemas/acting/row.ts"
-import * as Table from "#src/management/acting/ActingTable.ts"
+import * as ActingTable from "#src/management/acting/ActingTable.ts"
 
 export const comboConfig: Rows = {
   ...actIn("src/routing/combos/walkPolicy.ts", "maxRetries", "retryDelayMs", "fallbackDelayMs", "targetTimeoutMs", "failoverBeforeRetry",
@@ -41,4 +41,4 @@ export const comboConfig: Rows = {
 }
 
 /** The layers under every combo: settings `comboDefaults` and `providerOverrides`. */
-export const comboLayers: Rows = { ...Table.below("comboDefaults", comboConfig), ...Table.below("providerOverrides.*", comboConfig) }
+export const comboLayers: Rows = { ...ActingTable.below("comboDefaults", comboConfig), ...ActingTable.below("providerOverrides.*", comboConfig) }
