@@ -1,23 +1,25 @@
 /** The inference endpoints: the stages of each request, and the handler of each path. Lists only; each entry brings what it needs. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as BodiesStage from "#src/features/bodies/stage.ts"
 import * as Repeats from "#src/features/cache/Repeats.ts"
 import * as Scoreboard from "#src/features/evals/Scoreboard.ts"
 import * as SessionLeases from "#src/features/leases/SessionLeases.ts"
-import * as LeaseStage from "#src/features/leases/stage.ts"
-import * as LimitStage from "#src/features/limits/stage.ts"
-import * as Metrics from "#src/features/metrics/http.ts"
-import * as ConversationsHttp from "#src/features/responses/conversationRoutes.ts"
+import * as LeasesStage from "#src/features/leases/stage.ts"
+import * as LimitsStage from "#src/features/limits/stage.ts"
+import * as MetricsHttp from "#src/features/metrics/http.ts"
+import * as ResponsesConversationRoutes from "#src/features/responses/conversationRoutes.ts"
 import * as ResponsesHttp from "#src/features/responses/http.ts"
 import * as ResponsesStage from "#src/features/responses/stage.ts"
 import * as SearchEndpoints from "#src/features/search/searchEndpoints.ts"
 import * as Searches from "#src/features/search/Searches.ts"
-import * as UsageCommand from "#src/features/usage/own/stage.ts"
+import * as OwnStage from "#src/features/usage/own/stage.ts"
 import * as ConversationRoutes from "#src/inference/conversations/conversationRoutes.ts"
-import * as TargetTests from "#src/inference/conversations/ensembles/ConversationTargetTests.ts"
-import * as EvalCalls from "#src/inference/conversations/ConversationEvalCalls.ts"
-import * as Conversing from "#src/inference/conversations/ConversationServices.ts"
-import * as AgentCalls from "#src/inference/sockets/FramedAgentCalls.ts"
+import * as ConversationTargetTests from "#src/inference/conversations/ensembles/ConversationTargetTests.ts"
+import * as ConversationEvalCalls from "#src/inference/conversations/ConversationEvalCalls.ts"
+import * as ConversationServices from "#src/inference/conversations/ConversationServices.ts"
+import * as FramedAgentCalls from "#src/inference/sockets/FramedAgentCalls.ts"
+import * as FramedOwnCalls from "#src/inference/sockets/FramedOwnCalls.ts"
 import * as Sockets from "#src/inference/sockets/Sockets.ts"
 import * as ConnectionMarks from "#src/inference/lane/ConnectionMarks.ts"
 import * as Live from "#src/inference/lane/live/Live.ts"
@@ -37,16 +39,16 @@ import type { Values } from "#src/platform/configuration/Settings.ts"
 
 /** In this order: what was answered before costs nothing, so it neither waits nor counts. */
 const stages = Effect.all([
-  UsageCommand.stage, LeaseStage.stage, ResponsesStage.stage, ResponsesStage.compaction, Repeats.idempotency, Repeats.caching, Searches.stage, LimitStage.stage, Waits.stage, Effect.succeed(LeaseStage.fence)
+  OwnStage.stage, LeasesStage.stage, ResponsesStage.stage, ResponsesStage.compaction, Repeats.idempotency, Repeats.caching, Searches.stage, LimitsStage.stage, Waits.stage, BodiesStage.stage, Effect.succeed(LeasesStage.fence)
 ])
 
 const routes = ({ metricsAccess }: Values) => Effect.all([
-  OneShots.routes, ConversationRoutes.routes, SessionLeases.routes, Sockets.routes, ResponsesHttp.routes, ConversationsHttp.routes, SearchEndpoints.routes, Metrics.routes(metricsAccess)
+  OneShots.routes, ConversationRoutes.routes, SessionLeases.routes, Sockets.routes, ResponsesHttp.routes, ResponsesConversationRoutes.routes, SearchEndpoints.routes, MetricsHttp.routes(metricsAccess)
 ])
 
 export const layer = (settings: Values) =>
-  Layer.mergeAll(Endpoint.layer(routes(settings)), TargetTests.layer, EvalCalls.layer, AgentCalls.layer, Reports.viewsLayer, Live.callsLayer, Live.watchLayer, Repeats.viewLayer).pipe(
-    Layer.provideMerge(Layer.mergeAll(Conversing.layer, PageReader.layer)),
+  Layer.mergeAll(Endpoint.layer(routes(settings)), ConversationTargetTests.layer, ConversationEvalCalls.layer, FramedAgentCalls.layer, FramedOwnCalls.layer, Reports.viewsLayer, Live.callsLayer, Live.watchLayer, Repeats.viewLayer).pipe(
+    Layer.provideMerge(Layer.mergeAll(ConversationServices.layer, PageReader.layer)),
     Layer.provideMerge(Inference.layer(stages)),
     Layer.provideMerge(Layer.mergeAll(Repeats.layer, Searches.layer(settings.searchCacheTtlMs), Requests.layer, Reports.layer, Admission.layer)),
     Layer.provideMerge(Layer.mergeAll(CurrentRouter.layer, Live.layer)),

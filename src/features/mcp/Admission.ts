@@ -48,7 +48,8 @@ export const make = Effect.gen(function*() {
       return yield* Effect.fail(Refusal.forbidden("The request comes from another origin", { code: "AUTH_CSRF" }))
     }
     const known = McpCaller.ofManagement(call.caller, fallback, isStdio)
-    const caller = known ?? (yield* byKey(request, call.ip ?? ""))
+    const address = call.ip ?? ""
+    const caller = { ...known ?? (yield* byKey(request, address)), address }
     if (caller.key === null && !call.loopback) {
       return yield* Effect.fail(Refusal.forbidden("Without an API key of scope mcp:connect this route answers on the gateway's own machine only", { code: "LOCAL_ONLY" }))
     }

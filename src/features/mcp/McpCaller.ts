@@ -10,20 +10,14 @@ export interface McpCaller {
   readonly scopes: ReadonlyArray<string>
   /** In whose name tools ask the management API. */
   readonly acts: Caller
+  /** Where the frame came from. */
+  readonly address?: string
 }
 
 const every: ReadonlyArray<string> = ["*"]
 
-/** A key with management rights may use every tool; another one those that its scopes name, or else `fallback`. */
-export const ofKey = (key: ApiKey, fallback: ReadonlyArray<string>): McpCaller => {
-  const { scopes } = key.policy
-  const admin = scopes.includes("admin")
-  const named = scopes.filter((scope) => scope === "*" || scope.endsWith(":*") || Scopes.toolScopes.some((known) => known === scope))
-  return {
-    owner: `key:${key.id}`, key, acts: { kind: "key", key, admin },
-    scopes: admin || scopes.includes("manage") ? every : named.length > 0 ? named : fallback
-  }
-}
+export const ofKey = (key: ApiKey, fallback: ReadonlyArray<string>): McpCaller =>
+  ({ owner: `key:${key.id}`, key, acts: { kind: "key", key, admin: key.policy.scopes.includes("admin") }, scopes: Scopes.ofKey(key, fallback) })
 
 /** Null for a caller that is none of these. */
 export const ofManagement = (caller: Caller, fallback: ReadonlyArray<string>, isStdio: boolean): McpCaller | null => {

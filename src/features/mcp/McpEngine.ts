@@ -22,6 +22,7 @@ import { McpOptions, offers } from "./McpOptions.ts"
 import type { protocolVersions } from "./protocolVersions.ts"
 import { respond } from "#src/management/inner/respond.ts"
 import * as Scopes from "#src/management/inner/scopes.ts"
+import * as ServerToolset from "./ServerToolset.ts"
 import * as ToolCalls from "./ToolCalls.ts"
 import { slow, tools } from "./tools/all.ts"
 import type { Tool } from "./tools/Tool.ts"
@@ -94,14 +95,20 @@ export const make = Effect.gen(function*() {
     return yield* Effect.raceFirst(effect, Effect.andThen(Supervisor.supervised("progress of tools", beat), Effect.never))
   })
 
+  const foreign = yield* ServerToolset.make(callerNow)
+  /** Makes the tools of other servers known; set while the tools are registered. */
+  let sync: Effect.Effect<void> = Effect.void
+
   const registrations = Layer.effectDiscard(Effect.gen(function*() {
     const server = yield* McpServer.McpServer
+    const services = yield* Effect.context<never>()
+    sync = foreign.sync(server, services)
     for (const tool of tools) {
       if (!offers(options, tool.name)) continue
       yield* server.addTool({
         tool: described(tool),
         annotations: Context.empty(),
-        services: yield* Effect.context<never>(),
+        services,
         handle: (input: unknown) => Effect.gen(function*() {
           const caller = yield* callerNow
           const { isError, text } = yield* progressing(server, tool, call(tool, caller, input ?? {}))
@@ -113,10 +120,11 @@ export const make = Effect.gen(function*() {
 
   // A list holds what its caller may use; a call of another tool is refused by the scope that it lacks.
   const needs = new Map(tools.map(({ name, scopes }) => [name, scopes]))
-  const visible = McpServer.visibility(({ headers, method, target }) => Effect.sync(() => {
+  const visible = McpServer.visibility(({ headers, method, target }) => Effect.suspend(() => {
     const caller = callers.get(headers[CALL_HEADER] ?? "")
-    if (method !== "tools/list" || caller === undefined || !flags.isOn("GATEWAY_MCP_ENFORCE_SCOPES")) return true
-    return Scopes.missing(caller.scopes, needs.get(target) ?? []) === null
+    if (caller !== undefined && foreign.isServers(target)) return foreign.isVisible(caller, target, method)
+    if (method !== "tools/list" || caller === undefined || !flags.isOn("GATEWAY_MCP_ENFORCE_SCOPES")) return Effect.succeed(true)
+    return Effect.succeed(Scopes.missing(caller.scopes, needs.get(target) ?? []) === null)
   }))
 
   const app = yield* Effect.orDie(HttpRouter.toHttpEffect(McpServer.layerHttp({
@@ -134,7 +142,7 @@ export const make = Effect.gen(function*() {
     })
     const answer = Effect.map(Effect.onError(respond(app, inner), () => forget), (response) =>
       request.body?.includes("tools/list") === true && flags.isOn("GATEWAY_MCP_COMPRESS_DESCRIPTIONS") ? shortened(response) : response)
-    return answer.pipe(Effect.flatMap((response) => response.body._tag === "Stream"
+    return Effect.andThen(sync, answer).pipe(Effect.flatMap((response) => response.body._tag === "Stream"
       ? Effect.succeed(HttpServerResponse.stream(Stream.ensuring(response.body.stream, forget), { status: response.status, headers: response.headers }))
       : Effect.as(forget, response)))
   })

@@ -21,6 +21,8 @@ export type Query = Readonly<Record<string, string | number | undefined>>
 export interface Inner {
   readonly get: (path: string, query?: Query) => Effect.Effect<Json, ToolFailure>
   readonly send: (method: "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: Json, query?: Query) => Effect.Effect<Json, ToolFailure>
+  /** A request to an inference endpoint, with the limits, budgets and rows of the caller's key. */
+  readonly infer: (path: string, body: Json) => Effect.Effect<Json, ToolFailure>
   readonly ask: (question: Omit<EvalQuestion, "key">) => Effect.Effect<EvalAnswer>
 }
 

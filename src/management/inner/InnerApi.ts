@@ -6,6 +6,7 @@ import type { Caller } from "#schemas/api/Management.ts"
 import type { ApiKey } from "#schemas/records/ApiKey.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
 import { EvalCalls } from "#src/inference/ports/EvalCalls.ts"
+import { OwnCalls } from "#src/inference/ports/OwnCalls.ts"
 import { ActingCaller } from "#src/management/authentication/Callers.ts"
 import { at, type Inner, type Json, textAt, ToolFailure, type Query } from "./Inner.ts"
 import { respond } from "./respond.ts"
@@ -14,6 +15,8 @@ import { respond } from "./respond.ts"
 export interface InnerCaller {
   readonly key: ApiKey | null
   readonly acts: Caller
+  /** For the key's rules of addresses. */
+  readonly address?: string
   /** The credential that the caller presented, and its address, for routes that look at the key itself. */
   readonly presents?: { readonly authorization: string; readonly address: string }
 }
@@ -32,10 +35,19 @@ const parse = (text: string): Json => {
   }
 }
 
+const said = (status: number, text: string): Effect.Effect<Json, ToolFailure> => {
+  const answer = parse(text)
+  if (StatusReason.isOk(status)) return Effect.succeed(answer)
+  const details = at(answer, "error", "details")
+  return Effect.fail(new ToolFailure(textAt(answer, "error", "code") || `http_${status}`,
+    `${textAt(answer, "error", "message") || `The gateway answered ${status}`}${details === null ? "" : `: ${JSON.stringify(details)}`}`))
+}
+
 /** The answers of one process, for any caller. */
 export const make = Effect.gen(function*() {
   const router = yield* HttpRouter.HttpRouter
   const calls = yield* EvalCalls
+  const own = yield* OwnCalls
   let served: ReturnType<typeof router.asHttpEffect> | null = null
 
   return (caller: InnerCaller): Inner => {
@@ -48,11 +60,12 @@ export const make = Effect.gen(function*() {
         headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...(caller.presents === undefined ? {} : { authorization: caller.presents.authorization }) },
         ...(body === undefined ? {} : { body: JSON.stringify(body) })
       }), caller.presents?.address), ActingCaller, caller.acts)
-      const answer = parse(yield* Effect.promise(() => HttpServerResponse.toWeb(response).text()))
-      if (StatusReason.isOk(response.status)) return answer
-      return yield* Effect.fail(new ToolFailure(textAt(answer, "error", "code") || `http_${response.status}`,
-        `${textAt(answer, "error", "message") || `The gateway answered ${response.status}`}${at(answer, "error", "details") === null ? "" : `: ${JSON.stringify(at(answer, "error", "details"))}`}`))
+      return yield* said(response.status, yield* Effect.promise(() => HttpServerResponse.toWeb(response).text()))
     })
-    return { get: (path, query) => ask("GET", path, undefined, query), send, ask: (question) => calls.ask({ ...question, key: caller.key }) }
+    const infer: Inner["infer"] = (path, body) => Effect.flatMap(
+      own.ask({ path, body: JSON.stringify(body), keyHash: caller.key === null ? null : caller.key.keyHash, address: caller.presents?.address ?? caller.address ?? "" }),
+      (answer) => said(answer.status, answer.body)
+    )
+    return { get: (path, query) => ask("GET", path, undefined, query), send, infer, ask: (question) => calls.ask({ ...question, key: caller.key }) }
   }
 })

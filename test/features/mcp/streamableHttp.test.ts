@@ -16,6 +16,7 @@ const audit = (query = "") => lab.gateway.operator.call<{ readonly entries: Read
 beforeAll(async () => {
   lab = await startMcp("streamable-http")
   key = await keyWith("mcp:connect", "*")
+  await lab.gateway.operator.createConnection({ provider: "serper-search", apiKey: "serper-search-credential-000001", providerSpecificData: { baseUrl: `${lab.sim.url}/serper` } })
 })
 
 afterAll(() => lab.close())
@@ -24,7 +25,7 @@ const args: Record<string, Record<string, unknown>> = {
   gateway_get_combo_metrics: { comboId: "best" }, gateway_switch_combo: { comboId: "best", active: true }, gateway_simulate_route: { model: "combo/best" },
   gateway_route_request: { model: "combo/best", messages: [{ role: "user", content: "Say hello" }] }, gateway_get_provider_metrics: { provider: "lab" },
   gateway_best_combo_for_task: { taskType: "coding" }, gateway_test_combo: { comboId: "best" },
-  gateway_set_routing_strategy: { comboId: "best", strategy: "round-robin" }, gateway_set_resilience_profile: { profile: "balanced" }
+  gateway_web_search: { query: "every tool" }, gateway_set_routing_strategy: { comboId: "best", strategy: "round-robin" }, gateway_set_resilience_profile: { profile: "balanced" }
 }
 
 describe("tools", () => {
@@ -45,6 +46,22 @@ describe("tools", () => {
       if (result.isError === true) failed.push(`${name}: ${textOf(result)}`)
     }
     expect(failed).toEqual([])
+    await client.close()
+  })
+
+  it("a search is a request of the caller's key: its row, its rules, and what a provider refuses", async () => {
+    const { id, key: own } = await lab.gateway.operator.createKey("searcher", { scopes: ["mcp:connect", "execute:search"] })
+    const { client } = await overStream(lab.gateway.url, own)
+    const search = (more: Readonly<Record<string, unknown>>) => client.callTool({ name: "gateway_web_search", arguments: { query: "capital of France", ...more } })
+    const found = JSON.parse(textOf(await search({ max_results: 2 }))) as { readonly provider: string; readonly results: ReadonlyArray<unknown> }
+    expect([found.provider, found.results.length]).toEqual(["serper-search", 2])
+    await lab.gateway.operator.settled()
+    expect((await lab.gateway.operator.callLogs())[0]).toMatchObject({ path: "/v1/search", provider: "serper-search", apiKeyId: id, outcome: "completed" })
+    const refused = await search({ provider: "nowhere-search" })
+    expect([refused.isError, JSON.parse(textOf(refused))]).toMatchObject([true, { error: { code: expect.any(String) as unknown, message: expect.any(String) as unknown } }])
+    for (const wrong of [{ query: "" }, { max_results: 21 }, { search_type: "images" }]) expect(JSON.parse(textOf(await search(wrong)))).toMatchObject({ error: { code: "invalid_arguments" } })
+    await lab.gateway.operator.call("PATCH", `/api/keys/${id}`, { allowedEndpoints: ["chat", "mcp"] })
+    expect((await search({})).isError).toBe(true)
     await client.close()
   })
 

@@ -1,0 +1,39 @@
+/** The port OwnCalls over the direct routes. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { type OwnAnswer, OwnCalls } from "#src/inference/ports/OwnCalls.ts"
+import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
+import { FramedExchange } from "#src/platform/server/sockets/FramedExchange.ts"
+
+const broken: OwnAnswer = { status: 502, body: "" }
+const nothingPending = (): number => 0
+
+export const layer = Layer.effect(OwnCalls, Effect.gen(function*() {
+  const frontEnd = yield* FrontEnd
+  return OwnCalls.of({
+    ask: ({ address, body, keyHash, path }) => Effect.callback<OwnAnswer>((resume) => {
+      const parts: Array<Buffer> = []
+      let begun = 0
+      const finish = (answer: OwnAnswer): void => resume(Effect.succeed(answer))
+      const exchange = new FramedExchange(
+        { method: "POST", path, query: "", headers: ["content-type", "application/json"], peerAddress: address, remoteAddress: address, actsAs: { keyHash } },
+        Buffer.from(body),
+        {
+          start: (status) => {
+            begun = status
+          },
+          bytes: (chunk) => {
+            parts.push(Buffer.from(chunk))
+            return true
+          },
+          end: () => finish({ status: begun, body: Buffer.concat(parts).toString("utf8") }),
+          whole: (status, _headers, bytes) => finish({ status, body: Buffer.from(bytes).toString("utf8") }),
+          cut: () => finish(broken)
+        },
+        frontEnd.heldBodies, nothingPending
+      )
+      frontEnd.serveFramed(exchange)
+      return Effect.sync(() => exchange.abort("client-closed"))
+    })
+  })
+}))
