@@ -1,5 +1,6 @@
 /** Over several nodes: every cooldown and lockout is known to all of them, with its reason, and ends for all of them. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import postgres from "postgres"
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
 import { type Cluster, converged, findServers, type Ground, ground, startCluster } from "#test/support/cluster.ts"
 import type { InProcess } from "#test/support/gateway.ts"
 import { errorIn } from "#test/support/lab.ts"
@@ -70,8 +71,10 @@ describe.skipIf(servers.missing !== null)("cooldowns and lockouts over several n
     const [own, heard] = [await rest(first), await eventually(() => rest(second), (row) => row?.rateLimitedUntil !== null, "the cooldown on the other node", 10_000)]
     expect(heard).toMatchObject({ reason: "model_capacity", backoffLevel: own?.backoffLevel })
     // The record does not hold the reason, and takes none away.
-    const stored = () => second.operator.call<{ readonly connection: { readonly rateLimitedUntil: string | null } }>("GET", `/api/providers/${cluster.connection}`)
-    await eventually(stored, ({ connection }) => connection.rateLimitedUntil !== null, "the record")
+    // The API shows what the node knows; only the database tells that it is written.
+    const sql = postgres(common.database, { max: 1 })
+    onTestFinished(() => sql.end())
+    await eventually(() => sql<Array<{ until: string | null }>>`SELECT rate_limited_until AS until FROM connections WHERE id = ${cluster.connection}`, ([row]) => row?.until != null, "the record")
     await converged(first)
     expect(await rest(second)).toMatchObject({ reason: "model_capacity" })
     const reply = await cluster.chat(second, "lab/well")

@@ -11,6 +11,7 @@ import { StoreDeadline } from "#actors/ports/StoreDeadline.ts"
 import * as IoRedisStore from "#src/platform/redis/IoRedisStore.ts"
 import { RedisStore, type RedisScript, SharedStoreDown } from "#src/platform/redis/RedisStore.ts"
 import { OPENS_AFTER } from "#src/platform/redis/StoreBreaker.ts"
+import { roadTo } from "#test/support/faults.ts"
 import { eventually } from "#test/support/operator.ts"
 import { canStartRedis, freePort, type OwnRedis, ownRedis, silentRoad } from "#test/support/redis.ts"
 
@@ -169,6 +170,23 @@ describe.skipIf(!canStartRedis())("the shared store on Redis", () => {
     road.silence()
     for (let i = 0; i < OPENS_AFTER; i++) expect((await failureOf(store)).reason).toBe("deadline")
     await eventually(() => get(store), (result) => result._tag === "Success", "an answer over another connection", 10_000)
+  })
+
+  it("comes back after probes that were answered too late for requests", async () => {
+    const redis = await server()
+    const road = await roadTo(redis.url)
+    closers.push(road.close)
+    const store = await open(road.url)
+    await answers(store)
+    // More than a request waits, and less than a probe.
+    await road.is({ slowMs: 40 })
+    for (let i = 0; i < OPENS_AFTER; i++) expect((await failureOf(store)).reason).toBe("deadline")
+    const state = (wanted: string) => eventually(() => Promise.resolve(store.state()), (seen) => seen === wanted, `the breaker ${wanted}`, 5_000)
+    await state("half-open")
+    await state("open")
+    await road.is("open")
+    await answers(store)
+    expect(store.state()).toBe("closed")
   })
 
   it("ignores the late reply of a call that was given up: the next call gets its own", async () => {

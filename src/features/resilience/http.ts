@@ -18,7 +18,7 @@ import { Audit } from "#src/management/audit/Audit.ts"
 import { breakerRows } from "#src/features/resilience/ports/breakerRows.ts"
 import { knownProvider, unknownProvider } from "#src/management/knownProvider.ts"
 import { sessionsOf } from "#src/features/sessions/ports/clientSessions.ts"
-import * as Stored from "#src/features/resilience/ports/resilienceSettings.ts"
+import * as ResilienceSettings from "#src/features/resilience/ports/resilienceSettings.ts"
 import * as Surface from "#src/management/Surface.ts"
 
 const KIND = "setting"
@@ -31,7 +31,7 @@ const capOrNull = (max: number | undefined): number | null => max === undefined 
 
 /** Rules over several fields, checked on the effective values after the change. */
 const issuesOf = (change: ResilienceChange): ReadonlyArray<Refusal.FieldIssue> => {
-  const { providerBreaker, providerCooldown } = Stored.effective(change)
+  const { providerBreaker, providerCooldown } = ResilienceSettings.effective(change)
   const issues: Array<Refusal.FieldIssue> = []
   for (const profile of ["oauth", "apikey", "local"] as const) {
     const { degradationThreshold, failureThreshold } = providerBreaker[profile]
@@ -57,9 +57,9 @@ export const layer = HttpApiBuilder.group(Surface.make(ResilienceGroup), "resili
   const setting = (name: string) => configuration.current().settings.get(name) ?? settingDefaults[name] ?? null
 
   /** Names that an operator gives are stored as ids, and ids are shown as names. */
-  const byId = (change: ResilienceChange): ResilienceChange => Stored.renamed(change, (records) =>
+  const byId = (change: ResilienceChange): ResilienceChange => ResilienceSettings.renamed(change, (records) =>
     Object.fromEntries(Object.entries(records).map(([name, value]) => [providerOf(name), value])))
-  const byName = <A extends ResilienceChange>(settings: A): A => Stored.renamed(settings, (records) => shownKeys(configuration.current(), records))
+  const byName = <A extends ResilienceChange>(settings: A): A => ResilienceSettings.renamed(settings, (records) => shownKeys(configuration.current(), records))
   const nameOf = (provider: string): string => shownProvider(configuration.current(), provider)
 
   const view = Effect.map(Clock.currentTimeMillis, (now): ResilienceView => ({
@@ -81,10 +81,10 @@ export const layer = HttpApiBuilder.group(Surface.make(ResilienceGroup), "resili
     yield* refuseInert(Acting.resilience, change)
     yield* configuration.commit(Effect.gen(function*() {
       // Read again under the writer's lock: two changes at once must both stand.
-      const merged = Stored.merge(Stored.storedChange(configuration.current()) as Readonly<Record<string, unknown>>, change as Readonly<Record<string, unknown>>)
+      const merged = ResilienceSettings.merge(ResilienceSettings.storedChange(configuration.current()) as Readonly<Record<string, unknown>>, change as Readonly<Record<string, unknown>>)
       const issues = issuesOf(merged as ResilienceChange)
       if (issues.length > 0) return yield* Effect.fail(Refusal.invalidFields(issues))
-      yield* documents.put(KIND, Stored.settingKey, merged)
+      yield* documents.put(KIND, ResilienceSettings.settingKey, merged)
     }))
     yield* audit.note({ action: "resilience.updated", resourceType: "resilience", details: { changed: names } })
     return { ok: true as const, ...yield* view }
@@ -148,7 +148,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ResilienceGroup), "resili
   })
 
   const limits = (): { readonly global: number | null; readonly perProvider: Readonly<Record<string, number>> } => {
-    const stored = Stored.limitsOf(configuration.current())
+    const stored = ResilienceSettings.limitsOf(configuration.current())
     return { global: capOrNull(stored.global), perProvider: shownKeys(configuration.current(), stored.perProvider ?? {}) }
   }
 
@@ -179,7 +179,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ResilienceGroup), "resili
     const perConnection = new Map<string, number>()
     const issues: Array<Refusal.FieldIssue> = []
     let global = change.global
-    const { perProvider: stored = {} } = Stored.limitsOf(configuration.current())
+    const { perProvider: stored = {} } = ResilienceSettings.limitsOf(configuration.current())
     const cap = (name: string, max: number, field: string): void => {
       // The cap of a provider that is gone can be taken away.
       const provider = knownProvider(configuration.current(), name) ?? (Object.hasOwn(stored, name) && max === 0 ? name : null)
@@ -208,10 +208,10 @@ export const layer = HttpApiBuilder.group(Surface.make(ResilienceGroup), "resili
     const { global, issues, perConnection, perProvider } = capsOf(change)
     if (issues.length > 0) return yield* Effect.fail(Refusal.invalidFields(issues))
     yield* configuration.commit(Effect.gen(function*() {
-      const stored = Stored.limitsOf(configuration.current())
+      const stored = ResilienceSettings.limitsOf(configuration.current())
       const caps = Object.entries({ ...stored.perProvider, ...perProvider }).filter(([, max]) => max > 0)
       const next: ConcurrencyLimits = { global: global ?? stored.global ?? 0, perProvider: Object.fromEntries(caps) }
-      yield* documents.put(KIND, Stored.limitsKey, next)
+      yield* documents.put(KIND, ResilienceSettings.limitsKey, next)
       yield* Effect.forEach(perConnection, ([id, max]) => connections.patch(id, { maxConcurrent: max === 0 ? null : max }), { discard: true })
     }))
     yield* audit.note({

@@ -8,7 +8,7 @@ import type { Target } from "#actors/request/ports/Target.ts"
 import type { Leave, TurnOutcome } from "#actors/request/ports/Turns.ts"
 import { PublicError } from "#schemas/errors.ts"
 import { rulesOf } from "#src/features/resilience/local/rules.ts"
-import * as Effective from "#src/features/resilience/ports/resilienceSettings.ts"
+import * as ResilienceSettings from "#src/features/resilience/ports/resilienceSettings.ts"
 import { isPass, make, type Options, target, verdict } from "./support.ts"
 import { connection } from "#test/suites/records.ts"
 
@@ -301,8 +301,8 @@ describe("a stop", () => {
 })
 
 describe("the rules of a connection", () => {
-  const effective = (resilience: Record<string, unknown>, outside: Partial<Effective.Outside> = {}) =>
-    Effective.of({ settings: new Map([["resilience", resilience]]) }, { ...Effective.nothingOutside, ...outside })
+  const effective = (resilience: Record<string, unknown>, outside: Partial<ResilienceSettings.Outside> = {}) =>
+    ResilienceSettings.of({ settings: new Map([["resilience", resilience]]) }, { ...ResilienceSettings.nothingOutside, ...outside })
   const section = { requestQueue: { concurrentRequests: 4, requestsPerMinute: 60, minTimeBetweenRequestsMs: 10 } }
 
   it("nothing bounds a connection by default", () => {

@@ -125,6 +125,51 @@ describe("cooldowns over nodes", () => {
     yield* clear
   }))
 
+  it.effect("a record that is older than a cooldown ends it for no longer than until the record says it, on either node", () => Effect.gen(function*() {
+    const { first, second } = yield* nodes()
+    const blocked = (now: number) => [first, second].map((node) => node.resilience.check(one, now))
+    first.call(one, 429, 0, { ...wide, retryAfterMs: 60_000 })
+    yield* first.written
+    yield* second.configuration.reload
+    const cleared = { rateLimitedUntil: null, backoffLevel: 0, testStatus: "active" } as const
+    // The other node hears the new cooldown before it reads that the operator ended the last one.
+    yield* first.configuration.commit(first.connections.patch("c-1", cleared))
+    const now = yield* Clock.currentTimeMillis
+    first.call(one, 429, now, { ...wide, retryAfterMs: 90_000 })
+    yield* second.configuration.reload
+    yield* first.written
+    yield* second.configuration.reload
+    const said = { reason: "connection-cooldown" as const, until: now + 90_000, soft: false, detail: "rate_limit_exceeded (HTTP 429)" }
+    for (const refusal of blocked(now)) assert.deepStrictEqual(refusal, said)
+    // The node that began it reads an older record before it has written its own.
+    yield* second.configuration.commit(second.connections.patch("c-1", cleared))
+    yield* first.configuration.reload
+    yield* second.configuration.commit(second.connections.patch("c-1", { backoffLevel: 3 }))
+    const later = yield* Clock.currentTimeMillis
+    first.call(one, 429, later, { ...wide, retryAfterMs: 120_000 })
+    yield* first.configuration.reload
+    yield* first.written
+    yield* second.configuration.reload
+    for (const refusal of blocked(later)) assert.deepStrictEqual(refusal, { ...said, until: later + 120_000 })
+  }))
+
+  it.effect("an operator's edit that falls between a write of the record and its reading ends it all the same", () => Effect.gen(function*() {
+    const stores = yield* makeStores
+    const connections = Context.get(stores, ConnectionStore)
+    yield* connections.insert(record)
+    let edits = 0
+    const edited = Context.add(stores, ConnectionStore, ConnectionStore.of({
+      ...connections,
+      patch: (id, change) => Effect.tap(connections.patch(id, change), () => edits++ === 0 ? connections.patch(id, { rateLimitedUntil: null, backoffLevel: 0, testStatus: "active" }) : Effect.void)
+    }))
+    const node = yield* start(edited)
+    node.call(one, 429, 0, { ...wide, retryAfterMs: 60_000 })
+    assert.deepInclude(node.resilience.check(one, 0), { reason: "connection-cooldown" })
+    yield* node.written
+    assert.strictEqual(edits, 1)
+    assert.isNull(node.resilience.check(one, yield* Clock.currentTimeMillis))
+  }))
+
   it.effect("a model that rests rests on both, with its reason and as a guess, for a node that starts later, too; an answer ends it on both", () => Effect.gen(function*() {
     const { bus, first, second, stores } = yield* nodes()
     first.call(one, 503, 0)
