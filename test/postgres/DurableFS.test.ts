@@ -5,8 +5,8 @@ import * as path from "node:path"
 import { PGlite } from "@electric-sql/pglite"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { crashed, DurableFS } from "#src/platform/postgres/pglite/DurableFS.ts"
-import { pgliteDirectory } from "#test/support/postgres.ts"
+import { crashed, DurableFS, syncTree } from "#src/platform/postgres/pglite/DurableFS.ts"
+import { pgliteDirectory, temporaryDirectory } from "#test/support/postgres.ts"
 
 /** Counts calls of fdatasync until the scope closes. */
 const counting = Effect.acquireRelease(
@@ -30,6 +30,19 @@ const counting = Effect.acquireRelease(
 const params = [...PGlite.defaultStartParams.filter((param) => param !== "-F"), "-c", "wal_sync_method=fsync"]
 
 describe("DurableFS", () => {
+  it.live("a whole directory is flushed, also when a file goes meanwhile; what cannot be flushed is an error", () =>
+    Effect.gen(function*() {
+      const directory = yield* temporaryDirectory
+      fs.mkdirSync(path.join(directory, "inner"))
+      for (let i = 0; i < 40; i++) fs.writeFileSync(path.join(directory, "inner", String(i)), "x")
+      // Listed, and not there when it is opened.
+      fs.symlinkSync(path.join(directory, "gone"), path.join(directory, "inner", "went"))
+      yield* Effect.promise(() => syncTree(directory))
+      fs.symlinkSync("loop", path.join(directory, "loop"))
+      const failed = yield* Effect.promise(() => syncTree(directory).then(() => "flushed", (error: Error) => error.message))
+      assert.include(failed, "ELOOP")
+    }).pipe(Effect.scoped))
+
   it.live("every commit is flushed before it is acknowledged; a read is not; a crash is told from a shutdown", () =>
     Effect.gen(function*() {
       const directory = path.join(yield* pgliteDirectory, "pglite")

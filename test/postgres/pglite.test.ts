@@ -134,6 +134,16 @@ describe("PGlite", () => {
       assert.isFalse(fs.existsSync(path.join(dataDir, "pglite.lock")))
     }).pipe(Effect.scoped), 30_000)
 
+  it.live.skipIf(process.platform !== "linux")("its thread runs behind all others of the process", () =>
+    Effect.gen(function*() {
+      yield* Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT 1`)
+      // Field 19 of a thread's stat is its nice value; the name before it may hold blanks.
+      const niceOf = (thread: string) => Number(fs.readFileSync(`/proc/self/task/${thread}/stat`, "latin1").split(") ").at(-1)?.split(" ")[16])
+      const values = fs.readdirSync("/proc/self/task").map(niceOf)
+      const own = niceOf(String(process.pid))
+      assert.deepStrictEqual(values.filter((value) => value > own), [Math.min(19, own + 10)])
+    }).pipe(Effect.provide(pgliteClient)), 30_000)
+
   it.live("its work does not stop the event loop", () =>
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient

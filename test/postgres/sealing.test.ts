@@ -10,8 +10,9 @@ import { ConnectionStore, DocumentStore, KeyStore } from "#actors/ports/Stores.t
 import { WebhookStore } from "#actors/webhook/WebhookQueue.ts"
 import * as A2aTask from "#src/features/a2a/ports/A2aTask.ts"
 import { A2aTaskStore } from "#src/features/a2a/ports/A2aTaskStore.ts"
+import { McpServerStore } from "#src/features/mcpServers/ports/McpServerStore.ts"
 import * as Migrations from "#src/Migrations.ts"
-import * as PostgresStores from "#src/Stores.ts"
+import * as Stores from "#src/Stores.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
 import { apiKey, connection } from "#test/suites/records.ts"
 import { findServer, freshClient, pgliteClient, withServer } from "#test/support/postgres.ts"
@@ -23,7 +24,7 @@ const keys = (current: string, ...previous: ReadonlyArray<string>) =>
 
 /** Runs with the stores under these master secrets, on the client in scope. */
 const under = <A, E, R>(secrets: Layer.Layer<Secrets>, effect: Effect.Effect<A, E, R>) =>
-  Effect.provide(effect, PostgresStores.layerUnmigrated().pipe(Layer.provideMerge(secrets)))
+  Effect.provide(effect, Stores.layerUnmigrated().pipe(Layer.provideMerge(secrets)))
 
 const everyRow = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
@@ -46,6 +47,10 @@ const plant = Effect.gen(function*() {
     id: "planted", url: secret, events: ["*"], secret, enabled: false, description: null, kind: "telegram", metadata: secret, failureCount: 0,
     lastTriggeredAt: null, lastStatus: null, createdAt: "", updatedAt: "", enabledAt: ""
   })
+  yield* (yield* McpServerStore).insert({
+    id: "planted", name: "planted", description: null, transport: "http", address: secret, enabled: false, access: "keys", allowedTools: [], blockedTools: [], scopes: [],
+    timeoutMs: 1_000, createdAt: "", updatedAt: ""
+  })
   const tasks = yield* A2aTaskStore
   yield* tasks.insert(A2aTask.submitted({ id: "planted", owner: "key:a", contextId: "c", skill: "s", messages: [], request: {}, isPrivate: false }, 0))
   yield* tasks.putConfig({ taskId: "planted", id: "planted", receiver: secret })
@@ -60,12 +65,13 @@ const harvest = Effect.gen(function*() {
     ...[row?.apiKey, row?.accessToken, row?.refreshToken, row?.idToken].map(open),
     ...[hook?.url, hook?.secret, hook?.metadata].map(open),
     open((yield* apiKeys.get("planted"))?.sealedKey),
+    open((yield* (yield* McpServerStore).get("planted"))?.address),
     ...(yield* (yield* A2aTaskStore).configs("planted")).map(({ receiver }) => open(receiver)),
     yield* documents.get("secret", "planted")
   ]
 })
 
-const all = [canary, canary, canary, canary, canary, canary, canary, canary, canary, { token: canary }]
+const all = [canary, canary, canary, canary, canary, canary, canary, canary, canary, canary, { token: canary }]
 
 const scenario = (client: Layer.Layer<SqlClient.SqlClient>) =>
   Effect.gen(function*() {
@@ -76,12 +82,12 @@ const scenario = (client: Layer.Layer<SqlClient.SqlClient>) =>
     const lines = yield* everyRow
     assert.isTrue(lines.some((line) => line.includes("visible")), "the rows were read")
     assert.isFalse(lines.some((line) => line.includes(canary) || line.includes(Buffer.from(canary).toString("base64url").slice(0, 20))))
-    assert.strictEqual(lines.join(" ").match(/v1\.[0-9a-f]{8}\./g)?.length, 11)
+    assert.strictEqual(lines.join(" ").match(/v1\.[0-9a-f]{8}\./g)?.length, 12)
 
     // The next master secret opens what the previous one sealed, and seals it anew once.
     assert.deepStrictEqual(yield* under(keys(second, first), harvest), all)
     const reseal = Effect.flatMap(ConnectionStore, (store) => store.reseal)
-    assert.strictEqual(yield* under(keys(second, first), reseal), 6)
+    assert.strictEqual(yield* under(keys(second, first), reseal), 7)
     assert.strictEqual(yield* under(keys(second, first), reseal), 0)
     assert.deepStrictEqual(yield* under(keys(second), harvest), all)
 

@@ -94,6 +94,53 @@ describe("direct routes", () => {
     expect((await client.response()).body.length).toBe(50_000)
   })
 
+  it("send a body of known length with that length, in however many turns it comes, and keep the connection usable", async () => {
+    const { frontEnd, port } = await start()
+    const pieces = ["a", "bc".repeat(40_000), "d"]
+    const length = pieces.join("").length
+    const sized = (exchange: Exchange) => {
+      exchange.startSized(200, ["X-A", "1"], length)
+      const [piece = "", ...rest] = pieces
+      exchange.write(Buffer.from(piece))
+      setImmediate(() => {
+        for (const one of rest) exchange.write(Buffer.from(one))
+        setImmediate(() => exchange.end())
+      })
+    }
+    frontEnd.direct("GET", "/sized", sized)
+    frontEnd.direct("GET", "/none", (exchange) => {
+      exchange.startSized(200, [], 0)
+      setImmediate(() => exchange.end())
+    })
+    const client = await RawClient.connect(port)
+    for (let times = 0; times < 3; times++) {
+      client.get("/sized")
+      const response = await client.response()
+      expect([response.headers["content-length"], response.headers["transfer-encoding"], response.headers["x-a"]]).toEqual([String(length), undefined, "1"])
+      expect(response.body.toString()).toBe(pieces.join(""))
+      client.get("/none")
+      expect((await client.response()).body.length).toBe(0)
+    }
+    client.send("GET /sized HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")
+    const last = await client.response()
+    expect([last.headers["content-length"], last.headers["connection"], last.body.toString()]).toEqual([String(length), "close", pieces.join("")])
+    await client.closed()
+    expect(frontEnd.liveExchanges).toBe(0)
+  })
+
+  it.each([["too few", 3], ["too many", 1]])("cut a body that has %s bytes for its length", async (_, length) => {
+    const { defects, frontEnd, port } = await start()
+    frontEnd.direct("GET", "/sized", (exchange) => {
+      exchange.startSized(200, [], length)
+      exchange.write(Buffer.from("ab"))
+      setImmediate(() => exchange.end())
+    })
+    const client = await RawClient.connect(port)
+    client.get("/sized")
+    await client.closed()
+    expect(defects.length).toBe(1)
+  })
+
   it("send neither body nor length with 204 and 304", async () => {
     const { frontEnd, port } = await start()
     for (const status of [204, 304]) {

@@ -4,7 +4,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import { describe, expect, it } from "vitest"
 import type { Exchange } from "#src/platform/server/Exchange.ts"
-import * as Corpus from "./support/framingCorpus.ts"
+import * as FramingCorpus from "./support/framingCorpus.ts"
 import { eventually, start, type TestServer } from "./support/harness.ts"
 import { RawClient, type RawResponse } from "./support/RawClient.ts"
 
@@ -68,20 +68,20 @@ const isRefusal = (status: string): boolean => ["400", "431", "505"].includes(st
 describe.each(["direct", "effect"] as const)("request framing on the %s lane", (lane) => {
   it("refuses every invalid head with an answer, and no handler sees it", async () => {
     const server = await record(lane)
-    const answered = await Promise.all(Corpus.refusedHeads.map(async ({ bytes, name }) => {
+    const answered = await Promise.all(FramingCorpus.refusedHeads.map(async ({ bytes, name }) => {
       const client = await RawClient.connect(server.port)
       sendRaw(client, bytes)
       await client.until(`${name}: an answer`, () => statuses(client).length > 0)
       await client.closed()
       return [name, statuses(client).every(isRefusal) ? "refused" : statuses(client)]
     }))
-    expect(answered).toEqual(Corpus.refusedHeads.map(({ name }) => [name, "refused"]))
+    expect(answered).toEqual(FramingCorpus.refusedHeads.map(({ name }) => [name, "refused"]))
     expect(server.seen).toEqual([])
   })
 
   it("serves nothing that stands behind an invalid head, and closes", async () => {
     const server = await record(lane)
-    for (const { bytes, name } of [...Corpus.refusedHeads, ...Corpus.unreadableHeads]) {
+    for (const { bytes, name } of [...FramingCorpus.refusedHeads, ...FramingCorpus.unreadableHeads]) {
       const client = await RawClient.connect(server.port)
       sendRaw(client, bytes + FLOOD)
       await client.until(`${name}: the end`, () => client.ended)
@@ -91,7 +91,7 @@ describe.each(["direct", "effect"] as const)("request framing on the %s lane", (
 
   it("refuses an invalid head however it is split", async () => {
     const server = await record(lane)
-    for (const { bytes } of Corpus.refusedHeads.filter((message) => message.bytes.length < 200)) {
+    for (const { bytes } of FramingCorpus.refusedHeads.filter((message) => message.bytes.length < 200)) {
       const cuts = Array.from({ length: bytes.length - 1 }, (_, index) => index + 1).filter((cut) => cut % 5 === bytes.length % 5)
       await Promise.all(cuts.map(async (cut) => {
         const client = await RawClient.connect(server.port)
@@ -105,7 +105,7 @@ describe.each(["direct", "effect"] as const)("request framing on the %s lane", (
 
   it("refuses a chunked body that it finds invalid, and what stands behind it", async () => {
     const server = await record(lane)
-    for (const { bytes, name } of Corpus.refusedChunks) {
+    for (const { bytes, name } of FramingCorpus.refusedChunks) {
       const client = await RawClient.connect(server.port)
       sendRaw(client, bytes + FLOOD)
       await client.closed()
@@ -115,7 +115,7 @@ describe.each(["direct", "effect"] as const)("request framing on the %s lane", (
 
   it("serves nothing behind a chunked body, whatever its decoder took for valid", async () => {
     const server = await record(lane)
-    for (const { bytes, name } of [...Corpus.lenientChunks, ...Corpus.validChunks]) {
+    for (const { bytes, name } of [...FramingCorpus.lenientChunks, ...FramingCorpus.validChunks]) {
       server.seen.length = 0
       const together = await RawClient.connect(server.port)
       sendRaw(together, bytes + SMUGGLED)
@@ -133,7 +133,7 @@ describe.each(["direct", "effect"] as const)("request framing on the %s lane", (
 
   it("serves each valid request once, and the next one on its connection", async () => {
     const server = await record(lane)
-    for (const { bytes, name } of Corpus.valid) {
+    for (const { bytes, name } of FramingCorpus.valid) {
       server.seen.length = 0
       const client = await RawClient.connect(server.port)
       for (let turn = 1; turn <= 2; turn++) {
@@ -143,7 +143,7 @@ describe.each(["direct", "effect"] as const)("request framing on the %s lane", (
       }
       client.destroy()
     }
-    for (const { bytes, name } of Corpus.validChunks) {
+    for (const { bytes, name } of FramingCorpus.validChunks) {
       const answer = await exchangeAlone(server, bytes)
       expect([name, answer.body.toString()]).toEqual([name, "ok hello"])
     }
@@ -151,7 +151,7 @@ describe.each(["direct", "effect"] as const)("request framing on the %s lane", (
 
   it("reads a valid request the same however it is split", async () => {
     const server = await record(lane)
-    for (const { bytes, name } of [...Corpus.valid, ...Corpus.validChunks].filter((message) => message.bytes.length < 200)) {
+    for (const { bytes, name } of [...FramingCorpus.valid, ...FramingCorpus.validChunks].filter((message) => message.bytes.length < 200)) {
       const whole = (await exchangeAlone(server, bytes)).body.toString()
       const cuts = Array.from({ length: bytes.length - 1 }, (_, index) => index + 1)
       const answers = await Promise.all(cuts.map(async (cut) => {
@@ -166,7 +166,7 @@ describe.each(["direct", "effect"] as const)("request framing on the %s lane", (
 
   it("refuses what it does not support without a handler", async () => {
     const server = await record(lane)
-    for (const { bytes, name } of Corpus.unsupported) {
+    for (const { bytes, name } of FramingCorpus.unsupported) {
       const client = await RawClient.connect(server.port)
       sendRaw(client, bytes + FLOOD)
       await client.until(`${name}: the end`, () => client.ended)

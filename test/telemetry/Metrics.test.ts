@@ -136,6 +136,7 @@ describe("GatewayTelemetry", () => {
         assert.strictEqual(samples.get("gateway_log_dropped_lines_total"), 0)
         assert.isAbove(samples.get("process_resident_memory_bytes")!, 1e7)
         assert.isTrue(samples.has(`gateway_event_loop_lag_seconds{quantile="0.99"}`))
+        assert.isTrue(samples.has("gateway_event_loop_stall_seconds_count"))
       }).pipe(
         Effect.provide(GatewayTelemetry.layer({ accessLogEvery: 1, startedAt: 0, registry: builtin, heldBodies: { bytes: 0, most: 1, refused: 0 } }).pipe(Layer.provide(services))),
         Effect.provideService(Metric.MetricRegistry, registry)

@@ -14,7 +14,7 @@ export const BATCH_ROWS = 1000
 export type Go = (error: LedgerUnavailable | null) => void
 
 /** An attempt between `open` and the write of its settle. */
-export class Attempt implements Journal.PendingWrite, AttemptTable.TableMember {
+export class LedgerAttempt implements Journal.PendingWrite, AttemptTable.TableMember {
   readonly id: string
   readonly hash: number
   /** Its number in the journal. */
@@ -90,10 +90,10 @@ class Settled implements Journal.PendingWrite {
   #queued = false
   readonly ordinal: number
   readonly row: LedgerRow
-  #attempt: Attempt | null
+  #attempt: LedgerAttempt | null
   readonly #ledger: LedgerCore
 
-  constructor(ledger: LedgerCore, attempt: Attempt, ordinal: number, row: LedgerRow) {
+  constructor(ledger: LedgerCore, attempt: LedgerAttempt, ordinal: number, row: LedgerRow) {
     this.#ledger = ledger
     this.#attempt = attempt
     this.ordinal = ordinal
@@ -138,7 +138,7 @@ export interface Options extends Omit<Journal.Options, "syncOnClose" | "now"> {
 }
 
 export class LedgerCore {
-  readonly live = new AttemptTable.AttemptTable<Attempt>()
+  readonly live = new AttemptTable.AttemptTable<LedgerAttempt>()
   readonly backlog: Backlog
   readonly journal: Journal.Journal
   readonly report: DeliveryReport
@@ -160,7 +160,7 @@ export class LedgerCore {
 
   readonly open = (start: AttemptStart, go: Go): void => {
     if (this.closing) return this.#decline("The gateway is shutting down.", go)
-    const attempt = new Attempt(this, ++this.#lastNumber, start, go)
+    const attempt = new LedgerAttempt(this, ++this.#lastNumber, start, go)
     if (!this.live.add(attempt)) {
       this.report("error", "an attempt was opened twice; the second one is refused", { attemptId: start.attemptId })
       return this.#decline(`Attempt ${start.attemptId} is already open.`, go)
@@ -184,7 +184,7 @@ export class LedgerCore {
     this.journal.append(new Settled(this, attempt, ++this.settled, row))
   }
 
-  refuse(attempt: Attempt): void {
+  refuse(attempt: LedgerAttempt): void {
     if (this.live.remove(attempt)) this.started--
   }
 

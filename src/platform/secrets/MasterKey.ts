@@ -68,7 +68,7 @@ const readFile = (file: string) =>
           throw new MasterKeyError({
             reason: "file-mode",
             message: `${file} can be read by others (mode 0${mode.toString(8)}). Run \`chmod 600 ${file}\`, `
-              + "and rotate the secret if anybody may have read it."
+              + "and rotate the secret if another user may have read it."
           })
         }
         const text = fs.readFileSync(handle, "utf8").trim()

@@ -1,6 +1,7 @@
 /** The Telemetry port: metrics in place, the access log into the sink, spans for later. Never throws into a request. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Supervisor from "#actors/Supervisor.ts"
 import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
 import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { Ledger } from "#actors/request/ports/Ledger.ts"
@@ -14,6 +15,7 @@ import { LogOutput } from "./Log.ts"
 import { Metrics } from "./Metrics.ts"
 import { Otlp } from "./Otlp.ts"
 import * as KnownModels from "./knownModels.ts"
+import * as LoopWatch from "./LoopWatch.ts"
 import { Spool } from "#src/platform/spool/Spool.ts"
 import * as Readings from "./readings.ts"
 
@@ -40,9 +42,9 @@ export const make = (options: Options) =>
     const otlp = yield* Otlp
     const nameOf = (provider: string): string => shownProvider(configuration.current(), provider)
     const metrics = new Metrics(context, KnownModels.make(options.registry, configuration.current))
-    const process = Readings.processReadings(options.startedAt)
+    const loop = LoopWatch.make(yield* Supervisor.ticker("event loop watch"), context)
     const registered = [
-      ...process.readings,
+      ...Readings.processReadings(options.startedAt, loop.late),
       ...Readings.ledgerReadings(ledger.reconciliation),
       ...Readings.upstreamReadings(upstream.stats),
       ...Readings.bodyReadings(options.heldBodies),
@@ -51,7 +53,7 @@ export const make = (options: Options) =>
     ].map((reading) => metrics.reading(reading))
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
-        process.stop()
+        loop.stop()
         for (const remove of registered) remove()
       })
     )

@@ -1,35 +1,23 @@
 /** What the gateway reads about itself at a scrape of the metrics: the process, the ledger, the upstream pools, the log. */
 import type { Spool } from "#src/platform/spool/Spool.ts"
-import { monitorEventLoopDelay } from "node:perf_hooks"
 import type { Reconciliation } from "#actors/request/ports/Ledger.ts"
 import type { Reading } from "./Metrics.ts"
-
-/** Resolution of the event loop's delay histogram, ms. */
-const LOOP_RESOLUTION_MS = 20
 
 const gauge = (name: string, help: string, read: () => number, labels: Reading["labels"] = {}): Reading => ({ name, help, type: "gauge", read, labels })
 const total = (name: string, help: string, read: () => number, labels: Reading["labels"] = {}): Reading => ({ name, help, type: "counter", read, labels })
 
-/** Process metrics under their usual Prometheus names; `stop` ends the event loop's monitor. */
-export const processReadings = (startedAtMs: number): { readonly readings: ReadonlyArray<Reading>; readonly stop: () => void } => {
-  const delay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS })
-  delay.enable()
-  // The histogram counts the timer's own resolution as delay.
-  const lag = (nanos: number) => Math.max(0, nanos / 1e9 - LOOP_RESOLUTION_MS / 1000)
-  const quantile = (percentile: number) => () => lag(delay.percentile(percentile))
-  return {
-    stop: () => delay.disable(),
-    readings: [
-      total("process_cpu_user_seconds_total", "User CPU time.", () => process.cpuUsage().user / 1e6),
-      total("process_cpu_system_seconds_total", "System CPU time.", () => process.cpuUsage().system / 1e6),
-      gauge("process_resident_memory_bytes", "Resident memory.", () => process.memoryUsage.rss()),
-      gauge("process_heap_bytes", "Heap in use.", () => process.memoryUsage().heapUsed),
-      gauge("process_start_time_seconds", "Start time since the epoch.", () => startedAtMs / 1000),
-      gauge("gateway_event_loop_lag_seconds", "Delay of the event loop since the start.", quantile(50), { quantile: "0.5" }),
-      gauge("gateway_event_loop_lag_seconds", "Delay of the event loop since the start.", quantile(99), { quantile: "0.99" }),
-      gauge("gateway_event_loop_lag_seconds", "Delay of the event loop since the start.", () => lag(delay.max), { quantile: "1" })
-    ]
-  }
+/** Process metrics under their usual Prometheus names; `late`: seconds that a percentile of the event loop's timers was late. */
+export const processReadings = (startedAtMs: number, late: (percentile: number) => number): ReadonlyArray<Reading> => {
+  const lag = (percentile: number, quantile: string): Reading =>
+    gauge("gateway_event_loop_lag_seconds", "Delay of the event loop since the start.", () => late(percentile), { quantile })
+  return [
+    total("process_cpu_user_seconds_total", "User CPU time.", () => process.cpuUsage().user / 1e6),
+    total("process_cpu_system_seconds_total", "System CPU time.", () => process.cpuUsage().system / 1e6),
+    gauge("process_resident_memory_bytes", "Resident memory.", () => process.memoryUsage.rss()),
+    gauge("process_heap_bytes", "Heap in use.", () => process.memoryUsage().heapUsed),
+    gauge("process_start_time_seconds", "Start time since the epoch.", () => startedAtMs / 1000),
+    lag(50, "0.5"), lag(99, "0.99"), lag(100, "1")
+  ]
 }
 
 /** The ledger's own books; a gap other than 0 is a defect to alert on. */

@@ -4,12 +4,12 @@ import * as Layer from "effect/Layer"
 import { Flags } from "#actors/ports/Flags.ts"
 import { UrlBlocked, UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { UrlPurpose } from "#actors/ports/UrlGuard.ts"
-import * as Address from "./addressRules.ts"
+import * as AddressRules from "./addressRules.ts"
 import * as Resolver from "./Resolver.ts"
 
 export interface Options {
   /** Reads the three flags; called on every check, so that a change holds at once. */
-  readonly policy: () => Address.Policy
+  readonly policy: () => AddressRules.Policy
   readonly resolve?: Resolver.Resolve | undefined
   /** Purposes for which `http:` is refused; none by default. */
   readonly httpsOnly?: ReadonlyArray<UrlPurpose> | undefined
@@ -28,7 +28,7 @@ const maxUrlLength = 8_192
 
 type Reason = UrlBlocked["reason"]
 
-const reasons: Readonly<Record<Exclude<Address.AddressCategory, "public">, Reason>> = {
+const reasons: Readonly<Record<Exclude<AddressRules.AddressCategory, "public">, Reason>> = {
   loopback: "loopback",
   lan: "private",
   private: "private",
@@ -40,7 +40,7 @@ const reasons: Readonly<Record<Exclude<Address.AddressCategory, "public">, Reaso
 
 const metadataKnob = "no flag opens the metadata services of a cloud"
 
-const operatorKnobs: Readonly<Record<Exclude<Address.AddressCategory, "public">, string>> = {
+const operatorKnobs: Readonly<Record<Exclude<AddressRules.AddressCategory, "public">, string>> = {
   loopback: "it is open to providers and proxies when GATEWAY_ALLOW_LOCAL_PROVIDER_URLS is on",
   lan: "it is open to providers and proxies when GATEWAY_ALLOW_LOCAL_PROVIDER_URLS is on",
   private: "it is open to providers and proxies when GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS is on",
@@ -51,9 +51,10 @@ const operatorKnobs: Readonly<Record<Exclude<Address.AddressCategory, "public">,
 }
 
 /** What would open it. The flags of provider URLs open nothing for other purposes. */
-const knobOf = (category: Exclude<Address.AddressCategory, "public">, purpose: UrlPurpose): string =>
-  category === "metadata" || Address.operatorPurposes.has(purpose)
+const knobOf = (category: Exclude<AddressRules.AddressCategory, "public">, purpose: UrlPurpose): string =>
+  category === "metadata" || AddressRules.operatorPurposes.has(purpose)
     ? operatorKnobs[category]
+    : purpose === "media" ? "use a public address; no flag opens others to what clients name"
     : "use a public address; private ones are open only when the flag OUTBOUND_SSRF_GUARD_ENABLED is off, which turns the guard off for every outgoing call"
 
 /** Origin and path alone: no credentials, no query. */
@@ -70,12 +71,12 @@ export const make = (options: Options): AddressGuard => {
   const blocked = (url: string, reason: Reason, message: string): UrlBlocked => new UrlBlocked({ url, reason, message })
 
   const judge = (url: string, host: string, address: string, purpose: UrlPurpose): UrlBlocked | null => {
-    if (Address.isMetadataName(host)) {
+    if (AddressRules.isMetadataName(host)) {
       return blocked(url, "metadata", `${host} is refused: ${metadataKnob}`)
     }
-    const category = Address.categoryOf(address)
+    const category = AddressRules.categoryOf(address)
     if (category === null) return blocked(url, "malformed", `${host} is refused: it resolves to something that is not an address`)
-    if (Address.allows(category, purpose, options.policy()) || category === "public") return null
+    if (AddressRules.allows(category, purpose, options.policy()) || category === "public") return null
     const via = host === address ? host : `${host} (${address})`
     return blocked(url, reasons[category], `${via} is refused as a ${purpose} URL (${reasons[category]}): ${knobOf(category, purpose)}`)
   }
@@ -120,8 +121,8 @@ export const make = (options: Options): AddressGuard => {
       if (url instanceof UrlBlocked) return yield* url
       const host = url.hostname.replace(/^\[|\]$/g, "")
       const label = shown(url)
-      if (Address.isMetadataName(host)) return yield* blocked(label, "metadata", `${host} is refused: ${metadataKnob}`)
-      const addresses = Address.parseAddress(host) !== null ? [host] : yield* lookup(label, host)
+      if (AddressRules.isMetadataName(host)) return yield* blocked(label, "metadata", `${host} is refused: ${metadataKnob}`)
+      const addresses = AddressRules.parseAddress(host) !== null ? [host] : yield* lookup(label, host)
       for (const address of addresses) {
         const problem = judge(label, host, address, purpose)
         if (problem !== null) return yield* problem

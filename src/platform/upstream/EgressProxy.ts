@@ -53,15 +53,15 @@ export const parse = (url: string): Proxy | string => {
 }
 
 /** One step of a handshake: needs more bytes, or says what to write next, or is done with `rest` left over. */
-type Step =
+type Reading =
   | { readonly _tag: "More" }
   | { readonly _tag: "Write"; readonly bytes: Buffer; readonly rest: Buffer; readonly next: Reader }
   | { readonly _tag: "Done"; readonly rest: Buffer }
   | { readonly _tag: "Refused"; readonly message: string }
-type Reader = (bytes: Buffer) => Step
+type Reader = (bytes: Buffer) => Reading
 
-const more: Step = { _tag: "More" }
-const refused = (message: string): Step => ({ _tag: "Refused", message })
+const more: Reading = { _tag: "More" }
+const refused = (message: string): Reading => ({ _tag: "Refused", message })
 
 const readConnectHead: Reader = (bytes) => {
   const end = bytes.indexOf("\r\n\r\n")

@@ -154,6 +154,7 @@ export class HttpCall extends WheelEntry implements UpstreamCall, ConnectionExch
 
   onSent(): void {
     this.#sent = true
+    this.#handler.onSent?.()
     if (this.#paused) this.#connection?.pause()
     this.#enter("headers")
   }

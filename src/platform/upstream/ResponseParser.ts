@@ -212,7 +212,7 @@ export class ResponseParser {
   /** A whole head was read. */
   #begin(): void {
     const { length, status } = this.head
-    if (status === 101) return this.#fail("it changes the protocol, which nobody asked for (status 101)")
+    if (status === 101) return this.#fail("it changes the protocol, which the gateway did not ask for (status 101)")
     if (status < 200) return
     this.headReady = true
     if (this.#bodiless || status === 204 || status === 304) this.#finish()

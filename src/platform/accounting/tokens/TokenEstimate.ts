@@ -7,7 +7,7 @@
  */
 import { Worker } from "node:worker_threads"
 import { sample, SAMPLE_LENGTH } from "#src/platform/accounting/tokens/textSample.ts"
-import * as tokenizerProtocol from "./tokenizerProtocol.ts"
+import * as TokenizerProtocol from "./tokenizerProtocol.ts"
 
 /** Longest wait for one count, ms. */
 export const WAIT_MS = 5
@@ -45,7 +45,7 @@ export class TokenEstimate {
   readonly #waitMs: number
   readonly #onLost: (error: Error) => void
   #worker: Worker | null = null
-  #channel: tokenizerProtocol.TokenizerChannel | null = null
+  #channel: TokenizerProtocol.TokenizerChannel | null = null
   #windowStart = Number.NEGATIVE_INFINITY
   #spent = 0
 
@@ -58,7 +58,7 @@ export class TokenEstimate {
   /** Starts loading the tokenizer; the first `estimate` does it too. */
   preload(): void {
     if (this.#worker !== null) return
-    const channel = tokenizerProtocol.makeChannel()
+    const channel = TokenizerProtocol.makeChannel()
     const worker = new Worker(new URL("./tokenizerWorker.ts", import.meta.url), { workerData: channel, name: "tokenizer", stdout: false })
     worker.unref()
     const died = (error: Error) => {
@@ -73,7 +73,7 @@ export class TokenEstimate {
   }
 
   get ready(): boolean {
-    return this.#channel !== null && tokenizerProtocol.stateOf(this.#channel) !== tokenizerProtocol.LOADING
+    return this.#channel !== null && TokenizerProtocol.stateOf(this.#channel) !== TokenizerProtocol.LOADING
   }
 
   /** Tokens of a text; at least 1 for any text, 0 for none. */
@@ -108,7 +108,7 @@ export class TokenEstimate {
     }
     const allowed = Math.min(this.#waitMs, Math.max(BUDGET_MS, this.#waitMs) - this.#spent)
     if (allowed <= 0) return null
-    const counted = tokenizerProtocol.ask(channel, text, allowed)
+    const counted = TokenizerProtocol.ask(channel, text, allowed)
     this.#spent += this.#now() - before
     return counted
   }

@@ -7,34 +7,61 @@
 import { PGlite } from "@electric-sql/pglite"
 import { NodeFS } from "@electric-sql/pglite/nodefs"
 import * as fs from "node:fs"
+import * as os from "node:os"
 import * as path from "node:path"
 import { type MessagePort, parentPort, workerData } from "node:worker_threads"
 import { crashed, DurableFS, syncFile, syncTree } from "./DurableFS.ts"
+import * as FreshDatabase from "./freshDatabase.ts"
 import * as Maintenance from "./Maintenance.ts"
-import { isCommand, isStartData, marker, type PgliteReport } from "./protocol.ts"
+import { isCommand, isStartData, marker, type PgliteReport, type StartData } from "./protocol.ts"
 
 const terminate = 0x58
 
+/** Postgres fills its buffers with zeros at the start: 128 MB by default. The kernel's page cache stands behind them. */
+const smallBuffers = ["-c", "shared_buffers=16MB"]
+
 const report = (message: PgliteReport): void => parentPort?.postMessage(message)
 
-const open = async (directory: string, durable: boolean): Promise<PGlite> => {
-  if (durable && crashed(directory)) await syncTree(directory)
+const open = async ({ directory, durable, packed }: StartData): Promise<PGlite> => {
+  const mark = path.join(directory, marker)
+  const isFirst = !fs.existsSync(mark)
+  const isUnpacked = isFirst && packed && FreshDatabase.unpack(directory)
+  if (durable && !isFirst && crashed(directory)) await syncTree(directory)
+  // The disk works while WebAssembly is compiled. What Postgres changes meanwhile, it flushes itself.
+  const flushed = isUnpacked && durable ? syncTree(directory) : null
+  flushed?.catch(() => undefined)
   // fdatasync, the default way to flush the log, is an empty function in Emscripten; fsync reaches the file system.
   const params = durable
     ? [...PGlite.defaultStartParams.filter((param) => param !== "-F"), "-c", "wal_sync_method=fsync"]
     : PGlite.defaultStartParams
   const database = await PGlite.create({
     fs: durable ? new DurableFS(directory) : new NodeFS(directory),
-    startParams: params
+    startParams: [...params, ...smallBuffers],
+    initDbStartParams: FreshDatabase.initDbParams
   })
-  const mark = path.join(directory, marker)
-  if (!fs.existsSync(mark)) {
+  if (!isFirst) return database
+  if (!isUnpacked) {
+    await FreshDatabase.trim(database)
     await database.exec("CHECKPOINT")
     if (durable) await syncTree(directory)
-    fs.writeFileSync(mark, "", { mode: 0o600 })
-    if (durable) await syncFile(directory)
   }
+  await flushed
+  fs.writeFileSync(mark, "", { mode: 0o600 })
+  if (durable) await syncFile(directory)
   return database
+}
+
+/** Nice levels behind the other threads: on one core the event loop then runs first, with ten times the database's share. */
+const behind = 10
+
+/** Linux keeps a priority per thread, and 0 means the thread that asks; elsewhere it would be the whole process. */
+const stepBack = (): void => {
+  if (process.platform !== "linux") return
+  try {
+    os.setPriority(0, Math.min(os.constants.priority.PRIORITY_LOW, os.getPriority(0) + behind))
+  } catch {
+    // A sandbox may refuse it: the database then works at the process's priority.
+  }
 }
 
 const idleReply = [0x5a, 0, 0, 0, 5, 0x49]
@@ -47,7 +74,9 @@ const main = async (data: unknown): Promise<void> => {
   if (!isStartData(data)) throw new Error("pglite worker: wrong start data")
   // An event loop that has nothing to wait for but WebAssembly stops, and Node then waits for all of V8's optimising too.
   setInterval(() => undefined, 60_000)
-  const database = await open(data.directory, data.durable)
+  const database = await open(data)
+  // Not before: a start waits for it.
+  stepBack()
 
   // One thing at a time: messages of the session, a new session, maintenance.
   let last: Promise<void> = Promise.resolve()
