@@ -5,10 +5,11 @@
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import * as Meter from "#actors/limits/Meter.ts"
-import type { AmountRule, RateRule, LimitRules } from "#actors/limits/rules.ts"
+import { Rate, RuleCounter } from "#actors/limits/RuleCounter.ts"
+import type { AmountRule, LimitRules } from "#actors/limits/rules.ts"
 import { unitsPerUsd } from "#actors/limits/rules.ts"
 import { ShortWait, type LimitLedger, type Used } from "#actors/limits/ports/LimitLedger.ts"
-import type { BlockDraw, BlockDrawn, LimitStore, LimitStoreDown, Unsettled } from "#actors/limits/ports/LimitStore.ts"
+import type { BlockDraw, BlockDrawn, LimitStore, LimitStoreDown } from "#actors/limits/ports/LimitStore.ts"
 import type { StoreError } from "#actors/ports/StoreError.ts"
 
 /** A block stops being used this long before its lease ends, ms: clocks drift and answers take time. */
@@ -39,51 +40,6 @@ export interface World {
 type Sums = ReadonlyMap<RuleCounter, ReadonlyMap<string, number>>
 
 export type LimitFailure = LimitStoreDown | StoreError
-
-/** One amount rule with its meter. */
-export class RuleCounter {
-  rule: AmountRule
-  meter: Meter.Meter
-  /** Begin of the window in which the meter counts all that this node used, what it did before the meter began too. */
-  basedAt: number | null = null
-  /** An exchange was sent and not answered: the store may hold a block for us that we know nothing of. */
-  unsure = false
-  /** The store counts a block for us: what it gave, or what was reserved when it was asked. */
-  isCounted = false
-  /** Expired blocks of other nodes, and when the truth about them was last looked for. */
-  unsettled: ReadonlyArray<Unsettled> = []
-  lookedAt = Number.NEGATIVE_INFINITY
-  /** When the next block of another node may expire, so that its true usage is found although the key is idle. */
-  nextExpiryAt = Number.POSITIVE_INFINITY
-  /** These by the steady clock. */
-  lastUsedAt = 0
-  shortUntil = 0
-  /** Largest reservation lately, for blocks ahead of need. */
-  typical = 1
-  waiting = 0
-
-  constructor(rule: AmountRule, now: number) {
-    this.rule = rule
-    this.meter = Meter.make(rule.window, rule.limit, now)
-  }
-}
-
-/** One rate rule with the places this node has taken and not yet used. */
-export class Rate {
-  rule: RateRule
-  permits = 0
-  permitsUntil = 0
-  /** Until when the store need not be called again, and when a place becomes free (ms since the epoch). */
-  refusedUntil = 0
-  freeAt = 0
-  waiting = 0
-  /** Places used of the newest grant. */
-  usedOfGrant = 0
-
-  constructor(rule: RateRule) {
-    this.rule = rule
-  }
-}
 
 /** A place in a rate that was taken, or how long to wait for one. */
 export interface Permit {

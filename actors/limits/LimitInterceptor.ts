@@ -1,6 +1,7 @@
 /** A request's reservations: taken before each wire call, settled with what the call really used, never twice for one attempt. */
 import * as Effect from "effect/Effect"
-import type { RuleCounter, KeyLimits } from "#actors/limits/KeyLimits.ts"
+import type { KeyLimits } from "#actors/limits/KeyLimits.ts"
+import type { RuleCounter } from "#actors/limits/RuleCounter.ts"
 import * as Meter from "#actors/limits/Meter.ts"
 import * as Refusals from "#actors/limits/refusals.ts"
 import { unitsPerUsd } from "#actors/limits/rules.ts"

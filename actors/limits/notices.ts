@@ -7,7 +7,7 @@ import { Lifecycle } from "#actors/ports/Lifecycle.ts"
 import { DocumentStore } from "#actors/ports/Stores.ts"
 import { Events } from "#actors/webhook/Events.ts"
 import type { QuotaExceeded } from "#schemas/events.ts"
-import type { RuleCounter, Rate } from "./KeyLimits.ts"
+import type { Rate, RuleCounter } from "./RuleCounter.ts"
 import * as Meter from "./Meter.ts"
 import * as Rules from "./rules.ts"
 

@@ -7,7 +7,8 @@ import { Configuration } from "#actors/ports/Configuration.ts"
 import { ConnectionStore, DocumentStore } from "#actors/ports/Stores.ts"
 import { Passwords } from "#src/management/authentication/Passwords.ts"
 import type { Provider } from "#schemas/Provider.ts"
-import * as Connections from "#src/features/providers/ports/connectionRecord.ts"
+import * as ConnectionRecord from "#src/features/providers/ports/connectionRecord.ts"
+import { environmentVariable } from "#src/routing/oneShotPlaces.ts"
 
 /** Letters and digits that cannot be mistaken for one another. */
 const alphabet = "abcdefghjkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
@@ -32,9 +33,6 @@ export const ensurePassword = Effect.fnUntraced(function*(initial: Redacted.Reda
   return standing === hash ? Redacted.make(password) : null
 })
 
-/** Marks a connection as made from the environment: providerSpecificData key, with the variable's name as value. */
-const fromEnvironment = "environmentVariable"
-
 /** Provider keys found in the usual variables become connections; a changed value updates its connection. */
 export const importProviderKeys = Effect.fnUntraced(function*(
   environment: Readonly<Record<string, string | undefined>>,
@@ -49,9 +47,9 @@ export const importProviderKeys = Effect.fnUntraced(function*(
     if (name === undefined || provider.auth.type === "none") continue
     const secret = Redacted.make((environment[name] as string).trim())
     const known = configuration.current().connections.find((c) =>
-      c.provider === provider.id && c.providerSpecificData[fromEnvironment] === name)
+      c.provider === provider.id && c.providerSpecificData[environmentVariable] === name)
     if (known === undefined) {
-      yield* store.insert(Connections.make({
+      yield* store.insert(ConnectionRecord.make({
         id: Crypto.randomUUID(),
         provider: provider.id,
         name,
@@ -60,7 +58,7 @@ export const importProviderKeys = Effect.fnUntraced(function*(
         globalPriority: null,
         defaultModel: null,
         testStatus: undefined,
-        providerSpecificData: { [fromEnvironment]: name },
+        providerSpecificData: { [environmentVariable]: name },
         now
       }))
     } else if (known.apiKey === null || Redacted.value(known.apiKey) !== Redacted.value(secret)) {

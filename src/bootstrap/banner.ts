@@ -40,7 +40,7 @@ export const banner = (facts: BannerFacts): string => {
     lines.push(
       "",
       "  !! WARNING: REQUIRE_API_KEY is off and this address is reachable from other machines:",
-      "  !! anybody can spend your provider credits. Set REQUIRE_API_KEY=true, or HOST=127.0.0.1."
+      "  !! any client can spend your provider credits. Set REQUIRE_API_KEY=true, or HOST=127.0.0.1."
     )
   }
   if (facts.unknownVariables.length > 0) lines.push("", ...facts.unknownVariables.map((sentence) => `  !! ${sentence}`))

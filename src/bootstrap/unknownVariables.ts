@@ -1,5 +1,5 @@
 /** Variables that look meant for the gateway and are read by nothing: a typing slip in one would otherwise act in silence. Pure. */
-import * as Flags from "#schemas/flagCatalogue.ts"
+import * as FlagCatalogue from "#schemas/flagCatalogue.ts"
 import type { Provider } from "#schemas/Provider.ts"
 import * as Settings from "#src/platform/configuration/Settings.ts"
 
@@ -55,7 +55,7 @@ export const unknownVariables = (
   environment: Readonly<Record<string, string | undefined>>,
   providers: ReadonlyArray<Provider>
 ): ReadonlyArray<UnknownVariable> => {
-  const known = new Set([...Settings.names, ...ofCommands, ...Flags.catalogue.map((flag) => flag.key), ...providers.flatMap((provider) => provider.env)])
+  const known = new Set([...Settings.names, ...ofCommands, ...FlagCatalogue.catalogue.map((flag) => flag.key), ...providers.flatMap((provider) => provider.env)])
   return Object.keys(environment).flatMap((name) => {
     if (known.has(name) || name.startsWith(testPrefix)) return []
     const ours = name.toUpperCase().startsWith(prefix)

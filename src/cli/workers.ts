@@ -2,7 +2,7 @@
 import * as Net from "node:net"
 import * as Effect from "effect/Effect"
 import { Failure } from "./Failure.ts"
-import * as Supervisor from "#src/platform/cluster/workers/Workers.ts"
+import * as Workers from "#src/platform/cluster/workers/Workers.ts"
 import * as Log from "#src/platform/telemetry/Log.ts"
 import type { Loaded } from "./environment.ts"
 
@@ -23,14 +23,14 @@ const logLevels = { debug: "Debug", info: "Info", warn: "Warn", error: "Error" }
 /** Supervises until a stop over HTTP, and answers its kind; `graceMs` is what a worker gets to drain. */
 export const supervise = <E, R>(settings: Loaded, port: number, graceMs: number, started: Effect.Effect<void, E, R>) => {
   const command = [process.execPath, ...process.execArgv, process.argv[1] ?? "", "serve"] as const
-  return Supervisor.run({
+  return Workers.run({
     workers: settings.workers,
     command,
     environment: { ...process.env, HOST: settings.host, PORT: String(port), GATEWAY_DATA_DIR: settings.dataDir, GATEWAY_WORKERS: String(settings.workers) },
     graceMs
   }, started).pipe(
     Effect.catchIf(
-      (error): error is Supervisor.NotStarted => error instanceof Supervisor.NotStarted,
+      (error): error is Workers.NotStarted => error instanceof Workers.NotStarted,
       // The worker has said it on the same terminal.
       ({ ended }) => Effect.fail(new Failure({ message: "", exitCode: ended.code ?? 1 }))
     ),

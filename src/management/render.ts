@@ -1,11 +1,14 @@
 /** From whatever a management call ended with to the bytes of its reply. */
 import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
 import { HttpApiSchemaError } from "effect/http-api/HttpApiError"
+import * as HttpBody from "effect/http/HttpBody"
 import * as HttpServerError from "effect/http/HttpServerError"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as SchemaIssue from "effect/SchemaIssue"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import * as StatusReason from "#schemas/statusReason.ts"
+import * as ContentCoding from "#src/platform/server/contentCoding.ts"
 import { NO_ROOM } from "#src/platform/server/Exchange.ts"
 
 /** Bytes of a management request body. */
@@ -78,6 +81,21 @@ export const ofCause = (cause: Cause.Cause<unknown>): { readonly refusal: Refusa
     }
   }
   return { refusal: Refusal.internal(), defect: true }
+}
+
+/** What a change that was made says beside its answer: each node that acts on this version, or a later one, acts on the change. */
+export const receipt = ({ status }: HttpServerResponse.HttpServerResponse, version: number): Readonly<Record<string, string>> =>
+  StatusReason.isOk(status) ? { "x-gateway-configuration-version": String(version) } : {}
+
+/** A large answer in the coding that its client takes. What a handler encoded itself, or streams, stays as it is. */
+export const compressed = (response: HttpServerResponse.HttpServerResponse, accepted: string | undefined): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+  const { body } = response
+  if (body._tag !== "Uint8Array" || body.contentLength < ContentCoding.COMPRESSED_FROM || response.headers["content-encoding"] !== undefined) return Effect.succeed(response)
+  const coding = ContentCoding.wanted(accepted)
+  const varied = HttpServerResponse.setHeader(response, "vary", "accept-encoding")
+  if (coding === null) return Effect.succeed(varied)
+  return Effect.callback((resume) => ContentCoding.compress(body.body, coding, (bytes) => resume(Effect.succeed(bytes === null ? varied
+    : HttpServerResponse.setHeader(HttpServerResponse.setBody(varied, HttpBody.uint8Array(bytes, body.contentType)), "content-encoding", coding)))))
 }
 
 /** True when a JSON text nests deeper than DEPTH_MAX; looks at brackets only, so that no parser has to survive it first. */

@@ -1,13 +1,13 @@
 /** The operations of the inference surface: what `inferenceRoutes.ts` lists, described from the wire schemas and by examples. */
 import * as Schema from "effect/Schema"
-import * as ChatCompletions from "#schemas/wire/chatCompletions.ts"
+import * as WireChatCompletions from "#schemas/wire/chatCompletions.ts"
 import * as Completions from "#schemas/wire/completions.ts"
 import * as Embeddings from "#schemas/wire/embeddings.ts"
 import * as Images from "#schemas/wire/images.ts"
-import * as GenerateContent from "#schemas/wire/generateContent.ts"
+import * as WireGenerateContent from "#schemas/wire/generateContent.ts"
 import * as LocalModelServer from "#schemas/wire/localModelServer.ts"
-import * as Messages from "#schemas/wire/messages.ts"
-import * as Responses from "#schemas/wire/responses.ts"
+import * as WireMessages from "#schemas/wire/messages.ts"
+import * as WireResponses from "#schemas/wire/responses.ts"
 import { type Json, type JsonObject, rewrite } from "./json.ts"
 import { type ErrorSchema, errors, inPath, type Operation, provider, ref, requestIdHeader, text } from "./operation.ts"
 import { oneShots } from "./oneShots.ts"
@@ -101,14 +101,14 @@ const localModelServer: Format = {
 }
 
 const requestSchemas: Readonly<Record<string, Schema.Top>> = {
-  ChatCompletionRequest: ChatCompletions.Request,
-  MessagesRequest: Messages.Request,
-  CountTokensRequest: Messages.CountRequest,
-  ResponsesRequest: Responses.Request,
+  ChatCompletionRequest: WireChatCompletions.Request,
+  MessagesRequest: WireMessages.Request,
+  CountTokensRequest: WireMessages.CountRequest,
+  ResponsesRequest: WireResponses.Request,
   CompletionRequest: Completions.Request,
   EmbeddingRequest: Embeddings.Request,
   ImageRequest: Images.Request,
-  GenerateContentRequest: GenerateContent.Request,
+  GenerateContentRequest: WireGenerateContent.Request,
   LocalModelServerRequest: LocalModelServer.Request
 }
 
@@ -259,6 +259,11 @@ const operations: Readonly<Record<string, Operation>> = {
   "GET /v1/images/generations": reading("models.images", "Image models", "The models that make images.", { object: "list", data: [] }),
   "GET /v1/videos/generations": reading("models.videos", "Video models", "The models that make videos.", { object: "list", data: [] }),
   "GET /v1/music/generations": reading("models.music", "Music models", "The models that make music.", { object: "list", data: [] }),
+  "GET /v1/audio/speech": reading("models.speech", "Speech models", "The models that speak.", { object: "list", data: [] }),
+  "GET /v1/audio/transcriptions": reading("models.transcription", "Transcription models", "The models that write down what is said.", { object: "list", data: [] }),
+  "GET /v1/rerank": reading("models.rerank", "Rerank models", "The models that rank documents.", { object: "list", data: [] }),
+  "GET /v1/moderations": reading("models.moderation", "Moderation models", "The models that moderate.", { object: "list", data: [] }),
+  "GET /v1/ocr": reading("models.ocr", "OCR models", "The models that read documents.", { object: "list", data: [] }),
   "GET /v1/search": reading("search.list", "Search providers", "The search providers that are connected, and their types of searches.", {
     object: "list", data: [{ id: "serper-search", object: "search_provider", created: 1790000000, name: "Serper", search_types: ["web", "news"] }]
   }),

@@ -5,7 +5,7 @@ import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { Candidate, Moment, Skipped } from "#src/routing/models/candidate.ts"
 import * as Selection from "#src/routing/selection.ts"
 import { overflowOf } from "#src/routing/strategies/filter.ts"
-import * as Refused from "#src/routing/unavailable.ts"
+import * as Unavailable from "#src/routing/unavailable.ts"
 
 /** The refusal of a single model; null while one of its targets may be large enough. Windows are remembered with the plan. */
 export const refusals = (factsOf: (target: Target) => Pick<Candidate, "contextWindow">) => {
@@ -15,10 +15,10 @@ export const refusals = (factsOf: (target: Target) => Pick<Candidate, "contextWi
     if (window === undefined) windows.set(target, window = factsOf(target).contextWindow)
     return overflowOf(target, window, moment)
   }
-  return (targets: ReadonlyArray<Target>, moment: Moment, face: CallFormat): Refused.Blocked | null => {
+  return (targets: ReadonlyArray<Target>, moment: Moment, face: CallFormat): Unavailable.Blocked | null => {
     if (moment.tokensBeyond === undefined) return null
     for (let i = 0; i < targets.length; i++) if (overflowAt(targets[i] as Target, moment) === null) return null
-    return Refused.tooLong(face, {
+    return Unavailable.tooLong(face, {
       combo: null, refused: [],
       skipped: Selection.candidatesOf(targets).flatMap((candidate): ReadonlyArray<Skipped> => {
         const unavailable = overflowAt(candidate.target, moment)

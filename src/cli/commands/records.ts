@@ -7,7 +7,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as PostgresClient from "#src/platform/postgres/PostgresClient.ts"
 import type { PgliteError } from "#src/platform/postgres/pglite/Pglite.ts"
-import * as PostgresStores from "#src/Stores.ts"
+import * as Stores from "#src/Stores.ts"
 import * as Fingerprint from "#src/platform/secrets/Fingerprint.ts"
 import * as Sealer from "#src/platform/secrets/Sealer.ts"
 import type { Loaded } from "#src/cli/environment.ts"
@@ -41,7 +41,7 @@ export const secrets = (settings: Loaded) =>
 
 /** Every store, migrated. */
 export const stores = (settings: Loaded) =>
-  Layer.effectDiscard(Fingerprint.check).pipe(Layer.provideMerge(PostgresStores.layer()), Layer.provideMerge(client(settings)), Layer.provideMerge(secrets(settings)))
+  Layer.effectDiscard(Fingerprint.check).pipe(Layer.provideMerge(Stores.layer()), Layer.provideMerge(client(settings)), Layer.provideMerge(secrets(settings)))
 
 /** The embedded database serves one process: `what` waits for the gateway to stop. */
 export const refuseWhileRunning = (settings: Loaded, what: string) =>

@@ -82,7 +82,7 @@ const secretKey = (settings: Loaded): Finding => {
   }
   if ((stat.mode & 0o077) !== 0) {
     return broken("master key", `${file} can be read by others (mode ${octal(stat.mode)}); the gateway refuses to start`,
-      `chmod 600 ${file}, and rotate the key (\`gateway rekey\`) if anybody may have read it.`)
+      `chmod 600 ${file}, and rotate the key (\`gateway rekey\`) if another user may have read it.`)
   }
   if (stat.size < MasterKey.minLength) {
     return broken("master key", `${file} is empty or cut`, "Restore it from a backup, or set GATEWAY_SECRET to the secret it held.")

@@ -95,5 +95,5 @@ export const exposure = (settings: Loaded, requireApiKey: boolean): Finding =>
     ? ok("exposure", `${settings.host} is reachable from this machine only`)
     : requireApiKey
       ? ok("exposure", `${settings.host} is reachable by others; REQUIRE_API_KEY is on`)
-      : warning("exposure", `REQUIRE_API_KEY is off and ${settings.host} is reachable by others: anybody can spend your provider credits`,
+      : warning("exposure", `REQUIRE_API_KEY is off and ${settings.host} is reachable by others: any client can spend your provider credits`,
         "Set REQUIRE_API_KEY=true, or HOST=127.0.0.1.")

@@ -1,19 +1,19 @@
 /** What the environment says about flags and providers. Pure. */
-import * as Catalogue from "#schemas/flagCatalogue.ts"
+import * as FlagCatalogue from "#schemas/flagCatalogue.ts"
 import type { Provider } from "#schemas/Provider.ts"
 import type { Environment } from "#src/cli/environment.ts"
 import { describe, unknownVariables } from "#src/bootstrap/unknownVariables.ts"
 import { type Finding, note, ok, warning } from "./Finding.ts"
 
-const inEnvironment = (flag: Catalogue.FlagDefinition, environment: Environment): string | null => Catalogue.read(flag, environment[flag.key] ?? "")
+const inEnvironment = (flag: FlagCatalogue.FlagDefinition, environment: Environment): string | null => FlagCatalogue.read(flag, environment[flag.key] ?? "")
 
 /**
  * Values that a flag does not take are among the findings about settings. `overrides`: what the database holds, which wins over the
  * environment; null when it could not be read.
  */
 export const flags = (environment: Environment, overrides: ReadonlyMap<string, unknown> | null): Finding => {
-  const set = Catalogue.catalogue.filter((flag) => inEnvironment(flag, environment) !== null)
-  const text = `${set.length} of ${Catalogue.catalogue.length} set in the environment`
+  const set = FlagCatalogue.catalogue.filter((flag) => inEnvironment(flag, environment) !== null)
+  const text = `${set.length} of ${FlagCatalogue.catalogue.length} set in the environment`
   if (overrides === null) return note("flags", `${text}; those in the database could not be read`)
   if (overrides.size === 0) return ok("flags", `${text}, none in the database`)
   const values = [...overrides].map(([key, value]) => `${key}=${String(value)}`).sort()
@@ -25,9 +25,9 @@ export const variables = (environment: Environment, known: ReadonlyArray<Provide
     warning("settings", describe(unknown), unknown.meant === null ? `Unset ${unknown.name}, or look its name up in docs/settings.md.` : `Rename ${unknown.name} to ${unknown.meant}.`))
 
 /** Whether a flag is on, by what could be read of the database. */
-export const isOn = (key: Catalogue.FlagKey, environment: Environment, overrides: ReadonlyMap<string, unknown>): boolean => {
-  const definition = Catalogue.byKey.get(key)
-  return definition !== undefined && Catalogue.isTruthy(String(overrides.get(key) ?? inEnvironment(definition, environment) ?? definition.defaultValue))
+export const isOn = (key: FlagCatalogue.FlagKey, environment: Environment, overrides: ReadonlyMap<string, unknown>): boolean => {
+  const definition = FlagCatalogue.byKey.get(key)
+  return definition !== undefined && FlagCatalogue.isTruthy(String(overrides.get(key) ?? inEnvironment(definition, environment) ?? definition.defaultValue))
 }
 
 export const providers = (environment: Environment, known: ReadonlyArray<Provider>, simulator: string): Finding => {

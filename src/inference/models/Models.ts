@@ -6,7 +6,7 @@ import * as ModelCatalog from "#src/routing/models/modelCatalog.ts"
 import { client as generateContent } from "#src/wire/generateContent/index.ts"
 import * as GenerateModels from "#src/wire/generateContent/generateModels.ts"
 import { client as localModelServer } from "#src/wire/localModelServer/index.ts"
-import * as LocalTags from "#src/wire/localModelServer/tags.ts"
+import * as Tags from "#src/wire/localModelServer/tags.ts"
 import * as AutoCandidates from "./autoCandidates.ts"
 import * as ModelLists from "./modelLists.ts"
 import * as Question from "./question.ts"
@@ -27,8 +27,12 @@ const models = Question.make({ prefix: "/v1/models", forMessages: true }, ({ mes
     : messages ? ModelLists.messagesModel(entry) : entry
 })
 
-const ofType = (path: `/${string}`, type: ModelCatalog.EntryType) =>
-  Question.make({ prefix: path }, ({ options, view }, visible) => list(ModelCatalog.ofType(ModelCatalog.entriesOf(view, options), type).filter(visible)))
+/** `subtype`: which models of the type; one that does not say its own is in each list. */
+const ofType = (path: `/${string}`, type: ModelCatalog.EntryType, subtype?: "speech" | "transcription") =>
+  Question.make({ prefix: path }, ({ options, view }, visible) => {
+    const entries = ModelCatalog.ofType(ModelCatalog.entriesOf(view, options), type).filter(visible)
+    return list(subtype === undefined ? entries : entries.filter((entry) => (entry.subtype ?? subtype) === subtype))
+  })
 
 const ofProvider = Question.make({ prefix: "/v1/providers/" }, ({ options, rest, view }, visible) => {
   const provider = rest.replace(/\/models$/, "")
@@ -65,7 +69,7 @@ const nativeModels = Question.make(generateErrors, ({ options, rest, view }, vis
     : GenerateModels.modelEntry(native(entry))
 })
 
-const local = (entry: ModelCatalog.ModelEntry): LocalTags.ListedModel => ({
+const local = (entry: ModelCatalog.ModelEntry): Tags.ListedModel => ({
   id: entry.id,
   provider: entry.owned_by,
   createdAt: entry.created,
@@ -79,16 +83,16 @@ const local = (entry: ModelCatalog.ModelEntry): LocalTags.ListedModel => ({
 const localErrors = localModelServer.errorBody
 
 const localModels = (place: Question.Place) =>
-  Question.make({ ...place, errorBody: localErrors }, ({ options, view }, visible) => LocalTags.tags(conversational(view, options).filter(visible).map(local)))
+  Question.make({ ...place, errorBody: localErrors }, ({ options, view }, visible) => Tags.tags(conversational(view, options).filter(visible).map(local)))
 
 /** POST /v1/api/show: one entry of the list. */
 const localModel = (place: Question.Place) => Question.make({ ...place, errorBody: localErrors, takesBody: true }, ({ body, options, view }, visible) => {
-  const id = LocalTags.shown(body)
+  const id = Tags.shown(body)
   if (id === null) return Errors.make("bad_request", "Field 'model' must be a non-empty string.", { extra: { param: "model" } })
   const entry = ModelCatalog.entryById(view, options, id)
   return entry === null || !visible(entry)
     ? Errors.make("model_not_found", `Model '${id.slice(0, 120)}' is not offered: see GET /api/tags.`)
-    : LocalTags.show(local(entry))
+    : Tags.show(local(entry))
 })
 
 const editorModels = Question.make({ prefix: "/api/v1/editor/", tokenAt: 4 }, ({ options, view }, visible) =>
@@ -111,16 +115,21 @@ const served: ReadonlyArray<Served> = [
   { endpoints: [reading("/v1/images/generations")], handler: ofType("/v1/images/generations", "image") },
   { endpoints: [reading("/v1/videos/generations")], handler: ofType("/v1/videos/generations", "video") },
   { endpoints: [reading("/v1/music/generations")], handler: ofType("/v1/music/generations", "music") },
+  { endpoints: [reading("/v1/audio/speech")], handler: ofType("/v1/audio/speech", "audio", "speech") },
+  { endpoints: [reading("/v1/audio/transcriptions")], handler: ofType("/v1/audio/transcriptions", "audio", "transcription") },
+  { endpoints: [reading("/v1/rerank")], handler: ofType("/v1/rerank", "rerank") },
+  { endpoints: [reading("/v1/moderations")], handler: ofType("/v1/moderations", "moderation") },
+  { endpoints: [reading("/v1/ocr")], handler: ofType("/v1/ocr", "ocr") },
   { endpoints: [reading("/v1/providers/:provider/models")], handler: ofProvider },
   { endpoints: [reading("/v1/auto-combo/:channel/candidates")], handler: autoCandidates },
   { endpoints: [reading("/v1beta/models"), reading("/v1beta/models/:id")], pattern: "/v1beta/models/*", handler: nativeModels },
   { endpoints: [reading("/api/tags")], handler: localModels({ prefix: "/api/tags" }) },
   { endpoints: [reading("/v1/api/tags")], handler: localModels({ prefix: "/v1/api/tags" }) },
-  { endpoints: [reading("/v1/api/version")], handler: Question.make({ prefix: "/v1/api/version", errorBody: localErrors }, () => LocalTags.version()) },
+  { endpoints: [reading("/v1/api/version")], handler: Question.make({ prefix: "/v1/api/version", errorBody: localErrors }, () => Tags.version()) },
   { endpoints: [asking("/v1/api/show")], handler: localModel({ prefix: "/v1/api/show" }) },
   { endpoints: [reading("/api/v1/editor/:token/"), reading("/api/v1/editor/:token/models")], handler: editorModels },
   { endpoints: [reading("/api/v1/editor/:token/api/tags")], handler: localModels({ prefix: "/api/v1/editor/", tokenAt: 4 }) },
-  { endpoints: [reading("/api/v1/editor/:token/api/version")], handler: Question.make({ prefix: "/api/v1/editor/", tokenAt: 4 }, () => LocalTags.version()) },
+  { endpoints: [reading("/api/v1/editor/:token/api/version")], handler: Question.make({ prefix: "/api/v1/editor/", tokenAt: 4 }, () => Tags.version()) },
   { endpoints: [asking("/api/v1/editor/:token/api/show")], handler: localModel({ prefix: "/api/v1/editor/", tokenAt: 4 }) }
 ]
 

@@ -6,7 +6,7 @@ import * as TerminalErrors from "#src/inference/lane/terminalErrors.ts"
 import * as OneShot from "#src/inference/lane/oneShot/oneShot.ts"
 import { unknownProvider } from "#src/routing/oneShotPlaces.ts"
 import type { Route } from "#src/routing/Router.ts"
-import * as SearchRouting from "#src/routing/searchPool.ts"
+import * as SearchPool from "#src/routing/searchPool.ts"
 import { codec, typesOf, type SearchHead } from "#src/wire/search/codec.ts"
 import * as Vendors from "#src/wire/search/vendors/index.ts"
 import { invalid } from "#src/wire/neutral/settings.ts"
@@ -34,7 +34,7 @@ const modelOf = (body: Body, aliasOf: (prefix: string) => string | null): string
     return typeof model === "string" && model !== "" ? model : invalid("model", "Field 'model' must be a text such as 'serper-search/web'.")
   }
   const type = typeOf(body)
-  if (!isSaid(provider)) return SearchRouting.automaticId(type)
+  if (!isSaid(provider)) return SearchPool.automaticId(type)
   if (typeof provider !== "string" || provider === "") return invalid("provider", "Field 'provider' must be a text such as 'serper-search'.")
   const known = providerOf(provider.toLowerCase(), aliasOf)
   return known === null ? unknownProvider("search", provider) : `${known}/${type}`
@@ -46,11 +46,11 @@ const pathFor = (target: Route["targets"][number], type: string): Route["targets
   return path === target.path ? target : { ...target, path, streamPath: path }
 }
 
-const isAutomatic = (route: Pick<Route, "combo"> | null): boolean => route !== null && route.combo !== null && SearchRouting.isAutomatic(route.combo.name)
+const isAutomatic = (route: Pick<Route, "combo"> | null): boolean => route !== null && route.combo !== null && SearchPool.isAutomatic(route.combo.name)
 
 /** What is asked: of an automatic choice one alternate beside the first; news stand at paths of their own. */
 const place = (route: Route, body: Body): Route => {
-  const targets = isAutomatic(route) ? SearchRouting.firstProviders(route.targets) : route.targets
+  const targets = isAutomatic(route) ? SearchPool.firstProviders(route.targets) : route.targets
   return { ...route, targets: targets.map((target) => pathFor(target, typeOf(body))) }
 }
 

@@ -5,7 +5,7 @@ import * as StatusReason from "#schemas/statusReason.ts"
 import { type AgentAnswer, AgentCalls, type AgentQuestion } from "#src/inference/ports/AgentCalls.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import { FramedExchange, type Reply } from "#src/platform/server/sockets/FramedExchange.ts"
-import * as Events from "#src/wire/eventData.ts"
+import * as EventData from "#src/wire/eventData.ts"
 import * as Json from "#src/wire/json/json.ts"
 
 const path = "/v1/chat/completions"
@@ -65,7 +65,7 @@ const make = Effect.gen(function*() {
       let answer: AgentAnswer = { status: 502, headers: {}, error: broken }
       let failed: AgentAnswer["error"] = null
       const over = (): void => resume(Effect.succeed(failed === null ? answer : { ...answer, error: failed }))
-      const events = Events.scanner((data) => {
+      const events = EventData.scanner((data) => {
         const chunk = data.toString("utf8")
         if (chunk.startsWith("{\"error\":")) failed = errorIn(chunk)
         else {

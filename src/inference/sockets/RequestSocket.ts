@@ -10,7 +10,7 @@ import * as StatusReason from "#schemas/statusReason.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as Members from "#src/wire/json/members.ts"
 import type { SseScanner } from "#src/wire/stream/SseScanner.ts"
-import * as Events from "#src/wire/eventData.ts"
+import * as EventData from "#src/wire/eventData.ts"
 
 export interface SocketServices {
   readonly held: HeldBytes
@@ -23,7 +23,7 @@ export const MOST_REQUESTS = 32
 export const LONGEST_ID = 256
 
 /** A refusal of a frame, or of a request before it was served. */
-interface Refusal {
+interface RequestError {
   readonly status: number
   readonly code: string
   readonly message: string
@@ -38,11 +38,11 @@ const refusals = {
   unknown_id: "No request with this id is in flight on this socket."
 } as const
 
-const refusal = (code: keyof typeof refusals): Refusal => ({ status: 400, code, message: refusals[code] })
+const refusal = (code: keyof typeof refusals): RequestError => ({ status: 400, code, message: refusals[code] })
 
-const tooMany: Refusal = { status: 429, code: "too_many_requests", message: `At most ${MOST_REQUESTS} requests are in flight on one socket: wait for one to end.` }
-const cancelled: Refusal = { status: 499, code: "cancelled", message: "The client cancelled the request." }
-const broken: Refusal = { status: 502, code: "stream_interrupted", message: "The answer broke off." }
+const tooMany: RequestError = { status: 429, code: "too_many_requests", message: `At most ${MOST_REQUESTS} requests are in flight on one socket: wait for one to end.` }
+const cancelled: RequestError = { status: 499, code: "cancelled", message: "The client cancelled the request." }
+const broken: RequestError = { status: 502, code: "stream_interrupted", message: "The answer broke off." }
 
 export class RequestSocket implements SocketHandler {
   private readonly socket: ServerSocket
@@ -105,7 +105,7 @@ export class RequestSocket implements SocketHandler {
     this.closeIfIdle()
   }
 
-  private refuse(id: string | null, { code, message, status }: Refusal): void {
+  private refuse(id: string | null, { code, message, status }: RequestError): void {
     this.socket.send(errorFrame(id, { message, type: code === tooMany.code ? "rate_limit_error" : "invalid_request_error", code }, status))
   }
 
@@ -142,7 +142,7 @@ class FramedReply implements Reply {
 
   start(status: number, headers: ReadonlyArray<string>): void {
     this.socket.send(JSON.stringify({ type: "response.start", id: this.id, status, headers: headersOf(headers) }))
-    this.events = Events.scanner((data) => this.chunk(data))
+    this.events = EventData.scanner((data) => this.chunk(data))
   }
 
   bytes(chunk: Uint8Array): boolean {

@@ -9,12 +9,12 @@ import { FramedExchange, type FramedHead, type Reply } from "#src/platform/serve
 import type { ServerSocket, SocketHandler } from "#src/platform/server/sockets/ServerSocket.ts"
 import * as Json from "#src/wire/json/json.ts"
 import * as Members from "#src/wire/json/members.ts"
-import * as Items from "#src/wire/responses/itemTexts.ts"
+import * as ItemTexts from "#src/wire/responses/itemTexts.ts"
 import * as ResponseObject from "#src/wire/responses/responseObject.ts"
 import type { SseScanner } from "#src/wire/stream/SseScanner.ts"
-import * as Events from "#src/wire/eventData.ts"
+import * as EventData from "#src/wire/eventData.ts"
 import type { SocketServices } from "./RequestSocket.ts"
-import * as Turns from "./SocketHistory.ts"
+import * as SocketHistory from "./SocketHistory.ts"
 
 export interface ResponsesServices extends SocketServices {
   /** Makes the unique part of response ids. */
@@ -43,6 +43,7 @@ const failures = {
   invalid_input: "The input is a text or a list of items.",
   too_many_requests: `At most ${MOST_WAITING} requests wait on one socket: wait for one to end.`,
   response_cancelled: "The client cancelled the response.",
+  response_cancel_not_active: "No response is being made on this socket.",
   upstream_websocket_error: "The answer broke off.",
   serialization_failed: "An event of the answer is too long for a frame."
 } as const
@@ -55,6 +56,8 @@ interface Turn {
   readonly body: Buffer
   /** Items of the whole input. */
   readonly input: Buffer
+  /** Id of the response whose items stand in the input; null where the body says what it goes on with, or nothing. */
+  readonly continues: string | null
   /** It only prepares the next one (`generate: false`). */
   readonly isWarmUp: boolean
 }
@@ -63,7 +66,7 @@ export class ResponsesSocket implements SocketHandler {
   private readonly socket: ServerSocket
   private readonly head: FramedHead
   private readonly services: ResponsesServices
-  private readonly turns: Turns.Turns
+  private readonly history: SocketHistory.SocketHistory
   private readonly waiting: Array<{ readonly frame: Members.Members; readonly release: () => void }> = []
   private current: FramedExchange | null = null
   private leaving = false
@@ -72,7 +75,7 @@ export class ResponsesSocket implements SocketHandler {
     this.socket = socket
     this.head = head
     this.services = services
-    this.turns = new Turns.Turns(services.held)
+    this.history = new SocketHistory.SocketHistory(services.held)
   }
 
   message(data: Buffer, isBinary: boolean): void {
@@ -101,7 +104,7 @@ export class ResponsesSocket implements SocketHandler {
 
   closed(reason: AbortReason): void {
     for (const { release } of this.waiting.splice(0)) release()
-    this.turns.forget()
+    this.history.forget()
     const { current } = this
     this.current = null
     current?.abort(reason)
@@ -120,8 +123,9 @@ export class ResponsesSocket implements SocketHandler {
     const turn = this.turnOf(new Map(frame))
     if (typeof turn === "string") return this.fail(turn)
     if (turn.isWarmUp) return this.warmUp(turn)
-    const reply = new EventReply(this.socket, () => this.done(), (response) => this.turns.note(turn.input, response))
-    const exchange = new FramedExchange(this.head, turn.body, reply, this.services.held, () => this.socket.pendingBytes)
+    const reply = new EventReply(this.socket, () => this.done(), (response) => this.history.note(turn.input, response))
+    const head = turn.continues === null ? this.head : { ...this.head, continues: { previous: turn.continues } }
+    const exchange = new FramedExchange(head, turn.body, reply, this.services.held, () => this.socket.pendingBytes)
     this.current = exchange
     this.services.serve(exchange)
   }
@@ -132,37 +136,38 @@ export class ResponsesSocket implements SocketHandler {
     const members = nested === undefined ? frame : new Map(Members.of(nested) ?? [])
     const isWarmUp = members.get("generate")?.toString("latin1") === "false"
     for (const name of ofTheFrame) members.delete(name)
-    const input = Items.ofInput(members.get("input"))
+    const input = ItemTexts.ofInput(members.get("input"))
     if (input === null) return "invalid_input"
     const previous = Members.text(members.get("previous_response_id"))
-    const before = previous === null ? null : this.turns.before(previous)
-    const whole = before === null ? input : Items.joined(before, input)
+    const before = previous === null ? null : this.history.before(previous)
+    const whole = before === null ? input : ItemTexts.joined(before, input)
     if (before !== null) {
       members.delete("previous_response_id")
-      members.set("input", Items.list(whole))
+      members.set("input", ItemTexts.list(whole))
     }
-    return { body: Members.write([...members, ["stream", "true"]]), input: whole, isWarmUp }
+    return { body: Members.write([...members, ["stream", "true"]]), input: whole, continues: before === null ? null : previous, isWarmUp }
   }
 
   /** Nothing is asked upstream; the input is kept for the next request. */
-  private warmUp({ body, input }: Turn): void {
+  private warmUp({ body, continues, input }: Turn): void {
     const request = Json.parseRecord(body.toString("utf8"))
     if (request === null) return this.fail("invalid_json")
     const id = `resp_${this.services.makeResponseId()}`
     const seconds = Math.floor(this.services.now() / 1000)
     const model = typeof request["model"] === "string" ? request["model"] : ""
-    const frame = ResponseObject.frameOf(id, { id, model, createdAt: seconds, serviceTier: null, systemFingerprint: null }, model, seconds, request)
+    const frame = ResponseObject.frameOf(id, { id, model, createdAt: seconds, serviceTier: null, systemFingerprint: null }, model, seconds,
+      continues === null ? request : { ...request, previous_response_id: continues })
     const standing = { error: null, incomplete: null, output: [], usage: null }
     const started = ResponseObject.responseJson(frame, { ...standing, status: "in_progress", completedAt: null })
     const completed = ResponseObject.responseJson(frame, { ...standing, status: "completed", completedAt: seconds, usage: noUsage })
     this.socket.send(`{"type":"response.created","sequence_number":0,"response":${started}}`)
     this.socket.send(`{"type":"response.completed","sequence_number":1,"response":${completed}}`)
-    this.turns.keep(id, input)
+    this.history.keep(id, input)
   }
 
   private cancel(): void {
     const { current } = this
-    if (current === null) return
+    if (current === null) return this.fail("response_cancel_not_active")
     this.current = null
     current.abort("client-closed")
     this.fail("response_cancelled")
@@ -204,7 +209,7 @@ class EventReply implements Reply {
   }
 
   start(): void {
-    this.events = Events.scanner((data) => {
+    this.events = EventData.scanner((data) => {
       this.taken = this.socket.send(data)
       if (!finished.test(data.toString("latin1", 0, TYPE_WITHIN))) return
       const response = Members.of(data)?.get("response")

@@ -4,12 +4,12 @@
  */
 import type { HeldBytes } from "#src/platform/structures/HeldBytes.ts"
 import * as Members from "#src/wire/json/members.ts"
-import * as Items from "#src/wire/responses/itemTexts.ts"
+import * as ItemTexts from "#src/wire/responses/itemTexts.ts"
 
 /** A longer history is not kept; the client sends it whole. */
 export const MOST_BYTES = 16 * 1024 * 1024
 
-export class Turns {
+export class SocketHistory {
   private readonly held: HeldBytes
   private newest: { readonly id: string; readonly items: Buffer; readonly release: () => void } | null = null
 
@@ -27,7 +27,7 @@ export class Turns {
     const members = Members.of(response)
     const id = Members.text(members?.get("id"))
     const output = members?.get("output")
-    if (id !== null && output !== undefined) this.keep(id, Items.joined(input, Items.replayed(output)))
+    if (id !== null && output !== undefined) this.keep(id, ItemTexts.joined(input, ItemTexts.replayed(output)))
   }
 
   keep(id: string, items: Buffer): void {

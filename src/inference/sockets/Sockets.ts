@@ -13,7 +13,7 @@ import type { Exchange } from "#src/platform/server/Exchange.ts"
 import { FrontEnd } from "#src/platform/server/FrontEnd.ts"
 import type { ServerSocket, SocketHandler, SocketRoute } from "#src/platform/server/sockets/ServerSocket.ts"
 import type { FramedHead } from "#src/platform/server/sockets/FramedExchange.ts"
-import * as ChatErrors from "#src/wire/chatCompletions/errors.ts"
+import * as ChatCompletionsErrors from "#src/wire/chatCompletions/errors.ts"
 import * as Handshake from "./handshake.ts"
 import { RequestSocket } from "./RequestSocket.ts"
 import { ResponsesSocket } from "./ResponsesSocket.ts"
@@ -49,7 +49,7 @@ export const routes = Effect.gen(function*() {
     const tags = InferenceCall.tagsOf(exchange, admission)
     services.refused(exchange.path, tags, error)
     const headers = GatewayHeaders.ofError(tags, error, 0)
-    exchange.respond(error.status, error.code === "upgrade_required" ? [...headers, "Upgrade", "websocket"] : headers, ChatErrors.errorBody(error))
+    exchange.respond(error.status, error.code === "upgrade_required" ? [...headers, "Upgrade", "websocket"] : headers, ChatCompletionsErrors.errorBody(error))
   }
 
   /** Admits, then opens the socket or answers the plain request. */

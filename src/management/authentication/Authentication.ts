@@ -26,7 +26,7 @@ import * as Render from "#src/management/render.ts"
 import { ActingCaller, Callers, type Identified, keyIn, type Presented } from "./Callers.ts"
 import * as Cookie from "./cookie.ts"
 import * as Origin from "#src/platform/gate/origin.ts"
-import { type Gate, gateOf } from "./endpointGate.ts"
+import { type EndpointGate, gateOf } from "./endpointGate.ts"
 import { Password } from "./Password.ts"
 import { admit } from "./rights.ts"
 import * as LookUps from "#src/platform/structures/LookUps.ts"
@@ -66,7 +66,7 @@ export const make = Effect.gen(function*() {
   let asked = 0
 
   /** PUBLIC routes answer without a store; an unreadable credential then counts as anonymous. */
-  const identify = (gate: Gate, presented: Presented): Effect.Effect<Identified, Refusal.Refusal> => Effect.flatMap(ActingCaller, (acting) => {
+  const identify = (gate: EndpointGate, presented: Presented): Effect.Effect<Identified, Refusal.Refusal> => Effect.flatMap(ActingCaller, (acting) => {
     if (acting !== null) return Effect.succeed<Identified>({ caller: acting, refusedBearer: false, renewedCookie: null })
     // Every call is looked up for itself: a sign-out ends a session at once.
     const identified = lookUps.ask(`${++asked}`, callers.identify(presented))
@@ -75,7 +75,7 @@ export const make = Effect.gen(function*() {
       : answer(identified)
   })
 
-  const authorize = Effect.fnUntraced(function*(gate: Gate, presented: Presented, identified: Identified, loopback: boolean, query: string) {
+  const authorize = Effect.fnUntraced(function*(gate: EndpointGate, presented: Presented, identified: Identified, loopback: boolean, query: string) {
     const asksFirstRun = gate.rule?.firstRun === true && loopback && identified.caller.kind === "anonymous"
     // API keys travel in other headers and in the query, too.
     const presentsKey = identified.refusedBearer || (gate.rule?.tier === "CLIENT_API" && keyIn(presented, query))
@@ -109,13 +109,14 @@ export const make = Effect.gen(function*() {
     return routes.length === 0 ? Refusal.unknownRoute(method, path) : Refusal.methodNotAllowed(method, RouteTable.allowed(routes))
   }
 
-  const finish = (response: HttpServerResponse.HttpServerResponse, call: CallFacts, renewedCookie: string | null) => {
+  const finish = (method: string, response: HttpServerResponse.HttpServerResponse, call: CallFacts, renewedCookie: string | null) => {
     const marked = HttpServerResponse.setHeaders(response, {
       "x-request-id": call.requestId,
       "x-gateway-version": lifecycle.version,
       // Only what is meant to be kept says so itself.
       "cache-control": response.headers["cache-control"] ?? "no-store",
-      "x-content-type-options": "nosniff"
+      "x-content-type-options": "nosniff",
+      ...(Origin.isMutation(method) ? Render.receipt(response, configuration.current().version) : {})
     })
     return renewedCookie === null || marked.cookies.cookies[Cookie.NAME] !== undefined
       ? marked
@@ -165,7 +166,7 @@ export const make = Effect.gen(function*() {
           ? Effect.as(Effect.annotateLogs(Effect.logError(`${request.method} ${path} failed`, cause), "requestId", call.requestId), reply)
           : Effect.succeed(reply)
       })
-      return finish(response, call, renewedCookie)
+      return finish(request.method, yield* Render.compressed(response, presented.headers["accept-encoding"]), call, renewedCookie)
     }).pipe(Effect.annotateLogs("endpoint", endpoint.identifier))
   })
 })

@@ -7,7 +7,7 @@ import { type Input, inputOf } from "#src/management/input.ts"
 import * as Origin from "#src/platform/gate/origin.ts"
 
 /** What is known of an endpoint before the first request. */
-export interface Gate {
+export interface EndpointGate {
   readonly rule: AccessRule | null
   readonly path: string
   readonly fits: (path: string) => boolean
@@ -23,7 +23,7 @@ export interface Gate {
 /** Signing in, here and to providers, answers in the time of a request: a password is checked without shared state, too. */
 const signIns: ReadonlySet<string> = new Set(["auth", "oauth"])
 
-export const gateOf = (endpoint: HttpApiEndpoint.Top, group: string): Gate => {
+export const gateOf = (endpoint: HttpApiEndpoint.Top, group: string): EndpointGate => {
   const pattern = RouteTable.compilePath(endpoint.path)
   const rule = Context.getOrUndefined(endpoint.annotations, Access) ?? null
   return {

@@ -5,8 +5,8 @@ import type { Combo, ModelStep } from "#schemas/records/Combo.ts"
 import type { CallFormat } from "#schemas/wire/formats.ts"
 import type { Registry } from "#src/providers/Registry.ts"
 import { type Channel, channelOf, fitsCategory } from "#src/routing/auto/channel.ts"
-import * as Search from "#src/routing/searchPool.ts"
-import * as WebFetch from "#src/routing/webFetchPool.ts"
+import * as SearchPool from "#src/routing/searchPool.ts"
+import * as WebFetchPool from "#src/routing/webFetchPool.ts"
 
 const idPrefix = "auto:"
 
@@ -36,7 +36,7 @@ export const automaticCombos = ({ priceOf, registry, snapshot }: Options) => {
     const made = face === "search" || face === "web-fetch" ? searches : mayChaos ? withChaos : forAll
     const known = made.get(model)
     if (known !== undefined) return known
-    const combo = face === "search" ? Search.automatic(model, snapshot, registry, priceOf) : face === "web-fetch" ? WebFetch.automatic(model, snapshot) : channelled(model, mayChaos)
+    const combo = face === "search" ? SearchPool.automatic(model, snapshot, registry, priceOf) : face === "web-fetch" ? WebFetchPool.automatic(model, snapshot) : channelled(model, mayChaos)
     if (combo !== null) made.set(model, combo)
     return combo
   }

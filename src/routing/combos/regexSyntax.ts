@@ -16,7 +16,7 @@ export type Parsed = { readonly _tag: "Parsed"; readonly root: RegexNode } | { r
 /** Most nested groups; more than any real pattern has. */
 const depthMax = 50
 
-class Refusal extends Error {}
+class PatternError extends Error {}
 
 const is = (wanted: number): Test => (code) => code === wanted
 const isDigit: Test = (code) => code >= 48 && code <= 57
@@ -38,7 +38,7 @@ class Reader {
 
   whole(): RegexNode {
     const root = this.choice()
-    if (this.at < this.text.length) throw new Refusal("A closing parenthesis has no opening one")
+    if (this.at < this.text.length) throw new PatternError("A closing parenthesis has no opening one")
     return root
   }
 
@@ -64,7 +64,7 @@ class Reader {
     const body = this.atom()
     const times = this.times()
     if (times === null) return body
-    if (body.kind === "assert") throw new Refusal("There is nothing to repeat")
+    if (body.kind === "assert") throw new PatternError("There is nothing to repeat")
     // Greedy or lazy makes no difference to whether something matches.
     this.eat("?")
     return { kind: "repeat", body, ...times }
@@ -76,11 +76,11 @@ class Reader {
     if (this.eat("?")) return { least: 0, most: 1 }
     if (this.text[this.at] !== "{") return null
     const counted = /^\{(\d{1,6})(,(\d{0,6}))?\}/.exec(this.text.slice(this.at, this.at + 20))
-    if (counted === null) throw new Refusal("A brace that repeats nothing must be written \\{")
+    if (counted === null) throw new PatternError("A brace that repeats nothing must be written \\{")
     this.at += counted[0].length
     const least = Number(counted[1])
     const most = counted[2] === undefined ? least : counted[3] === "" ? null : Number(counted[3])
-    if (most !== null && most < least) throw new Refusal("The numbers of a repetition are out of order")
+    if (most !== null && most < least) throw new PatternError("The numbers of a repetition are out of order")
     return { least, most }
   }
 
@@ -102,23 +102,23 @@ class Reader {
       case "*":
       case "+":
       case "?":
-        throw new Refusal("There is nothing to repeat")
+        throw new PatternError("There is nothing to repeat")
       case "{":
-        throw new Refusal("A brace that repeats nothing must be written \\{")
+        throw new PatternError("A brace that repeats nothing must be written \\{")
       default:
         return { kind: "test", test: is(character.charCodeAt(0)) }
     }
   }
 
   private group(): RegexNode {
-    if (++this.depth > depthMax) throw new Refusal("The groups are nested too deep")
+    if (++this.depth > depthMax) throw new PatternError("The groups are nested too deep")
     if (!this.eat("?:") && this.text[this.at] === "?") {
       const named = /^\?<[A-Za-z_$][\w$]*>/.exec(this.text.slice(this.at, this.at + 100))
-      if (named === null) throw new Refusal("Lookaround and group flags are not allowed")
+      if (named === null) throw new PatternError("Lookaround and group flags are not allowed")
       this.at += named[0].length
     }
     const node = this.choice()
-    if (!this.eat(")")) throw new Refusal("A group is not closed")
+    if (!this.eat(")")) throw new PatternError("A group is not closed")
     this.depth--
     return node
   }
@@ -136,7 +136,7 @@ class Reader {
   /** After the backslash: a set, or the code of one character. */
   private escaped(): Test | number {
     const character = this.text[this.at++]
-    if (character === undefined) throw new Refusal("The pattern ends in a backslash")
+    if (character === undefined) throw new PatternError("The pattern ends in a backslash")
     const set = sets[character]
     if (set !== undefined) return set
     const control = controls[character]
@@ -144,13 +144,13 @@ class Reader {
     if (character === "x" || character === "u") {
       const length = character === "x" ? 2 : 4
       const digits = this.text.slice(this.at, this.at + length)
-      if (digits.length < length || !/^[0-9a-fA-F]+$/.test(digits)) throw new Refusal(`\\${character} needs ${length} hexadecimal digits`)
+      if (digits.length < length || !/^[0-9a-fA-F]+$/.test(digits)) throw new PatternError(`\\${character} needs ${length} hexadecimal digits`)
       this.at += length
       return parseInt(digits, 16)
     }
     if (character === "0" && !isDigit(this.text.charCodeAt(this.at))) return 0
     if (isWord(character.charCodeAt(0))) {
-      throw new Refusal(isDigit(character.charCodeAt(0)) || character === "k" ? "Back references are not allowed" : `The escape \\${character} is not known`)
+      throw new PatternError(isDigit(character.charCodeAt(0)) || character === "k" ? "Back references are not allowed" : `The escape \\${character} is not known`)
     }
     return character.charCodeAt(0)
   }
@@ -168,7 +168,7 @@ class Reader {
           for (const end of [low, 45, high]) tests.push(typeof end === "number" ? is(end) : end)
           continue
         }
-        if (high < low) throw new Refusal("The ends of a range are out of order")
+        if (high < low) throw new PatternError("The ends of a range are out of order")
         tests.push((code) => code >= low && code <= high)
       } else tests.push(typeof low === "number" ? is(low) : low)
     }
@@ -178,7 +178,7 @@ class Reader {
 
   private member(): Test | number {
     const character = this.text[this.at++]
-    if (character === undefined) throw new Refusal("A set of characters is not closed")
+    if (character === undefined) throw new PatternError("A set of characters is not closed")
     if (character !== "\\") return character.charCodeAt(0)
     if (this.eat("b")) return 8
     if (this.eat("-")) return 45
@@ -190,7 +190,7 @@ export const parse = (text: string): Parsed => {
   try {
     return { _tag: "Parsed", root: new Reader(text).whole() }
   } catch (error) {
-    if (error instanceof Refusal) return { _tag: "Refused", message: error.message }
+    if (error instanceof PatternError) return { _tag: "Refused", message: error.message }
     throw error
   }
 }

@@ -5,50 +5,10 @@
  * bounded map, because it runs once per request. An answer is a value, also when it is a refusal.
  */
 import type { Model, Provider } from "#schemas/Provider.ts"
-import type { Registry } from "#src/providers/Registry.ts"
-import { compileGlob } from "./glob.ts"
-import { makeNearMatches } from "./nearMatches.ts"
+import { type CustomModelView, type Indexes, indexView, type NodeView, type ResolverView, SIM_PROVIDER } from "./resolverView.ts"
 
-export { compileGlob }
-
-/** A provider node as far as resolution needs it. */
-export interface NodeView {
-  readonly id: string
-  readonly prefix: string
-}
-
-/** A custom model as far as resolution needs it; `provider` is a registry id, a node id or a node prefix. */
-export interface CustomModelView {
-  readonly provider: string
-  readonly modelId: string
-  /** Read from its endpoint's own list, not added by an operator. */
-  readonly listed?: boolean | undefined
-  /** The vendor's own id when it differs from `modelId`. */
-  readonly upstreamId?: string | null | undefined
-  /** Most tokens of an answer, as the operator or the endpoint's own list says. */
-  readonly maxOutputTokens?: number | null | undefined
-  /** Sent upstream with this model's calls, beside the provider's own. */
-  readonly upstreamHeaders?: Readonly<Record<string, string>> | undefined
-}
-
-/** The immutable snapshot a resolver reads. A change of any part is a new view. */
-export interface ResolverView {
-  readonly registry: Registry
-  readonly nodes: ReadonlyArray<NodeView>
-  /** Exact aliases: client id -> target id. */
-  readonly aliases: ReadonlyMap<string, string>
-  /** settings.wildcardAliases, first match wins. */
-  readonly wildcardAliases: ReadonlyArray<{ readonly pattern: string; readonly target: string }>
-  readonly customModels: ReadonlyArray<CustomModelView>
-  /** Provider and node ids with an active connection; holds `sim` while the simulator is listed. */
-  readonly activeProviders: ReadonlySet<string>
-  /** Whether `sim/<model>` is served. */
-  readonly simulatorCallable: boolean
-  /** Flag NO_THINKING_ALIAS_ENABLED. */
-  readonly noThinkingAliases: boolean
-  /** False with flag GATEWAY_DISABLE_THINKING_LEVEL_VARIANTS: `-low`, `-medium` and `-high` are no suffixes. */
-  readonly thinkingLevels?: boolean
-}
+export { type CustomModelView, type NodeView, type ResolverView, SIM_PROVIDER } from "./resolverView.ts"
+export { compileGlob } from "./glob.ts"
 
 /** What a suffix of an id asks for: `-thinking` on, or a level. */
 export type ThinkingLevel = "on" | "low" | "medium" | "high"
@@ -94,7 +54,6 @@ export type Resolution = ResolvedModel | Unresolved
 
 export const NO_THINKING_PREFIX = "claude-3-gateway-no-thinking/"
 export const NO_THINKING_SHORT_PREFIX = "no-think/"
-export const SIM_PROVIDER = "sim"
 
 /** Longest id that is remembered (characters); longer ones are resolved each time. */
 const MEMO_ID_MAX = 256
@@ -107,19 +66,6 @@ const ALIAS_HOPS_MAX = 8
 export const honoursNoThinking = (model: Model): boolean =>
   model.noThinkingAlias ??
     (model.kind === "chat" && model.id.includes("claude") && (model.capabilities?.includes("reasoning") ?? false))
-
-interface Indexes {
-  readonly view: ResolverView
-  readonly nodesByPrefix: ReadonlyMap<string, NodeView>
-  /** Provider id or node id -> model id -> custom model. */
-  readonly customOf: ReadonlyMap<string, ReadonlyMap<string, CustomModelView>>
-  /** Bare model id -> provider and node ids, custom models only. */
-  readonly customByModel: ReadonlyMap<string, ReadonlyArray<string>>
-  /** The same for models that an endpoint lists and no operator added. */
-  readonly listedByModel: ReadonlyMap<string, ReadonlyArray<string>>
-  readonly globs: ReadonlyArray<{ readonly matches: (text: string) => boolean; readonly target: string }>
-  readonly near: (id: string) => ReadonlyArray<string>
-}
 
 /** What is being resolved: the id changes when an alias or the no-thinking prefix points elsewhere. */
 export interface ModelQuery {
@@ -347,43 +293,6 @@ const notFound = (
 }
 
 const shown = (id: string): string => id.length > 120 ? `${id.slice(0, 117)}...` : id
-
-/** What may be suggested: only what can be asked for now; the whole registry while nothing is connected. */
-const suggestible = (view: ResolverView, nodesByPrefix: ReadonlyMap<string, NodeView>): ReadonlyArray<string> => {
-  const ids: Array<string> = [...view.aliases.keys()]
-  const active = view.registry.all.filter((row) => view.activeProviders.has(row.id))
-  for (const row of active.length > 0 ? active : view.registry.all) {
-    if (row.id === SIM_PROVIDER && !view.activeProviders.has(SIM_PROVIDER)) continue
-    for (const model of row.models) ids.push(`${row.id}/${model.id}`)
-  }
-  const prefixes = new Map([...nodesByPrefix.values()].map((node) => [node.id, node.prefix]))
-  for (const custom of view.customModels) {
-    const owner = prefixes.get(custom.provider) ?? custom.provider
-    if (nodesByPrefix.has(owner) || view.activeProviders.has(owner)) ids.push(`${owner}/${custom.modelId}`)
-  }
-  return ids
-}
-
-const indexView = (view: ResolverView): Indexes => {
-  const nodesByPrefix = new Map(view.nodes.map((node) => [node.prefix, node]))
-  const customOf = new Map<string, Map<string, CustomModelView>>()
-  const customByModel = new Map<string, Array<string>>()
-  const listedByModel = new Map<string, Array<string>>()
-  for (const custom of view.customModels) {
-    const owner = nodesByPrefix.get(custom.provider)?.id ??
-      view.registry.byPrefix.get(custom.provider)?.id ?? custom.provider
-    const models = customOf.get(owner) ?? new Map<string, CustomModelView>()
-    customOf.set(owner, models.set(custom.modelId, custom))
-    const byModel = custom.listed === true ? listedByModel : customByModel
-    const owners = byModel.get(custom.modelId) ?? []
-    owners.push(owner)
-    byModel.set(custom.modelId, owners)
-  }
-  const globs = view.wildcardAliases.map(({ pattern, target }) => ({ matches: compileGlob(pattern), target }))
-  let nearMatches: ((id: string) => ReadonlyArray<string>) | null = null
-  const near = (id: string) => (nearMatches ??= makeNearMatches(suggestible(view, nodesByPrefix)))(id)
-  return { view, nodesByPrefix, customOf, customByModel, listedByModel, globs, near }
-}
 
 /**
  * The order of the steps: combo name, `combo/<name>` and combo mappings come in front of these steps (the `first`

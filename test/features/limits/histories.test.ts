@@ -4,7 +4,8 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { type RuleCounter, KeyLimits, releaseMs } from "#actors/limits/KeyLimits.ts"
+import { KeyLimits, releaseMs } from "#actors/limits/KeyLimits.ts"
+import type { RuleCounter } from "#actors/limits/RuleCounter.ts"
 import type { Blocks } from "#actors/limits/Blocks.ts"
 import * as Meter from "#actors/limits/Meter.ts"
 import type { AmountRule } from "#actors/limits/rules.ts"

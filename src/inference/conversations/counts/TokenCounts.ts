@@ -53,7 +53,7 @@ const operationOf = (services: LaneServices, words: Words, { endpoint, expand, f
     about: () => unknownRequest,
     dry: true,
     place: placeOf(words),
-    stages: (all) => [estimates(services, words, (call) => Lane.plan(services, operation, call.request, call as ConversationCall)), ...all.filter(({ name }) => passed.has(name)), lastWord],
+    stages: (all) => [estimates(services, words, (call) => Lane.plan(services, operation, call.request, call as ConversationCall)), ...all.filter(({ name }) => passed.has(name)), ownAnswer],
     encode: (_call, { prompt }) => new Asked(words, prompt),
     services: CountServices.of
   }
@@ -99,8 +99,8 @@ const estimates = (services: LaneServices, { estimatedReply, format }: Words, pl
 })
 
 /** Behind the limits nothing is refused any more: whatever stands in the way of the provider's count, there is an estimate. */
-const lastWord: Stage = {
-  name: "lastWord",
+const ownAnswer: Stage = {
+  name: "ownAnswer",
   applies: () => true,
   run: (call, next) => next({
     ...call,

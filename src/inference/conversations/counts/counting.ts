@@ -6,7 +6,7 @@ import * as GenerateModels from "#src/wire/generateContent/generateModels.ts"
 import * as GatewayFields from "#src/wire/gatewayFields.ts"
 import type { Countable } from "#src/wire/messages/request/countTokens.ts"
 import * as CountTokens from "#src/wire/messages/request/countTokens.ts"
-import * as Responses from "#src/wire/responses/request/decodeRequest.ts"
+import * as DecodeRequest from "#src/wire/responses/request/decodeRequest.ts"
 import { promptText } from "#src/wire/neutral/promptText.ts"
 
 type Body = Record<string, unknown>
@@ -26,8 +26,8 @@ const readers: Readonly<Record<CountingFormat, (body: Body) => Countable | Publi
     return conversation instanceof PublicError ? conversation : { text: promptText(conversation), fixedTokens: 0 }
   },
   responses: (body) => {
-    const head = Responses.head(body)
-    const conversation = head instanceof PublicError ? head : Responses.decodeRequest(body)
+    const head = DecodeRequest.head(body)
+    const conversation = head instanceof PublicError ? head : DecodeRequest.decodeRequest(body)
     return conversation instanceof PublicError ? conversation : { text: promptText(conversation), fixedTokens: 0 }
   }
 }

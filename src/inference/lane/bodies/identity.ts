@@ -113,7 +113,8 @@ const none: ReadonlySet<string> = new Set()
 const idleSettings: ReadonlySet<string> = new Set([
   "requireLogin", "setupComplete", "theme", "language", "instanceName", "corsOrigins", "baseUrl", "cloudUrl", "customLogoUrl", "customFaviconUrl",
   "cloudEnabled", "hiddenSidebarItems", "hideHealthCheckLogs", "semanticCacheEnabled", "semanticCacheMaxSize", "semanticCacheTTL",
-  "idempotencyWindowMs", "maxBodySizeMb", "debugMode", "wsAuth", "bruteForceProtection"
+  "idempotencyWindowMs", "maxBodySizeMb", "debugMode", "wsAuth", "bruteForceProtection",
+  "callLogBodies", "callLogBodyShare", "callLogBodyMaxKb", "callLogBodyTotalMb", "callLogBodyHours"
 ])
 
 /** The request names itself, so that a repeat of it is known. */

@@ -9,7 +9,7 @@ import type { FetchedMedium, MediaWish, RemoteMedium } from "#src/wire/oneShot/O
 const concurrency = 4
 
 const errorOf = ({ at }: RemoteMedium) => ({ message }: MediaRefused): PublicError =>
-  Errors.make("bad_request", `The media of '${at}' was not fetched: ${message}.`, { extra: { param: at } })
+  Errors.make("bad_request", `What '${at}' names was not fetched: ${message}.`, { extra: { param: at } })
 
 /** Each medium that is to be sent inline, or why one may not be sent. */
 export const collect = (media: MediaFetch["Service"], { remote, room: bytes, maxBytes }: MediaWish): Effect.Effect<ReadonlyArray<FetchedMedium> | PublicError> => {
