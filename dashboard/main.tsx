@@ -1,11 +1,15 @@
 import { QueryClientProvider } from "@tanstack/react-query"
 import { RouterProvider } from "@tanstack/react-router"
-import { StrictMode } from "react"
+import { lazy, StrictMode, Suspense } from "react"
 import { createRoot } from "react-dom/client"
 import { queryClient } from "./api/query.ts"
+import { isOwnPage } from "./app/place.ts"
 import { router } from "./app/routes.tsx"
 import { Session } from "./app/Session.tsx"
 import "./style/all.css"
+
+/** The page of key holders: it needs a key and no session. */
+const Me = lazy(() => import("./screens/me/Me.tsx"))
 
 const RELOADED = "gateway-reloaded"
 
@@ -22,9 +26,11 @@ if (place !== null) {
   createRoot(place).render(
     <StrictMode>
       <QueryClientProvider client={queryClient}>
-        <Session>
-          <RouterProvider router={router} />
-        </Session>
+        {isOwnPage(window.location.pathname) ? <Suspense><Me /></Suspense> : (
+          <Session>
+            <RouterProvider router={router} />
+          </Session>
+        )}
       </QueryClientProvider>
     </StrictMode>
   )

@@ -63,14 +63,15 @@ export const ask = async (path: string, init: RequestInit = {}): Promise<Respons
   }
 }
 
-const pathOf = (template: string, params: Readonly<Record<string, unknown>>, query: Readonly<Record<string, unknown>>): string => {
+/** A call's path with its parameters and query in place. */
+export const pathOf = (template: string, params: Readonly<Record<string, unknown>>, query: Readonly<Record<string, unknown>>): string => {
   const path = template.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name])))
   const search = new URLSearchParams(Object.entries(query).flatMap(([name, value]) => value === undefined || value === "" ? [] : [[name, String(value)]]))
   return search.size === 0 ? path : `${path}?${search}`
 }
 
-/** `call("PUT /api/providers/:id", { params: { id }, body })`. */
-export const call = async <C extends Call>(name: C, input: Input<C> = {}): Promise<Answer<C>> => {
+/** The answer of a call with its headers. */
+export const replyOf = async <C extends Call>(name: C, input: Input<C> = {}): Promise<{ readonly answer: Answer<C>; readonly headers: Headers }> => {
   const [method = "GET", template = "/"] = name.split(" ")
   const { body, params, query, signal } = input
   const reply = await ask(pathOf(template, params ?? {}, query ?? {}), {
@@ -84,5 +85,8 @@ export const call = async <C extends Call>(name: C, input: Input<C> = {}): Promi
     throw problemOf(reply, said)
   }
   // The server renders this value from the schema that the type is made of.
-  return said as Answer<C>
+  return { answer: said as Answer<C>, headers: reply.headers }
 }
+
+/** `call("PUT /api/providers/:id", { params: { id }, body })`. */
+export const call = async <C extends Call>(name: C, input: Input<C> = {}): Promise<Answer<C>> => (await replyOf(name, input)).answer

@@ -6,6 +6,7 @@ import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import type * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import type * as Schema from "effect/Schema"
+import type { WorkGroups } from "./workGroups.ts"
 import type { AuthGroup } from "#src/features/auth/api.ts"
 import type { ComboMappingsGroup, CombosGroup } from "#src/features/combos/api.ts"
 import type { ComplianceGroup } from "#src/features/compliance/api.ts"
@@ -25,6 +26,7 @@ import type { UsageGroup } from "#src/features/usage/api.ts"
 import type { WebhooksGroup } from "#src/features/webhooks/api.ts"
 
 type Groups =
+  | WorkGroups
   | typeof ComplianceGroup | typeof AuthGroup | typeof BudgetsGroup | typeof ComboMappingsGroup | typeof CombosGroup | typeof FeatureFlagsGroup | typeof HealthGroup
   | typeof KeysGroup | typeof NodesGroup | typeof PricingGroup | typeof ProviderNodesGroup | typeof ProvidersGroup | typeof QuotasGroup | typeof ResilienceGroup | typeof RoutingGroup | typeof SettingsGroup
   | typeof TokenLimitsGroup | typeof UsageGroup | typeof WebhooksGroup

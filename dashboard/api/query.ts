@@ -1,7 +1,8 @@
 /** Reads and changes of the management API for screens: cached, polled while the page is visible, and tried again where that is safe. */
 import { keepPreviousData, QueryClient, useMutation, useQuery } from "@tanstack/react-query"
-import { call, Problem } from "./call.ts"
+import { call, pathOf, Problem } from "./call.ts"
 import type { Answer, Call, Input } from "./contract.ts"
+import * as Notes from "./notes.ts"
 
 const READ_RETRIES = 2
 
@@ -32,11 +33,33 @@ export const useRead = <C extends Read>(name: C, input: Omit<Input<C>, "body" | 
     ...(name.includes(":") ? {} : { placeholderData: keepPreviousData })
   })
 
-/** A change; what it may have changed is read again. */
-export const useChange = <C extends Call>(name: C, touches: ReadonlyArray<Read>, then?: (answer: Answer<C>) => void) =>
+/** Addresses of what the screen reads right now, without a host. */
+export const addressesOf = (): ReadonlyArray<string> => [
+  ...new Set(queryClient.getQueryCache().findAll({ type: "active" }).flatMap(({ queryKey: [name, input] }) => {
+    if (typeof name !== "string" || !name.startsWith("GET /api/") || name === "GET /api/auth/status" || name === "GET /api/health") return []
+    const { params, query } = (input ?? {}) as { readonly params?: Readonly<Record<string, unknown>>; readonly query?: Readonly<Record<string, unknown>> }
+    return [pathOf(name.slice("GET ".length), params ?? {}, query ?? {})]
+  }))
+]
+
+interface Said<C extends Call> {
+  /** Told in a note once it is done. */
+  readonly said: string | ((answer: Answer<C>) => string)
+  /** False: it is no record that nodes act on. */
+  readonly isRecord?: boolean
+  /** How to take it back; null where there is no way. */
+  readonly undo?: ((answer: Answer<C>, input: Omit<Input<C>, "signal">) => (() => Promise<unknown>) | null) | undefined
+}
+
+/** A change; what it may have changed is read again. With `told` a note says that it is done, and on how many nodes it acts. */
+export const useChange = <C extends Call>(name: C, touches: ReadonlyArray<Read>, then?: (answer: Answer<C>) => void, told?: Said<C>) =>
   useMutation<Answer<C>, Error, Omit<Input<C>, "signal">>({
     mutationFn: (input) => call(name, input),
-    onSuccess: async (answer) => {
+    onSuccess: async (answer, input) => {
+      if (told !== undefined) {
+        const id = Notes.tell(typeof told.said === "string" ? told.said : told.said(answer), { undo: told.undo?.(answer, input) ?? null })
+        if (told.isRecord !== false) void Notes.follow(id)
+      }
       await Promise.all(touches.map((read) => queryClient.invalidateQueries({ queryKey: [read] })))
       then?.(answer)
     }

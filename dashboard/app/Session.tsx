@@ -96,6 +96,14 @@ const FirstPassword = () => {
   )
 }
 
+const Lost = ({ error, retry }: { readonly error: Error; readonly retry: () => void }) => (
+  <>
+    <Brand />
+    <h1>The gateway cannot be reached</h1>
+    <Failure what="The sign-in could not be looked up" error={error} retry={retry} />
+  </>
+)
+
 /** Shows what needs a session only to those who have one. What was typed stays while a session is renewed. */
 export const Session = ({ children }: { readonly children: ReactNode }) => {
   const [over, setOver] = useState(false)
@@ -113,7 +121,7 @@ export const Session = ({ children }: { readonly children: ReactNode }) => {
     const timer = setTimeout(() => void status.refetch(), RETRY_MS)
     return () => clearTimeout(timer)
   })
-  if (known === undefined) return <main className="gate"><div className="gate-card">{status.error === null ? <Skeleton rows={3} /> : <Failure what="The gateway cannot be reached" error={status.error} retry={() => void status.refetch()} />}</div></main>
+  if (known === undefined) return <main className="gate"><div className="gate-card">{status.error === null ? <Skeleton rows={3} /> : <Lost error={status.error} retry={() => void status.refetch()} />}</div></main>
   if (!known.hasPassword && !known.authenticated && !wasIn) return <FirstPassword />
   if (!known.authenticated && !wasIn) return <SignIn />
   const ended = over || !known.authenticated

@@ -1,27 +1,25 @@
 /** Rail, notices and the place for a screen. */
-import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router"
+import { Link, Outlet, useRouterState } from "@tanstack/react-router"
 import { lazy, Suspense, useEffect, useRef, useState } from "react"
 import { events, Problem } from "../api/call.ts"
 import { queryClient, useChange, useRead } from "../api/query.ts"
 import { Skeleton } from "../parts/Feedback.tsx"
 import { Icon, type IconName } from "../parts/Icon.tsx"
+import { Notes } from "../parts/Notes.tsx"
 import { Status } from "../parts/Status.tsx"
 import { Brand } from "./Brand.tsx"
 import { areas, onPhones } from "./screens.ts"
 import { type Theme, useTheme } from "./theme.ts"
+import { type Overlay, useKeys } from "./useKeys.ts"
 
 const Palette = lazy(() => import("./Palette.tsx"))
+const Help = lazy(() => import("./Help.tsx"))
+const Curl = lazy(() => import("./Curl.tsx"))
 
-/** After `g` the next letter must come within this time, ms. */
-const CHORD_MS = 1_200
 const HEALTH_MS = 10_000
 
 const themeIcons: Readonly<Record<Theme, IconName>> = { system: "screen", light: "sun", dark: "moon" }
 const all = areas.flatMap(({ screens }) => screens)
-
-/** Keys belong to a field while somebody types in it. */
-const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select")) || document.querySelector("dialog[open]") !== null
 
 const useLost = (): boolean => {
   const [lost, setLost] = useState(false)
@@ -51,11 +49,10 @@ const Health = () => {
 }
 
 export const Shell = () => {
-  const navigate = useNavigate()
   const lost = useLost()
   const [theme, nextTheme] = useTheme()
-  const [palette, setPalette] = useState(false)
-  const chord = useRef(0)
+  const [overlay, setOverlay] = useState<Overlay | null>(null)
+  const close = (): void => setOverlay(null)
   const main = useRef<HTMLElement>(null)
   const path = useRouterState({ select: ({ location }) => location.pathname })
   const method = useRead("GET /api/auth/status").data?.method
@@ -74,33 +71,7 @@ export const Shell = () => {
     main.current?.focus()
   }, [path])
 
-  useEffect(() => {
-    const press = (event: KeyboardEvent): void => {
-      if ((event.metaKey || event.ctrlKey) && event.key === "k") {
-        event.preventDefault()
-        setPalette(true)
-        return
-      }
-      if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return
-      if (event.key === "/") {
-        const search = document.querySelector<HTMLInputElement>("input[type=search]")
-        if (search === null) return
-        event.preventDefault()
-        search.focus()
-        return
-      }
-      if (event.key === "g") {
-        chord.current = event.timeStamp
-        return
-      }
-      if (event.timeStamp - chord.current > CHORD_MS) return
-      chord.current = 0
-      const screen = all.find(({ key }) => key === event.key)
-      if (screen !== undefined) void navigate({ to: screen.path })
-    }
-    window.addEventListener("keydown", press)
-    return () => window.removeEventListener("keydown", press)
-  }, [navigate])
+  useKeys(setOverlay)
 
   return (
     <>
@@ -109,7 +80,7 @@ export const Shell = () => {
       <div className="shell">
         <nav className="rail" aria-label="Screens">
           <Brand />
-          <button type="button" className="button button-small" onClick={() => setPalette(true)}>
+          <button type="button" className="button button-small" onClick={() => setOverlay("palette")}>
             <Icon name="search" size={16} /><span className="word">Go to<span className="hidden-text"> a screen or find a request</span></span><kbd className="word" aria-hidden="true">Ctrl K</kbd>
           </button>
           {areas.map(({ screens, word }) => (
@@ -127,6 +98,9 @@ export const Shell = () => {
             <button type="button" className="button button-quiet button-small" onClick={nextTheme} title={`Theme: ${theme}`}>
               <Icon name={themeIcons[theme]} size={16} /><span className="word">Theme: {theme}</span>
             </button>
+            <button type="button" className="button button-quiet button-small" onClick={() => setOverlay("help")} title="Keys">
+              <Icon name="help" size={16} /><span className="word">Keys</span>
+            </button>
             {method === "session" ? (
               <button type="button" className="button button-quiet button-small" onClick={() => signOut.mutate({})} title="Sign out">
                 <Icon name="signOut" size={16} /><span className="word">Sign out</span>
@@ -143,10 +117,13 @@ export const Shell = () => {
           {all.filter((screen) => onPhones.includes(screen.path)).map((screen) => (
             <Link key={screen.path} to={screen.path} aria-current={isAt(screen.path) ? "page" : undefined}><Icon name={screen.icon} />{screen.word}</Link>
           ))}
-          <button type="button" onClick={() => setPalette(true)}><Icon name="more" />More</button>
+          <button type="button" onClick={() => setOverlay("palette")}><Icon name="more" />More</button>
         </nav>
       </div>
-      {palette ? <Suspense fallback={null}><Palette onClose={() => setPalette(false)} /></Suspense> : null}
+      <Notes />
+      <Suspense fallback={null}>
+        {overlay === "palette" ? <Palette onClose={close} /> : overlay === "help" ? <Help onClose={close} /> : overlay === "curl" ? <Curl onClose={close} /> : null}
+      </Suspense>
     </>
   )
 }

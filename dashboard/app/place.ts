@@ -15,3 +15,6 @@ export const urlOf = (path: string): URL => new URL(path.replace(/^\/+/, ""), ga
 
 /** The gateway's address as a person would write it. */
 export const gatewayAddress = gateway.href.replace(/\/$/, "")
+
+/** Key holders have a page of their own, outside of the operator's session. */
+export const isOwnPage = (path: string): boolean => path.replace(/\/$/, "") === `${basePath}/me`

@@ -9,7 +9,7 @@ import { Shell } from "./Shell.tsx"
 const words = <const K extends string>(...names: ReadonlyArray<K>) => (search: Record<string, unknown>): { readonly [N in K]?: string } =>
   Object.fromEntries(names.flatMap((name) => {
     const value = search[name]
-    return typeof value === "string" && value !== "" ? [[name, value]] : typeof value === "number" ? [[name, String(value)]] : []
+    return typeof value === "string" && value !== "" ? [[name, value]] : typeof value === "number" || typeof value === "boolean" ? [[name, String(value)]] : []
   })) as { readonly [N in K]?: string }
 
 const NotFound = () => (
@@ -26,10 +26,10 @@ const root = createRootRoute({
 const at = () => root
 
 const routes = [
-  createRoute({ getParentRoute: at, path: "/", component: lazyRouteComponent(() => import("../screens/overview/Overview.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/", validateSearch: words("at"), component: lazyRouteComponent(() => import("../screens/overview/Overview.tsx")) }),
   createRoute({ getParentRoute: at, path: "/welcome", component: lazyRouteComponent(() => import("../screens/welcome/Welcome.tsx")) }),
   createRoute({
-    getParentRoute: at, path: "/requests", validateSearch: words("search", "status", "model", "provider", "key", "combo", "limit"),
+    getParentRoute: at, path: "/requests", validateSearch: words("search", "status", "outcome", "model", "provider", "key", "account", "combo", "error", "from", "to", "exact", "open"),
     component: lazyRouteComponent(() => import("../screens/requests/Requests.tsx"))
   }),
   createRoute({ getParentRoute: at, path: "/requests/$id", component: lazyRouteComponent(() => import("../screens/requests/Request.tsx")) }),
@@ -42,6 +42,14 @@ const routes = [
   createRoute({ getParentRoute: at, path: "/play", validateSearch: words("model", "format"), component: lazyRouteComponent(() => import("../screens/play/Playground.tsx")) }),
   createRoute({ getParentRoute: at, path: "/settings", validateSearch: words("search", "show"), component: lazyRouteComponent(() => import("../screens/settings/Settings.tsx")) }),
   createRoute({ getParentRoute: at, path: "/nodes", component: lazyRouteComponent(() => import("../screens/nodes/Nodes.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/limits", validateSearch: words("kind", "search"), component: lazyRouteComponent(() => import("../screens/limits/Limits.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/cache", validateSearch: words("search", "model", "sort", "page"), component: lazyRouteComponent(() => import("../screens/cache/Cache.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/leases", component: lazyRouteComponent(() => import("../screens/leases/Leases.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/work", validateSearch: words("search", "purpose"), component: lazyRouteComponent(() => import("../screens/work/Work.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/search", component: lazyRouteComponent(() => import("../screens/search/Search.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/agents", validateSearch: words("tool", "state"), component: lazyRouteComponent(() => import("../screens/agents/Agents.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/evals", component: lazyRouteComponent(() => import("../screens/evals/Evals.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/now", component: lazyRouteComponent(() => import("../screens/now/Now.tsx")) }),
   createRoute({ getParentRoute: at, path: "/webhooks", component: lazyRouteComponent(() => import("../screens/webhooks/Webhooks.tsx")) }),
   createRoute({ getParentRoute: at, path: "/audit", validateSearch: words("action", "actor", "target", "page"), component: lazyRouteComponent(() => import("../screens/audit/Audit.tsx")) })
 ] as const

@@ -2,7 +2,7 @@
 import type { IconName } from "../parts/Icon.tsx"
 
 export interface Screen {
-  readonly path: "/" | "/requests" | "/usage" | "/resilience" | "/providers" | "/models" | "/combos" | "/keys" | "/play" | "/settings" | "/nodes" | "/audit" | "/webhooks" | "/welcome"
+  readonly path: "/" | "/requests" | "/usage" | "/resilience" | "/providers" | "/models" | "/combos" | "/keys" | "/play" | "/settings" | "/nodes" | "/audit" | "/webhooks" | "/welcome" | "/limits" | "/cache" | "/leases" | "/work" | "/search" | "/agents" | "/evals" | "/now"
   readonly word: string
   readonly icon: IconName
   /** After `g`. */
@@ -14,6 +14,7 @@ export const areas: ReadonlyArray<{ readonly word: string; readonly screens: Rea
     word: "Observe",
     screens: [
       { path: "/", word: "Overview", icon: "overview", key: "o" },
+      { path: "/now", word: "Now", icon: "now", key: "x" },
       { path: "/requests", word: "Requests", icon: "requests", key: "r" },
       { path: "/usage", word: "Usage & cost", icon: "usage", key: "u" },
       { path: "/resilience", word: "Resilience", icon: "resilience", key: "b" }
@@ -24,14 +25,26 @@ export const areas: ReadonlyArray<{ readonly word: string; readonly screens: Rea
     screens: [
       { path: "/providers", word: "Providers", icon: "providers", key: "p" },
       { path: "/models", word: "Models & prices", icon: "models", key: "m" },
-      { path: "/combos", word: "Combos", icon: "combos", key: "c" }
+      { path: "/combos", word: "Combos", icon: "combos", key: "c" },
+      { path: "/cache", word: "Cache", icon: "cache", key: "h" }
     ]
   },
   {
     word: "Access",
     screens: [
       { path: "/keys", word: "Keys & budgets", icon: "keys", key: "k" },
+      { path: "/limits", word: "Limits", icon: "limits", key: "l" },
+      { path: "/leases", word: "Leases & sessions", icon: "leases", key: "d" },
       { path: "/webhooks", word: "Webhooks", icon: "webhooks", key: "w" }
+    ]
+  },
+  {
+    word: "Agents",
+    screens: [
+      { path: "/agents", word: "MCP & A2A", icon: "agents", key: "t" },
+      { path: "/evals", word: "Evals", icon: "evals", key: "e" },
+      { path: "/work", word: "Files & batches", icon: "work", key: "f" },
+      { path: "/search", word: "Search", icon: "search", key: "i" }
     ]
   },
   {
@@ -46,4 +59,4 @@ export const areas: ReadonlyArray<{ readonly word: string; readonly screens: Rea
 ]
 
 /** What a phone's bottom bar holds. */
-export const onPhones: ReadonlyArray<Screen["path"]> = ["/", "/requests", "/providers", "/resilience"]
+export const onPhones: ReadonlyArray<Screen["path"]> = ["/now", "/requests", "/providers", "/resilience"]

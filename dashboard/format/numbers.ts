@@ -8,6 +8,9 @@ const ONE_DAY_S = 86_400
 
 export const count = (value: number | null | undefined): string => value === null || value === undefined || !Number.isFinite(value) ? unknown : group.format(value)
 
+/** `1 answer`, `2 answers`. */
+export const counted = (value: number, one: string, many: string): string => `${count(value)} ${value === 1 ? one : many}`
+
 /** `12.4k`; the exact number belongs into the title. */
 export const tokens = (value: number | null | undefined): string => {
   if (value === null || value === undefined || !Number.isFinite(value)) return unknown

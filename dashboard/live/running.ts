@@ -32,6 +32,7 @@ export const after = (running: ReadonlyMap<string, Running>, { data, event }: Li
       return known === undefined ? { running, ended: false } : { running: new Map([...running, [id, { ...known, tokens: Number(data["tokensGenerated"]) || 0 }]]), ended: false }
     case "request.completed":
     case "request.failed": {
+      if (known === undefined) return { running, ended: true }
       const rest = new Map(running)
       rest.delete(id)
       return { running: rest, ended: true }

@@ -11,7 +11,7 @@ import { seed } from "./seed.ts"
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
-const screens = ["/", "/welcome", "/requests", "/usage", "/resilience", "/providers", "/models", "/combos", "/keys", "/play", "/settings", "/nodes", "/webhooks", "/audit"]
+const screens = ["/", "/welcome", "/requests", "/usage", "/resilience", "/providers", "/models", "/combos", "/keys", "/play", "/settings", "/nodes", "/webhooks", "/audit", "/limits", "/cache", "/leases", "/work", "/search", "/agents", "/evals", "/now"]
 
 /** What axe finds, as one line each. The page's policy refuses scripts as text, so the debugger brings it in. */
 const violations = async (page: Page): Promise<ReadonlyArray<string>> => {
@@ -52,12 +52,23 @@ describe.skipIf(!canBrowse())("the dashboard for everybody", () => {
   }
 
   it.each(["light", "dark"] as const)("has no violation with data, %s", async (theme) => {
-    expect(await faults(full, theme, 1280, [...screens, `/requests/${request}`, "/nowhere"])).toEqual([])
+    expect(await faults(full, theme, 1280, [...screens, `/requests/${request}`, `/requests?open=${request}`, "/nowhere"])).toEqual([])
   }, 180_000)
 
   it("has no violation without data", async () => {
     expect(await faults(empty, "light", 1280, screens)).toEqual([])
-  }, 120_000)
+  }, 180_000)
+
+  it.each(["light", "dark"] as const)("has no violation while a fire drill runs, %s", async (colorScheme) => {
+    const { drill } = await empty.gateway.operator.call<{ drill: { id: string } }>("POST", "/api/drills", { fault: "stall", seconds: 120 })
+    onTestFinished(async () => void await empty.gateway.operator.raw("DELETE", `/api/drills/${drill.id}`))
+    const { close, go, page } = await visit(empty.browser, empty.gateway.url, { colorScheme })
+    onTestFinished(close)
+    await go("/resilience")
+    await page.getByRole("button", { name: "Stop the drill" }).waitFor()
+    await settled(page)
+    expect(await violations(page)).toEqual([])
+  }, 180_000)
 
   it("has no violation on a phone, and nothing sticks out at 320 pixels", async () => {
     expect(await faults(full, "dark", 390, screens)).toEqual([])
@@ -79,10 +90,11 @@ describe.skipIf(!canBrowse())("the dashboard for everybody", () => {
     const inside = await visit(full.browser, full.gateway.url, { colorScheme: "dark" })
     onTestFinished(inside.close)
     for (const [screen, button] of [
-      ["/providers", "Add a connection"], ["/providers", "Edit practice"], ["/providers", "Delete practice"], ["/models?search=sim/echo", "Price of sim/echo"], ["/combos", "New combo"], ["/combos", "Dry run of reliable"], ["/webhooks", "New webhook"], ["/webhooks", "Deliveries to receiver"], ["/keys", "Make a key"], ["/keys", "Edit app"], ["/keys", "Budget of app"], ["/", "Go to a screen or find a request"]
+      ["/providers", "Add a connection"], ["/providers", "Edit practice"], ["/providers", "Delete practice"], ["/models?search=sim/echo", "Price of sim/echo"], ["/combos", "New combo"], ["/combos", "Dry run of reliable"], ["/combos", "Edit reliable"], ["/webhooks", "New webhook"], ["/webhooks", "Deliveries to receiver"], ["/keys", "Make a key"], ["/keys", "Edit app"], ["/keys", "Budget of app"], ["/limits", "Limit of tokens"], ["/limits", "Change Tokens a day, at lab/model of app"], ["/cache", "Forget …"], ["/work", "New batch"], ["/work", "Look into file.jsonl"],
+      ["/agents", "Give it a task"], ["/agents", "Call gateway_get_health"], ["/agents", "New MCP server"], ["/evals", "New suite"], ["/evals", "Run suite"], ["/", "Keys"], ["/", "Go to a screen or find a request"]
     ] as const) {
       await inside.go(screen)
-      await inside.page.getByRole("button", { name: button }).click()
+      await inside.page.getByRole("button", { name: button, exact: true }).click()
       await inside.page.getByRole("dialog").waitFor()
       await settled(inside.page)
       expect([button, await violations(inside.page)]).toEqual([button, []])
@@ -90,7 +102,56 @@ describe.skipIf(!canBrowse())("the dashboard for everybody", () => {
       await inside.page.getByRole("dialog").waitFor({ state: "detached" })
       expect([button, await inside.page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.querySelector('.word')?.textContent ?? document.activeElement.textContent")]).toEqual([button, button])
     }
-  }, 120_000)
+  }, 180_000)
+
+  it.each(["light", "dark"] as const)("has no violation when the session ended, the gateway is lost or a record does not exist, %s", async (colorScheme) => {
+    const { close, go, page } = await visit(full.browser, full.gateway.url, { colorScheme })
+    onTestFinished(close)
+    const clean = async (state: string) => {
+      await settled(page)
+      expect([state, await violations(page)]).toEqual([state, []])
+    }
+    await go("/nowhere")
+    await page.getByRole("heading", { name: "No such screen" }).waitFor()
+    await clean("no such screen")
+    await go("/requests/nobody")
+    await page.getByRole("alert").first().waitFor()
+    await clean("no such request")
+    await go("/providers")
+    await page.route("**/api/**", (route) => route.abort())
+    await page.getByText("The gateway does not answer.").first().waitFor()
+    await clean("the gateway is lost while a screen is open")
+    await page.goto(`${full.gateway.url}/dashboard/keys`)
+    await page.getByText("The gateway cannot be reached").waitFor()
+    await clean("the gateway is lost at the start")
+    await page.unroute("**/api/**")
+    await go("/webhooks")
+    await page.context().clearCookies()
+    await page.getByRole("button", { name: "Test receiver", exact: true }).click()
+    await page.getByRole("heading", { name: "Your session has ended" }).waitFor()
+    await clean("the session has ended")
+    await page.getByLabel("Password").fill("none of the kind")
+    await page.getByRole("button", { name: "Sign in" }).click()
+    await page.getByRole("alert").first().waitFor()
+    await clean("the session has ended, and the password is wrong")
+  }, 180_000)
+
+  it.each([["light", 1280], ["dark", 390]] as const)("has no violation on the page of key holders, %s, %i wide", async (colorScheme, width) => {
+    const { id, key } = await full.gateway.operator.createKey("holder", { allowUsageCommand: true })
+    await full.gateway.operator.call("POST", "/api/usage/budget", { apiKeyId: id, dailyLimitUsd: 5 })
+    const { key: quiet } = await full.gateway.operator.createKey("quiet")
+    const { close, go, page } = await visit(full.browser, full.gateway.url, { signedIn: false, colorScheme, viewport: { width, height: 900 } })
+    onTestFinished(close)
+    await go("/me")
+    await page.getByRole("heading", { level: 1, name: "Own use" }).waitFor()
+    expect(await violations(page)).toEqual([])
+    for (const [given, shown] of [["sk-nobody", page.getByRole("alert")], [key, page.getByRole("table", { name: "Limits" })], [quiet, page.getByText(/Ask the operator/)]] as const) {
+      await page.getByLabel("API key").fill(given)
+      await page.getByRole("button", { name: /^Show/ }).click()
+      await shown.waitFor()
+      expect(await violations(page)).toEqual([])
+    }
+  }, 180_000)
 
   it("is reached by keys: the first stop skips to the content, and the rail's links follow", async () => {
     const { close, go, page } = await visit(full.browser, full.gateway.url)

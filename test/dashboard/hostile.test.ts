@@ -21,7 +21,7 @@ describe.skipIf(!canBrowse())("the dashboard among strangers", () => {
   it("shows markup in every name as text: nothing runs, nothing breaks the policy, no request leaves the origin", async () => {
     const { close, go, page, troubles } = await visit(on.browser, on.gateway.url)
     onTestFinished(close)
-    for (const screen of ["/", "/providers", "/models", "/combos", "/keys", "/requests", `/requests/${request}`, "/usage?by=key", "/resilience", "/settings", "/nodes", "/webhooks", "/audit", `/requests?search=${encodeURIComponent(canary)}`, `/requests/${encodeURIComponent(canary)}`]) {
+    for (const screen of ["/", "/providers", "/models", "/combos", "/keys", "/requests", `/requests/${request}`, `/requests?open=${request}`, "/usage?by=key", "/resilience", "/settings", "/nodes", "/webhooks", "/audit", "/limits", "/cache", "/leases", "/work", "/search", "/agents", "/evals", "/now", `/limits?search=${encodeURIComponent(canary)}`, `/work?search=${encodeURIComponent(canary)}`, `/requests?search=${encodeURIComponent(canary)}`, `/requests/${encodeURIComponent(canary)}`]) {
       await go(screen)
       await eventually(() => page.locator("[aria-busy=true]").count(), (busy) => busy === 0, "the end of loading")
       expect([screen, await page.title()]).not.toEqual([screen, "owned"])
@@ -29,6 +29,10 @@ describe.skipIf(!canBrowse())("the dashboard among strangers", () => {
     }
     await go("/keys")
     await page.getByText(`app${canary}`).first().waitFor()
+    for (const [screen, text] of [["/limits", `app${canary}`], ["/leases", `holder${canary}`], ["/work", `batch${canary}`], ["/work", `file${canary}.jsonl`], ["/evals", `suite${canary}`], ["/agents", `Hello${canary}`]] as const) {
+      await go(screen)
+      await page.getByText(text).first().waitFor()
+    }
     await go("/play")
     await page.getByLabel("Prompt", { exact: true }).fill(canary)
     await page.getByRole("button", { name: "Send" }).click()

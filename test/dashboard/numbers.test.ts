@@ -4,6 +4,7 @@ import * as path from "node:path"
 import { describe, expect, it } from "vitest"
 import { count, duration, money, percent, tokens } from "../../dashboard/format/numbers.ts"
 import { ago, left } from "../../dashboard/format/time.ts"
+import { MOST_REQUESTS, Ring, SPAN_MS } from "../../dashboard/live/Ring.ts"
 import { chance } from "#test/support/chance.ts"
 import { FrameSplitter } from "../../dashboard/screens/play/frames.ts"
 
@@ -49,6 +50,32 @@ describe("frames of a stream", () => {
         expect(seen, `seed ${random.seed}, cut at ${places.join()}`).toEqual(whole)
       }
     }
+  })
+})
+
+describe("the ring of the last requests", () => {
+  const at = Date.UTC(2026, 0, 1)
+  const request = (id: string, endedAt: number, failed = false) => ({ id, endedAt, tookMs: 2_000, failed })
+
+  it("counts all of a second, keeps the newest one by one, and forgets what is older than its span", () => {
+    const ring = new Ring()
+    for (let n = 0; n < MOST_REQUESTS + 5; n++) ring.add(request(`r${n}`, at + n % 1_000, n % 10 === 0))
+    expect(ring.secondOf(at + 999)).toEqual({ ended: MOST_REQUESTS + 5, failed: MOST_REQUESTS / 10 + 1 })
+    expect(ring.during(at).ended.length).toBe(MOST_REQUESTS)
+    expect(ring.during(at).ended[0]?.failed).toBe(true)
+    expect(ring.during(at - 1_000)).toEqual({ ended: [], ran: MOST_REQUESTS })
+    ring.add(request("later", at + SPAN_MS))
+    expect([ring.secondOf(at), ring.secondOf(at + SPAN_MS)]).toEqual([{ ended: 0, failed: 0 }, { ended: 1, failed: 0 }])
+    ring.add(request("too late", at))
+    expect([ring.secondOf(at), ring.secondOf(at + SPAN_MS)]).toEqual([{ ended: 0, failed: 0 }, { ended: 1, failed: 0 }])
+  })
+
+  it("counts a request once that is in the log and in a live event", () => {
+    const ring = new Ring()
+    ring.add(request("event first", at))
+    ring.seed([request("event first", at), request("log first", at)])
+    ring.add(request("log first", at))
+    expect(ring.secondOf(at)).toEqual({ ended: 2, failed: 0 })
   })
 })
 

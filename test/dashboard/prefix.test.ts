@@ -81,6 +81,16 @@ describe.skipIf(!canBrowse())("the dashboard below a path", () => {
     await page.getByText("Live", { exact: true }).waitFor()
     await Http.send(on.gateway.url, { path: "/v1/chat/completions", body: { model: "sim/unicode", messages: [{ role: "user", content: "Hello" }] } })
     await page.getByRole("table", { name: "Requests" }).getByText("sim/unicode").waitFor()
+    await go("/work")
+    await page.getByLabel("Files to upload").setInputFiles({ name: "below.txt", mimeType: "text/plain", buffer: Buffer.from("below a path") })
+    await page.getByRole("button", { name: "Look into below.txt" }).click()
+    expect(await page.getByLabel("Content", { exact: true }).innerText()).toBe("below a path")
+    expect(await page.getByRole("dialog").getByRole("link", { name: "Download" }).getAttribute("href")).toContain(`${prefix}/api/files/`)
+    for (const screen of ["/limits", "/cache", "/leases", "/search", "/agents", "/evals", "/now"]) {
+      await go(screen)
+      await page.reload()
+      await page.getByRole("main").getByRole("heading", { level: 1 }).waitFor()
+    }
     expect(troubles()).toEqual([])
     expect(proxy.outside.filter((path) => path !== "/favicon.ico")).toEqual([])
   }, 90_000)

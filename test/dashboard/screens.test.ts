@@ -147,9 +147,12 @@ describe.skipIf(!canBrowse())("the dashboard's screens", () => {
     await page.getByRole("list", { name: "Targets" }).getByText("sim/echo").waitFor()
     await page.goBack()
     await page.getByRole("button", { name: "Clear filters" }).first().click()
-    const before = await table.getByRole("row").count()
+    // New rows wait behind a button while the pointer is over the table. Only what is on screen is drawn: the table says how many there are.
+    await page.mouse.move(0, 0)
+    const rowsOf = async () => Number(await table.getAttribute("aria-rowcount"))
+    const before = await rowsOf()
     await ask("sim/echo")
-    await eventually(() => table.getByRole("row").count(), (rows) => rows > before, "a new row")
+    await eventually(rowsOf, (rows) => rows > before, "a new row")
     const running = new AbortController()
     const stalled = fetch(`${on.gateway.url}/v1/chat/completions`, {
       method: "POST", headers: { "content-type": "application/json" }, signal: running.signal, body: JSON.stringify({ model: "sim/stall-3", stream: true, messages: [{ role: "user", content: "Wait" }] })
@@ -250,6 +253,30 @@ describe.skipIf(!canBrowse())("the dashboard's screens", () => {
     )
   })
 
+  it("resilience: a fire drill starts, is seen to strike, and is stopped, by keys alone", async () => {
+    const { drills: left } = await api<{ drills: ReadonlyArray<{ id: string; endedAt: string | null }> }>("GET", "/api/drills")
+    for (const { endedAt, id } of left) if (endedAt === null) await api("DELETE", `/api/drills/${id}`)
+    await api("POST", "/api/resilience/reset", {})
+    const page = await come("/resilience")
+    const drill = page.getByRole("region", { name: "Fire drill" })
+    await drill.getByLabel("Fault").selectOption({ label: "Half stream" })
+    await drill.getByLabel("Seconds").fill("4")
+    await drill.getByLabel("Seconds").press("Enter")
+    await drill.getByRole("alert").first().waitFor()
+    await drill.getByLabel("Seconds").fill("120")
+    await drill.getByLabel("Seconds").press("Enter")
+    await drill.getByText("Half stream runs").waitFor()
+    await drill.getByText(/^ends in/).waitFor()
+    await drill.getByRole("button", { name: "Call sim/echo" }).press("Enter")
+    await drill.getByText(/^[1-9]\d* calls struck/).waitFor()
+    await page.getByRole("table", { name: "Breakers" }).getByRole("row", { name: /sim/ }).waitFor()
+    await drill.getByRole("table", { name: "Last calls of the simulator" }).getByText("sim/echo").first().waitFor()
+    await drill.getByRole("button", { name: "Stop the drill" }).press("Enter")
+    await drill.getByText(/^The last one, Half stream, struck/).waitFor()
+    await api("POST", "/api/resilience/reset", {})
+    await eventually(() => api<{ drills: ReadonlyArray<{ endedBy: string | null }> }>("GET", "/api/drills"), ({ drills }) => drills[0]?.endedBy === "operator", "the end of the drill")
+  })
+
   it("flags: found by what they do, switched, and taken back to their default", async () => {
     const page = await come("/settings")
     await page.getByRole("searchbox", { name: "Find" }).fill("REQUIRE_API_KEY")
@@ -282,7 +309,7 @@ describe.skipIf(!canBrowse())("the dashboard's screens", () => {
     expect(new URL(page.url()).searchParams.get("action")).toBe("no.such.action")
   })
 
-  it("webhooks: added with a signing key that is shown, tested against a receiver, its deliveries read, and deleted", async () => {
+  it("webhooks: added with a signing key that is shown, tested against a receiver, its deliveries read, one sent again, and deleted", async () => {
     // The receiver is on this machine, which the guard of outgoing calls refuses.
     await on.gateway.operator.setFlag("OUTBOUND_SSRF_GUARD_ENABLED", "false")
     const bodies: Array<string> = []
@@ -311,10 +338,34 @@ describe.skipIf(!canBrowse())("the dashboard's screens", () => {
     expect(bodies.join("")).toContain("test.ping")
     await page.getByRole("button", { name: "Deliveries to my receiver" }).click()
     await dialog.getByRole("table", { name: "Deliveries" }).getByText("204").waitFor()
+    await dialog.getByRole("button", { name: "Send test.ping again" }).click()
+    await dialog.getByText("It arrived: 204").waitFor()
+    await dialog.getByRole("button", { name: "Send test.ping again" }).nth(1).waitFor()
+    expect([bodies.length, bodies[1]]).toEqual([2, bodies[0]])
     await page.keyboard.press("Escape")
     await page.getByRole("button", { name: "Delete my receiver" }).click()
     await dialog.getByRole("button", { name: "Delete the webhook" }).click()
     await page.getByText("No webhook yet").waitFor()
+  })
+
+  it("requests: the details say which setting keeps bodies, and show kept ones as text", async () => {
+    const markup = "<img src=x onerror=document.title='owned'>"
+    const say = async () => {
+      const reply = await Http.send(on.gateway.url, { path: "/v1/chat/completions", body: { model: "sim/echo", messages: [{ role: "user", content: markup }] } })
+      await on.gateway.operator.settled()
+      return reply.headers["x-gateway-request-id"] ?? ""
+    }
+    const page = await come(`/requests/${await say()}`)
+    await page.getByRole("button", { name: "Show them" }).click()
+    await page.getByText(/setting callLogBodies is off/).waitFor()
+    await api("PATCH", "/api/settings", { callLogBodies: true })
+    const id = await say()
+    await eventually(() => on.gateway.operator.raw("GET", `/api/usage/call-logs/${id}/bodies`), ({ status }) => status === 200, "its bodies")
+    await page.goto(`${on.gateway.url}/dashboard/requests/${id}`)
+    await page.getByRole("button", { name: "Show them" }).click()
+    for (const name of ["The client sent", "Sent to sim/echo", "Answered by sim/echo", "The client got"]) await page.getByLabel(name, { exact: true }).getByText(markup).waitFor()
+    expect([await page.locator("img[src=x]").count(), await page.title()]).toEqual([0, expect.not.stringContaining("owned")])
+    await api("PATCH", "/api/settings", { callLogBodies: false })
   })
 
   it("models: found by a part of the name, given a price that requests are charged by, and taken back to the shipped one", async () => {

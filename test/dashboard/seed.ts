@@ -1,5 +1,6 @@
 /** A gateway with something on every screen; answers the id of a request that fell back. */
 import type { InProcess } from "#test/support/gateway.ts"
+import { managedKey, Session } from "#test/features/leases/support.ts"
 import * as Http from "#test/support/http.ts"
 
 /** `mark` stands in every name that an operator or a client may choose. */
@@ -14,6 +15,22 @@ export const seed = async ({ operator, url }: InProcess, mark = ""): Promise<str
   const ask = (model: string, headers: Readonly<Record<string, string>> = {}) => Http.send(url, {
     path: "/v1/chat/completions", headers: { authorization: `Bearer ${key.key}`, ...headers }, body: { model, messages: [{ role: "user", content: `Hello${mark}` }] }
   })
+  const body = { messages: [{ role: "user", content: `Hello${mark}` }] }
+  await operator.call("POST", "/api/usage/token-limits", { apiKeyId: key.id, scopeType: "model", scopeValue: `lab/model${mark}`, tokenLimit: 1_000_000, resetInterval: "daily" })
+  await operator.call("POST", "/api/evals/suites", { name: `suite${mark}`, description: `why${mark}`, cases: [{ name: `case${mark}`, model: "sim/echo", input: body, expected: { strategy: "contains", value: `Hello${mark}` } }] })
+  await operator.call("PUT", "/api/settings/cache-config", { semanticCacheEnabled: true })
+  await operator.call("PATCH", "/api/settings", { mcpEnabled: true, mcpTransport: "streamable-http", a2aEnabled: true })
+  const { connections } = await operator.call<{ connections: ReadonlyArray<{ id: string; provider: string }> }>("GET", "/api/providers")
+  const leased = await managedKey({ operator }, `holder${mark}`, connections.filter(({ provider }) => provider === "sim").map(({ id }) => id))
+  await new Session({ url }, leased.key).acquire("sim/echo")
+  await operator.raw("POST", "/a2a", { jsonrpc: "2.0", id: 1, method: "message/send", params: { skill: "smart-routing", ...body, metadata: { model: "sim/echo" } } })
+  const form = new FormData()
+  form.append("purpose", "batch")
+  form.append("file", new File([JSON.stringify({ custom_id: `line${mark}`, method: "POST", url: "/v1/chat/completions", body: { model: "nobody/nothing", ...body } })], `file${mark}.jsonl`))
+  const authorization = `Bearer ${key.key}`
+  const { id: input_file_id } = await (await fetch(`${url}/v1/files`, { method: "POST", headers: { authorization }, body: form })).json() as { id: string }
+  await Http.send(url, { path: "/v1/batches", headers: { authorization }, body: { input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h", metadata: { note: `batch${mark}` } } })
+  await Http.send(url, { path: "/v1/chat/completions", headers: { authorization }, body: { model: "sim/echo", temperature: 0, ...body } })
   await ask("sim/echo")
   await ask(`lab/model${mark}`)
   const reply = await ask("reliable", { "x-session-id": "session" })

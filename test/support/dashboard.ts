@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process"
 import * as path from "node:path"
 import type { Browser, BrowserContextOptions, Page } from "playwright-core"
+import { expect, onTestFinished } from "vitest"
 import { launch } from "./chromium.ts"
 import { inProcess, type InProcess } from "./gateway.ts"
 import { PASSWORD } from "./operator.ts"
@@ -56,6 +57,17 @@ export const signIn = async (page: Page, password = PASSWORD): Promise<void> => 
   await page.getByLabel("Password").fill(password)
   await page.getByRole("button", { name: "Sign in" }).click()
   await page.getByRole("navigation", { name: "Screens" }).waitFor({ state: "attached" })
+}
+
+/** Opens a screen for one test; its page is closed after it, and must have broken no rule. */
+export const comerOf = (on: () => Stage) => async (screen: string, options: BrowserContextOptions = {}): Promise<Page> => {
+  const seen = await visit(on().browser, on().gateway.url, options)
+  onTestFinished(async () => {
+    await seen.close()
+    expect(seen.troubles()).toEqual([])
+  })
+  await seen.go(screen)
+  return seen.page
 }
 
 export interface Stage {

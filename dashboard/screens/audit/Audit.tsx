@@ -1,11 +1,16 @@
 /** Who changed what: filters stand in the address, secrets are already taken out by the gateway. */
+import { useMutation } from "@tanstack/react-query"
 import { useNavigate, useSearch } from "@tanstack/react-router"
-import { useRead } from "../../api/query.ts"
+import { useState } from "react"
+import * as Notes from "../../api/notes.ts"
+import { queryClient, useRead } from "../../api/query.ts"
 import { clock, exact } from "../../format/time.ts"
-import { Empty, Loaded } from "../../parts/Feedback.tsx"
+import { Confirm } from "../../parts/Dialog.tsx"
+import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { TextField } from "../../parts/Field.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
+import { type Entry, inverseOf } from "./inverse.ts"
 import { Table } from "../../parts/Table.tsx"
 
 const EVERY_MS = 10_000
@@ -18,6 +23,16 @@ const Audit = () => {
   const page = Math.max(0, Math.floor(Number(search.page ?? 0)) || 0)
   const read = useRead("GET /api/compliance/audit-log", { query: { action, actor, target, limit: ON_A_PAGE, offset: page * ON_A_PAGE } }, { everyMs: EVERY_MS })
   const set = (change: Partial<typeof search>): void => void navigate({ search: Object.fromEntries(Object.entries({ ...search, page: "", ...change }).filter(([, value]) => value !== "")), replace: true })
+  const [undoing, setUndoing] = useState<Entry | null>(null)
+  const inverse = undoing === null ? null : inverseOf(undoing)
+  const undo = useMutation<unknown, Error>({
+    mutationFn: () => inverse === null ? Promise.resolve() : inverse.run(),
+    onSuccess: () => {
+      void Notes.follow(Notes.tell(`Taken back: ${inverse?.word ?? ""}.`))
+      setUndoing(null)
+      void queryClient.invalidateQueries()
+    }
+  })
   const filtered = [action, actor, target].some((value) => value !== undefined)
   return (
     <Page title="Audit" lead="Every change of the configuration and every sign-in, newest first.">
@@ -33,7 +48,7 @@ const Audit = () => {
         <Loaded read={read} what="The audit log" rows={8}>
           {(rows) => rows.length === 0 ? <Empty icon="audit" title={filtered || page > 0 ? "No entry fits" : "No entry yet"} /> : (
             <Table label="Audit" isStale={read.isPlaceholderData}>
-              <thead><tr><th scope="col">Time</th><th scope="col">Action</th><th scope="col">Actor</th><th scope="col">Target</th><th scope="col">Outcome</th><th scope="col">Address</th><th scope="col">Details</th></tr></thead>
+              <thead><tr><th scope="col">Time</th><th scope="col">Action</th><th scope="col">Actor</th><th scope="col">Target</th><th scope="col">Outcome</th><th scope="col">Address</th><th scope="col"><span className="hidden-text">Actions</span></th><th scope="col">Details</th></tr></thead>
               <tbody>
                 {rows.map((row) => (
                   <tr key={row.id}>
@@ -43,6 +58,7 @@ const Audit = () => {
                     <td className="cut" title={row.target ?? undefined}>{row.target ?? "–"}</td>
                     <td><Status tone={row.status === "success" ? "ok" : "bad"} word={row.status} /></td>
                     <td className="nowrap">{row.ip_address ?? "–"}</td>
+                    <td className="actions">{inverseOf(row) === null ? null : <button type="button" className="button button-small" onClick={() => setUndoing(row)} aria-label={`Take back ${row.action} ${row.target ?? ""}`.trim()}>Take back</button>}</td>
                     <td>{Object.keys(row.details).length === 0 ? "–" : <details><summary>Show</summary><pre className="well small">{JSON.stringify(row.details, null, 2)}</pre></details>}</td>
                   </tr>
                 ))}
@@ -56,6 +72,11 @@ const Audit = () => {
           <button type="button" className="button button-small" disabled={(read.data?.length ?? 0) < ON_A_PAGE} onClick={() => set({ page: String(page + 1) })}>Older</button>
         </div>
       </Panel>
+      {inverse === null ? null : (
+        <Confirm title="Take the change back?" confirm="Take it back" pending={undo.isPending} onClose={() => setUndoing(null)} onConfirm={() => undo.mutate()} error={undo.error === null ? undefined : <Failure what="It was not taken back" error={undo.error} />}>
+          <p className="wrap">{inverse.word}. Later changes of the same are overwritten; this one stands in the audit, too.</p>
+        </Confirm>
+      )}
     </Page>
   )
 }

@@ -1,6 +1,7 @@
 /** What a key may cost per day, week and month. */
 import { useState } from "react"
 import type { Answer } from "../../api/contract.ts"
+import { call } from "../../api/call.ts"
 import { useChange } from "../../api/query.ts"
 import { money } from "../../format/numbers.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
@@ -16,8 +17,17 @@ export const Budget = ({ budget, keyId, name, onClose }: { readonly keyId: strin
   const [daily, setDaily] = useState(textOf(budget?.dailyLimitUsd))
   const [weekly, setWeekly] = useState(textOf(budget?.weeklyLimitUsd))
   const [monthly, setMonthly] = useState(textOf(budget?.monthlyLimitUsd))
-  const save = useChange("POST /api/usage/budget", ["GET /api/usage/budget"], onClose)
-  const remove = useChange("DELETE /api/usage/budget", ["GET /api/usage/budget"], onClose)
+  const before = budget !== null && budget.activeLimitUsd > 0 ? budget : null
+  const back = () => before === null
+    ? () => call("DELETE /api/usage/budget", { query: { apiKeyId: keyId } })
+    : () => call("POST /api/usage/budget", {
+        body: {
+          apiKeyId: keyId, dailyLimitUsd: before.dailyLimitUsd, weeklyLimitUsd: before.weeklyLimitUsd, monthlyLimitUsd: before.monthlyLimitUsd, warningThreshold: before.warningThreshold,
+          resetInterval: before.resetInterval, resetTime: before.resetTime
+        }
+      })
+  const save = useChange("POST /api/usage/budget", ["GET /api/usage/budget"], onClose, { said: "The budget is set.", undo: back })
+  const remove = useChange("DELETE /api/usage/budget", ["GET /api/usage/budget"], onClose, { said: "The budget is taken away.", undo: back })
   const error = save.error ?? remove.error
   const limits = { dailyLimitUsd: Number(daily), weeklyLimitUsd: Number(weekly), monthlyLimitUsd: Number(monthly) }
   return (

@@ -1,6 +1,7 @@
 /** Keys of clients: what each may do, for how much, and what it has spent. */
 import { Link } from "@tanstack/react-router"
 import { useState } from "react"
+import { call } from "../../api/call.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import type { Answer } from "../../api/contract.ts"
 import { money } from "../../format/numbers.ts"
@@ -50,7 +51,9 @@ interface Acts {
 
 const Row = ({ acts, budget, value }: { readonly value: Key; readonly budget: BudgetRow | undefined; readonly acts: Acts }) => {
   const now = useNow()
-  const change = useChange("PATCH /api/keys/:id", ["GET /api/keys"])
+  const change = useChange("PATCH /api/keys/:id", ["GET /api/keys"], undefined, {
+    said: `${value.name} is changed.`, undo: (_, { body }) => () => call("PATCH /api/keys/:id", { params: { id: value.id }, body: { isActive: body?.isActive !== true } })
+  })
   return (
     <tr>
       <td>

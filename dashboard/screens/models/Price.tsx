@@ -1,5 +1,6 @@
 /** What a model costs; a price of the operator stands before the shipped one. */
 import { useState } from "react"
+import { call } from "../../api/call.ts"
 import type { Answer } from "../../api/contract.ts"
 import { useChange } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
@@ -19,8 +20,12 @@ export const Price = ({ model, onClose, price, provider }: { readonly provider: 
   const names = Object.keys(all) as ReadonlyArray<Field>
   const stored = Object.fromEntries(names.map((name) => [name, price?.[name] === undefined ? "" : String(price[name])])) as Readonly<Record<Field, string>>
   const [texts, setTexts] = useState(stored)
-  const save = useChange("PATCH /api/pricing", touched, onClose)
-  const reset = useChange("DELETE /api/pricing", touched, onClose)
+  const back = () => {
+    const { source, ...before } = price ?? { source: "default" as const }
+    return source === "user" ? () => call("PATCH /api/pricing", { body: { [provider]: { [model]: before } } }) : () => call("DELETE /api/pricing", { query: { provider, model } })
+  }
+  const save = useChange("PATCH /api/pricing", touched, onClose, { said: "The price is set.", undo: back })
+  const reset = useChange("DELETE /api/pricing", touched, onClose, { said: "The shipped price holds again.", undo: back })
   const changed = names.filter((name) => texts[name] !== stored[name] && texts[name].trim() !== "")
   const error = save.error ?? reset.error
   const input = (name: Field) => <TextField key={name} label={all[name]} type="number" value={texts[name]} placeholder="none" onChange={(value) => setTexts({ ...texts, [name]: value })} />

@@ -10,6 +10,7 @@ import { Status } from "../../parts/Status.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 import { useShownProvider } from "../providers/vendors.ts"
 import { matters } from "./attention.ts"
+import { Ribbon } from "./Ribbon.tsx"
 
 const FAST_MS = 3_000
 const SLOW_MS = 10_000
@@ -76,6 +77,7 @@ const Overview = () => {
         <div className="tile"><dt>Tokens</dt><dd>{tokens(summary === undefined ? undefined : summary.promptTokens + summary.completionTokens)}</dd><dd className="unit">in 1 h</dd></div>
         <div className="tile"><dt>Cost</dt><dd>{money(summary?.cost)}</dd><dd className="unit">in 1 h</dd></div>
       </dl>
+      <Ribbon />
       <div className="columns">
         <Panel title="Requests per minute">
           <div className="panel-body">

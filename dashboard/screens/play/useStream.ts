@@ -51,6 +51,8 @@ export const useStream = () => {
     try {
       const reply = await send(path(ask.model), {
         method: "POST",
+        // Else the browser adds `Cache-Control: no-cache`: an answer of the gateway's cache would never be seen here.
+        cache: "default",
         headers: { "content-type": "application/json", ...(key === "" ? {} : { authorization: `Bearer ${key}` }) },
         body: JSON.stringify(body(ask)),
         signal: controller.signal

@@ -1,11 +1,13 @@
 /** Stores a credential of a vendor, or of a server that speaks a known format. */
 import { useId, useState } from "react"
 import { call, Problem } from "../../api/call.ts"
-import { useChange } from "../../api/query.ts"
+import * as Notes from "../../api/notes.ts"
+import { queryClient, useChange } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
 import { SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Status } from "../../parts/Status.tsx"
+import { SignIn } from "./SignIn.tsx"
 import { useVendors, vendorOfKey } from "./vendors.ts"
 
 interface Probe {
@@ -31,6 +33,17 @@ const useProbe = () => {
   }
 }
 
+/** Whoever stores a credential wants to know whether it works: the answer comes as a note, and stands in the list. */
+const testAtOnce = async ({ id, name }: { readonly id: string; readonly name: string }): Promise<void> => {
+  try {
+    const { diagnosis, error, valid } = await call("POST /api/providers/:id/test", { params: { id } })
+    Notes.tell(valid ? `${name} is stored, and works.` : `${name} is stored, but its test failed: ${diagnosis?.message ?? error ?? "no reason was given"}`, { isBad: !valid })
+  } catch (error) {
+    Notes.tell(`${name} is stored, but could not be tested: ${error instanceof Error ? error.message : String(error)}`, { isBad: true })
+  }
+  await queryClient.invalidateQueries({ queryKey: ["GET /api/providers"] })
+}
+
 export const VendorForm = ({ children, onAdded }: { readonly onAdded: (name: string) => void; readonly children: (busy: boolean) => React.ReactNode }) => {
   const vendors = useVendors()
   const list = useId()
@@ -38,7 +51,10 @@ export const VendorForm = ({ children, onAdded }: { readonly onAdded: (name: str
   const [provider, setProvider] = useState("")
   const [name, setName] = useState("main")
   const { forget, probe, run } = useProbe()
-  const add = useChange("POST /api/providers", ["GET /api/providers", "GET /api/providers/client"], ({ connection }) => onAdded(connection.name))
+  const add = useChange("POST /api/providers", ["GET /api/providers", "GET /api/providers/client"], ({ connection }) => {
+    onAdded(connection.name)
+    void testAtOnce(connection)
+  })
   const known = vendors.some(({ id }) => id === provider)
   const changeKey = (value: string): void => {
     setKey(value)
@@ -124,14 +140,26 @@ const NodeForm = ({ onDone }: { readonly onDone: () => void }) => {
   )
 }
 
+const SignInForm = ({ onDone }: { readonly onDone: () => void }) => {
+  const vendors = useVendors().filter(({ signsIn }) => signsIn)
+  const [chosen, setProvider] = useState("")
+  const provider = chosen === "" ? vendors[0]?.id ?? "" : chosen
+  return (
+    <div className="stack">
+      <SelectField label="Provider" value={provider} choices={vendors.map(({ id, name }) => ({ value: id, word: name }))} onChange={setProvider} />
+      {provider === "" ? null : <SignIn key={provider} provider={provider} onDone={onDone} />}
+    </div>
+  )
+}
+
 export const Add = ({ onClose }: { readonly onClose: () => void }) => {
   const [kind, setKind] = useState("vendor")
   return (
     <Dialog title="Add a connection" onClose={onClose}>
-      <SelectField label="What" value={kind} choices={[{ value: "vendor", word: "A key of a vendor" }, { value: "node", word: "A server of your own" }]} onChange={setKind} />
+      <SelectField label="What" value={kind} choices={[{ value: "vendor", word: "A key of a vendor" }, { value: "signIn", word: "An account: sign in" }, { value: "node", word: "A server of your own" }]} onChange={setKind} />
       {kind === "vendor"
         ? <VendorForm onAdded={onClose}>{(busy) => <button type="submit" className="button button-primary" disabled={busy}>Add the connection</button>}</VendorForm>
-        : <NodeForm onDone={onClose} />}
+        : kind === "signIn" ? <SignInForm onDone={onClose} /> : <NodeForm onDone={onClose} />}
     </Dialog>
   )
 }

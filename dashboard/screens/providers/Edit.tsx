@@ -1,9 +1,11 @@
 /** Changes the fields of one connection; only what was changed is sent. */
 import { useState } from "react"
+import { call } from "../../api/call.ts"
 import { useChange } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
 import { TextField, wrongWith } from "../../parts/Field.tsx"
+import { Theirs, useTheirs } from "../../parts/Theirs.tsx"
 import type { Connection } from "./state.ts"
 
 const changed = <T,>(before: T, now: T): boolean => before !== now
@@ -14,7 +16,14 @@ export const Edit = ({ connection, onClose }: { readonly connection: Connection;
   const [model, setModel] = useState(connection.defaultModel ?? "")
   const [most, setMost] = useState(connection.maxConcurrent === null ? "" : String(connection.maxConcurrent))
   const [apiKey, setKey] = useState("")
-  const save = useChange("PUT /api/providers/:id", ["GET /api/providers"], onClose)
+  const save = useChange("PUT /api/providers/:id", ["GET /api/providers"], onClose, {
+    said: "The connection is changed.",
+    // A credential that was replaced is gone: then there is no way back.
+    undo: () => apiKey !== "" ? null : () => call("PUT /api/providers/:id", {
+      params: { id: connection.id }, body: { name: connection.name, priority: connection.priority, defaultModel: connection.defaultModel, maxConcurrent: connection.maxConcurrent }
+    })
+  })
+  const theirs = useTheirs(async () => ({ ...(await call("GET /api/providers/:id", { params: { id: connection.id } })).connection }), { ...connection })
   const body = {
     ...(changed(connection.name, name) ? { name } : {}),
     ...(changed(String(connection.priority), priority) ? { priority: Number(priority) } : {}),
@@ -23,7 +32,7 @@ export const Edit = ({ connection, onClose }: { readonly connection: Connection;
     ...(apiKey === "" ? {} : { apiKey: apiKey.trim() })
   }
   return (
-    <Dialog title={`Edit ${connection.name}`} onClose={onClose} onSubmit={() => save.mutate({ params: { id: connection.id }, body })}>
+    <Dialog title={`Edit ${connection.name}`} onClose={onClose} onSubmit={() => void theirs.save({ ...body, apiKey: undefined }, () => save.mutate({ params: { id: connection.id }, body }))}>
       <div className="grid-fields">
         <TextField label="Name" value={name} onChange={setName} required wrong={wrongWith(save.error, "name")} />
         <TextField label="Priority" type="number" value={priority} onChange={setPriority} hint="1 is asked first" wrong={wrongWith(save.error, "priority")} />
@@ -33,10 +42,11 @@ export const Edit = ({ connection, onClose }: { readonly connection: Connection;
       {connection.authType === "apikey"
         ? <TextField label="New API key" type="password" value={apiKey} onChange={setKey} hint="Empty keeps the stored one" wrong={wrongWith(save.error, "apiKey")} />
         : <p className="muted small">This connection was made by a sign-in; its credential is renewed by the gateway.</p>}
+      <Theirs clashes={theirs.clashes} />
       {save.error === null ? null : <Failure what="The connection was not changed" error={save.error} />}
       <div className="dialog-foot">
         <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={save.isPending || Object.keys(body).length === 0}>Save</button>
+        <button type="submit" className="button button-primary" disabled={save.isPending || theirs.isBusy || Object.keys(body).length === 0}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
       </div>
     </Dialog>
   )

@@ -1,8 +1,12 @@
 /** Connections: stored credentials of providers, how each is, and until when it rests. */
 import { useNavigate, useSearch } from "@tanstack/react-router"
 import { useState } from "react"
+import { call } from "../../api/call.ts"
+import type { Answer } from "../../api/contract.ts"
 import { useChange, useRead } from "../../api/query.ts"
-import { Confirm } from "../../parts/Dialog.tsx"
+import { percent } from "../../format/numbers.ts"
+import { Meter } from "../../parts/Bars.tsx"
+import { Confirm, Dialog } from "../../parts/Dialog.tsx"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { Switch, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
@@ -13,6 +17,7 @@ import { Ago, Countdown } from "../../parts/Time.tsx"
 import { Table } from "../../parts/Table.tsx"
 import { Add } from "./Add.tsx"
 import { Edit } from "./Edit.tsx"
+import { SignIn } from "./SignIn.tsx"
 import { type Connection, stateOf } from "./state.ts"
 import { useShownProvider } from "./vendors.ts"
 
@@ -20,10 +25,30 @@ const EVERY_MS = 10_000
 
 const touched = ["GET /api/providers"] as const
 
-const Row = ({ connection, onDelete, onEdit, provider }: { readonly connection: Connection; readonly provider: string; readonly onEdit: () => void; readonly onDelete: () => void }) => {
+type Quota = Answer<"GET /api/usage/quota">["providers"][number]
+
+/** What the vendor says is left of the tightest window. */
+const QuotaLine = ({ quota }: { readonly quota: Quota | undefined }) => quota === undefined || quota.percentRemaining === null ? null : (
+  <>
+    <p className="small muted nowrap">quota {percent(quota.percentRemaining / 100)} left{quota.resetAt === null ? "" : ", anew in "}{quota.resetAt === null ? null : <Countdown until={quota.resetAt} />}</p>
+    <Meter label={`Quota of ${quota.name}`} share={1 - quota.percentRemaining / 100} />
+  </>
+)
+
+const Row = ({ connection, onDelete, onEdit, onSignIn, provider, quota }: {
+  readonly connection: Connection
+  readonly provider: string
+  readonly quota: Quota | undefined
+  readonly onEdit: () => void
+  readonly onDelete: () => void
+  readonly onSignIn: () => void
+}) => {
   const state = stateOf(connection, useNow())
   const test = useChange("POST /api/providers/:id/test", touched)
-  const change = useChange("PUT /api/providers/:id", touched)
+  const change = useChange("PUT /api/providers/:id", touched, undefined, {
+    said: ({ connection: { isActive, name } }) => `${name} is ${isActive ? "used" : "left out"}.`,
+    undo: (_, { body }) => () => call("PUT /api/providers/:id", { params, body: { isActive: body?.isActive !== true } })
+  })
   const params = { id: connection.id }
   const trouble = test.data?.valid === false ? test.data.diagnosis?.message ?? test.data.error : test.error?.message ?? change.error?.message ?? (state.tone === "ok" || state.tone === "off" ? null : connection.lastError)
   return (
@@ -36,6 +61,7 @@ const Row = ({ connection, onDelete, onEdit, provider }: { readonly connection: 
       <td>
         {test.isPending ? <Status tone="info" word="Testing" /> : <Status tone={state.tone} word={state.word} />}
         {state.until === null ? null : <p className="small muted">for <Countdown until={state.until} /></p>}
+        <QuotaLine quota={quota} />
       </td>
       <td className="cut" title={connection.defaultModel ?? undefined}>{connection.defaultModel ?? <span className="muted">–</span>}</td>
       <td className="end">{connection.priority}</td>
@@ -43,6 +69,7 @@ const Row = ({ connection, onDelete, onEdit, provider }: { readonly connection: 
       <td className="actions">
         <div className="row">
           <button type="button" className="button button-small" disabled={test.isPending} onClick={() => test.mutate({ params })} aria-label={`Test ${connection.name}`}>Test</button>
+          {connection.authType === "oauth" ? <button type="button" className="button button-small" onClick={onSignIn} aria-label={`Sign in again for ${connection.name}`}>Sign in</button> : null}
           <button type="button" className="button button-small button-quiet button-icon" onClick={onEdit} aria-label={`Edit ${connection.name}`} title="Edit"><Icon name="edit" size={16} /></button>
           <button type="button" className="button button-small button-quiet button-icon" onClick={onDelete} aria-label={`Delete ${connection.name}`} title="Delete"><Icon name="trash" size={16} /></button>
           <Switch checked={connection.isActive} disabled={change.isPending} label={`${connection.name} is used`} onChange={(isActive) => change.mutate({ params, body: { isActive } })} />
@@ -56,7 +83,9 @@ const Providers = () => {
   const { search = "" } = useSearch({ from: "/providers" })
   const navigate = useNavigate({ from: "/providers" })
   const read = useRead("GET /api/providers", {}, { everyMs: EVERY_MS })
+  const quotas = useRead("GET /api/usage/quota", {}, { everyMs: EVERY_MS })
   const shownProvider = useShownProvider()
+  const [signingIn, setSigningIn] = useState<Connection | null>(null)
   const [adding, setAdding] = useState(false)
   const [editing, setEditing] = useState<Connection | null>(null)
   const [deleting, setDeleting] = useState<Connection | null>(null)
@@ -96,7 +125,7 @@ const Providers = () => {
                 {shown.length === 0 ? <Empty icon="search" title="No connection has that name" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : (
                   <Table label="Connections">
                       <thead><tr><th scope="col">Name</th><th scope="col">Provider</th><th scope="col">State</th><th scope="col">Default model</th><th scope="col" className="end">Priority</th><th scope="col">Tested</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
-                      <tbody>{shown.map((connection) => <Row key={connection.id} connection={connection} provider={shownProvider(connection.provider)} onEdit={() => setEditing(connection)} onDelete={() => setDeleting(connection)} />)}</tbody>
+                      <tbody>{shown.map((connection) => <Row key={connection.id} connection={connection} provider={shownProvider(connection.provider)} quota={quotas.data?.providers.find(({ connectionId }) => connectionId === connection.id)} onSignIn={() => setSigningIn(connection)} onEdit={() => setEditing(connection)} onDelete={() => setDeleting(connection)} />)}</tbody>
                     </Table>
                 )}
               </>
@@ -105,6 +134,7 @@ const Providers = () => {
         </Loaded>
       </Panel>
       {adding ? <Add onClose={() => setAdding(false)} /> : null}
+      {signingIn === null ? null : <Dialog title={`Sign in again for ${signingIn.name}`} onClose={() => setSigningIn(null)}><SignIn provider={signingIn.provider} connectionId={signingIn.id} onDone={() => setSigningIn(null)} /></Dialog>}
       {editing === null ? null : <Edit connection={editing} onClose={() => setEditing(null)} />}
       {deleting === null ? null : (
         <Confirm

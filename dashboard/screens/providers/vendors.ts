@@ -5,6 +5,7 @@ export interface Vendor {
   readonly id: string
   readonly name: string
   readonly takesKey: boolean
+  readonly signsIn: boolean
 }
 
 const text = (value: unknown): string => typeof value === "string" ? value : ""
@@ -14,7 +15,8 @@ export const useVendors = (): ReadonlyArray<Vendor> => {
   return (data?.providers ?? []).map(({ alias, authKinds, id, kind, name }) => ({
     id: kind === "node" ? text(alias) : text(id),
     name: text(name),
-    takesKey: Array.isArray(authKinds) && (authKinds.includes("apikey") || authKinds.includes("none"))
+    takesKey: Array.isArray(authKinds) && (authKinds.includes("apikey") || authKinds.includes("none")),
+    signsIn: Array.isArray(authKinds) && authKinds.includes("oauth")
   })).filter(({ id }) => id !== "").sort((a, b) => a.name.localeCompare(b.name))
 }
 

@@ -1,93 +1,96 @@
-/** Every call to a provider, newest first: found by filters that stand in the address, with those that run on top. */
+/** Every call to a provider, newest first: found by filters that stand in the address, read in a drawer, with those that run on top. */
 import { Link, useNavigate, useSearch } from "@tanstack/react-router"
-import { memo, useEffect, useRef, useState } from "react"
-import { queryClient, useRead } from "../../api/query.ts"
+import { useCallback, useEffect, useMemo, useRef, useState } from "react"
+import { useRead } from "../../api/query.ts"
 import { gatewayAddress } from "../../app/place.ts"
-import { count, duration, money, tokens } from "../../format/numbers.ts"
-import { clock, exact } from "../../format/time.ts"
-import { after, type Running } from "../../live/running.ts"
-import { useLive } from "../../live/socket.ts"
+import { count } from "../../format/numbers.ts"
+import { useRunning } from "../../live/useRunning.ts"
 import { CodeBlock } from "../../parts/Copy.tsx"
-import { Empty, Loaded } from "../../parts/Feedback.tsx"
+import { Empty, Failure, Skeleton } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
-import { useNow } from "../../parts/now.ts"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
-import { type CallLog, toneOf } from "./outcome.ts"
+import { useCalls } from "./CallList.ts"
+import { Drawer } from "./Drawer.tsx"
+import { Facets, facets, type FilterName } from "./Facets.tsx"
+import { Histogram } from "./Histogram.tsx"
+import { InFlight } from "./InFlight.tsx"
+import { MOST_ROWS } from "./rows.ts"
+import { bringIntoView, Rows } from "./Rows.tsx"
+import { isTyping, rangeOf, ranges, statuses } from "./filters.ts"
 
 /** The list is read again so often, ms: a row may reach the database after the event of its request, or after the socket opened. */
 const POLL_MS = 5_000
 /** Requests that end within this time are read together, ms. */
 const TOGETHER_MS = 400
-const DEFAULT_LIMIT = "100"
-
-const limits = ["50", "100", "250", "500"]
-const statuses = [
-  { value: "", word: "Any" }, { value: "success", word: "Success" }, { value: "error", word: "Error" }, { value: "4xx", word: "4xx" }, { value: "5xx", word: "5xx" }, { value: "429", word: "429" }
-]
-
-const InFlight = ({ running }: { readonly running: ReadonlyMap<string, Running> }) => {
-  const now = useNow()
-  if (running.size === 0) return null
-  return (
-    <Panel title={`In flight (${running.size})`}>
-      <Table label="Requests in flight">
-          <thead><tr><th scope="col">State</th><th scope="col">Asked for</th><th scope="col">Provider</th><th scope="col">Combo</th><th scope="col" className="end">Age</th><th scope="col" className="end">Tokens so far</th></tr></thead>
-          <tbody>
-            {[...running.values()].map((request) => (
-              <tr key={request.id}>
-                <td><Status tone="info" word={request.tokens > 0 ? "Streams" : "Waits"} /></td>
-                <td className="cut" title={request.model}>{request.model}</td>
-                <td className="cut">{request.provider ?? "–"}</td>
-                <td className="cut">{request.combo ?? "–"}</td>
-                <td className="end">{duration(Math.max(0, now - Date.parse(request.startedAt)))}</td>
-                <td className="end">{request.tokens === 0 ? "–" : `≈ ${tokens(request.tokens)}`}</td>
-              </tr>
-            ))}
-          </tbody>
-        </Table>
-    </Panel>
-  )
-}
-
-/** Drawn again only when its call changed: the list may hold 500 rows. */
-const Row = memo(({ log, now }: { readonly log: CallLog; readonly now: number }) => (
-  <tr>
-    <td className="nowrap number"><Link className="row-link" to="/requests/$id" params={{ id: log.requestId }} title={exact(log.timestamp)}>{clock(log.timestamp, now)}</Link></td>
-    <td><Status tone={toneOf(log)} word={String(log.status)} title={log.error ?? log.outcome} /></td>
-    <td className="cut" title={log.requestedModel}>{log.requestedModel}</td>
-    <td className="cut" title={`${log.provider}/${log.model}`}>{log.provider}{log.attempt > 1 ? <> <span className="tag" title="Which attempt of its request this is">attempt {log.attempt}</span></> : null}</td>
-    <td className="cut" title={log.apiKeyName ?? undefined}>{log.apiKeyName ?? <span className="muted">–</span>}</td>
-    <td className="end">{duration(log.ttft)}</td>
-    <td className="end">{duration(log.duration)}</td>
-    <td className="end" title={`${count(log.tokensIn)} in, ${count(log.tokensOut)} out`}>{tokens(log.tokensIn)} / {tokens(log.tokensOut)}</td>
-    <td className="end">{log.estimated ? "≈ " : ""}{money(log.cost)}</td>
-  </tr>
-))
-Row.displayName = "Row"
 
 const Requests = () => {
   const search = useSearch({ from: "/requests" })
   const navigate = useNavigate({ from: "/requests" })
   const [isLive, setLive] = useState(true)
-  const [running, setRunning] = useState<ReadonlyMap<string, Running>>(new Map())
+  const box = useRef<HTMLDivElement>(null)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
-  useEffect(() => () => clearTimeout(timer.current), [])
-  const state = useLive(["requests"], isLive, (event) => {
-    setRunning((before) => after(before, event).running)
-    if (event.event !== "request.completed" && event.event !== "request.failed") return
+
+  const { open, ...given } = search
+  const { account, combo, error, exact, from, key, model, outcome, provider, search: text, status, to } = given
+  const filters = useMemo(
+    () => ({ status, outcome, model, provider, account, combo, error, apiKey: key, search: text, from, to, exact: exact === "true" ? "true" as const : undefined }),
+    [account, combo, error, exact, from, key, model, outcome, provider, status, text, to]
+  )
+  const filtered = Object.values(filters).some((value) => value !== undefined)
+  const reading = useCallback(() => box.current !== null && (box.current.matches(":hover") || box.current.contains(document.activeElement) || box.current.scrollTop > 0), [])
+  const [list, calls] = useCalls(filters)
+  const { busy, loaded, rows, waiting } = calls
+  const counted = useRead("GET /api/usage/call-logs/facets", { query: filters }, { everyMs: isLive ? POLL_MS * 2 : null })
+
+  const { running, state } = useRunning(isLive, () => {
     timer.current ??= setTimeout(() => {
       timer.current = undefined
-      void queryClient.invalidateQueries({ queryKey: ["GET /api/usage/call-logs"] })
+      list.refresh(reading)
     }, TOGETHER_MS)
   })
-  const { combo, key, limit = DEFAULT_LIMIT, model, provider, search: text, status } = search
-  const read = useRead("GET /api/usage/call-logs", { query: { status, model, provider, combo, apiKey: key, search: text, limit } }, { everyMs: isLive ? POLL_MS : null })
-  const set = (change: Partial<typeof search>): void => void navigate({ search: Object.fromEntries(Object.entries({ ...search, ...change }).filter(([, value]) => value !== "")), replace: true })
-  const filtered = [combo, key, model, provider, text, status].some((value) => value !== undefined)
+  useEffect(() => () => clearTimeout(timer.current), [])
+  useEffect(() => {
+    if (!isLive) return
+    const every = setInterval(() => document.hidden ? undefined : list.refresh(reading), POLL_MS)
+    return () => clearInterval(every)
+  }, [isLive, list, reading])
+
+  const set = (change: Partial<typeof search>, replace = true): void => void navigate({ search: Object.fromEntries(Object.entries({ ...search, ...change }).filter(([, value]) => value !== "" && value !== undefined)), replace })
+  const searchOf = useCallback((id: string) => ({ ...given, open: id }), [given])
+  const chosen = (name: FilterName): string | undefined => exact === "true" || name === "status" || name === "outcome" || name === "error" ? search[name] : undefined
+  const choose = (name: FilterName, value: string | undefined): void => {
+    // Parts of names stay parts until a whole one is chosen; then all that was typed gives way to whole names.
+    const typed = exact === "true" || name === "status" || name === "outcome" || name === "error" ? {} : Object.fromEntries(facets.flatMap(([, , other]) => ["model", "provider", "key", "account", "combo"].includes(other) ? [[other, undefined]] : []))
+    set({ ...typed, [name]: value, ...(name === "status" || name === "outcome" || name === "error" ? {} : { exact: "true" }) })
+  }
+  const at = open === undefined ? -1 : rows.findIndex(({ id, requestId }) => id === open || requestId === open)
+  const openAt = useCallback((index: number): void => {
+    const row = rows[index]
+    if (row === undefined) return
+    if (box.current !== null) bringIntoView(box.current, index)
+    void navigate({ search: searchOf(row.id), replace: true })
+  }, [navigate, rows, searchOf])
+  const close = useCallback((): void => {
+    const id = open
+    void navigate({ search: given, replace: true }).then(() => requestAnimationFrame(() =>
+      [...document.querySelectorAll<HTMLElement>("tr[data-call]")].find((row) => row.dataset["call"] === id)?.querySelector("a")?.focus()))
+  }, [given, navigate, open])
+
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return
+      if (event.key === "j" || event.key === "]") openAt(at + 1)
+      else if (event.key === "k" || event.key === "[") openAt(Math.max(0, at - 1))
+      else if (event.key === "Escape" && open !== undefined) close()
+      else if (event.key === "Enter" && at >= 0 && (event.target === document.body || event.target === box.current || event.target instanceof HTMLElement && event.target.id === "main")) void navigate({ to: "/requests/$id", params: { id: rows[at]?.requestId ?? "" } })
+    }
+    window.addEventListener("keydown", press)
+    return () => window.removeEventListener("keydown", press)
+  }, [at, close, navigate, open, openAt, rows])
+
   // The day is all that rows need of the time.
-  const today = new Date(read.dataUpdatedAt).setHours(0, 0, 0, 0)
+  const today = new Date(counted.dataUpdatedAt).setHours(0, 0, 0, 0)
   return (
     <Page
       title="Requests"
@@ -103,36 +106,49 @@ const Requests = () => {
       <Panel>
         <div className="panel-head">
           <div className="filters">
-            <TextField className="field-wide" label="Find" type="search" value={text ?? ""} placeholder="Request id, model, key, error …" onChange={(value) => set({ search: value })} />
-            <SelectField label="Status" value={status ?? ""} choices={statuses} onChange={(value) => set({ status: value })} />
-            <TextField label="Model" value={model ?? ""} onChange={(value) => set({ model: value })} />
-            <TextField label="Provider" value={provider ?? ""} onChange={(value) => set({ provider: value })} />
-            <TextField label="Key" value={key ?? ""} onChange={(value) => set({ key: value })} />
-            <SelectField label="Rows" value={limit} choices={limits.map((value) => ({ value, word: value }))} onChange={(value) => set({ limit: value === DEFAULT_LIMIT ? "" : value })} />
+            <TextField className="field-wide" label="Find" type="search" value={text ?? ""} placeholder="Any id, model, key, error …" onChange={(value) => set({ search: value })} />
+            <SelectField label="Status" value={status ?? ""} choices={statuses(status)} onChange={(value) => set({ status: value })} />
+            <TextField label="Model" value={model ?? ""} onChange={(value) => set({ model: value, exact: "" })} />
+            <TextField label="Provider" value={provider ?? ""} onChange={(value) => set({ provider: value, exact: "" })} />
+            <TextField label="Key" value={key ?? ""} onChange={(value) => set({ key: value, exact: "" })} />
+            <SelectField label="Time" value={rangeOf(from, to)} choices={ranges(from, to)} onChange={(value) => set({ from: value === "" ? "" : new Date(Date.now() - Number(value)).toISOString(), to: "" })} />
           </div>
-          {filtered ? <button type="button" className="button button-small" onClick={() => void navigate({ search: {} })}>Clear filters</button> : null}
+          {filtered ? <button type="button" className="button button-small" onClick={() => void navigate({ search: open === undefined ? {} : { open } })}>Clear filters</button> : null}
         </div>
-        <Loaded read={read} what="The requests" rows={8}>
-          {(logs) => logs.length === 0
-            ? filtered ? <Empty icon="search" title="No request fits the filters" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Clear filters</button>} /> : (
+        {counted.data === undefined ? null : <div className="panel-body"><Histogram drawn={counted.data.histogram} onRange={(since, until) => set({ from: since, to: until }, false)} /></div>}
+      </Panel>
+      <div className={open === undefined ? "explorer" : "explorer explorer-open"}>
+        {counted.data === undefined ? <div /> : <Facets counted={counted.data} chosen={chosen} onChoose={choose} />}
+        <Panel>
+          {calls.error === null ? null : <div className="panel-body"><Failure what="The requests could not be loaded" error={calls.error} retry={list.load} /></div>}
+          {rows.length === 0 && !loaded ? calls.error === null ? <Skeleton rows={8} /> : null : rows.length === 0 ? (
+            filtered ? <Empty icon="search" title="No request fits the filters" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Clear filters</button>}>{calls.next === null ? undefined : "The newest calls hold none. Choose a time to look further back."}</Empty> : (
               <Empty icon="requests" title="No request yet" action={<Link to="/play" className="button button-primary">Ask in the playground</Link>}>
                 Or from a shell, without any provider:
                 <CodeBlock label="curl command" text={`curl -N ${gatewayAddress}/v1/chat/completions -H 'Content-Type: application/json' \\\n  -d '{"model":"sim/echo","stream":true,"messages":[{"role":"user","content":"Hello"}]}'`} />
               </Empty>
             )
-            : (
-              <Table label="Requests" isStale={read.isPlaceholderData}>
-                  <thead>
-                    <tr>
-                      <th scope="col">Time</th><th scope="col">Status</th><th scope="col">Asked for</th><th scope="col">Provider</th><th scope="col">Key</th>
-                      <th scope="col" className="end">First token</th><th scope="col" className="end">Whole</th><th scope="col" className="end">Tokens in / out</th><th scope="col" className="end">Cost</th>
-                    </tr>
-                  </thead>
-                  <tbody>{logs.map((log) => <Row key={log.id} log={log} now={today} />)}</tbody>
-                </Table>
-            )}
-        </Loaded>
-      </Panel>
+          ) : (
+            <>
+              <Rows rows={rows} box={box} open={at < 0 ? open : rows[at]?.id} now={today} isStale={!loaded} more={list.more} searchOf={searchOf}>
+                {waiting.length === 0 ? null : (
+                  <button
+                    type="button" className="button button-primary button-small pill"
+                    onClick={() => {
+                      list.show()
+                      if (box.current !== null) box.current.scrollTop = 0
+                    }}
+                  >
+                    {waiting.length >= 100 ? "100 or more" : waiting.length} new
+                  </button>
+                )}
+              </Rows>
+              <p className="panel-body muted small" role="status">{count(rows.length)} calls{busy ? ", more come" : rows.length >= MOST_ROWS ? ": choose a time or a filter to see others" : calls.next === null ? ", all that fit" : ""}</p>
+            </>
+          )}
+        </Panel>
+        {open === undefined ? null : <Drawer id={open} onClose={close} onMove={(by) => openAt(at + by)} />}
+      </div>
     </Page>
   )
 }

@@ -9,6 +9,7 @@ import { Page, Panel } from "../../parts/Page.tsx"
 import { Status, type Tone } from "../../parts/Status.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 import { Table } from "../../parts/Table.tsx"
+import { FireDrill } from "./Drill.tsx"
 
 const EVERY_MS = 2_000
 
@@ -122,6 +123,7 @@ const Resilience = () => (
     <Breakers />
     <Lockouts />
     <Places />
+    <FireDrill />
   </Page>
 )
 

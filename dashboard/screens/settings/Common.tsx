@@ -1,5 +1,6 @@
 /** Settings that act at once and are often asked for; each is saved by itself. */
 import { useState } from "react"
+import { call } from "../../api/call.ts"
 import type { Answer, Body } from "../../api/contract.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { Failure, Loaded } from "../../parts/Feedback.tsx"
@@ -50,13 +51,20 @@ const rows: ReadonlyArray<OnOff | Written | Chosen> = [
   { name: "corsOrigins", kind: "text", word: "Pages that may read answers", hint: "Origins such as https://chat.example.com, separated by commas.", change: (text) => ({ corsOrigins: text === "" ? null : text }) },
   { name: "maxBodySizeMb", kind: "number", word: "Largest request body, MB", hint: "1 to 512.", change: (text) => ({ maxBodySizeMb: Number(text) }) },
   { name: "idempotencyWindowMs", kind: "number", word: "Equal requests are answered once within, ms", hint: "0 = never.", change: (text) => ({ idempotencyWindowMs: Number(text) }) },
-  { name: "sessionAffinityTtlMs", kind: "number", word: "A session stays on its connection for, ms", hint: "0 = no longer than a request.", change: (text) => ({ sessionAffinityTtlMs: Number(text) }) }
+  { name: "sessionAffinityTtlMs", kind: "number", word: "A session stays on its connection for, ms", hint: "0 = no longer than a request.", change: (text) => ({ sessionAffinityTtlMs: Number(text) }) },
+  { name: "callLogBodies", kind: "switch", word: "Keep prompts and answers of calls", hint: "Sealed and without credentials, in the request's details. Never of keys with noLog.", change: (callLogBodies) => ({ callLogBodies }) },
+  { name: "callLogBodyShare", kind: "number", word: "Share of the calls whose bodies are kept", hint: "0 to 1.", change: (text) => ({ callLogBodyShare: Number(text) }) },
+  { name: "callLogBodyMaxKb", kind: "number", word: "Most of one kept body, kB", hint: "1 to 1024; the rest is cut.", change: (text) => ({ callLogBodyMaxKb: Number(text) }) },
+  { name: "callLogBodyTotalMb", kind: "number", word: "Most of all kept bodies, MB", hint: "The oldest go first.", change: (text) => ({ callLogBodyTotalMb: Number(text) }) },
+  { name: "callLogBodyHours", kind: "number", word: "Bodies are kept for, hours", hint: "1 to 8760.", change: (text) => ({ callLogBodyHours: Number(text) }) }
 ]
 
 const shown = (value: Settings[string] | undefined): string => value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value)
 
 const Row = ({ row, value }: { readonly row: OnOff | Written | Chosen; readonly value: Settings[string] | undefined }) => {
-  const save = useChange("PATCH /api/settings", ["GET /api/settings"])
+  const save = useChange("PATCH /api/settings", ["GET /api/settings"], undefined, {
+    said: "The setting is changed.", undo: () => typeof value === "object" && value !== null ? null : () => call("PATCH /api/settings", { body: { [row.name]: value ?? null } })
+  })
   const [text, setText] = useState(shown(value))
   const stored = shown(value)
   const patch = (body: Change): void => save.mutate({ body })

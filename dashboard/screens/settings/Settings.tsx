@@ -1,6 +1,7 @@
 /** Flags and settings: what each does, where its value comes from, and what needs a restart. */
 import { useNavigate, useSearch } from "@tanstack/react-router"
 import { useState } from "react"
+import { call } from "../../api/call.ts"
 import type { Answer } from "../../api/contract.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { count } from "../../format/numbers.ts"
@@ -21,6 +22,9 @@ const shows = [
 const FlagRow = ({ flag, onRestart }: { readonly flag: Flag; readonly onRestart: () => void }) => {
   const set = useChange("PUT /api/settings/feature-flags", ["GET /api/settings/feature-flags"], ({ requiresRestart }) => {
     if (requiresRestart) onRestart()
+  }, {
+    said: ({ effectiveValue, key }) => `${key} is ${effectiveValue}.`,
+    undo: ({ key, previousSource, previousValue }) => () => call("PUT /api/settings/feature-flags", { body: previousSource === "db" ? { key, value: previousValue } : { key } })
   })
   const change = (value: string): void => set.mutate({ body: { key: flag.key, value } })
   const isOff = !flag.acts || set.isPending

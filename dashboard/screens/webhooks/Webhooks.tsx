@@ -1,5 +1,6 @@
 /** Receivers of the gateway's events: whether events arrive, and why not. */
 import { useState } from "react"
+import { call } from "../../api/call.ts"
 import type { Answer } from "../../api/contract.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { count, duration } from "../../format/numbers.ts"
@@ -18,7 +19,10 @@ const EVERY_MS = 5_000
 type Webhook = Answer<"GET /api/webhooks">["webhooks"][number]
 
 const kinds = [{ value: "custom", word: "A program of your own" }, { value: "slack", word: "Slack" }, { value: "discord", word: "Discord" }]
-const events = { "request.completed": "A request was answered", "request.failed": "A request failed", "quota.exceeded": "A limit of a key was reached" } as const
+const events = {
+  "request.completed": "A request was answered", "request.failed": "A request failed", "quota.exceeded": "A limit of a key was reached",
+  "batch.completed": "A batch is complete", "batch.failed": "A batch failed", "batch.expired": "A batch ran out of time", "batch.cancelled": "A batch was cancelled"
+} as const
 type EventName = keyof typeof events
 
 const stateOf = ({ enabled, failure_count, last_status }: Webhook) => {
@@ -61,13 +65,17 @@ const Add = ({ onClose, onMade }: { readonly onClose: () => void; readonly onMad
 
 const Deliveries = ({ onClose, webhook }: { readonly webhook: Webhook; readonly onClose: () => void }) => {
   const read = useRead("GET /api/webhooks/:id/deliveries", { params: { id: webhook.id } }, { everyMs: EVERY_MS })
+  const replay = useChange("POST /api/webhooks/:id/deliveries/:deliveryId/replay", ["GET /api/webhooks", "GET /api/webhooks/:id/deliveries"])
   return (
     <Dialog title="Deliveries" wide onClose={onClose}>
-      <p className="muted wrap">The newest 50 to {webhook.url}</p>
+      <p className="muted wrap">The newest 50 to {webhook.url}. Sent again, an event keeps its id: receivers can tell that they know it.</p>
+      {webhook.enabled ? null : <p className="small">The webhook is off: switch it on to send a delivery again.</p>}
+      {replay.data === undefined ? null : <p className="small" role="status">{replay.data.delivered ? `It arrived: ${replay.data.status}` : `It did not arrive: ${replay.data.error ?? replay.data.status}`}</p>}
+      {replay.error === null ? null : <Failure what="It was not sent again" error={replay.error} />}
       <Loaded read={read} what="The deliveries">
         {({ deliveries }) => deliveries.length === 0 ? <Empty icon="webhooks" title="Nothing was sent yet" /> : (
           <Table label="Deliveries">
-            <thead><tr><th scope="col">When</th><th scope="col">Event</th><th scope="col">Outcome</th><th scope="col" className="end">Took</th><th scope="col">Sent</th></tr></thead>
+            <thead><tr><th scope="col">When</th><th scope="col">Event</th><th scope="col">Outcome</th><th scope="col" className="end">Took</th><th scope="col">Sent</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
             <tbody>
               {deliveries.map((delivery) => (
                 <tr key={delivery.id}>
@@ -76,6 +84,14 @@ const Deliveries = ({ onClose, webhook }: { readonly webhook: Webhook; readonly 
                   <td className="wrap"><Status tone={delivery.status === "success" ? "ok" : "bad"} word={String(delivery.httpStatus ?? "no answer")} />{delivery.error === null ? null : <p className="small muted">{delivery.error}</p>}</td>
                   <td className="end">{duration(delivery.latencyMs)}</td>
                   <td>{delivery.payloadSnapshot === null ? "–" : <details><summary>Body</summary><pre className="well small">{delivery.payloadSnapshot}</pre></details>}</td>
+                  <td className="actions">
+                    {delivery.payloadSnapshot === null ? null : (
+                      <button
+                        type="button" className="button button-small" disabled={!webhook.enabled || replay.isPending}
+                        onClick={() => replay.mutate({ params: { id: webhook.id, deliveryId: delivery.id } })} aria-label={`Send ${delivery.eventType} again`}
+                      >Send again</button>
+                    )}
+                  </td>
                 </tr>
               ))}
             </tbody>
@@ -88,7 +104,9 @@ const Deliveries = ({ onClose, webhook }: { readonly webhook: Webhook; readonly 
 
 const Row = ({ onDelete, onDeliveries, webhook }: { readonly webhook: Webhook; readonly onDeliveries: () => void; readonly onDelete: () => void }) => {
   const test = useChange("POST /api/webhooks/:id/test", ["GET /api/webhooks", "GET /api/webhooks/:id/deliveries"])
-  const change = useChange("PUT /api/webhooks/:id", ["GET /api/webhooks"])
+  const change = useChange("PUT /api/webhooks/:id", ["GET /api/webhooks"], undefined, {
+    said: ({ webhook: { enabled } }) => enabled ? "The webhook is used." : "The webhook is off.", undo: (_, { body }) => () => call("PUT /api/webhooks/:id", { params: { id: webhook.id }, body: { enabled: body?.enabled !== true } })
+  })
   const params = { id: webhook.id }
   const name = webhook.description === null || webhook.description === "" ? webhook.url : webhook.description
   return (

@@ -8,6 +8,7 @@ import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { anyone } from "#schemas/api/Access.ts"
 import * as RouteTable from "#schemas/api/RouteTable.ts"
+import * as ContentCoding from "#src/platform/server/contentCoding.ts"
 import { type DashboardFile, DashboardFiles } from "./ports/DashboardFiles.ts"
 
 const assetPath = "/dashboard/assets/:name"
@@ -52,15 +53,9 @@ const notBuilt = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta
   + "<h1>The dashboard is not built</h1><p>This installation has no development packages, or was made without its scripts. "
   + "In the gateway's directory run <code>npm ci &amp;&amp; npm run dashboard</code>, then load this page again. Everything else works.</p></html>"
 
-const accepts = (header: string | undefined, coding: string): boolean =>
-  (header ?? "").split(",").some((part) => {
-    const [name, weight] = part.trim().split(/\s*;\s*q=/)
-    return name === coding && Number(weight ?? 1) > 0
-  })
-
 const answerOf = ({ brotli, gzip, plain, type }: DashboardFile, acceptEncoding: string | undefined): HttpServerResponse.HttpServerResponse => {
-  const [bytes, coding] = brotli !== null && accepts(acceptEncoding, "br") ? [brotli, "br"]
-    : gzip !== null && accepts(acceptEncoding, "gzip") ? [gzip, "gzip"] : [plain, null]
+  const [bytes, coding] = brotli !== null && ContentCoding.takes(acceptEncoding, "br") ? [brotli, "br"]
+    : gzip !== null && ContentCoding.takes(acceptEncoding, "gzip") ? [gzip, "gzip"] : [plain, null]
   return HttpServerResponse.uint8Array(bytes, { contentType: type, headers: coding === null ? assetHeaders : { ...assetHeaders, "content-encoding": coding } })
 }
 

@@ -4,37 +4,15 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Access, reads, writes } from "#schemas/api/Access.ts"
 import { Document, queryInteger, text } from "#schemas/api/fields.ts"
-import { oneShotKinds } from "#schemas/wire/formats.ts"
+import { Explanation, Format } from "#schemas/api/Explanation.ts"
 
 const opt = Schema.optionalKey
-
-const Target = Schema.Struct({
-  target: Schema.String,
-  provider: Schema.String,
-  model: Schema.String,
-  connectionId: Schema.NullOr(Schema.String),
-  format: Schema.String,
-  position: Schema.NullOr(Schema.Int),
-  skipped: Schema.NullOr(Schema.Struct({ reason: Schema.String, until: Schema.NullOr(Schema.String), detail: Schema.String }))
-})
-
-const Format = Schema.Literals(["chat-completions", "completions", "messages", "responses", "generateContent", "local-model-server", ...oneShotKinds])
 
 /** Explains routing decisions. */
 export const RoutingGroup = HttpApiGroup.make("routing").add(
   HttpApiEndpoint.post("explain", "/api/routing/explain", {
     payload: Schema.Struct({ model: text(1, 512), keyId: opt(text(1, 200)), format: opt(Format) }),
-    success: Schema.Struct({
-      model: Schema.String,
-      strategy: Schema.String,
-      combo: Schema.NullOr(Schema.String),
-      lastResort: Schema.Boolean,
-      targets: Schema.Array(Target),
-      relaxed: Schema.Array(Schema.String),
-      error: Schema.NullOr(Schema.Struct({
-        status: Schema.Int, code: Schema.String, message: Schema.String, retryAfterSeconds: Schema.NullOr(Schema.Int)
-      }))
-    })
+    success: Explanation
   }).annotate(Access, writes).annotate(OpenApi.Summary, "What would happen to a request now, without sending it"),
   HttpApiEndpoint.get("decisions", "/api/routing/decisions", {
     query: { limit: opt(queryInteger(1, 500)) },

@@ -1,0 +1,17 @@
+/** Groups of what agents and background work use, of what calls said, and of fire drills. */
+import type { A2aGroup } from "#src/features/a2a/api.ts"
+import type { BatchesGroup } from "#src/features/batches/api.ts"
+import type { BodiesGroup } from "#src/features/bodies/api.ts"
+import type { CacheGroup } from "#src/features/cache/api.ts"
+import type { DrillsGroup } from "#src/features/drills/api.ts"
+import type { EvalsGroup } from "#src/features/evals/api.ts"
+import type { FilesGroup } from "#src/features/files/api.ts"
+import type { LeasesGroup } from "#src/features/leases/api.ts"
+import type { McpGroup } from "#src/features/mcp/api.ts"
+import type { McpServersGroup } from "#src/features/mcpServers/api.ts"
+import type { OAuthGroup } from "#src/features/oauth/api.ts"
+import type { SearchGroup } from "#src/features/search/api.ts"
+
+export type WorkGroups =
+  | typeof A2aGroup | typeof BatchesGroup | typeof BodiesGroup | typeof CacheGroup | typeof DrillsGroup | typeof EvalsGroup | typeof FilesGroup
+  | typeof LeasesGroup | typeof McpGroup | typeof McpServersGroup | typeof OAuthGroup | typeof SearchGroup

@@ -1,0 +1,59 @@
+/** Calls of tools: which, whose, how they ended. What they were asked is kept as a hash only. */
+import { useNavigate, useSearch } from "@tanstack/react-router"
+import { Problem } from "../../api/call.ts"
+import { useRead } from "../../api/query.ts"
+import { count, duration } from "../../format/numbers.ts"
+import { Copy } from "../../parts/Copy.tsx"
+import { Empty, Loaded } from "../../parts/Feedback.tsx"
+import { SelectField, TextField } from "../../parts/Field.tsx"
+import { Panel } from "../../parts/Page.tsx"
+import { Rows } from "../../parts/Rows.tsx"
+import { Status } from "../../parts/Status.tsx"
+import { Ago } from "../../parts/Time.tsx"
+
+const EVERY_MS = 5_000
+const MOST_CALLS = 500
+
+const states = [{ value: "", word: "All" }, { value: "true", word: "Succeeded" }, { value: "false", word: "Failed" }]
+
+export const Audit = () => {
+  const { state = "", tool = "" } = useSearch({ from: "/agents" })
+  const navigate = useNavigate({ from: "/agents" })
+  const keys = useRead("GET /api/keys", { query: { limit: 1_000 } })
+  const stats = useRead("GET /api/mcp/audit/stats", {}, { everyMs: EVERY_MS })
+  const read = useRead("GET /api/mcp/audit", { query: { limit: MOST_CALLS, ...(tool === "" ? {} : { tool }), ...(state === "" ? {} : { success: state }) } }, { everyMs: EVERY_MS })
+  const set = (change: { readonly tool?: string; readonly state?: string }): void => void navigate({ search: Object.fromEntries(Object.entries({ tool, state, ...change }).filter(([, value]) => value !== "")), replace: true })
+  const nameOf = (id: string | null): string => id === null ? "an operator" : keys.data?.keys.find((key) => key.id === id)?.name ?? id
+  if (read.error instanceof Problem && read.error.code === "LOCAL_ONLY") return null
+  return (
+    <Panel title="Calls of tools">
+      {stats.data === undefined || stats.data.topTools.length === 0 ? null : (
+        <p className="panel-body small muted">Most called in 24 hours: {stats.data.topTools.slice(0, 5).map(({ count: calls, tool: name }) => `${name} (${count(calls)})`).join(", ")}</p>
+      )}
+      <div className="panel-head">
+        <div className="filters">
+          <TextField className="field-wide" label="Tool" value={tool} onChange={(value) => set({ tool: value })} placeholder="its name in full" />
+          <SelectField label="Outcome" value={state} choices={states} onChange={(value) => set({ state: value })} />
+        </div>
+      </div>
+      <Loaded read={read} what="The calls of tools">
+        {({ entries, total }) => entries.length === 0 ? (
+          <Empty icon="agents" title={tool === "" && state === "" ? "No tool was called yet" : "No call fits"} action={tool === "" && state === "" ? undefined : <button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} />
+        ) : (
+          <>
+            <Rows label="Calls of tools" columns={6} rows={entries} head={<><th scope="col">When</th><th scope="col">Tool</th><th scope="col">Caller</th><th scope="col">Outcome</th><th scope="col" className="end">Took</th><th scope="col">Hash of the arguments</th></>}>
+              {(entry, index) => (
+                <tr key={entry.id} aria-rowindex={index + 2}>
+                  <td><Ago at={entry.createdAt} /></td><td className="cut mono" title={entry.toolName}>{entry.toolName}</td><td className="cut" title={nameOf(entry.apiKeyId)}>{nameOf(entry.apiKeyId)}</td>
+                  <td><Status tone={entry.success ? "ok" : "bad"} word={entry.success ? "Succeeded" : entry.errorCode ?? "Failed"} title={entry.outputSummary ?? undefined} /></td>
+                  <td className="end">{duration(entry.durationMs)}</td><td><Copy value={entry.inputHash} /></td>
+                </tr>
+              )}
+            </Rows>
+            {total > entries.length ? <p className="panel-body small muted">The newest {count(entries.length)} of {count(total)}.</p> : null}
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  )
+}

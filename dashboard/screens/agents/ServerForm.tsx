@@ -1,0 +1,114 @@
+/** Makes or changes the record of an MCP server; what the gateway refuses stands at its field. */
+import { useState } from "react"
+import { call } from "../../api/call.ts"
+import type { Answer, Body } from "../../api/contract.ts"
+import { useChange } from "../../api/query.ts"
+import { Dialog } from "../../parts/Dialog.tsx"
+import { Failure } from "../../parts/Feedback.tsx"
+import { AreaField, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
+
+export type Server = Answer<"GET /api/mcp/servers">["servers"][number]
+type New = Body<"POST /api/mcp/servers">
+type Change = Body<"PATCH /api/mcp/servers/:id">
+
+const transports = [{ value: "http", word: "Streamable HTTP" }, { value: "stdio", word: "A program on each node" }]
+const accesses = [{ value: "keys", word: "Only keys that list its tools" }, { value: "open", word: "Every key" }]
+const TIMEOUT_MS = 60_000
+
+const linesOf = (text: string): ReadonlyArray<string> => text.split("\n").map((line) => line.trim()).filter((line) => line !== "")
+
+/** `name<mark>value` lines. A line without the mark is a name without a value, which the gateway judges. */
+const pairsOf = (text: string, mark: string): Record<string, string> => Object.fromEntries(linesOf(text).map((line) => {
+  const at = line.indexOf(mark)
+  return at < 0 ? [line, ""] : [line.slice(0, at).trim(), line.slice(at + mark.length).trim()]
+}))
+
+const textOf = (pairs: Readonly<Record<string, string>> | null, mark: string): string => Object.entries(pairs ?? {}).map(([name, value]) => `${name}${mark}${value}`).join("\n")
+
+const draftOf = (server: Server | null) => ({
+  name: server?.name ?? "",
+  description: server?.description ?? "",
+  transport: server?.transport ?? "http",
+  url: server?.url ?? "",
+  headers: textOf(server?.headers ?? null, ": "),
+  command: server?.command ?? "",
+  args: (server?.args ?? []).join("\n"),
+  env: textOf(server?.env ?? null, "="),
+  access: server?.access ?? "keys",
+  allowedTools: (server?.allowedTools ?? []).join("\n"),
+  blockedTools: (server?.blockedTools ?? []).join("\n"),
+  timeout: String((server?.timeoutMs ?? TIMEOUT_MS) / 1_000)
+})
+type Draft = ReturnType<typeof draftOf>
+
+const bodyOf = (draft: Draft): New => ({
+  name: draft.name, description: draft.description, transport: draft.transport, access: draft.access, timeoutMs: Math.round(Number(draft.timeout) * 1_000),
+  allowedTools: linesOf(draft.allowedTools), blockedTools: linesOf(draft.blockedTools),
+  ...(draft.transport === "http"
+    ? { url: draft.url, headers: pairsOf(draft.headers, ":") }
+    : { command: draft.command, args: linesOf(draft.args), env: pairsOf(draft.env, "=") })
+})
+
+/** The members that differ: what another operator changed meanwhile in others stays. */
+const changeOf = (draft: Draft, server: Server): Change => {
+  const { transport: _, ...after } = bodyOf(draft)
+  const before: Readonly<Record<string, unknown>> = bodyOf(draftOf(server))
+  return Object.fromEntries(Object.entries(after).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])))
+}
+
+/** How to take a change back; null where a stored value is masked. */
+const inverseOf = (server: Server, change: Change): Change | null => {
+  const before: Readonly<Record<string, unknown>> = bodyOf(draftOf(server))
+  return "url" in change || "headers" in change || "env" in change ? null : Object.fromEntries(Object.keys(change).map((name) => [name, before[name]]))
+}
+
+/** `server`: null for a new one. */
+export const ServerForm = ({ onClose, server }: { readonly server: Server | null; readonly onClose: () => void }) => {
+  const [draft, setDraft] = useState(() => draftOf(server))
+  const put = (part: Partial<Draft>): void => setDraft({ ...draft, ...part })
+  const make = useChange("POST /api/mcp/servers", ["GET /api/mcp/servers"], onClose, { said: ({ server: { name } }) => `The server ${name} is added.` })
+  const change = useChange("PATCH /api/mcp/servers/:id", ["GET /api/mcp/servers", "GET /api/mcp/servers/:id/tools"], onClose, {
+    said: ({ server: { name } }) => `The server ${name} is changed.`,
+    undo: (_, { body }) => {
+      const inverse = server === null || body === undefined ? null : inverseOf(server, body)
+      return server === null || inverse === null ? null : () => call("PATCH /api/mcp/servers/:id", { params: { id: server.id }, body: inverse })
+    }
+  })
+  const error = make.error ?? change.error
+  const submit = (): void => {
+    if (server === null) make.mutate({ body: bodyOf(draft) })
+    else change.mutate({ params: { id: server.id }, body: changeOf(draft, server) })
+  }
+  return (
+    <Dialog title={server === null ? "New MCP server" : `Change ${server.name}`} wide onClose={onClose} onSubmit={submit}>
+      <div className="grid-fields">
+        <TextField label="Name" value={draft.name} onChange={(name) => put({ name })} required hint="The prefix of its tools: letters, digits and -" wrong={wrongWith(error, "name")} />
+        <TextField label="Description" value={draft.description} onChange={(description) => put({ description })} wrong={wrongWith(error, "description")} />
+        <SelectField label="Reached by" value={draft.transport} choices={transports} disabled={server !== null} onChange={(value) => put({ transport: value === "stdio" ? "stdio" : "http" })} wrong={wrongWith(error, "transport")} />
+        <SelectField label="Offered to" value={draft.access} choices={accesses} onChange={(value) => put({ access: value === "open" ? "open" : "keys" })} wrong={wrongWith(error, "access")} />
+      </div>
+      {draft.transport === "http" ? (
+        <>
+          <TextField label="URL" value={draft.url} onChange={(url) => put({ url })} required placeholder="https://" wrong={wrongWith(error, "url")} />
+          <AreaField label="Headers" rows={2} value={draft.headers} onChange={(headers) => put({ headers })} hint="Name: value, one a line. [redacted] keeps the stored value" wrong={wrongWith(error, "headers")} />
+        </>
+      ) : (
+        <>
+          <TextField label="Program" value={draft.command} onChange={(command) => put({ command })} required wrong={wrongWith(error, "command")} />
+          <AreaField label="Arguments" rows={2} value={draft.args} onChange={(args) => put({ args })} hint="One a line" wrong={wrongWith(error, "args")} />
+          <AreaField label="Variables" rows={2} value={draft.env} onChange={(env) => put({ env })} hint="NAME=value, one a line. [redacted] keeps the stored value" wrong={wrongWith(error, "env")} />
+        </>
+      )}
+      <div className="grid-fields">
+        <AreaField label="Tools that are offered" rows={2} value={draft.allowedTools} onChange={(allowedTools) => put({ allowedTools })} hint="Names or patterns with *, one a line; empty: all" wrong={wrongWith(error, "allowedTools")} />
+        <AreaField label="Tools that are never offered" rows={2} value={draft.blockedTools} onChange={(blockedTools) => put({ blockedTools })} hint="The same; it wins" wrong={wrongWith(error, "blockedTools")} />
+        <TextField label="A call may take, seconds" type="number" value={draft.timeout} onChange={(timeout) => put({ timeout })} wrong={wrongWith(error, "timeoutMs")} />
+      </div>
+      {error === null ? null : <Failure what="The server was not stored" error={error} />}
+      <div className="dialog-foot">
+        <button type="button" className="button" onClick={onClose}>Cancel</button>
+        <button type="submit" className="button button-primary" disabled={make.isPending || change.isPending}>{server === null ? "Add the server" : "Save"}</button>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,40 @@
+/** The decision as it was, beside what the router would do with the same request now. Nothing is sent. */
+import { useChange } from "../../api/query.ts"
+import { duration } from "../../format/numbers.ts"
+import { exact } from "../../format/time.ts"
+import { Failure } from "../../parts/Feedback.tsx"
+import { Panel } from "../../parts/Page.tsx"
+import { Status } from "../../parts/Status.tsx"
+import { Targets } from "../combos/Targets.tsx"
+import { type CallLog, toneOf } from "./outcome.ts"
+import type { Ghost } from "./waterfall.ts"
+
+export const ThenNow = ({ attempts, ghosts, log }: { readonly log: CallLog; readonly attempts: ReadonlyArray<CallLog>; readonly ghosts: ReadonlyArray<Ghost> }) => {
+  const explain = useChange("POST /api/routing/explain", [])
+  const { apiKeyId, requestedModel: model } = log
+  return (
+    <Panel
+      title="Then and now"
+      actions={
+        <button type="button" className="button button-small" disabled={explain.isPending} onClick={() => explain.mutate({ body: { model, ...(apiKeyId === null ? {} : { keyId: apiKeyId }) } })}>
+          {explain.data === undefined ? "Find out" : "Find out again"}
+        </button>
+      }
+    >
+      <div className="panel-body columns">
+        <section aria-label="Then" className="stack-tight">
+          <h3>Then, {exact(log.timestamp)}</h3>
+          <ol className="stack-tight">
+            {attempts.map((attempt) => <li key={attempt.id} className="row wrap"><Status tone={toneOf(attempt)} word={`${attempt.provider}/${attempt.model}`} /><span className="small muted">{attempt.error ?? attempt.outcome}, {duration(attempt.duration)}</span></li>)}
+            {ghosts.map((ghost) => <li key={ghost.name + ghost.reason} className="row wrap"><Status tone="skip" word={ghost.name} /><span className="small">{ghost.reason}</span></li>)}
+          </ol>
+        </section>
+        <section aria-label="Now" className="stack-tight">
+          <h3>Now</h3>
+          {explain.error === null ? null : <Failure what="No plan could be made" error={explain.error} />}
+          {explain.data === undefined ? explain.error === null ? <p className="muted">Nothing is sent: the router answers as it would to this request now.</p> : null : <Targets plan={explain.data} />}
+        </section>
+      </div>
+    </Panel>
+  )
+}

@@ -1,0 +1,22 @@
+/** Files that clients and operators gave, and the batches that run over them. */
+import { useState } from "react"
+import { Page } from "../../parts/Page.tsx"
+import { Batches } from "./Batches.tsx"
+import { Create } from "./Create.tsx"
+import { Files } from "./Files.tsx"
+
+const Work = () => {
+  const [creating, setCreating] = useState<string | null>(null)
+  return (
+    <Page
+      title="Files & batches" lead="A batch runs the requests of a file in the background, line by line, and writes a file of answers and one of errors."
+      actions={<button type="button" className="button button-primary" onClick={() => setCreating("")}>New batch</button>}
+    >
+      <Batches onNew={() => setCreating("")} />
+      <Files onRun={setCreating} />
+      {creating === null ? null : <Create fileId={creating} onClose={() => setCreating(null)} />}
+    </Page>
+  )
+}
+
+export default Work
