@@ -72,7 +72,7 @@ export class Runner {
   }
 
   async #once(scenario: Scenario, target: Target, round: number): Promise<void> {
-    if (scenario.excludes(target) !== null || this.#broken.has(target.name)) return
+    if (scenario.excludes(target) !== null || target.only?.includes(scenario.id) === false || this.#broken.has(target.name)) return
     try {
       const { values, foreignCores, notes } = scenario.fresh ? await this.#fresh(scenario, target) : await this.#shared(scenario, target)
       this.#measurements.push({ scenario: scenario.id, target: target.name, round, values, foreignCores, notes })
@@ -97,7 +97,7 @@ export class Runner {
     if (running === undefined) {
       running = await this.#launch(target)
       this.#lasting.set(target.name, running)
-      await warm(this.#harness, running)
+      await warm(this.#harness, running, target.only === undefined)
     }
     return this.#measure(scenario, running)
   }

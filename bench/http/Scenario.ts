@@ -14,6 +14,7 @@ export interface Sizes {
   readonly memoryStreams: number
   readonly readers: number
   readonly megabytes: number
+  readonly batchLines: number
 }
 
 export interface Outcome {
@@ -71,11 +72,11 @@ export const pacedJob = (
 export const cpuUs = (result: { readonly cpuNs: number }, count: number): number => result.cpuNs / 1_000 / count
 
 /** Load before the first measurement of an instance, so that no target is charged for compiling its hot functions. */
-export const warm = async (harness: Harness, { endpoint }: Running): Promise<void> => {
+export const warm = async (harness: Harness, { endpoint }: Running, streams = true): Promise<void> => {
   const shape = { kind: "closed", endpoint, concurrency: WARM_CONNECTIONS, warmupMs: 0, deadlineMs: deadline(WARM_MS) } as const
   for (let tries = 0, requests = 0; tries < WARM_TRIES && requests < WARM_REQUESTS; tries++) {
     const result = await harness.submit<"closed">({ ...shape, measureMs: WARM_MS, script: { kind: "json" } })
     requests += result.requests
   }
-  await harness.submit<"closed">({ ...shape, measureMs: WARM_MS / 2, script: { kind: "burst", events: BURST_EVENTS } })
+  if (streams) await harness.submit<"closed">({ ...shape, measureMs: WARM_MS / 2, script: { kind: "burst", events: BURST_EVENTS } })
 }

@@ -6,12 +6,19 @@ import { parsePeer, type PeerOptions } from "./targets/peer.ts"
 
 export type Profile = "smoke" | "quick" | "full"
 
+export const knownPeers = ["portkey"] as const
+export type KnownPeer = typeof knownPeers[number]
+
+const isKnownPeer = (text: string): text is KnownPeer => (knownPeers as ReadonlyArray<string>).includes(text)
+
 export interface Options {
   readonly profile: Profile
   readonly scenarios: ReadonlyArray<string>
   /** Null: every target that is available. */
   readonly targets: ReadonlyArray<string> | null
   readonly peers: ReadonlyArray<PeerOptions>
+  /** Peers that the bench installs and starts itself. */
+  readonly knownPeers: ReadonlyArray<KnownPeer>
   /** Null in a smoke run: each scenario knows its own. */
   readonly rounds: number | null
   readonly sizes: Sizes
@@ -37,6 +44,7 @@ export const usage = `npm run bench -- [options]
   --seconds s           length of one measured window, 0.5 to 60
   --peer name=url[,pid=n][,key=k][,prefix=p]
                         a proxy on loopback that already stands in front of the mock; repeatable
+  --peer portkey        Portkey's open gateway, which is installed into bench/peers when it is first asked for
   --mock-port n         a fixed port of the mock, for peers
   --tick ms             timer of the mock: 2 spreads paced streams (default), the interval wakes them all at once
   --streams n           paced streams, 1 to 4000
@@ -58,23 +66,24 @@ const base: Sizes = {
   intervalMs: 20,
   memoryStreams: 2_000,
   readers: 200,
-  megabytes: 4
+  megabytes: 4,
+  batchLines: 20_000
 }
 
 const profiles: Record<Profile, { readonly rounds: number | null; readonly sizes: Sizes; readonly scenarios: ReadonlyArray<string> }> = {
   smoke: {
     rounds: null,
-    sizes: { ...base, measureMs: 800, warmupMs: 300, streams: 200, memoryStreams: 500, readers: 30, megabytes: 2 },
+    sizes: { ...base, measureMs: 800, warmupMs: 300, streams: 200, memoryStreams: 500, readers: 30, megabytes: 2, batchLines: 2_000 },
     scenarios: ["request", "paced", "burst", "translated", "pairs", "latency", "slow", "start"]
   },
   quick: {
     rounds: 3,
     sizes: base,
-    scenarios: ["request", "combo", "cluster", "paced", "burst", "translated", "pairs", "latency", "memory", "slow", "upload", "start"]
+    scenarios: ["request", "tiers", "combo", "cluster", "paced", "burst", "translated", "pairs", "latency", "memory", "slow", "upload", "speech", "embeddings", "start"]
   },
   full: {
     rounds: 5,
-    sizes: { ...base, measureMs: 8_000, warmupMs: 1_000, megabytes: 50 },
+    sizes: { ...base, measureMs: 8_000, warmupMs: 1_000, megabytes: 50, batchLines: 100_000 },
     scenarios: scenarios.map((each) => each.id)
   }
 }
@@ -131,7 +140,8 @@ export const parseOptions = (args: ReadonlyArray<string>): Options | null => {
     profile,
     scenarios: known.filter((id) => wanted.includes(id)),
     targets: names(values.targets),
-    peers: values.peer.map(parsePeer),
+    peers: values.peer.filter((each) => !isKnownPeer(each)).map(parsePeer),
+    knownPeers: [...new Set(values.peer.filter(isKnownPeer))],
     rounds: values.rounds === undefined ? rounds : Math.round(bounded("rounds", values.rounds, 1, 1, 20)),
     sizes: {
       ...sizes,

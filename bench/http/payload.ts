@@ -2,9 +2,11 @@
  * The one definition of what the mock sends and what every client must receive, byte for byte.
  *
  * The model name says what the mock shall do: `m-json`, `m-paced-<interval ms>-<events>`, `m-burst-<events>`,
- * `m-bulk-<events>`. Content events have a fixed width. Paced events carry the mock's clock in a 16-digit field, so that
+ * `m-bulk-<events>`, `m-embedding`, `m-sound-<megabytes>`. Content events have a fixed width. Paced events carry the mock's clock in a 16-digit field, so that
  * the delay of each event can be measured; the check reads that field instead of comparing it.
  */
+
+import { soundOf } from "./sound.ts"
 
 export const STAMP_DIGITS = 16
 const INDEX_DIGITS = 8
@@ -16,8 +18,10 @@ export type Script =
   | { readonly kind: "paced"; readonly intervalMs: number; readonly events: number }
   | { readonly kind: "burst"; readonly events: number }
   | { readonly kind: "bulk"; readonly events: number }
+  | { readonly kind: "embedding" }
+  | { readonly kind: "sound"; readonly megabytes: number }
 
-export type StreamScript = Exclude<Script, { readonly kind: "json" }>
+export type StreamScript = Extract<Script, { readonly events: number }>
 
 export const modelOf = (script: Script): string => {
   switch (script.kind) {
@@ -25,12 +29,17 @@ export const modelOf = (script: Script): string => {
     case "paced": return `m-paced-${script.intervalMs}-${script.events}`
     case "burst": return `m-burst-${script.events}`
     case "bulk": return `m-bulk-${script.events}`
+    case "embedding": return "m-embedding"
+    case "sound": return `m-sound-${script.megabytes}`
   }
 }
 
 /** The script of a model name, or null when no such script exists. */
 export const scriptOf = (model: string): Script | null => {
   if (model === "m-json") return { kind: "json" }
+  if (model === "m-embedding") return { kind: "embedding" }
+  const sound = /^m-sound-(\d+)$/.exec(model)
+  if (sound !== null) return { kind: "sound", megabytes: Number(sound[1]) }
   const match = /^m-(paced|burst|bulk)-(\d+)(?:-(\d+))?$/.exec(model)
   if (match === null) return null
   const first = Number(match[2])
@@ -54,6 +63,20 @@ export const answer: Buffer = Buffer.from(JSON.stringify({
   }],
   usage: { prompt_tokens: 9, completion_tokens: 12, total_tokens: 21 }
 }), "latin1")
+
+const DIMENSIONS = 16
+
+/** One vector, by the name of the model that the client is told. */
+export const embeddingAnswer = (model: string): Buffer => Buffer.from(JSON.stringify({
+  object: "list",
+  data: [{ object: "embedding", index: 0, embedding: Array.from({ length: DIMENSIONS }, (_, i) => (i + 1) / 100) }],
+  model,
+  usage: { prompt_tokens: 9, total_tokens: 9 }
+}), "latin1")
+
+const MEGABYTE = 1_048_576
+
+export const soundAnswer = (megabytes: number): Buffer => soundOf(megabytes * MEGABYTE)
 
 const chunkHead = `data: {"id":"chatcmpl-bench","object":"chat.completion.chunk","created":1700000000,"model":"m"`
 
@@ -88,7 +111,16 @@ export interface Expected {
   readonly events: boolean
 }
 
-export const expectedAnswer: Expected = { bytes: answer, stamps: 0, stampAt: 0, period: 1, events: false }
+const whole = (bytes: Buffer): Expected => ({ bytes, stamps: 0, stampAt: 0, period: 1, events: false })
+
+export const expectedAnswer: Expected = whole(answer)
+
+/** What a saturated client must receive; `modelPrefix`: what the target puts before a model that it names. */
+export const expectedOf = (script: Exclude<Script, { readonly kind: "paced" }>, modelPrefix: string): Expected =>
+  script.kind === "json" ? expectedAnswer
+    : script.kind === "embedding" ? whole(embeddingAnswer(modelPrefix + modelOf(script)))
+    : script.kind === "sound" ? whole(soundAnswer(script.megabytes))
+    : expectedStream(script)
 
 export const expectedStream = (script: StreamScript): Expected => {
   const [prefix, suffix] = contentEvent(script, 0)

@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process"
 import { type Budgets, judge, parseBudgets } from "#bench/http/report/budgets.ts"
 import { rowsOf } from "#bench/http/report/comparison.ts"
 import * as Harness from "./Harness.ts"
-import { type Options, parseOptions, usage } from "./options.ts"
+import { type KnownPeer, type Options, parseOptions, usage } from "./options.ts"
 import { clearOldWork, killAllNow, placement, programPath, root, stopAll } from "#bench/http/servers/processes.ts"
 import { hottest, profileDirectory } from "./profile.ts"
 import { type Results, writeReport } from "#bench/http/report/report.ts"
@@ -21,11 +21,14 @@ import { gateway } from "./targets/gateway.ts"
 import { haproxy } from "./targets/haproxy.ts"
 import { nginx } from "./targets/nginx.ts"
 import { peer } from "./targets/peer.ts"
+import { portkey } from "./targets/portkey.ts"
 import type { Candidate, Surroundings, Target } from "./targets/Target.ts"
 
 const log = (line: string): void => {
   process.stderr.write(`${line}\n`)
 }
+
+const known: Readonly<Record<KnownPeer, (around: Surroundings) => Target>> = { portkey }
 
 interface Selection {
   readonly targets: ReadonlyArray<Target>
@@ -35,7 +38,8 @@ interface Selection {
 /** The targets that take part, and what ratios are taken against. A smoke run leaves out what its guards do not need. */
 const select = (options: Options, budgets: Budgets, around: Surroundings): Selection => {
   const candidates: ReadonlyArray<Candidate> = [
-    nginx(around), gateway(around), haproxy(around), bare(around), ...options.peers.map((each) => ({ target: peer(each) }))
+    nginx(around), gateway(around), haproxy(around), bare(around), ...options.peers.map((each) => ({ target: peer(each) })),
+    ...options.knownPeers.map((name) => ({ target: known[name](around) }))
   ]
   const taken = candidates.map((each) => "target" in each ? each.target.name : each.name)
   const double = taken.find((name, index) => name === "direct" || taken.indexOf(name) !== index)

@@ -2,12 +2,17 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { clusterRatio } from "./clusterRatio.ts"
 import type { Endpoint, PacedResult } from "./load/Job.ts"
+import { embeddings, speech } from "./mediaScenarios.ts"
 import { bulkEvents } from "./payload.ts"
 import { residentKb, treeResidentKb } from "#bench/http/servers/ProcFs.ts"
 import { BURST_EVENTS, cpuUs, deadline, needsStart, pacedJob, type Scenario, warm, WARM_MS } from "./Scenario.ts"
 import { sockets } from "./socketScenario.ts"
 import type { Target } from "./targets/Target.ts"
+import { fanout, idleStreams } from "./fanout/scenarios.ts"
+import { tierCosts } from "./tiers/tierScenario.ts"
 import { uploads } from "./uploadScenario.ts"
+import { batches } from "./work/batches.ts"
+import { files } from "./work/files.ts"
 
 const BURST_STREAMS = 16
 const SLOW_STALL_MS = 1_000
@@ -122,10 +127,13 @@ const paced: Scenario = {
   fresh: false,
   smokeRounds: 2,
   excludes: always,
-  run: async (harness, { endpoint }, sizes) => {
+  run: async (harness, { endpoint, stalls }, sizes) => {
+    const before = await stalls?.()
     const result = await harness.submit<"paced">(pacedJob(endpoint, sizes))
+    const after = await stalls?.()
     return {
       values: {
+        ...(before === undefined || after === undefined ? {} : { "paced.stalledPercent": 100 * (after.late - before.late) / (after.looks - before.looks) }),
         ...(endpoint.pid === null ? {} : {
           "paced.cpuUs": cpuUs(result, result.events),
           "paced.mainUs": result.mainCpuNs / 1_000 / result.events
@@ -271,19 +279,23 @@ const memory: Scenario = {
 
 const startup: Scenario = {
   id: "start",
-  title: () => "a fresh instance: time until it accepts connections, memory when idle",
+  title: () => "a fresh instance: time until it accepts connections, memory when idle; the first two starts with the embedded database",
   direct: false,
   fresh: true,
   smokeRounds: 1,
   excludes: needsStart,
-  run: async (_, { endpoint, listeningMs }) => {
+  run: async (_, { endpoint, listeningMs, startTwice }) => {
     await sleep(IDLE_MS)
     const pid = endpoint.pid ?? 0
+    const [idleKb, idleTreeKb] = [residentKb(pid), treeResidentKb(pid)]
+    const [first, again] = await startTwice?.() ?? []
     return {
       values: {
         ...(listeningMs === null ? {} : { "start.listeningMs": listeningMs }),
-        "start.idleMb": residentKb(pid) / 1_024,
-        "start.idleTreeMb": treeResidentKb(pid) / 1_024
+        "start.idleMb": idleKb / 1_024,
+        "start.idleTreeMb": idleTreeKb / 1_024,
+        ...(first === undefined ? {} : { "start.firstMs": first.readyMs, "start.firstCpuMs": first.cpuMs, "start.firstPeakMb": first.peakKb / 1_024 }),
+        ...(again === undefined ? {} : { "start.againMs": again.readyMs, "start.againCpuMs": again.cpuMs, "start.againIdleMb": again.idleKb / 1_024 })
       },
       notes: []
     }
@@ -313,4 +325,4 @@ const capacity: Scenario = {
   }
 }
 
-export const scenarios: ReadonlyArray<Scenario> = [request, combo, cluster, paced, burst, translated, pairs, latency, memory, slow, uploads, sockets, startup, capacity]
+export const scenarios: ReadonlyArray<Scenario> = [request, tierCosts, combo, cluster, fanout, paced, burst, translated, pairs, latency, memory, idleStreams, slow, uploads, speech, embeddings, files, batches, sockets, startup, capacity]

@@ -1,23 +1,13 @@
 /** The form of an upload, and what the mock answers to it: the digest of its file as it arrived. */
 import { createHash } from "node:crypto"
 import type { Expected } from "./payload.ts"
+import { soundOf } from "./sound.ts"
 
 export const uploadPath = "/audio/transcriptions"
 const boundary = "----------------------------bench4711"
 /** From here on the form is the same through every target; before it stands the model, which a gateway renames. */
 const fileMark = Buffer.from("filename=")
 const modelName = "m-upload"
-
-/** Bytes without a pattern, as sound is, and the same in every process. */
-const soundOf = (bytes: number): Buffer => {
-  const sound = Buffer.allocUnsafe(bytes)
-  let state = 1
-  for (let at = 0; at + 4 <= bytes; at += 4) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0
-    sound.writeInt32LE(state ^ (state >>> 13), at)
-  }
-  return sound
-}
 
 export interface Upload {
   readonly contentType: string

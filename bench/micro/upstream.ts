@@ -18,7 +18,7 @@ import { Pool } from "undici"
 import { Upstream } from "#actors/request/ports/Upstream.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import * as HttpUpstream from "#src/platform/upstream/HttpUpstream.ts"
-import * as Guard from "#src/platform/upstream/AddressGuard.ts"
+import * as AddressGuard from "#src/platform/upstream/AddressGuard.ts"
 
 const concurrency = 64
 const body = JSON.stringify({ model: "m", messages: [{ role: "user", content: "x".repeat(200) }], stream: true })
@@ -135,7 +135,7 @@ const clientFor = async (name: string, port: number): Promise<OneCall> => {
     return undiciCall(new Pool(origin, { connections: 4096, pipelining: 1, allowH2: false, headersTimeout: 0, bodyTimeout: 0 }))
   }
   if (name === "node:http") return nodeCall(port, new http.Agent({ keepAlive: true }))
-  const guard = Layer.succeed(UrlGuard, UrlGuard.of(Guard.make({ policy: () => ({ local: true, private: false, guard: true }) })))
+  const guard = Layer.succeed(UrlGuard, UrlGuard.of(AddressGuard.make({ policy: () => ({ local: true, private: false, guard: true }) })))
   const scope = await Effect.runPromise(Scope.make())
   const context = await Effect.runPromise(Layer.buildWithScope(HttpUpstream.layer().pipe(Layer.provide(guard)), scope))
   return portCall(Context.get(context, Upstream), origin)

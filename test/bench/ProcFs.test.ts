@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import {
-  cpuNanoseconds, parseBusyMs, parseCpuList, parseSchedstat, parseStatm, residentKb, tree, treeResidentKb
+  cpuNanoseconds, parseBusyMs, parseCpuList, parsePeak, parseSchedstat, parseStatm, peakResidentKb, residentKb, tree, treeResidentKb
 } from "#bench/http/servers/ProcFs.ts"
 
 describe("ProcFs", () => {
@@ -19,6 +19,11 @@ describe("ProcFs", () => {
     expect(() => parseStatm("5000")).toThrow(/page counts/)
   })
 
+  it("status answers the most kB that were resident", () => {
+    expect(parsePeak("Name:\tnode\nVmPeak:\t 9000 kB\nVmHWM:\t  4321 kB\nVmRSS:\t 4000 kB\n")).toBe(4_321)
+    expect(parsePeak("Name:\tnode\n")).toBe(0)
+  })
+
   it("a CPU list may hold ranges and single numbers", () => {
     expect(parseCpuList("0-2,5,8-9\n")).toEqual([0, 1, 2, 5, 8, 9])
     expect(parseCpuList("3")).toEqual([3])
@@ -34,10 +39,12 @@ describe("ProcFs", () => {
     expect(tree(process.pid)[0]).toBe(process.pid)
     expect(cpuNanoseconds(process.pid)).toBeGreaterThan(1_000_000)
     expect(treeResidentKb(process.pid)).toBeGreaterThanOrEqual(10_000)
+    expect(peakResidentKb(process.pid)).toBeGreaterThanOrEqual(residentKb(process.pid) / 2)
   })
 
   it("a process that is gone has no memory and no CPU", () => {
     expect(residentKb(4_194_304)).toBe(0)
+    expect(peakResidentKb(4_194_304)).toBe(0)
     expect(cpuNanoseconds(4_194_304)).toBe(0)
   })
 })

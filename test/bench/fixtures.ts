@@ -42,7 +42,7 @@ export const results: Results = {
   tickMs: 2,
   sizes: {
     measureMs: 3_000, warmupMs: 500, concurrency: 64, ratePerSecond: 1_000, streams: 500, intervalMs: 20,
-    memoryStreams: 1_000, readers: 200, megabytes: 4
+    memoryStreams: 1_000, readers: 200, megabytes: 4, batchLines: 20_000
   },
   machine: { cpu: "a <fast> CPU", cores: 2, memoryGb: 8, pinned: true, node: "22.0.0", nginx: "1.22.1", haproxy: null },
   reference: "nginx",

@@ -23,6 +23,11 @@ describe("options", () => {
     expect(() => parseOptions(["--scenario", "fast"])).toThrow(/--scenario fast: unknown; known: request/)
   })
 
+  it("a peer is one that the bench knows how to start, or one that runs already", () => {
+    expect(parseOptions(["--peer", "portkey", "--peer", "mine=http://127.0.0.1:1/v1"])).toMatchObject({ knownPeers: ["portkey"], peers: [{ name: "mine" }] })
+    expect(() => parseOptions(["--peer", "other"])).toThrow(/--peer other: name=url expected/)
+  })
+
   it("every number is bounded", () => {
     expect(parseOptions(["--seconds", "1.5"])?.sizes.measureMs).toBe(1_500)
     for (const args of [["--rounds", "0"], ["--rounds", "21"], ["--seconds", "61"], ["--seconds", "x"], ["--streams", "5000"], ["--tick", "0"]]) {

@@ -11,6 +11,8 @@ export interface Endpoint {
   /** Put before the mock's model name. */
   readonly modelPrefix: string
   readonly apiKey: string | null
+  /** Further headers, name and value in turns. */
+  readonly headers?: ReadonlyArray<string>
   /** Root of the process tree that is charged; null for the direct path. */
   readonly pid: number | null
 }
@@ -80,6 +82,8 @@ export interface ClosedResult {
   readonly kind: "closed"
   readonly requests: number
   readonly events: number
+  /** Bytes of bodies. */
+  readonly bytes: number
   /** Reads from sockets in the window: events per read show how far events were merged on the way. */
   readonly reads: number
   readonly windowMs: number

@@ -1,18 +1,20 @@
-import { expectedAnswer, expectedStream } from "../payload.ts"
+import { expectedOf } from "../payload.ts"
 import { type Connection, contentCheck, readCount } from "./Connection.ts"
 import type { ClosedJob, ClosedResult } from "./Job.ts"
-import { chatRequest } from "./request.ts"
+import { requestOf } from "./request.ts"
 import { withRun } from "./Run.ts"
 
 /** Fewer say more about compiling and about one garbage collection than about a request. */
 const ENOUGH_RESPONSES = 300
+const ENOUGH_SOUNDS = 32
 
 /** Saturates a target: each connection sends its next request as soon as the last answer was verified. */
 export const closed = (job: ClosedJob): Promise<ClosedResult> =>
   withRun(job.endpoint, job.deadlineMs, async (run) => {
-    const expected = job.script.kind === "json" ? expectedAnswer : expectedStream(job.script)
-    const eventsPerByte = job.script.kind === "json" ? 0 : job.script.events / expected.bytes.length
-    const request = chatRequest(job.endpoint, job.script)
+    const { endpoint, script } = job
+    const expected = expectedOf(script, endpoint.modelPrefix)
+    const eventsPerByte = "events" in script ? script.events / expected.bytes.length : 0
+    const request = requestOf(endpoint, script)
     let requests = 0
     let bytes = 0
     let comments = 0
@@ -50,7 +52,7 @@ export const closed = (job: ClosedJob): Promise<ClosedResult> =>
     await run.sleep(job.warmupMs)
     const begun = performance.now()
     const before = { requests, bytes, reads: readCount(), cpu: run.cpu(), mainCpu: run.mainCpu() }
-    await run.window(job.measureMs, () => bytes - before.bytes, ENOUGH_RESPONSES * expected.bytes.length)
+    await run.window(job.measureMs, () => bytes - before.bytes, (script.kind === "sound" ? ENOUGH_SOUNDS : ENOUGH_RESPONSES) * expected.bytes.length)
     const cpuNs = run.cpu() - before.cpu
     const mainCpuNs = run.mainCpu() - before.mainCpu
     const windowMs = performance.now() - begun
@@ -59,5 +61,5 @@ export const closed = (job: ClosedJob): Promise<ClosedResult> =>
     await run.until(drained)
     const { requests: answered, reads: taken } = measured
     const events = measured.bytes * eventsPerByte
-    return { kind: "closed", requests: answered, events, reads: taken, windowMs, cpuNs, mainCpuNs, comments }
+    return { kind: "closed", requests: answered, events, bytes: measured.bytes, reads: taken, windowMs, cpuNs, mainCpuNs, comments }
   })

@@ -2,6 +2,7 @@
 import type { Verdict } from "./budgets.ts"
 import type { Row } from "./comparison.ts"
 import { type Metric, metricOf, metrics } from "./metrics.ts"
+import { tiers, tierTitles } from "#bench/http/tiers/tiers.ts"
 import type { Results } from "./report.ts"
 import type { Summary } from "./statistics.ts"
 
@@ -35,6 +36,26 @@ const metricTable = (metric: Metric, rows: ReadonlyArray<Row>, reference: string
   ]
 }
 
+/** One line per tier of the request: what it costs, and what it allocates. */
+export const tierTable = (rows: ReadonlyArray<Row>): ReadonlyArray<string> => {
+  const cell = (metric: string): string => {
+    const row = rows.find((each) => each.metric === metric)
+    return row === undefined ? "-" : range(row.measured, metricOf(metric).digits)
+  }
+  if (!rows.some((row) => row.metric === "tiers.us")) return []
+  return [
+    "### Tiers of a small request",
+    "",
+    "| tier | CPU (us) | allocated (bytes) |",
+    "|---|---:|---:|",
+    ...tiers.map((tier) => `| ${tierTitles[tier]} | ${cell(`tiers.${tier}.us`)} | ${cell(`tiers.${tier}.bytes`)} |`),
+    `| all, main thread | ${cell("tiers.us")} | ${cell("tiers.bytes")} |`,
+    ""
+  ]
+}
+
+const isTier = (metric: string): boolean => metric.startsWith("tiers.")
+
 const judgementTable = (results: Results): ReadonlyArray<string> => {
   const measured = results.judgements.filter((each) => each.verdict !== "not measured")
   if (measured.length === 0) return [`No budget could be judged: ${results.subject} was not measured.`, ""]
@@ -66,7 +87,8 @@ const mark = (verdict: Verdict): string => {
 export const verdictLines = (results: Results): ReadonlyArray<string> => [
   "",
   ...results.failures.map((each) => `FAILED ${each.scenario}, ${each.target}, round ${each.round}: ${each.error}`),
-  ...results.rows.flatMap((row) => {
+  ...tierTable(results.rows),
+  ...results.rows.filter((row) => !isTier(row.metric)).flatMap((row) => {
     const metric = metricOf(row.metric)
     const title = comparedTitle(metric, results.reference)
     const compared = title === null || row.compared === null ? "" : `   ${title}: ${range(row.compared, digitsOf(metric))}`
@@ -109,7 +131,8 @@ export const markdown = (results: Results, plotFile: string): string => {
     "",
     "## Measurements",
     "",
-    ...metrics.flatMap((metric) => {
+    ...tierTable(results.rows),
+    ...metrics.filter((metric) => !isTier(metric.id)).flatMap((metric) => {
       const rows = results.rows.filter((row) => row.metric === metric.id)
       return rows.length === 0 ? [] : metricTable(metric, rows, results.reference)
     }),

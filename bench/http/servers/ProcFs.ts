@@ -62,23 +62,27 @@ export const tree = (root: number): ReadonlyArray<number> => {
   return found
 }
 
+/** Nanoseconds of CPU of one process, with its threads. */
+export const processNanoseconds = (pid: number): number =>
+  threads(pid).reduce((sum, thread) => {
+    const text = readOrEmpty(`/proc/${pid}/task/${thread}/schedstat`)
+    return text === "" ? sum : sum + parseSchedstat(text)
+  }, 0)
+
 /** Nanoseconds of CPU that the tree under `root` has used so far. */
-export const cpuNanoseconds = (root: number): number => {
-  let total = 0
-  for (const pid of tree(root)) {
-    for (const thread of threads(pid)) {
-      const text = readOrEmpty(`/proc/${pid}/task/${thread}/schedstat`)
-      if (text !== "") total += parseSchedstat(text)
-    }
-  }
-  return total
-}
+export const cpuNanoseconds = (root: number): number => tree(root).reduce((sum, pid) => sum + processNanoseconds(pid), 0)
 
 /** Nanoseconds of CPU of the main thread alone: what an event loop has left before it is full. */
 export const mainThreadNanoseconds = (pid: number): number => {
   const text = readOrEmpty(`/proc/${pid}/task/${pid}/schedstat`)
   return text === "" ? 0 : parseSchedstat(text)
 }
+
+/** The most kB that were resident, from `/proc/<pid>/status`; 0 where the line is missing. */
+export const parsePeak = (text: string): number => Number(/^VmHWM:\s*(\d+) kB$/m.exec(text)?.[1] ?? 0)
+
+/** The most kB of a process that were resident; 0 when it is gone. */
+export const peakResidentKb = (pid: number): number => parsePeak(readOrEmpty(`/proc/${pid}/status`))
 
 /** Resident kB of one process; 0 when it is gone. */
 export const residentKb = (pid: number): number => {

@@ -7,7 +7,9 @@
  */
 import { createServer, type Socket } from "node:net"
 import { UploadReader, uploadPath } from "#bench/http/upload.ts"
-import { answer, chunked, clockMicros, closingEvents, contentEvent, openingEvent, scriptOf, STAMP_DIGITS, type StreamScript } from "#bench/http/payload.ts"
+import {
+  answer, chunked, clockMicros, closingEvents, contentEvent, embeddingAnswer, openingEvent, scriptOf, soundAnswer, STAMP_DIGITS, type StreamScript
+} from "#bench/http/payload.ts"
 
 const MAX_REQUEST = 4 * 1024 * 1024
 const BURST_EVENTS_PER_TURN = 16
@@ -24,6 +26,7 @@ const response = (status: string, type: string, body: Buffer): Buffer =>
   ])
 
 const answerResponse = response("200 OK", "application/json", answer)
+const embeddingResponse = response("200 OK", "application/json", embeddingAnswer("m-embedding"))
 const models = response("200 OK", "application/json", Buffer.from(`{"object":"list","data":[{"id":"m-json","object":"model"}]}`))
 const notFound = response("404 Not Found", "application/json", Buffer.from(`{"error":{"message":"no such script"}}`))
 const lengthRequired = response("411 Length Required", "application/json", Buffer.from(`{"error":{"message":"length required"}}`))
@@ -188,6 +191,22 @@ const sendBulk = (socket: Socket, script: StreamScript): void => {
   })
 }
 
+const sounds = new Map<number, Buffer>()
+
+const sendSound = (socket: Socket, megabytes: number): void => {
+  let sound = sounds.get(megabytes)
+  if (sound === undefined) sounds.set(megabytes, sound = soundAnswer(megabytes))
+  const body = sound
+  let sent = 0
+  socket.write(`HTTP/1.1 200 OK\r\nContent-Type: audio/mpeg\r\nContent-Length: ${body.length}\r\n\r\n`, "latin1")
+  drive(socket, () => {
+    if (sent >= body.length) return "done"
+    const part = body.subarray(sent, sent + BULK_WRITE)
+    sent += part.length
+    return socket.write(part) ? "yield" : "wait"
+  })
+}
+
 const answerTo = (socket: Socket, head: string, body: string): PacedStream | null => {
   if (head.startsWith("GET ")) {
     socket.write(head.startsWith("GET /v1/models") ? models : notFound)
@@ -197,6 +216,8 @@ const answerTo = (socket: Socket, head: string, body: string): PacedStream | nul
   const script = scriptOf(model)
   if (script === null) socket.write(notFound)
   else if (script.kind === "json") socket.write(answerResponse)
+  else if (script.kind === "embedding") socket.write(embeddingResponse)
+  else if (script.kind === "sound") sendSound(socket, script.megabytes)
   else if (script.kind === "burst") sendBurst(socket, script)
   else if (script.kind === "bulk") sendBulk(socket, script)
   else return new PacedStream(socket, script)

@@ -6,13 +6,18 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:f
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { alive, type Child, freePort, listening, logTail, root, startNode, stop, workDirectory } from "#bench/http/servers/processes.ts"
-import type { Candidate, Running, Surroundings } from "./Target.ts"
+import { cpuNanoseconds, peakResidentKb, residentKb } from "#bench/http/servers/ProcFs.ts"
+import type { Candidate, Running, Stalls, Start, Surroundings } from "./Target.ts"
 
 const LISTEN_TIMEOUT_MS = 30_000
 const READY_TIMEOUT_MS = 60_000
 const REST_TIMEOUT_MS = 60_000
+/** After a start, before its idle memory is read. */
+const IDLE_MS = 1_500
 const CALL_TIMEOUT_MS = 15_000
 const PASSWORD = "bench-only-password"
+/** Lines of a batch in flight: as many as the scenario sends directly at once. */
+export const BATCH_CONCURRENCY = 64
 const CLUSTER_SECRET = "bench-only-secret-of-a-cluster"
 
 interface Answer {
@@ -72,6 +77,18 @@ const delivered = async (child: Child, origin: string): Promise<void> => {
   }
 }
 
+/** Looks at the event loop that came more than 5 ms late. */
+const stallsOf = async (origin: string): Promise<Stalls> => {
+  const text = await fetch(`${origin}/metrics`, { signal: AbortSignal.timeout(CALL_TIMEOUT_MS) }).then((response) => response.text())
+  const count = (series: string): number => {
+    const line = text.split("\n").find((each) => each.startsWith(`gateway_event_loop_stall_seconds_${series} `))
+    if (line === undefined) throw new Error(`GET /metrics: no gateway_event_loop_stall_seconds_${series}`)
+    return Number(line.slice(line.lastIndexOf(" ") + 1))
+  }
+  const looks = count("count")
+  return { looks, late: looks - count("bucket{le=\"0.005\"}") }
+}
+
 const signIn = async (origin: string): Promise<string> => {
   const login = await call(origin, "POST", "/api/auth/login", null, { password: PASSWORD })
   if (login.cookie === null) throw new Error(`POST /api/auth/login: status ${login.status}, no auth_token cookie`)
@@ -116,11 +133,10 @@ const startFlags = (): ReadonlyArray<string> => {
   return scripts.start.split(" ").filter((word) => word.startsWith("--"))
 }
 
-/** One instance; with a Redis it is a node of a cluster that has no other. */
-const launch = async (around: Surroundings, name: string, redis: string | null): Promise<Running> => {
-  mkdirSync(workDirectory, { recursive: true })
-  const data = mkdtempSync(join(workDirectory, `${name}-`))
+/** The process on a data directory, and when it listened; its log is named after `name`. */
+const spawnOn = async (around: Surroundings, name: string, data: string, env: Readonly<Record<string, string>>) => {
   const port = await freePort()
+  const begun = performance.now()
   const child = startNode("src/main.ts", ["serve"], {
     name,
     cpu: around.cpu,
@@ -131,14 +147,53 @@ const launch = async (around: Surroundings, name: string, redis: string | null):
       GATEWAY_DATA_DIR: data,
       INITIAL_PASSWORD: PASSWORD,
       REQUIRE_API_KEY: "true",
-      ...(around.database === null ? {} : { DATABASE_URL: await around.database() }),
-      ...(redis === null ? {} : { REDIS_URL: redis, GATEWAY_SECRET: CLUSTER_SECRET, GATEWAY_NODE_ID: name }),
+      ...env,
       GATEWAY_SIM_PROVIDER: "false",
+      GATEWAY_BATCH_CONCURRENCY: String(BATCH_CONCURRENCY),
       GATEWAY_ALLOW_LOCAL_PROVIDER_URLS: "true",
       GATEWAY_ALLOW_PRIVATE_PROVIDER_URLS: "true",
       LIVE_WS_PORT: String(await freePort())
     }
   }, [...startFlags(), ...around.nodeFlags])
+  return { child, port, begun }
+}
+
+const emptyDirectory = (name: string): string => {
+  mkdirSync(workDirectory, { recursive: true })
+  return mkdtempSync(join(workDirectory, `${name}-`))
+}
+
+/** Two starts with the embedded database: on an empty directory, and again on what the first has left. */
+const startTwice = async (around: Surroundings, name: string): Promise<readonly [first: Start, again: Start]> => {
+  const data = emptyDirectory(name)
+  const start = async (): Promise<Start> => {
+    const { begun, child, port } = await spawnOn(around, name, data, {})
+    try {
+      await listening(child, "127.0.0.1", port, LISTEN_TIMEOUT_MS)
+      await ready(child, `http://127.0.0.1:${port}`)
+      const readyMs = performance.now() - begun
+      const cpuMs = cpuNanoseconds(child.pid) / 1e6
+      await sleep(IDLE_MS)
+      return { readyMs, cpuMs, peakKb: peakResidentKb(child.pid), idleKb: residentKb(child.pid) }
+    } finally {
+      await stop(child)
+    }
+  }
+  try {
+    return [await start(), await start()]
+  } finally {
+    rmSync(data, { recursive: true, force: true })
+  }
+}
+
+/** One instance; with a Redis it is a node of a cluster that has no other. */
+const launch = async (around: Surroundings, name: string, redis: string | null, env: Readonly<Record<string, string>> = {}): Promise<Running> => {
+  const data = emptyDirectory(name)
+  const { child, port } = await spawnOn(around, name, data, {
+    ...env,
+    ...(around.database === null ? {} : { DATABASE_URL: await around.database() }),
+    ...(redis === null ? {} : { REDIS_URL: redis, GATEWAY_SECRET: CLUSTER_SECRET, GATEWAY_NODE_ID: name })
+  })
   const end = async (): Promise<void> => {
     await stop(child)
     rmSync(data, { recursive: true, force: true })
@@ -154,7 +209,18 @@ const launch = async (around: Surroundings, name: string, redis: string | null):
       endpoint,
       listeningMs,
       combine: async () => ({ ...endpoint, modelPrefix: await combine(origin, around.mockPort) }),
-      ...(database === null || server === null || redis !== null ? {} : { asNode: async () => launch(around, `${name}-node`, await server()) }),
+      ...(database === null || server === null || redis !== null ? {} : {
+        asNode: async () => launch(around, `${name}-node`, await server()),
+        asWorkers: async (count: number) => launch(around, `${name}-workers`, await server(), { GATEWAY_WORKERS: String(count) })
+      }),
+      stalls: () => stallsOf(origin),
+      probed: async () => {
+        const file = join(workDirectory, `${name}-probe`)
+        const running = await launch({ ...around, nodeFlags: [...around.nodeFlags, "--import", join(root, "bench/http/tiers/Probe.ts")] }, `${name}-probed`, redis, { BENCH_PROBE: file })
+        const { pid } = running.endpoint
+        return { running, file, signal: () => void (pid === null ? null : process.kill(pid, "SIGUSR2")) }
+      },
+      startTwice: () => startTwice(around, `${name}-embedded`),
       rest: () => delivered(child, origin),
       stop: end
     }

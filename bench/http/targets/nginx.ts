@@ -30,6 +30,11 @@ http {
   }
   server {
     listen 127.0.0.1:${port} backlog=4096;
+    location /files/ {
+      root ${directory}/kept;
+      dav_methods PUT;
+      create_full_put_path on;
+    }
     location / {
       proxy_pass http://mock;
       proxy_http_version 1.1;
