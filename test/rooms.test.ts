@@ -41,8 +41,8 @@ const mostImports = 25
 /** Files that have more imports than they should, and how many: a number here may fall and never rise. */
 const crowded: Readonly<Record<string, number>> = { "src/routing/Router.ts": 34 }
 
-/** Folders whose content is data or a list that grows with the vendors. */
-const long: ReadonlySet<string> = new Set<string>()
+/** Lines of a file, with its comments: a longer one hides a second noun. */
+const mostLines = 400
 
 describe("the house", () => {
   it("has import rules for every folder with sources", () => {
@@ -55,7 +55,12 @@ describe("the house", () => {
   })
 
   it("keeps at most 15 files in a folder", () => {
-    expect(folders.filter((folder) => folder !== "src" && !long.has(folder) && filesIn(folder).length > 15).map((folder) => `${folder}: ${filesIn(folder).length}`)).toEqual([])
+    expect(folders.filter((folder) => folder !== "src" && filesIn(folder).length > 15).map((folder) => `${folder}: ${filesIn(folder).length}`)).toEqual([])
+  })
+
+  it("keeps at most 400 lines in a file", () => {
+    const lined = [...files, ...foldersOf("bench").flatMap(filesIn), ...filesIn("bench")].map((file) => ({ file, lines: fs.readFileSync(path.join(root, file), "utf8").trimEnd().split("\n").length }))
+    expect(lined.filter(({ lines }) => lines > mostLines).map(({ file, lines }) => `${file}: ${lines}`)).toEqual([])
   })
 
   it("keeps at most 25 imports in a file; the lists beside App.ts name as many as there are", () => {

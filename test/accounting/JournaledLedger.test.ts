@@ -31,6 +31,33 @@ describe("JournaledLedger", () => {
       assert.strictEqual(store.inserts, 1)
     }))
 
+  it.effect("while rows keep coming the store is asked once a second, and the first after a pause does not wait longer", () =>
+    Effect.gen(function*() {
+      const store = new Support.ScriptedStore()
+      const { ledger, stop } = yield* run(store, { directory: yield* Support.temporaryDirectory })
+      const settle = Effect.fnUntraced(function*(id: string) {
+        const start = attemptStart(id)
+        yield* Support.open(ledger, start)
+        ledger.settle(settledRow(start))
+        yield* Support.turn
+      })
+      yield* settle("a1")
+      yield* TestClock.adjust(JournaledLedger.BATCH_MS)
+      assert.strictEqual(store.inserts, 1)
+      for (let quarter = 1; quarter < 4; quarter++) {
+        yield* settle(`b${quarter}`)
+        yield* TestClock.adjust(JournaledLedger.BATCH_MS)
+        assert.strictEqual(store.inserts, 1)
+      }
+      yield* TestClock.adjust(JournaledLedger.BATCH_MS)
+      assert.deepStrictEqual([store.inserts, store.rows.size], [2, 4])
+      yield* TestClock.adjust(JournaledLedger.SPACING_MS)
+      yield* settle("c1")
+      yield* TestClock.adjust(JournaledLedger.BATCH_MS)
+      assert.deepStrictEqual([store.inserts, store.rows.size], [3, 5])
+      yield* stop
+    }))
+
   it.effect("the start record is on disk before go is called", () =>
     Effect.gen(function*() {
       const directory = yield* Support.temporaryDirectory

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as boundedCount from "#src/platform/accounting/boundedCount.ts"
+import * as BoundedCount from "#src/platform/accounting/boundedCount.ts"
 import { sample } from "#src/platform/accounting/tokens/textSample.ts"
 import * as TokenEstimate from "#src/platform/accounting/tokens/TokenEstimate.ts"
 
@@ -22,7 +22,7 @@ describe("TokenEstimate", () => {
       const tokens = new TokenEstimate.TokenEstimate({ now: () => 0, waitMs: 10_000 })
       yield* ready(tokens)
       for (const text of ["hello", "日本語のテキスト", prose.slice(0, 8000), "<|endoftext|> is text", "\ud800 half a pair"]) {
-        assert.strictEqual(tokens.estimate(text), boundedCount.count(text.toWellFormed(), (piece) => countTokens(piece, boundedCount.asText)), text.slice(0, 30))
+        assert.strictEqual(tokens.estimate(text), BoundedCount.count(text.toWellFormed(), (piece) => countTokens(piece, BoundedCount.asText)), text.slice(0, 30))
       }
       assert.strictEqual(tokens.guessed, 0)
       tokens.close()
@@ -59,13 +59,13 @@ describe("TokenEstimate", () => {
 
 describe("boundedCount", () => {
   it("agrees with the tokenizer on prose, whole", () => {
-    assert.strictEqual(boundedCount.count(prose, (piece) => countTokens(piece)), countTokens(prose))
+    assert.strictEqual(BoundedCount.count(prose, (piece) => countTokens(piece)), countTokens(prose))
   })
 
   it("never hands the tokenizer a long run", () => {
     for (const text of [" ".repeat(100_000), "x".repeat(100_000), "😀".repeat(20_000), "\n".repeat(50_000)]) {
       const pieces: Array<string> = []
-      boundedCount.count(text, (piece) => pieces.push(piece))
+      BoundedCount.count(text, (piece) => pieces.push(piece))
       assert.strictEqual(pieces.join(""), text)
       assert.isTrue(pieces.every((piece) => piece.length <= 1280 && piece.isWellFormed()))
     }

@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest"
-import * as Hint from "#actors/resilience/retryHint.ts"
+import * as RetryHint from "#actors/resilience/retryHint.ts"
 import { cpuMs } from "#test/support/late.ts"
 
 const now = Date.parse("2026-01-01T00:00:00Z")
 
-const cases: ReadonlyArray<readonly [string, number, ReadonlyArray<string>, string, Hint.Hint | null]> = [
+const cases: ReadonlyArray<readonly [string, number, ReadonlyArray<string>, string, RetryHint.Hint | null]> = [
   ["seconds", 429, ["retry-after", "7"], "", { delayMs: 7_000, source: "retry-after" }],
   ["seconds with blanks", 503, ["retry-after", " 120 "], "", { delayMs: 120_000, source: "retry-after" }],
   ["zero seconds", 429, ["retry-after", "0"], "", { delayMs: 0, source: "retry-after" }],
   ["an HTTP date", 503, ["retry-after", "Thu, 01 Jan 2026 00:00:30 GMT"], "", { delayMs: 30_000, source: "retry-after" }],
   ["an asctime date, which is GMT", 503, ["retry-after", "Thu Jan  1 00:00:30 2026"], "", { delayMs: 30_000, source: "retry-after" }],
   ["a date in the past", 503, ["retry-after", "Thu, 01 Jan 2025 00:00:30 GMT"], "", { delayMs: 0, source: "retry-after" }],
-  ["more than a day is cut to 24 h", 429, ["retry-after", "999999"], "", { delayMs: Hint.maxHintMs, source: "retry-after" }],
+  ["more than a day is cut to 24 h", 429, ["retry-after", "999999"], "", { delayMs: RetryHint.maxHintMs, source: "retry-after" }],
   ["ms of the vendor SDKs", 429, ["retry-after-ms", "250", "retry-after", "9"], "", { delayMs: 250, source: "retry-after" }],
   ["nonsense falls through to the body", 429, ["retry-after", "soon"], "Please try again in 20s.", { delayMs: 20_000, source: "body" }],
   ["a negative number is no hint", 429, ["retry-after", "-5"], "", null],
@@ -39,7 +39,7 @@ const cases: ReadonlyArray<readonly [string, number, ReadonlyArray<string>, stri
 
 describe("a retry hint", () => {
   it.each(cases)("%s", (_name, status, headers, body, expected) => {
-    expect(Hint.parse(status, headers, body, now)).toEqual(expected)
+    expect(RetryHint.parse(status, headers, body, now)).toEqual(expected)
   })
 
   it("is always between 0 and 24 h, whatever the header says", () => {
@@ -48,16 +48,16 @@ describe("a retry hint", () => {
     const alphabet = "0123456789.smhd -:,TZGMThuJan"
     for (let i = 0; i < 20_000; i++) {
       const text = Array.from({ length: Math.floor(random() * 14) }, () => alphabet[Math.floor(random() * alphabet.length)] ?? "").join("")
-      const hint = Hint.parse(429, ["retry-after", text, "x-ratelimit-reset", text], `retry in ${text}`, now)
-      if (hint !== null && !(hint.delayMs >= 0 && hint.delayMs <= Hint.maxHintMs)) throw new Error(`${text} gave ${hint.delayMs}`)
+      const hint = RetryHint.parse(429, ["retry-after", text, "x-ratelimit-reset", text], `retry in ${text}`, now)
+      if (hint !== null && !(hint.delayMs >= 0 && hint.delayMs <= RetryHint.maxHintMs)) throw new Error(`${text} gave ${hint.delayMs}`)
     }
   })
 
   it("reads a hostile body in linear time", () => {
     expect(cpuMs(() => {
-      Hint.parse(429, [], `retry in ${"1s ".repeat(100_000)}`, now)
-      Hint.parse(429, [], `try again in ${"9".repeat(100_000)}`, now)
-      Hint.parse(429, [], `reset in ${"1 ".repeat(50_000)}`, now)
+      RetryHint.parse(429, [], `retry in ${"1s ".repeat(100_000)}`, now)
+      RetryHint.parse(429, [], `try again in ${"9".repeat(100_000)}`, now)
+      RetryHint.parse(429, [], `reset in ${"1 ".repeat(50_000)}`, now)
     })).toBeLessThan(500)
   })
 })

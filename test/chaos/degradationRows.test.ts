@@ -43,7 +43,7 @@ describe.skipIf(missing !== null)("what happens beside requests while a store is
     roads = { redis: await roadTo(common.redis.url), postgres: await roadTo(common.database) }
     sim = await startSim({ models: { "*": { tokens: 2 } } })
     sink = await startSink()
-    const environment = { ...common.environment, DATABASE_URL: roads.postgres.url, REDIS_URL: roads.redis.url, GATEWAY_LOOKUP_TIMEOUT_MS: "1000", GATEWAY_REDIS_TIMEOUT_MS: "50", GATEWAY_FILES_DIR: files, OUTBOUND_SSRF_GUARD_ENABLED: "false" }
+    const environment = { ...common.environment, DATABASE_URL: roads.postgres.url, REDIS_URL: roads.redis.url, GATEWAY_LOOKUP_TIMEOUT_MS: "1000", GATEWAY_REDIS_TIMEOUT_MS: "250", GATEWAY_FILES_DIR: files, OUTBOUND_SSRF_GUARD_ENABLED: "false" }
     one = await spawned({ environment: { ...environment, GATEWAY_NODE_ID: NODE } })
     two = await inProcess({ environment: { ...environment, GATEWAY_NODE_ID: "rows-two" } })
     const each = <A>(section: A) => ({ oauth: section, apikey: section, local: section })

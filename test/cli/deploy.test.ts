@@ -2,7 +2,7 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { describe, expect, it } from "vitest"
-import * as Flags from "#schemas/flagCatalogue.ts"
+import * as FlagCatalogue from "#schemas/flagCatalogue.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import * as Settings from "#src/platform/configuration/Settings.ts"
 import { Command, emptyDirectory, freePort, root, start } from "./support/command.ts"
@@ -12,7 +12,7 @@ const read = (file: string): string => fs.readFileSync(path.join(root, "deploy",
 const variables = new Map([...Settings.markdown().matchAll(/^\| ([A-Z0-9_]+) \| ([^|]*) \|/gm)].map(([, name = "", fallback = ""]) => [name, fallback.trim()]))
 /** Of the images of Postgres, and of Node. */
 const foreign = ["POSTGRES_DB", "POSTGRES_USER", "POSTGRES_PASSWORD", "NODE_COMPILE_CACHE"]
-const known = new Set<string>([...variables.keys(), ...Flags.catalogue.map(({ key }) => key), ...builtin.all.flatMap(({ env }) => env), ...foreign])
+const known = new Set<string>([...variables.keys(), ...FlagCatalogue.catalogue.map(({ key }) => key), ...builtin.all.flatMap(({ env }) => env), ...foreign])
 
 const namesIn: Readonly<Record<string, RegExp>> = {
   "compose.yaml": /^\s+([A-Z][A-Z0-9_]+):|\$\{([A-Z][A-Z0-9_]+)/gm,

@@ -4,14 +4,15 @@ import * as path from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { FormatName } from "#schemas/wire/conversation.ts"
 import { families, type Family, type Matrix, startMatrix } from "#test/support/families.ts"
-import { type Agent, areInstalled, gemini, makeHome, pi, qwen, type Ran, run } from "./agents.ts"
+import { type Agent, areInstalled, codex, codexHttp, gemini, makeHome, pi, qwen, type Ran, run } from "./agents.ts"
 
 /** Which family each run of an agent reaches, for one format it speaks: its own, and one that is foreign to it. */
 const pairs: ReadonlyArray<readonly [agent: Agent, face: FormatName, family: Family["name"]]> = [
   [pi, "chat-completions", "chat-completions"], [pi, "responses", "responses"], [pi, "messages", "messages"], [pi, "generateContent", "generateContent"],
   [pi, "chat-completions", "messages"], [pi, "responses", "generateContent"], [pi, "messages", "chat-completions"], [pi, "generateContent", "local-model-server"],
   [gemini, "generateContent", "generateContent"], [gemini, "generateContent", "messages"],
-  [qwen, "chat-completions", "chat-completions"], [qwen, "chat-completions", "generateContent"]
+  [qwen, "chat-completions", "chat-completions"], [qwen, "chat-completions", "generateContent"],
+  [codex, "responses", "responses"], [codex, "responses", "messages"], [codex, "responses", "chat-completions"], [codexHttp, "responses", "responses"]
 ]
 
 describe.skipIf(!areInstalled())("coding agents", () => {
@@ -39,6 +40,7 @@ describe.skipIf(!areInstalled())("coding agents", () => {
       const ran = await ask(agent, face, model.id, home)
       expect(ran.output).toContain("The note is written, captain.")
       expect(ran.code).toBe(0)
+      expect(ran.upgrades > 0).toBe(agent === codex)
       expect(fs.readFileSync(note, "utf8")).toContain("lighthouse")
       const [first, second] = await matrix.arrived(family, model.name)
       expect(first?.tools).toContain(agent.write("", "").name)

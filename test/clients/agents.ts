@@ -96,9 +96,34 @@ export const qwen: Agent = {
   }
 }
 
+/** `sockets`: it asks over the responses socket, which it prefers; else over HTTP. */
+const codexOver = (sockets: boolean): Agent => ({
+  name: sockets ? "Codex over a socket" : "Codex over HTTP",
+  faces: ["responses"],
+  write: (name, content) => ({ name: "exec_command", arguments: { cmd: `printf '${content.replaceAll("\n", "\\n")}' > '${name}'` } }),
+  prepare: ({ home, key, model, url }, prompt) => {
+    const directory = path.join(home, "codex")
+    fs.mkdirSync(directory, { recursive: true })
+    fs.writeFileSync(path.join(directory, "config.toml"), [
+      `model = "${model}"`, "model_provider = \"gw\"", "check_for_update_on_startup = false", "[analytics]", "enabled = false", "[model_providers.gw]",
+      "name = \"gw\"", `base_url = "${url}/v1"`, "env_key = \"GATEWAY_KEY\"", "wire_api = \"responses\"", `supports_websockets = ${sockets}`,
+      "request_max_retries = 0", "stream_max_retries = 0", ""
+    ].join("\n"))
+    return {
+      args: [script("@openai", "codex", "bin", "codex.js"), "exec", "--skip-git-repo-check", "-s", "danger-full-access", prompt],
+      environment: { CODEX_HOME: directory, GATEWAY_KEY: key }
+    }
+  }
+})
+
+export const codex = codexOver(true)
+export const codexHttp = codexOver(false)
+
 export interface Ran {
   readonly code: number | null
   readonly output: string
+  /** Sockets that it asked for. */
+  readonly upgrades: number
 }
 
 /** Root may make a network namespace where the kernel lets it; elsewhere the agents run as any program does. */
@@ -117,15 +142,21 @@ export const makeHome = (): { readonly home: string; readonly work: string } => 
 /** One run of an agent in its home's working directory, ended after a minute. */
 export const run = async (agent: Agent, place: Place, prompt: string): Promise<Ran> => {
   const { home } = place
-  const { args, environment } = agent.prepare(place, prompt)
   const socket = path.join(home, "gateway")
   const { port } = new URL(place.url)
+  let upgrades = 0
   const bridge = net.createServer((client) => {
     const gateway = net.connect(Number(port), "127.0.0.1")
+    client.once("data", (head) => {
+      if (/^upgrade: websocket/im.test(head.toString("latin1"))) upgrades++
+    })
     client.pipe(gateway).pipe(client)
     client.on("error", () => gateway.destroy())
     gateway.on("error", () => client.destroy())
-  }).listen(socket)
+  })
+  await new Promise<void>((resolve) => mayIsolate ? bridge.listen(socket, resolve) : bridge.listen(0, "127.0.0.1", resolve))
+  const url = mayIsolate ? place.url : `http://127.0.0.1:${(bridge.address() as net.AddressInfo).port}`
+  const { args, environment } = agent.prepare({ ...place, url }, prompt)
   const command = mayIsolate
     ? ["unshare", "-n", "sh", "-c", "ip link set lo up && exec \"$@\"", "sh", process.execPath, path.join(directory, "relay.mjs"), socket, port, process.execPath, ...args]
     : [process.execPath, ...args]
@@ -143,7 +174,7 @@ export const run = async (agent: Agent, place: Place, prompt: string): Promise<R
   const late = setTimeout(() => process.kill(-(child.pid as number), "SIGKILL"), longestRunMs)
   try {
     const code = await new Promise<number | null>((resolve, reject) => child.on("error", reject).on("close", resolve))
-    return { code, output }
+    return { code, output, upgrades }
   } finally {
     clearTimeout(late)
     bridge.close()

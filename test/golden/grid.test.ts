@@ -162,7 +162,7 @@ describe("streams to every face", () => {
         for (const client of clients) {
           const whole = played(client, family, [fixture.bytes])
           expect(countTerminals(client.name, whole.text), `terminal events of ${client.name}:\n${whole.text}`).toBe(1)
-          lines.push(`== ${client.name}${client.name === name ? " (bytes as they came)" : ""} ${JSON.stringify(whole.state)}`, whole.text)
+          lines.push(`== ${client.name}${client.name === name ? " (its own format)" : ""} ${JSON.stringify(whole.state)}`, whole.text)
         }
         await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot(snapshot("streams", fixture))
       })

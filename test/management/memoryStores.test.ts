@@ -2,6 +2,7 @@
 import * as AccessTokenStore from "#test/suites/AccessTokenStore.suite.ts"
 import * as AuditStore from "#test/suites/AuditStore.suite.ts"
 import * as BatchStore from "#test/suites/BatchStore.suite.ts"
+import * as BodyStore from "#test/suites/BodyStore.suite.ts"
 import * as ComboMappingStore from "#test/suites/ComboMappingStore.suite.ts"
 import * as ComboStore from "#test/suites/ComboStore.suite.ts"
 import * as ConnectionStore from "#test/suites/ConnectionStore.suite.ts"
@@ -15,24 +16,26 @@ import * as ResponseCacheStore from "#test/suites/ResponseCacheStore.suite.ts"
 import * as A2aTaskStore from "#test/suites/A2aTaskStore.suite.ts"
 import * as MemoryA2a from "#test/support/memoryA2a.ts"
 import * as MemoryBatches from "#test/support/memoryBatches.ts"
+import * as MemoryBodies from "#test/support/memoryBodies.ts"
 import * as MemoryResponseCache from "#test/support/memoryResponseCache.ts"
 import * as SessionStore from "#test/suites/SessionStore.suite.ts"
 import * as UsageStatistics from "#test/suites/UsageStatistics.suite.ts"
-import * as Memory from "#test/support/memoryStores.ts"
+import * as MemoryStores from "#test/support/memoryStores.ts"
 
-AccessTokenStore.suite("memory", Memory.accessTokens)
-AuditStore.suite("memory", Memory.audit)
+AccessTokenStore.suite("memory", MemoryStores.accessTokens)
+AuditStore.suite("memory", MemoryStores.audit)
 BatchStore.suite("memory", MemoryBatches.layer)
-ComboMappingStore.suite("memory", Memory.comboMappings)
-ComboStore.suite("memory", Memory.combos)
-ConnectionStore.suite("memory", Memory.connections)
-CustomModelStore.suite("memory", Memory.customModels)
-DocumentStore.suite("memory", Memory.documents)
-KeyStore.suite("memory", Memory.keys)
-LeaseRecords.suite("memory", Memory.leaseRecords)
-NodeStore.suite("memory", Memory.nodes)
-QuotaStore.suite("memory", Memory.quotas)
+BodyStore.suite("memory", MemoryBodies.layer)
+ComboMappingStore.suite("memory", MemoryStores.comboMappings)
+ComboStore.suite("memory", MemoryStores.combos)
+ConnectionStore.suite("memory", MemoryStores.connections)
+CustomModelStore.suite("memory", MemoryStores.customModels)
+DocumentStore.suite("memory", MemoryStores.documents)
+KeyStore.suite("memory", MemoryStores.keys)
+LeaseRecords.suite("memory", MemoryStores.leaseRecords)
+NodeStore.suite("memory", MemoryStores.nodes)
+QuotaStore.suite("memory", MemoryStores.quotas)
 ResponseCacheStore.suite("memory", MemoryResponseCache.layer)
 A2aTaskStore.suite("memory", MemoryA2a.storeLayer)
-SessionStore.suite("memory", Memory.sessions)
-UsageStatistics.suite("memory", Memory.usage)
+SessionStore.suite("memory", MemoryStores.sessions)
+UsageStatistics.suite("memory", MemoryStores.usage)

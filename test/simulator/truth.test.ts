@@ -244,3 +244,10 @@ test("for random mixes of faults, cuts and paces, the client gets a prefix of th
     expect(Math.floor(frames), what).toBe(entry.framesSent)
   }
 })
+
+test("a rule's share is an even part of what it matches", async () => {
+  await sim.rule({ match: { model: "gpt-*", share: 0.5 }, script: { status: 503 } })
+  const statuses: Array<number | null> = []
+  for (let i = 0; i < 6; i++) statuses.push((await raw(sim.port, chat("echo", { model: "gpt-x" }))).status)
+  expect(statuses).toEqual([404, 503, 404, 503, 404, 503])
+})

@@ -51,6 +51,38 @@ describe("a batch", () => {
     expect(over.usage!.input_tokens).toBeGreaterThan(0)
   })
 
+  it.each([
+    ["/v1/moderations", { model: "lab/b-each", input: "Hi" }, "results"],
+    ["/v1/images/generations", { model: "lab/b-each", prompt: "a lighthouse" }, "data"],
+    ["/v1/videos/generations", { model: "lab/b-each", prompt: "a lighthouse" }, "data"]
+  ])("asks %s, too", async (endpoint, body, member) => {
+    const over = await client.over((await client.create([line("one", body, endpoint)], { endpoint: endpoint as never })).id)
+    const [answer] = await client.answers(over.output_file_id)
+    expect([answer?.response?.status_code, answer?.response?.body]).toEqual([200, expect.objectContaining({ [member]: expect.anything() as unknown })])
+  })
+
+  it("goes through combos: what falls back has a row for each call, at the price of a single request", async () => {
+    const { operator } = lab.gateway
+    await lab.sim.rule({ match: { model: "b-broken" }, script: { status: 500 } })
+    await operator.price(lab.node, "b-spare", { input: 3, output: 15 })
+    await operator.call("POST", "/api/combos", { name: "batched", models: ["lab/b-broken", "lab/b-spare"] })
+    const over = await client.over((await client.create([chatLine("one", "combo/batched")])).id)
+    expect(over.request_counts).toEqual({ total: 1, completed: 1, failed: 0 })
+    const [answer] = await client.answers(over.output_file_id)
+    const rows = [...await lab.gateway.rows(answer!.response!.request_id)].sort((a, b) => a.attempt - b.attempt)
+    expect(rows.map(({ model, outcome }) => [model, outcome])).toEqual([["b-broken", "upstream-status"], ["b-spare", "completed"]])
+    const direct = await lab.rows(await lab.chat({ model: "lab/b-spare", max_tokens: 16 }))
+    expect(rows[1]?.costUsd).toBe(direct[0]?.costUsd)
+    expect(rows[1]?.costUsd).toBeGreaterThan(0)
+  })
+
+  it("keeps to the rate of its key, and waits for a place", async () => {
+    const paced = await clientOf("paced", { rateLimits: [{ limit: 2, window: 1 }] })
+    const over = await paced.over((await paced.create(Array.from({ length: 5 }, (_, n) => chatLine(`p-${n}`, "lab/b-paced")))).id, 60_000)
+    expect(over.request_counts).toEqual({ total: 5, completed: 5, failed: 0 })
+    expect((await lab.sim.entries({ model: "b-paced" })).length).toBe(5)
+  }, 90_000)
+
   it("keeps lines that fail apart, with the error as a client would get it", async () => {
     const made = await client.create([chatLine("good", "lab/b-mixed"), chatLine("bad", "nowhere/at-all"), line("worse", { messages: [] })])
     const over = await client.over(made.id)

@@ -2,7 +2,7 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { describe, expect, it } from "vitest"
-import * as Flags from "#schemas/flagCatalogue.ts"
+import * as FlagCatalogue from "#schemas/flagCatalogue.ts"
 import * as Settings from "#src/platform/configuration/Settings.ts"
 
 const root = path.join(import.meta.dirname, "..", "..")
@@ -10,7 +10,7 @@ const read = (...parts: ReadonlyArray<string>): string => fs.readFileSync(path.j
 const variable = /(?<![A-Za-z0-9_])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?![A-Za-z0-9_])/g
 
 /** Of Node, of other programs, and of the shell lines of a page. */
-const foreign = ["GATEWAY_TEST_FULL", "GATEWAY_TOKEN", "NO_COLOR", "NODE_COMPILE_CACHE", "NODE_DISABLE_COMPILE_CACHE", "NODE_OPTIONS", "POSTGRES_PASSWORD"]
+const foreign = ["DOCS_PICTURES", "GATEWAY_TEST_FULL", "GATEWAY_TOKEN", "NO_COLOR", "NODE_COMPILE_CACHE", "NODE_DISABLE_COMPILE_CACHE", "NODE_OPTIONS", "POSTGRES_PASSWORD"]
 /** What vendors' clients read to find the gateway. */
 const clients = [
   "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_DEFAULT_HAIKU_MODEL", "ANTHROPIC_MODEL", "CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY", "CODEX_HOME",
@@ -21,7 +21,7 @@ const vendors = fs.readdirSync(path.join(root, "src", "providers", "data"))
   .flatMap((file) => read("src", "providers", "data", file).match(variable) ?? [])
 const known = new Set<string>([
   ...[...Settings.markdown().matchAll(/^\| ([A-Z0-9_]+) \|/gm)].map(([, name]) => name ?? ""),
-  ...Flags.catalogue.map(({ key }) => key),
+  ...FlagCatalogue.catalogue.map(({ key }) => key),
   ...vendors,
   ...foreign,
   ...clients
@@ -131,6 +131,15 @@ describe.each(pages)("%s", (page) => {
   it("names only variables and flags that there are", () => {
     const unknown = quoted(read(page)).flatMap((text) => text.match(variable) ?? []).filter((name) => !known.has(name))
     expect([...new Set(unknown)]).toEqual([])
+  })
+
+  it("are short where a stranger begins: the README, and the words that are needed", () => {
+    expect(read("README.md").trimEnd().split("\n").length).toBeLessThanOrEqual(150)
+    for (const [page, from] of [["docs/concepts.md", "# Concepts"], ["AGENTS.md", "## Words"]] as const) {
+      const [words = ""] = read(page).slice(read(page).indexOf(from)).split(/\n## (?:A streaming|Layout)/)
+      const rows = words.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| word |"))
+      expect([page, rows.length > 10, rows.length <= 25]).toEqual([page, true, true])
+    }
   })
 
   it("links only to pages and headings that there are", () => {

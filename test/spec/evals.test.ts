@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { answerOf, type Combos, combosOf, type Place } from "#test/support/combos.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"
+import { eventually } from "#test/support/operator.ts"
 
 let lab: Lab
 let combos: Combos
@@ -159,5 +160,18 @@ describe("evalRouting", () => {
     await graded(last, [last.name])
     await graded(first, ["never"])
     expect(await firstOf(await combos.combo("pipeline", [first.model, last.model], { config: { evalRouting: { enabled: true } } }))).toBe(last.name)
+  })
+})
+
+describe("a run under way", () => {
+  it("tells how many of its cases have an answer, and is gone once it ended", async () => {
+    const slow = await combos.place({ text: "yes", latencyMs: 400 })
+    const suiteId = await suiteOf(["a", "b", "c"].map((id) => one(id, { strategy: "contains", value: "yes" })))
+    const running = () => call<{ runs: ReadonlyArray<{ suiteId: string; done: number; cases: number; target: object }> }>("GET", "/api/evals/running")
+    const ended = run({ suiteId, target: modelOf(slow) })
+    const { runs } = await eventually(running, (seen) => seen.runs.some(({ done }) => done >= 1), "an answer of the run")
+    expect(runs).toMatchObject([{ suiteId, cases: 3, target: { type: "model" } }])
+    await ended
+    expect(await running()).toEqual({ runs: [] })
   })
 })

@@ -6,11 +6,11 @@ import * as http from "node:http"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { RouteRule } from "#schemas/api/RouteTable.ts"
 import { inferenceRoutes } from "#src/inferenceRoutes.ts"
-import * as ManagementHttp from "#src/Management.ts"
+import * as Management from "#src/Management.ts"
 import { type Lab, messages, startLab } from "#test/support/lab.ts"
 import * as Http from "#test/support/http.ts"
 
-const routes = [...ManagementHttp.routes(), ...inferenceRoutes]
+const routes = [...Management.routes(), ...inferenceRoutes]
 const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
 
 let lab: Lab

@@ -210,8 +210,8 @@ describe.concurrent("the fault matrix", () => {
       near((seen.models[0]?.remainingMs ?? 0) / 1000, rests)
     }
 
-    await goesOn(asked, row)
-    await goesOnBeside(asked, row)
+    await servesAgain(asked, row)
+    await servesBeside(asked, row)
   })
 
   /** The stored record follows. */
@@ -226,7 +226,7 @@ describe.concurrent("the fault matrix", () => {
   }
 
   /** A combo of a second connection that fails in the same way, and of one that is well. */
-  const goesOn = async (asked: Record<string, unknown>, row: Row): Promise<void> => {
+  const servesAgain = async (asked: Record<string, unknown>, row: Row): Promise<void> => {
     const { model, prefix } = await failing(row.script)
     const name = `combo-${prefix}`
     await lab.gateway.operator.call("POST", "/api/combos", { name, models: [model, "spare/spare"], config: { maxRetries: 0 } })
@@ -236,7 +236,7 @@ describe.concurrent("the fault matrix", () => {
   }
 
   /** A combo of two models of one credential: the request's own failure never shuts its other model out. */
-  const goesOnBeside = async (asked: Record<string, unknown>, row: Row): Promise<void> => {
+  const servesBeside = async (asked: Record<string, unknown>, row: Row): Promise<void> => {
     const { model, prefix } = await failing(row.script)
     const name = `beside-${prefix}`
     await lab.sim.rule({ match: { model: `well-${prefix}` }, script: { text: "spared" } })

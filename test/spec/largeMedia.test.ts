@@ -1,6 +1,7 @@
 /** Media of many kilobytes in requests without a conversation: they are planned by their beginning, and sent whole. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { formOf } from "#test/support/audio.ts"
+import { pdfOf } from "#src/simulator/formats/media/pdf.ts"
 import * as Http from "#test/support/http.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"
 
@@ -17,7 +18,7 @@ afterAll(() => lab.close())
 const bytes = Buffer.alloc(1_500_000, "media")
 const base64 = bytes.toString("base64")
 const picture = `data:image/png;base64,${base64}`
-const paper = `data:application/pdf;base64,${base64}`
+const paper = `data:application/pdf;base64,${pdfOf(["media".repeat(bytes.length / 5)]).toString("base64")}`
 const send = (path: string, body: Readonly<Record<string, unknown>>) => Http.send(lab.gateway.url, { path, body })
 const sent = async (model: string) => (await lab.sim.entries({ model }))[0]
 /** Large bodies are kept as their beginning. */

@@ -34,7 +34,7 @@ afterAll(() => lab.close())
 
 const listening = async (channels: ReadonlyArray<string> = ["requests", "combo"], url = lab.gateway.url): Promise<SocketClient> => {
   const client = await connect(url, path, { headers: { cookie } })
-  expect(await client.next()).toMatchObject({ type: "welcome", version: "1.0.0", sessionId: expect.any(String), serverTime: expect.any(String), channels: ["requests", "combo"], backlog: expect.any(Number) })
+  expect(await client.next()).toMatchObject({ type: "welcome", version: "1.0.0", sessionId: expect.any(String), serverTime: expect.any(String), channels: ["requests", "combo", "credentials"], backlog: expect.any(Number) })
   client.send({ type: "subscribe", channels })
   client.send({ type: "ping" })
   expect(await client.next()).toEqual({ type: "pong" })
@@ -81,6 +81,18 @@ describe("live events", () => {
     expect(seen.at(-1)).toEqual(["combo.target.succeeded", sound.upstream, 1])
     expect(seen.filter(([event]) => event === "combo.target.attempt").length).toBeGreaterThanOrEqual(2)
     expect(dataOf(frames[0])).toMatchObject({ strategy: "priority" })
+    await client.close()
+  })
+
+  it("tell of a credential whose provider refuses it", async () => {
+    const { operator } = lab.gateway
+    const connectionId = await operator.createConnection({ provider: await operator.createNode({ prefix: "sick", baseUrl: `${lab.sim.url}/v1` }), apiKey: "canary_sick" })
+    await lab.sim.rule({ match: { model: "lv-sick" }, script: { status: 401 } })
+    const client = await listening(["credentials"])
+    await Http.send(lab.gateway.url, { path: "/v1/chat/completions", body: { model: "sick/lv-sick", messages: [{ role: "user", content: "x" }] } })
+    const frame = (await client.until(({ event }) => event === "credential.health.changed")).at(-1)
+    expect(frame?.["channel"]).toBe("credentials")
+    expect(dataOf(frame)).toMatchObject({ connectionId, provider: "sick", oldStatus: expect.any(String), newStatus: "error", timestamp: expect.any(String) })
     await client.close()
   })
 

@@ -39,7 +39,7 @@ const rules: ReadonlyArray<{ readonly what: string; readonly pattern: RegExp; re
   {
     what: "single timers", pattern: /\bsetTimeout\(/, allowed: {
       "actors/request/Attempt.ts": "ends one wait of one attempt",
-      "actors/request/Request.ts": "the deadline of one request's drain",
+      "actors/request/steps/RequestWaits.ts": "the deadline of one request's drain",
       "actors/request/Try.ts": "the deadline of one try",
       "actors/request/steps/Job.ts": "the next question about one job, ended with its attempt",
       "src/bootstrap/NodeLifecycle.ts": "lets one reply leave before the stop it asked for",
@@ -49,7 +49,7 @@ const rules: ReadonlyArray<{ readonly what: string; readonly pattern: RegExp; re
       "src/cli/remote/chat.ts": "the deadline of one answer's silence",
       "src/inference/lane/bodies/bodyWorker.ts": "forgets a body once, in its thread",
       "src/features/sessions/RedisSessionPlaces.ts": "sends once what was gathered",
-      "src/platform/cluster/workers/Supervisor.ts": "the grace of one worker; one scrape's deadline",
+      "src/platform/cluster/workers/Workers.ts": "the grace of one worker; one scrape's deadline",
       "src/platform/cluster/workers/WorkerTelemetry.ts": "one scrape's deadline",
       "src/platform/postgres/Slot.ts": "deadlines of one statement and its cancellation",
       "src/platform/postgres/pglite/Pglite.ts": wait,

@@ -6,6 +6,7 @@ import { type Lab, startLab } from "#test/support/lab.ts"
 
 let lab: Lab
 let client: Anthropic
+const connected = new Set<string>()
 beforeAll(async () => {
   lab = await startLab()
   for (const modelId of ["a", "b", "c", "d", "e"]) await lab.gateway.operator.call("POST", "/api/provider-models", { provider: "lab", modelId, modelName: `Model ${modelId}` })
@@ -80,4 +81,27 @@ it("HEAD answers wherever GET does, without a body: /, /api/hello, /v1/models an
     expect([path, reply.status, reply.bytes.length]).toEqual([path, 200, 0])
   }
   expect(await get("/api/hello")).toEqual({ status: 200, body: { message: "hello" } })
+})
+
+it.each([
+  ["/v1/embeddings", "embedding", undefined], ["/v1/images/generations", "image", undefined], ["/v1/videos/generations", "video", undefined], ["/v1/music/generations", "music", undefined],
+  ["/v1/audio/speech", "audio", "speech"], ["/v1/audio/transcriptions", "audio", "transcription"], ["/v1/rerank", "rerank", undefined], ["/v1/moderations", "moderation", undefined], ["/v1/ocr", "ocr", undefined]
+])("GET %s lists the models of its kind, and those alone that the key may use", async (path, type, subtype) => {
+  const { operator } = lab.gateway
+  for (const provider of ["openai", "gemini", "cohere", "mistral", "minimax", "deepgram"]) {
+    if (connected.has(provider)) continue
+    connected.add(provider)
+    await operator.createConnection({ provider, apiKey: `${provider}-list-00000001` })
+  }
+  const read = async (headers: Readonly<Record<string, string>> = {}) => {
+    const reply = await Http.send(lab.gateway.url, { method: "GET", path: `${path}?prefix=canonical`, headers })
+    expect(reply.status).toBe(200)
+    return (JSON.parse(reply.text) as { object: string; data: ReadonlyArray<{ id: string; object: string; type?: string; subtype?: string }> }).data
+  }
+  const all = await read()
+  expect(all.length).toBeGreaterThan(0)
+  expect(all.filter((entry) => entry.object !== "model" || entry.type !== type || (subtype !== undefined && entry.subtype !== subtype))).toEqual([])
+  const [first] = all
+  const { key } = await operator.createKey("one", { allowedModels: [first?.id ?? ""] })
+  expect((await read({ authorization: `Bearer ${key}` })).map(({ id }) => id)).toEqual([first?.id])
 })

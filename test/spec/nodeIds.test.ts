@@ -83,6 +83,7 @@ beforeAll(async () => {
   const connection = made.connection.id
   const key = await operator.createKey("all rights", { scopes: ["manage", "admin", "self:account-quota"], allowUsageCommand: true })
   admin = key.key
+  const { server } = await post<{ server: { id: string } }>("/api/mcp/servers", { name: "tools", url: `${sim.url}/mcp`, enabled: false })
   const { webhook } = await post<{ webhook: { id: string } }>("/api/webhooks", { url: `${sink.url}/hook` })
   // Everything that an operator can say of a node is said by its id.
   const combo = await post<{ id: string }>("/api/combos", {
@@ -112,6 +113,7 @@ beforeAll(async () => {
   await post("/api/evals", { suiteId: suite.id, target: { type: "model", id: `${prefix}/echo` } })
   await operator.raw("POST", "/api/provider-models/validate-and-add", { provider: nodeId, modelId: "echo" })
 
+  await operator.call("PATCH", "/api/settings", { callLogBodies: true })
   expect((await chat(`${prefix}/echo`)).status).toBe(200)
   expect((await chat("combo/house")).status).toBe(200)
   const limitedCall = () => Http.send(gateway.url, {
@@ -131,6 +133,8 @@ beforeAll(async () => {
     () => operator.callLogs(), (rows) => rows.filter(({ error }) => error !== null).length > 2 && rows.some(({ comboName }) => comboName === "house"), "the rows of the calls"
   )
 
+  await eventually(() => operator.raw("GET", `/api/usage/call-logs/${requestIds[2] ?? ""}/bodies`), ({ status }) => status === 200, "the bodies of a call")
+
   await operator.call("PATCH", "/api/settings", { a2aEnabled: true })
   const { result: { task } } = await operator.call<{ result: { task: { id: string } } }>("POST", "/a2a", {
     jsonrpc: "2.0", id: 1, method: "message/send",
@@ -141,9 +145,10 @@ beforeAll(async () => {
     "/api/keys/{id}": key.id, "/api/keys/{id}/devices": key.id, "/api/keys/{id}/reveal": key.id, "/api/keys/{id}/usage-limits": key.id,
     "/api/provider-nodes/{id}": nodeId, "/api/providers/{id}": connection, "/api/providers/{id}/interception-rules": connection,
     "/api/providers/{id}/models": connection, "/api/providers/{id}/param-filters": connection, "/api/usage/{connectionId}": connection,
-    "/api/routing/decisions/{requestId}": requestIds[2] ?? "", "/api/usage/call-logs/{id}": requestIds[2] ?? "",
+    "/api/routing/decisions/{requestId}": requestIds[2] ?? "", "/api/usage/call-logs/{id}": requestIds[2] ?? "", "/api/usage/call-logs/{id}/bodies": requestIds[2] ?? "",
     "/api/v1/editor/{token}/": admin, "/api/v1/editor/{token}/api/tags": admin, "/api/v1/editor/{token}/api/version": admin, "/api/v1/editor/{token}/models": admin,
-    "/api/v1/registered-keys/{id}": registered.keyId, "/api/webhooks/{id}": webhook.id, "/api/webhooks/{id}/deliveries": webhook.id,
+    "/api/v1/registered-keys/{id}": registered.keyId, "/api/mcp/servers/{id}": server.id, "/api/mcp/servers/{id}/tools": server.id,
+    "/api/webhooks/{id}": webhook.id, "/api/webhooks/{id}/deliveries": webhook.id,
     "/v1/accounts/{id}/limits": connection, "/v1/auto-combo/{channel}/candidates": "auto", "/v1/models/{id}": `${prefix}/own-model`,
     "/v1/providers/{id}/limits": nodeId, "/v1/providers/{provider}/models": prefix, "/v1beta/models/{id}": `${prefix}/own-model`
   })

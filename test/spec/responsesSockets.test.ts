@@ -117,7 +117,7 @@ describe("responses over WebSocket", () => {
   it.each<[string, unknown, string]>([
     ["no JSON", "{nonsense", "invalid_json"], ["bytes", Buffer.from("{}"), "unsupported_payload"], ["another type", { type: "session.update" }, "unsupported_type"],
     ["an unknown model", create("nowhere/none"), "model_not_found"], ["no model", { type: "response.create", input: "x" }, "bad_request"],
-    ["a number for input", create("lab/rs-bad", { input: 7 }), "invalid_input"]
+    ["a number for input", create("lab/rs-bad", { input: 7 }), "invalid_input"], ["a cancellation of nothing", { type: "response.cancel" }, "response_cancel_not_active"]
   ])("answer a frame of %s with response.failed, and stay open", async (_name, frame, code) => {
     const client = await open()
     client.send(frame)

@@ -60,6 +60,12 @@ describe("a stored response", () => {
     }
   })
 
+  it("is no stream, and says so to a client that asks for one", async () => {
+    const { id } = await openai.responses.create({ model: "lab/st-whole", store: true, input: "x" })
+    const reply = await send("GET", `/v1/responses/${id}?stream=true`)
+    expect([reply.status, errorIn(reply)["param"]]).toEqual([400, "stream"])
+  })
+
   it("is kept only where the request asks for it, and goes when it is deleted", async () => {
     const { id } = await openai.responses.create({ model: "lab/st-not", input: "x" })
     expect(errorIn(await send("GET", `/v1/responses/${id}`))).toMatchObject({ code: "response_not_found" })
@@ -111,6 +117,17 @@ describe("a response made in the background", () => {
     expect(rows.filter(({ model }) => model === "bg-slow")).toMatchObject([{ outcome: "completed", endpoint: "/v1/responses" }])
     const next = await openai.responses.create({ model: "lab/bg-slow", input: "on", previous_response_id: queued.id })
     expect(next.status).toBe("completed")
+  })
+
+  it("is completed and cancelled in the same way where a repeat of its request would be recognized", async () => {
+    const named = { ...bearer(), "idempotency-key": "once", "x-request-id": "req-of-a-client" }
+    const made = async (model: string) => (JSON.parse((await send("POST", "/v1/responses", { model, background: true, input: "later" }, named)).text) as { id: string }).id
+    expect(await ended(await made("lab/bg-named"))).toMatchObject({ status: "completed" })
+    await lab.sim.rule({ match: { model: "bg-named-held" }, script: { hangAfter: { frames: 0 } } })
+    const id = (JSON.parse((await send("POST", "/v1/responses", { model: "lab/bg-named-held", background: true, input: "x" }, { ...bearer(), "x-request-id": "req-other" })).text) as { id: string }).id
+    await eventually(() => lab.sim.entries({ model: "bg-named-held", outcome: "open" }), ({ length }) => length === 1, "the call")
+    expect(await openai.responses.cancel(id)).toMatchObject({ status: "cancelled" })
+    await eventually(() => lab.sim.entries({ model: "bg-named-held" }), ([entry]) => entry?.outcome === "client-aborted", "the end of the call")
   })
 
   it("is cancelled, which ends its upstream call", async () => {

@@ -1,29 +1,11 @@
 /** POST /v1/web/fetch over HTTP: what is refused, how each vendor is asked, how the pool is walked, and what the built-in reader makes of pages. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { pdfOf } from "#src/simulator/formats/media/pdf.ts"
 import * as Http from "#test/support/http.ts"
 import { errorIn, type Lab, startLab } from "#test/support/lab.ts"
 import type { Headers } from "#test/support/oneShots.ts"
 import { eventually } from "#test/support/operator.ts"
 import { html, type Pages, startPages } from "#test/support/pages.ts"
-
-/** One page of text, with its cross-reference table. */
-const pdfOf = (text: string): Buffer => {
-  const stream = `BT /F1 24 Tf 72 720 Td (${text}) Tj ET`
-  const objects = [
-    "<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-    "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
-    `<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`, "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
-  ]
-  let body = "%PDF-1.4\n"
-  const offsets = objects.map((object, i) => {
-    const at = body.length
-    body += `${i + 1} 0 obj\n${object}\nendobj\n`
-    return at
-  })
-  const start = body.length
-  body += `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${offsets.map((at) => `${String(at).padStart(10, "0")} 00000 n \n`).join("")}`
-  return Buffer.from(`${body}trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${start}\n%%EOF\n`)
-}
 
 const article = `<!doctype html><html><head><title> An  article </title><meta name="description" content="What it says"></head><body><nav><a href="/nav">Navigation</a></nav>
 <article><h1>An article</h1><p onclick="steal()">It begins with <b>bold</b> words and a <a href="/next?a=1#part">link</a>. ${"It goes on for a while. ".repeat(20)}</p>
@@ -45,7 +27,7 @@ beforeAll(async () => {
     "/japanese": served(Buffer.from([0x3c, 0x70, 0x3e, 0x93, 0xfa, 0x96, 0x7b]), "text/html; charset=Shift_JIS"),
     "/text": html("line one\nline two https://www.example.com/x", "text/plain"),
     "/json": html("{\"a\": 1}", "application/json"),
-    "/paper.pdf": served(pdfOf("Hello from a paper"), "application/pdf"),
+    "/paper.pdf": served(pdfOf(["Hello from a paper"]), "application/pdf"),
     "/broken.pdf": served(Buffer.from("%PDF-1.4 this is none"), "application/pdf"),
     "/image": served(Buffer.from("GIF89a"), "image/gif"),
     "/binary": served(Buffer.from([0, 1, 2]), "application/octet-stream"),
@@ -108,7 +90,7 @@ describe("a page", () => {
   })
 
   it.each([
-    ["https://127.0.0.1/a", /127\.0\.0\.1 is refused/], ["https://10.1.2.3/a", /10\.1\.2\.3 is refused/], ["http://169.254.169.254/latest/meta-data", /169\.254\.169\.254 is refused/],
+    ["https://127.0.0.1/a", /127\.0\.0\.1 is refused .*no flag opens others/], ["https://10.1.2.3/a", /10\.1\.2\.3 is refused/], ["http://169.254.169.254/latest/meta-data", /169\.254\.169\.254 is refused/],
     ["https://[::1]/a", /::1.* is refused/], ["https://inside.test/a", /10\.0\.0\.7/], ["https://nowhere.test/a", /cannot be resolved/], ["https://localhost/a", /./]
   ])("at %s is refused for every provider", async (url, message) => {
     const connection = await lab.gateway.operator.createConnection({ provider: "firecrawl", apiKey: "firecrawl-credential-01", providerSpecificData: { baseUrl: `${lab.sim.url}/firecrawl` } })

@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto"
 import * as Context from "effect/Context"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Events } from "#actors/webhook/Events.ts"
+import { chatLine, Client } from "#test/features/batches/support.ts"
 import * as Http from "#test/support/http.ts"
 import { type Lab, startLab } from "#test/support/lab.ts"
 import { eventually } from "#test/support/operator.ts"
@@ -18,6 +19,7 @@ interface View {
   readonly [field: string]: unknown
 }
 interface Delivery {
+  readonly id: string
   readonly eventType: string
   readonly status: string
   readonly httpStatus: number | null
@@ -200,6 +202,57 @@ describe("webhooks over HTTP", () => {
     await remove(id)
   })
 
+  it("a past delivery is sent again: the same body and event id, a fresh signature and time, and one more delivery", async () => {
+    const sink = await sinkOf(404)
+    const { id } = await add({ url: sink.url, events: ["request.completed"] })
+    const reply = await lab.chat({ model: "tokens-1" })
+    const [first] = await eventually(() => deliveries(id), (seen) => seen.length === 1, "the first delivery")
+    const path = `/api/webhooks/${id}/deliveries/${first?.id}/replay`
+    sink.answer = 200
+    await put(id, { secret: "the-secret-after" })
+    expect(await lab.gateway.operator.call("POST", path)).toEqual({ delivered: true, status: 200, error: null })
+    const [before, again] = sink.received
+    expect(sink.received).toHaveLength(2)
+    expect(again?.body).toBe(before?.body)
+    expect(again?.json.data?.["event_id"]).toBe(`evt_${idOf(reply)}`)
+    expect(again?.headers["x-webhook-signature"]).toBe(`sha256=${createHmac("sha256", "the-secret-after").update(again?.body ?? "").digest("hex")}`)
+    expect(Date.parse(again?.headers["x-webhook-timestamp"] ?? "")).toBeGreaterThan(Date.parse(before?.headers["x-webhook-timestamp"] ?? ""))
+    expect(await deliveries(id)).toMatchObject([{ status: "success", httpStatus: 200, payloadSnapshot: again?.body }, { id: first?.id, status: "failed", httpStatus: 404 }])
+    expect(await read(id)).toMatchObject({ failure_count: 0, last_status: 200 })
+    sink.answer = 500
+    expect(await lab.gateway.operator.call("POST", path)).toEqual({ delivered: false, status: 500, error: "HTTP 500" })
+    await lab.gateway.operator.setFlag("OUTBOUND_SSRF_GUARD_ENABLED", "true")
+    expect(await lab.gateway.operator.call("POST", path)).toMatchObject({ delivered: false, status: 0 })
+    await lab.gateway.operator.clearFlags()
+    expect(sink.received).toHaveLength(3)
+    expect(await read(id)).toMatchObject({ failure_count: 2 })
+    await remove(id)
+  })
+
+  it("no delivery is sent again for a webhook that is off, without its whole body, or of another webhook", async () => {
+    const sink = await sinkOf()
+    const [made, chat] = [await add({ url: sink.url, active: false }), await add({ url: `${sink.url}/slack`, kind: "slack" })]
+    for (const { id } of [made, chat]) await lab.gateway.operator.call("POST", `/api/webhooks/${id}/test`)
+    const [delivery] = await deliveries(made.id)
+    const [told] = await deliveries(chat.id)
+    const replay = async (id: string, deliveryId: string | undefined) => {
+      const { status, text } = await lab.gateway.operator.raw("POST", `/api/webhooks/${id}/deliveries/${deliveryId}/replay`)
+      return [status, (JSON.parse(text) as { error?: { code: string } }).error?.code]
+    }
+    expect(await replay(made.id, delivery?.id)).toEqual([409, "WEBHOOK_OFF"])
+    await put(made.id, { enabled: true })
+    expect(await replay(made.id, told?.id)).toEqual([404, "not_found"])
+    expect(await replay("nobody", delivery?.id)).toEqual([404, "not_found"])
+    expect(await replay(chat.id, told?.id)).toEqual([410, "BODY_NOT_KEPT"])
+    const id = `long-${"x".repeat(3_000)}`
+    Context.get(lab.gateway.services(), Events).publish({
+      type: "quota.exceeded", at: Date.now(), data: { api_key_id: id, quota: "daily_usd", scope: "global", used: 2, limit: 1, pct: 200, resets_at: null }
+    })
+    const long = await eventually(async () => (await deliveries(made.id)).find(({ eventType }) => eventType === "quota.exceeded"), (seen) => seen !== undefined, "the long delivery")
+    expect(await replay(made.id, long?.id)).toEqual([410, "BODY_NOT_KEPT"])
+    for (const webhook of [made, chat]) await remove(webhook.id)
+  })
+
   it("a receiver that says nothing holds up nobody else", async () => {
     const [slow, quick] = [await sinkOf("slow"), await sinkOf()]
     const ids = [(await add({ url: slow.url })).id, (await add({ url: quick.url })).id]
@@ -259,6 +312,22 @@ describe("webhooks over HTTP", () => {
     expect(scopes(sink)).toEqual(["new", "after"])
     expect(scopes(other)).toEqual(["old", "new", "while off", "after"])
     for (const { id } of [made, there]) await remove(id)
+  })
+
+  it("the end of a batch is told with its counts and files", async () => {
+    const sink = await sinkOf()
+    const { id } = await add({ url: sink.url, events: ["batch.completed", "batch.failed"] })
+    const client = new Client(lab.gateway.url, await lab.gateway.operator.createKey("batched"))
+    const good = await client.over((await client.create([chatLine("a", "lab/tokens-1"), chatLine("b", "nowhere/at-all")])).id)
+    const bad = await client.over((await client.create(["{broken"])).id)
+    await sink.arrived(2)
+    const dataOf = (type: string) => sink.received.find(({ json }) => json.event === type)?.json.data
+    expect(dataOf("batch.completed")).toEqual({
+      id: good.id, api_key_id: client.keyId, endpoint: "/v1/chat/completions", model: "", requests_total: 2, requests_completed: 1, requests_failed: 1,
+      input_file_id: good.input_file_id, output_file_id: good.output_file_id, error_file_id: good.error_file_id, error_message: null, event_id: `evt_${good.id}`
+    })
+    expect(dataOf("batch.failed")).toMatchObject({ id: bad.id, requests_total: 0, output_file_id: null, error_message: expect.stringContaining("Line 1") as string })
+    await remove(id)
   })
 
   it("events outlive a restart, and what waits for a receiver that is off is sent when it is on again", async () => {

@@ -91,6 +91,15 @@ describe("coined words", () => {
     ["src/a.ts", "/** A silent talent. */", []]
   ])("in %s: %s", (file, line, words) => expect(found(file, line)).toEqual(words))
 
+  it("are on no page", () => {
+    const pages = execFileSync("git", ["ls-files", "-z", "--", "README.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "deploy/*.md"], { cwd: root, encoding: "utf8" })
+      .split("\0").filter((file) => file !== "" && fs.existsSync(path.join(root, file)))
+    expect(pages.length).toBeGreaterThan(20)
+    const words = { ...coined, ...persons }
+    expect(pages.flatMap((file) => fs.readFileSync(path.join(root, file), "utf8").split("\n")
+      .flatMap((line, index) => refusedIn(line.replaceAll(/`[^`]*`/g, ""), words).map((word) => `${file}:${index + 1}: ${word}`)))).toEqual([])
+  })
+
   it("are in no name and no comment", () => {
     const files = tracked()
     expect(files.length).toBeGreaterThan(1_000)

@@ -63,6 +63,24 @@ export const suite = (name: string, layer: Layer.Layer<BatchStore>): void => {
       assert.deepStrictEqual(yield* store.results("batch_d", false, 0, 10), [])
     }))
 
+    it.effect("answers count once, whether the record is known, has changed since, or has such a line", () => Effect.gen(function*() {
+      const store = yield* BatchStore
+      yield* store.insert(batchRecord("batch_k", {}, running(6)))
+      const known = (yield* store.find("batch_k", "all"))!
+      const text = 'a "quoted" \\ häß 😀 line'
+      const first = (yield* store.finish("batch_k", [result(1), result(2, { failed: true, usage: null, text })], 2_000, known))!
+      assert.deepStrictEqual(first, yield* store.find("batch_k", "all"))
+      assert.deepStrictEqual([first.state.completed, first.state.failed, first.version], [1, 1, known.version + 1])
+      assert.strictEqual((yield* store.results("batch_k", true, 0, 9))[0]?.text, text)
+      const stale = yield* store.finish("batch_k", [result(3)], 2_000, known)
+      assert.deepStrictEqual([stale?.state.completed, stale?.version], [2, first.version + 1])
+      const again = yield* store.finish("batch_k", [result(3), result(4)], 2_000, stale!)
+      assert.strictEqual(again?.state.completed, 3)
+      const last = yield* store.finish("batch_k", [result(5), result(6)], 3_000, again!)
+      assert.deepStrictEqual([last?.state.status, last?.state.completed, last?.usage.input], ["finalizing", 5, 15])
+      assert.isNull(yield* store.finish("batch_gone", [result(1)], 2_000, batchRecord("batch_gone", {}, running(1))))
+    }))
+
     it.effect("two at once count a line once", () => Effect.gen(function*() {
       const store = yield* BatchStore
       yield* store.insert(batchRecord("batch_e", {}, running(50)))
@@ -86,6 +104,22 @@ export const suite = (name: string, layer: Layer.Layer<BatchStore>): void => {
       yield* store.advance("batch_g", { line: 3, offset: 300 })
       assert.isTrue(yield* store.change(given))
       assert.deepStrictEqual((yield* store.find("batch_g", "all"))?.cursor, { line: 5, offset: 5_000_000_000 })
+    }))
+
+    it.effect("a batch that ends is untold until it was told", () => Effect.gen(function*() {
+      const store = yield* BatchStore
+      const given = batchRecord("batch_u", {}, { status: "finalizing", ending: "completed", createdAt: 500 })
+      yield* store.insert(given)
+      const untold = Effect.map(store.untold(100), (records) => records.map(({ id }) => id).filter((id) => id === "batch_u"))
+      assert.isTrue(yield* store.change({ ...given, usage: { input: 1, output: 1, cached: 0, reasoning: 0 } }))
+      assert.deepStrictEqual(yield* untold, [])
+      assert.isTrue(yield* store.change({ ...given, version: 2, state: { ...given.state, status: "completed", ending: null, completedAt: 9 } }))
+      assert.deepStrictEqual(yield* untold, ["batch_u"])
+      assert.deepInclude((yield* store.untold(1))[0]?.state, { status: "completed", completedAt: 9 })
+      yield* store.told([])
+      assert.deepStrictEqual(yield* untold, ["batch_u"])
+      yield* store.told(["batch_u", "batch_none"])
+      assert.deepStrictEqual(yield* untold, [])
     }))
 
     it.effect("the open ones come oldest first and key by key, and only those that are over go", () => Effect.gen(function*() {

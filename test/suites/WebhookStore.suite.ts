@@ -56,6 +56,8 @@ export const suite = (name: string, layer: Layer.Layer<WebhookStore | WebhookQue
       const seen = yield* store.deliveries("w-note", 3)
       assert.deepStrictEqual(seen[0], delivery("w-note", { id: "last", createdAt: at(9) }))
       assert.lengthOf(seen, 3)
+      assert.deepStrictEqual(yield* store.delivery("w-note", "last"), delivery("w-note", { id: "last", createdAt: at(9) }))
+      assert.isNull(yield* store.delivery("w-crud", "last"))
       assert.strictEqual((yield* store.get("w-note"))?.lastTriggeredAt, at(9))
       assert.isNull(yield* store.note(delivery("gone"), "failed"))
     }))

@@ -5,6 +5,7 @@ import * as A2aTaskStore from "./A2aTaskStore.suite.ts"
 import * as AccessTokenStore from "./AccessTokenStore.suite.ts"
 import * as AuditStore from "./AuditStore.suite.ts"
 import * as BatchStore from "./BatchStore.suite.ts"
+import * as BodyStore from "./BodyStore.suite.ts"
 import * as ClusterStore from "./ClusterStore.suite.ts"
 import * as ComboMappingStore from "./ComboMappingStore.suite.ts"
 import * as ComboStore from "./ComboStore.suite.ts"
@@ -16,12 +17,14 @@ import * as FileRecords from "./FileRecords.suite.ts"
 import * as KeyStore from "./KeyStore.suite.ts"
 import * as LeaseRecords from "./LeaseRecords.suite.ts"
 import * as LimitRecords from "./LimitRecords.suite.ts"
+import * as McpServerStore from "./McpServerStore.suite.ts"
 import * as NodeStore from "./NodeStore.suite.ts"
 import * as QuotaStore from "./QuotaStore.suite.ts"
 import * as ResponseCacheStore from "./ResponseCacheStore.suite.ts"
 import * as ResponseStore from "./ResponseStore.suite.ts"
 import * as SearchStatisticsStore from "./SearchStatisticsStore.suite.ts"
 import * as SessionStore from "./SessionStore.suite.ts"
+import * as UsageCalls from "./UsageCalls.suite.ts"
 import * as UsageStatistics from "./UsageStatistics.suite.ts"
 import * as UsageStore from "./UsageStore.suite.ts"
 import * as WebhookStore from "./WebhookStore.suite.ts"
@@ -32,6 +35,7 @@ export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => 
   AccessTokenStore.suite(name, layer())
   AuditStore.suite(name, layer())
   BatchStore.suite(name, layer())
+  BodyStore.suite(name, layer())
   ClusterStore.suite(name, layer())
   ComboMappingStore.suite(name, layer())
   ComboStore.suite(name, layer())
@@ -43,12 +47,14 @@ export const suites = (name: string, layer: () => Layer.Layer<Stores>): void => 
   KeyStore.suite(name, layer())
   LeaseRecords.suite(name, layer())
   LimitRecords.suite(name, layer())
+  McpServerStore.suite(name, layer())
   NodeStore.suite(name, layer())
   QuotaStore.suite(name, layer())
   ResponseCacheStore.suite(name, layer())
   ResponseStore.suite(name, layer())
   SearchStatisticsStore.suite(name, layer())
   SessionStore.suite(name, layer())
+  UsageCalls.suite(name, layer())
   UsageStatistics.suite(name, layer())
   UsageStore.suite(name, layer())
   WebhookStore.suite(name, layer())

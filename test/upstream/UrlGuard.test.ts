@@ -6,7 +6,7 @@ import { UrlBlocked, UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { UrlPurpose } from "#actors/ports/UrlGuard.ts"
 import type { Policy } from "#src/platform/upstream/addressRules.ts"
 import type { Resolve } from "#src/platform/upstream/Resolver.ts"
-import * as Guard from "#src/platform/upstream/AddressGuard.ts"
+import * as AddressGuard from "#src/platform/upstream/AddressGuard.ts"
 import * as Client from "./support/client.ts"
 import * as ScriptedServer from "./support/scriptedServer.ts"
 
@@ -31,7 +31,7 @@ const policies = {
 } satisfies Record<string, Policy>
 
 const verdict = async (url: string, purpose: UrlPurpose, policy: Policy): Promise<string> => {
-  const guard = Guard.make({ policy: () => policy, resolve: table(names) })
+  const guard = AddressGuard.make({ policy: () => policy, resolve: table(names) })
   return Effect.runPromise(Effect.match(guard.check(url, purpose), {
     onSuccess: (addresses) => `ok ${addresses.join(",")}`,
     onFailure: (error) => error.reason
@@ -115,7 +115,7 @@ describe("a URL", () => {
   })
 
   it("that is refused is shown without credentials and query, with the knob that opens it", async () => {
-    const guard = Guard.make({ policy: () => policies.strict, resolve: table(names) })
+    const guard = AddressGuard.make({ policy: () => policies.strict, resolve: table(names) })
     const error = await Effect.runPromise(Effect.flip(guard.check("http://localhost:1/v1?key=canary", "provider")))
     expect(error).toBeInstanceOf(UrlBlocked)
     expect(error.url).toBe("http://localhost:1/v1")
@@ -125,12 +125,13 @@ describe("a URL", () => {
   })
 
   it("names only a knob that opens it: other purposes than providers and proxies have the guard itself", async () => {
-    const guard = Guard.make({ policy: () => policies.strict, resolve: table(names) })
+    const guard = AddressGuard.make({ policy: () => policies.strict, resolve: table(names) })
     const messageOf = async (url: string, purpose: UrlPurpose) => (await Effect.runPromise(Effect.flip(guard.check(url, purpose)))).message
     for (const host of ["127.0.0.1", "192.168.1.9", "10.0.0.1", "169.254.1.1", "0.0.0.0"]) {
       for (const purpose of ["webhook", "media", "web-fetch", "polling", "oidc"] as const) {
         const message = await messageOf(`http://${host}/`, purpose)
-        expect(message).toContain("OUTBOUND_SSRF_GUARD_ENABLED")
+        // What clients name is fetched under a policy that no flag changes.
+        expect(message).toContain(purpose === "media" ? "no flag" : "OUTBOUND_SSRF_GUARD_ENABLED")
         expect(message).not.toContain("PROVIDER_URLS")
         expect(await verdict(`http://${host}/`, purpose, policies.off)).toMatch(/^ok/)
       }
@@ -140,12 +141,12 @@ describe("a URL", () => {
   })
 
   it("whose name never resolves is refused in time", async () => {
-    const guard = Guard.make({ policy: () => policies.default, resolve: () => {}, resolveTimeoutMs: 30 })
+    const guard = AddressGuard.make({ policy: () => policies.default, resolve: () => {}, resolveTimeoutMs: 30 })
     expect((await Effect.runPromise(Effect.flip(guard.check("http://slow.test/", "webhook")))).reason).toBe("unresolvable")
   })
 
   it("may be required to be https per purpose", async () => {
-    const guard = Guard.make({ policy: () => policies.default, resolve: table(names), httpsOnly: ["webhook"] })
+    const guard = AddressGuard.make({ policy: () => policies.default, resolve: table(names), httpsOnly: ["webhook"] })
     expect((await Effect.runPromise(Effect.flip(guard.check("http://public.test/", "webhook")))).reason).toBe("scheme")
     expect(await Effect.runPromise(guard.check("http://public.test/", "media"))).toEqual(["93.184.216.34"])
   })
@@ -153,7 +154,7 @@ describe("a URL", () => {
   it("is judged by the flags of this moment", async () => {
     const on = new Set(["GATEWAY_ALLOW_LOCAL_PROVIDER_URLS", "OUTBOUND_SSRF_GUARD_ENABLED"])
     const flags = Layer.succeed(Flags, Flags.of({ isOn: (flag) => on.has(flag), value: () => "", source: () => "default" }))
-    const guard = await Effect.runPromise(Effect.provide(UrlGuard, Guard.layer().pipe(Layer.provide(flags))))
+    const guard = await Effect.runPromise(Effect.provide(UrlGuard, AddressGuard.layer().pipe(Layer.provide(flags))))
     expect(guard.checkAddress("a", "127.0.0.1", "provider")).toBeNull()
     on.delete("GATEWAY_ALLOW_LOCAL_PROVIDER_URLS")
     expect(guard.checkAddress("a", "127.0.0.1", "provider")).toMatchObject({ reason: "loopback" })
@@ -170,7 +171,7 @@ describe("the guard on connect", () => {
     await using sentinel = await ScriptedServer.start(({ peer }) => peer.write(ScriptedServer.answer("stolen")), { host: "127.0.0.7" })
     let answers = 0
     const resolve: Resolve = (_host, done) => done(null, [answers++ === 0 ? "93.184.216.34" : "127.0.0.7"])
-    const guard = Guard.make({ policy: () => policies.strict, resolve })
+    const guard = AddressGuard.make({ policy: () => policies.strict, resolve })
     const url = `http://rebind.test:${sentinel.port}`
     expect(await Effect.runPromise(guard.check(url, "provider"))).toEqual(["93.184.216.34"])
     await using client = await Client.open({ policy: () => policies.strict, resolve })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import type { UrlPurpose } from "#actors/ports/UrlGuard.ts"
-import * as Address from "#src/platform/upstream/addressRules.ts"
+import * as AddressRules from "#src/platform/upstream/addressRules.ts"
 import type { AddressCategory } from "#src/platform/upstream/addressRules.ts"
 
 /** A second reading of the rules: addresses as whole numbers, ranges as first and last address. Shares no code with the table. */
@@ -93,7 +93,7 @@ describe("the address table", () => {
     const values = [...edges.filter((value) => value >= 0n && value < one << 32n), ...Array.from({ length: 50_000 }, () => random(32))]
     for (const value of values) {
       const text = showV4(value)
-      if (Address.categoryOf(text) !== referenceV4(value)) expect(`${text} ${Address.categoryOf(text)}`).toBe(`${text} ${referenceV4(value)}`)
+      if (AddressRules.categoryOf(text) !== referenceV4(value)) expect(`${text} ${AddressRules.categoryOf(text)}`).toBe(`${text} ${referenceV4(value)}`)
     }
     expect(values.length).toBeGreaterThan(50_000)
   })
@@ -115,18 +115,18 @@ describe("the address table", () => {
     const values = [...edges.filter((value) => value >= 0n && value < one << 128n), ...embedded, ...prefixed, ...Array.from({ length: 20_000 }, () => random(128))]
     for (const value of values) {
       const text = showV6(value)
-      const got = Address.categoryOf(text)
+      const got = AddressRules.categoryOf(text)
       if (got !== referenceV6(value)) expect(`${text} ${got}`).toBe(`${text} ${referenceV6(value)}`)
     }
   })
 
   it("reads every spelling that a resolver prints, and nothing else", () => {
     for (const text of ["::ffff:127.0.0.1", "::FFFF:7F00:1", "0:0:0:0:0:ffff:7f00:0001", "::1%lo", "::127.0.0.1", "64:ff9b::127.0.0.1"]) {
-      expect(Address.categoryOf(text)).toBe("loopback")
+      expect(AddressRules.categoryOf(text)).toBe("loopback")
     }
-    expect(Address.categoryOf("fe80::1%eth0")).toBe("link-local")
+    expect(AddressRules.categoryOf("fe80::1%eth0")).toBe("link-local")
     for (const text of ["", "1", "127.1", "0177.0.0.1", "0x7f.0.0.1", "256.0.0.1", "1.2.3.4.5", "::g", ":::", "1::2::3", "1:2:3:4:5:6:7:8:9", "1:2:3:4:5:6:7::8:9", "host", "::1.2.3", "01.2.3.4", "[::1]"]) {
-      expect(Address.categoryOf(text)).toBeNull()
+      expect(AddressRules.categoryOf(text)).toBeNull()
     }
   })
 })
@@ -148,7 +148,7 @@ describe("the flags", () => {
                 : category === "public" || !guard ||
                   (operator && ((local && (category === "loopback" || category === "lan")) ||
                     (priv && (category === "lan" || category === "private" || category === "link-local"))))
-              expect([purpose, local, priv, guard, category, Address.allows(category, purpose, { local, private: priv, guard })])
+              expect([purpose, local, priv, guard, category, AddressRules.allows(category, purpose, { local, private: priv, guard })])
                 .toEqual([purpose, local, priv, guard, category, expected])
             }
           }

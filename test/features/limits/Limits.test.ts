@@ -4,7 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
-import * as LimitsActor from "#actors/limits/NodeLimits.ts"
+import * as NodeLimits from "#actors/limits/NodeLimits.ts"
 import { Accounting } from "#actors/request/ports/Accounting.ts"
 import { Configuration } from "#actors/ports/Configuration.ts"
 import { Events } from "#actors/webhook/Events.ts"
@@ -56,7 +56,7 @@ const worldOver = Effect.fnUntraced(function*(store: LimitStore["Service"] | nul
     }),
     store === null ? MemoryLimitStore.layer("n") : Layer.succeed(LimitStore, store), AloneFeed.layerFeed, MemoryStores.layer
   )
-  const context = yield* Layer.build(LimitsActor.layer({ defaultPerDay: 0, providerOf: () => null }).pipe(
+  const context = yield* Layer.build(NodeLimits.layer({ defaultPerDay: 0, providerOf: () => null }).pipe(
     Layer.provideMerge(StoredConfiguration.layer({ simulatorUrl: null, simulatorMode: "never" })),
     Layer.provideMerge(doubles)
   ))
@@ -152,7 +152,7 @@ describe("limits of keys", () => {
     const { context, events, use } = yield* world
     yield* use(daily, "a", 1, 2)
     yield* TestClock.adjust(1)
-    const other = Context.get(yield* Layer.build(LimitsActor.layer({ defaultPerDay: 0, providerOf: () => null }).pipe(Layer.provide([
+    const other = Context.get(yield* Layer.build(NodeLimits.layer({ defaultPerDay: 0, providerOf: () => null }).pipe(Layer.provide([
       Layer.succeedContext(context), Layer.fresh(MemoryLimitStore.layer("n"))
     ]))), Limits)
     const own = other.of(daily)

@@ -8,7 +8,7 @@ import { Upstream } from "#actors/request/ports/Upstream.ts"
 import type { Timeouts, UpstreamCall, UpstreamFailure, UpstreamRequest } from "#actors/request/ports/Upstream.ts"
 import { UrlGuard } from "#actors/ports/UrlGuard.ts"
 import type { Policy } from "#src/platform/upstream/addressRules.ts"
-import * as Guard from "#src/platform/upstream/AddressGuard.ts"
+import * as AddressGuard from "#src/platform/upstream/AddressGuard.ts"
 import * as HttpUpstream from "#src/platform/upstream/HttpUpstream.ts"
 import { latch } from "./scriptedServer.ts"
 
@@ -25,7 +25,7 @@ export const open = async (
   options: HttpUpstream.Options & { readonly policy?: () => Policy } = {}
 ): Promise<Opened> => {
   const { policy, ...rest } = options
-  const guard = Layer.succeed(UrlGuard, UrlGuard.of(Guard.make({ policy: policy ?? (() => defaultPolicy) })))
+  const guard = Layer.succeed(UrlGuard, UrlGuard.of(AddressGuard.make({ policy: policy ?? (() => defaultPolicy) })))
   const scope = await Effect.runPromise(Scope.make())
   const layer = HttpUpstream.layer(rest).pipe(Layer.provide(guard))
   const context = await Effect.runPromise(Layer.buildWithScope(layer, scope))
