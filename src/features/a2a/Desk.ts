@@ -8,7 +8,7 @@ import { answer } from "#src/management/answer.ts"
 import type { A2aCaller } from "./A2aCaller.ts"
 import type { A2aTask, TaskMessage } from "./ports/A2aTask.ts"
 import type { TaskFilter } from "./ports/A2aTaskStore.ts"
-import * as Skills from "./skills/index.ts"
+import * as Skills from "#src/features/a2a/skills/index.ts"
 import type { SkillServices } from "./skills/SkillServices.ts"
 import { MOST_OF_ONE, type Tasks, TaskRefused } from "./Tasks.ts"
 

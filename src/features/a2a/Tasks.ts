@@ -61,7 +61,7 @@ export class Tasks extends Context.Service<Tasks, {
 
 interface Live {
   task: Task
-  /** The revision that the store has. */
+  /** The revision that the store has; 0 = it is not there yet. */
   saved: number
   fiber: Fiber.Fiber<void> | null
   /** Its end is on its way to the store. */
@@ -148,7 +148,7 @@ export const make = Effect.gen(function*() {
   }
 
   const rounds = yield* Rounds.make("agent tasks", () => here.size > 0, CHECKPOINT_MS, Effect.suspend(() => {
-    const all = [...here.values()].filter(({ isEnding }) => !isEnding)
+    const all = [...here.values()].filter(({ isEnding, saved }) => !isEnding && saved > 0)
     const changed = all.filter(({ saved, task }) => task.revision > saved)
     const quiet = all.filter(({ saved, task }) => task.revision <= saved)
     return Effect.forEach(changed, (live) => save(live, live.task), { concurrency: 8, discard: true }).pipe(
@@ -198,7 +198,7 @@ export const make = Effect.gen(function*() {
       if (lifecycle.draining()) return yield* Effect.fail(new TaskRefused("stopping"))
       const own = [...here.values()].filter(({ task }) => task.owner === beginning.owner).length
       if (own >= MOST_OF_ONE || here.size >= MOST_HERE) return yield* Effect.fail(new TaskRefused("too-many"))
-      const live: Live = { task: A2aTask.submitted({ ...beginning, id: yield* random.uuidV4() }, now()), saved: 1, fiber: null, isEnding: false, telling: Semaphore.makeUnsafe(1) }
+      const live: Live = { task: A2aTask.submitted({ ...beginning, id: yield* random.uuidV4() }, now()), saved: 0, fiber: null, isEnding: false, telling: Semaphore.makeUnsafe(1) }
       const { id } = live.task
       // It takes its place before anything waits, so that many at once do not pass the limit.
       here.set(id, live)
@@ -207,9 +207,11 @@ export const make = Effect.gen(function*() {
       yield* Effect.onError(Effect.gen(function*() {
         if ((yield* store.running(beginning.owner)) >= MOST_OF_ONE) return yield* Effect.fail(new TaskRefused("too-many"))
         yield* store.insert(live.task)
+        live.saved = live.task.revision
         yield* before(id)
       }), () => refused)
-      live.fiber = yield* Effect.forkIn(work(live, skill), scope)
+      // Another node may have ended it by now.
+      if (here.get(id) === live) live.fiber = yield* Effect.forkIn(work(live, skill), scope)
       return live.task
     }),
     cancel: Effect.fn("A2aTasks.cancel")(function*(id, owner) {

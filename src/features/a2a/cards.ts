@@ -1,7 +1,7 @@
 /** The agent card in the forms that clients of different ages read. */
 import { version } from "#schemas/version.ts"
 import type { Json } from "#src/management/inner/Inner.ts"
-import { skills } from "./skills/index.ts"
+import { skills } from "#src/features/a2a/skills/index.ts"
 
 export const name = "gateway"
 export const description = "Routes conversations to language models, and reports on models, providers, quotas, costs and health of the gateway."

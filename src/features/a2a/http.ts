@@ -18,7 +18,7 @@ import { A2aGroup } from "./api.ts"
 import * as Cards from "./cards.ts"
 import * as Desk from "./Desk.ts"
 import { A2aTaskStore } from "./ports/A2aTaskStore.ts"
-import * as Dialects from "./protocol/Versions.ts"
+import * as Versions from "#src/features/a2a/protocol/Versions.ts"
 import { viewOf } from "./protocol/views.ts"
 import * as SkillServices from "./skills/SkillServices.ts"
 import { Tasks } from "./Tasks.ts"
@@ -48,7 +48,7 @@ const textOf = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServer
 export const layer = HttpApiBuilder.group(Surface.make(A2aGroup), "a2a", Effect.fn(function*(handlers) {
   const admit = yield* Admission.make
   const configuration = yield* Configuration
-  const dialects = yield* Dialects.make
+  const dialects = yield* Versions.make
   const options = yield* A2aOptions
   const services = yield* SkillServices.make
   const store = yield* A2aTaskStore
@@ -92,7 +92,7 @@ export const layer = HttpApiBuilder.group(Surface.make(A2aGroup), "a2a", Effect.
     send: () => send,
     card: () => olderCard,
     newCard: () => Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-      Dialects.isNewest(request.headers["a2a-version"]) ? Effect.succeed(card(Cards.newest(baseOf(request)))) : olderCard),
+      Versions.isNewest(request.headers["a2a-version"]) ? Effect.succeed(card(Cards.newest(baseOf(request)))) : olderCard),
     status: () => status,
     list: ({ query }) => Effect.gen(function*() {
       const { limit = LIMIT, offset = 0, skill, state } = query

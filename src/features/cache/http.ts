@@ -121,8 +121,10 @@ export const layer = HttpApiBuilder.group(Surface.make(CacheGroup), "cache", Eff
   const change = Effect.fn("Cache.setConfig")(function*(input: CacheConfigChange) {
     const entries = Object.entries(input as Readonly<Record<string, Schema.Json>>)
     if (entries.length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
+    const known: Readonly<Record<string, Schema.Json>> = { ...configView() }
+    const before = Object.fromEntries(entries.map(([name]) => [name, known[name] ?? null]))
     yield* configuration.commit(Effect.forEach(entries, ([name, value]) => documents.put("setting", name, value), { discard: true }))
-    yield* audit.note({ action: "settings.updated", resourceType: "settings", details: { changed: entries.map(([name]) => name) } })
+    yield* audit.note({ action: "settings.updated", resourceType: "settings", details: { changed: entries.map(([name]) => name), before } })
     return configView()
   })
 

@@ -20,6 +20,7 @@ import * as GatewayHeaders from "#src/inference/lane/gatewayHeaders.ts"
 import { CoalescedCall, type CoalescedCallListener, type Spent } from "#src/inference/lane/stages/CoalescedCall.ts"
 import * as StageAnswers from "#src/inference/lane/stages/stageAnswers.ts"
 import type { AdmittedCall, ConversationCall, Fork, Stage } from "#src/inference/lane/stages/Stages.ts"
+import * as PreviousResponses from "#src/inference/ports/PreviousResponses.ts"
 import { type Flight, type Waiter, SingleFlight } from "#src/platform/structures/SingleFlight.ts"
 import * as Formats from "#src/wire/formats.ts"
 import type { EncoderOptions } from "#src/wire/stream/StreamSink.ts"
@@ -63,9 +64,12 @@ export class ResponseCaching implements Stage {
 
   applies(call: AdmittedCall): boolean {
     if (!isConversation(call) || !this.options.cache.config().enabled || !Identity.isCacheable(call.codec.name, call.parsed)) return false
-    const { key, request } = call
+    const { asked, key, request } = call
+    // Its answer names what it goes on with, and that is not in the body.
+    if (PreviousResponses.namesOf(asked) !== null) return false
     if (key !== null && (key.policy.noLog || key.policy.scopes.includes(leased))) return false
-    return !directive(request.header("cache-control"), "no-store")
+    // What a tool says is true now.
+    return !directive(request.header("cache-control"), "no-store") && request.header("x-gateway-tools") === undefined
   }
 
   run(call: AdmittedCall, next: (call: AdmittedCall) => void): void {

@@ -30,7 +30,19 @@ export interface RunGroup {
   readonly runs: ReadonlyArray<EvalRun>
 }
 
+/** A run under way: how many of its cases have an answer. */
+export interface RunProgress {
+  readonly runGroupId: string
+  readonly suiteId: string
+  readonly target: EvalTarget
+  readonly done: number
+  readonly cases: number
+  readonly startedAt: string
+}
+
 export class EvalRuns extends Context.Service<EvalRuns, {
+  /** Runs of this process. */
+  readonly running: () => ReadonlyArray<RunProgress>
   /** What goes wrong with a case is its result; interrupting a run ends it, and nothing of it is kept. */
   readonly run: (asked: NewRun) => Effect.Effect<RunGroup, Refusal.Refusal | StoreError>
 }>()("gateway/http/EvalRuns") {}
@@ -51,6 +63,7 @@ export const make = Effect.gen(function*() {
   const random = yield* SecureRandom.SecureRandom
   const records = yield* EvalRecords
   let running = 0
+  const progress = new Map<string, RunProgress>()
 
   const aimOf = (field: string, { id, type }: TargetInput): Effect.Effect<Aim, Refusal.Refusal> => {
     if (type === "suite-default") return Effect.succeed({ target: { type, id: null }, model: null })
@@ -84,7 +97,10 @@ export const make = Effect.gen(function*() {
   const runOne = Effect.fnUntraced(function*(suite: EvalSuite, aim: Aim, key: ApiKey | null, asked: NewRun, runGroupId: string) {
     const outputs = asked.outputs ?? {}
     const startedAt = yield* now
-    const results = yield* Effect.forEach(suite.cases, (one) => ask(one, aim, key, Object.hasOwn(outputs, one.id) ? outputs[one.id] : undefined))
+    const told = (done: number): void => void progress.set(runGroupId, { runGroupId, suiteId: suite.id, target: aim.target, done, cases: suite.cases.length, startedAt })
+    told(0)
+    const results = yield* Effect.forEach(suite.cases, (one, index) =>
+      Effect.tap(ask(one, aim, key, Object.hasOwn(outputs, one.id) ? outputs[one.id] : undefined), () => Effect.sync(() => told(index + 1))))
     const count = (status: EvalResult["status"]): number => results.filter((result) => result.status === status).length
     const run: EvalRun = {
       id: yield* random.uuidV4(), runGroupId, suiteId: suite.id, suiteName: suite.name, target: aim.target, apiKeyId: key === null ? null : key.id,
@@ -113,10 +129,12 @@ export const make = Effect.gen(function*() {
       aims.push(other)
     }
     const runGroupId = yield* random.uuidV4()
-    return { runGroupId, runs: yield* Effect.forEach(aims, (aim) => runOne(suite, aim, key, asked, runGroupId)) }
+    const runs = Effect.forEach(aims, (aim) => runOne(suite, aim, key, asked, runGroupId))
+    return { runGroupId, runs: yield* Effect.ensuring(runs, Effect.sync(() => progress.delete(runGroupId))) }
   })
 
   return EvalRuns.of({
+    running: () => [...progress.values()],
     run: (asked) => Effect.suspend(() => {
       if (running >= runsAtOnce) return Effect.fail(Refusal.conflict(`${runsAtOnce} eval runs are under way: wait until one has ended`))
       running++

@@ -82,6 +82,17 @@ export const EvalsGroup = HttpApiGroup.make("evals").add(
       historyScorecard: Scorecard
     })
   }).annotate(Access, writes).annotate(OpenApi.Summary, "Ask the cases of a suite one after another and judge the answers; ends when the caller leaves"),
+  HttpApiEndpoint.get("running", `${path}/running`, {
+    success: Schema.Struct({
+      runs: Schema.Array(Schema.Struct({
+        runGroupId: Schema.String, suiteId: Schema.String, target: EvalTarget,
+        /** Cases that have an answer. */
+        done: Schema.Int,
+        cases: Schema.Int,
+        startedAt: Schema.String
+      }))
+    })
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "How far the runs of this node are"),
   HttpApiEndpoint.get("suites", `${path}/suites`, { success: Schema.Struct({ suites: Schema.Array(EvalSuite) }) })
     .annotate(Access, reads).annotate(OpenApi.Summary, "Every suite by name, built-in ones first"),
   HttpApiEndpoint.post("createSuite", `${path}/suites`, { payload: NewSuite, success: oneSuite.pipe(HttpApiSchema.status(201)) })

@@ -118,6 +118,7 @@ export const layer = HttpApiBuilder.group(Surface.make(EvalsGroup), "evals", Eff
   return handlers.handleAll({
     overview: () => answer(overview()),
     run: ({ payload }) => answer(run(payload)),
+    running: () => Effect.sync(() => ({ runs: runs.running() })),
     suites: () => answer(Effect.map(records.suites, (suites) => ({ suites }))),
     createSuite: ({ payload }) => answer(create(payload)),
     suite: ({ params }) => answer(Effect.map(find(params.id), (suite) => ({ suite }))),

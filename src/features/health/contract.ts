@@ -38,7 +38,7 @@ export const platformRows: ReadonlyArray<DegradationRow> = [
   row("management", {
     postgres: {
       away: effect("denied", "Reads of records and all changes are refused with 503; health, metrics and the snapshot's views answer."),
-      frozen: effect("denied", "The same: whoever must be looked up is refused after GATEWAY_LOOKUP_TIMEOUT_MS, what had begun ends after the store's deadline; a change waits 5 s for the changes before it.", 0, STORE_MS),
+      frozen: effect("denied", "The same: a caller that must be looked up is refused after GATEWAY_LOOKUP_TIMEOUT_MS, what had begun ends after the store's deadline; a change waits 5 s for the changes before it.", 0, STORE_MS),
       slow: effect("admitted", "Calls take longer by the store's delay, each within its deadline.", 0, STORE_MS),
       flushed: effect("denied", "Sessions and passwords are gone: sign in as on a first start, then restore a backup.")
     },

@@ -8,7 +8,7 @@ import version7 from "./migrations/0007_limits.ts"
 import * as PostgresLimitRecords from "./PostgresLimitRecords.ts"
 import * as TokenLimitsHttp from "./tokenLimitsHttp.ts"
 import { degradation } from "./degradation.ts"
-import * as KeyLimits from "#actors/limits/NodeLimits.ts"
+import * as NodeLimits from "#actors/limits/NodeLimits.ts"
 import { processIdOf } from "#src/platform/configuration/nodeId.ts"
 import { orShared } from "#src/platform/redis/orShared.ts"
 import * as Registry from "#src/providers/Registry.ts"
@@ -26,7 +26,7 @@ export const limits = Feature.make({
   services: (settings) => {
     const id = processIdOf(settings)
     const store = orShared(settings, MemoryLimitStore.layer(id), async () => (await import("./RedisLimitStore.ts")).layer(id))
-    return KeyLimits.layer({
+    return NodeLimits.layer({
       defaultPerDay: settings.defaultRatePerDay,
       providerOf: (name) => Registry.builtin.byPrefix.get(name)?.id ?? null
     }).pipe(Layer.provide(Layer.mergeAll(store, StoredLimitLedger.layer({ lookUpMs: settings.lookUpMs }))))

@@ -6,9 +6,10 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Configuration, shownProvider } from "#actors/ports/Configuration.ts"
+import { Configuration, shownProvider, type Snapshot } from "#actors/ports/Configuration.ts"
 import * as Supervisor from "#actors/Supervisor.ts"
 import { LiveWatch } from "#src/inference/ports/LiveWatch.ts"
+import * as Credentials from "./credentials.ts"
 import { type LiveEvent, Teller } from "./events.ts"
 import { LiveChannel } from "./LiveChannel.ts"
 import { LiveOptions } from "./LiveOptions.ts"
@@ -48,7 +49,10 @@ export const make = Effect.gen(function*() {
   const ticker = yield* Supervisor.ticker("live events")
   const now = () => clock.currentTimeMillisUnsafe()
   const listeners = new Set<Listener>()
-  let teller = new Teller(node, (provider) => shownProvider(configuration.current(), provider))
+  const shown = (provider: string): string => shownProvider(configuration.current(), provider)
+  let teller = new Teller(node, shown)
+  /** The records that were looked at last, and what they said of credentials; null while no client here listens. */
+  let looked: { readonly connections: Snapshot["connections"]; readonly statuses: Credentials.Statuses } | null = null
   let pending: Array<LiveEvent> = []
   let backlog: Array<LiveEvent> = []
   let wantedUntil = 0
@@ -70,6 +74,14 @@ export const make = Effect.gen(function*() {
     for (const listener of listeners) listener.events(events)
   }
 
+  const ofCredentials = (at: number): ReadonlyArray<LiveEvent> => {
+    const snapshot = configuration.current()
+    if (looked?.connections === snapshot.connections) return []
+    const events = looked === null ? [] : Credentials.changed(looked.statuses, snapshot, node, shown, at)
+    looked = { connections: snapshot.connections, statuses: Credentials.statusesOf(snapshot) }
+    return events
+  }
+
   const begin = (): void => {
     if (stopTicks !== null) return
     live.watch(onlooker)
@@ -81,7 +93,8 @@ export const make = Effect.gen(function*() {
     stopTicks?.()
     stopTicks = null
     live.watch(null)
-    teller = new Teller(node, (provider) => shownProvider(configuration.current(), provider))
+    teller = new Teller(node, shown)
+    looked = null
     pending = []
     backlog = []
   }
@@ -99,6 +112,8 @@ export const make = Effect.gen(function*() {
     }
     if (wanted && events.length > 0) channel.send(events)
     give(events)
+    // Every node reads the same records, so each tells its own clients.
+    if (listeners.size > 0) give(ofCredentials(at))
     for (const listener of listeners) listener.round(at)
   }
 
@@ -121,6 +136,9 @@ export const make = Effect.gen(function*() {
         channel.want()
       }
       begin()
+      // Changes count from here on, not from the first round.
+      if (listeners.size === 1) looked = null
+      if (looked === null) ofCredentials(now())
       return () => void listeners.delete(listener)
     },
     backlog: () => backlog

@@ -95,7 +95,7 @@ export class LiveSocket implements SocketHandler {
       case "subscribe":
       case "unsubscribe": {
         const named = message["channels"]
-        if (!Array.isArray(named) || !named.every(isChannel)) return this.error("UNKNOWN_CHANNEL", `The channels are ${channels.join(" and ")}.`)
+        if (!Array.isArray(named) || !named.every(isChannel)) return this.error("UNKNOWN_CHANNEL", `The channels are ${channels.join(", ")}.`)
         for (const name of named) {
           if (message["type"] === "subscribe") this.subscribed.add(name)
           else this.subscribed.delete(name)

@@ -12,7 +12,7 @@ import type { ManagementCall } from "#schemas/api/Management.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
-import * as Made from "#src/features/providers/ports/connectionRecord.ts"
+import * as ConnectionRecord from "#src/features/providers/ports/connectionRecord.ts"
 import { Connections } from "#src/features/providers/ports/Connections.ts"
 
 type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
@@ -49,10 +49,10 @@ export const make = Effect.gen(function*() {
 
   const add = Effect.fnUntraced(function*({ fields, provider, purpose }: SignedIn, now: string) {
     const connection: Connection = {
-      ...Made.make({
+      ...ConnectionRecord.make({
         id: yield* random.uuidV4(), provider, name: purpose.name ?? fields.email ?? fields.displayName ?? `${provider} sign-in`, apiKey: null,
         priority: 1, globalPriority: null, defaultModel: null, testStatus: "active",
-        providerSpecificData: Made.mergeData({}, purpose.providerSpecificData), now
+        providerSpecificData: ConnectionRecord.mergeData({}, purpose.providerSpecificData), now
       }),
       ...fields,
       authType: "oauth"
@@ -74,9 +74,9 @@ export const make = Effect.gen(function*() {
       ...(email === null ? {} : { email }),
       ...(displayName === null ? {} : { displayName }),
       ...(purpose.name === null ? {} : { name: purpose.name }),
-      providerSpecificData: Made.mergeData(current.providerSpecificData, purpose.providerSpecificData),
+      providerSpecificData: ConnectionRecord.mergeData(current.providerSpecificData, purpose.providerSpecificData),
       testStatus: "active",
-      ...Made.noError,
+      ...ConnectionRecord.noError,
       updatedAt: now
     }))
     if (!written) return yield* Effect.fail(gone)
@@ -92,7 +92,7 @@ export const make = Effect.gen(function*() {
       yield* connections.checkData(provider, wanted.providerSpecificData, current?.providerSpecificData ?? {})
       const given = wanted.providerSpecificData ?? {}
       return {
-        values: Made.mergeData(current?.providerSpecificData ?? {}, given),
+        values: ConnectionRecord.mergeData(current?.providerSpecificData ?? {}, given),
         purpose: { connectionId: current?.id ?? null, name: wanted.name ?? null, providerSpecificData: given }
       }
     }),

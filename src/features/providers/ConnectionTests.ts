@@ -13,7 +13,7 @@ import type { Connection } from "#schemas/records/Connection.ts"
 import { knownProvider } from "#src/management/knownProvider.ts"
 import * as CredentialKind from "#src/providers/credentialKind.ts"
 import { builtin } from "#src/providers/Registry.ts"
-import * as Made from "#src/features/providers/ports/connectionRecord.ts"
+import * as ConnectionRecord from "#src/features/providers/ports/connectionRecord.ts"
 import * as TokenRefusal from "./tokenRefusal.ts"
 
 /** Tests that run at once. */
@@ -81,8 +81,8 @@ export const selected = (
 const terminal: ReadonlySet<string> = new Set(["expired", "banned", "credits_exhausted"])
 
 /** What a test leaves on the connection: a success clears everything held against it, a failure keeps a terminal status. */
-const marks = (connection: Connection, result: ProbeResult, now: string): Made.Patch => result.valid
-  ? { testStatus: "active", lastTested: now, ...Made.noError }
+const marks = (connection: Connection, result: ProbeResult, now: string): ConnectionRecord.Patch => result.valid
+  ? { testStatus: "active", lastTested: now, ...ConnectionRecord.noError }
   : {
     testStatus: terminal.has(connection.testStatus) ? connection.testStatus : "error",
     lastTested: now,

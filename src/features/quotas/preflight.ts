@@ -4,14 +4,14 @@ import type { Unavailable } from "#actors/request/ports/Resilience.ts"
 import type { Connection } from "#schemas/records/Connection.ts"
 import type { ResilienceSettings } from "#schemas/records/ResilienceSettings.ts"
 
-type Settings = ResilienceSettings["quotaPreflight"]
+type PreflightSettings = ResilienceSettings["quotaPreflight"]
 type Account = Pick<Connection, "provider" | "providerSpecificData" | "quotaWindowThresholds">
 
 /** The connection's own threshold, else the provider's default for the window, else the general one. */
-export const cutoffOf = (connection: Account, window: string, settings: Settings): number =>
+export const cutoffOf = (connection: Account, window: string, settings: PreflightSettings): number =>
   connection.quotaWindowThresholds?.[window] ?? settings.providerWindowDefaults[connection.provider]?.[window] ?? settings.cutoffPercent
 
-export const limitsOf = (connection: Account, window: string, settings: Settings): QuotaLimits =>
+export const limitsOf = (connection: Account, window: string, settings: PreflightSettings): QuotaLimits =>
   ({ cutoffPercent: cutoffOf(connection, window, settings), warningPercent: settings.warningPercent })
 
 /** Toggles of account plans: false = the window does not count. */
@@ -22,7 +22,7 @@ const counts = ({ providerSpecificData: { use5h, useWeekly } }: Account, window:
  * The window that keeps the target out longest; null when none does. One without a known reset never does: the end would be
  * unknown.
  */
-export const blockOf = (connection: Account, windows: ReadonlyArray<QuotaReading>, settings: Settings, now: number): Unavailable | null => {
+export const blockOf = (connection: Account, windows: ReadonlyArray<QuotaReading>, settings: PreflightSettings, now: number): Unavailable | null => {
   let worst: Unavailable & { readonly until: number } | null = null
   for (let i = 0; i < windows.length; i++) {
     const window = windows[i] as QuotaReading

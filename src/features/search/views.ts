@@ -3,7 +3,7 @@ import { type Snapshot, shownProvider } from "#actors/ports/Configuration.ts"
 import type { Price } from "#schemas/Provider.ts"
 import * as Cost from "#src/platform/accounting/cost.ts"
 import { builtin } from "#src/providers/Registry.ts"
-import * as SearchRouting from "#src/routing/searchPool.ts"
+import * as SearchPool from "#src/routing/searchPool.ts"
 import * as Vendors from "#src/wire/search/vendors/index.ts"
 import { HOUR_MS } from "./statistics/SearchStatistics.ts"
 import type { HourTotal, ProviderSums, Sums } from "./statistics/SearchStatisticsStore.ts"
@@ -53,7 +53,7 @@ export const analyticsOf = (snapshot: Snapshot, rows: ReadonlyArray<ProviderSums
 /** GET /v1/search. */
 export const listOf = (snapshot: Snapshot, created: number) => ({
   object: "list" as const,
-  data: SearchRouting.configured(snapshot, builtin).map(({ row: { id, name }, types }) => ({ id, object: "search_provider" as const, created, name, search_types: types }))
+  data: SearchPool.configured(snapshot, builtin).map(({ row: { id, name }, types }) => ({ id, object: "search_provider" as const, created, name, search_types: types }))
 })
 
 export type PriceOf = (provider: string, model: string) => Price | null

@@ -19,13 +19,13 @@ import { PasswordGate } from "#src/management/authentication/PasswordGate.ts"
 import { scopeRank } from "#actors/keys/scopes.ts"
 import { callerRank } from "#src/management/authentication/rights.ts"
 import * as Surface from "#src/management/Surface.ts"
-import * as Resilience from "#src/features/resilience/ports/resilienceSettings.ts"
+import * as ResilienceSettings from "#src/features/resilience/ports/resilienceSettings.ts"
 
 const KIND = "setting"
 /** Settings that decide about access: a weaker credential must not widen its own access. */
 const securitySettings: ReadonlySet<string> = new Set([
   "requireLogin", "setupComplete", "bruteForceProtection", "wsAuth", "localOnlyManageScopeBypassEnabled", "localOnlyManageScopeBypassPrefixes",
-  "oidcEnabled", "oidcIssuer", "oidcClientId", "oidcClientSecret", "oidcAllowedSubjects", "corsOrigins"
+  "oidcEnabled", "oidcIssuer", "oidcClientId", "oidcClientSecret", "oidcAllowedSubjects", "corsOrigins", "callLogBodies"
 ])
 /** Sealed settings live under their own kind, so that no list of settings can show them. */
 const SECRET_KIND = "secret"
@@ -34,7 +34,7 @@ const sealContext = (name: string): string => `setting:${name}`
 const isRecord = (value: Schema.Json | undefined): value is Record<string, Schema.Json> => typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** Where settings have providers as keys. */
-const byProvider = [["providerOverrides"], [Resilience.settingKey, "providerQuotaOverrides"], [Resilience.settingKey, "quotaPreflight", "providerWindowDefaults"], [Resilience.limitsKey, "perProvider"]] as const
+const byProvider = [["providerOverrides"], [ResilienceSettings.settingKey, "providerQuotaOverrides"], [ResilienceSettings.settingKey, "quotaPreflight", "providerWindowDefaults"], [ResilienceSettings.limitsKey, "perProvider"]] as const
 
 /** What is stored, with the names of providers in place of their ids. */
 const named = (snapshot: Snapshot): Record<string, Schema.Json> => {
@@ -92,10 +92,17 @@ export const layer = HttpApiBuilder.group(Surface.make(SettingsGroup), "settings
       return yield* Effect.fail(Refusal.forbidden(`Changing ${guarded} needs a dashboard session or scope admin`))
     }
     yield* refuseInert(Acting.settings, settings)
+    // What it was before lets an operator take the change back; documents are too large for a line of the audit.
+    const known = configuration.current().settings
+    const before: Readonly<Record<string, Schema.Json>> = Object.fromEntries(entries.flatMap(([name]) => {
+      if (secretSettings.has(name)) return []
+      const value = (known.get(name) ?? (settingDefaults as Readonly<Record<string, unknown>>)[name] ?? null) as Schema.Json
+      return typeof value === "object" && value !== null ? [] : [[name, value] as const]
+    }))
     const passwordChange = newPassword === undefined ? null : yield* gate.replace({ next: newPassword, current: currentPassword, keepTokens })
     if (entries.length > 0) {
       yield* configuration.commit(Effect.forEach(entries, ([name, value]) => store(name, value), { discard: true }))
-      yield* audit.note({ action: "settings.updated", resourceType: "settings", details: { changed: entries.map(([name]) => name) } })
+      yield* audit.note({ action: "settings.updated", resourceType: "settings", details: { changed: entries.map(([name]) => name), before } })
     }
     return { ...yield* view, ...(passwordChange === null ? {} : { passwordChange }) }
   })

@@ -1,7 +1,6 @@
 /** A task as the protocol's messages say it, and what changed between two looks at it. */
 import { Role, type StreamResponse, type Task, TaskState } from "@a2a-js/sdk"
-import type { A2aTask, Artifact } from "#src/features/a2a/ports/A2aTask.ts"
-import * as Tasks from "#src/features/a2a/ports/A2aTask.ts"
+import { type A2aTask, type Artifact, isEnded, states } from "#src/features/a2a/ports/A2aTask.ts"
 
 type Part = Task["history"][number]["parts"][number]
 
@@ -11,7 +10,7 @@ const stateOf: Readonly<Record<A2aTask["state"], TaskState>> = {
 }
 
 /** The record's state of one of the protocol's; null for one that no task of the gateway has. */
-export const ofState = (state: TaskState): A2aTask["state"] | null => Tasks.states.find((name) => stateOf[name] === state) ?? null
+export const ofState = (state: TaskState): A2aTask["state"] | null => states.find((name) => stateOf[name] === state) ?? null
 
 const text = (value: string): Part => ({ content: { $case: "text", value }, metadata: undefined, filename: "", mediaType: "text/plain" })
 
@@ -51,7 +50,7 @@ export const taskOf = (task: A2aTask): Task => ({
 export const changes = (before: A2aTask | null, after: A2aTask): ReadonlyArray<StreamResponse> => {
   if (before === null) return [{ payload: { $case: "task", value: taskOf(after) } }]
   const told = new Array<StreamResponse>()
-  const isOver = Tasks.isEnded(after.state)
+  const isOver = isEnded(after.state)
   for (const [index, artifact] of after.artifacts.entries()) {
     const known = before.artifacts[index]
     const same = known !== undefined && known.name === artifact.name ? known : null

@@ -18,7 +18,7 @@ import type { IssueLimits, RegisteredKey } from "#schemas/records/Limits.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { holder as callerOf, type Issuer } from "./holder.ts"
-import * as Reports from "./issueReports.ts"
+import * as IssueReports from "./issueReports.ts"
 import * as Issuing from "./issuing.ts"
 import { ManagedKeys } from "#src/features/keys/ManagedKeys.ts"
 import { builtin } from "#src/providers/Registry.ts"
@@ -52,7 +52,7 @@ const inherited = (issuer: Issuer): PolicyInput => {
   const { policy } = issuer
   return {
     preferredConnections: policy.preferredConnections, allowedQuotas: policy.allowedQuotas, disableNonPublicModels: policy.disableNonPublicModels,
-    noLog: policy.noLog, disabledGuardrails: policy.disabledGuardrails, allowGuardrailOptOut: policy.allowGuardrailOptOut,
+    allowedMcpTools: policy.allowedMcpTools, noLog: policy.noLog, disabledGuardrails: policy.disabledGuardrails, allowGuardrailOptOut: policy.allowGuardrailOptOut,
     throttleDelayMs: policy.throttleDelayMs, cacheDefaultMode: policy.cacheDefaultMode, expiresAt: policy.expiresAt
   }
 }
@@ -238,9 +238,9 @@ export const layer = HttpApiBuilder.group(Surface.make(RegisteredKeysGroup), "re
   /** The report is stored even when the issue tracker fails. */
   const report = Effect.fn("RegisteredKeys.report")(function*(input: IssueReport) {
     const { key: callerKey } = yield* holder
-    const report = Reports.cleaned(input)
+    const report = IssueReports.cleaned(input)
     const { file } = tracker
-    const outcome = file === null ? null : yield* Effect.result(file(Reports.issueOf(report, callerKey === null ? "an operator" : `API key ${callerKey.id}`)))
+    const outcome = file === null ? null : yield* Effect.result(file(IssueReports.issueOf(report, callerKey === null ? "an operator" : `API key ${callerKey.id}`)))
     const details = {
       ...report, apiKeyId: callerKey?.id ?? null,
       ...(outcome === null ? {} : Result.isSuccess(outcome) ? { issue: outcome.success.url } : { trackerError: outcome.failure.message })

@@ -11,7 +11,7 @@ import { refuseInert } from "#src/management/acting.ts"
 import { answer } from "#src/management/answer.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { ConnectionTests } from "#src/features/providers/ConnectionTests.ts"
-import * as Made from "./customModelRecord.ts"
+import * as CustomModelRecord from "./customModelRecord.ts"
 import { headerIssues } from "#src/features/providers/nodes/nodeRecord.ts"
 import { builtin, modelsOf } from "#src/providers/Registry.ts"
 import * as Surface from "#src/management/Surface.ts"
@@ -35,7 +35,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ProviderModelsGroup), "pr
     return id === null ? Effect.fail(Refusal.invalidField("provider", "No such provider or provider node")) : Effect.succeed(id)
   }
   const shown = (provider: string): string => shownProvider(configuration.current(), provider)
-  const view = (model: CustomModel) => Made.view(model, shown(model.provider))
+  const view = (model: CustomModel) => CustomModelRecord.view(model, shown(model.provider))
   const isBuiltin = (model: CustomModel): boolean => modelsOf(builtin, model.provider).has(model.modelId)
 
   const listed = (provider: string | undefined) => {
@@ -55,7 +55,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ProviderModelsGroup), "pr
     const issues = headerIssues("upstreamHeaders", input.upstreamHeaders ?? {})
     if (issues.length > 0) return yield* Effect.fail(Refusal.invalidFields(issues))
     const at = yield* now
-    const model = Made.apply(find(provider, input.modelId) ?? Made.emptyModel(provider, input.modelId, at), { ...input, provider }, at)
+    const model = CustomModelRecord.apply(find(provider, input.modelId) ?? CustomModelRecord.emptyModel(provider, input.modelId, at), { ...input, provider }, at)
     yield* configuration.commit(store.upsert(model))
     yield* audit.note({ action: "provider.model.saved", target: `${shown(provider)}/${input.modelId}`, resourceType: "provider-model" })
     return model
@@ -79,7 +79,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ProviderModelsGroup), "pr
     if (ids.length === 0) return yield* Effect.fail(Refusal.invalidField("modelIds", "Name a model: modelId in the query or modelIds in the body"))
     const at = yield* now
     yield* configuration.commit(Effect.forEach(ids, (id) =>
-      store.upsert({ ...(find(provider, id) ?? Made.emptyModel(provider, id, at)), isHidden, updatedAt: at }), { discard: true }))
+      store.upsert({ ...(find(provider, id) ?? CustomModelRecord.emptyModel(provider, id, at)), isHidden, updatedAt: at }), { discard: true }))
     return { ok: true as const, updated: ids.length, ...listed(provider) }
   })
 

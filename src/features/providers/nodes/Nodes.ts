@@ -18,7 +18,7 @@ import { Audit } from "#src/management/audit/Audit.ts"
 import { builtin } from "#src/providers/Registry.ts"
 import { mergeData, nodeData } from "#src/features/providers/ports/connectionRecord.ts"
 import { Connections } from "#src/features/providers/ports/Connections.ts"
-import * as Made from "./nodeRecord.ts"
+import * as NodeRecord from "./nodeRecord.ts"
 
 type Done<A> = Effect.Effect<A, Refusal.Refusal | StoreError, ManagementCall>
 
@@ -76,7 +76,7 @@ export const make = Effect.gen(function*() {
     get,
     create: Effect.fn("Nodes.create")(function*({ apiKey, ...input }) {
       yield* refuseInert(Acting.node, input)
-      const node = yield* checked(Made.make(input, yield* random.uuidV4(), yield* now))
+      const node = yield* checked(NodeRecord.make(input, yield* random.uuidV4(), yield* now))
       const connection = apiKey === undefined ? null : yield* connections.prepareFirst(node, apiKey)
       yield* configuration.commit(Effect.andThen(store.insert(node), connection === null ? Effect.void : connectionStore.insert(connection)))
       yield* note("provider.node.created", node)
@@ -86,7 +86,7 @@ export const make = Effect.gen(function*() {
     change: Effect.fn("Nodes.change")(function*(id, change) {
       const current = yield* get(id)
       yield* refuseInert(Acting.node, change)
-      const node = yield* checked(Made.apply(current, change, yield* now))
+      const node = yield* checked(NodeRecord.apply(current, change, yield* now))
       const own = configuration.current().connections.filter((connection) => connection.provider === id)
       const written = yield* configuration.commit(Effect.gen(function*() {
         if (!(yield* store.replace(node))) return false

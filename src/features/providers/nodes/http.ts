@@ -6,7 +6,7 @@ import { ProviderProbe } from "#src/features/providers/ports/ProviderProbe.ts"
 import * as Refusal from "#schemas/api/Refusal.ts"
 import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import { answer } from "#src/management/answer.ts"
-import * as Connection from "#src/features/providers/ports/connectionRecord.ts"
+import * as ConnectionRecord from "#src/features/providers/ports/connectionRecord.ts"
 import * as Credential from "#src/features/providers/credential.ts"
 import { normalizedBase, view } from "./nodeRecord.ts"
 import { Connections } from "#src/features/providers/ports/Connections.ts"
@@ -52,7 +52,7 @@ export const layer = HttpApiBuilder.group(Surface.make(ProviderNodesGroup), "pro
   return handlers.handleAll({
     list: () => Effect.sync(() => ({ nodes: configuration.current().nodes.map(view) })),
     create: ({ payload }) => answer(Effect.map(nodes.create(payload), ({ connection, node }) => ({
-      ...shown(node), ...(connection === null ? {} : { connection: Connection.view(connection) })
+      ...shown(node), ...(connection === null ? {} : { connection: ConnectionRecord.view(connection) })
     }))),
     validate: ({ payload }) => answer(validate(payload)),
     get: ({ params }) => answer(Effect.map(nodes.get(params.id), shown)),

@@ -19,7 +19,7 @@ import type { ProviderNode } from "#schemas/records/ProviderNode.ts"
 import { refuseInert } from "#src/management/acting.ts"
 import { Audit } from "#src/management/audit/Audit.ts"
 import { builtin } from "#src/providers/Registry.ts"
-import * as Made from "./connectionRecord.ts"
+import * as ConnectionRecord from "./connectionRecord.ts"
 import * as Credential from "#src/features/providers/credential.ts"
 import * as ProviderData from "#src/features/providers/providerData.ts"
 
@@ -109,7 +109,7 @@ export const make = Effect.gen(function*() {
       return yield* Effect.fail(Refusal.invalidField("apiKey", `Provider ${provider} needs a credential`))
     }
     yield* checkData(provider, input.providerSpecificData, {})
-    return Made.make({
+    return ConnectionRecord.make({
       id: yield* random.uuidV4(),
       provider,
       name: input.name,
@@ -118,7 +118,7 @@ export const make = Effect.gen(function*() {
       globalPriority: input.globalPriority ?? null,
       defaultModel: input.defaultModel ?? null,
       testStatus: input.testStatus,
-      providerSpecificData: Made.mergeData(node === null ? {} : Made.nodeData(node), input.providerSpecificData ?? {}),
+      providerSpecificData: ConnectionRecord.mergeData(node === null ? {} : ConnectionRecord.nodeData(node), input.providerSpecificData ?? {}),
       now: yield* now
     })
   })
@@ -148,7 +148,7 @@ export const make = Effect.gen(function*() {
       if (Object.keys(change).length === 0) return yield* Effect.fail(Refusal.badRequest("No valid fields to update"))
       yield* refuseInert(Acting.connection, change)
       yield* checkData(current.provider, change.providerSpecificData, current.providerSpecificData)
-      const patch = Made.patchOf(current, change, yield* now)
+      const patch = ConnectionRecord.patchOf(current, change, yield* now)
       const next: Connection = { ...current, ...patch, ...(apiKey === null ? {} : { apiKey: Redacted.make(apiKey) }) }
       // Only a new secret rewrites the record; else health marks of running requests would be lost.
       const written = yield* configuration.commit(apiKey === null ? store.patch(id, patch) : store.replace(next))
