@@ -15,6 +15,8 @@ export default defineConfig({
     // Longer than `eventually` waits, which then says what it saw last.
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // As patient as `eventually`: its default of one second fails on a busy host.
+    expect: { poll: { timeout: 20_000 } },
     // In CI a failure is tried once more, and told: a busy host must not hide a green tree, a flaky test must not hide itself.
     retry: ci ? 1 : 0,
     reporters: ci ? ["default", ["./test/support/closingLine.ts", {}]] : ["default"],
