@@ -107,7 +107,7 @@ export interface Inbound {
    * Makes a large body elsewhere, before it is asked for; `partialText` as for `continuationFor`, null for the body itself. Answers null,
    * and is absent, when there is nothing to wait for.
    */
-  readonly prepare?: (target: Target, partialText: string | null) => Effect.Effect<void> | null
+  readonly prepare?: ((target: Target, partialText: string | null) => Effect.Effect<void> | null) | undefined
   /** The body in the target's format, or why that format cannot say it. */
   readonly bodyFor: (target: Target) => Body | PublicError
   /** What `bodyFor` left out; asked for after it. */
@@ -128,7 +128,7 @@ export interface Inbound {
   /** What each answer is expected to use beside tokens, and did unless it says otherwise; null = nothing. */
   readonly units: Units | null
   /** How long its answers may take, where that is not what the settings say. */
-  readonly timeouts?: Timeouts
+  readonly timeouts?: Timeouts | undefined
   /** Text of the prompt for the tokenizer, when the upstream gave no usage. */
   readonly promptText: () => string
   /** Called at the commit point: the body will not be sent again, so a long prompt need not live as long as its stream. */

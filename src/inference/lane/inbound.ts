@@ -59,8 +59,8 @@ export const inboundOf = (services: LaneServices, { answerMs, face, terminal }: 
   const explains = clientRequest.header("x-gateway-explain") === "true"
   const reported = RouteReport.viewOf(services.report, route, tags.requestId, head.model, key, format)
   const view: RouteView = terminal === undefined ? reported : { ...reported, terminal: (error, attempts, skipped) => terminal(reported.terminal(error, attempts, skipped), route) }
-  // One literal without spreads: behind a spread V8 grows an object step by step.
-  const inbound: { -readonly [Name in keyof Inbound]: Inbound[Name] } = {
+  // One literal without spreads and nothing added later: V8 grows such objects step by step, and they outlive their request.
+  return {
     requestId: tags.requestId,
     client: call.client,
     face,
@@ -90,6 +90,8 @@ export const inboundOf = (services: LaneServices, { answerMs, face, terminal }: 
     askedBy: words.askedBy === undefined ? asksByPost : () => words.askedBy?.() ?? null,
     queryFor: clientRequest.query === "" ? noQuery : (target) => ForwardHeaders.queryToUpstream(clientRequest.query, target.path, format, target.wireFormat),
     namesAccount: forwarded.length === 0 ? namesNone : (target) => ForwardHeaders.namesAccount(target.headers, forwarded, format, target.wireFormat),
+    prepare: prompt.large !== null || words.prepares === true ? (target, text) => words.prepare(services.bodies, target, text, services.media) : undefined,
+    timeouts: answerMs === undefined ? undefined : shorter(services.request.limits.timeouts, answerMs),
     tokenless: words.tokenless === true,
     units: call.units,
     promptText: () => prompt.text(),
@@ -110,7 +112,4 @@ export const inboundOf = (services: LaneServices, { answerMs, face, terminal }: 
       return explains ? [...headers, "X-Gateway-Trace", RouteReport.headerOf(route, notes)] : headers
     }
   }
-  if (prompt.large !== null || words.prepares === true) inbound.prepare = (target, text) => words.prepare(services.bodies, target, text, services.media)
-  if (answerMs !== undefined) inbound.timeouts = shorter(services.request.limits.timeouts, answerMs)
-  return inbound
 }
