@@ -105,7 +105,7 @@ describe("a document", () => {
 
   it("is given up after thirty questions", () => {
     const running = { status: 200, headers: [], body: Buffer.from("{\"status\":\"running\"}"), failures: 0, elapsedMs: 1 }
-    const wanted = { head: { model: "m", stream: false, wantsUsage: false }, note: null, model: "m", now: 0, id: "1", price: null, elapsed: () => ({ requestMs: 0, callMs: 0 }), estimate: () => 0 }
+    const wanted = { head: { model: "m", stream: false, wantsUsage: false }, note: null, model: "m", now: 0, makeId: () => "1", price: null, elapsed: () => ({ requestMs: 0, callMs: 0 }), estimate: () => 0 }
     expect(codec.pollOf?.("ocr/analyze", { ...running, polls: 29 }, wanted)).toEqual({ url: null, afterMs: 1_000 })
     const over = codec.pollOf?.("ocr/analyze", { ...running, polls: 30 }, wanted)
     expect(over instanceof PublicError && [over.status, over.code]).toEqual([504, "gateway_timeout"])

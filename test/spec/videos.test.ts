@@ -196,7 +196,7 @@ describe("a job", () => {
 
   it("is given up when its time is over, or after too many refusals in a row", () => {
     const running = { status: 200, headers: [], body: Buffer.from("{\"status\":\"pending\"}"), polls: 9, failures: 0 }
-    const wanted = { head: { model: "m", stream: false, wantsUsage: false, seconds: null, count: 1 }, note: { seconds: null, wantsBytes: false }, model: "m", now: 0, id: "1", price: null, elapsed: () => ({ requestMs: 0, callMs: 0 }), estimate: () => 0 }
+    const wanted = { head: { model: "m", stream: false, wantsUsage: false, seconds: null, count: 1 }, note: { seconds: null, wantsBytes: false }, model: "m", now: 0, makeId: () => "1", price: null, elapsed: () => ({ requestMs: 0, callMs: 0 }), estimate: () => 0 }
     expect(codec.pollOf?.("videos/xai", { ...running, elapsedMs: 599_999 }, wanted)).toEqual({ url: null, afterMs: 5_000 })
     const over = codec.pollOf?.("videos/xai", { ...running, elapsedMs: 600_000 }, wanted)
     expect(over instanceof PublicError && [over.status, over.code, over.message]).toEqual([504, "gateway_timeout", "The video was not made within 600 s."])

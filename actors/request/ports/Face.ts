@@ -121,7 +121,7 @@ export interface Dialect {
   readonly continueTap: (broken: StreamTap) => StreamTap
   readonly readAnswer: (body: Uint8Array) => AnswerFacts | null
   /** Of a server that answers with jobs: where to ask next, why it is not asked any longer, or null for a last reply. Absent: every reply is the last one. */
-  readonly pollOf?: (reply: JobReply) => Poll | PublicError | null
+  readonly pollOf?: ((reply: JobReply) => Poll | PublicError | null) | undefined
   /** A whole answer as the stream a client asked for, when the upstream did not stream; null when it is no answer. */
   readonly replayAnswer: (body: Uint8Array, options: { readonly forwardUsage: boolean }) => AnswerFacts | null
   /** A whole answer as rules read it; null when it is none. */

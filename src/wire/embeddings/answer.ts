@@ -4,6 +4,7 @@ import type { EmbeddingFamily } from "#schemas/wire/formats.ts"
 import { upstream as chatCompletions } from "#src/wire/chatCompletions/index.ts"
 import { upstream as generateContent } from "#src/wire/generateContent/index.ts"
 import * as Json from "#src/wire/json/json.ts"
+import * as Splice from "#src/wire/json/splice.ts"
 import type { UpstreamCodec } from "#src/wire/WireFormat.ts"
 import type { EmbeddingHead } from "./request.ts"
 import * as Vectors from "./vectors.ts"
@@ -58,15 +59,15 @@ const forwarded = (body: Buffer, wanted: WantedVectors): AnswerFacts | null => {
   const { model, usage, vectors } = found
   const told = usage === null ? null : Json.parseRecord(body.toString("utf8", usage.start, usage.end))
   const counted = numberAt(told, "prompt_tokens") ?? numberAt(told, "total_tokens")
-  const named = Buffer.from(JSON.stringify(wanted.model))
+  const named = JSON.stringify(wanted.model)
   const isOrdered = vectors.every(({ index }, i) => index === i)
   const isEncoded = wanted.encoding === null || vectors.every(({ isText }) => isText === (wanted.encoding === "base64"))
   const facts = counted === null ? null : usageOf(counted)
   // Some vendors count under other names than the clients' format.
   const isCounted = told === null || numberAt(told, "prompt_tokens") !== null || counted === null
   if (isOrdered && isEncoded && isCounted) {
-    const [start, end, text] = model === null ? [1, 1, Buffer.concat([Buffer.from('"model":'), named, Buffer.from(",")])] : [model.start, model.end, named]
-    return answered(Buffer.concat([body.subarray(0, start), text, body.subarray(end)]), facts)
+    const open = body.indexOf("{") + 1
+    return answered(model === null ? Splice.replaced(body, { start: open, end: open }, `"model":${named},`) : Splice.replaced(body, model, named), facts)
   }
   const sorted = [...vectors].sort((a, b) => a.index - b.index)
   return answered(bodyOf(sorted.map((vector) => recoded(body, vector, wanted.encoding)), wanted.model, isCounted && told !== null ? told : tokens(counted ?? wanted.estimate())), facts)

@@ -5,6 +5,9 @@
 import { endOfString, endOfValue, skipSpace } from "#src/wire/json/splice.ts"
 
 const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const ZERO = 0x30
+const NINE = 0x39
 const COMMA = 0x2c
 const COLON = 0x3a
 const OPEN_LIST = 0x5b
@@ -31,8 +34,38 @@ export interface FoundVector {
   readonly vectors: ReadonlyArray<Vector>
 }
 
+type Key = "data" | "embedding" | "index" | "model" | "usage"
+
+/** Keys are compared as bytes: to make a string of each would cost more than all the rest. */
+const keys: ReadonlyArray<readonly [Key, Buffer]> = (["data", "embedding", "index", "model", "usage"] as const).map((key) => [key, Buffer.from(key)])
+
+/** The key that stands between two quotes; null for any other. */
+const keyIn = (body: Buffer, start: number, end: number): Key | null => {
+  for (const [key, bytes] of keys) if (bytes.length === end - start && stands(body, start, bytes)) return key
+  return null
+}
+
+const stands = (body: Buffer, start: number, bytes: Buffer): boolean => {
+  for (let i = 0; i < bytes.length; i++) if (body[start + i] !== bytes[i]) return false
+  return true
+}
+
+/** Offset after the closing quote of a key, which is short; -1 when it never closes. */
+const endOfKey = (body: Buffer, start: number): number => {
+  for (let i = start + 1; i < body.length; i++) {
+    if (body[i] === QUOTE) return i + 1
+    if (body[i] === BACKSLASH) return endOfString(body, start)
+  }
+  return -1
+}
+
+const numberIn = (body: Buffer, start: number, end: number): number => {
+  const digit = body[start] ?? 0
+  return end - start === 1 && digit >= ZERO && digit <= NINE ? digit - ZERO : Number(body.toString("latin1", start, end))
+}
+
 /** Where a value ends; -1 when it is none that is expected here. */
-type Value = (key: string, start: number) => number
+type Value = (key: Key | null, start: number) => number
 
 /** Walks the members of the object that opens at `open`; answers the offset behind it, -1 for what is no object. */
 const members = (body: Buffer, open: number, value: Value): number => {
@@ -40,10 +73,10 @@ const members = (body: Buffer, open: number, value: Value): number => {
   let at = skipSpace(body, open + 1)
   if (body[at] === CLOSE) return at + 1
   while (body[at] === QUOTE) {
-    const end = endOfString(body, at)
+    const end = endOfKey(body, at)
     const colon = end < 0 ? -1 : skipSpace(body, end)
     if (colon < 0 || body[colon] !== COLON) return -1
-    const stop = value(body.toString("latin1", at + 1, end - 1), skipSpace(body, colon + 1))
+    const stop = value(keyIn(body, at + 1, end - 1), skipSpace(body, colon + 1))
     if (stop < 0) return -1
     at = skipSpace(body, stop)
     if (body[at] === CLOSE) return at + 1
@@ -84,7 +117,7 @@ export const find = (body: Buffer): FoundVector | null => {
     const end = members(body, open, (key, start) => {
       const stop = key === "embedding" ? endOfVector(body, start) : endOfValue(body, start)
       if (key === "embedding") found = { start, end: stop }
-      else if (key === "index") index = Number(body.toString("latin1", start, stop))
+      else if (key === "index") index = numberIn(body, start, stop)
       return stop
     })
     if (end < 0 || found === null || !Number.isSafeInteger(index)) return -1

@@ -9,6 +9,8 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COLON = 0x3a
 const COMMA = 0x2c
+/** Keys whose bytes are kept. */
+const MOST_NEEDLES = 64
 
 /** Byte range of a value. */
 interface Range {
@@ -64,8 +66,8 @@ export const edit = (body: Buffer, parsed: Readonly<Record<string, unknown>>, ed
   return Buffer.concat(parts)
 }
 
-/** The one change of most requests, their model: one new buffer and no views. */
-const replaced = (body: Buffer, { end, start }: Range, text: string): Buffer => {
+/** The body with another text in one place, as most requests change their model: one new buffer and no views. */
+export const replaced = (body: Buffer, { end, start }: Range, text: string): Buffer => {
   const bytes = Buffer.byteLength(text)
   const out = Buffer.allocUnsafe(body.length - (end - start) + bytes)
   body.copy(out, 0, 0, start)
@@ -94,7 +96,7 @@ export const remove = (body: Buffer, key: string): Buffer => {
 }
 
 const rangesOf = (body: Buffer, key: string, value: unknown): ReadonlyArray<Range> => {
-  const needle = Buffer.from(JSON.stringify(key))
+  const needle = needleOf(key)
   const first = body.indexOf(needle)
   if (first === -1) return []
   if (typeof value === "string" && body.indexOf(needle, first + needle.length) === -1) {
@@ -105,6 +107,17 @@ const rangesOf = (body: Buffer, key: string, value: unknown): ReadonlyArray<Rang
     }
   }
   return scanTopLevel(body, key)
+}
+
+/** The quoted keys that were looked for; callers look for few. */
+const needles = new Map<string, Buffer>()
+
+const needleOf = (key: string): Buffer => {
+  const known = needles.get(key)
+  if (known !== undefined) return known
+  const needle = Buffer.from(JSON.stringify(key))
+  if (needles.size < MOST_NEEDLES) needles.set(key, needle)
+  return needle
 }
 
 const afterColon = (body: Buffer, from: number): number => {
@@ -131,6 +144,8 @@ export const endOfString = (body: Buffer, start: number): number => {
 }
 
 const sameString = (body: Buffer, start: number, end: number, value: string): boolean => {
+  const text = body.toString("utf8", start + 1, end - 1)
+  if (!text.includes("\\")) return text === value
   try {
     return JSON.parse(body.toString("utf8", start, end)) === value
   } catch {

@@ -83,8 +83,8 @@ export interface Wanted<Head, Note> {
   readonly model: string
   /** Unix seconds. */
   readonly now: number
-  /** Unique part of the answer's id. */
-  readonly id: string
+  /** The unique part of an answer's id. */
+  readonly makeId: () => string
   /** What the server's work costs; null = unpriced. */
   readonly price: Price | null
   readonly elapsed: () => Elapsed

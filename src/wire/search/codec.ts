@@ -89,7 +89,7 @@ const encode = (family: TargetFamily, { model, now = 0, parsed }: Asked): Encode
     : { body: Buffer.from(JSON.stringify(members)), omitted, note: request }
 }
 
-const read = (family: TargetFamily, bytes: Uint8Array, { elapsed, head: { failures }, id, model, note: request, now, price }: Wanted<SearchHead, SearchRequest>): AnswerFacts | null => {
+const read = (family: TargetFamily, bytes: Uint8Array, { elapsed, head: { failures }, makeId, model, note: request, now, price }: Wanted<SearchHead, SearchRequest>): AnswerFacts | null => {
   const vendor = Vendors.ofFamily(family)
   const answer = OneShotJson.recordOf(bytes)
   if (vendor === null || answer === null) return null
@@ -101,7 +101,7 @@ const read = (family: TargetFamily, bytes: Uint8Array, { elapsed, head: { failur
   const provider = model.slice(0, model.indexOf("/"))
   const { callMs, requestMs } = elapsed()
   const body = {
-    id: `search-${id}`, provider, query: request.query,
+    id: `search-${makeId()}`, provider, query: request.query,
     results: Results.resultsOf(answered.results, { request, provider, now }),
     answer: request.synthesis === "none" || answered.answer === null ? null : { source: "provider", text: answered.answer, model: null },
     cached: false,

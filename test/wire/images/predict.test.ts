@@ -8,7 +8,7 @@ const encode = (body: Record<string, unknown>) =>
   codec.encode("images/predict", { bytes: Buffer.from(JSON.stringify(body)), parsed: body, form: null, model: "imagen" })
 const read = (body: unknown) => {
   const head = { model: "a/imagen", stream: false, wantsUsage: false, count: 1 }
-  return codec.read("images/predict", Buffer.from(JSON.stringify(body)), { head, note: null, model: "a/imagen", now: 1_795_219_200, id: "1", price: null, elapsed: () => ({ requestMs: 0, callMs: 0 }), estimate: () => 0 })
+  return codec.read("images/predict", Buffer.from(JSON.stringify(body)), { head, note: null, model: "a/imagen", now: 1_795_219_200, makeId: () => "1", price: null, elapsed: () => ({ requestMs: 0, callMs: 0 }), estimate: () => 0 })
 }
 
 describe("images by :predict", () => {

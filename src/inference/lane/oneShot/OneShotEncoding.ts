@@ -16,7 +16,7 @@ import type { Encoding } from "#src/inference/lane/Operation.ts"
 import type { LaneServices } from "#src/inference/lane/services/LaneServices.ts"
 import type { Form } from "#src/wire/form/Form.ts"
 import type { CodecName } from "#src/wire/oneShot/codecs.ts"
-import type { Elapsed, Encoded, FetchedMedium, MediaWish, OneShotCodec } from "#src/wire/oneShot/OneShotCodec.ts"
+import type { Encoded, FetchedMedium, MediaWish, OneShotCodec, Wanted } from "#src/wire/oneShot/OneShotCodec.ts"
 import type { RequestHead } from "#src/wire/WireFormat.ts"
 import type { MediaFetch } from "#src/platform/media/MediaFetch.ts"
 import type { Encode, Wants } from "./encodeJob.ts"
@@ -153,14 +153,15 @@ export class OneShotEncoding<Head extends RequestHead, Note> implements Encoding
     // A dialect is asked for after its body was made.
     if (encoded === null) throw new Error(`no body was made for ${target.publicModel}`)
     const calledAt = now()
-    const wanted = { head: this.#head, note: encoded.note, model: target.publicModel, now: Math.floor(calledAt / 1000), id: Crypto.randomUUID(), price: target.price }
-    const estimate = (): number => accounting.estimate(this.#prompt.text())
-    const elapsed = (): Elapsed => ({ requestMs: now() - this.#since, callMs: now() - calledAt })
-    return {
-      ...Reading.dialectOf(this.#codec, family, { ...wanted, estimate, elapsed }),
-      readElsewhere: (question, done) =>
-        Answers.ask(bodies, readJob, question, (common) => ({ ...common, kind: this.#kind, family, wanted, estimated: estimate(), elapsed: elapsed() }), ignored, done)
+    const wanted: Wanted<Head, Note> = {
+      head: this.#head, note: encoded.note, model: target.publicModel, now: Math.floor(calledAt / 1000), makeId: Crypto.randomUUID, price: target.price,
+      estimate: () => accounting.estimate(this.#prompt.text()),
+      elapsed: () => ({ requestMs: now() - this.#since, callMs: now() - calledAt })
     }
+    return Reading.dialectOf(this.#codec, family, wanted, (question, done) => Answers.ask(bodies, readJob, question, (common) => {
+      const { elapsed, estimate, makeId: _, ...told } = wanted
+      return { ...common, kind: this.#kind, family, wanted: told, estimated: estimate(), elapsed: elapsed() }
+    }, ignored, done))
   }
 }
 

@@ -1,4 +1,5 @@
 /** A job about a large answer without a conversation: it is read for the client in a thread. */
+import * as Crypto from "node:crypto"
 import type { TargetFamily } from "#schemas/wire/formats.ts"
 import * as Answers from "#src/inference/lane/bodies/answers.ts"
 import type { RunJob } from "#src/inference/lane/bodies/jobs.ts"
@@ -10,11 +11,11 @@ import * as Reading from "./reading.ts"
 export interface Read extends Answers.ReadAnswer {
   readonly kind: Codecs.CodecName
   readonly family: TargetFamily
-  readonly wanted: Omit<Wanted<RequestHead, unknown>, "estimate" | "elapsed">
+  readonly wanted: Omit<Wanted<RequestHead, unknown>, "estimate" | "elapsed" | "makeId">
   /** Tokens of the prompt, for a server that does not count them. */
   readonly estimated: number
   readonly elapsed: Elapsed
 }
 
 export const run: RunJob<Read, Answers.Said> = (job) =>
-  Answers.read(job, Reading.dialectOf(Codecs.of(job.kind), job.family, { ...job.wanted, estimate: () => job.estimated, elapsed: () => job.elapsed }))
+  Answers.read(job, Reading.dialectOf(Codecs.of(job.kind), job.family, { ...job.wanted, makeId: Crypto.randomUUID, estimate: () => job.estimated, elapsed: () => job.elapsed }))
