@@ -4,6 +4,7 @@ import { dataOf, SseScanner } from "#src/wire/stream/SseScanner.ts"
 const LF = 0x0a
 const CR = 0x0d
 const SPACE = 0x20
+const OPEN = 0x7b
 const dataName = Buffer.from("data:")
 const lineEnd = Buffer.from("\n")
 const done = Buffer.from("[DONE]")
@@ -16,6 +17,19 @@ export const scanner = (take: (data: Buffer) => void): SseScanner =>
       if (data !== null && data.length > 0 && !data.equals(done)) take(data)
     }
   })
+
+/** Where the data of a usual event begins. */
+export const DATA_START = 6
+
+/** Where the data of a chunk ends that is one usual event, `data: {...}` and a blank line; -1 for any other, which a scanner has to read. */
+export const endOfUsual = (chunk: Buffer): number => {
+  const end = chunk.length - 2
+  if (chunk[end] !== LF || chunk[end + 1] !== LF || chunk[DATA_START] !== OPEN) return -1
+  for (let i = 0; i < usualStart.length; i++) if (chunk[i] !== usualStart[i]) return -1
+  return chunk.indexOf(LF, DATA_START) === end && chunk.indexOf(CR, DATA_START) === -1 ? end : -1
+}
+
+const usualStart = Buffer.from("data: ")
 
 const asBuffer = (text: string | null): Buffer | null => text === null ? null : Buffer.from(text)
 

@@ -117,7 +117,7 @@ export class RequestSocket implements SocketHandler {
 const errorFrame = (id: string | null, error: Readonly<Record<string, unknown>>, status: number): string =>
   JSON.stringify({ type: "response.error", id, error, status })
 
-const closing = Buffer.from("}")
+const CLOSE = 0x7d
 const errorStart = Buffer.from("{\"error\":")
 const usageName = Buffer.from("\"usage\":{")
 
@@ -126,28 +126,36 @@ class FramedReply implements Reply {
   private readonly id: string
   private readonly socket: ServerSocket
   private readonly over: () => void
+  /** Begins the frame of each chunk. */
   private readonly chunkStart: Buffer
   private events: SseScanner | null = null
   private usage: unknown
   private taken = true
   private failed = false
-  private room = Buffer.allocUnsafe(1024)
+  /** Memory of the last frame, which begins with `chunkStart`; the next one is made there, too. */
+  private room: Buffer
 
   constructor(id: string, socket: ServerSocket, over: () => void) {
     this.id = id
     this.socket = socket
     this.over = over
     this.chunkStart = Buffer.from(`{"type":"response.chunk","id":${JSON.stringify(id)},"data":`)
+    this.room = this.newRoom(FIRST_ROOM_BYTES)
   }
 
   start(status: number, headers: ReadonlyArray<string>): void {
     this.socket.send(JSON.stringify({ type: "response.start", id: this.id, status, headers: headersOf(headers) }))
-    this.events = EventData.scanner((data) => this.chunk(data))
+    this.events = EventData.scanner((data) => this.chunk(data, 0, data.length))
   }
 
   bytes(chunk: Uint8Array): boolean {
     this.taken = true
-    if (this.events?.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)) === false) {
+    const { events } = this
+    if (events === null) return true
+    const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    const end = events.held === 0 ? EventData.endOfUsual(bytes) : -1
+    if (end !== -1) this.chunk(bytes, EventData.DATA_START, end)
+    else if (!events.push(bytes)) {
       this.events = null
       this.socket.close(1011, "serialization_failed")
     }
@@ -164,7 +172,7 @@ class FramedReply implements Reply {
     const bytes = Buffer.from(body)
     if (!StatusReason.isOk(status)) return this.finish(errorFrame(this.id, errorIn(bytes.toString("utf8")), status))
     this.socket.send(JSON.stringify({ type: "response.start", id: this.id, status, headers: headersOf(headers) }))
-    this.chunk(bytes)
+    this.chunk(bytes, 0, bytes.length)
     this.end()
   }
 
@@ -174,28 +182,35 @@ class FramedReply implements Reply {
     this.finish(errorFrame(this.id, { message: broken.message, type: "server_error", code: broken.code }, broken.status))
   }
 
-  private chunk(data: Buffer): void {
-    if (data.compare(errorStart, 0, errorStart.length, 0, errorStart.length) === 0) {
-      const error = errorIn(data.toString("utf8"))
+  /** The data of one event. */
+  private chunk(bytes: Buffer, start: number, end: number): void {
+    if (isError(bytes, start)) {
+      const error = errorIn(bytes.toString("utf8", start, end))
       this.failed = true
       this.taken = this.socket.send(errorFrame(this.id, error, typeof error["status"] === "number" ? error["status"] : 502))
       return
     }
-    if (data.includes(usageName)) this.usage = Json.parseRecord(data.toString("utf8"))?.["usage"] ?? this.usage
-    const { chunkStart } = this
-    const length = chunkStart.length + data.length + 1
+    const usageAt = bytes.indexOf(usageName, start)
+    if (usageAt !== -1 && usageAt < end) this.usage = Json.parseRecord(bytes.toString("utf8", start, end))?.["usage"] ?? this.usage
+    const dataAt = this.chunkStart.length
+    const length = dataAt + end - start + 1
     const frame = this.roomFor(length)
-    frame.set(chunkStart)
-    frame.set(data, chunkStart.length)
-    frame.set(closing, length - 1)
+    bytes.copy(frame, dataAt, start, end)
+    frame[length - 1] = CLOSE
     this.taken = this.socket.send(frame.subarray(0, length))
   }
 
   /** Memory for a frame, kept for the next one unless it is long. */
   private roomFor(length: number): Buffer {
-    if (length > ROOM_BYTES) return Buffer.allocUnsafe(length)
-    if (length > this.room.length) this.room = Buffer.allocUnsafe(Math.min(2 * length, ROOM_BYTES))
+    if (length > ROOM_BYTES) return this.newRoom(length)
+    if (length > this.room.length) this.room = this.newRoom(Math.min(2 * length, ROOM_BYTES))
     return this.room
+  }
+
+  private newRoom(bytes: number): Buffer {
+    const room = Buffer.allocUnsafe(Math.max(bytes, this.chunkStart.length))
+    this.chunkStart.copy(room)
+    return room
   }
 
   private finish(frame: string): void {
@@ -204,8 +219,14 @@ class FramedReply implements Reply {
   }
 }
 
+const FIRST_ROOM_BYTES = 1024
 /** A longer frame gets memory of its own. */
 const ROOM_BYTES = 64 * 1024
+
+const isError = (bytes: Buffer, start: number): boolean => {
+  for (let i = 0; i < errorStart.length; i++) if (bytes[start + i] !== errorStart[i]) return false
+  return true
+}
 
 const headersOf = (flat: ReadonlyArray<string>): Readonly<Record<string, string>> => {
   const headers: Record<string, string> = {}

@@ -62,10 +62,10 @@ export class DirectSocket implements ServerSocket, SocketOwner, Watched {
       const own = typeof message === "string" ? message : Buffer.from(message)
       this.queue.push(own)
       this.queuedBytes += typeof own === "string" ? own.length : own.byteLength
-    } else {
-      this.give(this.ws, message)
+      return this.checkRoom()
     }
-    return this.checkRoom()
+    // What left at once leaves nothing behind.
+    return this.give(this.ws, message) === SENT ? !this.over : this.checkRoom()
   }
 
   close(code: number, reason: string): void {
@@ -173,8 +173,10 @@ export class DirectSocket implements ServerSocket, SocketOwner, Watched {
     this.relieve()
   }
 
-  private give(ws: NativeWebSocket<unknown>, message: string | Uint8Array): void {
-    if (ws.send(message, false) === DROPPED) this.cut(ws, "slow-reader")
+  private give(ws: NativeWebSocket<unknown>, message: string | Uint8Array): number {
+    const result = ws.send(message, false)
+    if (result === DROPPED) this.cut(ws, "slow-reader")
+    return result
   }
 
   private checkRoom(): boolean {
@@ -224,6 +226,8 @@ export class DirectSocket implements ServerSocket, SocketOwner, Watched {
   }
 }
 
+/** What the native `send` answers; 0: some of it waits in the native buffer. */
+const SENT = 1
 const DROPPED = 2
 
 /** `handshake` answers the client and calls `opened` before it returns. */
