@@ -68,5 +68,5 @@ describe("webhooks and kill -9", () => {
     expect(kinds).toContain("failed")
     expect(kinds).toContain("completed")
     expect([...ids.values()].every((of) => of.size === 1)).toBe(true)
-  }, 120_000)
+  }, 300_000)
 })
