@@ -200,6 +200,47 @@ export interface PromptCacheHour extends PromptCacheCounts {
   readonly hour: number
 }
 
+/** Durations of some attempts, ms. */
+export interface Percentiles {
+  readonly p50: number
+  readonly p95: number
+  readonly p99: number
+}
+
+/** Attempts of a stretch of time. */
+export interface UsageSlice extends UsageTotals {
+  /** Outcome `completed`. */
+  readonly successes: number
+  /** Outcomes that count against the upstream. */
+  readonly failures: number
+  /** Attempts whose tokens are an estimate. */
+  readonly estimated: number
+  /** Attempts without a known price. */
+  readonly unpriced: number
+  /** Of successes; null without any. */
+  readonly latencyMs: Percentiles | null
+  /** To the first of the answer; null while none was measured. */
+  readonly firstTokenMs: Percentiles | null
+  /** What the gateway itself took: waiting, limits and settling; null while none was measured. */
+  readonly ownMs: Percentiles | null
+}
+
+/** Attempts that started in [since, until). */
+export interface TrendFilter {
+  readonly since: number
+  readonly until: number
+  readonly provider?: string
+  readonly model?: string
+  readonly connectionId?: string
+  readonly apiKeyId?: string
+}
+
+export interface UsageTrend {
+  readonly total: UsageSlice
+  /** By place in `starts`; those without an attempt are absent. */
+  readonly slices: ReadonlyMap<number, UsageSlice>
+}
+
 export class UsageStore extends Context.Service<UsageStore, {
   /** Inserts what is not there yet, keyed by attemptId; answers how many rows were new. All or nothing. */
   readonly insert: (rows: ReadonlyArray<LedgerRow>) => Effect.Effect<number, StoreError>
@@ -218,6 +259,8 @@ export class UsageStore extends Context.Service<UsageStore, {
   readonly usedBy: (apiKeyId: string, since: number) => Effect.Effect<ReadonlyArray<KeyUse>, StoreError>
   /** Ten one-minute buckets that end at `now`, oldest first. */
   readonly lastMinutes: (now: number) => Effect.Effect<ReadonlyArray<UsageTotals>, StoreError>
+  /** `starts`: beginnings of the slices, ms since the epoch, rising, the first at `since` or before. */
+  readonly trend: (filter: TrendFilter, starts: ReadonlyArray<number>) => Effect.Effect<UsageTrend, StoreError>
   /** Rows of one node, for reconciliation: how many, per outcome. */
   readonly count: (nodeId?: string) => Effect.Effect<ReadonlyMap<string, number>, StoreError>
   /** Percentiles, continuous (between two values when none stands there), most requests first. */

@@ -73,6 +73,7 @@ export const storeOf = (insert: UsageStore["Service"]["insert"]): UsageStore["Se
   totals: () => Effect.die("not used"),
   groupBy: () => Effect.die("not used"),
   usedBy: () => Effect.die("not used"),
+  trend: () => Effect.die("not used"),
   lastMinutes: () => Effect.die("not used"),
   count: () => Effect.die("not used"),
   latencies: () => Effect.die("not used"),

@@ -104,5 +104,27 @@ export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
         hour: Math.floor(window.since / hour) * hour, requests: 4, cachedRequests: 3, inputTokens: 257, cachedTokens: 120, cacheCreationTokens: 40
       }])
     }))
+
+    it.effect("a trend sums each slice and the whole, its ends belong to one slice, and nothing outside counts", () => Effect.gen(function*() {
+      const { since } = windowOf(20)
+      const phases = { before: 0, queue: 3, limits: 4, sent: 5, head: 6, end: 90 }
+      const { store } = yield* insert(20, [
+        { startedAt: since - 1 }, { startedAt: since, latencyMs: 100, ttftMs: 10, phases, costUsd: 0.1, tokensIn: 1, tokensOut: 2, estimated: true },
+        { startedAt: since + 999, latencyMs: 300, ttftMs: 30, phases: null, costUsd: 0.2, tokensIn: 1, tokensOut: 2, outcome: "upstream-reset" },
+        { startedAt: since + 2_000, provider: "q", costUsd: 1, tokensIn: 5, tokensOut: 0, ttftMs: null, phases: null, unpriced: true, outcome: "client-abort" },
+        { startedAt: since + 3_000 }
+      ])
+      const { slices, total } = yield* store.trend({ since, until: since + 3_000 }, [since, since + 1_000, since + 2_000])
+      assert.deepStrictEqual([...slices.keys()].sort(), [0, 2])
+      const { firstTokenMs, latencyMs, ownMs, ...first } = slices.get(0) ?? assert.fail("no first slice")
+      assert.deepStrictEqual(plain([first]), [{ requests: 2, promptTokens: 2, completionTokens: 4, units: null, cost: 0.3, successes: 1, failures: 1, estimated: 1, unpriced: 0 }])
+      assert.deepStrictEqual([latencyMs?.p50, firstTokenMs?.p50, ownMs?.p99], [100, 20, 17])
+      assert.deepInclude({ ...slices.get(2) }, { requests: 1, successes: 0, failures: 0, unpriced: 1, latencyMs: null, firstTokenMs: null, ownMs: null })
+      assert.deepInclude({ ...total }, { requests: 3, promptTokens: 7, cost: 1.3 })
+      const { total: one } = yield* store.trend({ since, until: since + 3_000, provider: "q" }, [since])
+      assert.deepInclude({ ...one }, { requests: 1, cost: 1 })
+      const { slices: nothing, total: zero } = yield* store.trend({ since: since + 1_000, until: since + 2_000 }, [since])
+      assert.deepStrictEqual([nothing.size, zero.requests, zero.latencyMs], [0, 0, null])
+    }))
   })
 }

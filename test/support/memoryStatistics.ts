@@ -1,7 +1,8 @@
 /** The statistics of the usage store over rows in memory. */
 import * as Effect from "effect/Effect"
-import type { ComboCalls, ComboTargetStatistics, LatencyStatistics, PromptCacheUse, UsageStore, UsageWindow } from "#actors/ports/UsageStore.ts"
+import type { ComboCalls, ComboTargetStatistics, LatencyStatistics, PromptCacheUse, UsageSlice, UsageStore, UsageWindow } from "#actors/ports/UsageStore.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
+import * as Units from "#schemas/records/Units.ts"
 
 const failures: ReadonlySet<string> = new Set(["gateway-timeout", "upstream-reset", "upstream-status"])
 
@@ -39,12 +40,31 @@ const promptCacheOf = (rows: ReadonlyArray<LedgerRow>) => {
   }
 }
 
+const percentilesOf = (values: ReadonlyArray<number>) => values.length === 0 ? null : { p50: percentile(values, 0.5), p95: percentile(values, 0.95), p99: percentile(values, 0.99) }
+
+const sliceOf = (rows: ReadonlyArray<LedgerRow>): UsageSlice => {
+  const sum = (of: (row: LedgerRow) => number) => rows.reduce((total, row) => total + of(row), 0)
+  return {
+    requests: rows.length, promptTokens: sum((row) => row.tokensIn), completionTokens: sum((row) => row.tokensOut), units: rows.reduce<Units.Units | null>((all, { units }) => Units.plus(all, units), null),
+    cost: Math.round(sum((row) => row.costUsd) * 1e10) / 1e10, successes: rows.filter(succeeded).length, failures: rows.filter((row) => failures.has(row.outcome)).length,
+    estimated: rows.filter(({ estimated }) => estimated).length, unpriced: rows.filter(({ unpriced }) => unpriced).length,
+    latencyMs: percentilesOf(rows.filter(succeeded).map(latency)), firstTokenMs: percentilesOf(rows.flatMap(({ ttftMs }) => ttftMs ?? [])),
+    ownMs: percentilesOf(rows.flatMap(({ latencyMs, phases }) => phases === null ? [] : phases.queue + phases.limits + Math.max(0, latencyMs - phases.end)))
+  }
+}
+
 const hourMs = 3_600_000
 
 /** `newestFirst`: every row, in that order. */
-export const statistics = (newestFirst: () => ReadonlyArray<LedgerRow>): Pick<UsageStore["Service"], "latencies" | "comboTargets" | "comboCalls" | "promptCache" | "promptCacheHours"> => {
+export const statistics = (newestFirst: () => ReadonlyArray<LedgerRow>): Pick<UsageStore["Service"], "trend" | "latencies" | "comboTargets" | "comboCalls" | "promptCache" | "promptCacheHours"> => {
   const within = ({ since, until = Infinity }: UsageWindow) => newestFirst().filter((row) => row.startedAt >= since && row.startedAt <= until)
   return {
+    trend: ({ apiKeyId, connectionId, model, provider, since, until }, starts) => Effect.sync(() => {
+      const rows = newestFirst().filter((row) => row.startedAt >= since && row.startedAt < until && (provider === undefined || row.provider === provider) && (model === undefined || row.model === model)
+        && (connectionId === undefined || row.connectionId === connectionId) && (apiKeyId === undefined || row.apiKeyId === apiKeyId))
+      const slices = Map.groupBy(rows, ({ startedAt }) => starts.findLastIndex((start) => start <= startedAt))
+      return { total: sliceOf(rows), slices: new Map(Array.from(slices, ([place, group]) => [place, sliceOf(group)])) }
+    }),
     latencies: (dimension, { maxRows, minSamples = 1, model, provider, ...window }) => Effect.sync(() => {
       const looked = within(window)
         .filter((row) => (provider === undefined || row.provider === provider) && (model === undefined || row.model === model)).slice(0, maxRows)

@@ -18,6 +18,8 @@ export const Readiness = Schema.Struct({
   version: Schema.String,
   reason: Reason,
   uptimeSeconds: Schema.Int,
+  /** The gateway's clock. */
+  time: Schema.String,
   checks: Schema.Struct({
     recordStore: Check,
     migrations: Schema.Struct({ status: Schema.Literals(["ok", "failed"]) }),

@@ -99,6 +99,7 @@ export const layer = HttpApiBuilder.group(Surface.make(HealthGroup), "health", E
       version: lifecycle.version,
       ...because(),
       uptimeSeconds: Math.max(0, Math.floor((now - lifecycle.startedAt) / 1000)),
+      time: new Date(now).toISOString(),
       checks: {
         recordStore,
         migrations: { status: migrated ? "ok" : "failed" },

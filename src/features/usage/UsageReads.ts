@@ -12,7 +12,8 @@ import * as Statistics from "./statistics.ts"
 
 export class UsageReads extends Context.Service<UsageReads, {
   readonly history: Effect.Effect<History, StoreError>
-  readonly analytics: (range: string) => Effect.Effect<Analytics, StoreError>
+  /** `from`, `to`: ISO times, in place of the range. */
+  readonly analytics: (range: string, within?: { readonly from?: string; readonly to?: string }) => Effect.Effect<Analytics, StoreError>
   /** Name of a connection, or null when it is gone. */
   readonly accountOf: (connectionId: string) => string | null
   /** The name of a provider. */
@@ -93,10 +94,14 @@ export const make = Effect.gen(function*() {
     }
   })
 
-  const analytics = Effect.fn("UsageReads.analytics")(function*(range: string) {
+  const analytics = Effect.fn("UsageReads.analytics")(function*(range: string, { from, to }: { readonly from?: string; readonly to?: string } = {}) {
     const now = yield* Clock.currentTimeMillis
     const window = ranges[range]
-    const filter: UsageFilter = window === undefined ? {} : { since: now - window }
+    const filter: UsageFilter = {
+      ...(from !== undefined ? { since: Date.parse(from) } : window === undefined || to !== undefined ? {} : { since: now - window }),
+      // Whole ms: the last one before `to`.
+      ...(to === undefined ? {} : { until: Date.parse(to) - 1 })
+    }
     const totals = yield* store.totals(filter)
     const by = yield* groups(filter)
     const rows = yield* store.rows({ ...filter, limit: ROWS_MAX })

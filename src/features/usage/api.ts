@@ -144,6 +144,42 @@ export const CallFacets = Schema.Struct({
 }).annotate({ identifier: "CallFacets" })
 export interface CallFacets extends Schema.Schema.Type<typeof CallFacets> {}
 
+const Percentiles = Schema.NullOr(Schema.Struct({ p50: Schema.Number, p95: Schema.Number, p99: Schema.Number }))
+
+/** Attempts of a stretch of time. */
+const Slice = Schema.Struct({
+  ...Totals.fields,
+  successes: Schema.Int,
+  /** Outcomes that count against the upstream: a client that left is in neither count. */
+  failures: Schema.Int,
+  /** Attempts whose tokens are an estimate. */
+  estimated: Schema.Int,
+  /** Attempts without a known price: they count as free. */
+  unpriced: Schema.Int,
+  /** Of successes, ms. */
+  latencyMs: Percentiles,
+  /** To the first of the answer, ms. */
+  firstTokenMs: Percentiles,
+  /** What the gateway itself took, ms: waiting for a place, limits and settling. */
+  ownMs: Percentiles
+})
+
+export const bucketUnits = ["minute", "hour", "day", "week", "month"] as const
+
+/** GET /api/usage/trend. */
+export const Trend = Schema.Struct({
+  from: Schema.String,
+  to: Schema.String,
+  zone: Schema.String,
+  bucket: Schema.Literals(bucketUnits),
+  total: Slice,
+  /** Without a gap, oldest first. The first may begin before `from` and the last end after `to`: they are incomplete. */
+  buckets: Schema.Array(Schema.Struct({ start: Schema.String, end: Schema.String, ...Slice.fields })),
+  /** As much time before `from`. */
+  previous: Schema.Struct({ from: Schema.String, to: Schema.String, total: Slice })
+}).annotate({ identifier: "UsageTrend" })
+export interface Trend extends Schema.Schema.Type<typeof Trend> {}
+
 const lines = { success: Schema.Array(Schema.String) }
 
 const LatencyEntry = Schema.Struct({
@@ -257,9 +293,34 @@ export const UsageGroup = HttpApiGroup.make("usage").add(
   }).annotate(Access, reads).annotate(OpenApi.Summary, "One call with all its attempts; by attempt id or request id")
     .annotate(OpenApi.Description, "`requestBody` and `responseBody` stay null, and `detailState` is none: `GET /api/usage/call-logs/{id}/bodies` has what is kept, because each reading of it is audited."),
   HttpApiEndpoint.get("analytics", "/api/usage/analytics", {
-    query: { range: opt(Schema.Literals(["1h", "24h", "1d", "7d", "30d", "90d", "all"])) },
+    query: {
+      range: opt(Schema.Literals(["1h", "24h", "1d", "7d", "30d", "90d", "all"])),
+      /** Attempts that began at this time or later; in place of `range`. */
+      from: opt(isoTime),
+      /** Attempts that began before this time. */
+      to: opt(isoTime)
+    },
     success: Analytics
   }).annotate(Access, reads).annotate(OpenApi.Summary, "Breakdowns and trends over a range (default 7d)"),
+  HttpApiEndpoint.get("trend", "/api/usage/trend", {
+    query: {
+      /** Default: seven days before `to`. */
+      from: opt(isoTime),
+      /** Default: now. */
+      to: opt(isoTime),
+      bucket: opt(Schema.Literals(bucketUnits)),
+      /** IANA name of the zone in which hours, days, weeks and months begin; default UTC. */
+      zone: opt(text(1, 60)),
+      provider: opt(text(1, 120)),
+      model: opt(text(1, 240)),
+      /** Id of a connection. */
+      connection: opt(text(1, 240)),
+      /** Id of a key. */
+      apiKey: opt(text(1, 240))
+    },
+    success: Trend
+  }).annotate(Access, reads).annotate(OpenApi.Summary, "Use and cost by minute, hour, day, week or month of a zone, with the period before")
+    .annotate(OpenApi.Description, "Counts every attempt of the range. At most 400 buckets."),
   HttpApiEndpoint.get("latency", "/api/usage/model-latency-stats", {
     query: {
       windowHours: opt(Schema.FiniteFromString.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(720))),

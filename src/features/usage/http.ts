@@ -21,6 +21,7 @@ import * as Statistics from "./statistics.ts"
 import { UsageReads } from "./UsageReads.ts"
 import { UsageGroup } from "./api.ts"
 import * as Surface from "#src/management/Surface.ts"
+import * as Trends from "./trend/Trends.ts"
 
 /** Lines of /api/usage/logs. */
 const LINES = 200
@@ -39,6 +40,7 @@ export const layer = HttpApiBuilder.group(Surface.make(UsageGroup), "usage", Eff
   const reads = yield* UsageReads
   const store = yield* UsageStore
 
+  const trend = Trends.make(store, configuration)
   const calls = CallSearches.make(store, configuration, reads)
 
   const logs = Effect.map(store.rows({ limit: LINES }), (rows) => rows.map((row) => CallLog.line(row, reads)))
@@ -112,7 +114,8 @@ export const layer = HttpApiBuilder.group(Surface.make(UsageGroup), "usage", Eff
     callLogs: ({ query }) => answer(calls.page(query)),
     callFacets: ({ query }) => answer(calls.facets(query)),
     callLog: ({ params }) => answer(callLog(params.id)),
-    analytics: ({ query }) => answer(reads.analytics(query.range ?? "7d")),
+    analytics: ({ query }) => answer(reads.analytics(query.range ?? "7d", query)),
+    trend: ({ query }) => answer(trend(query)),
     latency: ({ query }) => answer(latency(query)),
     comboHealth: ({ query }) => answer(health(query)),
     reconciliation: () => reconciliation,

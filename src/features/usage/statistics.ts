@@ -1,5 +1,5 @@
 /** Trends and shares over ledger rows and their groups. Pure. */
-import type { LatencyStatistics } from "#actors/ports/UsageStore.ts"
+import type { LatencyStatistics, UsageSlice } from "#actors/ports/UsageStore.ts"
 import type { LatencyEntry } from "./api.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as Units from "#schemas/records/Units.ts"
@@ -15,6 +15,9 @@ export interface Totals {
 }
 
 export const noTotals: Totals = { requests: 0, promptTokens: 0, completionTokens: 0, units: null, cost: 0 }
+
+/** A stretch of time without an attempt. */
+export const noSlice: UsageSlice = { ...noTotals, successes: 0, failures: 0, estimated: 0, unpriced: 0, latencyMs: null, firstTokenMs: null, ownMs: null }
 
 const plus = (totals: Totals, row: LedgerRow): Totals => ({
   requests: totals.requests + 1,

@@ -7,6 +7,7 @@ import { UsageStore } from "#actors/ports/UsageStore.ts"
 import type { LedgerRow } from "#schemas/records/LedgerRow.ts"
 import * as Management from "#test/support/management.ts"
 import { at } from "#test/support/management.ts"
+import * as Buckets from "#src/features/usage/trend/buckets.ts"
 import { ledgerRow } from "#test/suites/records.ts"
 
 const HOUR = 3_600_000
@@ -144,4 +145,51 @@ describe("diversity", () => {
     yield* insert(16, {})
     assert.deepStrictEqual(at((yield* get("/api/analytics/diversity")).json, "warnings"), ["openai answers 90 % of the requests"])
   }))
+})
+
+describe("use over time", () => {
+  it.effect("days begin in the named zone, stand without a gap, and the period before stands beside them", () => Effect.gen(function*() {
+    const { get, insert } = yield* signedIn
+    // The clock shows 1970-02-10T00:00Z: in Berlin it is one o'clock.
+    yield* insert(2, { startedAt: now - HOUR - 1, costUsd: 0.5 })
+    yield* insert(1, { startedAt: now - HOUR, costUsd: 2 })
+    yield* insert(3, { startedAt: now - 3 * 24 * HOUR, costUsd: 0.25 })
+    const from = new Date(now - 2 * 24 * HOUR).toISOString()
+    const reply = yield* get(`/api/usage/trend?from=${from}&bucket=day&zone=Europe/Berlin`)
+    assert.strictEqual(reply.status, 200, reply.text)
+    const buckets = at(reply.json, "buckets") as ReadonlyArray<{ start: string; requests: number; cost: number }>
+    assert.deepStrictEqual(buckets.map(({ cost, requests, start }) => [start, requests, cost]), [
+      ["1970-02-07T23:00:00.000Z", 0, 0], ["1970-02-08T23:00:00.000Z", 2, 1], ["1970-02-09T23:00:00.000Z", 1, 2]
+    ])
+    assert.deepInclude(at(reply.json, "total") as object, { requests: 3, cost: 3 })
+    assert.deepInclude(at(reply.json, "previous", "total") as object, { requests: 3, cost: 0.75 })
+    const utc = yield* get(`/api/usage/trend?from=${from}`)
+    assert.deepStrictEqual((at(utc.json, "buckets") as ReadonlyArray<{ requests: number }>).map(({ requests }) => requests), [0, 3, 0])
+    const range = yield* get(`/api/usage/analytics?from=${new Date(now - HOUR).toISOString()}&to=${new Date(now).toISOString()}`)
+    assert.deepInclude(at(range.json, "summary") as object, { requests: 1, cost: 2 })
+  }))
+
+  it.effect("refuses a zone that is none, a time that runs backwards, and more than 400 buckets", () => Effect.gen(function*() {
+    const { get } = yield* signedIn
+    for (const query of ["zone=Berlin/Europe", "from=1970-02-09&to=1970-02-08", "from=1970-01-01&bucket=minute", "bucket=year"]) {
+      assert.strictEqual((yield* get(`/api/usage/trend?${query}`)).status, 400, query)
+    }
+  }))
+})
+
+describe("buckets", () => {
+  const bounds = (from: string, to: string, unit: Buckets.Unit, zone: string) => Buckets.boundsOf(Date.parse(from), Date.parse(to), unit, zone)?.map((time) => new Date(time).toISOString().slice(0, 16))
+
+  it("days of 23 and 25 hours, and one whose midnight does not exist", () => {
+    assert.deepStrictEqual(bounds("2026-03-28T12:00:00Z", "2026-03-30T12:00:00Z", "day", "Europe/Berlin"), ["2026-03-27T23:00", "2026-03-28T23:00", "2026-03-29T22:00", "2026-03-30T22:00"])
+    assert.deepStrictEqual(bounds("2026-10-25T12:00:00Z", "2026-10-26T12:00:00Z", "day", "Europe/Berlin"), ["2026-10-24T22:00", "2026-10-25T23:00", "2026-10-26T23:00"])
+    const beirut = Buckets.boundsOf(Date.parse("2026-03-27T12:00:00Z"), Date.parse("2026-03-31T12:00:00Z"), "day", "Asia/Beirut") ?? []
+    assert.isTrue(beirut.every((time, index) => index === 0 || time > (beirut[index - 1] ?? 0)), String(beirut))
+  })
+
+  it("weeks begin on Monday, months on their first day, hours where the zone's clock shows them", () => {
+    assert.deepStrictEqual(bounds("2026-05-07T00:00:00Z", "2026-05-12T00:00:00Z", "week", "UTC"), ["2026-05-04T00:00", "2026-05-11T00:00", "2026-05-18T00:00"])
+    assert.deepStrictEqual(bounds("2026-01-15T00:00:00Z", "2026-03-01T00:00:00Z", "month", "UTC"), ["2026-01-01T00:00", "2026-02-01T00:00", "2026-03-01T00:00"])
+    assert.deepStrictEqual(bounds("2026-01-15T00:10:00Z", "2026-01-15T01:10:00Z", "hour", "Asia/Kolkata"), ["2026-01-14T23:30", "2026-01-15T00:30", "2026-01-15T01:30"])
+  })
 })

@@ -15,6 +15,7 @@ import * as Table from "#src/platform/postgres/Table.ts"
 import * as CallSearches from "./callSearches.ts"
 import * as UsageRow from "./usageRow.ts"
 import * as UsageStatistics from "./usageStatistics.ts"
+import * as UsageTrend from "./usageTrend.ts"
 
 const table = Table.make("UsageStore", LedgerRow, { nameOf: (row) => String(Reflect.get(row, "attemptId")) })
 
@@ -185,6 +186,7 @@ const make = Effect.fnUntraced(function*(options: Operation.StoreOptions) {
       )),
     ...CallSearches.make(sql, run, columns, decodeAll),
     ...UsageStatistics.make(sql, run),
+    ...UsageTrend.make(sql, run, sums),
     removeBefore
   })
 })
