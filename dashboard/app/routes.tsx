@@ -21,7 +21,11 @@ const NotFound = () => (
 const root = createRootRoute({
   component: Shell,
   notFoundComponent: NotFound,
-  errorComponent: ({ error, reset }) => <Page title="This screen broke"><Failure what="The screen could not be drawn" error={error instanceof Error ? error : new Error(String(error))} retry={reset} /></Page>
+  errorComponent: ({ error, reset }) => (
+    <Page title="This screen broke" lead="The gateway may have been updated since this page was loaded." actions={<button type="button" className="button" onClick={() => window.location.reload()}>Load the page again</button>}>
+      <Failure what="The screen could not be drawn" error={error instanceof Error ? error : new Error(String(error))} retry={reset} />
+    </Page>
+  )
 })
 const at = () => root
 
@@ -29,11 +33,11 @@ const routes = [
   createRoute({ getParentRoute: at, path: "/", validateSearch: words("at"), component: lazyRouteComponent(() => import("../screens/overview/Overview.tsx")) }),
   createRoute({ getParentRoute: at, path: "/welcome", component: lazyRouteComponent(() => import("../screens/welcome/Welcome.tsx")) }),
   createRoute({
-    getParentRoute: at, path: "/requests", validateSearch: words("search", "status", "outcome", "model", "provider", "key", "account", "combo", "error", "from", "to", "exact", "open"),
+    getParentRoute: at, path: "/requests", validateSearch: words("search", "status", "outcome", "model", "provider", "key", "account", "combo", "error", "range", "from", "to", "exact", "open"),
     component: lazyRouteComponent(() => import("../screens/requests/Requests.tsx"))
   }),
   createRoute({ getParentRoute: at, path: "/requests/$id", component: lazyRouteComponent(() => import("../screens/requests/Request.tsx")) }),
-  createRoute({ getParentRoute: at, path: "/usage", validateSearch: words("range", "by"), component: lazyRouteComponent(() => import("../screens/usage/Usage.tsx")) }),
+  createRoute({ getParentRoute: at, path: "/usage", validateSearch: words("range", "from", "to", "bucket", "metric", "by", "compare"), component: lazyRouteComponent(() => import("../screens/usage/Usage.tsx")) }),
   createRoute({ getParentRoute: at, path: "/resilience", component: lazyRouteComponent(() => import("../screens/resilience/Resilience.tsx")) }),
   createRoute({ getParentRoute: at, path: "/providers", validateSearch: words("search"), component: lazyRouteComponent(() => import("../screens/providers/Providers.tsx")) }),
   createRoute({ getParentRoute: at, path: "/models", validateSearch: words("search", "show"), component: lazyRouteComponent(() => import("../screens/models/Models.tsx")) }),

@@ -1,21 +1,33 @@
 /** Times as they are shown: how long ago in lists, the exact time with its zone on hover. */
 import { duration, unknown } from "./numbers.ts"
+import { zoneNow } from "./zone.ts"
 
 const WHOLE_SECONDS_MS = 1_000
 
-const exactly = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "long" })
-const clockOf = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false })
-const day = new Intl.DateTimeFormat("en", { month: "short", day: "numeric" })
+/** Formats are costly to make: one of each kind per zone. */
+const formatOf = (options: Intl.DateTimeFormatOptions): (() => Intl.DateTimeFormat) => {
+  const made = new Map<string, Intl.DateTimeFormat>()
+  return () => {
+    const timeZone = zoneNow()
+    const known = made.get(timeZone) ?? new Intl.DateTimeFormat("en", { ...options, timeZone })
+    made.set(timeZone, known)
+    return known
+  }
+}
+const exactly = formatOf({ dateStyle: "medium", timeStyle: "long" })
+const clockOf = formatOf({ hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" })
+const minuteOf = formatOf({ hour: "2-digit", minute: "2-digit", hourCycle: "h23" })
+const day = formatOf({ month: "short", day: "numeric" })
 
 const timeOf = (iso: string | null | undefined): number => iso === null || iso === undefined ? Number.NaN : Date.parse(iso)
 
-export const exact = (iso: string | null | undefined): string => Number.isNaN(timeOf(iso)) ? unknown : exactly.format(timeOf(iso))
+export const exact = (iso: string | null | undefined): string => Number.isNaN(timeOf(iso)) ? unknown : exactly().format(timeOf(iso))
 
 /** `14:03:21`, with the day when it is another one. */
 export const clock = (iso: string, now: number): string => {
   const at = timeOf(iso)
   if (Number.isNaN(at)) return unknown
-  return new Date(at).toDateString() === new Date(now).toDateString() ? clockOf.format(at) : `${day.format(at)} ${clockOf.format(at)}`
+  return day().format(at) === day().format(now) ? clockOf().format(at) : `${day().format(at)} ${clockOf().format(at)}`
 }
 
 /** `12 s ago`; a time to come is `in 12 s`. */
@@ -34,8 +46,9 @@ export const left = (iso: string | null | undefined, now: number): number => {
   return Number.isNaN(at) ? 0 : Math.max(0, at - now)
 }
 
-/** `2026-03-04` as `Mar 4`. */
-export const dayName = (date: string): string => {
-  const at = Date.parse(`${date.slice(0, 10)}T12:00:00Z`)
-  return Number.isNaN(at) ? date : day.format(at)
+/** The beginning of a stretch of time: `14:03` or `Mar 4`. */
+export const startName = (iso: string, unit: "minute" | "hour" | "day" | "week" | "month"): string => {
+  const at = timeOf(iso)
+  if (Number.isNaN(at)) return unknown
+  return unit === "minute" ? minuteOf().format(at) : unit === "hour" ? `${day().format(at)} ${minuteOf().format(at)}` : day().format(at)
 }

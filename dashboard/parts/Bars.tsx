@@ -2,6 +2,8 @@
 export interface Bar {
   readonly word: string
   readonly value: number
+  /** Of a stretch of time that is not whole. */
+  readonly isPart?: boolean
 }
 
 export const Bars = ({ bars, first, label, last, shown }: { readonly label: string; readonly bars: ReadonlyArray<Bar>; readonly shown: (value: number) => string; readonly first: string; readonly last: string }) => {
@@ -9,12 +11,12 @@ export const Bars = ({ bars, first, label, last, shown }: { readonly label: stri
   return (
     <figure>
       <div className="bars" aria-hidden="true">
-        {bars.map(({ value, word }) => <span key={word} title={`${word}: ${shown(value)}`} style={{ height: most === 0 ? "1px" : `max(1px, ${value / most * 100}%)` }} />)}
+        {bars.map(({ isPart, value, word }, index) => <span key={`${index} ${word}`} className={isPart === true ? "bar-part" : undefined} title={`${word}: ${shown(value)}`} style={{ height: most === 0 ? "1px" : `max(1px, ${value / most * 100}%)` }} />)}
       </div>
       <div className="bars-foot" aria-hidden="true"><span>{first}</span><span className="number">most {shown(most)}</span><span>{last}</span></div>
       <table className="hidden-text">
         <caption>{label}</caption>
-        <tbody>{bars.map(({ value, word }) => <tr key={word}><th scope="row">{word}</th><td>{shown(value)}</td></tr>)}</tbody>
+        <tbody>{bars.map(({ isPart, value, word }, index) => <tr key={`${index} ${word}`}><th scope="row">{word}</th><td>{shown(value)}{isPart === true ? ", in part" : ""}</td></tr>)}</tbody>
       </table>
     </figure>
   )

@@ -4,7 +4,7 @@ import { Icon } from "./Icon.tsx"
 const SAID_MS = 1_600
 
 /** The clipboard needs a secure origin; over plain http from another machine the text is selected in a field instead. */
-const copy = async (text: string): Promise<boolean> => {
+export const copyText = async (text: string): Promise<boolean> => {
   if (navigator.clipboard !== undefined) {
     try {
       await navigator.clipboard.writeText(text)
@@ -30,7 +30,7 @@ const useCopy = (value: string) => {
     const timer = setTimeout(() => setSaid(null), SAID_MS)
     return () => clearTimeout(timer)
   }, [said])
-  return { said, run: () => void copy(value).then((done) => setSaid(done ? "Copied" : "Not copied")) }
+  return { said, run: () => void copyText(value).then((done) => setSaid(done ? "Copied" : "Not copied")) }
 }
 
 /** A short value that a click copies; long ones are cut in the middle. */

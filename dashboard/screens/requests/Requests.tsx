@@ -1,23 +1,27 @@
 /** Every call to a provider, newest first: found by filters that stand in the address, read in a drawer, with those that run on top. */
 import { Link, useNavigate, useSearch } from "@tanstack/react-router"
 import { useCallback, useEffect, useMemo, useRef, useState } from "react"
+import { gatewayNow } from "../../api/clock.ts"
 import { useRead } from "../../api/query.ts"
 import { gatewayAddress } from "../../app/place.ts"
+import { keysAct } from "../../app/privacy.ts"
 import { count } from "../../format/numbers.ts"
+import { beginOf, isRange } from "../../format/ranges.ts"
 import { useRunning } from "../../live/useRunning.ts"
 import { CodeBlock } from "../../parts/Copy.tsx"
 import { Empty, Failure, Skeleton } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
+import { save } from "../../parts/save.ts"
 import { Status } from "../../parts/Status.tsx"
 import { useCalls } from "./CallList.ts"
 import { Drawer } from "./Drawer.tsx"
 import { Facets, facets, type FilterName } from "./Facets.tsx"
 import { Histogram } from "./Histogram.tsx"
 import { InFlight } from "./InFlight.tsx"
-import { MOST_ROWS } from "./rows.ts"
+import { callsCsv, MOST_ROWS } from "./rows.ts"
 import { bringIntoView, Rows } from "./Rows.tsx"
-import { isTyping, rangeOf, ranges, statuses } from "./filters.ts"
+import { isTyping, rangeOf, spansOf, statuses } from "./filters.ts"
 
 /** The list is read again so often, ms: a row may reach the database after the event of its request, or after the socket opened. */
 const POLL_MS = 5_000
@@ -32,10 +36,12 @@ const Requests = () => {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
 
   const { open, ...given } = search
-  const { account, combo, error, exact, from, key, model, outcome, provider, search: text, status, to } = given
+  const { account, combo, error, exact, from, key, model, outcome, provider, range, search: text, status, to } = given
+  // A named range ends when the screen is opened or the range is chosen: rows that come stay in it.
+  const since = useMemo(() => from ?? (to === undefined && isRange(range) ? beginOf(range, gatewayNow()) : undefined), [from, range, to])
   const filters = useMemo(
-    () => ({ status, outcome, model, provider, account, combo, error, apiKey: key, search: text, from, to, exact: exact === "true" ? "true" as const : undefined }),
-    [account, combo, error, exact, from, key, model, outcome, provider, status, text, to]
+    () => ({ status, outcome, model, provider, account, combo, error, apiKey: key, search: text, from: since, to, exact: exact === "true" ? "true" as const : undefined }),
+    [account, combo, error, exact, key, model, outcome, provider, since, status, text, to]
   )
   const filtered = Object.values(filters).some((value) => value !== undefined)
   const reading = useCallback(() => box.current !== null && (box.current.matches(":hover") || box.current.contains(document.activeElement) || box.current.scrollTop > 0), [])
@@ -79,8 +85,10 @@ const Requests = () => {
 
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
-      if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return
-      if (event.key === "j" || event.key === "]") openAt(at + 1)
+      if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target) || !keysAct()) return
+      if (event.key === "l") setLive((live) => !live)
+      else if (event.key === "f") document.querySelector<HTMLElement>("[aria-label=Facets] summary")?.focus()
+      else if (event.key === "j" || event.key === "]") openAt(at + 1)
       else if (event.key === "k" || event.key === "[") openAt(Math.max(0, at - 1))
       else if (event.key === "Escape" && open !== undefined) close()
       else if (event.key === "Enter" && at >= 0 && (event.target === document.body || event.target === box.current || event.target instanceof HTMLElement && event.target.id === "main")) void navigate({ to: "/requests/$id", params: { id: rows[at]?.requestId ?? "" } })
@@ -98,6 +106,7 @@ const Requests = () => {
       actions={
         <>
           <span role="status"><Status tone={!isLive ? "off" : state === "live" ? "ok" : "warn"} word={!isLive ? "Paused" : state === "live" ? "Live" : "Polling"} /></span>
+          <button type="button" className="button" disabled={rows.length === 0} onClick={() => save("calls.csv", "text/csv", callsCsv(rows))}>CSV of the rows</button>
           <button type="button" className="button" onClick={() => setLive(!isLive)}>{isLive ? "Pause" : "Go on"}</button>
         </>
       }
@@ -111,11 +120,11 @@ const Requests = () => {
             <TextField label="Model" value={model ?? ""} onChange={(value) => set({ model: value, exact: "" })} />
             <TextField label="Provider" value={provider ?? ""} onChange={(value) => set({ provider: value, exact: "" })} />
             <TextField label="Key" value={key ?? ""} onChange={(value) => set({ key: value, exact: "" })} />
-            <SelectField label="Time" value={rangeOf(from, to)} choices={ranges(from, to)} onChange={(value) => set({ from: value === "" ? "" : new Date(Date.now() - Number(value)).toISOString(), to: "" })} />
+            <SelectField label="Time" value={rangeOf(search)} choices={spansOf(search)} onChange={(value) => set({ range: value, from: "", to: "" })} />
           </div>
           {filtered ? <button type="button" className="button button-small" onClick={() => void navigate({ search: open === undefined ? {} : { open } })}>Clear filters</button> : null}
         </div>
-        {counted.data === undefined ? null : <div className="panel-body"><Histogram drawn={counted.data.histogram} onRange={(since, until) => set({ from: since, to: until }, false)} /></div>}
+        {counted.data === undefined ? null : <div className="panel-body"><Histogram drawn={counted.data.histogram} onRange={(begin, end) => set({ range: "", from: begin, to: end }, false)} /></div>}
       </Panel>
       <div className={open === undefined ? "explorer" : "explorer explorer-open"}>
         {counted.data === undefined ? <div /> : <Facets counted={counted.data} chosen={chosen} onChoose={choose} />}

@@ -1,5 +1,7 @@
 /** The decision as it was, beside what the router would do with the same request now. Nothing is sent. */
+import { useCallback, useEffect } from "react"
 import { useChange } from "../../api/query.ts"
+import { keysAct } from "../../app/privacy.ts"
 import { duration } from "../../format/numbers.ts"
 import { exact } from "../../format/time.ts"
 import { Failure } from "../../parts/Feedback.tsx"
@@ -7,16 +9,26 @@ import { Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Targets } from "../combos/Targets.tsx"
 import { type CallLog, toneOf } from "./outcome.ts"
+import { isTyping } from "./filters.ts"
 import type { Ghost } from "./waterfall.ts"
 
 export const ThenNow = ({ attempts, ghosts, log }: { readonly log: CallLog; readonly attempts: ReadonlyArray<CallLog>; readonly ghosts: ReadonlyArray<Ghost> }) => {
   const explain = useChange("POST /api/routing/explain", [])
+  const { mutate } = explain
   const { apiKeyId, requestedModel: model } = log
+  const find = useCallback(() => mutate({ body: { model, ...(apiKeyId === null ? {} : { keyId: apiKeyId }) } }), [apiKeyId, model, mutate])
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (event.key === "d" && !event.metaKey && !event.ctrlKey && !event.altKey && keysAct() && !isTyping(event.target)) find()
+    }
+    window.addEventListener("keydown", press)
+    return () => window.removeEventListener("keydown", press)
+  }, [find])
   return (
     <Panel
       title="Then and now"
       actions={
-        <button type="button" className="button button-small" disabled={explain.isPending} onClick={() => explain.mutate({ body: { model, ...(apiKeyId === null ? {} : { keyId: apiKeyId }) } })}>
+        <button type="button" className="button button-small" disabled={explain.isPending} title="d" onClick={find}>
           {explain.data === undefined ? "Find out" : "Find out again"}
         </button>
       }

@@ -1,4 +1,5 @@
 /** Rows of the call log as the table keeps them: few fields each, texts shared, newest first. Pure. */
+import { csvOf } from "../../parts/save.ts"
 import type { CallLog } from "./outcome.ts"
 
 export interface CallRow {
@@ -57,3 +58,11 @@ export const withRows = (known: ReadonlyArray<CallRow>, more: ReadonlyArray<Call
   const rows = last === undefined || (first !== undefined && newestFirst(last, first) < 0) ? [...known, ...more] : [...more, ...known].sort(newestFirst)
   return rows.slice(0, MOST_ROWS)
 }
+
+/** The rows with exact numbers. */
+export const callsCsv = (rows: ReadonlyArray<CallRow>): string => csvOf(
+  ["time", "request", "attempt", "id", "status", "outcome", "error", "asked_for", "provider", "model", "key", "first_token_ms", "duration_ms", "tokens_in", "tokens_out", "cost_usd", "estimated"],
+  rows.map((row) => [
+    new Date(row.at).toISOString(), row.requestId, row.attempt, row.id, row.status, row.outcome, row.error, row.requestedModel, row.provider, row.model, row.key, row.ttft, row.duration, row.tokensIn, row.tokensOut, row.cost, String(row.estimated)
+  ])
+)

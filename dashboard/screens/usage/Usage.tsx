@@ -1,105 +1,122 @@
-/** What was used and what it cost, by day and by who; each number opens its rows. */
+/** What was used and what it cost, over time and by whom; each number opens its rows, and the sum says whether it is complete. */
 import { Link, useNavigate, useSearch } from "@tanstack/react-router"
 import { useRead } from "../../api/query.ts"
-import type { Answer } from "../../api/contract.ts"
-import { count, duration, money, percent, tokens, unknown } from "../../format/numbers.ts"
-import { dayName } from "../../format/time.ts"
-import { Bars } from "../../parts/Bars.tsx"
-import { Empty, Loaded } from "../../parts/Feedback.tsx"
-import { SelectField } from "../../parts/Field.tsx"
-import { Page, Panel } from "../../parts/Page.tsx"
+import { useZone } from "../../app/zone.ts"
+import { count, duration, money, percent, tokens } from "../../format/numbers.ts"
+import { beginOf, isRange, ranges, spanWord, timesOf, unitOf } from "../../format/ranges.ts"
+import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
+import { SelectField, TextField } from "../../parts/Field.tsx"
+import { useNow } from "../../parts/now.ts"
+import { Page } from "../../parts/Page.tsx"
+import { save } from "../../parts/save.ts"
 import { Status } from "../../parts/Status.tsx"
-import { Table } from "../../parts/Table.tsx"
+import { change, type GroupName, groups } from "./groups.ts"
+import { errorShare, type Metric, metrics, Over, type Trend, units } from "./Over.tsx"
+import { Who } from "./Who.tsx"
 
 const EVERY_MS = 10_000
+const MINUTE_MS = 60_000
+const CHOSEN = "chosen"
 
-const ranges = { "1h": "The last hour", "24h": "24 hours", "7d": "7 days", "30d": "30 days", "90d": "90 days", all: "All" } as const
-type Range = keyof typeof ranges
-const groups = { model: "Model", provider: "Provider", key: "Key", account: "Connection" } as const
-type GroupName = keyof typeof groups
+const named = Object.entries(ranges).map(([value, { word }]) => ({ value, word }))
 
-type Analytics = Answer<"GET /api/usage/analytics">
-
-interface Group {
-  readonly id: string
-  readonly word: string
-  readonly totals: Pick<Analytics["summary"], "requests" | "promptTokens" | "completionTokens" | "cost">
-  readonly filter: { readonly model?: string; readonly provider?: string; readonly key?: string; readonly search?: string }
-}
-
-const groupsOf = (analytics: Analytics, by: GroupName): ReadonlyArray<Group> => {
-  switch (by) {
-    case "model":
-      return analytics.byModel.map((row) => ({ id: `${row.provider}/${row.model}`, word: `${row.provider}/${row.model}`, totals: row, filter: { model: row.model, provider: row.provider } }))
-    case "provider":
-      return analytics.byProvider.map((row) => ({ id: row.provider, word: row.provider, totals: row, filter: { provider: row.provider } }))
-    case "key":
-      return analytics.byApiKey.map((row) => ({ id: row.apiKeyId ?? "", word: row.apiKeyId === null ? "no key" : row.name, totals: row, filter: row.apiKeyId === null ? {} : { key: row.apiKeyId } }))
-    case "account":
-      return analytics.byAccount.map((row) => ({ id: row.connectionId, word: row.account, totals: row, filter: { search: row.account } }))
-  }
-}
-
-const Complete = () => {
+/** Whether the sums are all there is: of the ledger, of tokens that were estimated, and of models without a price. */
+const Complete = ({ total }: { readonly total: Trend["total"] | undefined }) => {
   const { data } = useRead("GET /api/usage/reconciliation", {}, { everyMs: EVERY_MS })
-  if (data === undefined) return null
-  return data.gap === 0 ? <Status tone="ok" word="Complete: gap 0" title={`started ${data.started}, settled ${data.settled}, running ${data.live}`} /> : <Status tone="bad" word={`Incomplete: gap ${count(data.gap)}`} />
+  return (
+    <span className="row">
+      {data === undefined ? null : data.gap === 0 ? <Status tone="ok" word="Complete: gap 0" title={`started ${data.started} = settled ${data.settled} + running ${data.live}`} /> : <Status tone="bad" word={`Incomplete: gap ${count(data.gap)}`} />}
+      {data === undefined || data.journaled === 0 ? null : <Status tone="info" word={`${count(data.journaled)} on the way to the database`} />}
+      {total === undefined || total.requests === 0 ? null : <span className="small">{percent(total.estimated / total.requests)} estimated</span>}
+      {total === undefined || total.unpriced === 0 ? null : <Link to="/models" className="small">{count(total.unpriced)} without a price count as free</Link>}
+    </span>
+  )
 }
+
+const Tile = ({ before, name, now, shown, unit }: { readonly name: string; readonly now: number | null; readonly before: number | null; readonly shown: (value: number | null) => string; readonly unit?: string }) => {
+  const changed = now === null || before === null ? null : change(now, before)
+  return <div className="tile"><dt>{name}</dt><dd title={now === null ? undefined : String(now)}>{shown(now)}</dd><dd className="unit" title={`the period before: ${shown(before)}`}>{changed === null ? unit ?? "" : changed === "new" ? "nothing before" : `${changed} against before`}</dd></div>
+}
+
+const Tiles = ({ trend: { previous: { total: before }, total } }: { readonly trend: Trend }) => (
+  <dl className="tiles" aria-label="Sums">
+    <Tile name="Cost" now={total.cost} before={before.cost} shown={money} />
+    <Tile name="Attempts" now={total.requests} before={before.requests} shown={count} />
+    <Tile name="Errors" now={errorShare(total)} before={errorShare(before)} shown={percent} unit="of attempts" />
+    <Tile name="Tokens in" now={total.promptTokens} before={before.promptTokens} shown={tokens} />
+    <Tile name="Tokens out" now={total.completionTokens} before={before.completionTokens} shown={tokens} />
+    <Tile name="First token, p50" now={total.firstTokenMs?.p50 ?? null} before={before.firstTokenMs?.p50 ?? null} shown={duration} />
+    <Tile name="Gateway's own, p50" now={total.ownMs?.p50 ?? null} before={before.ownMs?.p50 ?? null} shown={duration} />
+  </dl>
+)
+
+/** What a field of local time holds. Its browser reads it in the viewer's zone. */
+const localOf = (iso: string | undefined): string => {
+  if (iso === undefined) return ""
+  const at = new Date(iso)
+  return new Date(at.getTime() - at.getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, 16)
+}
+const isoOf = (local: string): string => local === "" || Number.isNaN(Date.parse(local)) ? "" : new Date(local).toISOString()
 
 const Usage = () => {
   const search = useSearch({ from: "/usage" })
   const navigate = useNavigate({ from: "/usage" })
-  const range: Range = search.range !== undefined && search.range in ranges ? search.range as Range : "7d"
-  const by: GroupName = search.by !== undefined && search.by in groups ? search.by as GroupName : "model"
-  const read = useRead("GET /api/usage/analytics", { query: { range } }, { everyMs: EVERY_MS })
+  const zone = useZone()
+  const minute = Math.floor(useNow() / MINUTE_MS) * MINUTE_MS
+  const times = timesOf(search)
+  const isChosen = times.from !== undefined || times.to !== undefined || search.range === CHOSEN
+  const range = isRange(search.range) ? search.range : "7d"
+  const from = times.from ?? (times.to === undefined ? beginOf(range, minute) : new Date(Date.parse(times.to) - ranges[range].ms).toISOString())
+  const length = (times.to === undefined ? minute : Date.parse(times.to)) - Date.parse(from)
+  const unit = units.find((each) => each === search.bucket) ?? (isChosen ? unitOf(length) : ranges[range].unit)
+  const by: GroupName = search.by !== undefined && Object.hasOwn(groups, search.by) ? search.by as GroupName : "model"
+  const metric: Metric = search.metric !== undefined && Object.hasOwn(metrics, search.metric) ? search.metric as Metric : "cost"
+  const isCompared = search.compare === "true"
+  const span = isChosen ? times : { range }
+  const given = { from, ...(times.to === undefined ? {} : { to: times.to }) }
+  const trend = useRead("GET /api/usage/trend", { query: { ...given, bucket: unit, zone } }, { everyMs: EVERY_MS })
+  const read = useRead("GET /api/usage/analytics", { query: given }, { everyMs: EVERY_MS })
+  const previous = trend.data?.previous
+  const past = useRead("GET /api/usage/analytics", { query: { from: previous?.from, to: previous?.to } }, { enabled: isCompared && previous !== undefined, everyMs: MINUTE_MS })
+  const set = (changed: Partial<typeof search>): void => void navigate({ search: Object.fromEntries(Object.entries({ ...search, ...changed }).filter(([, value]) => value !== "" && value !== undefined)), replace: true })
+  const choose = (value: string): void => set(value === CHOSEN ? { range: CHOSEN, bucket: "" } : { range: value, from: "", to: "", bucket: "" })
   return (
     <Page
       title="Usage & cost"
-      lead={<>Sums of the ledger; days end at midnight UTC. <Complete /></>}
-      actions={<SelectField label="Range" value={range} choices={Object.entries(ranges).map(([value, word]) => ({ value, word }))} onChange={(value) => void navigate({ search: { ...search, range: value }, replace: true })} />}
+      lead={<>Sums of the ledger, {isChosen ? spanWord(times) : ranges[range].word.toLowerCase()}; days begin in {zone}. <Complete total={trend.data?.total} /></>}
+      actions={
+        <>
+          <SelectField label="Range" value={isChosen ? CHOSEN : range} choices={[...named, { value: CHOSEN, word: "From … to …" }]} onChange={choose} />
+          {isChosen ? (
+            <>
+              <TextField label="From, local time" type="datetime-local" value={localOf(times.from)} onChange={(value) => set({ range: CHOSEN, from: isoOf(value), bucket: "" })} />
+              <TextField label="To, local time" type="datetime-local" value={localOf(times.to)} onChange={(value) => set({ range: CHOSEN, to: isoOf(value), bucket: "" })} />
+            </>
+          ) : null}
+          <button
+            type="button" className="button" disabled={trend.data === undefined || read.data === undefined}
+            onClick={() => save("usage.json", "application/json", `${JSON.stringify({ trend: trend.data, groups: read.data }, null, 2)}\n`)}
+          >JSON of all</button>
+        </>
+      }
     >
-      <Loaded read={read} what="The usage" rows={6}>
-        {(analytics) => {
-          const { summary } = analytics
-          if (summary.requests === 0) return <div className="panel"><Empty icon="usage" title="Nothing was used in this time" action={<Link to="/play" className="button">Ask in the playground</Link>}>Choose a longer range, or send a request.</Empty></div>
-          const rows = [...groupsOf(analytics, by)].sort((a, b) => b.totals.cost - a.totals.cost || b.totals.requests - a.totals.requests)
-          const days = analytics.dailyTrend
-          return (
-            <div className="stack">
-              <dl className="tiles">
-                <div className="tile"><dt>Cost</dt><dd>{money(summary.cost)}</dd><dd className="unit">{ranges[range].toLowerCase()}</dd></div>
-                <div className="tile"><dt>Attempts</dt><dd>{count(summary.requests)}</dd><dd className="unit">calls to providers</dd></div>
-                <div className="tile"><dt>Success</dt><dd>{percent(summary.successRate)}</dd><dd className="unit">of attempts</dd></div>
-                <div className="tile"><dt>Tokens in</dt><dd title={count(summary.promptTokens)}>{tokens(summary.promptTokens)}</dd></div>
-                <div className="tile"><dt>Tokens out</dt><dd title={count(summary.completionTokens)}>{tokens(summary.completionTokens)}</dd></div>
-                <div className="tile"><dt>Mean duration</dt><dd>{duration(summary.avgLatencyMs)}</dd></div>
-              </dl>
-              {days.length < 2 ? null : (
-                <div className="columns">
-                  <Panel title="Cost per day"><div className="panel-body"><Bars label="Cost per day" bars={days.map(({ cost, date }) => ({ word: dayName(date), value: cost }))} shown={money} first={dayName(days[0]?.date ?? "")} last={dayName(days.at(-1)?.date ?? "")} /></div></Panel>
-                  <Panel title="Attempts per day"><div className="panel-body"><Bars label="Attempts per day" bars={days.map(({ date, requests }) => ({ word: dayName(date), value: requests }))} shown={count} first={dayName(days[0]?.date ?? "")} last={dayName(days.at(-1)?.date ?? "")} /></div></Panel>
-                </div>
-              )}
-              <Panel title="Who and what" actions={<SelectField label="Group by" value={by} choices={Object.entries(groups).map(([value, word]) => ({ value, word }))} onChange={(value) => void navigate({ search: { ...search, by: value }, replace: true })} />}>
-                <Table label="Usage by group">
-                    <thead><tr><th scope="col">{groups[by]}</th><th scope="col" className="end">Attempts</th><th scope="col" className="end">Tokens in</th><th scope="col" className="end">Tokens out</th><th scope="col" className="end">Cost</th><th scope="col" className="end">Share</th></tr></thead>
-                    <tbody>
-                      {rows.map(({ filter, id, totals, word }) => (
-                        <tr key={id}>
-                          <td className="cut" title={word}><Link to="/requests" search={filter} className="row-link">{word}</Link></td>
-                          <td className="end">{count(totals.requests)}</td>
-                          <td className="end" title={count(totals.promptTokens)}>{tokens(totals.promptTokens)}</td>
-                          <td className="end" title={count(totals.completionTokens)}>{tokens(totals.completionTokens)}</td>
-                          <td className="end">{money(totals.cost)}</td>
-                          <td className="end">{summary.cost === 0 ? unknown : percent(totals.cost / summary.cost)}</td>
-                        </tr>
-                      ))}
-                    </tbody>
-                  </Table>
-              </Panel>
-            </div>
-          )
-        }}
+      <Loaded read={trend} what="The usage" rows={6}>
+        {(known) => known.total.requests === 0 && known.previous.total.requests === 0 ? (
+          <div className="panel">
+            <Empty icon="usage" title="Nothing was used in this time" action={<Link to="/play" className="button">Ask in the playground</Link>}>
+              {range === "2y" && !isChosen ? "No request was answered yet." : <>Choose a longer range, such as <Link to="/usage" search={{ range: "90d" }}>the last 90 days</Link>, or send a request.</>}
+            </Empty>
+          </div>
+        ) : (
+          <div className="stack">
+            <Tiles trend={known} />
+            <Over trend={known} metric={metric} onMetric={(value) => set({ metric: value })} onUnit={(value) => set({ bucket: value })} />
+            {past.error === null || !isCompared ? null : <Failure what="The period before could not be loaded" error={past.error} retry={() => void past.refetch()} />}
+            <Loaded read={read} what="Who used it">
+              {(analytics) => <Who analytics={analytics} before={isCompared ? past.data : undefined} isCompared={isCompared} by={by} span={span} isStale={read.isPlaceholderData} onBy={(value) => set({ by: value })} onCompare={(on) => set({ compare: on ? "true" : "" })} />}
+            </Loaded>
+          </div>
+        )}
       </Loaded>
     </Page>
   )
