@@ -1,6 +1,7 @@
 /** One call of the management API; a refusal is a `Problem` that says what failed and what to do. */
 import type { Answer, Call, Input } from "./contract.ts"
 import { urlOf } from "../app/place.ts"
+import { gatewayNow } from "./clock.ts"
 
 export interface FieldIssue {
   readonly field: string
@@ -23,7 +24,7 @@ export class Problem extends Error {
     this.code = code
     this.requestId = more.requestId ?? null
     this.retryAfterSeconds = more.retryAfterSeconds ?? null
-    this.retryAt = this.retryAfterSeconds === null ? null : Date.now() + this.retryAfterSeconds * 1_000
+    this.retryAt = this.retryAfterSeconds === null ? null : gatewayNow() + this.retryAfterSeconds * 1_000
     this.details = more.details ?? []
   }
 }
@@ -70,6 +71,8 @@ export const pathOf = (template: string, params: Readonly<Record<string, unknown
   return search.size === 0 ? path : `${path}?${search}`
 }
 
+const unreadable = Symbol("unreadable")
+
 /** The answer of a call with its headers. */
 export const replyOf = async <C extends Call>(name: C, input: Input<C> = {}): Promise<{ readonly answer: Answer<C>; readonly headers: Headers }> => {
   const [method = "GET", template = "/"] = name.split(" ")
@@ -79,10 +82,13 @@ export const replyOf = async <C extends Call>(name: C, input: Input<C> = {}): Pr
     ...(signal === undefined ? {} : { signal }),
     ...(body === undefined ? {} : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) })
   })
-  const said: unknown = await reply.json().catch(() => null)
+  const said: unknown = await reply.json().catch(() => unreadable)
   if (!reply.ok) {
     if (reply.status === 401 && name !== "POST /api/auth/login") tell(events.signedOut)
     throw problemOf(reply, said)
+  }
+  if (said === unreadable) {
+    throw new Problem("The answer is no JSON. A proxy may have answered in the gateway's place, or the gateway was updated.", reply.status, "unreadable", { requestId: reply.headers.get("x-request-id") })
   }
   // The server renders this value from the schema that the type is made of.
   return { answer: said as Answer<C>, headers: reply.headers }

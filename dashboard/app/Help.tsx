@@ -5,8 +5,8 @@ import { useKeysAct } from "./privacy.ts"
 import { areas } from "./screens.ts"
 
 const keys: ReadonlyArray<readonly [string, string]> = [
-  ["Ctrl K", "go to a screen, or find a request"], ["/", "to the filter of the screen"], ["y", "copy what the screen reads as curl"], ["Shift P", "blur names, prompts and money"],
-  ["Esc", "close a window"], ["Alt ↑, Alt ↓", "move a step of a combo"], ["?", "this list"]
+  ["Ctrl K", "go to a screen, or find a request"], ["/", "to the filter of the screen"], ["c", "copy the link to this view"], ["y", "copy what the screen reads as curl"], ["Shift P", "blur names, prompts and money"],
+  ["J, K or [ ]", "the next and the previous request"], ["f", "to the facets of the requests"], ["l", "requests: pause, go on"], ["d", "a request: then and now"], ["Esc", "close a window"], ["Alt ↑, Alt ↓", "move a step of a combo"], ["?", "this list"]
 ]
 
 const Help = ({ onClose }: { readonly onClose: () => void }) => {

@@ -2,7 +2,9 @@
 import { Link, Outlet, useRouterState } from "@tanstack/react-router"
 import { lazy, Suspense, useEffect, useRef, useState } from "react"
 import { events, Problem } from "../api/call.ts"
+import { useSkew } from "../api/clock.ts"
 import { queryClient, useChange, useRead } from "../api/query.ts"
+import { duration } from "../format/numbers.ts"
 import { Skeleton } from "../parts/Feedback.tsx"
 import { Icon, type IconName } from "../parts/Icon.tsx"
 import { Notes } from "../parts/Notes.tsx"
@@ -10,15 +12,19 @@ import { Status } from "../parts/Status.tsx"
 import { Brand } from "./Brand.tsx"
 import { areas, onPhones } from "./screens.ts"
 import { type Theme, useTheme } from "./theme.ts"
+import { toggleZone, useZone } from "./zone.ts"
+import { faultOf, type Health, useHealth } from "./useHealth.ts"
 import { type Overlay, useKeys } from "./useKeys.ts"
 
 const Palette = lazy(() => import("./Palette.tsx"))
 const Help = lazy(() => import("./Help.tsx"))
 const Curl = lazy(() => import("./Curl.tsx"))
 
-const HEALTH_MS = 10_000
+/** A smaller difference of the clocks changes no decision, ms. */
+const SKEW_MS = 10_000
 
 const themeIcons: Readonly<Record<Theme, IconName>> = { system: "screen", light: "sun", dark: "moon" }
+const none: { readonly from?: string; readonly range?: string; readonly to?: string } = {}
 const all = areas.flatMap(({ screens }) => screens)
 
 const useLost = (): boolean => {
@@ -36,8 +42,7 @@ const useLost = (): boolean => {
   return lost
 }
 
-const Health = () => {
-  const health = useRead("GET /api/health", {}, { everyMs: HEALTH_MS })
+const HealthDot = ({ health }: { readonly health: ReturnType<typeof useHealth> }) => {
   const answered = health.error instanceof Problem && health.error.status !== 0
   const status = health.isError ? answered ? "not ready" : "unreachable" : health.data?.status ?? "asking"
   return (
@@ -48,13 +53,33 @@ const Health = () => {
   )
 }
 
+/** What is wrong with the gateway or with this computer's clock, on every screen. */
+const Notices = ({ health, lost, open }: { readonly health: Health | undefined; readonly lost: boolean; readonly open: boolean }) => {
+  const skew = useSkew()
+  const fault = lost || health === undefined ? null : faultOf(health)
+  return (
+    <>
+      {lost ? <div className="notice" role="status"><strong>The gateway does not answer.</strong> Values are the last known ones; the page tries again by itself.</div> : null}
+      {open ? <div className="notice" role="status"><strong>No sign-in is required.</strong> Whoever reaches this address may change the gateway.</div> : null}
+      {fault === null ? null : <div className="notice" role="status"><strong>{fault.what}</strong> {fault.so} <Link to="/nodes">Nodes</Link></div>}
+      {Math.abs(skew) < SKEW_MS ? null : (
+        <div className="notice" role="status"><strong>This computer's clock is {duration(Math.round(Math.abs(skew) / 1_000) * 1_000)} {skew > 0 ? "behind" : "ahead of"} the gateway's.</strong> Times and countdowns here follow the gateway's.</div>
+      )}
+    </>
+  )
+}
+
 export const Shell = () => {
   const lost = useLost()
+  const health = useHealth()
+  const zone = useZone()
   const [theme, nextTheme] = useTheme()
   const [overlay, setOverlay] = useState<Overlay | null>(null)
   const close = (): void => setOverlay(null)
   const main = useRef<HTMLElement>(null)
   const path = useRouterState({ select: ({ location }) => location.pathname })
+  // The screens of calls share the range of time.
+  const range = useRouterState({ select: ({ location: { pathname, search: { from, range: named, to } } }) => pathname === "/requests" || pathname === "/usage" ? { from, range: named, to } : none, structuralSharing: true })
   const method = useRead("GET /api/auth/status").data?.method
   const signOut = useChange("POST /api/auth/logout", [], () => {
     queryClient.clear()
@@ -87,16 +112,19 @@ export const Shell = () => {
             <div key={word} className="rail-group">
               <p>{word}</p>
               {screens.map((screen) => (
-                <Link key={screen.path} to={screen.path} className="rail-link" aria-current={isAt(screen.path) ? "page" : undefined} title={screen.word}>
+                <Link key={screen.path} to={screen.path} search={screen.path === "/requests" || screen.path === "/usage" ? range : {}} className="rail-link" aria-current={isAt(screen.path) ? "page" : undefined} title={screen.word}>
                   <Icon name={screen.icon} /><span className="word">{screen.word}</span>
                 </Link>
               ))}
             </div>
           ))}
           <div className="rail-foot">
-            <Health />
+            <HealthDot health={health} />
             <button type="button" className="button button-quiet button-small" onClick={nextTheme} title={`Theme: ${theme}`}>
               <Icon name={themeIcons[theme]} size={16} /><span className="word">Theme: {theme}</span>
+            </button>
+            <button type="button" className="button button-quiet button-small" onClick={toggleZone} title={`Times in ${zone}`}>
+              <Icon name="now" size={16} /><span className="word">{zone}</span>
             </button>
             <button type="button" className="button button-quiet button-small" onClick={() => setOverlay("help")} title="Keys">
               <Icon name="help" size={16} /><span className="word">Keys</span>
@@ -109,9 +137,8 @@ export const Shell = () => {
           </div>
         </nav>
         <main className="main" id="main" tabIndex={-1} ref={main}>
-          {lost ? <div className="notice" role="status"><strong>The gateway does not answer.</strong> Values are the last known ones; the page tries again by itself.</div> : null}
-          {method === "open" ? <div className="notice" role="status"><strong>No sign-in is required.</strong> Whoever reaches this address may change the gateway.</div> : null}
-          <Suspense fallback={<div className="page"><Skeleton rows={5} /></div>}><Outlet /></Suspense>
+          <Notices health={health.data} lost={lost} open={method === "open"} />
+          <Suspense fallback={<div className="page"><Skeleton rows={5} /></div>}><Outlet key={zone} /></Suspense>
         </main>
         <nav className="bottom-bar" aria-label="Main screens">
           {all.filter((screen) => onPhones.includes(screen.path)).map((screen) => (

@@ -2,6 +2,7 @@
 import { useNavigate } from "@tanstack/react-router"
 import { useEffect, useRef } from "react"
 import * as Notes from "../api/notes.ts"
+import { copyText } from "../parts/Copy.tsx"
 import { keysAct, toggleBlur } from "./privacy.ts"
 import { areas } from "./screens.ts"
 
@@ -45,6 +46,9 @@ export const useKeys = (open: (overlay: Overlay) => void): void => {
         }
         case "?":
           open("help")
+          return
+        case "c":
+          void copyText(window.location.href).then((done) => Notes.tell(done ? "The link to this view is copied." : "The link could not be copied: take it from the address bar.", { isBad: !done }))
           return
         case "y":
           open("curl")

@@ -1,15 +1,16 @@
-/** The time, told to everything on the page by one timer; it rests while the page is hidden. */
+/** The time by the gateway's clock, told to everything on the page by one timer; it rests while the page is hidden. */
 import { useSyncExternalStore } from "react"
+import { gatewayNow } from "../api/clock.ts"
 
 const TICK_MS = 1_000
 
-let now = Date.now()
+let now = gatewayNow()
 let timer: ReturnType<typeof setInterval> | null = null
 const listeners = new Set<() => void>()
 
 const tick = (): void => {
   if (document.hidden) return
-  now = Date.now()
+  now = gatewayNow()
   for (const listener of listeners) listener()
 }
 

@@ -6,6 +6,7 @@ import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Table } from "../../parts/Table.tsx"
+import { Degradation } from "./Degradation.tsx"
 
 const EVERY_MS = 2_000
 
@@ -34,15 +35,11 @@ const Nodes = () => {
                   ))}
                 </tbody>
               </Table>
+            {nodes.length > 1 ? null : <p className="panel-body muted small">One process. Start more with the same DATABASE_URL and REDIS_URL, or several on this machine with GATEWAY_WORKERS.</p>}
           </Panel>
         )}
       </Loaded>
-      {contract.data === undefined ? null : (
-        <details className="panel">
-          <summary className="panel-head">What each feature does while a server fails</summary>
-          <div className="panel-body"><pre className="well well-scroll" tabIndex={0} aria-label="Degradation contract">{JSON.stringify(contract.data.features, null, 2)}</pre></div>
-        </details>
-      )}
+      <Loaded read={contract} what="What fails how">{(known) => <Degradation contract={known} />}</Loaded>
     </Page>
   )
 }
