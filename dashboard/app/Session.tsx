@@ -1,12 +1,13 @@
 /** Who uses the page: sign-in, the first password, and a session that ends while somebody works. */
 import { type ReactNode, useEffect, useState } from "react"
 import { queryClient, useChange, useRead } from "../api/query.ts"
-import { events, Problem } from "../api/call.ts"
+import { call, events, Problem } from "../api/call.ts"
 import { Dialog } from "../parts/Dialog.tsx"
 import { Failure, Skeleton } from "../parts/Feedback.tsx"
 import { TextField } from "../parts/Field.tsx"
 import { useNow } from "../parts/now.ts"
 import { Brand } from "./Brand.tsx"
+import { basePath } from "./place.ts"
 
 const LEAST_PASSWORD = 8
 const RETRY_MS = 3_000
@@ -21,7 +22,7 @@ const useLock = (error: Error | null): number => {
 
 const SignInForm = ({ children, onDone }: { readonly children?: ReactNode; readonly onDone: () => void }) => {
   const [password, setPassword] = useState("")
-  const signIn = useChange("POST /api/auth/login", ["GET /api/auth/status"], onDone)
+  const signIn = useChange("POST /api/auth/login", [], onDone)
   const locked = useLock(signIn.error)
   return (
     <form
@@ -49,6 +50,20 @@ const SignInForm = ({ children, onDone }: { readonly children?: ReactNode; reado
   )
 }
 
+const WIZARD = `${basePath}/welcome`
+
+/** A gateway that has no connection, no key and no call yet begins with its first steps; an address that names a screen stays. */
+const toFirstSteps = async (): Promise<void> => {
+  if (window.location.pathname.replace(/\/$/, "") !== basePath) return
+  try {
+    const [{ connections }, { total }, { totalRequests }] = await Promise.all([call("GET /api/providers"), call("GET /api/keys", { query: { limit: 1 } }), call("GET /api/usage/history")])
+    if (connections.length === 0 && total === 0 && totalRequests === 0) window.history.replaceState(null, "", WIZARD)
+  } catch (error) {
+    // Then the overview says what cannot be read.
+    if (!(error instanceof Problem)) throw error
+  }
+}
+
 const SignIn = () => {
   useEffect(() => {
     document.title = "Sign in · Gateway"
@@ -58,7 +73,7 @@ const SignIn = () => {
       <div className="gate-card">
         <Brand />
         <h1>Sign in</h1>
-        <SignInForm onDone={() => void queryClient.invalidateQueries()}>
+        <SignInForm onDone={() => void toFirstSteps().then(() => queryClient.invalidateQueries())}>
           <p className="muted small">
             The first start printed the password. <code>npm run gateway -- password reset</code> sets a new one.
           </p>
@@ -71,7 +86,7 @@ const SignIn = () => {
 const FirstPassword = () => {
   const [password, setPassword] = useState("")
   const set = useChange("POST /api/settings/require-login", [])
-  const signIn = useChange("POST /api/auth/login", ["GET /api/auth/status"])
+  const signIn = useChange("POST /api/auth/login", [], () => void toFirstSteps().then(() => queryClient.invalidateQueries()))
   useEffect(() => {
     document.title = "Set a password · Gateway"
   }, [])

@@ -16,7 +16,7 @@ describe.skipIf(!canBrowse())("the dashboard's door", () => {
     return seen
   }
 
-  it("refuses a wrong password with a reason, lets the right one in, and forgets it on sign-out", async () => {
+  it("refuses a wrong password with a reason, lets the right one in, opens the first steps while nothing was done yet, and forgets it on sign-out", async () => {
     const { go, page, troubles } = await come(false)
     await go("/")
     await page.getByRole("heading", { name: "Sign in", level: 1 }).waitFor()
@@ -24,6 +24,9 @@ describe.skipIf(!canBrowse())("the dashboard's door", () => {
     await page.getByRole("button", { name: "Sign in" }).click()
     await page.getByRole("alert").waitFor()
     await signIn(page)
+    await page.getByRole("heading", { level: 1, name: "First steps" }).waitFor()
+    expect(new URL(page.url()).pathname).toBe("/dashboard/welcome")
+    await page.getByRole("link", { name: "To the overview" }).click()
     await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
     await page.getByRole("button", { name: "Sign out" }).click()
     await page.getByRole("heading", { name: "Sign in", level: 1 }).waitFor()

@@ -37,6 +37,7 @@ describe.skipIf(!canBrowse())("the dashboard's screens", () => {
     await page.getByRole("button", { name: "Ask it" }).click()
     await page.getByRole("log", { name: "Answer of the simulator" }).getByText("What does this gateway do for me?").waitFor()
     await page.getByText(/^first token after/).waitFor()
+    await page.getByRole("region", { name: "What it cost" }).getByText(/^\$\d/).waitFor()
     await page.getByLabel("Name of the key").fill("first program")
     await page.getByRole("button", { name: "Make the key" }).click()
     const key = await page.getByLabel("key", { exact: true }).innerText()
@@ -389,6 +390,9 @@ describe.skipIf(!canBrowse())("the dashboard's screens", () => {
   it("nodes: this process, and whether all act on the same version", async () => {
     const page = await come("/nodes")
     await page.getByRole("table", { name: "Nodes" }).getByText("this one").waitFor()
+    await page.getByText(/^One process\./).waitFor()
+    await page.getByLabel("Fault").selectOption({ label: "redis frozen" })
+    await page.getByRole("table", { name: "What each feature does" }).getByRole("row").nth(5).waitFor()
     await page.getByText(/^All act on version/).waitFor()
   })
 })

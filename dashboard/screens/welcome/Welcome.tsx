@@ -9,6 +9,7 @@ import { Failure } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page } from "../../parts/Page.tsx"
+import { Outcome } from "../play/Outcome.tsx"
 import { useStream } from "../play/useStream.ts"
 import { VendorForm } from "../providers/Add.tsx"
 import { clients, type ClientName } from "./clients.ts"
@@ -41,6 +42,7 @@ const FirstStream = ({ model, onDone }: { readonly model: string; readonly onDon
           {run.status === 401 ? <p>This gateway requires a key of its clients. Go on with step 3, or ask in the <Link to="/play">playground</Link> with a key.</p> : null}
         </>
       )}
+      {run?.state === "done" && run.requestId !== null ? <section aria-label="What it cost"><Outcome requestId={run.requestId} /></section> : null}
     </>
   )
 }
