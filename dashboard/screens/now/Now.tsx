@@ -1,6 +1,7 @@
 /** For three in the morning, on a phone: what is broken, since when, what heals by itself, and three acts that make nothing worse. */
 import { Link } from "@tanstack/react-router"
 import { useChange, useRead } from "../../api/query.ts"
+import { useSkew } from "../../api/clock.ts"
 import { count, counted } from "../../format/numbers.ts"
 import { Failure } from "../../parts/Feedback.tsx"
 import { useNow } from "../../parts/now.ts"
@@ -28,6 +29,7 @@ const List = ({ empty, rows, title }: { readonly title: string; readonly empty: 
 
 const Now = () => {
   const now = useNow()
+  const skew = useSkew()
   const every = { everyMs: EVERY_MS }
   const connections = useRead("GET /api/providers", {}, every)
   const resilience = useRead("GET /api/resilience", {}, every)
@@ -36,7 +38,8 @@ const Now = () => {
   const ledger = useRead("GET /api/usage/reconciliation", {}, every)
   const nodes = useRead("GET /api/nodes", {}, every)
   const expiring = useRead("GET /api/providers/expiration", {}, every)
-  const reads = [connections, resilience, lockouts, budgets, ledger, nodes, expiring]
+  const webhooks = useRead("GET /api/webhooks", {}, every)
+  const reads = [webhooks, connections, resilience, lockouts, budgets, ledger, nodes, expiring]
   const missing = reads.filter(({ data }) => data === undefined)
   const failed = reads.find(({ isError }) => isError)
   const touches = ["GET /api/providers", "GET /api/resilience", "GET /api/resilience/model-cooldowns"] as const
@@ -44,7 +47,7 @@ const Now = () => {
   const close = useChange("POST /api/resilience/reset", touches, undefined, { said: ({ resetCount }) => `${counted(resetCount, "breaker is", "breakers are")} closed; those of providers that still fail open again.`, isRecord: false })
   const clear = useChange("DELETE /api/resilience/model-cooldowns", touches, undefined, { said: ({ cleared }) => `${counted(cleared, "lockout is", "lockouts are")} ended.`, isRecord: false })
   const found = matters({
-    connections: connections.data?.connections, resilience: resilience.data, lockouts: lockouts.data, budgets: budgets.data, ledger: ledger.data, nodes: nodes.data, expiring: expiring.data
+    connections: connections.data?.connections, resilience: resilience.data, readAt: resilience.dataUpdatedAt + skew, lockouts: lockouts.data, budgets: budgets.data, ledger: ledger.data, nodes: nodes.data, expiring: expiring.data, webhooks: webhooks.data
   }, now)
   const broken = found.filter(({ heals }) => !heals)
   const error = test.error ?? close.error ?? clear.error

@@ -1,7 +1,8 @@
 /** Is all well: what needs somebody, and what goes through right now. */
 import { Link } from "@tanstack/react-router"
 import { useRead } from "../../api/query.ts"
-import { count, duration, money, percent, tokens, unknown } from "../../format/numbers.ts"
+import { useSkew } from "../../api/clock.ts"
+import { count } from "../../format/numbers.ts"
 import { Bars } from "../../parts/Bars.tsx"
 import { Empty, Failure, Skeleton } from "../../parts/Feedback.tsx"
 import { useNow } from "../../parts/now.ts"
@@ -11,6 +12,7 @@ import { Ago, Countdown } from "../../parts/Time.tsx"
 import { useShownProvider } from "../providers/vendors.ts"
 import { matters } from "./attention.ts"
 import { Ribbon } from "./Ribbon.tsx"
+import { Tiles } from "./Tiles.tsx"
 
 const FAST_MS = 3_000
 const SLOW_MS = 10_000
@@ -18,6 +20,7 @@ const MINUTES = 10
 
 const Overview = () => {
   const now = useNow()
+  const skew = useSkew()
   const shownProvider = useShownProvider()
   const fast = { everyMs: FAST_MS }
   const slow = { everyMs: SLOW_MS }
@@ -29,18 +32,14 @@ const Overview = () => {
   const nodes = useRead("GET /api/nodes", {}, slow)
   const expiring = useRead("GET /api/providers/expiration", {}, slow)
   const history = useRead("GET /api/usage/history", {}, fast)
-  const hour = useRead("GET /api/usage/analytics", { query: { range: "1h" } }, slow)
-  const latency = useRead("GET /api/usage/model-latency-stats", { query: { windowHours: 1, maxRows: 2_000 } }, slow)
-  const reads = [connections, resilience, lockouts, budgets, ledger, nodes, expiring]
+  const webhooks = useRead("GET /api/webhooks", {}, slow)
+  const reads = [webhooks, connections, resilience, lockouts, budgets, ledger, nodes, expiring]
   const broken = reads.find(({ error }) => error !== null)?.error ?? null
   const pending = reads.some(({ data, error }) => data === undefined && error === null)
   const list = matters({
-    connections: connections.data?.connections.map((connection) => ({ ...connection, provider: shownProvider(connection.provider) })), resilience: resilience.data, lockouts: lockouts.data, budgets: budgets.data, ledger: ledger.data, nodes: nodes.data, expiring: expiring.data
+    connections: connections.data?.connections.map((connection) => ({ ...connection, provider: shownProvider(connection.provider) })), resilience: resilience.data, readAt: resilience.dataUpdatedAt + skew, lockouts: lockouts.data, budgets: budgets.data, ledger: ledger.data, nodes: nodes.data, expiring: expiring.data, webhooks: webhooks.data
   }, now)
   const minutes = history.data?.last10Minutes ?? []
-  const inFlight = history.data?.activeRequests.reduce((sum, row) => sum + row.count, 0)
-  const slowest = latency.data?.entries.reduce((most, entry) => Math.max(most, entry.p95LatencyMs), 0)
-  const summary = hour.data?.summary
   return (
     <Page title="Overview" lead="What needs somebody, and what goes through.">
       {connections.data?.connections.length === 0 ? (
@@ -53,7 +52,7 @@ const Overview = () => {
         </section>
       ) : null}
       <Panel title="Attention" actions={pending ? null : <span className="muted small">{list.length === 0 ? "nothing" : list.length}</span>}>
-        {broken === null ? null : <div className="panel-body"><Failure what="Not everything could be looked at" error={broken} /></div>}
+        {broken === null ? null : <div className="panel-body"><Failure what="Not everything could be looked at; what stands here is older" error={broken} retry={() => reads.forEach(({ refetch }) => void refetch())} /></div>}
         {pending ? <Skeleton rows={2} /> : list.length === 0 ? broken === null ? <Empty icon="check" title="All is well">No connection is broken, no breaker is open, no budget is near its end, and the ledger is complete.</Empty> : null : (
           <ul className="list">
             {list.map((matter) => (
@@ -69,14 +68,7 @@ const Overview = () => {
           </ul>
         )}
       </Panel>
-      <dl className="tiles" aria-label="The last hour">
-        <div className="tile"><dt>In flight</dt><dd>{count(inFlight)}</dd><dd className="unit">requests now</dd></div>
-        <div className="tile"><dt>Requests</dt><dd>{count(summary?.requests)}</dd><dd className="unit">attempts in 1 h</dd></div>
-        <div className="tile"><dt>Success</dt><dd>{summary === undefined || summary.requests === 0 ? unknown : percent(summary.successRate)}</dd><dd className="unit">in 1 h</dd></div>
-        <div className="tile"><dt>Slowest p95</dt><dd>{slowest === undefined || slowest === 0 ? unknown : duration(slowest)}</dd><dd className="unit">of a model in 1 h</dd></div>
-        <div className="tile"><dt>Tokens</dt><dd>{tokens(summary === undefined ? undefined : summary.promptTokens + summary.completionTokens)}</dd><dd className="unit">in 1 h</dd></div>
-        <div className="tile"><dt>Cost</dt><dd>{money(summary?.cost)}</dd><dd className="unit">in 1 h</dd></div>
-      </dl>
+      <Tiles />
       <Ribbon />
       <div className="columns">
         <Panel title="Requests per minute">

@@ -1,6 +1,7 @@
 /** The last 15 minutes: a dot for each request that ended, and a slider that shows any second again. The address holds the second. */
 import { Link, useNavigate, useSearch } from "@tanstack/react-router"
 import { useEffect, useRef, useState } from "react"
+import { gatewayNow } from "../../api/clock.ts"
 import { useRead } from "../../api/query.ts"
 import { count, duration } from "../../format/numbers.ts"
 import { exact } from "../../format/time.ts"
@@ -22,13 +23,13 @@ const MINUTE_SECONDS = 60
 const endedOf = ({ data, event }: LiveEvent): Ended | null => {
   const { id, latencyMs } = data
   if (typeof id !== "string" || (event !== "request.completed" && event !== "request.failed")) return null
-  return { id, endedAt: Date.now(), tookMs: typeof latencyMs === "number" ? latencyMs : 0, failed: event === "request.failed" }
+  return { id, endedAt: gatewayNow(), tookMs: typeof latencyMs === "number" ? latencyMs : 0, failed: event === "request.failed" }
 }
 
 /** The ring, filled from the log once and from live events since; and whether events come. */
 const useRing = () => {
   const [ring] = useState(() => new Ring())
-  const [since] = useState(() => new Date(Date.now() - SPAN_MS).toISOString())
+  const [since] = useState(() => new Date(gatewayNow() - SPAN_MS).toISOString())
   const log = useRead("GET /api/usage/call-logs", { query: { from: since, limit: SEEDED } })
   const rows = log.data
   const isSeeded = useRef(false)
@@ -53,7 +54,7 @@ const useDrawing = (ring: Ring, moment: number | null) => {
     let drawn = -1
     const look = (): void => {
       frame = requestAnimationFrame(look)
-      const now = Date.now()
+      const now = gatewayNow()
       if (canvas.current === null || now - drawnAt < (ring.version === drawn ? 1_000 : DRAWN_EVERY_MS)) return
       drawn = ring.version
       drawnAt = now

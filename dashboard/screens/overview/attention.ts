@@ -22,11 +22,14 @@ export interface Matter {
 export interface Seen {
   readonly connections?: ReadonlyArray<Connection> | undefined
   readonly resilience?: Answer<"GET /api/resilience"> | undefined
+  /** When that was read, ms since the epoch by the gateway's clock: breakers tell what is left. */
+  readonly readAt: number
   readonly lockouts?: Answer<"GET /api/resilience/model-cooldowns"> | undefined
   readonly budgets?: Answer<"GET /api/usage/budget"> | undefined
   readonly ledger?: Answer<"GET /api/usage/reconciliation"> | undefined
   readonly nodes?: Answer<"GET /api/nodes"> | undefined
   readonly expiring?: Answer<"GET /api/providers/expiration"> | undefined
+  readonly webhooks?: Answer<"GET /api/webhooks"> | undefined
 }
 
 /** A budget is told of from this share on. */
@@ -46,10 +49,10 @@ const ofConnections = (connections: ReadonlyArray<Connection>, now: number): Rea
   }]
 })
 
-const ofBreakers = (breakers: Answer<"GET /api/resilience">["breakers"], now: number): ReadonlyArray<Matter> => breakers.flatMap((breaker): ReadonlyArray<Matter> => breaker.state === "closed" ? [] : [{
+const ofBreakers = (breakers: Answer<"GET /api/resilience">["breakers"], readAt: number): ReadonlyArray<Matter> => breakers.flatMap((breaker): ReadonlyArray<Matter> => breaker.state === "closed" ? [] : [{
   id: `breaker ${breaker.provider} ${breaker.model ?? ""}`, tone: breaker.state === "open" ? "bad" : "warn", word: breaker.state === "open" ? "Open" : breaker.state === "half-open" ? "Trying" : "Degraded",
   what: `Breaker of ${breaker.provider}${breaker.model === null ? "" : `, model ${breaker.model}`}`, why: `${breaker.failures} failures in a row`,
-  heals: true, until: breaker.retryAfterMs > 0 ? new Date(now + breaker.retryAfterMs).toISOString() : null, since: breaker.lastFailure, to: "/resilience"
+  heals: true, until: breaker.retryAfterMs > 0 ? new Date(readAt + breaker.retryAfterMs).toISOString() : null, since: breaker.lastFailure, to: "/resilience"
 }])
 
 const ofBudgets = (answer: Answer<"GET /api/usage/budget">): ReadonlyArray<Matter> => ("budgets" in answer ? answer.budgets : [answer]).flatMap((budget): ReadonlyArray<Matter> => {
@@ -76,14 +79,21 @@ const ofTokens = ({ connections }: Answer<"GET /api/providers/expiration">): Rea
   why: row["expired"] === true ? "Sign in again, or give it another key." : "It ends within seven days.", until: null, heals: false, since: text(row["expiresAt"]) || null, to: "/providers"
 }))
 
+/** Those that were switched off by their failures, and those on the way there. */
+const ofWebhooks = ({ webhooks }: Answer<"GET /api/webhooks">): ReadonlyArray<Matter> => webhooks.flatMap((hook): ReadonlyArray<Matter> => hook.failure_count === 0 ? [] : [{
+  id: `webhook ${hook.id}`, tone: hook.enabled ? "warn" : "bad", word: hook.enabled ? "Fails" : "Switched off", what: `Webhook ${hook.description === null || hook.description === "" ? hook.url : hook.description}`,
+  why: `${hook.failure_count} deliveries in a row failed${hook.last_status === null ? "" : `, the last with ${hook.last_status}`}.`, until: null, heals: hook.enabled, since: hook.last_triggered_at, to: "/webhooks"
+}])
+
 export const matters = (seen: Seen, now: number): ReadonlyArray<Matter> => [
   ...ofConnections(seen.connections ?? [], now),
-  ...ofBreakers(seen.resilience?.breakers ?? [], now),
+  ...ofBreakers(seen.resilience?.breakers ?? [], seen.readAt),
   ...(seen.lockouts?.items ?? []).map((lockout): Matter => ({
     id: `lockout ${lockout.provider} ${lockout.model} ${lockout.connectionId ?? ""}`, tone: "info", word: "Locked out", what: `${lockout.provider}/${lockout.model}`, why: lockout.reason, until: lockout.until, heals: true, since: null, to: "/resilience"
   })),
   ...(seen.budgets === undefined ? [] : ofBudgets(seen.budgets)),
   ...(seen.ledger === undefined ? [] : ofLedger(seen.ledger)),
   ...(seen.nodes === undefined ? [] : ofNodes(seen.nodes)),
-  ...(seen.expiring === undefined ? [] : ofTokens(seen.expiring))
+  ...(seen.expiring === undefined ? [] : ofTokens(seen.expiring)),
+  ...(seen.webhooks === undefined ? [] : ofWebhooks(seen.webhooks))
 ].sort((a, b) => order[a.tone] - order[b.tone])
