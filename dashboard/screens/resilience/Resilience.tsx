@@ -1,15 +1,16 @@
 /** What rests, why, and until when; and the way to end it. */
 import { useState } from "react"
+import { useSkew } from "../../api/clock.ts"
 import { useChange, useRead } from "../../api/query.ts"
 import { count } from "../../format/numbers.ts"
 import { Confirm } from "../../parts/Dialog.tsx"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
-import { useNow } from "../../parts/now.ts"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status, type Tone } from "../../parts/Status.tsx"
 import { Ago, Countdown } from "../../parts/Time.tsx"
 import { Table } from "../../parts/Table.tsx"
 import { FireDrill } from "./Drill.tsx"
+import { Healing } from "./Healing.tsx"
 
 const EVERY_MS = 2_000
 
@@ -21,7 +22,7 @@ const breakerStates: Readonly<Record<"closed" | "degraded" | "open" | "half-open
 }
 
 const Breakers = () => {
-  const now = useNow()
+  const skew = useSkew()
   const read = useRead("GET /api/resilience", {}, { everyMs: EVERY_MS })
   const [asking, setAsking] = useState(false)
   const reset = useChange("POST /api/resilience/reset", ["GET /api/resilience"], () => setAsking(false))
@@ -39,7 +40,7 @@ const Breakers = () => {
                     <td className="cut">{breaker.state !== "open" ? "nothing" : breaker.model ?? "all models"}</td>
                     <td className="end">{count(breaker.failures)}</td>
                     <td><Ago at={breaker.lastFailure} /></td>
-                    <td>{breaker.retryAfterMs > 0 ? <Countdown until={new Date(Math.ceil((now + breaker.retryAfterMs) / 1_000) * 1_000).toISOString()} /> : "–"}</td>
+                    <td>{breaker.retryAfterMs > 0 ? <Countdown until={new Date(read.dataUpdatedAt + skew + breaker.retryAfterMs).toISOString()} /> : "–"}</td>
                     <td className="actions"><button type="button" className="button button-small" disabled={reset.isPending} onClick={() => reset.mutate({ body: { provider: breaker.provider } })} aria-label={`Close the breaker of ${breaker.provider}`}>Close</button></td>
                   </tr>
                 ))}
@@ -120,6 +121,7 @@ const Places = () => {
 
 const Resilience = () => (
   <Page title="Resilience" lead="What rests after failures, why, and when it is asked again. Everything here heals by itself.">
+    <Healing />
     <Breakers />
     <Lockouts />
     <Places />
