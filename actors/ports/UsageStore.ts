@@ -217,6 +217,8 @@ export interface UsageSlice extends UsageTotals {
   readonly estimated: number
   /** Attempts without a known price. */
   readonly unpriced: number
+  /** Mean duration of all attempts; null without any. */
+  readonly avgMs: number | null
   /** Of successes; null without any. */
   readonly latencyMs: Percentiles | null
   /** To the first of the answer; null while none was measured. */

@@ -117,7 +117,7 @@ export const suite = (name: string, layer: Layer.Layer<UsageStore>): void => {
       const { slices, total } = yield* store.trend({ since, until: since + 3_000 }, [since, since + 1_000, since + 2_000])
       assert.deepStrictEqual([...slices.keys()].sort(), [0, 2])
       const { firstTokenMs, latencyMs, ownMs, ...first } = slices.get(0) ?? assert.fail("no first slice")
-      assert.deepStrictEqual(plain([first]), [{ requests: 2, promptTokens: 2, completionTokens: 4, units: null, cost: 0.3, successes: 1, failures: 1, estimated: 1, unpriced: 0 }])
+      assert.deepStrictEqual(plain([first]), [{ requests: 2, promptTokens: 2, completionTokens: 4, units: null, cost: 0.3, successes: 1, failures: 1, estimated: 1, unpriced: 0, avgMs: 200 }])
       assert.deepStrictEqual([latencyMs?.p50, firstTokenMs?.p50, ownMs?.p99], [100, 20, 17])
       assert.deepInclude({ ...slices.get(2) }, { requests: 1, successes: 0, failures: 0, unpriced: 1, latencyMs: null, firstTokenMs: null, ownMs: null })
       assert.deepInclude({ ...total }, { requests: 3, promptTokens: 7, cost: 1.3 })

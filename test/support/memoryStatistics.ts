@@ -48,6 +48,7 @@ const sliceOf = (rows: ReadonlyArray<LedgerRow>): UsageSlice => {
     requests: rows.length, promptTokens: sum((row) => row.tokensIn), completionTokens: sum((row) => row.tokensOut), units: rows.reduce<Units.Units | null>((all, { units }) => Units.plus(all, units), null),
     cost: Math.round(sum((row) => row.costUsd) * 1e10) / 1e10, successes: rows.filter(succeeded).length, failures: rows.filter((row) => failures.has(row.outcome)).length,
     estimated: rows.filter(({ estimated }) => estimated).length, unpriced: rows.filter(({ unpriced }) => unpriced).length,
+    avgMs: rows.length === 0 ? null : average(rows.map(latency)),
     latencyMs: percentilesOf(rows.filter(succeeded).map(latency)), firstTokenMs: percentilesOf(rows.flatMap(({ ttftMs }) => ttftMs ?? [])),
     ownMs: percentilesOf(rows.flatMap(({ latencyMs, phases }) => phases === null ? [] : phases.queue + phases.limits + Math.max(0, latencyMs - phases.end)))
   }

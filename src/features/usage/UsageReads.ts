@@ -9,6 +9,7 @@ import type { StoreError } from "#actors/ports/StoreError.ts"
 import { type UsageFilter, type UsageGroup, UsageStore } from "#actors/ports/UsageStore.ts"
 import type { Analytics, History } from "./api.ts"
 import * as Statistics from "./statistics.ts"
+import * as Buckets from "./trend/buckets.ts"
 
 export class UsageReads extends Context.Service<UsageReads, {
   readonly history: Effect.Effect<History, StoreError>
@@ -20,8 +21,9 @@ export class UsageReads extends Context.Service<UsageReads, {
   readonly providerOf: (id: string) => string
 }>()("gateway/http/UsageReads") {}
 
-/** Rows that trends are computed from; breakdowns count everything. */
-const ROWS_MAX = 10_000
+/** Days of a trend; sums and breakdowns count everything. */
+const DAYS_MAX = 380
+const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 const ranges: Readonly<Record<string, number>> = {
   "1h": HOUR_MS, "24h": 24 * HOUR_MS, "1d": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS, "90d": 2160 * HOUR_MS
@@ -102,16 +104,17 @@ export const make = Effect.gen(function*() {
       // Whole ms: the last one before `to`.
       ...(to === undefined ? {} : { until: Date.parse(to) - 1 })
     }
-    const totals = yield* store.totals(filter)
+    const end = (filter.until ?? now) + 1
+    const starts = (Buckets.boundsOf(Math.max(filter.since ?? 0, end - DAYS_MAX * DAY_MS), end, "day", "UTC") ?? []).slice(0, -1)
+    const { slices, total } = yield* store.trend({ since: filter.since ?? 0, until: end }, starts)
     const by = yield* groups(filter)
-    const rows = yield* store.rows({ ...filter, limit: ROWS_MAX })
-    const dailyTrend = Statistics.daily(rows, now)
+    const dailyTrend = Statistics.daily(starts, slices)
     return {
       range,
       summary: {
-        ...totalsOf(totals),
-        successRate: Statistics.successRate(rows),
-        avgLatencyMs: Statistics.averageLatency(rows),
+        ...totalsOf(total),
+        successRate: total.requests === 0 ? 1 : total.successes / total.requests,
+        avgLatencyMs: total.avgMs ?? 0,
         models: by.model.length,
         providers: by.provider.length
       },
@@ -121,7 +124,7 @@ export const make = Effect.gen(function*() {
       byAccount: by.connection.map((group) => ({ connectionId: group.connectionId ?? "none", account: accountName(group), ...totalsOf(group) })),
       dailyTrend,
       activityMap: Object.fromEntries(dailyTrend.map((day) => [day.date, day.requests])),
-      weeklyPattern: Statistics.weekly(rows)
+      weeklyPattern: Statistics.weekly(dailyTrend)
     }
   })
 

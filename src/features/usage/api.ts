@@ -156,6 +156,8 @@ const Slice = Schema.Struct({
   estimated: Schema.Int,
   /** Attempts without a known price: they count as free. */
   unpriced: Schema.Int,
+  /** Mean duration of all attempts, ms. */
+  avgMs: Schema.NullOr(Schema.Number),
   /** Of successes, ms. */
   latencyMs: Percentiles,
   /** To the first of the answer, ms. */
@@ -251,6 +253,7 @@ export const Analytics = Schema.Struct({
   byProvider: Schema.Array(Schema.Struct({ provider: Schema.String, ...Totals.fields })),
   byApiKey: Schema.Array(Schema.Struct({ apiKeyId: Schema.NullOr(Schema.String), name: Schema.String, ...Totals.fields })),
   byAccount: Schema.Array(Schema.Struct({ connectionId: Schema.String, account: Schema.String, ...Totals.fields })),
+  /** Days of UTC; the newest 380 of a longer range. */
   dailyTrend: Schema.Array(Schema.Struct({ date: Schema.String, ...Totals.fields })),
   /** Requests per day, for a calendar view. */
   activityMap: record(Schema.Number),

@@ -169,6 +169,18 @@ describe("use over time", () => {
     assert.deepInclude(at(range.json, "summary") as object, { requests: 1, cost: 2 })
   }))
 
+  it.effect("trend, success and mean duration of a range count every attempt, also beyond ten thousand", () => Effect.gen(function*() {
+    const { get, insert } = yield* signedIn
+    yield* insert(60, { startedAt: now - 24 * HOUR - 1, outcome: "upstream-reset", status: 502, latencyMs: 1_100 })
+    yield* insert(9_990, { latencyMs: 100, startedAt: now - 1 })
+    const { json } = yield* get("/api/usage/analytics")
+    const days = at(json, "dailyTrend") as ReadonlyArray<{ readonly date: string; readonly requests: number }>
+    assert.deepStrictEqual(days.map(({ date, requests }) => [date, requests]), [["1970-02-08", 60], ["1970-02-09", 9_990], ["1970-02-10", 0]])
+    assert.approximately(at(json, "summary", "successRate") as number, 9_990 / 10_050, 1e-9)
+    assert.approximately(at(json, "summary", "avgLatencyMs") as number, (9_990 * 100 + 60 * 1_100) / 10_050, 1e-9)
+    assert.strictEqual((at(json, "weeklyPattern") as ReadonlyArray<{ readonly requests: number }>).reduce((sum, { requests }) => sum + requests, 0), 10_050)
+  }))
+
   it.effect("refuses a zone that is none, a time that runs backwards, and more than 400 buckets", () => Effect.gen(function*() {
     const { get } = yield* signedIn
     for (const query of ["zone=Berlin/Europe", "from=1970-02-09&to=1970-02-08", "from=1970-01-01&bucket=minute", "bucket=year"]) {

@@ -36,7 +36,7 @@ export const make = (sql: SqlClient.SqlClient, run: RunOperation, sums: string):
         SELECT place, ${sql.literal(sums)},
           count(*) FILTER (WHERE outcome = 'completed') AS successes, count(*) FILTER (WHERE ${sql.literal(failed)}) AS failures,
           count(*) FILTER (WHERE estimated) AS estimated, count(*) FILTER (WHERE unpriced) AS unpriced,
-          ${sql.literal(percentiles("latency_ms", "outcome = 'completed'"))} AS latencies,
+          avg(latency_ms) AS "avgMs", ${sql.literal(percentiles("latency_ms", "outcome = 'completed'"))} AS latencies,
           ${sql.literal(percentiles("ttft_ms", "ttft_ms IS NOT NULL"))} AS firsts,
           ${sql.literal(percentiles(own, "phases IS NOT NULL"))} AS owns
         FROM placed GROUP BY GROUPING SETS ((place), ())`,
