@@ -44,6 +44,7 @@ describe.skipIf(!canBrowse())("the dashboard's ease", () => {
     const page = await come("/audit")
     const rows = page.getByRole("table", { name: "Audit" }).getByRole("row")
     expect(await rows.filter({ hasText: "key.created" }).first().getByRole("button", { name: /Take back/ }).count()).toBe(0)
+    expect(await rows.filter({ hasText: "key.created" }).first().getByRole("link").getAttribute("href")).toBe("/dashboard/keys")
     await rows.filter({ hasText: "settings.updated" }).first().getByRole("button", { name: /^Take back/ }).click()
     const dialog = page.getByRole("dialog")
     await dialog.getByText(/semanticCacheMaxSize back to \d+/).waitFor()

@@ -1,9 +1,10 @@
 /** Who changed what: filters stand in the address, secrets are already taken out by the gateway. */
 import { useMutation } from "@tanstack/react-query"
-import { useNavigate, useSearch } from "@tanstack/react-router"
+import { Link, useNavigate, useSearch } from "@tanstack/react-router"
 import { useState } from "react"
 import * as Notes from "../../api/notes.ts"
 import { queryClient, useRead } from "../../api/query.ts"
+import type { Screen } from "../../app/screens.ts"
 import { clock, exact } from "../../format/time.ts"
 import { Confirm } from "../../parts/Dialog.tsx"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
@@ -15,6 +16,19 @@ import { Table } from "../../parts/Table.tsx"
 
 const EVERY_MS = 10_000
 const ON_A_PAGE = 50
+
+/** Where the records of a kind are. */
+const places: Readonly<Record<string, Screen["path"]>> = {
+  combo: "/combos", "combo-mapping": "/combos", apikey: "/keys", budget: "/limits", "token-limit": "/limits", provider: "/providers", "provider-node": "/providers", "provider-model": "/models", pricing: "/models",
+  alias: "/models", webhook: "/webhooks", settings: "/settings", "feature-flag": "/settings", cache: "/cache", lease: "/leases", "eval-suite": "/evals", "eval-run": "/evals", "mcp-server": "/agents", file: "/work",
+  batch: "/work", resilience: "/resilience", drill: "/resilience"
+}
+
+const Target = ({ row }: { readonly row: Entry }) => {
+  const to = row.resource_type === null ? undefined : places[row.resource_type]
+  const word = row.target ?? row.resource_type ?? "–"
+  return to === undefined ? word : <Link to={to} {...(to === "/settings" && row.target !== null ? { search: { search: row.target } } : {})}>{word}</Link>
+}
 
 const Audit = () => {
   const search = useSearch({ from: "/audit" })
@@ -55,7 +69,7 @@ const Audit = () => {
                     <td className="nowrap number" title={exact(row.timestamp)}>{clock(row.timestamp, read.dataUpdatedAt)}</td>
                     <td className="nowrap">{row.action}</td>
                     <td className="cut" title={row.actor}>{row.actor}</td>
-                    <td className="cut" title={row.target ?? undefined}>{row.target ?? "–"}</td>
+                    <td className="cut" title={row.target ?? undefined}><Target row={row} /></td>
                     <td><Status tone={row.status === "success" ? "ok" : "bad"} word={row.status} /></td>
                     <td className="nowrap">{row.ip_address ?? "–"}</td>
                     <td className="actions">{inverseOf(row) === null ? null : <button type="button" className="button button-small" onClick={() => setUndoing(row)} aria-label={`Take back ${row.action} ${row.target ?? ""}`.trim()}>Take back</button>}</td>
