@@ -61,3 +61,14 @@ export const CopyButton = ({ children, value }: { readonly value: string; readon
   const { run, said } = useCopy(value)
   return <button type="button" className="button" onClick={run}><Icon name="copy" size={16} />{said ?? children}</button>
 }
+
+/** Hands a text to the browser as a file. */
+export const save = (name: string, type: string, text: string): void => {
+  const url = URL.createObjectURL(new Blob([text], { type }))
+  const link = document.createElement("a")
+  link.href = url
+  link.download = name
+  link.click()
+  // The download has begun by then.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}

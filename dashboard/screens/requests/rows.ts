@@ -1,5 +1,5 @@
 /** Rows of the call log as the table keeps them: few fields each, texts shared, newest first. Pure. */
-import { csvOf } from "../../parts/save.ts"
+import { csvOf } from "../../format/csv.ts"
 import type { CallLog } from "./outcome.ts"
 
 export interface CallRow {

@@ -1,12 +1,13 @@
 /** Use over time, in buckets that the gateway counts in a named zone; the same numbers as a table whose rows open their requests. */
 import { Link } from "@tanstack/react-router"
 import type { Answer } from "../../api/contract.ts"
+import { csvOf } from "../../format/csv.ts"
 import { count, duration, money, percent, tokens, unknown } from "../../format/numbers.ts"
 import { exact, startName } from "../../format/time.ts"
 import { Bars } from "../../parts/Bars.tsx"
 import { SelectField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { csvOf, save } from "../../parts/save.ts"
+import { save } from "../../parts/Copy.tsx"
 import { Table } from "../../parts/Table.tsx"
 
 export type Trend = Answer<"GET /api/usage/trend">

@@ -1,9 +1,10 @@
 /** Who and what used it: each number opens its rows, and stands beside what it was in the period before. */
 import { Link } from "@tanstack/react-router"
+import { csvOf } from "../../format/csv.ts"
 import { count, money, percent, tokens, unknown } from "../../format/numbers.ts"
 import { Check, SelectField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
-import { csvOf, save } from "../../parts/save.ts"
+import { save } from "../../parts/Copy.tsx"
 import { Table } from "../../parts/Table.tsx"
 import { type Analytics, change, compared, type GroupName, groups } from "./groups.ts"
 

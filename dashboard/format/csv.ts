@@ -1,14 +1,4 @@
-/** Hands a text to the browser as a file. */
-export const save = (name: string, type: string, text: string): void => {
-  const url = URL.createObjectURL(new Blob([text], { type }))
-  const link = document.createElement("a")
-  link.href = url
-  link.download = name
-  link.click()
-  // The download has begun by then.
-  setTimeout(() => URL.revokeObjectURL(url), 10_000)
-}
-
+/** Tables as text for spreadsheets and programs. Pure. */
 type Cell = string | number | null
 
 /** A text that a spreadsheet would take for a formula is quoted by an apostrophe, as spreadsheets do. */
