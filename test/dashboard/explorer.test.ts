@@ -65,7 +65,7 @@ describe.skipIf(!canBrowse())("the request explorer", () => {
     await expect.poll(() => table(page).getByRole("row").count()).toBe(3)
   })
 
-  it("by keys: J opens the first, K and J move, Esc closes and gives the focus back, Enter opens the page", async () => {
+  it("by keys: J opens the first, K and J move, D compares, L pauses, F finds the facets, C copies the link, Esc closes and gives the focus back", async () => {
     const page = await come("/requests")
     await table(page).getByRole("row").nth(2).waitFor()
     await page.keyboard.press("j")
@@ -76,6 +76,14 @@ describe.skipIf(!canBrowse())("the request explorer", () => {
     await expect.poll(() => parameters(page)["open"]).not.toBe(first)
     await page.keyboard.press("k")
     await expect.poll(() => parameters(page)["open"]).toBe(first)
+    await page.keyboard.press("d")
+    await page.getByRole("region", { name: "Now", exact: true }).getByText("sim/echo").waitFor()
+    await page.keyboard.press("l")
+    await page.getByText("Paused", { exact: true }).waitFor()
+    await page.keyboard.press("c")
+    await page.getByText("The link to this view is copied.").waitFor()
+    await page.keyboard.press("f")
+    expect(await page.evaluate("document.activeElement.tagName")).toBe("SUMMARY")
     await page.keyboard.press("Escape")
     await drawer.waitFor({ state: "detached" })
     await expect.poll(() => page.evaluate("document.activeElement.closest('tr')?.dataset.call")).toBe(first)
