@@ -2,6 +2,7 @@
 export const unknown = "–"
 
 const group = new Intl.NumberFormat("en", { maximumFractionDigits: 0 })
+const LEAST_TOTAL_USD = 0.01
 const ONE_MINUTE_S = 60
 const ONE_HOUR_S = 3_600
 const ONE_DAY_S = 86_400
@@ -29,6 +30,13 @@ export const money = (usd: number | null | undefined): string => {
   // Three significant digits: one request may cost a ten-thousandth.
   const decimals = Math.min(12, Math.max(2, 2 - Math.floor(Math.log10(size))))
   return `${usd < 0 ? "-" : ""}$${size.toFixed(decimals)}`
+}
+
+/** A total of many requests: two decimals. The exact one belongs into the title. */
+export const total = (usd: number | null | undefined): string => {
+  if (usd === null || usd === undefined || !Number.isFinite(usd)) return unknown
+  if (usd > 0 && usd < LEAST_TOTAL_USD) return `< $${LEAST_TOTAL_USD}`
+  return Math.abs(usd) >= 1 ? money(usd) : `${usd < 0 ? "-" : ""}$${Math.abs(usd).toFixed(2)}`
 }
 
 /** `812 ms`, `1.24 s`, `2 m 03 s`, `3 h 05 m`, `2 d 4 h`. */

@@ -2,7 +2,7 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { describe, expect, it } from "vitest"
-import { count, duration, money, percent, tokens } from "../../dashboard/format/numbers.ts"
+import { count, duration, money, percent, tokens, total } from "../../dashboard/format/numbers.ts"
 import { ago, left } from "../../dashboard/format/time.ts"
 import { MOST_REQUESTS, Ring, SPAN_MS } from "../../dashboard/live/Ring.ts"
 import { chance } from "#test/support/chance.ts"
@@ -13,8 +13,12 @@ describe("numbers", () => {
     expect([0, 1234.5, 2, 0.5, 0.000412, 0.0123456, -0.02].map(money)).toEqual(["$0.00", "$1,234.50", "$2.00", "$0.500", "$0.000412", "$0.0123", "-$0.0200"])
   })
 
+  it("shows totals with two decimals, and never a zero for what is not", () => {
+    expect([0, 0.000004, 0.01, 0.456, 1234.5, -0.02].map(total)).toEqual(["$0.00", "< $0.01", "$0.01", "$0.46", "$1,234.50", "-$0.02"])
+  })
+
   it("shows a dash for what is not known, never a zero", () => {
-    for (const form of [money, tokens, count, duration, percent]) expect([form(null), form(undefined), form(Number.NaN)]).toEqual(["–", "–", "–"])
+    for (const form of [money, total, tokens, count, duration, percent]) expect([form(null), form(undefined), form(Number.NaN)]).toEqual(["–", "–", "–"])
   })
 
   it("shows durations and token counts in the largest fitting unit", () => {

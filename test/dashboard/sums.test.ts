@@ -113,7 +113,7 @@ describe.skipIf(!canBrowse())("the dashboard's sums", () => {
     await tiles.getByText("33%").waitFor()
     await tiles.getByText("$3.00").waitFor()
     await tiles.getByText(/^p50; p99 \d/).waitFor()
-    await tiles.getByText(/^p50 of \d/).waitFor()
+    await tiles.getByText(/^gateway's p50, of \d/).waitFor()
     await tiles.getByRole("link", { name: "Errors" }).click()
     await page.getByRole("heading", { level: 1, name: "Requests" }).waitFor()
     await page.getByRole("table", { name: "Requests", exact: true }).getByText("502").waitFor()

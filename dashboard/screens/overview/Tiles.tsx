@@ -1,7 +1,7 @@
 /** What goes through, in figures; each opens what it is made of. */
 import { Link } from "@tanstack/react-router"
 import { useRead } from "../../api/query.ts"
-import { count, duration, money, percent, tokens, unknown } from "../../format/numbers.ts"
+import { count, duration, percent, tokens, total as sum, unknown } from "../../format/numbers.ts"
 import { beginOf } from "../../format/ranges.ts"
 import { Failure } from "../../parts/Feedback.tsx"
 import { useNow } from "../../parts/now.ts"
@@ -31,9 +31,9 @@ export const Tiles = () => {
         <div className="tile"><dt><Link to="/requests" search={{ range: "15m" }}>Calls</Link></dt><dd title={last === undefined ? undefined : `${last.requests} in the last minute`}>{perSecond(last === undefined ? undefined : last.requests / MINUTE_S)}</dd><dd className="unit">a second, last minute</dd></div>
         <div className="tile"><dt><Link to="/requests" search={{ range: "1h", status: "error" }}>Errors</Link></dt><dd title={total === undefined ? undefined : `${total.failures} of ${known}`}>{known === 0 ? unknown : percent((total?.failures ?? 0) / known)}</dd><dd className="unit">of calls, last hour</dd></div>
         <div className="tile"><dt><Link to="/usage" search={{ range: "1h", metric: "first" }}>First token</Link></dt><dd>{duration(total?.firstTokenMs?.p50)}</dd><dd className="unit">p50; p99 {duration(total?.firstTokenMs?.p99)}</dd></div>
-        <div className="tile"><dt><Link to="/usage" search={{ range: "1h" }}>Gateway's own</Link></dt><dd>{duration(total?.ownMs?.p50)}</dd><dd className="unit">p50 of {duration(total?.latencyMs?.p50)} in all</dd></div>
+        <div className="tile"><dt><Link to="/usage" search={{ range: "1h" }}>Own time</Link></dt><dd>{duration(total?.ownMs?.p50)}</dd><dd className="unit">gateway's p50, of {duration(total?.latencyMs?.p50)}</dd></div>
         <div className="tile"><dt><Link to="/usage" search={{ range: "1h", metric: "tokens" }}>Tokens</Link></dt><dd>{perSecond(last === undefined ? undefined : (last.promptTokens + last.completionTokens) / MINUTE_S)}</dd><dd className="unit">a second; {tokens(total === undefined ? undefined : total.promptTokens + total.completionTokens)} last hour</dd></div>
-        <div className="tile"><dt><Link to="/usage" search={{ range: "1h" }}>Cost</Link></dt><dd>{money(total?.cost)}</dd><dd className="unit">last hour</dd></div>
+        <div className="tile"><dt><Link to="/usage" search={{ range: "1h" }}>Cost</Link></dt><dd title={total === undefined ? undefined : `$${total.cost}`}>{sum(total?.cost)}</dd><dd className="unit">last hour</dd></div>
         <div className="tile"><dt><Link to="/cache">Cache hits</Link></dt><dd>{cache.data?.semanticCache.hitRate ?? unknown}</dd><dd className="unit">this node, since its start</dd></div>
       </dl>
     </>

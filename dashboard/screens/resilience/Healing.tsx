@@ -32,10 +32,11 @@ const Meanwhile = ({ asked, onAsk }: { readonly asked: string; readonly onAsk: (
       }}
     >
       <div className="filters">
-        <TextField className="field-wide" label="Model or combo" value={asked} onChange={onAsk} list={list} required hint="Nothing is sent: the router answers as it would to a request now." />
+        <TextField className="field-wide" label="Model or combo" value={asked} onChange={onAsk} list={list} required />
         <datalist id={list}>{combos.data?.combos.map(({ name }) => <option key={name} value={name}>{name}</option>)}</datalist>
         <button type="submit" className="button" disabled={explain.isPending || asked.trim() === ""}>Who is asked now?</button>
       </div>
+      <p className="small muted">Nothing is sent: the router answers as it would to a request now.</p>
       {explain.error === null ? null : <Failure what="No plan could be made" error={explain.error} />}
       {explain.data === undefined ? null : <section aria-label={`Asked for ${sent ?? ""}`}><Targets plan={explain.data} /></section>}
     </form>

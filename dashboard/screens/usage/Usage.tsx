@@ -2,7 +2,7 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router"
 import { useRead } from "../../api/query.ts"
 import { useZone } from "../../app/zone.ts"
-import { count, duration, money, percent, tokens } from "../../format/numbers.ts"
+import { count, duration, percent, tokens, total as sum } from "../../format/numbers.ts"
 import { beginOf, isRange, ranges, spanWord, timesOf, unitOf } from "../../format/ranges.ts"
 import { save } from "../../parts/Copy.tsx"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
@@ -40,13 +40,13 @@ const Tile = ({ before, name, now, shown, unit }: { readonly name: string; reado
 
 const Tiles = ({ trend: { previous: { total: before }, total } }: { readonly trend: Trend }) => (
   <dl className="tiles" aria-label="Sums">
-    <Tile name="Cost" now={total.cost} before={before.cost} shown={money} />
+    <Tile name="Cost" now={total.cost} before={before.cost} shown={sum} />
     <Tile name="Attempts" now={total.requests} before={before.requests} shown={count} />
     <Tile name="Errors" now={errorShare(total)} before={errorShare(before)} shown={percent} unit="of attempts" />
     <Tile name="Tokens in" now={total.promptTokens} before={before.promptTokens} shown={tokens} />
     <Tile name="Tokens out" now={total.completionTokens} before={before.completionTokens} shown={tokens} />
     <Tile name="First token, p50" now={total.firstTokenMs?.p50 ?? null} before={before.firstTokenMs?.p50 ?? null} shown={duration} />
-    <Tile name="Gateway's own, p50" now={total.ownMs?.p50 ?? null} before={before.ownMs?.p50 ?? null} shown={duration} />
+    <Tile name="Own time, p50" now={total.ownMs?.p50 ?? null} before={before.ownMs?.p50 ?? null} shown={duration} />
   </dl>
 )
 
