@@ -35,7 +35,7 @@ export const money = (usd: number | null | undefined): string => {
 /** A total of many requests: two decimals. The exact one belongs into the title. */
 export const total = (usd: number | null | undefined): string => {
   if (usd === null || usd === undefined || !Number.isFinite(usd)) return unknown
-  if (usd > 0 && usd < LEAST_TOTAL_USD) return `< $${LEAST_TOTAL_USD}`
+  if (usd > 0 && usd < LEAST_TOTAL_USD) return `<$${LEAST_TOTAL_USD}`
   return Math.abs(usd) >= 1 ? money(usd) : `${usd < 0 ? "-" : ""}$${Math.abs(usd).toFixed(2)}`
 }
 

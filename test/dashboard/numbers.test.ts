@@ -14,7 +14,7 @@ describe("numbers", () => {
   })
 
   it("shows totals with two decimals, and never a zero for what is not", () => {
-    expect([0, 0.000004, 0.01, 0.456, 1234.5, -0.02].map(total)).toEqual(["$0.00", "< $0.01", "$0.01", "$0.46", "$1,234.50", "-$0.02"])
+    expect([0, 0.000004, 0.01, 0.456, 1234.5, -0.02].map(total)).toEqual(["$0.00", "<$0.01", "$0.01", "$0.46", "$1,234.50", "-$0.02"])
   })
 
   it("shows a dash for what is not known, never a zero", () => {
