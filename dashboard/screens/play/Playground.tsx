@@ -12,19 +12,27 @@ import { AreaField, SelectField, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
-import { type Ask, formatOf, formats } from "./formats.ts"
+import { codeOf, type Language, languages } from "./code.ts"
+import { type Ask, type FormatName, formatOf, formats } from "./formats.ts"
+import { Frames, Strip } from "./Frames.tsx"
+import { Microscope } from "./Microscope.tsx"
 import { Outcome } from "./Outcome.tsx"
-import { type Run, useStream } from "./useStream.ts"
+import { states } from "./states.ts"
+import { type Asked, useStreams } from "./useStream.ts"
 
 /** How long a key lives that is made for the playground, ms. */
 const KEY_LIVES_MS = 3_600_000
 const MOST_MODELS = 2_000
 
-const states: Readonly<Record<Run["state"], { readonly tone: "ok" | "info" | "skip" | "bad"; readonly word: string }>> = {
-  streaming: { tone: "info", word: "Streaming" },
-  done: { tone: "ok", word: "Done" },
-  stopped: { tone: "skip", word: "Stopped" },
-  failed: { tone: "bad", word: "Failed" }
+const ways = [{ value: "one", word: "One answer" }, { value: "formats", word: "Six formats side by side" }, { value: "models", word: "Up to four models side by side" }]
+/** Models beside the first one. */
+const MOST_OTHERS = 3
+
+/** What is sent at once. */
+const askedOf = (way: string, format: FormatName, ask: Ask, others: string): ReadonlyArray<Asked> => {
+  if (way === "formats") return (Object.keys(formats) as ReadonlyArray<FormatName>).map((each) => ({ id: each, format: each, ask }))
+  const models = way === "models" ? others.split(",").map((name) => name.trim()).filter((name) => name !== "").slice(0, MOST_OTHERS) : []
+  return [...new Set([ask.model, ...models])].map((model) => ({ id: `${format} ${model}`, format, ask: { ...ask, model } }))
 }
 
 /** Names of models that may be called; with a key those of the key. */
@@ -37,6 +45,19 @@ const useModels = (key: string) => useQuery({
   },
   staleTime: 60_000
 })
+
+type Members = Readonly<Record<string, unknown>>
+
+/** Members of a body as they are typed; null for what is no JSON object. */
+const membersOf = (text: string): Members | null => {
+  if (text.trim() === "") return {}
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value as Members : null
+  } catch {
+    return null
+  }
+}
 
 const numberOf = (text: string): number | null => text.trim() === "" || !Number.isFinite(Number(text)) ? null : Number(text)
 
@@ -51,15 +72,27 @@ const Playground = () => {
   const [maxTokens, setMaxTokens] = useState("")
   const [temperature, setTemperature] = useState("")
   const [key, setKey] = useState("")
-  const { run, start, stop } = useStream()
+  const [more, setMore] = useState("")
+  const [way, setWay] = useState("one")
+  const [others, setOthers] = useState("")
+  const [language, setLanguage] = useState<Language>("curl")
+  const [asked, setAsked] = useState<ReadonlyArray<Asked>>([])
+  const { runs, start, stop } = useStreams()
   const models = useModels(key)
   const list = useId()
   const keyNeeded = useRead("GET /api/keys", { query: { limit: 1 } })
   const mint = useChange("POST /api/keys", ["GET /api/keys"], (made) => setKey(made.key))
-  const request: Ask = { model, prompt, system, maxTokens: numberOf(maxTokens), temperature: numberOf(temperature) }
-  const go = (): void => void start(format, request, key)
-  const busy = run?.state === "streaming"
-  const curl = `curl -N '${gatewayAddress}${formats[format].path(model)}' \\\n  -H 'Content-Type: application/json'${key === "" ? "" : " -H 'Authorization: Bearer <key>'"} \\\n  -d '${JSON.stringify(formats[format].body(request)).replaceAll("'", "'\\''")}'`
+  const members = membersOf(more)
+  const request: Ask = { model, prompt, system, maxTokens: numberOf(maxTokens), temperature: numberOf(temperature), more: members ?? {} }
+  const go = (): void => {
+    const list = askedOf(way, format, request, others)
+    setAsked(list)
+    void start(list, key)
+  }
+  const canSend = model !== "" && prompt !== "" && members !== null
+  const busy = asked.some(({ id }) => runs[id]?.state === "streaming")
+  const only = asked.length === 1 ? asked[0] : undefined
+  const run = only === undefined ? null : runs[only.id] ?? null
   return (
     <Page title="Playground" lead="A request as a client would send it. It is routed, limited and accounted for like any other.">
       <div className="split">
@@ -67,30 +100,35 @@ const Playground = () => {
           className="panel"
           onSubmit={(event) => {
             event.preventDefault()
-            if (!busy) go()
+            if (!busy && canSend) go()
           }}
         >
           <div className="panel-body">
             <div className="grid-fields">
               <TextField label="Model or combo" value={model} list={list} required onChange={(value) => set({ model: value })} />
-              <SelectField label="Wire format" value={format} choices={Object.entries(formats).map(([value, { word }]) => ({ value, word }))} onChange={(value) => set({ format: value })} />
+              <SelectField label="Wire format" value={format} disabled={way === "formats"} choices={Object.entries(formats).map(([value, { word }]) => ({ value, word }))} onChange={(value) => set({ format: value })} />
+            </div>
+            <div className="grid-fields">
+              <SelectField label="Ask for" value={way} choices={ways} onChange={setWay} />
+              {way === "models" ? <TextField label="Other models" value={others} onChange={setOthers} hint="Three at most, separated by commas" /> : null}
             </div>
             <datalist id={list}>{(models.data ?? []).map((id) => <option key={id} value={id}>{id}</option>)}</datalist>
             <AreaField
               label="Prompt" value={prompt} rows={6} onChange={setPrompt} hint="Ctrl Enter sends, Esc stops."
               onKeyDown={(event) => {
-                if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !busy) go()
+                if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !busy && canSend) go()
                 if (event.key === "Escape") stop()
               }}
             />
             <details>
-              <summary>System prompt, limits and key</summary>
+              <summary>System prompt, limits, tools and key</summary>
               <div className="stack" style={{ paddingTop: "1rem" }}>
                 <AreaField label="System prompt" value={system} rows={3} onChange={setSystem} />
                 <div className="grid-fields">
                   <TextField label="Most tokens" type="number" value={maxTokens} onChange={setMaxTokens} placeholder="the model's own" />
                   <TextField label="Temperature" type="number" value={temperature} onChange={setTemperature} placeholder="the model's own" />
                 </div>
+                <AreaField label="Other members of the body, JSON" value={more} rows={3} onChange={setMore} hint="Tools, images and parameters as the wire format names them; they win over the fields above" wrong={members === null ? "Not a JSON object" : undefined} />
                 <TextField label="Key" type="password" value={key} onChange={setKey} placeholder="none" hint="Kept in this page only. Without one the gateway answers only while it requires none." />
                 {keyNeeded.data === undefined ? null : (
                   <div className="row">
@@ -105,38 +143,39 @@ const Playground = () => {
             <div className="row">
               {busy
                 ? <button type="button" className="button" onClick={stop}><Icon name="stop" size={16} />Stop</button>
-                : <button type="submit" className="button button-primary" disabled={model === "" || prompt === ""}><Icon name="play" size={16} />Send</button>}
+                : <button type="submit" className="button button-primary" disabled={!canSend}><Icon name="play" size={16} />Send</button>}
             </div>
           </div>
         </form>
         <div className="stack">
           <Panel title="Answer" actions={run === null ? null : <Status {...states[run.state]} />}>
-            {run === null ? <Empty icon="play" title="Nothing sent yet">The simulator’s model <code>sim/echo</code> answers at once, without any provider.</Empty> : (
+            {asked.length > 1 ? <p className="panel-body muted">The answers stand side by side below.</p> : run === null ? <Empty icon="play" title="Nothing sent yet">The simulator’s model <code>sim/echo</code> answers at once, without any provider.</Empty> : (
               <div className="panel-body">
                 {run.error === null ? null : <Failure what={run.text === "" ? "No answer came" : "The answer broke off"} error={run.error} />}
-                {run.status === 401 ? <p>This gateway requires a key. Open “System prompt, limits and key” and make one for an hour.</p> : null}
+                {run.status === 401 ? <p>This gateway requires a key. Open “System prompt, limits, tools and key” and make one for an hour.</p> : null}
                 {run.text === "" && run.error !== null ? null : <div className={`answer${busy ? " cursor" : ""}`} role="log" aria-label="Answer">{run.text}</div>}
                 <dl className="tiles">
                   <div className="tile"><dt>First token</dt><dd>{duration(run.firstMs)}</dd></div>
                   <div className="tile"><dt>Whole</dt><dd>{duration(run.totalMs)}</dd></div>
-                  <div className="tile"><dt>Frames</dt><dd>{count(run.frameCount)}</dd></div>
+                  <div className="tile"><dt>Frames</dt><dd>{count(run.frameCount)}</dd><dd className="unit">longest gap {duration(run.longestGapMs)}</dd></div>
                 </dl>
+                {run.frameCount === 0 ? null : <Strip run={run} label="Frames over time" />}
+                {run.omitted === "" ? null : <p className="small wrap">The target does not know, and was not sent: <code>{run.omitted}</code></p>}
               </div>
             )}
           </Panel>
           {run === null || run.requestId === null || busy ? null : <Panel title="Cost and decision"><div className="panel-body"><Outcome requestId={run.requestId} /></div></Panel>}
-          {run === null || run.frameCount === 0 || busy ? null : (
-            <details className="panel">
-              <summary className="panel-head">Frames as they came</summary>
-              <div className="panel-body"><pre className="well well-scroll" tabIndex={0} aria-label="Frames">{run.frames.map(({ raw }) => raw).join("\n\n")}</pre></div>
-            </details>
-          )}
+          {run === null || run.frameCount === 0 || busy ? null : <section className="panel" aria-label="Frames of the stream"><div className="panel-body"><Frames run={run} word="Frames as they came" label="Frames" /></div></section>}
           <details className="panel">
-            <summary className="panel-head">The same with curl</summary>
-            <div className="panel-body"><CodeBlock label="curl command" text={curl} /></div>
+            <summary className="panel-head">The same as code</summary>
+            <div className="panel-body">
+              <SelectField label="Language" value={language} choices={Object.entries(languages).map(([value, word]) => ({ value, word }))} onChange={(value) => setLanguage(value in languages ? value as Language : "curl")} />
+              <CodeBlock label="code" text={codeOf(language, format, request, gatewayAddress, key !== "")} />
+            </div>
           </details>
         </div>
       </div>
+      {asked.length > 1 ? <Microscope asked={asked} runs={runs} /> : null}
     </Page>
   )
 }

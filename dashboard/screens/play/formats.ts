@@ -6,6 +6,8 @@ export interface Ask {
   readonly system: string
   readonly maxTokens: number | null
   readonly temperature: number | null
+  /** Other members of the body, such as tools; they win over the form's. */
+  readonly more?: Readonly<Record<string, unknown>>
 }
 
 interface Format {
@@ -82,6 +84,9 @@ export const formats = {
 } as const satisfies Readonly<Record<string, Format>>
 
 export type FormatName = keyof typeof formats
+
+/** What is sent. */
+export const bodyOf = (format: FormatName, ask: Ask): Readonly<Record<string, unknown>> => ({ ...formats[format].body(ask), ...ask.more })
 
 export const formatOf = (name: string | undefined): FormatName => name !== undefined && name in formats ? name as FormatName : "chat-completions"
 
