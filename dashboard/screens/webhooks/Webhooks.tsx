@@ -1,29 +1,22 @@
 /** Receivers of the gateway's events: whether events arrive, and why not. */
 import { useState } from "react"
 import { call } from "../../api/call.ts"
-import type { Answer } from "../../api/contract.ts"
 import { useChange, useRead } from "../../api/query.ts"
-import { count, duration } from "../../format/numbers.ts"
+import { count } from "../../format/numbers.ts"
 import { CodeBlock } from "../../parts/Copy.tsx"
 import { Confirm, Dialog } from "../../parts/Dialog.tsx"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
-import { Check, SelectField, Switch, TextField, wrongWith } from "../../parts/Field.tsx"
+import { Switch } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Table } from "../../parts/Table.tsx"
 import { Ago } from "../../parts/Time.tsx"
+import { Deliveries } from "./Deliveries.tsx"
+import { Form, type Webhook } from "./Form.tsx"
+import { Verify } from "./Verify.tsx"
 
 const EVERY_MS = 5_000
-
-type Webhook = Answer<"GET /api/webhooks">["webhooks"][number]
-
-const kinds = [{ value: "custom", word: "A program of your own" }, { value: "slack", word: "Slack" }, { value: "discord", word: "Discord" }]
-const events = {
-  "request.completed": "A request was answered", "request.failed": "A request failed", "quota.exceeded": "A limit of a key was reached",
-  "batch.completed": "A batch is complete", "batch.failed": "A batch failed", "batch.expired": "A batch ran out of time", "batch.cancelled": "A batch was cancelled"
-} as const
-type EventName = keyof typeof events
 
 const stateOf = ({ enabled, failure_count, last_status }: Webhook) => {
   if (!enabled) return <Status tone={failure_count > 0 ? "bad" : "off"} word={failure_count > 0 ? "Switched off after failures" : "Off"} />
@@ -31,78 +24,7 @@ const stateOf = ({ enabled, failure_count, last_status }: Webhook) => {
   return last_status === null ? <Status tone="off" word="Nothing sent yet" /> : <Status tone="ok" word="Arrives" />
 }
 
-const Add = ({ onClose, onMade }: { readonly onClose: () => void; readonly onMade: (secret: string) => void }) => {
-  const [url, setUrl] = useState("")
-  const [kind, setKind] = useState("custom")
-  const [description, setDescription] = useState("")
-  const [chosen, setChosen] = useState<ReadonlySet<EventName>>(new Set<EventName>(["request.failed", "quota.exceeded"]))
-  const add = useChange("POST /api/webhooks", ["GET /api/webhooks"], ({ webhook }) => onMade(webhook.secret))
-  const names = (Object.keys(events) as ReadonlyArray<EventName>)
-  const save = (): void => add.mutate({
-    body: { url, description, kind: kind === "slack" || kind === "discord" ? kind : "custom", events: names.filter((name) => chosen.has(name)) }
-  })
-  return (
-    <Dialog title="New webhook" onClose={onClose} onSubmit={save}>
-      <SelectField label="Receiver" value={kind} choices={kinds} onChange={setKind} />
-      <TextField label="URL" value={url} onChange={setUrl} required placeholder="https://" wrong={wrongWith(add.error, "url")} />
-      <TextField label="Description" value={description} onChange={setDescription} wrong={wrongWith(add.error, "description")} />
-      <fieldset className="stack-tight" style={{ border: 0, padding: 0, margin: 0 }}>
-        <legend className="label">When</legend>
-        {names.map((name) => (
-          <Check
-            key={name} checked={chosen.has(name)}
-            onChange={(on) => setChosen(new Set(names.filter((each) => each === name ? on : chosen.has(each))))}
-          >
-            {events[name]} <code className="muted">{name}</code>
-          </Check>
-        ))}
-      </fieldset>
-      {add.error === null ? null : <Failure what="The webhook was not stored" error={add.error} />}
-      <div className="dialog-foot"><button type="button" className="button" onClick={onClose}>Cancel</button><button type="submit" className="button button-primary" disabled={add.isPending || url === "" || chosen.size === 0}>Add the webhook</button></div>
-    </Dialog>
-  )
-}
-
-const Deliveries = ({ onClose, webhook }: { readonly webhook: Webhook; readonly onClose: () => void }) => {
-  const read = useRead("GET /api/webhooks/:id/deliveries", { params: { id: webhook.id } }, { everyMs: EVERY_MS })
-  const replay = useChange("POST /api/webhooks/:id/deliveries/:deliveryId/replay", ["GET /api/webhooks", "GET /api/webhooks/:id/deliveries"])
-  return (
-    <Dialog title="Deliveries" wide onClose={onClose}>
-      <p className="muted wrap">The newest 50 to {webhook.url}. Sent again, an event keeps its id: receivers can tell that they know it.</p>
-      {webhook.enabled ? null : <p className="small">The webhook is off: switch it on to send a delivery again.</p>}
-      {replay.data === undefined ? null : <p className="small" role="status">{replay.data.delivered ? `It arrived: ${replay.data.status}` : `It did not arrive: ${replay.data.error ?? replay.data.status}`}</p>}
-      {replay.error === null ? null : <Failure what="It was not sent again" error={replay.error} />}
-      <Loaded read={read} what="The deliveries">
-        {({ deliveries }) => deliveries.length === 0 ? <Empty icon="webhooks" title="Nothing was sent yet" /> : (
-          <Table label="Deliveries">
-            <thead><tr><th scope="col">When</th><th scope="col">Event</th><th scope="col">Outcome</th><th scope="col" className="end">Took</th><th scope="col">Sent</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
-            <tbody>
-              {deliveries.map((delivery) => (
-                <tr key={delivery.id}>
-                  <td><Ago at={delivery.createdAt} /></td>
-                  <td className="nowrap">{delivery.eventType}</td>
-                  <td className="wrap"><Status tone={delivery.status === "success" ? "ok" : "bad"} word={String(delivery.httpStatus ?? "no answer")} />{delivery.error === null ? null : <p className="small muted">{delivery.error}</p>}</td>
-                  <td className="end">{duration(delivery.latencyMs)}</td>
-                  <td>{delivery.payloadSnapshot === null ? "–" : <details><summary>Body</summary><pre className="well small">{delivery.payloadSnapshot}</pre></details>}</td>
-                  <td className="actions">
-                    {delivery.payloadSnapshot === null ? null : (
-                      <button
-                        type="button" className="button button-small" disabled={!webhook.enabled || replay.isPending}
-                        onClick={() => replay.mutate({ params: { id: webhook.id, deliveryId: delivery.id } })} aria-label={`Send ${delivery.eventType} again`}
-                      >Send again</button>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </Table>
-        )}
-      </Loaded>
-    </Dialog>
-  )
-}
-
-const Row = ({ onDelete, onDeliveries, webhook }: { readonly webhook: Webhook; readonly onDeliveries: () => void; readonly onDelete: () => void }) => {
+const Row = ({ onDelete, onDeliveries, onEdit, webhook }: { readonly webhook: Webhook; readonly onEdit: () => void; readonly onDeliveries: () => void; readonly onDelete: () => void }) => {
   const test = useChange("POST /api/webhooks/:id/test", ["GET /api/webhooks", "GET /api/webhooks/:id/deliveries"])
   const change = useChange("PUT /api/webhooks/:id", ["GET /api/webhooks"], undefined, {
     said: ({ webhook: { enabled } }) => enabled ? "The webhook is used." : "The webhook is off.", undo: (_, { body }) => () => call("PUT /api/webhooks/:id", { params: { id: webhook.id }, body: { enabled: body?.enabled !== true } })
@@ -119,12 +41,13 @@ const Row = ({ onDelete, onDeliveries, webhook }: { readonly webhook: Webhook; r
       </td>
       <td>{webhook.kind}</td>
       <td className="wrap">{webhook.events.join(", ")}</td>
-      <td>{stateOf(webhook)}</td>
+      <td>{stateOf(webhook)}{webhook.failure_count === 0 ? null : <p className="small muted">{webhook.last_status === null || webhook.last_status === 0 ? "It gave no answer." : `It answered ${webhook.last_status}.`}{webhook.enabled ? "" : " Mend it, then switch it on."}</p>}</td>
       <td><Ago at={webhook.last_triggered_at} /></td>
       <td className="actions">
         <div className="row">
           <button type="button" className="button button-small" disabled={test.isPending} onClick={() => test.mutate({ params })} aria-label={`Test ${name}`}>Test</button>
           <button type="button" className="button button-small" onClick={onDeliveries} aria-label={`Deliveries to ${name}`}>Deliveries</button>
+          <button type="button" className="button button-small button-quiet button-icon" onClick={onEdit} aria-label={`Edit ${name}`} title="Edit"><Icon name="edit" size={16} /></button>
           <button type="button" className="button button-small button-quiet button-icon" onClick={onDelete} aria-label={`Delete ${name}`} title="Delete"><Icon name="trash" size={16} /></button>
           <Switch checked={webhook.enabled} label={`${name} is used`} disabled={change.isPending} onChange={(enabled) => change.mutate({ params, body: { enabled } })} />
         </div>
@@ -133,7 +56,7 @@ const Row = ({ onDelete, onDeliveries, webhook }: { readonly webhook: Webhook; r
   )
 }
 
-type Open = { readonly what: "deliveries" | "delete"; readonly webhook: Webhook } | { readonly what: "add" } | { readonly what: "secret"; readonly secret: string } | null
+type Open = { readonly what: "deliveries" | "delete" | "edit"; readonly webhook: Webhook } | { readonly what: "add" } | { readonly what: "secret"; readonly secret: string } | null
 
 const Webhooks = () => {
   const read = useRead("GET /api/webhooks", {}, { everyMs: EVERY_MS })
@@ -148,16 +71,22 @@ const Webhooks = () => {
           {({ webhooks }) => webhooks.length === 0 ? <Empty icon="webhooks" title="No webhook yet" action={add}>Let a chat channel hear of failed requests and used up budgets.</Empty> : (
             <Table label="Webhooks">
               <thead><tr><th scope="col">Receiver</th><th scope="col">Kind</th><th scope="col">Events</th><th scope="col">State</th><th scope="col">Sent</th><th scope="col"><span className="hidden-text">Actions, {count(webhooks.length)} rows</span></th></tr></thead>
-              <tbody>{webhooks.map((webhook) => <Row key={webhook.id} webhook={webhook} onDeliveries={() => setOpen({ what: "deliveries", webhook })} onDelete={() => setOpen({ what: "delete", webhook })} />)}</tbody>
+              <tbody>{webhooks.map((webhook) => <Row key={webhook.id} webhook={webhook} onEdit={() => setOpen({ what: "edit", webhook })} onDeliveries={() => setOpen({ what: "deliveries", webhook })} onDelete={() => setOpen({ what: "delete", webhook })} />)}</tbody>
             </Table>
           )}
         </Loaded>
       </Panel>
-      {open?.what === "add" ? <Add onClose={close} onMade={(secret) => setOpen({ what: "secret", secret })} /> : null}
+      <details className="panel">
+        <summary className="panel-head">How a receiver checks a signature</summary>
+        <div className="panel-body"><p className="muted small">Each event carries <code>X-Webhook-Signature</code>: HMAC-SHA256 of its body under the webhook’s key. Chat tools need no check.</p><Verify /></div>
+      </details>
+      {open?.what === "add" ? <Form webhook={null} onClose={close} onMade={(secret) => setOpen({ what: "secret", secret })} /> : null}
+      {open?.what === "edit" ? <Form webhook={open.webhook} onClose={close} onMade={close} /> : null}
       {open?.what === "secret" ? (
-        <Dialog title="The key of its signatures" stays onClose={close}>
+        <Dialog title="The key of its signatures" wide stays onClose={close}>
           <p>The receiver checks with it that an event came from this gateway. Lists show only its beginning.</p>
           <CodeBlock label="secret" text={open.secret} />
+          <Verify />
           <div className="dialog-foot"><button type="button" className="button button-primary" onClick={close}>I have copied it</button></div>
         </Dialog>
       ) : null}
