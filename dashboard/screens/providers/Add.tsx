@@ -7,6 +7,7 @@ import { Dialog } from "../../parts/Dialog.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
 import { SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
 import { Status } from "../../parts/Status.tsx"
+import { Many } from "./Many.tsx"
 import { SignIn } from "./SignIn.tsx"
 import { useVendors, vendorOfKey } from "./vendors.ts"
 
@@ -155,11 +156,11 @@ const SignInForm = ({ onDone }: { readonly onDone: () => void }) => {
 export const Add = ({ onClose }: { readonly onClose: () => void }) => {
   const [kind, setKind] = useState("vendor")
   return (
-    <Dialog title="Add a connection" onClose={onClose}>
-      <SelectField label="What" value={kind} choices={[{ value: "vendor", word: "A key of a vendor" }, { value: "signIn", word: "An account: sign in" }, { value: "node", word: "A server of your own" }]} onChange={setKind} />
+    <Dialog title="Add a connection" wide={kind === "many"} onClose={onClose}>
+      <SelectField label="What" value={kind} choices={[{ value: "vendor", word: "A key of a vendor" }, { value: "many", word: "Many keys at once" }, { value: "signIn", word: "An account: sign in" }, { value: "node", word: "A server of your own" }]} onChange={setKind} />
       {kind === "vendor"
         ? <VendorForm onAdded={onClose}>{(busy) => <button type="submit" className="button button-primary" disabled={busy}>Add the connection</button>}</VendorForm>
-        : kind === "signIn" ? <SignInForm onDone={onClose} /> : <NodeForm onDone={onClose} />}
+        : kind === "many" ? <Many /> : kind === "signIn" ? <SignInForm onDone={onClose} /> : <NodeForm onDone={onClose} />}
     </Dialog>
   )
 }

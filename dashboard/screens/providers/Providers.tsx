@@ -4,7 +4,7 @@ import { useState } from "react"
 import { call } from "../../api/call.ts"
 import type { Answer } from "../../api/contract.ts"
 import { useChange, useRead } from "../../api/query.ts"
-import { percent } from "../../format/numbers.ts"
+import { count, percent } from "../../format/numbers.ts"
 import { Meter } from "../../parts/Bars.tsx"
 import { Confirm, Dialog } from "../../parts/Dialog.tsx"
 import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
@@ -18,7 +18,7 @@ import { Table } from "../../parts/Table.tsx"
 import { Add } from "./Add.tsx"
 import { Edit } from "./Edit.tsx"
 import { SignIn } from "./SignIn.tsx"
-import { type Connection, stateOf } from "./state.ts"
+import { type Connection, endsSoon, stateOf, summaryOf } from "./state.ts"
 import { useShownProvider } from "./vendors.ts"
 
 const EVERY_MS = 10_000
@@ -43,24 +43,28 @@ const Row = ({ connection, onDelete, onEdit, onSignIn, provider, quota }: {
   readonly onDelete: () => void
   readonly onSignIn: () => void
 }) => {
-  const state = stateOf(connection, useNow())
+  const now = useNow()
+  const state = stateOf(connection, now)
+  const ends = endsSoon(connection, now)
+  const renew = useChange("POST /api/providers/:id/refresh", touched, undefined, { said: `The token of ${connection.name} is renewed.`, isRecord: false })
   const test = useChange("POST /api/providers/:id/test", touched)
   const change = useChange("PUT /api/providers/:id", touched, undefined, {
     said: ({ connection: { isActive, name } }) => `${name} is ${isActive ? "used" : "left out"}.`,
     undo: (_, { body }) => () => call("PUT /api/providers/:id", { params, body: { isActive: body?.isActive !== true } })
   })
   const params = { id: connection.id }
-  const trouble = test.data?.valid === false ? test.data.diagnosis?.message ?? test.data.error : test.error?.message ?? change.error?.message ?? (state.tone === "ok" || state.tone === "off" ? null : connection.lastError)
+  const trouble = test.data?.valid === false ? test.data.diagnosis?.message ?? test.data.error : test.error?.message ?? renew.error?.message ?? change.error?.message ?? (state.tone === "ok" || state.tone === "off" ? null : connection.lastError)
   return (
     <tr>
       <td>
         <strong className="wrap">{connection.name}</strong>
-        {trouble === null || trouble === undefined ? null : <p className="small muted wrap" role={test.data === undefined && test.error === null ? undefined : "status"}>{trouble}</p>}
+        {trouble === null || trouble === undefined ? null : <p className="small muted wrap" role={test.data === undefined && test.error === null && renew.error === null ? undefined : "status"}>{trouble}</p>}
       </td>
       <td className="wrap">{provider}</td>
       <td>
         {test.isPending ? <Status tone="info" word="Testing" /> : <Status tone={state.tone} word={state.word} />}
         {state.until === null ? null : <p className="small muted">for <Countdown until={state.until} /></p>}
+        {ends === null ? null : <p className="small muted">its token ends in <Countdown until={ends} /></p>}
         <QuotaLine quota={quota} />
       </td>
       <td className="cut" title={connection.defaultModel ?? undefined}>{connection.defaultModel ?? <span className="muted">–</span>}</td>
@@ -69,6 +73,7 @@ const Row = ({ connection, onDelete, onEdit, onSignIn, provider, quota }: {
       <td className="actions">
         <div className="row">
           <button type="button" className="button button-small" disabled={test.isPending} onClick={() => test.mutate({ params })} aria-label={`Test ${connection.name}`}>Test</button>
+          {connection.authType === "oauth" && connection.hasRefreshToken ? <button type="button" className="button button-small" disabled={renew.isPending} onClick={() => renew.mutate({ params })} aria-label={`Renew the token of ${connection.name}`}>Renew</button> : null}
           {connection.authType === "oauth" ? <button type="button" className="button button-small" onClick={onSignIn} aria-label={`Sign in again for ${connection.name}`}>Sign in</button> : null}
           <button type="button" className="button button-small button-quiet button-icon" onClick={onEdit} aria-label={`Edit ${connection.name}`} title="Edit"><Icon name="edit" size={16} /></button>
           <button type="button" className="button button-small button-quiet button-icon" onClick={onDelete} aria-label={`Delete ${connection.name}`} title="Delete"><Icon name="trash" size={16} /></button>
@@ -92,6 +97,9 @@ const Providers = () => {
   const remove = useChange("DELETE /api/providers/:id", ["GET /api/providers", "GET /api/providers/client"], () => setDeleting(null))
   const testAll = useChange("POST /api/providers/test-batch", touched)
   const wanted = search.toLowerCase()
+  const now = useNow()
+  const find = (value: string): void => void navigate({ search: value === "" ? {} : { search: value }, replace: true })
+  const refused = testAll.data?.results.filter(({ valid }) => !valid) ?? []
   return (
     <Page
       title="Providers"
@@ -103,7 +111,12 @@ const Providers = () => {
         </>
       }
     >
-      {testAll.data === undefined ? null : <p className="success" role="status">{testAll.data.summary.passed} of {testAll.data.summary.total} connections work.</p>}
+      {testAll.data === undefined ? null : (
+        <div className={refused.length === 0 ? "success" : "failure"} role="status">
+          <p>{testAll.data.summary.passed} of {testAll.data.summary.total} connections work.</p>
+          {refused.length === 0 ? null : <ul className="stack-tight">{refused.map(({ connectionId, connectionName, diagnosis, error }) => <li key={connectionId} className="small wrap"><strong>{connectionName}</strong>: {diagnosis?.message ?? error ?? "no reason was given"}</li>)}</ul>}
+        </div>
+      )}
       {testAll.error === null ? null : <Failure what="The test of all connections failed" error={testAll.error} />}
       <Panel>
         <Loaded read={read} what="The connections">
@@ -115,14 +128,20 @@ const Providers = () => {
                 </Empty>
               )
             }
-            const shown = connections.filter(({ name, provider }) => `${name} ${shownProvider(provider)}`.toLowerCase().includes(wanted))
+            const shown = connections.filter((connection) => `${connection.name} ${shownProvider(connection.provider)} ${stateOf(connection, now).word}`.toLowerCase().includes(wanted))
+            const states = summaryOf(connections, now)
             return (
               <>
                 <div className="panel-head">
-                  <div className="filters"><TextField className="field-wide" label="Find" type="search" value={search} placeholder="Name or provider" onChange={(value) => void navigate({ search: value === "" ? {} : { search: value }, replace: true })} /></div>
+                  <div className="filters"><TextField className="field-wide" label="Find" type="search" value={search} placeholder="Name, provider or state" onChange={find} /></div>
+                  {states.length < 2 ? null : (
+                    <div className="row" role="group" aria-label="States">
+                      {states.map((state) => <button key={state.word} type="button" className="button button-small" aria-pressed={search === state.word} onClick={() => find(search === state.word ? "" : state.word)}><Status tone={state.tone} word={`${count(state.count)} ${state.word}`} /></button>)}
+                    </div>
+                  )}
                   <span className="muted small number">{shown.length} of {connections.length}</span>
                 </div>
-                {shown.length === 0 ? <Empty icon="search" title="No connection has that name" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : (
+                {shown.length === 0 ? <Empty icon="search" title="No connection fits" action={<button type="button" className="button" onClick={() => void navigate({ search: {} })}>Show all</button>} /> : (
                   <Table label="Connections">
                       <thead><tr><th scope="col">Name</th><th scope="col">Provider</th><th scope="col">State</th><th scope="col">Default model</th><th scope="col" className="end">Priority</th><th scope="col">Tested</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
                       <tbody>{shown.map((connection) => <Row key={connection.id} connection={connection} provider={shownProvider(connection.provider)} quota={quotas.data?.providers.find(({ connectionId }) => connectionId === connection.id)} onSignIn={() => setSigningIn(connection)} onEdit={() => setEditing(connection)} onDelete={() => setDeleting(connection)} />)}</tbody>

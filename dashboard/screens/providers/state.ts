@@ -36,3 +36,22 @@ export const stateOf = (connection: Connection, now: number): State => {
       return { tone: "off", word: "Not tested", until: null }
   }
 }
+
+/** A token that ends within this time is told of, ms. */
+const SOON_MS = 604_800_000
+
+/** When the connection's own token ends, if that is soon; the gateway renews those that it can. */
+export const endsSoon = ({ authType, tokenExpiresAt }: Connection, now: number): string | null => {
+  if (authType !== "oauth" || tokenExpiresAt === null) return null
+  return left(tokenExpiresAt, now) < SOON_MS ? tokenExpiresAt : null
+}
+
+/** How many connections are in which state, most first. */
+export const summaryOf = (connections: ReadonlyArray<Connection>, now: number): ReadonlyArray<State & { readonly count: number }> => {
+  const found = new Map<string, State & { readonly count: number }>()
+  for (const connection of connections) {
+    const state = stateOf(connection, now)
+    found.set(state.word, { ...state, count: (found.get(state.word)?.count ?? 0) + 1 })
+  }
+  return [...found.values()].sort((a, b) => b.count - a.count)
+}
