@@ -16,20 +16,22 @@ import type { KeysGroup } from "#src/features/keys/api.ts"
 import type { BudgetsGroup, TokenLimitsGroup } from "#src/features/limits/api.ts"
 import type { NodesGroup } from "#src/features/nodes/api.ts"
 import type { PricingGroup } from "#src/features/pricing/api.ts"
+import type { ModelsGroup } from "#src/features/providers/catalog/api.ts"
 import type { ProviderNodesGroup } from "#src/features/providers/nodes/api.ts"
 import type { ProvidersGroup } from "#src/features/providers/api.ts"
 import type { QuotasGroup } from "#src/features/quotas/api.ts"
 import type { ResilienceGroup } from "#src/features/resilience/api.ts"
 import type { RoutingGroup } from "#src/features/routing/api.ts"
 import type { SettingsGroup } from "#src/features/settings/api.ts"
+import type { TokensGroup } from "#src/features/tokens/api.ts"
 import type { UsageGroup } from "#src/features/usage/api.ts"
 import type { WebhooksGroup } from "#src/features/webhooks/api.ts"
 
 type Groups =
   | WorkGroups
   | typeof ComplianceGroup | typeof AuthGroup | typeof BudgetsGroup | typeof ComboMappingsGroup | typeof CombosGroup | typeof FeatureFlagsGroup | typeof HealthGroup
-  | typeof KeysGroup | typeof NodesGroup | typeof PricingGroup | typeof ProviderNodesGroup | typeof ProvidersGroup | typeof QuotasGroup | typeof ResilienceGroup | typeof RoutingGroup | typeof SettingsGroup
-  | typeof TokenLimitsGroup | typeof UsageGroup | typeof WebhooksGroup
+  | typeof KeysGroup | typeof ModelsGroup | typeof NodesGroup | typeof PricingGroup | typeof ProviderNodesGroup | typeof ProvidersGroup | typeof QuotasGroup | typeof ResilienceGroup | typeof RoutingGroup | typeof SettingsGroup
+  | typeof TokenLimitsGroup | typeof TokensGroup | typeof UsageGroup | typeof WebhooksGroup
 
 type Endpoint = HttpApiGroup.Endpoints<Groups>
 

@@ -13,6 +13,7 @@ import { Status } from "../../parts/Status.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Table } from "../../parts/Table.tsx"
 import { type Combo, Editor } from "./Editor.tsx"
+import { Mappings } from "./Mappings.tsx"
 import { strategies } from "./strategies.ts"
 import { Targets } from "./Targets.tsx"
 
@@ -110,6 +111,7 @@ const Combos = () => {
           <div className="stack">{combos.map((combo) => <Card key={combo.id} combo={combo} onEdit={() => setOpen({ what: "edit", combo })} onDelete={() => setOpen({ what: "delete", combo })} onRun={() => setOpen({ what: "run", combo })} />)}</div>
         )}
       </Loaded>
+      {read.data === undefined || read.data.combos.length === 0 ? null : <Mappings combos={read.data.combos} />}
       {auto.data === undefined || !auto.data.enabled ? null : (
         <Panel title="Automatic combos">
           <div className="panel-body">

@@ -10,6 +10,7 @@ import { bodyOf, type Combo, differences, draftOf } from "./draft.ts"
 import { Lanes } from "./Lanes.tsx"
 import { BackTest, Changes, DryRun } from "./Proof.tsx"
 import { strategies } from "./strategies.ts"
+import { begun, templates } from "./templates.ts"
 
 export type { Combo } from "./draft.ts"
 
@@ -33,6 +34,7 @@ export const Editor = ({ combo, onClose }: { readonly combo: Combo | null; reado
   /** The stored state that the draft was made from. */
   const [base, setBase] = useState(combo)
   const [draft, setDraft] = useState(() => draftOf(combo))
+  const [template, setTemplate] = useState("")
   const [theirs, setTheirs] = useState<Combo | null>(null)
   const create = useChange("POST /api/combos", ["GET /api/combos"], onClose)
   const update = useChange("PUT /api/combos/:id", ["GET /api/combos"], onClose)
@@ -75,6 +77,15 @@ export const Editor = ({ combo, onClose }: { readonly combo: Combo | null; reado
     <Dialog title={combo === null ? "New combo" : `Edit ${combo.name}`} wide onClose={onClose} onSubmit={() => save(base?.updatedAt)}>
       <div className="combo-editor">
         <div className="stack">
+          {combo === null ? (
+            <SelectField
+              label="Begin with" value={template} choices={templates} hint="Steps are models of your connections; change them as you like"
+              onChange={(value) => {
+                setTemplate(value)
+                setDraft(begun(draft, value, options.data))
+              }}
+            />
+          ) : null}
           <div className="grid-fields">
             <TextField label="Name" value={draft.name} onChange={(name) => setDraft({ ...draft, name })} required hint="Clients ask for it as a model" wrong={wrongWith(error, "name")} />
             <TextField label="Description" value={draft.description} onChange={(description) => setDraft({ ...draft, description })} wrong={wrongWith(error, "description")} />

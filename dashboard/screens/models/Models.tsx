@@ -1,29 +1,25 @@
 /** Which models can be called, and at what price; those without one come first, because their use counts as free. */
 import { Link, useNavigate, useSearch } from "@tanstack/react-router"
-import { useState } from "react"
+import { useId, useState } from "react"
 import { useRead } from "../../api/query.ts"
-import { count, money, unknown } from "../../format/numbers.ts"
+import { count, counted, duration, money, percent, tokens, unknown } from "../../format/numbers.ts"
 import { Empty, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, TextField } from "../../parts/Field.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Page, Panel } from "../../parts/Page.tsx"
 import { Status } from "../../parts/Status.tsx"
 import { Table } from "../../parts/Table.tsx"
+import { nameOf } from "../combos/draft.ts"
 import { useShownProvider } from "../providers/vendors.ts"
-import { Price, type PriceRow } from "./Price.tsx"
+import { Aliases, WhoAnswers } from "./Names.tsx"
+import { Price } from "./Price.tsx"
+import { hidesCost, inOrder, type Model, modelsOf, tokensOf } from "./used.ts"
 
 /** Rows that are drawn; the filter finds the others. */
 const MOST_ROWS = 200
+const WINDOW_HOURS = 24
 
 const shows = [{ value: "", word: "Of connected providers" }, { value: "unpriced", word: "Without a price" }, { value: "mine", word: "With a price of yours" }, { value: "all", word: "All" }]
-
-interface Model {
-  readonly provider: string
-  readonly model: string
-  readonly name: string
-  readonly priced: boolean
-  readonly price: PriceRow | undefined
-}
 
 const dollars = (value: number | undefined): string => value === undefined ? unknown : money(value)
 
@@ -33,10 +29,15 @@ const Models = () => {
   const models = useRead("GET /api/pricing/models")
   const prices = useRead("GET /api/pricing", { query: { includeSources: "1" } })
   const connections = useRead("GET /api/providers")
+  const usage = useRead("GET /api/usage/analytics", { query: { range: "30d" } })
+  const latency = useRead("GET /api/usage/model-latency-stats", { query: { windowHours: WINDOW_HOURS } })
+  const combos = useRead("GET /api/combos")
+  const names = useId()
   const shownProvider = useShownProvider()
   const [open, setOpen] = useState<Model | null>(null)
   const connected = new Set(["sim", ...(connections.data?.connections ?? []).map(({ provider }) => shownProvider(provider))])
   const wanted = search.toLowerCase()
+  const usedBy = (id: string): ReadonlyArray<string> => (combos.data?.combos ?? []).filter(({ models: steps }) => steps.some((step) => step.kind === "model" && nameOf(step) === id)).map(({ name }) => name)
   const set = (change: { readonly search?: string; readonly show?: string }): void => void navigate({ search: Object.fromEntries(Object.entries({ search, show, ...change }).filter(([, value]) => value !== "")), replace: true })
   return (
     <Page title="Models & prices" lead="Prices are dollars for a million tokens. A model without a price counts as free in budgets and sums.">
@@ -49,15 +50,19 @@ const Models = () => {
         </div>
         <Loaded read={models} what="The models" rows={8}>
           {({ models: rows }) => {
-            const list = rows.map((row): Model => ({ ...row, price: prices.data?.[row.provider]?.[row.model] })).filter((row) =>
+            const all = modelsOf({ models: rows, prices: prices.data, usage: usage.data?.byModel ?? [], latencies: latency.data?.entries ?? [] })
+            const hidden = all.filter(hidesCost)
+            const list = all.filter((row) =>
               `${row.provider}/${row.model} ${row.name}`.toLowerCase().includes(wanted)
-              && (show === "all" || (show === "unpriced" ? !row.priced : show === "mine" ? row.price?.source === "user" : connected.has(row.provider))))
-              .sort((a, b) => Number(a.priced) - Number(b.priced) || a.provider.localeCompare(b.provider) || a.model.localeCompare(b.model))
+              && (show === "all" || (show === "unpriced" ? !row.priced : show === "mine" ? row.price?.source === "user" : connected.has(row.provider) || hidesCost(row)))).sort(inOrder)
             if (list.length === 0) return <Empty icon="models" title="No model fits" action={<button type="button" className="button" onClick={() => void navigate({ search: { show: "all" } })}>Show all</button>} />
             return (
               <>
+                {hidden.length === 0 ? null : (
+                  <p className="panel-body"><Status tone="warn" word={`${counted(hidden.length, "model has", "models have")} no price but some use`} /> <span className="small">{tokens(hidden.reduce((sum, row) => sum + tokensOf(row), 0))} tokens of the last 30 days count as free, in sums and in budgets.</span></p>
+                )}
                 <Table label="Models">
-                  <thead><tr><th scope="col">Model</th><th scope="col">Name</th><th scope="col" className="end">Input</th><th scope="col" className="end">Output</th><th scope="col" className="end">Cached</th><th scope="col">Price</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
+                  <thead><tr><th scope="col">Model</th><th scope="col">Name</th><th scope="col" className="end">Input</th><th scope="col" className="end">Output</th><th scope="col" className="end">Cached</th><th scope="col">Price</th><th scope="col" className="end">Used, 30 days</th><th scope="col" className="end">Cost</th><th scope="col" className="end">p50, 24 h</th><th scope="col" className="end">Success</th><th scope="col">In combos</th><th scope="col"><span className="hidden-text">Actions</span></th></tr></thead>
                   <tbody>
                     {list.slice(0, MOST_ROWS).map((row) => {
                       const id = `${row.provider}/${row.model}`
@@ -69,6 +74,10 @@ const Models = () => {
                           <td className="end">{dollars(row.price?.output)}</td>
                           <td className="end">{dollars(row.price?.cached)}</td>
                           <td>{row.price?.source === "user" ? <Status tone="info" word="yours" shape="◆" /> : row.priced ? <Status tone="ok" word="shipped" /> : <Status tone="warn" word="none" />}</td>
+                          <td className="end" title={row.used === undefined ? undefined : `${count(row.used.requests)} attempts`}>{row.used === undefined ? unknown : <Link to="/requests" search={{ provider: row.provider, model: row.model }}>{tokens(tokensOf(row))} tokens</Link>}</td>
+                          <td className="end">{row.used === undefined ? unknown : hidesCost(row) ? <Status tone="warn" word="not known" /> : money(row.used.cost)}</td>
+                          <td className="end">{duration(row.latency?.p50LatencyMs)}</td><td className="end">{percent(row.latency?.successRate)}</td>
+                          <td className="wrap">{usedBy(id).map((name) => <span key={name} className="tag">{name}</span>)}</td>
                           <td className="actions"><button type="button" className="button button-small button-quiet button-icon" onClick={() => setOpen(row)} aria-label={`Price of ${id}`} title="Price"><Icon name="edit" size={16} /></button></td>
                         </tr>
                       )
@@ -81,6 +90,11 @@ const Models = () => {
           }}
         </Loaded>
       </Panel>
+      <div className="columns">
+        <WhoAnswers list={names} />
+        <Aliases list={names} />
+      </div>
+      <datalist id={names}>{(models.data?.models ?? []).filter(({ provider }) => connected.has(provider)).map(({ model, provider }) => <option key={`${provider}/${model}`} value={`${provider}/${model}`} />)}{(combos.data?.combos ?? []).map(({ id, name }) => <option key={id} value={name} />)}</datalist>
       {open === null ? null : <Price provider={open.provider} model={open.model} price={open.price} onClose={() => setOpen(null)} />}
     </Page>
   )
