@@ -1,12 +1,14 @@
 /** Makes a key, or changes what one may do; only what was changed is sent. */
-import { useState } from "react"
-import { useChange } from "../../api/query.ts"
+import { type ReactNode, useState } from "react"
+import { call } from "../../api/call.ts"
+import { useChange, useRead } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
-import { Failure } from "../../parts/Feedback.tsx"
+import { Failure, Loaded } from "../../parts/Feedback.tsx"
 import { AreaField, Check, TextField, wrongWith } from "../../parts/Field.tsx"
+import { Theirs, useTheirs } from "../../parts/Theirs.tsx"
+import { Ago } from "../../parts/Time.tsx"
+import { changeOf, dayNames, type Draft, draftOf, inverseOf } from "./draft.ts"
 import type { Key } from "./sentence.ts"
-
-const MINUTE_MS = 60_000
 
 export const Make = ({ onClose, onMade }: { readonly onClose: () => void; readonly onMade: (value: string) => void }) => {
   const [name, setName] = useState("")
@@ -23,56 +25,101 @@ export const Make = ({ onClose, onMade }: { readonly onClose: () => void; readon
   )
 }
 
-const linesOf = (text: string): Array<string> => text.split(/[\n,]/).map((line) => line.trim()).filter((line) => line !== "")
-const numberOf = (text: string): number | null => text.trim() === "" ? null : Number(text)
-const textOf = (value: number | null): string => value === null ? "" : String(value)
-const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+const Block = ({ children, title }: { readonly title: string; readonly children: ReactNode }) => (
+  <fieldset className="stack-tight" style={{ border: 0, padding: 0, margin: 0 }}>
+    <legend className="label">{title}</legend>
+    {children}
+  </fieldset>
+)
 
-/** The form of the browser's own field: local time to the minute. */
-const localOf = (iso: string | null): string => {
-  if (iso === null) return ""
-  const at = new Date(iso)
-  return new Date(at.getTime() - at.getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, 16)
+/** Clients that were seen with the key: a copy that went astray shows here. */
+const Devices = ({ id }: { readonly id: string }) => {
+  const read = useRead("GET /api/keys/:id/devices", { params: { id } })
+  return (
+    <Loaded read={read} what="The clients of the key" rows={1}>
+      {({ devices }) => devices.length === 0 ? <p className="small muted">None since this node started.</p> : (
+        <ul className="stack-tight" aria-label="Clients of the key">{devices.map(({ ip, lastSeenAt, userAgent }) => <li key={`${ip} ${userAgent}`} className="small wrap"><code>{ip}</code> {userAgent} <span className="muted"><Ago at={lastSeenAt} /></span></li>)}</ul>
+      )}
+    </Loaded>
+  )
 }
 
+const toggled = <A,>(list: ReadonlyArray<A>, one: A, on: boolean): ReadonlyArray<A> => on ? [...list.filter((each) => each !== one), one] : list.filter((each) => each !== one)
+
 export const Edit = ({ onClose, value }: { readonly value: Key; readonly onClose: () => void }) => {
-  const [name, setName] = useState(value.name)
-  const [restricted, setRestricted] = useState(value.modelAccessMode === "restricted")
-  const [allowed, setAllowed] = useState(value.allowedModels.join("\n"))
-  const [blocked, setBlocked] = useState(value.blockedModels.join("\n"))
-  const [perMinute, setPerMinute] = useState(textOf(value.maxRequestsPerMinute))
-  const [perDay, setPerDay] = useState(textOf(value.maxRequestsPerDay))
-  const [expires, setExpires] = useState(localOf(value.expiresAt))
-  const [noLog, setNoLog] = useState(value.noLog)
-  const save = useChange("PATCH /api/keys/:id", ["GET /api/keys"], onClose)
-  const wanted = {
-    name, modelAccessMode: restricted ? "restricted" as const : "all" as const, allowedModels: linesOf(allowed), blockedModels: linesOf(blocked),
-    maxRequestsPerMinute: numberOf(perMinute), maxRequestsPerDay: numberOf(perDay), noLog
-  }
-  const body = {
-    ...Object.fromEntries(Object.entries(wanted).filter(([field, now]) => !same(now, value[field as keyof typeof wanted]))),
-    ...(expires === localOf(value.expiresAt) ? {} : { expiresAt: expires === "" ? null : new Date(expires).toISOString() })
-  }
+  const [draft, setDraft] = useState<Draft>(() => draftOf(value))
+  const put = (part: Partial<Draft>): void => setDraft({ ...draft, ...part })
+  const connections = useRead("GET /api/providers")
+  const body = changeOf(draft, value)
+  const params = { id: value.id }
+  const save = useChange("PATCH /api/keys/:id", ["GET /api/keys"], onClose, {
+    said: `${value.name} is changed.`, undo: (_, input) => {
+      const before = input.body === undefined ? null : inverseOf(input.body, value)
+      return before === null ? null : () => call("PATCH /api/keys/:id", { params, body: before })
+    }
+  })
+  const theirs = useTheirs(async () => ({ ...(await call("GET /api/keys/:id", { params })) }), { ...value })
+  const wrong = (field: string): string | undefined => wrongWith(save.error, field)
   return (
-    <Dialog title={`Edit ${value.name}`} wide onClose={onClose} onSubmit={() => save.mutate({ params: { id: value.id }, body })}>
+    <Dialog title={`Edit ${value.name}`} wide onClose={onClose} onSubmit={() => void theirs.save({ ...body }, () => save.mutate({ params, body }))}>
       <div className="grid-fields">
-        <TextField label="Name" value={name} onChange={setName} required wrong={wrongWith(save.error, "name")} />
-        <TextField label="Expires" type="datetime-local" value={expires} onChange={setExpires} hint="Empty: never" wrong={wrongWith(save.error, "expiresAt")} />
+        <TextField label="Name" value={draft.name} onChange={(name) => put({ name })} required wrong={wrong("name")} />
+        <TextField label="Expires" type="datetime-local" value={draft.expires} onChange={(expires) => put({ expires })} hint="Empty: never" wrong={wrong("expiresAt")} />
       </div>
-      <Check checked={restricted} onChange={setRestricted}>Only the models below</Check>
-      <div className="grid-fields">
-        {restricted ? <AreaField label="Allowed models" value={allowed} onChange={setAllowed} hint="One per line; * stands for any text, as in openai/*" wrong={wrongWith(save.error, "allowedModels")} /> : null}
-        <AreaField label="Blocked models" value={blocked} onChange={setBlocked} hint="One per line; they win over allowed ones" wrong={wrongWith(save.error, "blockedModels")} />
-      </div>
-      <div className="grid-fields">
-        <TextField label="Requests a minute" type="number" value={perMinute} onChange={setPerMinute} placeholder="no limit" wrong={wrongWith(save.error, "maxRequestsPerMinute")} />
-        <TextField label="Requests a day" type="number" value={perDay} onChange={setPerDay} placeholder="no limit" wrong={wrongWith(save.error, "maxRequestsPerDay")} />
-      </div>
-      <Check checked={noLog} onChange={setNoLog}>Keep nothing of its prompts and answers</Check>
+      <Block title="Models">
+        <Check checked={draft.models} onChange={(models) => put({ models })}>Only the models below</Check>
+        <div className="grid-fields">
+          {draft.models ? <AreaField label="Allowed models" rows={3} value={draft.allowedModels} onChange={(allowedModels) => put({ allowedModels })} hint="One per line; * stands for any text, as in openai/*" wrong={wrong("allowedModels")} /> : null}
+          {draft.models ? <AreaField label="Allowed combos" rows={3} value={draft.allowedCombos} onChange={(allowedCombos) => put({ allowedCombos })} hint="One per line" wrong={wrong("allowedCombos")} /> : null}
+          <AreaField label="Blocked models" rows={3} value={draft.blockedModels} onChange={(blockedModels) => put({ blockedModels })} hint="One per line; they win over allowed ones" wrong={wrong("blockedModels")} />
+        </div>
+      </Block>
+      <Block title="Connections">
+        <Check checked={draft.connections} onChange={(on) => put({ connections: on })}>Only the connections below</Check>
+        {draft.connections ? (connections.data?.connections ?? []).map(({ id, name, provider }) => <Check key={id} checked={draft.allowedConnections.includes(id)} onChange={(on) => put({ allowedConnections: toggled(draft.allowedConnections, id, on) })}>{name} <span className="muted">{provider}</span></Check>) : null}
+      </Block>
+      <Block title="Rates and money">
+        <div className="grid-fields">
+          <TextField label="Requests a minute" type="number" value={draft.perMinute} onChange={(perMinute) => put({ perMinute })} placeholder="no limit" wrong={wrong("maxRequestsPerMinute")} />
+          <TextField label="Requests a day" type="number" value={draft.perDay} onChange={(perDay) => put({ perDay })} placeholder="no limit" wrong={wrong("maxRequestsPerDay")} />
+          <TextField label="Sessions at once" type="number" value={draft.sessions} onChange={(sessions) => put({ sessions })} placeholder="no limit" wrong={wrong("maxSessions")} />
+        </div>
+        <Check checked={draft.money} onChange={(money) => put({ money })}>Limits of its own, beside its budget</Check>
+        {draft.money ? (
+          <div className="grid-fields">
+            <TextField label="Its dollars a day" type="number" value={draft.usdADay} onChange={(usdADay) => put({ usdADay })} placeholder="no limit" wrong={wrong("dailyUsageLimitUsd")} />
+            <TextField label="Its dollars a week" type="number" value={draft.usdAWeek} onChange={(usdAWeek) => put({ usdAWeek })} placeholder="no limit" wrong={wrong("weeklyUsageLimitUsd")} />
+          </div>
+        ) : null}
+      </Block>
+      <Block title="Hours and places">
+        <Check checked={draft.scheduled} onChange={(scheduled) => put({ scheduled })}>Only at some hours</Check>
+        {draft.scheduled ? (
+          <>
+            <div className="grid-fields">
+              <TextField label="From" value={draft.from} onChange={(from) => put({ from })} hint="HH:MM" wrong={wrong("accessSchedule.from")} />
+              <TextField label="Until" value={draft.until} onChange={(until) => put({ until })} hint="HH:MM" wrong={wrong("accessSchedule.until")} />
+              <TextField label="Time zone" value={draft.zone} onChange={(zone) => put({ zone })} wrong={wrong("accessSchedule.tz")} />
+            </div>
+            <div className="row">{dayNames.map((day, index) => <Check key={day} checked={draft.days.includes(index)} onChange={(on) => put({ days: toggled(draft.days, index, on) })}>{day}</Check>)}</div>
+          </>
+        ) : null}
+        <AreaField label="Addresses that may use it" rows={2} value={draft.addresses} onChange={(addresses) => put({ addresses })} hint="One per line, as 10.0.0.0/8; empty: all" wrong={wrong("ipAllowlist")} />
+      </Block>
+      <Block title="Rights and privacy">
+        <AreaField label="Scopes" rows={2} value={draft.scopes} onChange={(scopes) => put({ scopes })} hint="One per line, such as manage; empty: it calls models, nothing else" wrong={wrong("scopes")} />
+        <Check checked={draft.allowUsageCommand} onChange={(allowUsageCommand) => put({ allowUsageCommand })}>Its holder may read its use, as on the page for key holders</Check>
+        <Check checked={draft.noLog} onChange={(noLog) => put({ noLog })}>Keep nothing of its prompts and answers</Check>
+      </Block>
+      <details>
+        <summary>Clients that were seen with it</summary>
+        <Devices id={value.id} />
+      </details>
+      <Theirs clashes={theirs.clashes} />
       {save.error === null ? null : <Failure what="The key was not changed" error={save.error} />}
       <div className="dialog-foot">
         <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={save.isPending || Object.keys(body).length === 0}>Save</button>
+        <button type="submit" className="button button-primary" disabled={save.isPending || theirs.isBusy || Object.keys(body).length === 0}>{theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
       </div>
     </Dialog>
   )

@@ -18,8 +18,10 @@ import { Status } from "../../parts/Status.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { Table } from "../../parts/Table.tsx"
 import { Budget } from "./Budget.tsx"
+import { Complete } from "./Complete.tsx"
 import { Edit, Make } from "./Edit.tsx"
 import { type Key, sentenceOf } from "./sentence.ts"
+import { Tokens } from "./Tokens.tsx"
 
 const EVERY_MS = 10_000
 const MOST_KEYS = 1_000
@@ -66,7 +68,7 @@ const Row = ({ acts, budget, value }: { readonly value: Key; readonly budget: Bu
       <td>
         {budget === undefined || budget.activeLimitUsd === 0 ? <span className="muted">no budget</span> : (
           <>
-            <p className="number nowrap">{money(budget.totalCostPeriod)} of {money(budget.activeLimitUsd)}</p>
+            <p className="number nowrap"><Link to="/requests" search={{ key: value.id, exact: "true", from: budget.periodStartAt }} title="The calls of this sum">{money(budget.totalCostPeriod)}</Link> of {money(budget.activeLimitUsd)}</p>
             <Meter label={`Budget of ${value.name}`} share={budget.totalCostPeriod / budget.activeLimitUsd} />
           </>
         )}
@@ -97,7 +99,7 @@ const Keys = () => {
   const rows = budgets.data === undefined ? [] : "budgets" in budgets.data ? budgets.data.budgets : [budgets.data]
   const make = <button type="button" className="button button-primary" onClick={() => setOpen({ what: "make" })}><Icon name="plus" size={16} />Make a key</button>
   return (
-    <Page title="Keys & budgets" lead="Programs call the gateway with these keys. A key without bounds may ask every model." actions={make}>
+    <Page title="Keys & budgets" lead={<>Programs call the gateway with these keys. A key without bounds may call every model. <Complete /></>} actions={make}>
       <Panel>
         <Loaded read={read} what="The keys">
           {({ keys }) => keys.length === 0 ? <Empty icon="keys" title="No key yet" action={make}>While no key is required, programs on this machine may call without one. Require them under <Link to="/settings" search={{ search: "REQUIRE_API_KEY" }}>flags</Link>.</Empty> : (
@@ -117,6 +119,7 @@ const Keys = () => {
           )}
         </Loaded>
       </Panel>
+      <Tokens onMade={(value) => setOpen({ what: "once", value })} />
       {open?.what === "make" ? <Make onClose={close} onMade={(value) => setOpen({ what: "once", value })} /> : null}
       {open?.what === "once" ? <Once value={open.value} onClose={close} /> : null}
       {open?.what === "edit" ? <Edit value={open.key} onClose={close} /> : null}

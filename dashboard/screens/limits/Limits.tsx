@@ -13,6 +13,7 @@ import { Status } from "../../parts/Status.tsx"
 import { Table } from "../../parts/Table.tsx"
 import { Countdown } from "../../parts/Time.tsx"
 import { Budget } from "../keys/Budget.tsx"
+import { Complete } from "../keys/Complete.tsx"
 import type { Key } from "../keys/sentence.ts"
 import { bodyOf, Edit } from "./Edit.tsx"
 import { type Kind, kinds, type Row, rowsOf, shareOf, shown, type TokenLimit } from "./rows.ts"
@@ -52,7 +53,7 @@ const Line = ({ onChange, onDelete, row }: { readonly row: Row; readonly onChang
       <td><strong className="wrap">{row.whose}</strong><p className="small muted wrap">{row.what}</p></td>
       <td className="nowrap">{kinds[row.kind]}</td>
       <td>{stateOf(row)}</td>
-      <td className="end">{shown(row.used, row.unit)}</td>
+      <td className="end">{row.budget === null || row.resetAt === null ? shown(row.used, row.unit) : <Link to="/requests" search={{ key: row.budget.apiKeyId, exact: "true", from: row.budget.periodStartAt }} title="The calls of this sum">{shown(row.used, row.unit)}</Link>}</td>
       <td className="end">{row.reserved === 0 ? "–" : shown(row.reserved, row.unit)}</td>
       <td className="end">{row.unsettled === 0 ? "–" : shown(row.unsettled, row.unit)}</td>
       <td className="end">{shown(row.limit, row.unit)}</td>
@@ -102,7 +103,7 @@ const Limits = () => {
     </>
   )
   return (
-    <Page title="Limits" lead="What is left of everything. Requests in flight hold what they may need; it comes back when they settle." actions={actions}>
+    <Page title="Limits" lead={<>What is left of everything. Requests in flight hold what they may need; it comes back when they settle. <Complete /></>} actions={actions}>
       <Panel>
         <Loaded
           read={{ data: all.every(({ data }) => data !== undefined) ? true : undefined, error: failed?.error ?? null, isError: failed !== undefined, refetch: () => all.map(({ refetch }) => refetch()) }} what="The limits"
