@@ -168,7 +168,11 @@ describe.skipIf(!canBrowse())("the dashboard's screens of agents", () => {
     await page.keyboard.press("Escape")
     await row.getByRole("button", { name: "Change docs" }).click()
     await dialog.getByLabel("Tools that are never offered").fill("echo")
+    // Another operator is quicker: theirs and yours are shown before one of them is lost.
+    await api("PATCH", `/api/mcp/servers/${(await servers())[0]?.id}`, { blockedTools: ["sum"] })
     await dialog.getByRole("button", { name: "Save" }).click()
+    await dialog.getByRole("table", { name: "Theirs and yours" }).getByRole("row", { name: /^blockedTools .*sum.*echo/ }).waitFor()
+    await dialog.getByRole("button", { name: "Save mine" }).click()
     await dialog.waitFor({ state: "detached" })
     expect((await servers())[0]?.blockedTools).toEqual(["echo"])
     await row.getByRole("button", { name: "Tools of docs" }).click()

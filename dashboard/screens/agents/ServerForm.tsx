@@ -6,6 +6,7 @@ import { useChange } from "../../api/query.ts"
 import { Dialog } from "../../parts/Dialog.tsx"
 import { Failure } from "../../parts/Feedback.tsx"
 import { AreaField, SelectField, TextField, wrongWith } from "../../parts/Field.tsx"
+import { Theirs, useTheirs } from "../../parts/Theirs.tsx"
 
 export type Server = Answer<"GET /api/mcp/servers">["servers"][number]
 type New = Body<"POST /api/mcp/servers">
@@ -74,10 +75,15 @@ export const ServerForm = ({ onClose, server }: { readonly server: Server | null
       return server === null || inverse === null ? null : () => call("PATCH /api/mcp/servers/:id", { params: { id: server.id }, body: inverse })
     }
   })
+  const theirs = useTheirs(async () => server === null ? {} : { ...(await call("GET /api/mcp/servers/:id", { params: { id: server.id } })).server }, { ...server })
   const error = make.error ?? change.error
   const submit = (): void => {
-    if (server === null) make.mutate({ body: bodyOf(draft) })
-    else change.mutate({ params: { id: server.id }, body: changeOf(draft, server) })
+    if (server === null) {
+      make.mutate({ body: bodyOf(draft) })
+      return
+    }
+    const body = changeOf(draft, server)
+    void theirs.save({ ...body }, () => change.mutate({ params: { id: server.id }, body }))
   }
   return (
     <Dialog title={server === null ? "New MCP server" : `Change ${server.name}`} wide onClose={onClose} onSubmit={submit}>
@@ -104,10 +110,11 @@ export const ServerForm = ({ onClose, server }: { readonly server: Server | null
         <AreaField label="Tools that are never offered" rows={2} value={draft.blockedTools} onChange={(blockedTools) => put({ blockedTools })} hint="The same; it wins" wrong={wrongWith(error, "blockedTools")} />
         <TextField label="A call may take, seconds" type="number" value={draft.timeout} onChange={(timeout) => put({ timeout })} wrong={wrongWith(error, "timeoutMs")} />
       </div>
+      <Theirs clashes={theirs.clashes} />
       {error === null ? null : <Failure what="The server was not stored" error={error} />}
       <div className="dialog-foot">
         <button type="button" className="button" onClick={onClose}>Cancel</button>
-        <button type="submit" className="button button-primary" disabled={make.isPending || change.isPending}>{server === null ? "Add the server" : "Save"}</button>
+        <button type="submit" className="button button-primary" disabled={make.isPending || change.isPending || theirs.isBusy}>{server === null ? "Add the server" : theirs.clashes.length > 0 ? "Save mine" : "Save"}</button>
       </div>
     </Dialog>
   )

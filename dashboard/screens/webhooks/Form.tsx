@@ -57,7 +57,11 @@ export const Form = ({ onClose, onMade, webhook }: { readonly webhook: Webhook |
     // A token that was replaced is gone: then there is no way back.
     undo: () => webhook === null || botToken !== "" ? null : () => call("PUT /api/webhooks/:id", { params: { id: webhook.id }, body: { url: webhook.url, kind: webhook.kind, description: webhook.description, events: webhook.events as ReadonlyArray<EventName | "*"> } })
   })
-  const theirs = useTheirs(async () => webhook === null ? {} : { ...fieldsOf((await call("GET /api/webhooks/:id", { params: { id: webhook.id } })).webhook) }, before)
+  // The list masks secrets; the single record carries its own.
+  const theirs = useTheirs(async () => {
+    const now = (await call("GET /api/webhooks")).webhooks.find(({ id }) => id === webhook?.id)
+    return now === undefined ? { ...before } : { ...fieldsOf(now) }
+  }, before)
   const error = add.error ?? update.error
   const save = (): void => {
     if (webhook === null) add.mutate({ body: { ...now, ...(botToken === "" ? {} : { metadata: { botToken: botToken.trim() } }) } })
