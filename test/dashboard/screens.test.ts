@@ -292,6 +292,9 @@ describe.skipIf(!canBrowse())("the dashboard's screens", () => {
 
   it("settings: one is changed by itself, a wrong value is refused at it, and the audit says who did it", async () => {
     const page = await come("/settings")
+    // One search finds flags and settings.
+    await page.getByRole("searchbox", { name: "Find" }).fill("equal requests are answered once")
+    await expect.poll(() => page.getByRole("region", { name: "Settings" }).getByRole("listitem").count()).toBe(1)
     const days = page.getByRole("spinbutton", { name: "Equal requests are answered once within, ms" })
     await days.fill("900000000")
     const save = page.getByRole("button", { name: "Save Equal requests are answered once within, ms" })
@@ -300,6 +303,7 @@ describe.skipIf(!canBrowse())("the dashboard's screens", () => {
     await days.fill("7000")
     await save.click()
     await eventually(() => api<{ idempotencyWindowMs: number }>("GET", "/api/settings"), ({ idempotencyWindowMs }) => idempotencyWindowMs === 7_000, "the changed setting")
+    await page.getByRole("searchbox", { name: "Find" }).fill("")
     await page.getByRole("switch", { name: "WebSockets need a key" }).click()
     await eventually(() => api<{ wsAuth: boolean }>("GET", "/api/settings"), ({ wsAuth }) => wsAuth, "the switched setting")
     await page.getByRole("navigation", { name: "Screens" }).getByRole("link", { name: "Audit" }).click()

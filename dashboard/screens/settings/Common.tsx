@@ -3,7 +3,7 @@ import { useState } from "react"
 import { call } from "../../api/call.ts"
 import type { Answer, Body } from "../../api/contract.ts"
 import { useChange, useRead } from "../../api/query.ts"
-import { Failure, Loaded } from "../../parts/Feedback.tsx"
+import { Empty, Failure, Loaded } from "../../parts/Feedback.tsx"
 import { SelectField, Switch, TextField } from "../../parts/Field.tsx"
 import { Panel } from "../../parts/Page.tsx"
 
@@ -89,12 +89,15 @@ const Row = ({ row, value }: { readonly row: OnOff | Written | Chosen; readonly 
   )
 }
 
-export const CommonSettings = () => {
+/** `search`: those whose name or meaning has it. */
+export const CommonSettings = ({ search }: { readonly search: string }) => {
   const read = useRead("GET /api/settings")
+  const wanted = search.toLowerCase()
+  const found = rows.filter(({ hint, name, word }) => `${name} ${word} ${hint}`.toLowerCase().includes(wanted))
   return (
     <Panel title="Settings">
       <Loaded read={read} what="The settings" rows={6}>
-        {(settings) => <ul className="list">{rows.map((row) => <Row key={row.name} row={row} value={settings[row.name]} />)}</ul>}
+        {(settings) => found.length === 0 ? <Empty icon="search" title="No setting fits" /> : <ul className="list">{found.map((row) => <Row key={row.name} row={row} value={settings[row.name]} />)}</ul>}
       </Loaded>
     </Panel>
   )

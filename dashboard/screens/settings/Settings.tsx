@@ -77,7 +77,7 @@ const Flags = () => {
       <Panel title="Flags" actions={read.data === undefined ? null : <span className="small muted number">{count(read.data.summary.active)} of {count(read.data.summary.total)} on, {count(read.data.summary.overriddenByDb)} set here</span>}>
         <div className="panel-head">
           <div className="filters">
-            <TextField className="field-wide" label="Find" type="search" value={search} placeholder="Name or what it does" onChange={(value) => set({ search: value })} />
+            <TextField className="field-wide" label="Find" type="search" value={search} placeholder="A flag or a setting: name or what it does" onChange={(value) => set({ search: value })} />
             <SelectField label="Show" value={show} choices={shows} onChange={(value) => set({ show: value })} />
           </div>
         </div>
@@ -113,13 +113,16 @@ const Stored = () => {
   )
 }
 
-const Settings = () => (
-  <Page title="Settings & flags" lead="Flags act at once on every node, if nothing else is said.">
-    <Flags />
-    <CommonSettings />
-    <Password />
-    <Stored />
-  </Page>
-)
+const Settings = () => {
+  const { search = "" } = useSearch({ from: "/settings" })
+  return (
+    <Page title="Settings & flags" lead="Flags act at once on every node, if nothing else is said.">
+      <Flags />
+      <CommonSettings search={search} />
+      <Password />
+      <Stored />
+    </Page>
+  )
+}
 
 export default Settings
