@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { canBrowse } from "#test/support/chromium.ts"
 import { type Stage, stage, visit } from "#test/support/dashboard.ts"
 import { eventually } from "#test/support/operator.ts"
+import * as Http from "#test/support/http.ts"
 import { seed } from "./seed.ts"
 
 const canary = "\"'><img src=x onerror=document.title='owned'><script>document.title='owned'</script>"
@@ -15,6 +16,14 @@ describe.skipIf(!canBrowse())("the dashboard among strangers", () => {
   beforeAll(async () => {
     on = await stage()
     request = await seed(on.gateway, canary)
+    const { operator } = on.gateway
+    const { combos } = await operator.call<{ combos: ReadonlyArray<{ id: string }> }>("GET", "/api/combos")
+    await operator.call("POST", "/api/model-combo-mappings", { pattern: `pattern${canary}`, comboId: combos[0]?.id, description: canary })
+    await operator.call("POST", "/api/settings/model-aliases", { from: `alias${canary}`, to: "sim/echo" })
+    await operator.call("POST", "/api/cli/tokens", { name: `token${canary}`, scope: "read" })
+    await operator.call("POST", "/api/mcp/servers", { name: "hostile", description: `server${canary}`, transport: "http", url: "https://93.184.216.34/mcp" })
+    const key = await operator.createKey(`bounded${canary}`, { modelAccessMode: "restricted", allowedModels: ["sim/*", `rule${canary}`] })
+    await Http.send(on.gateway.url, { path: "/v1/chat/completions", headers: { authorization: `Bearer ${key.key}`, "user-agent": `agent${canary}` }, body: { model: "sim/echo", messages: [{ role: "user", content: "Hello" }] } })
   }, 120_000)
   afterAll(() => on?.close())
 
@@ -29,7 +38,7 @@ describe.skipIf(!canBrowse())("the dashboard among strangers", () => {
     }
     await go("/keys")
     await page.getByText(`app${canary}`).first().waitFor()
-    for (const [screen, text] of [["/limits", `app${canary}`], ["/leases", `holder${canary}`], ["/work", `batch${canary}`], ["/work", `file${canary}.jsonl`], ["/evals", `suite${canary}`], ["/agents", `Hello${canary}`]] as const) {
+    for (const [screen, text] of [["/limits", `app${canary}`], ["/leases", `holder${canary}`], ["/work", `batch${canary}`], ["/work", `file${canary}.jsonl`], ["/evals", `suite${canary}`], ["/agents", `Hello${canary}`], ["/agents", `server${canary}`], ["/combos", `pattern${canary}`], ["/models", `alias${canary}`], ["/keys", `token${canary}`], ["/keys", `rule${canary}`]] as const) {
       await go(screen)
       await page.getByText(text).first().waitFor()
     }
@@ -38,6 +47,30 @@ describe.skipIf(!canBrowse())("the dashboard among strangers", () => {
     await page.getByRole("button", { name: "Send" }).click()
     await page.getByRole("log", { name: "Answer" }).getByText(canary).waitFor()
     expect(await page.title()).toBe("Playground · Gateway")
+    expect(troubles()).toEqual([])
+  }, 90_000)
+
+  it("shows markup in windows, in what a client says of itself, and in streams side by side as text", async () => {
+    const { close, go, page, troubles } = await visit(on.browser, on.gateway.url)
+    onTestFinished(close)
+    const dialog = page.getByRole("dialog")
+    for (const [screen, button] of [["/providers", `Edit practice${canary}`], ["/providers", `Delete practice${canary}`], ["/combos", "Edit reliable"], ["/combos", "Dry run of reliable"], ["/webhooks", `Edit receiver${canary}`], ["/webhooks", `Deliveries to receiver${canary}`], ["/evals", `Edit suite${canary}`], ["/evals", `Run suite${canary}`], ["/keys", `Budget of app${canary}`], ["/agents", "Change hostile"]] as const) {
+      await go(screen)
+      await page.getByRole("button", { name: button, exact: true }).first().click()
+      await dialog.waitFor()
+      await eventually(() => page.locator("[aria-busy=true]").count(), (busy) => busy === 0, "the end of loading")
+      expect([button, await page.title(), await page.locator("img[src=x], main script").count()]).toEqual([button, expect.not.stringContaining("owned"), 0])
+    }
+    await go("/keys")
+    await page.getByRole("button", { name: `Edit bounded${canary}`, exact: true }).click()
+    await dialog.getByText("Clients that were seen with it").click()
+    await dialog.getByText(`agent${canary}`).waitFor()
+    await go("/play")
+    await page.getByLabel("Prompt", { exact: true }).fill(canary)
+    await page.getByLabel("Ask for").selectOption({ label: "Six formats side by side" })
+    await page.getByRole("button", { name: "Send" }).click()
+    await expect.poll(() => page.getByRole("log").getByText(canary).count()).toBe(6)
+    expect([await page.title(), await page.locator("img[src=x], main script").count()]).toEqual(["Playground · Gateway", 0])
     expect(troubles()).toEqual([])
   }, 90_000)
 

@@ -1,0 +1,85 @@
+/** How soon a page can be used and how still it stands, as the browser itself measures it. */
+import type { Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest"
+import { canBrowse } from "#test/support/chromium.ts"
+import { type Stage, stage, visit } from "#test/support/dashboard.ts"
+import { seed } from "./seed.ts"
+
+const VISITS = 5
+/** Twice what is promised: the machine of a test may be busy. */
+const GUARD = 2
+const promised = {
+  loopback: { usableMs: 500, paintMs: 1_200, shift: 0.02 },
+  slow: { usableMs: 1_500, paintMs: 2_400, shift: 0.02 }
+} as const
+
+interface Measured {
+  readonly usableMs: number
+  readonly paintMs: number
+  readonly shift: number
+}
+
+/** A screen can be used once its heading and its rail are drawn and the browser's thread is free again. */
+const watch = `{
+  globalThis.measured = { usableMs: 0, paintMs: 0, shift: 0 }
+  new PerformanceObserver((list) => { for (const { startTime } of list.getEntries()) measured.paintMs = startTime }).observe({ type: "largest-contentful-paint", buffered: true })
+  new PerformanceObserver((list) => { for (const { hadRecentInput, value } of list.getEntries()) if (!hadRecentInput) measured.shift += value }).observe({ type: "layout-shift", buffered: true })
+  const look = () => {
+    if (document.querySelector("main h1") !== null && document.querySelector("nav a") !== null) setTimeout(() => { measured.usableMs = performance.now() })
+    else requestAnimationFrame(look)
+  }
+  requestAnimationFrame(look)
+}`
+
+const measure = async (page: Page, url: string): Promise<Measured> => {
+  await page.goto(url)
+  await expect.poll(() => page.evaluate<number>("measured.usableMs")).toBeGreaterThan(0)
+  await expect.poll(() => page.locator("[aria-busy=true]").count()).toBe(0)
+  return page.evaluate<Measured>("measured")
+}
+
+/** The best of several visits: other work on the machine only makes a visit slower. */
+const best = (all: ReadonlyArray<Measured>, what: keyof Measured): number => Math.min(...all.map((one) => one[what]))
+
+describe.skipIf(!canBrowse())("the dashboard's first moment", () => {
+  let on: Stage
+  beforeAll(async () => {
+    on = await stage()
+    await seed(on.gateway)
+  }, 120_000)
+  afterAll(() => on?.close())
+
+  const come = async () => {
+    const seen = await visit(on.browser, on.gateway.url)
+    onTestFinished(seen.close)
+    await seen.page.addInitScript(watch)
+    return seen.page
+  }
+
+  it("is there within half a second on this machine, and nothing jumps", async () => {
+    const page = await come()
+    for (const screen of ["", "/requests", "/providers", "/keys", "/play"]) {
+      const all: Array<Measured> = []
+      for (let visits = 0; visits < VISITS; visits++) all.push(await measure(page, `${on.gateway.url}/dashboard${screen}`))
+      const { paintMs, shift, usableMs } = promised.loopback
+      expect(best(all, "usableMs")).toBeLessThan(usableMs * GUARD)
+      expect(best(all, "paintMs")).toBeLessThan(paintMs * GUARD)
+      expect([screen, best(all, "shift") <= shift * GUARD]).toEqual([screen, true])
+    }
+  }, 120_000)
+
+  it("is there within a second and a half on a slow device over a bad line", async () => {
+    const page = await come()
+    const session = await page.context().newCDPSession(page)
+    await session.send("Network.enable")
+    await session.send("Network.emulateNetworkConditions", { offline: false, latency: 40, downloadThroughput: 1_250_000, uploadThroughput: 1_250_000 })
+    await session.send("Emulation.setCPUThrottlingRate", { rate: 4 })
+    const all: Array<Measured> = []
+    for (let visits = 0; visits < VISITS; visits++) {
+      await session.send("Network.clearBrowserCache")
+      all.push(await measure(page, `${on.gateway.url}/dashboard`))
+    }
+    expect(best(all, "usableMs")).toBeLessThan(promised.slow.usableMs * GUARD)
+    expect(best(all, "paintMs")).toBeLessThan(promised.slow.paintMs * GUARD)
+  }, 120_000)
+})
