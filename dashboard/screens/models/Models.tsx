@@ -94,7 +94,7 @@ const Models = () => {
         <WhoAnswers list={names} />
         <Aliases list={names} />
       </div>
-      <datalist id={names}>{(models.data?.models ?? []).filter(({ provider }) => connected.has(provider)).map(({ model, provider }) => <option key={`${provider}/${model}`} value={`${provider}/${model}`} />)}{(combos.data?.combos ?? []).map(({ id, name }) => <option key={id} value={name} />)}</datalist>
+      <datalist id={names}>{[...(models.data?.models ?? []).filter(({ provider }) => connected.has(provider)).map(({ model, provider }) => `${provider}/${model}`), ...(combos.data?.combos ?? []).map(({ name }) => name)].map((name) => <option key={name} value={name}>{name}</option>)}</datalist>
       {open === null ? null : <Price provider={open.provider} model={open.model} price={open.price} onClose={() => setOpen(null)} />}
     </Page>
   )
