@@ -10,6 +10,6 @@ export const Complete = () => {
   if (data === undefined) return null
   const sum = `${count(data.started)} calls began = ${count(data.settled)} settled + ${count(data.live)} running`
   return data.gap === 0
-    ? <span className="nowrap"><Status tone="ok" word="Complete: gap 0" title={sum} /> <span className="small muted number">{sum}</span></span>
+    ? <span><Status tone="ok" word="Complete: gap 0" title={sum} /> <span className="small muted number">{sum}</span></span>
     : <span><Status tone="bad" word={`Incomplete: gap ${count(data.gap)}`} title={sum} /> <span className="small">What is spent may be more than what is shown.</span></span>
 }
