@@ -103,8 +103,9 @@ describe.skipIf(!canBrowse())("the request explorer", () => {
     for (const [index, { phases, provider }] of attempts.entries()) {
       await lanes.nth(index).getByText(new RegExp(`^${index + 1}\\. ${provider}/`)).waitFor()
       const shown = await lanes.nth(index).getByRole("table").getByRole("row").allInnerTexts()
-      const after = [phases?.sent, phases?.head].filter((ms) => ms !== null && ms !== undefined && ms > 0)
-      expect(shown.length).toBeGreaterThanOrEqual(after.length === 0 ? 1 : after.length)
+      // Phases are told in whole ms: two that ended in the same one are one row.
+      const after = new Set([phases?.sent, phases?.head].filter((ms) => ms !== null && ms !== undefined && ms > 0))
+      expect(shown.length).toBeGreaterThanOrEqual(Math.max(1, after.size))
     }
     await page.getByRole("button", { name: "Find out" }).click()
     await page.getByRole("region", { name: "Now", exact: true }).getByText("sim/echo").waitFor()
